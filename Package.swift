@@ -1,0 +1,51 @@
+// swift-tools-version: 6.2
+import Foundation
+import PackageDescription
+
+/// ThreadSanitizer cannot see the futex inside `Synchronization.Mutex`; with this set, our one lock is a pthread mutex.
+let usesPthreadLocks = ProcessInfo.processInfo.environment["NETWATCH_PTHREAD_LOCKS"] != nil
+
+let settings: [SwiftSetting] =
+  [.strictMemorySafety(), .treatAllWarnings(as: .error), .swiftLanguageMode(.v6)]
+  + (usesPthreadLocks ? [.define("NETWATCH_PTHREAD_LOCKS")] : [])
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+  name: "netwatch",
+  products: [
+    .library(name: "Netwatch", targets: ["Netwatch"]),
+    .library(name: "NetwatchNetlink", targets: ["NetwatchNetlink"]),
+    .library(name: "NetwatchStream", targets: ["NetwatchStream"]),
+    .executable(name: "netwatch", targets: ["NetwatchCommand"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
+  ],
+  targets: [
+    // C: headers alone, no code of ours.
+    .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "CLibNetlink", pkgConfig: "libnl-3.0", providers: [.apt(["libnl-3-dev"])]),
+    .systemLibrary(
+      name: "CLibNetlinkRoute", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-route-3-dev"])]),
+
+    module("Netwatch"),
+    module("NetwatchEventLoop", ["CLinux"]),
+    module("NetwatchNetlink", ["Netwatch", "NetwatchEventLoop", "CLibNetlink", "CLibNetlinkRoute"]),
+    module("NetwatchStream", ["Netwatch", "NetwatchEventLoop"]),
+    module(
+      "NetwatchCLI",
+      [
+        "Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchStream",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
+    .executableTarget(name: "NetwatchCommand", dependencies: ["NetwatchCLI"], swiftSettings: settings),
+    module("NetwatchTestSupport", ["Netwatch"]),
+  ]
+)

@@ -1,0 +1,9 @@
+/* glibc's own headers that Swift's Glibc module leaves out. No code. */
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+
+/* Hidden behind _GNU_SOURCE, which can not be defined after Glibc has read <pthread.h>. */
+#include <pthread.h>
+int pthread_setname_np(pthread_t thread, const char *name);

@@ -1,0 +1,66 @@
+/// An IPv4 or IPv6 address.
+public enum IPAddress: Hashable, Sendable {
+  /// Four bytes; the first one is the most significant.
+  case v4(UInt32)
+  /// Sixteen bytes; the first one is the most significant.
+  case v6(UInt128)
+
+  public var family: AddressFamily {
+    switch self {
+    case .v4: .ipv4
+    case .v6: .ipv6
+    }
+  }
+
+  /// 127/8 or ::1.
+  public var isLoopback: Bool {
+    switch self {
+    case .v4(let bits): bits >> 24 == 127
+    case .v6(let bits): bits == 1
+    }
+  }
+
+  /// 169.254/16 or fe80::/10.
+  public var isLinkLocal: Bool {
+    switch self {
+    case .v4(let bits): bits >> 16 == 0xa9fe
+    case .v6(let bits): bits >> 118 == 0x3fa
+    }
+  }
+
+  /// 224/4 or ff00::/8.
+  public var isMulticast: Bool {
+    switch self {
+    case .v4(let bits): bits >> 28 == 0xe
+    case .v6(let bits): bits >> 120 == 0xff
+    }
+  }
+
+  /// 0.0.0.0 or ::.
+  public var isUnspecified: Bool {
+    switch self {
+    case .v4(let bits): bits == 0
+    case .v6(let bits): bits == 0
+    }
+  }
+}
+
+/// One of the two families that routes are looked up in.
+public enum AddressFamily: Hashable, Sendable, CaseIterable {
+  case ipv4, ipv6
+}
+
+/// None, one or both families.
+package struct AddressFamilies: OptionSet, Hashable, Sendable {
+  package let rawValue: UInt8
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+  package static let ipv4 = AddressFamilies(rawValue: 1)
+  package static let ipv6 = AddressFamilies(rawValue: 2)
+  package static let both: AddressFamilies = [.ipv4, .ipv6]
+
+  package init(_ family: AddressFamily) {
+    self = family == .ipv4 ? .ipv4 : .ipv6
+  }
+
+  package func contains(_ family: AddressFamily) -> Bool { contains(AddressFamilies(family)) }
+}

@@ -1,0 +1,100 @@
+/// A network link of this machine, with its addresses.
+public struct Interface: Hashable, Sendable, Identifiable {
+  /// The kernel's number for it, unique in its network namespace.
+  public let index: Int32
+  /// Its name, at most 15 bytes. Bytes that are not UTF-8 are replaced by U+FFFD.
+  public internal(set) var name: String
+  /// The driver's kind of a software link (`veth`, `bridge`, `wireguard`, …). Nil for hardware.
+  public internal(set) var kind: String?
+  /// What it carries its traffic over.
+  public internal(set) var medium: Medium
+  /// The state of RFC 2863, as the kernel has it.
+  public internal(set) var operationalState: OperationalState
+  /// Its addresses, in the order in which they came.
+  public internal(set) var addresses: [InterfaceAddress] = []
+
+  /// IFF_* of <linux/if.h>.
+  package var flags: UInt32 = 0
+  package var hardwareType: UInt16 = 0
+  package var device = DeviceTraits()
+  /// The bridge, bond or team that this is a port of.
+  package var masterIndex: Int32?
+  /// The link that this one is stacked on, in the same namespace.
+  package var lowerIndex: Int32?
+  /// Which listing has seen it last.
+  var generation: UInt32 = 0
+
+  public var id: Int32 { index }
+  /// Somebody has switched it on (IFF_UP).
+  public var isAdministrativelyUp: Bool { flags & Flags.up != 0 }
+  /// The other end is there: cable, association, peer (IFF_LOWER_UP).
+  public var hasCarrier: Bool { flags & Flags.lowerUp != 0 }
+  public var isLoopback: Bool { flags & Flags.loopback != 0 }
+  /// Using it may cost money: a modem, or somebody's phone.
+  public var isExpensive: Bool { medium == .wwan || medium == .bluetooth || device.isTether }
+
+  package enum Flags {
+    package static let up: UInt32 = 1 << 0
+    package static let loopback: UInt32 = 1 << 3
+    package static let running: UInt32 = 1 << 6
+    package static let lowerUp: UInt32 = 1 << 16
+    /// Those that a path depends on.
+    package static let relevant = up | loopback | running | lowerUp
+  }
+
+  /// It can carry packets, as far as its own state says. IFF_LOWER_UP alone is not enough: it stays set while dormant.
+  package var isRunning: Bool {
+    let needed = Flags.up | Flags.running | Flags.lowerUp
+    guard flags & needed == needed, !isLoopback else { return false }
+    return operationalState == .up || operationalState == .unknown
+  }
+
+  /// Its own state proves nothing: an empty bridge says that it is up.
+  package var needsPorts: Bool { kind == "bridge" || kind == "bond" || kind == "team" }
+}
+
+/// The operational state of a link (RFC 2863, IF_OPER_* of <linux/if.h>).
+public enum OperationalState: UInt8, Hashable, Sendable, CaseIterable {
+  case unknown, notPresent, down, lowerLayerDown, testing, dormant, up
+}
+
+/// An address of an interface.
+public struct InterfaceAddress: Hashable, Sendable {
+  public let address: IPAddress
+  /// How many leading bits name the network.
+  public let prefixLength: UInt8
+  /// IFA_F_* of <linux/if_addr.h>.
+  package var flags: UInt32
+  var generation: UInt32 = 0
+
+  package init(address: IPAddress, prefixLength: UInt8, flags: UInt32) {
+    self.address = address
+    self.prefixLength = prefixLength
+    self.flags = flags
+  }
+
+  package enum Flags {
+    package static let optimistic: UInt32 = 0x04
+    package static let duplicate: UInt32 = 0x08
+    package static let deprecated: UInt32 = 0x20
+    package static let tentative: UInt32 = 0x40
+  }
+
+  /// Still good for what is under way, but not the first choice. Comes and goes with router advertisements.
+  package var isDeprecated: Bool { flags & Flags.deprecated != 0 }
+
+  /// It can be the source of traffic that leaves the link.
+  package func isUsable(allowingLinkLocalIPv4: Bool) -> Bool {
+    if flags & Flags.duplicate != 0 { return false }
+    if flags & Flags.tentative != 0, flags & Flags.optimistic == 0 { return false }
+    return address.isUsableSource(allowingLinkLocalIPv4: allowingLinkLocalIPv4)
+  }
+}
+
+extension IPAddress {
+  package func isUsableSource(allowingLinkLocalIPv4: Bool) -> Bool {
+    if isLoopback || isMulticast || isUnspecified { return false }
+    guard isLinkLocal else { return true }
+    return family == .ipv4 && allowingLinkLocalIPv4
+  }
+}

@@ -1,0 +1,203 @@
+/// All that is known of the kernel's links and addresses.
+package struct NetworkSnapshot: Hashable, Sendable {
+  /// Sorted by index.
+  package private(set) var interfaces: [Interface] = []
+  private var generation: UInt32 = 0
+
+  package init() {}
+
+  package func interface(_ index: Int32) -> Interface? {
+    position(of: index).map { interfaces[$0] }
+  }
+
+  package func knows(_ address: IPAddress) -> Bool {
+    interfaces.contains { $0.addresses.contains { $0.address == address } }
+  }
+
+  // MARK: Listings
+
+  /// From here on everything that exists is told anew.
+  package mutating func beginListing() { generation &+= 1 }
+
+  /// Drops what the listing did not mention.
+  package mutating func endListing() -> SnapshotDelta {
+    let current = generation
+    interfaces.removeAll { $0.generation != current }
+    for position in interfaces.indices { interfaces[position].addresses.removeAll { $0.generation != current } }
+    var delta = SnapshotDelta()
+    delta.routing = .both
+    delta.isVisible = true
+    return delta
+  }
+
+  // MARK: Facts
+
+  package mutating func apply(_ event: NetworkEvent) -> SnapshotDelta {
+    switch event {
+    case .link(let fact): return apply(fact)
+    case .linkRemoved(let index): return removeLink(index)
+    case .address(let index, let address): return add(address, to: index)
+    case .addressRemoved(let index, let address, let prefixLength):
+      return remove(address, prefixLength, from: index)
+    case .routing(let families, let isRemoval):
+      var delta = SnapshotDelta()
+      delta.routing = families
+      delta.isAnnouncedEarly = isRemoval
+      return delta
+    }
+  }
+
+  private mutating func apply(_ fact: LinkFact) -> SnapshotDelta {
+    let position: Int
+    var delta = SnapshotDelta()
+    if let known = self.position(of: fact.index) {
+      position = known
+    } else {
+      // A partial message about an unknown link: the whole one is on its way, or the link is gone already.
+      guard fact.isComplete, let name = fact.name else { return delta }
+      position = insertionPosition(of: fact.index)
+      let medium = Medium.other
+      interfaces.insert(
+        Interface(index: fact.index, name: name, kind: nil, medium: medium, operationalState: .unknown), at: position)
+      delta.isVisible = true
+      delta.routing = .both
+    }
+    let old = interfaces[position]
+    let new = old.updated(by: fact, generation: generation)
+    if !new.looksLike(old) { delta.isVisible = true }
+    if new.carriesUnlike(old) {
+      delta.routing = .both
+      delta.dependents = dependents(of: new, and: old)
+    }
+    // Routes over a link appear and vanish after the message that it was switched on or off.
+    delta.isAnnouncedEarly = new.isAdministrativelyUp != old.isAdministrativelyUp
+    interfaces[position] = new
+    return delta
+  }
+
+  /// The links that stand on one, directly or over others, and those that it was or is a port of.
+  private func dependents(of new: Interface, and old: Interface) -> [Int32] {
+    var found: [Int32] = []
+    func add(_ index: Int32?) {
+      if let index, index != new.index, !found.contains(index), position(of: index) != nil { found.append(index) }
+    }
+    func addThose(on index: Int32) {
+      // The ends of a veth pair name each other, and each announces its carrier at once.
+      for other in interfaces where other.lowerIndex == index && other.kind != "veth" { add(other.index) }
+    }
+    add(old.masterIndex)
+    add(new.masterIndex)
+    addThose(on: new.index)
+    var next = 0
+    while next < found.count {
+      add(interface(found[next])?.masterIndex)
+      addThose(on: found[next])
+      next += 1
+    }
+    return found
+  }
+
+  private mutating func removeLink(_ index: Int32) -> SnapshotDelta {
+    var delta = SnapshotDelta()
+    guard let position = position(of: index) else { return delta }
+    delta.dependents = dependents(of: interfaces[position], and: interfaces[position])
+    interfaces.remove(at: position)
+    delta.isVisible = true
+    delta.routing = .both
+    delta.isAnnouncedEarly = true
+    return delta
+  }
+
+  private mutating func add(_ address: InterfaceAddress, to index: Int32) -> SnapshotDelta {
+    var delta = SnapshotDelta()
+    guard let position = position(of: index) else { return delta }
+    var address = address
+    address.generation = generation
+    let family = AddressFamilies(address.address.family)
+    let known = interfaces[position].addresses.firstIndex {
+      $0.address == address.address && $0.prefixLength == address.prefixLength
+    }
+    guard let known else {
+      interfaces[position].addresses.append(address)
+      delta.isVisible = true
+      delta.routing = family
+      return delta
+    }
+    // Renewed lifetimes and the coming and going of "deprecated" are no change.
+    let changed = (interfaces[position].addresses[known].flags ^ address.flags) & ~InterfaceAddress.Flags.deprecated
+    interfaces[position].addresses[known] = address
+    if changed != 0 {
+      delta.isVisible = true
+      delta.routing = family
+    }
+    return delta
+  }
+
+  private mutating func remove(_ address: IPAddress, _ prefixLength: UInt8, from index: Int32) -> SnapshotDelta {
+    var delta = SnapshotDelta()
+    delta.routing = AddressFamilies(address.family)
+    delta.isAnnouncedEarly = true
+    guard let position = position(of: index),
+      let known = interfaces[position].addresses.firstIndex(where: {
+        $0.address == address && $0.prefixLength == prefixLength
+      })
+    else { return delta }
+    interfaces[position].addresses.remove(at: known)
+    delta.isVisible = true
+    return delta
+  }
+
+  // MARK: Search
+
+  private func insertionPosition(of index: Int32) -> Int {
+    var low = 0
+    var high = interfaces.count
+    while low < high {
+      let middle = (low + high) / 2
+      if interfaces[middle].index < index { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private func position(of index: Int32) -> Int? {
+    let position = insertionPosition(of: index)
+    return position < interfaces.count && interfaces[position].index == index ? position : nil
+  }
+}
+
+extension [Interface] {
+  /// The link can carry packets. A bridge, bond or team can where one of its ports can.
+  package func isUsable(_ interface: Interface) -> Bool {
+    guard interface.isRunning else { return false }
+    return !interface.needsPorts || contains { $0.masterIndex == interface.index && $0.isRunning }
+  }
+}
+
+extension Interface {
+  fileprivate func updated(by fact: LinkFact, generation: UInt32) -> Interface {
+    var new = self
+    new.flags = fact.flags
+    new.hardwareType = fact.hardwareType
+    new.generation = generation
+    if let name = fact.name { new.name = name }
+    if let kind = fact.kind { new.kind = kind }
+    if let state = fact.operationalState { new.operationalState = state }
+    if let device = fact.device { new.device = device }
+    if let master = fact.masterIndex { new.masterIndex = master } else if fact.isComplete { new.masterIndex = nil }
+    if let lower = fact.lowerIndex { new.lowerIndex = lower } else if fact.isComplete { new.lowerIndex = nil }
+    new.medium = Medium.classify(name: new.name, kind: new.kind, hardwareType: new.hardwareType, device: new.device)
+    return new
+  }
+
+  /// Equal in all that a list of links shows.
+  fileprivate func looksLike(_ other: Interface) -> Bool {
+    name == other.name && medium == other.medium && operationalState == other.operationalState
+      && (flags ^ other.flags) & Flags.relevant == 0
+  }
+
+  /// Unlike in what a path over it, or over a link that stands on it, depends on.
+  fileprivate func carriesUnlike(_ other: Interface) -> Bool {
+    !looksLike(other) || masterIndex != other.masterIndex || lowerIndex != other.lowerIndex
+      || isExpensive != other.isExpensive
+  }
+}

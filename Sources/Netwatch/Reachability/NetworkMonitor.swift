@@ -1,0 +1,107 @@
+/// Tells how reachable the machine is, now and whenever that changes.
+///
+/// `import NetwatchNetlink` has the `start` that makes one. The path is known from the first moment: there is no value
+/// "unknown" to wait through.
+///
+/// From any thread. It runs as long as somebody holds it, one of its subscriptions, or an iterator of its ``paths``;
+/// then its thread and sockets are gone.
+public final class NetworkMonitor: Sendable {
+  private let feed: MonitorFeed
+  private let stop: @Sendable () -> Void
+
+  package init(feed: MonitorFeed, stop: @escaping @Sendable () -> Void) {
+    self.feed = feed
+    self.stop = stop
+  }
+
+  deinit {
+    stop()
+    feed.broadcast.end(.success(()))
+  }
+
+  /// The path as it is now.
+  public var currentPath: NetworkPath { feed.broadcast.latest }
+
+  /// What the monitor has been through.
+  public var statistics: MonitorStatistics { feed.statistics.withLock { $0 } }
+
+  /// Why it ended before its time; nil while it runs. From then on ``currentPath`` says `.unknown`.
+  public var failure: NetworkMonitorError? { feed.broadcast.failure }
+
+  /// Calls `body` on the caller's actor with each new path.
+  ///
+  /// `body` may touch the actor's own state. A path that could not be delivered before a newer one came is left out. If
+  /// netlink is lost, the last path that is delivered has the status `.unknown`.
+  /// - Parameter initial: whether `body` gets the current path too, before this returns. Default true.
+  public func onChange(
+    initial: Bool = true, isolation: isolated any Actor = #isolation, _ body: @escaping (NetworkPath) -> Void
+  ) -> Subscription {
+    feed.broadcast.call(of: self, initial: initial, isolation: isolation, body)
+  }
+
+  /// Calls `body` with each new path wherever `enqueue` runs what it is given, such as `{ queue.async(execute: $0) }`.
+  ///
+  /// At most one call waits in the queue at a time; it delivers what is newest when it runs.
+  /// - Parameter initial: whether `body` gets the current path too. Default true.
+  public func onChange(
+    initial: Bool = true, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+    _ body: @escaping @Sendable (NetworkPath) -> Void
+  ) -> Subscription {
+    feed.broadcast.call(of: self, initial: initial, enqueue: enqueue, body)
+  }
+
+  /// Calls `body` with each new path on the monitor's own thread, at once. The thread waits for it: be short.
+  ///
+  /// - Parameter initial: whether `body` gets the current path too, on this thread before this returns. Default true.
+  public func onChangeImmediately(
+    initial: Bool = true, _ body: @escaping @Sendable (NetworkPath) -> Void
+  ) -> Subscription {
+    feed.broadcast.call(of: self, initial: initial, enqueue: { $0() }, body)
+  }
+
+  /// The current path and each new one, newest first where the reader is slow.
+  ///
+  /// Each iterator reads for itself. It throws, once, if netlink is lost.
+  public var paths: NetworkPaths { NetworkPaths(monitor: self, broadcast: feed.broadcast) }
+}
+
+/// The paths of a ``NetworkMonitor``, as they come.
+public struct NetworkPaths: AsyncSequence, Sendable {
+  public typealias Element = NetworkPath
+  public typealias Failure = NetworkMonitorError
+
+  fileprivate let monitor: NetworkMonitor
+  fileprivate let broadcast: Broadcast<NetworkPath, NetworkMonitorError>
+
+  public struct Iterator: AsyncIteratorProtocol {
+    // A `for` loop over the paths of a monitor that nobody else holds must not be over at once.
+    private let monitor: NetworkMonitor
+    private let reader: BroadcastReader<NetworkPath, NetworkMonitorError>
+    private var isOver = false
+
+    fileprivate init(_ paths: NetworkPaths) {
+      monitor = paths.monitor
+      reader = BroadcastReader(paths.broadcast, initial: true)
+    }
+
+    public mutating func next() async throws(NetworkMonitorError) -> NetworkPath? {
+      try await next(isolation: #isolation)
+    }
+
+    public mutating func next(
+      isolation: isolated (any Actor)?
+    ) async throws(NetworkMonitorError) -> NetworkPath? {
+      if isOver { return nil }
+      do throws(NetworkMonitorError) {
+        let path = try await reader.next(isolation: isolation)
+        isOver = path == nil
+        return path
+      } catch {
+        isOver = true
+        throw error
+      }
+    }
+  }
+
+  public func makeAsyncIterator() -> Iterator { Iterator(self) }
+}

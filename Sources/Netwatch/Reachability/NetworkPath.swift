@@ -1,0 +1,93 @@
+/// Whether the network can be reached, over what, and why that was published.
+///
+/// A value, complete in itself. Two paths are equal if everything in them is, the reason and the list of links included;
+/// a monitor publishes one when what ``NetworkPath/status``, ``medium``, ``interfaceName``, ``isExpensive``, ``ipv4`` or
+/// ``ipv6`` say has changed.
+public struct NetworkPath: Hashable, Sendable {
+  /// What one address family uses.
+  public struct FamilyPath: Hashable, Sendable {
+    /// The source address that the kernel would take.
+    public let address: IPAddress
+    /// The next hop, nil where the target is on the link itself.
+    public let gateway: IPAddress?
+    package let interfaceIndex: Int32
+
+    package init(address: IPAddress, gateway: IPAddress?, interfaceIndex: Int32) {
+      self.address = address
+      self.gateway = gateway
+      self.interfaceIndex = interfaceIndex
+    }
+  }
+
+  /// What is published when it changes.
+  package struct Verdict: Hashable, Sendable {
+    package var status: ReachabilityStatus
+    package var medium: Medium?
+    package var interfaceName: String?
+    package var interfaceIndex: Int32?
+    package var isExpensive = false
+    package var ipv4: FamilyPath?
+    package var ipv6: FamilyPath?
+
+    package static let unknown = Verdict(status: .unknown)
+    package static let notReachable = Verdict(status: .notReachable)
+
+    package init(status: ReachabilityStatus) { self.status = status }
+
+    package var isReachable: Bool { status == .wifi || status == .wwan }
+  }
+
+  package let verdict: Verdict
+  /// Why this path was published.
+  public let reason: ReachabilityReason
+  /// Every link of the machine, loopback included, sorted by index.
+  public let interfaces: [Interface]
+
+  package init(verdict: Verdict, reason: ReachabilityReason, interfaces: [Interface]) {
+    self.verdict = verdict
+    self.reason = reason
+    self.interfaces = interfaces
+  }
+
+  public var status: ReachabilityStatus { verdict.status }
+  /// The status is `.wifi` or `.wwan`.
+  public var isReachable: Bool { verdict.isReachable }
+  /// What the traffic goes over; nil unless reachable.
+  public var medium: Medium? { verdict.medium }
+  /// The link that the route leaves by: IPv4's where both families are reachable. Nil unless reachable.
+  public var interfaceName: String? { verdict.interfaceName }
+  /// Its index.
+  public var interfaceIndex: Int32? { verdict.interfaceIndex }
+  /// The link that the route leaves by.
+  public var interface: Interface? { interfaces.first { $0.index == verdict.interfaceIndex } }
+  /// A modem, Bluetooth, or a phone on USB: using it may cost money.
+  public var isExpensive: Bool { verdict.isExpensive }
+  /// How IPv4 leaves the machine; nil where it does not.
+  public var ipv4: FamilyPath? { verdict.ipv4 }
+  /// How IPv6 leaves the machine; nil where it does not.
+  public var ipv6: FamilyPath? { verdict.ipv6 }
+  public var supportsIPv4: Bool { verdict.ipv4 != nil }
+  public var supportsIPv6: Bool { verdict.ipv6 != nil }
+
+  /// The next hops in use, IPv4's first.
+  public var gateways: [IPAddress] {
+    [verdict.ipv4?.gateway, verdict.ipv6?.gateway].compactMap { $0 }
+  }
+
+  /// The links that could carry traffic now, the one in use first.
+  public var availableInterfaces: [Interface] {
+    let usable = interfaces.filter { status(of: $0) != .notReachable }
+    return usable.filter { $0.index == verdict.interfaceIndex } + usable.filter { $0.index != verdict.interfaceIndex }
+  }
+
+  /// What one link could be used for, whatever the routes say.
+  public func status(of interface: Interface) -> ReachabilityStatus {
+    guard interfaces.isUsable(interface),
+      interface.addresses.contains(where: { $0.isUsable(allowingLinkLocalIPv4: false) })
+    else { return .notReachable }
+    return ReachabilityStatus(of: interface.medium)
+  }
+
+  /// Whether the traffic goes over `medium`.
+  public func uses(_ medium: Medium) -> Bool { verdict.medium == medium }
+}

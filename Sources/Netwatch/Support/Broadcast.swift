@@ -1,0 +1,118 @@
+/// Hands the newest value to any number of subscribers.
+///
+/// Each subscriber has one slot: a value that it has not read yet is replaced by a newer one, so a slow reader loses old
+/// values, never the newest, and delays nobody. Subscribers are told after the lock is released.
+package final class Broadcast<Value: Sendable, Failure: Error>: Sendable {
+  /// One reader's slot.
+  package final class Subscriber: Sendable {
+    private struct Slot: Sendable {
+      var unread: Value?
+      /// Publishers on several threads may come here out of order; the newest wins.
+      var sequence: UInt64
+      var end: Result<Void, Failure>?
+    }
+    private let slot: Lock<Slot>
+    private let wake: @Sendable () -> Void
+
+    fileprivate init(_ state: State, initial: Bool, wake: @escaping @Sendable () -> Void) {
+      slot = Lock(Slot(unread: initial ? state.latest : nil, sequence: state.sequence, end: state.end))
+      self.wake = wake
+    }
+
+    /// What to do next: a value to take, the end, or nothing yet.
+    package enum Turn: Sendable {
+      case value(Value)
+      case ended(Result<Void, Failure>)
+      case empty
+    }
+
+    /// The last value is taken before the end.
+    package func take() -> Turn {
+      slot.withLock { slot in
+        if let value = slot.unread {
+          slot.unread = nil
+          return .value(value)
+        }
+        return slot.end.map(Turn.ended) ?? .empty
+      }
+    }
+
+    fileprivate func offer(_ value: Value, _ sequence: UInt64) {
+      slot.withLock { slot in
+        guard sequence > slot.sequence else { return }
+        slot.sequence = sequence
+        slot.unread = value
+      }
+      wake()
+    }
+
+    fileprivate func end(_ result: Result<Void, Failure>) {
+      slot.withLock { if $0.end == nil { $0.end = result } }
+      wake()
+    }
+  }
+
+  fileprivate struct State: Sendable {
+    var latest: Value
+    var sequence: UInt64 = 0
+    var end: Result<Void, Failure>?
+    var subscribers: [ObjectIdentifier: Subscriber] = [:]
+  }
+
+  private let state: Lock<State>
+
+  package init(_ value: Value) {
+    state = Lock(State(latest: value))
+  }
+
+  /// The newest value, published or only remembered.
+  package var latest: Value { state.withLock { $0.latest } }
+
+  package var failure: Failure? {
+    state.withLock { state in
+      if case .failure(let failure) = state.end { failure } else { nil }
+    }
+  }
+
+  /// Adds a reader. `wake` is called on the publishing thread after each offer; for what is in the slot from the
+  /// beginning, nobody is woken.
+  ///
+  /// - Parameter initial: whether the newest value is in the slot from the beginning.
+  package func subscribe(initial: Bool, wake: @escaping @Sendable () -> Void) -> Subscriber {
+    state.withLock { state in
+      let subscriber = Subscriber(state, initial: initial, wake: wake)
+      if state.end == nil { state.subscribers[ObjectIdentifier(subscriber)] = subscriber }
+      return subscriber
+    }
+  }
+
+  package func unsubscribe(_ subscriber: Subscriber) {
+    state.withLock { $0.subscribers[ObjectIdentifier(subscriber)] = nil }
+  }
+
+  /// Changes what ``latest`` says without telling anybody.
+  package func remember(_ value: Value) {
+    state.withLock { if $0.end == nil { $0.latest = value } }
+  }
+
+  package func publish(_ value: Value) {
+    let (subscribers, sequence) = state.withLock { state -> ([Subscriber], UInt64) in
+      guard state.end == nil else { return ([], 0) }
+      state.latest = value
+      state.sequence += 1
+      return (Array(state.subscribers.values), state.sequence)
+    }
+    for subscriber in subscribers { subscriber.offer(value, sequence) }
+  }
+
+  /// Ends all subscriptions, now and to come. Only the first end counts.
+  package func end(_ result: Result<Void, Failure>) {
+    let subscribers = state.withLock { state -> [Subscriber] in
+      guard state.end == nil else { return [] }
+      state.end = result
+      defer { state.subscribers = [:] }
+      return Array(state.subscribers.values)
+    }
+    for subscriber in subscribers { subscriber.end(result) }
+  }
+}

@@ -1,0 +1,108 @@
+import ArgumentParser
+import Glibc
+import Netwatch
+
+/// How lines look.
+enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
+  case text, json
+}
+
+enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
+  case auto, always, never
+}
+
+struct OutputOptions: ParsableArguments {
+  @Option(help: "How lines look. Default: text on a terminal, JSON otherwise.")
+  var format: OutputFormat?
+
+  @Flag(help: "The same as --format json.")
+  var json = false
+
+  @Option(help: "Whether text is coloured. NO_COLOR is honoured.")
+  var color = ColorChoice.auto
+
+  mutating func validate() throws {
+    if json, format == .text { throw ValidationError("--json and --format text contradict each other; give one.") }
+  }
+
+  func makeRenderer(listsInterfaces: Bool) -> any LineRenderer {
+    let terminal = Terminal(descriptor: STDOUT_FILENO, color: color)
+    let format = json ? .json : format ?? (terminal.isTerminal ? .text : .json)
+    switch format {
+    case .json: return JSONRenderer(listsInterfaces: listsInterfaces)
+    case .text: return TextRenderer(terminal: terminal, listsInterfaces: listsInterfaces)
+    }
+  }
+}
+
+struct SnapshotOptions: ParsableArguments {
+  @Flag(help: "List every link, and tell when the list changes.")
+  var interfaces = false
+
+  @Flag(help: "Exit with status 1 unless reachable.")
+  var check = false
+}
+
+struct PathOptions: ParsableArguments {
+  @Option(
+    name: [.customShort("i"), .customLong("interface")], parsing: .singleValue,
+    help: ArgumentHelp("Count only links whose name matches; may be repeated.", valueName: "glob"))
+  var included: [String] = []
+
+  @Option(
+    name: .customLong("ignore"), parsing: .singleValue,
+    help: ArgumentHelp("Judge as if links whose name matches were not there; may be repeated.", valueName: "glob"))
+  var ignored: [String] = []
+
+  @Option(
+    help: ArgumentHelp("Judge the way to this address instead of to the internet.", valueName: "address"),
+    transform: Target.parse)
+  var target: RouteTarget = .internet
+
+  var configuration: MonitorConfiguration {
+    var configuration = MonitorConfiguration()
+    configuration.target = target
+    if !included.isEmpty || !ignored.isEmpty {
+      configuration.includesInterface = { [included, ignored] name in
+        (included.isEmpty || included.contains { matches($0, name) }) && !ignored.contains { matches($0, name) }
+      }
+    }
+    return configuration
+  }
+}
+
+private func matches(_ glob: String, _ name: String) -> Bool {
+  unsafe fnmatch(glob, name, 0) == 0
+}
+
+/// `--hold` and `--timeout`.
+enum Seconds {
+  /// A hundred years: as good as for ever, and far from every overflow.
+  private static let longest = 3_155_760_000.0
+
+  @Sendable static func parse(_ text: String) throws -> Duration {
+    guard let seconds = Double(text), seconds >= 0, seconds <= longest else {
+      throw ValidationError("'\(text)' is not a number of seconds from 0; write 2 or 0.5.")
+    }
+    return .seconds(seconds)
+  }
+}
+
+/// `--target`.
+enum Target {
+  @Sendable static func parse(_ text: String) throws -> RouteTarget {
+    guard let address = IPAddress(text) else {
+      if text.contains("://") {
+        throw ValidationError("'\(text)' is a URL; give the address of its host alone, such as 192.0.2.7.")
+      }
+      throw ValidationError("'\(text)' is not an IPv4 or IPv6 address; names are not looked up, write 192.0.2.7.")
+    }
+    if address.isLoopback || address.isUnspecified {
+      throw ValidationError("\(address) is this machine itself; give an address elsewhere.")
+    }
+    if address.isMulticast || address.isLinkLocal && address.family == .ipv6 {
+      throw ValidationError("\(address) is reached over every link or none; give a unicast address beyond the link.")
+    }
+    return .address(address)
+  }
+}

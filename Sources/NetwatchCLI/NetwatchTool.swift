@@ -1,0 +1,62 @@
+import ArgumentParser
+import Netwatch
+import NetwatchEventLoop
+
+/// `netwatch`: one snapshot, or with `--follow` every change.
+///
+/// The options of `--follow` belong to the root: a default subcommand's options would not stand in `--help`.
+public struct NetwatchTool: ParsableCommand {
+  public static let configuration = CommandConfiguration(
+    commandName: "netwatch",
+    abstract: "Tells how this machine can be reached: whether, over what, and why that changed.",
+    discussion: """
+      Without options it prints the present state and ends. "wifi" stands for everything reachable that is not \
+      cellular, as AFNetworking has it; "medium" says what it is.
+
+      Exit status: 0 done or reachable, 1 not reachable or timed out, 2 could not run, 64 wrong usage.
+      """,
+    version: "0.1.0",
+    subcommands: [StatusCommand.self, WaitCommand.self])
+
+  @Flag(name: .shortAndLong, help: "Print the state, then a line for each change.")
+  var follow = false
+
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var snapshot: SnapshotOptions
+  @OptionGroup var path: PathOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "With --follow, tell of a loss only after it has lasted so long.", valueName: "seconds"),
+    transform: Seconds.parse)
+  var hold: Duration?
+
+  @Option(help: ArgumentHelp("With --follow, end after so many lines.", valueName: "n"))
+  var count: Int?
+
+  @Flag(help: "With --follow, watch netlink in this process. Always so for now.")
+  var noService = false
+
+  public init() {}
+
+  public mutating func validate() throws {
+    if let count, count < 1 { throw ValidationError("--count needs a number from 1.") }
+    if follow, snapshot.check { throw ValidationError("--check gives a status once; leave out --follow.") }
+    if follow { return }
+    if hold != nil { throw ValidationError("--hold belongs to --follow; add -f.") }
+    if count != nil { throw ValidationError("--count belongs to --follow; add -f.") }
+  }
+
+  public func run() throws {
+    guard follow else {
+      return try Snapshot.print(output, snapshot, path)
+    }
+    var configuration = path.configuration
+    configuration.hold = hold ?? .zero
+    configuration.publishesInterfaceChanges = snapshot.interfaces
+    let renderer = output.makeRenderer(listsInterfaces: snapshot.interfaces)
+    try CommandFailure.reporting {
+      try Follower(configuration: configuration, renderer: renderer, count: count).run()
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import Glibc
+import NetwatchEventLoop
+
+/// Standard output as a stream of lines, each one write(2).
+final class StandardOutput {
+  /// Nobody reads any more. Not an error: `| head -1` has got what it wanted.
+  private(set) var isReaderGone = false
+  private let descriptor = STDOUT_FILENO
+
+  /// A closed descriptor would become the number of the next one that is opened, and lines would go astray.
+  init() throws(CommandFailure) {
+    guard fcntl(descriptor, F_GETFD) >= 0 else {
+      throw CommandFailure("standard output is closed; redirect it to a file, a pipe or /dev/null")
+    }
+    // A reader's end shows as EPIPE. Waybar's children get SIGPIPE ignored anyway.
+    signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Calls `body` when the reader goes, even if nothing is written for hours.
+  func whenReaderGoes(on loop: EventLoop, _ body: @escaping () -> Void) throws(SystemError) {
+    do throws(SystemError) {
+      try loop.watch(descriptor, for: []) { [self] _ in
+        isReaderGone = true
+        body()
+      }
+    } catch {
+      // A file or /dev/null has no reader to lose.
+      guard error.code == EPERM else { throw error }
+    }
+  }
+
+  func write(_ line: borrowing [UInt8]) throws(CommandFailure) {
+    var written = 0
+    while written < line.count, !isReaderGone {
+      let count = unsafe line.withUnsafeBytes { bytes in
+        unsafe Glibc.write(descriptor, bytes.baseAddress.map { unsafe $0 + written }, bytes.count - written)
+      }
+      if count >= 0 {
+        written += count
+        continue
+      }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN: waitForRoom()
+      case EPIPE: isReaderGone = true
+      default: throw CommandFailure(unsafe "can not write to standard output: \(String(cString: strerror(errno)))")
+      }
+    }
+  }
+
+  /// Somebody made the pipe non-blocking, and it is full.
+  private func waitForRoom() {
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    unsafe poll(&waiting, 1, -1)
+  }
+}

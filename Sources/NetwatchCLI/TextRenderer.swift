@@ -1,0 +1,133 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import NetwatchStream
+
+/// Lines for a person: time, mark, status, medium, interface, address, why.
+///
+/// ```
+/// 14:03:11 ● wifi          wired     eth0       192.168.122.10  initial
+/// 14:05:42 ○ not reachable                                      no carrier
+/// ```
+struct TextRenderer: LineRenderer {
+  private enum Column {
+    static let status = 13
+    static let medium = 9
+    static let interface = 10
+    static let address = 15
+  }
+
+  private enum Color: String {
+    case green = "32", yellow = "33", red = "31", dim = "2"
+  }
+
+  private let terminal: Terminal
+  private let listsInterfaces: Bool
+
+  init(terminal: Terminal, listsInterfaces: Bool) {
+    self.terminal = terminal
+    self.listsInterfaces = listsInterfaces
+  }
+
+  func prepare(on loop: EventLoop) throws {
+    try terminal.followResizes(on: loop)
+  }
+
+  func render(_ record: EventRecord) -> [UInt8] {
+    var text = line(record)
+    if listsInterfaces {
+      for interface in record.path.interfaces { text += self.line(interface, in: record.path) }
+    }
+    return [UInt8](text.utf8)
+  }
+
+  // MARK: The line
+
+  private func line(_ record: EventRecord) -> String {
+    let path = record.path
+    let color = color(of: path.status)
+    let reason = record.event == .interfaces ? "links changed" : words(path.reason.rawValue)
+    let clock = localTime(record.time)
+    let status = pad(words(path.status.rawValue), Column.status)
+    let medium = pad(path.medium?.rawValue ?? "", Column.medium)
+    let interface = pad(fit(clean(path.interfaceName ?? ""), Column.interface), Column.interface)
+
+    // What is left goes to the address, which yields where it is long, and to the reason.
+    let before = clock.count + 3 + status.count + 1 + medium.count + 1 + interface.count + 1
+    let room = max(Column.address, terminal.width - before - 1 - reason.count)
+    let address = pad(fit(addressText(path), room), Column.address)
+
+    var line = paint(clock, .dim) + " " + paint(mark(path.status), color) + " " + paint(status, color) + " "
+    line += medium + " " + interface + " " + address + " " + paint(reason, .dim)
+    return line + "\n"
+  }
+
+  private func addressText(_ path: NetworkPath) -> String {
+    (path.ipv4 ?? path.ipv6)?.address.description ?? ""
+  }
+
+  private func mark(_ status: ReachabilityStatus) -> String {
+    switch status {
+    case .wifi, .wwan: terminal.isUnicode ? "●" : "*"
+    case .notReachable: terminal.isUnicode ? "○" : "-"
+    case .unknown: "?"
+    }
+  }
+
+  private func color(of status: ReachabilityStatus) -> Color {
+    switch status {
+    case .wifi: .green
+    case .wwan, .unknown: .yellow
+    case .notReachable: .red
+    }
+  }
+
+  private func line(_ interface: Interface, in path: NetworkPath) -> String {
+    let status = path.status(of: interface)
+    let addresses = interface.addresses.map { "\($0.address)/\($0.prefixLength)" }.joined(separator: " ")
+    let name = pad(clean(interface.name), 15)
+    let medium = pad(interface.medium.rawValue, Column.medium)
+    let state = pad(words(interface.operationalState.name.description), 16)
+    let shown = fit(addresses, max(Column.address, terminal.width - 46))
+    return "  " + paint(mark(status), color(of: status)) + " " + name + " " + medium + " " + state + " " + shown + "\n"
+  }
+
+  // MARK: Pieces
+
+  private func localTime(_ time: Duration) -> String {
+    var seconds = time_t(time.components.seconds)
+    var local = unsafe tm()
+    unsafe localtime_r(&seconds, &local)
+    return unsafe [local.tm_hour, local.tm_min, local.tm_sec].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(
+      separator: ":")
+  }
+
+  private func words(_ code: String) -> String {
+    String(code.map { $0 == "_" || $0 == "-" ? " " : $0 })
+  }
+
+  private func pad(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
+
+  private func fit(_ text: String, _ width: Int) -> String {
+    guard text.count > width else { return text }
+    return text.prefix(max(0, width - 1)) + (terminal.isUnicode ? "…" : "~")
+  }
+
+  private func paint(_ text: String, _ color: Color) -> String {
+    terminal.usesColor ? "\u{1b}[\(color.rawValue)m\(text)\u{1b}[0m" : text
+  }
+
+  /// A link may be named by a stranger: nothing in a name may steer the terminal or turn the direction of writing.
+  private func clean(_ name: String) -> String {
+    var result = ""
+    for scalar in name.unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned, .surrogate: result += "?"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,49 @@
+import ArgumentParser
+import Netwatch
+
+/// `netwatch wait`: ends when the network is as wanted.
+struct WaitCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "wait", abstract: "Wait until the network is reachable, or as --for says.",
+    discussion: "Exit status: 0 it is, 1 timed out, 2 could not run.")
+
+  enum Goal: String, ExpressibleByArgument, CaseIterable {
+    case reachable, wifi, wwan
+    case notReachable = "not-reachable"
+
+    func isMet(by path: NetworkPath) -> Bool {
+      switch self {
+      case .reachable: path.isReachable
+      case .notReachable: path.status == .notReachable
+      case .wifi: path.status == .wifi
+      case .wwan: path.status == .wwan
+      }
+    }
+  }
+
+  @Option(name: .customLong("for"), help: "What to wait for.")
+  var goal = Goal.reachable
+
+  @Option(
+    name: .shortAndLong, help: ArgumentHelp("Give up after so long. Default: never.", valueName: "seconds"),
+    transform: Seconds.parse)
+  var timeout: Duration?
+
+  @Option(help: ArgumentHelp("Wait for a way to this address.", valueName: "address"), transform: Target.parse)
+  var target: RouteTarget = .internet
+
+  @Flag(name: .shortAndLong, help: "Print nothing; the exit status tells.")
+  var quiet = false
+
+  @OptionGroup var output: OutputOptions
+
+  func run() throws {
+    var configuration = MonitorConfiguration()
+    configuration.target = target
+    let renderer = quiet ? nil : output.makeRenderer(listsInterfaces: false)
+    let isMet = try CommandFailure.reporting {
+      try Waiter(configuration: configuration, renderer: renderer, timeout: timeout, isMet: goal.isMet).run()
+    }
+    if !isMet { throw ExitCode(1) }
+  }
+}

@@ -1,0 +1,58 @@
+import Netwatch
+import NetwatchEventLoop
+import NetwatchNetlink
+import NetwatchStream
+
+/// Watches until the path is as wanted or time is up, then prints it.
+final class Waiter {
+  private let configuration: MonitorConfiguration
+  private var renderer: (any LineRenderer)?
+  private let timeout: Duration?
+  private let isMet: (NetworkPath) -> Bool
+  private var last: EventRecord?
+  private var published: UInt64 = 0
+  private var failure: NetlinkError?
+
+  /// - Parameters:
+  ///   - renderer: how the line looks; nil prints nothing.
+  ///   - timeout: nil waits for ever.
+  init(
+    configuration: MonitorConfiguration, renderer: (any LineRenderer)?, timeout: Duration?,
+    isMet: @escaping (NetworkPath) -> Bool
+  ) {
+    self.configuration = configuration
+    self.renderer = renderer
+    self.timeout = timeout
+    self.isMet = isMet
+  }
+
+  /// - Returns: false if the time was up first.
+  func run() throws -> Bool {
+    let output = renderer == nil ? nil : try StandardOutput()
+    let loop = try EventLoop()
+    let start = KernelClock.monotonic.now
+    let reachability = try NetlinkReachability(
+      loop: loop, configuration: configuration,
+      handlers: .init(
+        publish: { [unowned self, unowned loop] path, change, moment in
+          published += 1
+          last = EventRecord(
+            sequence: published, time: moment.wall, monotonicTime: moment.monotonic, event: .init(change), path: path)
+          if isMet(path) { loop.stop() }
+        },
+        fail: { [unowned self, unowned loop] error in
+          failure = error
+          loop.stop()
+        }))
+    try reachability.start()
+    if !isDone {
+      if let timeout { loop.schedule(at: start + timeout) { [unowned loop] in loop.stop() } }
+      try loop.run()
+    }
+    if let failure { throw failure }
+    if let last, let line = renderer?.render(last) { try output?.write(line) }
+    return isDone
+  }
+
+  private var isDone: Bool { last.map { isMet($0.path) } ?? false }
+}

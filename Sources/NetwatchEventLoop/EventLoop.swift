@@ -1,0 +1,173 @@
+import CLinux
+import Glibc
+
+/// One epoll on one thread: descriptors, timers, signals, and jobs from other threads.
+///
+/// A loop and everything that its handlers touch belong to the thread that runs it; it is not `Sendable`, so the compiler
+/// sees to that. Other threads enter by ``handle``. Nothing is allocated while events come in.
+public final class EventLoop {
+  /// What a descriptor is ready for.
+  public struct Readiness: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt32
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+    public static let readable = Readiness(rawValue: EPOLLIN.rawValue)
+    public static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
+    /// The other side is gone, or the descriptor has failed. Always reported, also where nothing was asked for.
+    public static let hungUp = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
+  }
+
+  /// A watched descriptor. Give it back to ``EventLoop/remove(_:)``, before the descriptor is closed.
+  public struct Registration: Hashable, Sendable {
+    let slot: UInt32
+    let generation: UInt32
+  }
+
+  /// A timer that has not fired yet.
+  public struct Timer: Hashable, Sendable {
+    let id: UInt64
+  }
+
+  private struct Slot {
+    var descriptor: CInt = -1
+    var generation: UInt32 = 0
+    var handler: ((Readiness) -> Void)?
+  }
+
+  private static let eventsPerWait = 64
+
+  /// The way in from other threads.
+  public let handle: LoopHandle
+  private let epoll: FileDescriptor
+  private let timer: FileDescriptor
+  private var slots: [Slot] = []
+  private var freeSlots: [UInt32] = []
+  private var timers = TimerQueue()
+  private var armedDeadline: Duration?
+  private var isStopping = false
+
+  public init() throws(SystemError) {
+    handle = try LoopHandle()
+    epoll = try .result(of: "epoll_create1", epoll_create1(CInt(EPOLL_CLOEXEC)))
+    timer = try .result(
+      of: "timerfd_create", timerfd_create(CLOCK_MONOTONIC, CInt(TFD_CLOEXEC | TFD_NONBLOCK)))
+    try watch(handle.wakeUp.rawValue, for: .readable) { [unowned self] _ in
+      for job in handle.takeJobs() { job(self) }
+    }
+    try watch(timer.rawValue, for: .readable) { [unowned self] _ in fireTimers() }
+  }
+
+  deinit { handle.close() }
+
+  // MARK: Descriptors
+
+  /// Calls `handler` whenever `descriptor` is ready for `interest`, or has hung up.
+  ///
+  /// Level triggered. An empty `interest` waits for the hang-up alone.
+  /// - Throws: `EPERM` for what is always ready and has no other side: regular files, /dev/null.
+  @discardableResult
+  public func watch(
+    _ descriptor: CInt, for interest: Readiness, _ handler: @escaping (Readiness) -> Void
+  ) throws(SystemError) -> Registration {
+    let slot = freeSlots.popLast() ?? UInt32(slots.count)
+    if slot == slots.count { slots.append(Slot()) }
+    let registration = Registration(slot: slot, generation: slots[Int(slot)].generation)
+    do throws(SystemError) {
+      try control(EPOLL_CTL_ADD, descriptor, interest, registration)
+    } catch {
+      freeSlots.append(slot)
+      throw error
+    }
+    slots[Int(slot)].descriptor = descriptor
+    slots[Int(slot)].handler = handler
+    return registration
+  }
+
+  /// Waits for something else on a watched descriptor.
+  public func change(_ registration: Registration, to interest: Readiness) throws(SystemError) {
+    guard isCurrent(registration) else { return }
+    try control(EPOLL_CTL_MOD, slots[Int(registration.slot)].descriptor, interest, registration)
+  }
+
+  /// Stops watching. The handler is not called again, not even for an event that is already known.
+  public func remove(_ registration: Registration) {
+    guard isCurrent(registration) else { return }
+    let slot = Int(registration.slot)
+    epoll_ctl(epoll.rawValue, EPOLL_CTL_DEL, slots[slot].descriptor, nil)
+    slots[slot].handler = nil
+    slots[slot].generation &+= 1
+    freeSlots.append(registration.slot)
+  }
+
+  private func isCurrent(_ registration: Registration) -> Bool {
+    let slot = slots[Int(registration.slot)]
+    return slot.generation == registration.generation && slot.handler != nil
+  }
+
+  private func control(
+    _ operation: CInt, _ descriptor: CInt, _ interest: Readiness, _ registration: Registration
+  ) throws(SystemError) {
+    var event = unsafe epoll_event()
+    unsafe event.events = interest.rawValue
+    unsafe event.data.u64 = UInt64(registration.generation) << 32 | UInt64(registration.slot)
+    guard unsafe epoll_ctl(epoll.rawValue, operation, descriptor, &event) == 0 else { throw .last("epoll_ctl") }
+  }
+
+  // MARK: Timers
+
+  /// Calls `body` once, at `deadline` on the monotonic clock or soon after.
+  @discardableResult
+  public func schedule(at deadline: Duration, _ body: @escaping () -> Void) -> Timer {
+    defer { armTimer() }
+    return Timer(id: timers.add(at: deadline, body))
+  }
+
+  /// Forgets a timer. Harmless if it has fired.
+  public func cancel(_ timer: Timer) {
+    timers.remove(timer.id)
+    armTimer()
+  }
+
+  private func fireTimers() {
+    var expirations: UInt64 = 0
+    _ = unsafe read(timer.rawValue, &expirations, MemoryLayout<UInt64>.size)
+    armedDeadline = nil
+    let now = KernelClock.monotonic.now
+    while !isStopping, let due = timers.popDue(at: now) { due.body() }
+    armTimer()
+  }
+
+  private func armTimer() {
+    guard timers.nextDeadline != armedDeadline else { return }
+    armedDeadline = timers.nextDeadline
+    var setting = itimerspec()
+    if let deadline = armedDeadline { setting.it_value = deadline.timespec }
+    unsafe timerfd_settime(timer.rawValue, CInt(TFD_TIMER_ABSTIME), &setting, nil)
+  }
+
+  // MARK: Running
+
+  /// Serves events on the calling thread until ``stop()``.
+  public func run() throws(SystemError) {
+    var events = unsafe [epoll_event](repeating: epoll_event(), count: Self.eventsPerWait)
+    isStopping = false
+    while !isStopping {
+      let count = unsafe epoll_wait(epoll.rawValue, &events, CInt(Self.eventsPerWait), -1)
+      if count < 0 {
+        // A SIGCONT after a SIGSTOP interrupts the wait, handler or none.
+        if errno == EINTR { continue }
+        throw .last("epoll_wait")
+      }
+      for index in 0..<Int(count) where !isStopping {
+        let event = unsafe events[index]
+        let slot = unsafe Int(truncatingIfNeeded: event.data.u64 & 0xffff_ffff)
+        let generation = unsafe UInt32(truncatingIfNeeded: event.data.u64 >> 32)
+        // A handler earlier in this turn may have removed this one, and the slot may have a new owner.
+        guard slots[slot].generation == generation, let handler = slots[slot].handler else { continue }
+        unsafe handler(Readiness(rawValue: event.events))
+      }
+    }
+  }
+
+  /// Makes ``run()`` return after the handler that calls this.
+  public func stop() { isStopping = true }
+}

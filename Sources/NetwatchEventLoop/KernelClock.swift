@@ -1,0 +1,36 @@
+import Glibc
+
+/// The clocks of the kernel, each as a `Duration` since its own zero.
+public enum KernelClock: Sendable {
+  /// Counts while the machine runs (CLOCK_MONOTONIC).
+  case monotonic
+  /// Counts while the machine runs or is suspended (CLOCK_BOOTTIME).
+  case boot
+  /// The wall clock, since 1970 in UTC (CLOCK_REALTIME). It may step.
+  case wall
+
+  public var now: Duration {
+    var time = timespec()
+    let id: clockid_t =
+      switch self {
+      case .monotonic: CLOCK_MONOTONIC
+      case .boot: CLOCK_BOOTTIME
+      case .wall: CLOCK_REALTIME
+      }
+    unsafe clock_gettime(id, &time)
+    return Duration(secondsComponent: Int64(time.tv_sec), attosecondsComponent: Int64(time.tv_nsec) * 1_000_000_000)
+  }
+}
+
+extension Duration {
+  /// Whole nanoseconds, rounded toward zero.
+  package var nanoseconds: Int64 {
+    components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
+  }
+
+  /// For timerfd. Never all zero, which would disarm the timer instead of firing it.
+  var timespec: timespec {
+    let nanoseconds = max(self.nanoseconds, 1)
+    return Glibc.timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+  }
+}

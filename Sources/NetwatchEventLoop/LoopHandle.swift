@@ -1,0 +1,82 @@
+import CLinux
+import Glibc
+
+/// The way into a running ``EventLoop`` from any other thread.
+///
+/// It may outlive the loop: what is submitted after the loop's end is dropped.
+public final class LoopHandle: Sendable {
+  public typealias Job = @Sendable (EventLoop) -> Void
+
+  let wakeUp: FileDescriptor
+  private let mailbox: Mailbox
+
+  init() throws(SystemError) {
+    wakeUp = try .result(of: "eventfd", eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK)))
+    mailbox = Mailbox()
+  }
+
+  /// Runs `job` on the loop's thread, after what it is doing now. Jobs keep their order.
+  ///
+  /// - Returns: false if the loop has ended, and `job` will not run.
+  @discardableResult
+  public func submit(_ job: @escaping Job) -> Bool {
+    guard mailbox.append(job) else { return false }
+    eventfd_write(wakeUp.rawValue, 1)
+    return true
+  }
+
+  func takeJobs() -> [Job] {
+    var count: eventfd_t = 0
+    _ = unsafe eventfd_read(wakeUp.rawValue, &count)
+    return mailbox.takeAll()
+  }
+
+  func close() { mailbox.close() }
+}
+
+/// Jobs on their way to the loop. A pthread mutex, which the thread sanitizer understands.
+///
+/// `@unchecked`: every access to `jobs` and `isClosed` holds `mutex`.
+@safe private final class Mailbox: @unchecked Sendable {
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private var jobs: [LoopHandle.Job] = []
+  private var isClosed = false
+
+  init() { unsafe pthread_mutex_init(mutex, nil) }
+
+  deinit {
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe mutex.deallocate()
+  }
+
+  func append(_ job: @escaping LoopHandle.Job) -> Bool {
+    locked {
+      guard !isClosed else { return false }
+      jobs.append(job)
+      return true
+    }
+  }
+
+  func takeAll() -> [LoopHandle.Job] {
+    locked {
+      defer { jobs = [] }
+      return jobs
+    }
+  }
+
+  func close() {
+    // Jobs are released outside the lock: what they own may submit in its deinit.
+    let dropped = locked {
+      isClosed = true
+      defer { jobs = [] }
+      return jobs
+    }
+    _ = dropped
+  }
+
+  private func locked<Result>(_ body: () -> Result) -> Result {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return body()
+  }
+}

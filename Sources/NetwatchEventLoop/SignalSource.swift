@@ -1,0 +1,35 @@
+import CLinux
+import Glibc
+
+/// Signals as events of a loop, by signalfd.
+///
+/// They are blocked while it lives: in the calling thread, and in those that it starts later. Make it before any thread.
+public final class SignalSource {
+  private let loop: EventLoop
+  private let descriptor: FileDescriptor
+  private var registration: EventLoop.Registration?
+  private var signals: sigset_t
+
+  /// Calls `handler` with the number of each of `signals`, on the loop's thread. Equal signals may be merged.
+  public init(_ signals: [CInt], on loop: EventLoop, _ handler: @escaping (CInt) -> Void) throws(SystemError) {
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    for signal in signals { unsafe sigaddset(&set, signal) }
+    self.loop = loop
+    self.signals = set
+    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+    descriptor = try .result(
+      of: "signalfd", unsafe signalfd(-1, &set, CInt(SFD_CLOEXEC | SFD_NONBLOCK)))
+    registration = try loop.watch(descriptor.rawValue, for: .readable) { [unowned self] _ in
+      var info = signalfd_siginfo()
+      while unsafe read(descriptor.rawValue, &info, MemoryLayout<signalfd_siginfo>.size) > 0 {
+        handler(CInt(info.ssi_signo))
+      }
+    }
+  }
+
+  deinit {
+    if let registration { loop.remove(registration) }
+    unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+  }
+}

@@ -1,0 +1,71 @@
+import CLibNetlink
+import Netwatch
+
+/// The kernel's answer to a route lookup.
+enum NetlinkRouteDecoder {
+  /// struct rtmsg: family, dst_len, src_len, tos, table, protocol, scope, type, flags (4).
+  private static let headerLength = 12
+  /// struct rtnexthop: length (2), flags, hops, interface (4).
+  private static let hopHeaderLength = 8
+
+  static func answer(_ bytes: RawSpan, _ payload: Range<Int>) -> NetlinkDecoder.Message {
+    guard payload.count >= headerLength else { return .ignored }
+    let start = payload.lowerBound
+    let family = bytes.load(start, as: UInt8.self)
+    // An IPv6 route that refuses comes as a route, where IPv4 answers with an error.
+    guard Int(bytes.load(start + 7, as: UInt8.self)) == RTN_UNICAST else { return .route(.refused) }
+
+    var hop = RouteHop(interfaceIndex: 0)
+    var hops: [RouteHop] = []
+    var cursor = NetlinkCursor((start + headerLength)..<payload.upperBound)
+    while let attribute = cursor.nextAttribute(in: bytes) {
+      switch attribute.type {
+      case Int(RTA_MULTIPATH.rawValue): hops = self.hops(bytes, attribute.value, family: family)
+      case Int(RTA_PREFSRC.rawValue):
+        hop.source = NetlinkDecoder.ipAddress(bytes, attribute.value, family: family)
+      case Int(RTA_PRIORITY.rawValue): hop.metric = bytes.number(attribute.value, as: UInt32.self) ?? 0
+      default: read(attribute, into: &hop, bytes, family: family)
+      }
+    }
+    guard hops.isEmpty else {
+      for position in hops.indices {
+        hops[position].source = hop.source
+        hops[position].metric = hop.metric
+      }
+      return .route(.hops(hops))
+    }
+    return .route(hop.interfaceIndex > 0 ? .hop(hop) : .refused)
+  }
+
+  private static func hops(_ bytes: RawSpan, _ range: Range<Int>, family: UInt8) -> [RouteHop] {
+    var hops: [RouteHop] = []
+    var cursor = NetlinkCursor(range)
+    while cursor.hasRoom(for: hopHeaderLength) {
+      let start = cursor.offset
+      guard let record = cursor.next(length: Int(bytes.load(start, as: UInt16.self)), header: hopHeaderLength) else {
+        break
+      }
+      var hop = RouteHop(interfaceIndex: bytes.load(start + 4, as: Int32.self))
+      var attributes = NetlinkCursor((start + hopHeaderLength)..<record.upperBound)
+      while let attribute = attributes.nextAttribute(in: bytes) { read(attribute, into: &hop, bytes, family: family) }
+      hops.append(hop)
+    }
+    return hops
+  }
+
+  /// What a route and each of its hops have in common.
+  private static func read(
+    _ attribute: NetlinkAttribute, into hop: inout RouteHop, _ bytes: RawSpan, family: UInt8
+  ) {
+    switch attribute.type {
+    case Int(RTA_OIF.rawValue): hop.interfaceIndex = bytes.number(attribute.value, as: Int32.self) ?? 0
+    case Int(RTA_GATEWAY.rawValue): hop.gateway = NetlinkDecoder.ipAddress(bytes, attribute.value, family: family)
+    case Int(RTA_VIA.rawValue):
+      // struct rtvia: the next hop is of another family, which comes first.
+      guard let other = bytes.number(attribute.value, as: UInt16.self) else { return }
+      let address = (attribute.value.lowerBound + 2)..<attribute.value.upperBound
+      hop.gateway = NetlinkDecoder.ipAddress(bytes, address, family: UInt8(truncatingIfNeeded: other))
+    default: break
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import CLibNetlink
+import Glibc
+
+/// A rtnetlink socket. libnl opens and joins; reading is recv(2) into one fixed buffer, which costs no allocation and no
+/// second system call for the size.
+@safe final class NetlinkSocket {
+  enum Received {
+    /// As many bytes of the buffer are messages.
+    case messages(Int)
+    case wouldBlock
+    /// The kernel dropped messages. Told once; what is queued stays readable.
+    case overrun
+  }
+
+  private let handle: OpaquePointer
+  /// Larger than any message of rtnetlink: the kernel makes a listing's parts as large as the reader's buffer, up to 32 KiB.
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+
+  static func open() throws(NetlinkError) -> NetlinkSocket {
+    guard let handle = unsafe nl_socket_alloc() else {
+      throw NetlinkError(operation: "nl_socket_alloc", code: ENOMEM)
+    }
+    let socket = unsafe NetlinkSocket(owning: handle)
+    guard unsafe nl_connect(handle, NETLINK_ROUTE) == 0 else { throw .last("socket(AF_NETLINK)") }
+    return socket
+  }
+
+  private init(owning handle: OpaquePointer) {
+    unsafe self.handle = unsafe handle
+  }
+
+  deinit {
+    unsafe nl_socket_free(handle)
+    unsafe buffer.deallocate()
+  }
+
+  var descriptor: CInt { unsafe nl_socket_get_fd(handle) }
+
+  func join(_ group: rtnetlink_groups) throws(NetlinkError) {
+    guard unsafe nl_socket_add_membership(handle, CInt(group.rawValue)) == 0 else {
+      throw .last("setsockopt(NETLINK_ADD_MEMBERSHIP)")
+    }
+  }
+
+  func makeNonBlocking() throws(NetlinkError) {
+    guard unsafe nl_socket_set_nonblocking(handle) == 0 else { throw .last("fcntl(O_NONBLOCK)") }
+  }
+
+  /// The forced way needs CAP_NET_ADMIN; the other one is capped by net.core.rmem_max without a word.
+  func setReceiveBuffer(bytes: Int) {
+    var size = CInt(clamping: bytes)
+    let length = socklen_t(MemoryLayout<CInt>.size)
+    guard unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, &size, length) != 0 else { return }
+    unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, length)
+  }
+
+  func setReceiveTimeout(seconds: Int) {
+    var time = timeval(tv_sec: seconds, tv_usec: 0)
+    unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+  }
+
+  /// Lets the kernel honour the filters of a request instead of ignoring what it does not know.
+  func enableStrictChecking() {
+    var one: CInt = 1
+    unsafe setsockopt(
+      descriptor, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &one, socklen_t(MemoryLayout<CInt>.size))
+  }
+
+  func attach(_ program: [sock_filter]) throws(NetlinkError) {
+    var program = program
+    let count = UInt16(program.count)
+    let result = unsafe program.withUnsafeMutableBufferPointer { instructions in
+      var fprog = unsafe sock_fprog(len: count, filter: instructions.baseAddress)
+      return unsafe setsockopt(
+        descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &fprog, socklen_t(MemoryLayout<sock_fprog>.size))
+    }
+    guard result == 0 else { throw .last("setsockopt(SO_ATTACH_FILTER)") }
+  }
+
+  func send(_ message: borrowing [UInt8]) throws(NetlinkError) {
+    let sent = unsafe message.withUnsafeBytes { unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, 0) }
+    guard sent == message.count else { throw .last("send") }
+  }
+
+  /// The messages of the last ``receive()``.
+  func withMessages<Result>(_ count: Int, _ body: (RawSpan) -> Result) -> Result {
+    unsafe body(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
+  }
+
+  func receive() throws(NetlinkError) -> Received {
+    while true {
+      var sender = sockaddr_nl()
+      var length = socklen_t(MemoryLayout<sockaddr_nl>.size)
+      let count = unsafe withUnsafeMutablePointer(to: &sender) { sender in
+        unsafe sender.withMemoryRebound(to: sockaddr.self, capacity: 1) { sender in
+          // With MSG_TRUNC the result is the message's own length, also where it did not fit.
+          unsafe recvfrom(descriptor, buffer.baseAddress, buffer.count, CInt(MSG_TRUNC), sender, &length)
+        }
+      }
+      if count < 0 {
+        switch errno {
+        case EINTR: continue
+        case EAGAIN: return .wouldBlock
+        case ENOBUFS: return .overrun
+        default: throw .last("recv")
+        }
+      }
+      // Only the kernel has port 0; another process that may send here says nothing that counts.
+      guard sender.nl_pid == 0 else { continue }
+      return unsafe count > buffer.count ? .overrun : .messages(count)
+    }
+  }
+}

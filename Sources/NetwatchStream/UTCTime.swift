@@ -1,0 +1,31 @@
+/// A moment as the calendar has it. Foundation would cost half of the start-up time for this.
+struct UTCTime: Hashable {
+  let year: Int64
+  let month: Int64
+  let day: Int64
+  let hour: Int64
+  let minute: Int64
+  let second: Int64
+  let microsecond: Int64
+
+  /// - Parameter time: since 1970-01-01T00:00:00Z; before it counts as it.
+  init(_ time: Duration) {
+    let (seconds, attoseconds) = max(time, .zero).components
+    let days = seconds / 86_400
+    hour = seconds % 86_400 / 3_600
+    minute = seconds % 3_600 / 60
+    second = seconds % 60
+    microsecond = attoseconds / 1_000_000_000_000
+
+    // Years that begin in March have the leap day at their end, and months of a regular rhythm: five have 153 days.
+    // Eras of 400 years, all of 146,097 days, are counted from 0000-03-01.
+    let sinceEra = days + 719_468
+    let dayOfEra = sinceEra % 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let marchMonth = (5 * dayOfYear + 2) / 153
+    day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
+    month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+    year = sinceEra / 146_097 * 400 + yearOfEra + (month <= 2 ? 1 : 0)
+  }
+}

@@ -1,0 +1,39 @@
+# Shared by the scripts here; to be sourced. Sets `top`, the project's folder.
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "netwatch: $*"; exit 1; }
+
+# What the build needs, then what the caller names.
+build_packages="pkg-config libnl-3-dev libnl-route-3-dev"
+
+# Installs the Debian packages that are missing, or says which.
+need_packages() {
+  local missing=() package
+  for package in "$@"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  command -v apt-get >/dev/null ||
+    die "there is no apt-get here; install what Debian calls ${missing[*]}, then run this again."
+  local as_root=()
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || die "become root, or install sudo, so that I can install ${missing[*]}."
+    as_root=(sudo)
+  fi
+  say "Installing ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  # A list that is old or was never fetched is the usual reason for a failure.
+  { "${as_root[@]}" apt-get install -y -qq "${missing[@]}" >/dev/null 2>&1 ||
+    { "${as_root[@]}" apt-get update -qq >&2 &&
+      "${as_root[@]}" apt-get install -y -qq "${missing[@]}" >/dev/null; }; } ||
+    die "apt-get could not install ${missing[*]}; see above."
+}
+
+need_swift() {
+  command -v swift >/dev/null || die "there is no swift here; install Swift 6.2 or later (https://www.swift.org/install/linux)."
+  local version
+  version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)
+  [ "$(printf '%s\n' 6.2 "${version:-0}" | sort -V | head -n 1)" = 6.2 ] ||
+    die "Swift 6.2 or later is needed; this one is ${version:-of an unknown version}."
+}
