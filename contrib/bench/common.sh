@@ -1,0 +1,82 @@
+# Shared by latency, storm and footprint: tools, programs, and a network of their own.
+
+set -euo pipefail
+
+bench_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build_folder=${NETWATCH_BENCH_BUILD:-$bench_folder/.build}
+compiler_flags=(-O2 -Wall -Wextra)
+
+# Ordinary users often lack the folders where ip stands.
+PATH=$PATH:/usr/sbin:/sbin
+
+say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+
+# 2, because 1 means that a target was missed.
+die() {
+  say "$*"
+  exit 2
+}
+
+missing_packages() {
+  command -v gcc >/dev/null || echo gcc
+  echo '#include <stdio.h>' | gcc -fsyntax-only -x c - 2>/dev/null || echo libc6-dev
+  command -v pkg-config >/dev/null || echo pkg-config
+  pkg-config --exists gio-2.0 2>/dev/null || echo libglib2.0-dev
+  command -v ip >/dev/null || echo iproute2
+}
+
+as_root() {
+  if ((EUID == 0)); then "$@"; else sudo "$@"; fi
+}
+
+install_packages() {
+  local packages
+  mapfile -t packages < <(missing_packages)
+  ((${#packages[@]})) || return 0
+  command -v apt-get >/dev/null ||
+    die "missing, by Debian's names: ${packages[*]}; please install them"
+  say "installing ${packages[*]}"
+  local install=(apt-get install -y --no-install-recommends "${packages[@]}")
+  as_root "${install[@]}" >&2 ||
+    { as_root apt-get update >&2 && as_root "${install[@]}" >&2; } ||
+    die "could not install ${packages[*]}"
+}
+
+compile_programs() {
+  local glib_flags
+  read -ra glib_flags < <(pkg-config --cflags --libs gio-2.0)
+  mkdir -p "$build_folder"
+  (
+    cd "$bench_folder"
+    gcc "${compiler_flags[@]}" c-raw-q.c -o "$build_folder/c-raw-q"
+    gcc "${compiler_flags[@]}" glib-monitor.c "${glib_flags[@]}" -o "$build_folder/glib-monitor"
+    gcc "${compiler_flags[@]}" harness.c latency.c storm.c footprint.c peer.c process.c routes.c \
+      -o "$build_folder/harness"
+  ) || die "could not compile the programs"
+}
+
+netwatch_path() {
+  local path=${NETWATCH:-}
+  if [[ -z $path ]]; then
+    say "building netwatch"
+    path=$("$bench_folder/../release" | tail -n 1) || die "contrib/release failed"
+  fi
+  path=$(command -v -- "$path") && path=$(realpath -- "$path") ||
+    die "no such program: ${NETWATCH:-what contrib/release printed}"
+  printf '%s\n' "$path"
+}
+
+# run_benchmark NAME [--rounds N]
+run_benchmark() {
+  install_packages
+  build_folder=$(mkdir -p "$build_folder" && cd "$build_folder" && pwd)
+  compile_programs
+  local netwatch namespace=(unshare -n)
+  netwatch=$(netwatch_path)
+  ((EUID == 0)) || namespace=(unshare -Urn)
+  "${namespace[@]}" true || die "no right to make a network namespace"
+  # Pages of a file just written count as private dirty until they reach the disk.
+  sync
+  exec "${namespace[@]}" "$build_folder/harness" "$1" \
+    --netwatch "$netwatch" --programs "$build_folder" "${@:2}"
+}

@@ -1,0 +1,114 @@
+/* Runs one benchmark in the current network namespace, which must be a fresh one. */
+#define _GNU_SOURCE
+
+#include "harness.h"
+
+#include <err.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TIME_LIMIT_SECONDS = 900 };
+
+static const struct {
+  const char *name;
+  bool (*run)(const struct options *);
+} benchmarks[] = {
+    {"latency", run_latency},
+    {"storm", run_storm},
+    {"footprint", run_footprint},
+};
+
+bool verdict(bool met, const char *format, ...) {
+  printf("%s  ", met ? "PASS" : "FAIL");
+  va_list values;
+  va_start(values, format);
+  vprintf(format, values);
+  va_end(values);
+  putchar('\n');
+  return met;
+}
+
+void progress(const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  vfprintf(stderr, format, values);
+  va_end(values);
+  fputc('\n', stderr);
+}
+
+uint64_t now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * UINT64_C(1000000000) + time.tv_nsec;
+}
+
+void sleep_ms(int milliseconds) {
+  struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+  nanosleep(&time, NULL);
+}
+
+static int compare(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+double percentile(double *values, size_t count, double fraction) {
+  if (count == 0) return 0;
+  qsort(values, count, sizeof *values, compare);
+  return values[(size_t)(fraction * (count - 1) + 0.5)];
+}
+
+double median(double *values, size_t count) {
+  if (count == 0) return 0;
+  qsort(values, count, sizeof *values, compare);
+  return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+void *allocate(size_t count, size_t size) {
+  void *memory = calloc(count, size);
+  if (memory == NULL) err(2, "calloc");
+  return memory;
+}
+
+static void usage(void) {
+  fprintf(stderr,
+          "usage: harness latency|storm|footprint --netwatch PATH --programs FOLDER [--rounds N]\n");
+  exit(64);
+}
+
+int main(int count, char **arguments) {
+  static const struct option known[] = {
+      {"netwatch", required_argument, NULL, 'n'},
+      {"programs", required_argument, NULL, 'p'},
+      {"rounds", required_argument, NULL, 'r'},
+      {0},
+  };
+  struct options options = {0};
+  for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) {
+    switch (option) {
+      case 'n': options.netwatch = optarg; break;
+      case 'p': options.programs = optarg; break;
+      case 'r':
+        options.rounds = atoi(optarg);
+        if (options.rounds < 1 || options.rounds > 1000) usage();
+        break;
+      default: usage();
+    }
+  }
+  if (optind != count - 1 || !options.netwatch || !options.programs) usage();
+
+  /* The peers die with the harness, so this bounds the whole run. */
+  alarm(TIME_LIMIT_SECONDS);
+  signal(SIGPIPE, SIG_IGN);
+  for (size_t i = 0; i < sizeof benchmarks / sizeof *benchmarks; i++) {
+    if (strcmp(arguments[optind], benchmarks[i].name) == 0)
+      return benchmarks[i].run(&options) ? 0 : 1;
+  }
+  usage();
+}

@@ -1,0 +1,112 @@
+/* From the kernel's change to the first byte of the line, one change outstanding at a time. */
+#include <stdio.h>
+
+#include "harness.h"
+#include "peer.h"
+#include "routes.h"
+
+enum {
+  DEFAULT_ROUNDS = 15,
+  WARM_UP_CHANGES = 6, /* even, so that each round begins without the route */
+  CHANGES = 60,
+  MISS_AFTER_MS = 2000,
+  SILENCE_MS = 2,
+};
+
+static const double ratio_target = 1.15;
+
+struct record {
+  double *samples; /* microseconds, of all rounds */
+  size_t sample_count;
+  double *round_medians; /* one for each round; 0 if all changes were missed */
+  int misses;
+};
+
+/* Microseconds, or negative for a miss. */
+static double time_change(struct peer *peer, int socket, const struct route_request *request) {
+  uint64_t started = now_ns();
+  send_route_request(socket, request);
+  bool answered = peer_read(peer, MISS_AFTER_MS);
+  uint64_t finished = peer->read_ns;
+  peer_read_until_silent(peer, SILENCE_MS);
+  expect_no_refusal(socket);
+  return answered ? (finished - started) / 1000.0 : -1;
+}
+
+static void measure_round(const struct options *options, enum peer_id id, int socket,
+                          struct record *record, int round) {
+  const struct route_request requests[] = {default_route_request(ADD_ROUTE),
+                                           default_route_request(DELETE_ROUTE)};
+  struct peer peer;
+  peer_start(&peer, id, options);
+  peer_wait_ready(&peer);
+  for (int i = 0; i < WARM_UP_CHANGES; i++) time_change(&peer, socket, &requests[i % 2]);
+
+  double samples[CHANGES];
+  size_t count = 0;
+  for (int i = 0; i < CHANGES; i++) {
+    double microseconds = time_change(&peer, socket, &requests[i % 2]);
+    if (microseconds < 0) {
+      record->misses++;
+      continue;
+    }
+    samples[count++] = microseconds;
+    record->samples[record->sample_count++] = microseconds;
+  }
+  record->round_medians[round] = median(samples, count);
+  peer_stop(&peer);
+}
+
+static double median_ratio(const struct record *record, const struct record *base, int rounds) {
+  double ratios[rounds];
+  size_t count = 0;
+  for (int round = 0; round < rounds; round++) {
+    if (record->round_medians[round] > 0 && base->round_medians[round] > 0)
+      ratios[count++] = record->round_medians[round] / base->round_medians[round];
+  }
+  return median(ratios, count);
+}
+
+bool run_latency(const struct options *options) {
+  int rounds = options->rounds ? options->rounds : DEFAULT_ROUNDS;
+  struct record records[PEER_COUNT];
+  for (int id = 0; id < PEER_COUNT; id++) {
+    records[id] = (struct record){.samples = allocate(rounds * CHANGES, sizeof(double)),
+                                  .round_medians = allocate(rounds, sizeof(double))};
+  }
+
+  set_up_network();
+  int socket = open_route_socket();
+  for (int round = 0; round < rounds; round++) {
+    progress("latency: round %d of %d", round + 1, rounds);
+    /* Another one begins each time, so that drift of the machine meets all alike. */
+    for (int i = 0; i < PEER_COUNT; i++) {
+      enum peer_id id = (round + i) % PEER_COUNT;
+      measure_round(options, id, socket, &records[id], round);
+    }
+  }
+
+  printf("| %-16s | p50 us | p99 us | max us | misses | ratio to c-raw-q |\n", "program");
+  printf("|------------------|-------:|-------:|-------:|-------:|-----------------:|\n");
+  double ratios[PEER_COUNT];
+  for (int id = 0; id < PEER_COUNT; id++) {
+    struct record *record = &records[id];
+    ratios[id] = median_ratio(record, &records[C_RAW_Q], rounds);
+    double *samples = record->samples;
+    size_t count = record->sample_count;
+    printf("| %-16s | %6.0f | %6.0f | %6.0f | %6d | %16.3f |\n", peer_name(id),
+           median(samples, count), percentile(samples, count, 0.99),
+           percentile(samples, count, 1.0), record->misses, ratios[id]);
+  }
+  printf("%d changes of the default route for each program, in %d rounds\n\n", rounds * CHANGES,
+         rounds);
+
+  double ratio = ratios[NETWATCH];
+  bool met = verdict(ratio > 0 && ratio <= ratio_target, "ratio to c-raw-q %.3f, at most %.2f",
+                     ratio, ratio_target);
+  met &= verdict(ratio > 0 && ratio < ratios[GLIB], "ratio to c-raw-q %.3f, below GLib's %.3f",
+                 ratio, ratios[GLIB]);
+  met &= verdict(records[NETWATCH].misses == 0, "%d misses, none allowed",
+                 records[NETWATCH].misses);
+  return met;
+}

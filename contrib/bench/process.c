@@ -1,0 +1,160 @@
+#define _GNU_SOURCE
+
+#include "process.h"
+
+#include <dirent.h>
+#include <err.h>
+#include <linux/netlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAXIMUM_SOCKETS = 256, MAXIMUM_LIBRARIES = 256, NAME_CAPACITY = 64, PATH_CAPACITY = 128 };
+
+static FILE *open_file(pid_t pid, const char *name) {
+  char path[PATH_CAPACITY];
+  snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+  FILE *file = fopen(path, "re");
+  if (file == NULL) err(2, "%s", path);
+  return file;
+}
+
+static DIR *open_folder(pid_t pid, const char *name) {
+  char path[PATH_CAPACITY];
+  snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+  DIR *folder = opendir(path);
+  if (folder == NULL) err(2, "%s", path);
+  return folder;
+}
+
+struct memory process_memory(pid_t pid) {
+  struct memory memory = {0};
+  char line[512];
+  FILE *file = open_file(pid, "smaps_rollup");
+  while (fgets(line, sizeof line, file)) {
+    sscanf(line, "Rss: %ld", &memory.resident_kib);
+    sscanf(line, "Private_Dirty: %ld", &memory.private_dirty_kib);
+  }
+  fclose(file);
+  return memory;
+}
+
+static size_t socket_inodes(pid_t pid, unsigned long *inodes) {
+  size_t count = 0;
+  DIR *folder = open_folder(pid, "fd");
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL && count < MAXIMUM_SOCKETS;) {
+    char target[64] = "";
+    if (readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1) < 0) continue;
+    if (sscanf(target, "socket:[%lu]", &inodes[count]) == 1) count++;
+  }
+  closedir(folder);
+  return count;
+}
+
+struct netlink_state process_netlink(pid_t pid) {
+  unsigned long inodes[MAXIMUM_SOCKETS];
+  size_t count = socket_inodes(pid, inodes);
+  struct netlink_state state = {0};
+  char line[512];
+  FILE *file = open_file(pid, "net/netlink");
+  while (fgets(line, sizeof line, file)) {
+    int protocol;
+    unsigned groups;
+    unsigned long dropped, inode;
+    if (sscanf(line, "%*s %d %*u %x %*d %*d %*s %*d %lu %lu", &protocol, &groups, &dropped,
+               &inode) != 4)
+      continue;
+    for (size_t i = 0; i < count; i++) {
+      if (inodes[i] != inode) continue;
+      state.is_listening |= protocol == NETLINK_ROUTE && groups != 0;
+      state.dropped += dropped;
+    }
+  }
+  fclose(file);
+  return state;
+}
+
+/* Visits one file of each thread; returns how many threads there are. */
+static int for_each_thread(pid_t pid, const char *name, void (*visit)(FILE *, uint64_t *),
+                           uint64_t *sum) {
+  int count = 0;
+  DIR *folder = open_folder(pid, "task");
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    pid_t thread = atoi(entry->d_name);
+    if (thread == 0) continue;
+    char thread_file[NAME_CAPACITY];
+    snprintf(thread_file, sizeof thread_file, "task/%d/%s", thread, name);
+    FILE *file = open_file(pid, thread_file);
+    visit(file, sum);
+    fclose(file);
+    count++;
+  }
+  closedir(folder);
+  return count;
+}
+
+static void add_cpu_ns(FILE *file, uint64_t *sum) {
+  unsigned long long running = 0;
+  if (fscanf(file, "%llu", &running) == 1) *sum += running;
+}
+
+static void add_switches(FILE *file, uint64_t *sum) {
+  char line[512];
+  unsigned long long switches;
+  while (fgets(line, sizeof line, file)) {
+    if (sscanf(line, "voluntary_ctxt_switches: %llu", &switches) == 1 ||
+        sscanf(line, "nonvoluntary_ctxt_switches: %llu", &switches) == 1)
+      *sum += switches;
+  }
+}
+
+uint64_t process_cpu_ns(pid_t pid) {
+  uint64_t sum = 0;
+  for_each_thread(pid, "schedstat", add_cpu_ns, &sum);
+  return sum;
+}
+
+uint64_t process_wakeups(pid_t pid) {
+  uint64_t sum = 0;
+  for_each_thread(pid, "status", add_switches, &sum);
+  return sum;
+}
+
+int process_threads(pid_t pid) {
+  uint64_t unused = 0;
+  return for_each_thread(pid, "status", add_switches, &unused);
+}
+
+static bool is_library(const char *name) {
+  const char *suffix = strstr(name, ".so");
+  return suffix != NULL && (suffix[3] == '\0' || suffix[3] == '.') && strncmp(name, "ld-", 3) != 0;
+}
+
+int process_shared_libraries(pid_t pid) {
+  unsigned long seen[MAXIMUM_LIBRARIES];
+  int count = 0;
+  char line[4096 + 128];
+  FILE *file = open_file(pid, "maps");
+  while (fgets(line, sizeof line, file)) {
+    unsigned long inode;
+    char path[4096];
+    if (sscanf(line, "%*s %*s %*s %*s %lu %4095s", &inode, path) != 2) continue;
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL || !is_library(slash + 1)) continue;
+    bool known = false;
+    for (int i = 0; i < count; i++) known |= seen[i] == inode;
+    if (!known && count < MAXIMUM_LIBRARIES) seen[count++] = inode;
+  }
+  fclose(file);
+  return count;
+}
+
+long process_file_kib(pid_t pid) {
+  char path[PATH_CAPACITY];
+  snprintf(path, sizeof path, "/proc/%d/exe", pid);
+  struct stat status;
+  if (stat(path, &status) < 0) err(2, "%s", path);
+  return (status.st_size + 1023) / 1024;
+}

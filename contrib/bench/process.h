@@ -1,0 +1,31 @@
+/* What /proc tells about a process. */
+#ifndef NETWATCH_BENCH_PROCESS_H
+#define NETWATCH_BENCH_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct memory {
+  long resident_kib;
+  long private_dirty_kib;
+};
+
+struct netlink_state {
+  bool is_listening; /* a routing socket has joined a group */
+  uint64_t dropped;  /* messages that did not fit into its sockets */
+};
+
+/* All of these count every thread of the process. */
+struct memory process_memory(pid_t pid);
+struct netlink_state process_netlink(pid_t pid);
+uint64_t process_cpu_ns(pid_t pid);
+uint64_t process_wakeups(pid_t pid);
+int process_threads(pid_t pid);
+
+/* Different libraries mapped; the dynamic loader does not count. */
+int process_shared_libraries(pid_t pid);
+
+long process_file_kib(pid_t pid);
+
+#endif
