@@ -46,6 +46,19 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(name: "NetwatchCommand", dependencies: ["NetwatchCLI"], swiftSettings: settings),
+
     module("NetwatchTestSupport", ["Netwatch"]),
+    tests("NetwatchTests", ["Netwatch", "NetwatchTestSupport"]),
+    tests("NetwatchEventLoopTests", ["NetwatchEventLoop"]),
+    tests("NetwatchNetlinkTests", ["NetwatchNetlink", "Netwatch", "NetwatchTestSupport"]),
+    tests("NetwatchStreamTests", ["NetwatchStream", "Netwatch"]),
+    // The command in namespaces of the tests' own making, and the programs that are run in them.
+    tests("IntegrationTests", ["CLinux", "NetwatchCommand", "NetwatchProbe", "ReadmeExample", "TestSandbox"]),
+    .executableTarget(name: "TestSandbox", path: "Tests/TestSandbox"),
+    .executableTarget(
+      name: "NetwatchProbe", dependencies: ["Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "CLinux"], path: "Tests/NetwatchProbe", swiftSettings: settings),
+    .executableTarget(
+      name: "ReadmeExample", dependencies: ["Netwatch", "NetwatchNetlink"], path: "Tests/ReadmeExample",
+      swiftSettings: settings),
   ]
 )

@@ -4,6 +4,7 @@
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 
-/* Hidden behind _GNU_SOURCE, which can not be defined after Glibc has read <pthread.h>. */
+/* Hidden behind _GNU_SOURCE, which can not be defined any more when Glibc has read the headers. */
 #include <pthread.h>
 int pthread_setname_np(pthread_t thread, const char *name);
+int pipe2(int ends[2], int flags);

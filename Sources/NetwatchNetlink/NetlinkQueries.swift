@@ -12,7 +12,8 @@ final class NetlinkQueries {
   private var linkList: NetlinkRequest
   private var addressList: NetlinkRequest
   private var link: NetlinkRequest
-  private var lookUps: [RouteRequest.Kind: NetlinkRequest] = [:]
+  /// By ``RouteRequest/position``; an index costs less than a hash.
+  private var lookUps: [NetlinkRequest?] = []
 
   init(target: RouteTarget, trace: NetlinkTrace?) throws(NetlinkError) {
     self.trace = trace
@@ -24,10 +25,13 @@ final class NetlinkQueries {
     link = try .link()
     let user = getuid()
     for family in AddressFamily.allCases {
-      guard let literal = target.literal(family) else { continue }
-      lookUps[.init(family, .plain)] = try .lookUp(literal, user: user, allHops: false, throughLink: false)
-      lookUps[.init(family, .allHops)] = try .lookUp(literal, user: user, allHops: true, throughLink: false)
-      lookUps[.init(family, .link)] = try .lookUp(literal, user: user, allHops: true, throughLink: true)
+      guard let literal = target.literal(family) else {
+        lookUps += [nil, nil, nil]
+        continue
+      }
+      lookUps.append(try .lookUp(literal, user: user, allHops: false, throughLink: false))
+      lookUps.append(try .lookUp(literal, user: user, allHops: true, throughLink: false))
+      lookUps.append(try .lookUp(literal, user: user, allHops: true, throughLink: true))
     }
   }
 
@@ -53,12 +57,12 @@ final class NetlinkQueries {
   }
 
   func lookUp(_ request: RouteRequest) throws(NetlinkError) -> RouteAnswer {
-    let kind = RouteRequest.Kind(request)
-    guard lookUps[kind] != nil else { return .noRoute }
-    if case .link(let index) = request.scope { lookUps[kind]?.setOutputLink(index) }
+    let position = request.position
+    guard lookUps[position] != nil else { return .noRoute }
+    if case .link(let index) = request.scope { lookUps[position]?.setOutputLink(index) }
     sequence &+= 1
-    lookUps[kind]?.setSequence(sequence)
-    if let bytes = lookUps[kind]?.bytes { try socket.send(bytes) }
+    lookUps[position]?.setSequence(sequence)
+    if let bytes = lookUps[position]?.bytes { try socket.send(bytes) }
     return try receive(isListing: false) { _ in }.answer ?? .noRoute
   }
 
@@ -123,24 +127,13 @@ final class NetlinkQueries {
 }
 
 extension RouteRequest {
-  /// Requests that are the same but for the link that they ask about.
-  fileprivate struct Kind: Hashable {
-    enum Scope { case plain, allHops, link }
-    let family: AddressFamily
-    let scope: Scope
-
-    init(_ family: AddressFamily, _ scope: Scope) {
-      self.family = family
-      self.scope = scope
-    }
-
-    init(_ request: RouteRequest) {
-      family = request.family
-      switch request.scope {
-      case .plain: scope = .plain
-      case .allHops: scope = .allHops
-      case .link: scope = .link
-      }
+  /// Where its message stands among those that are kept: requests for different links share one.
+  fileprivate var position: Int {
+    let first = family == .ipv4 ? 0 : 3
+    switch scope {
+    case .plain: return first
+    case .allHops: return first + 1
+    case .link: return first + 2
     }
   }
 }

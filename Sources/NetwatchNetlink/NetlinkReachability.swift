@@ -173,7 +173,7 @@ package final class NetlinkReachability {
   // MARK: Effects
 
   private func dispatch(_ event: ReachabilityMachine.Event) {
-    for effect in machine.handle(event, at: moment.monotonic) { perform(effect) }
+    machine.handle(event, at: moment.monotonic).forEach { perform($0) }
   }
 
   private func perform(_ effect: ReachabilityMachine.Effect) {
@@ -188,9 +188,9 @@ package final class NetlinkReachability {
       case .arm(let timer, let deadline): arm(timer, at: deadline)
       case .disarm(let timer):
         if let armed = timers.removeValue(forKey: timer) { loop.cancel(armed) }
-      case .publish(let path, let change):
+      case .publish(let change):
         hasPublished = true
-        handlers.publish(path, change, moment)
+        handlers.publish(machine.path, change, moment)
       }
     } catch {
       dispatch(.failed)

@@ -135,7 +135,7 @@ extension OperationalState {
 }
 
 extension [UInt8] {
-  mutating func append(_ text: StaticString) {
+  @inline(__always) mutating func append(_ text: StaticString) {
     text.withUTF8Buffer { unsafe append(contentsOf: $0) }
   }
 

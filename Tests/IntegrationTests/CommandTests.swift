@@ -1,0 +1,260 @@
+import CLinux
+import Glibc
+import Testing
+
+/// The command as a person or a status bar has it: options, lines, exit statuses, readers that go.
+@Suite struct CommandTests {
+  // MARK: Readers
+
+  @Test func `the reader wants one line and goes`() throws {
+    let namespace = try NetworkNamespace.online()
+    let result = try ChildProcess.run(
+      namespace.command(["bash", "-c", "\(Programs.netwatch) --follow | head -1; echo ${PIPESTATUS[0]}"]))
+    #expect(result.output.count == 2)
+    #expect(result.output.last == "0")
+    #expect(result.error == "")
+  }
+
+  @Test(arguments: [[], ["sigpipe"]])
+  func `the reader goes while nothing happens`(sandbox: [String]) throws {
+    let namespace = try NetworkNamespace.online()
+    let prefix = sandbox.isEmpty ? [] : [Programs.sandbox] + sandbox
+    let child = try ChildProcess(namespace.command(prefix + [Programs.netwatch, "--follow"]))
+    #expect(try child.nextLine() != nil)
+    child.closeOutput()
+    #expect(try child.wait() == .exited(0))
+    #expect(try child.errorText() == "")
+  }
+
+  @Test func `the disk is full`() throws {
+    let namespace = try NetworkNamespace.online()
+    let full = unsafe open("/dev/full", O_WRONLY)
+    defer { close(full) }
+    let child = try ChildProcess(
+      namespace.command([Programs.netwatch, "--follow"]), standardOutput: .descriptor(full))
+    #expect(try child.wait() == .exited(2))
+    #expect(try child.errorText() == "netwatch: can not write to standard output: No space left on device")
+  }
+
+  @Test func `standard output is closed`() throws {
+    let result = try ChildProcess.run([Programs.sandbox, "stdout", Programs.netwatch, "--follow"])
+    #expect(result.ending == .exited(2))
+    #expect(result.error.contains("standard output is closed"))
+  }
+
+  @Test func `dev null has no reader to lose`() throws {
+    let namespace = try NetworkNamespace.online()
+    let null = unsafe open("/dev/null", O_WRONLY)
+    defer { close(null) }
+    let child = try ChildProcess(
+      namespace.command([Programs.netwatch, "--follow", "--count", "2"]), standardOutput: .descriptor(null))
+    #expect(throws: TestFailure.self) { try child.wait(within: 0.3) }
+    try namespace.run("ip link set v0 down")
+    #expect(try child.wait() == .exited(0))
+  }
+
+  @Test func `the end of stdin is not the end`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try namespace.follow()
+    #expect(try follow.next().status == "wifi")
+    follow.process.closeInput()
+    try namespace.run("ip link set v1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+  }
+
+  @Test func `stopped, five thousand changes, continued: one line, and it is right`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try namespace.follow()
+    #expect(try follow.next().status == "wifi")
+    follow.process.signal(SIGSTOP)
+    try namespace.run(
+      "for i in $(seq 2500); do echo route del default; echo route add default via 10.0.0.2; done | ip -batch -",
+      "ip route del default")
+    follow.process.signal(SIGCONT)
+    #expect(try follow.next().status == "not-reachable")
+    #expect(try follow.isQuiet(in: namespace))
+  }
+
+  @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
+  func `a signal ends it, by that signal`(signal: CInt) throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try namespace.follow()
+    _ = try follow.next()
+    follow.process.signal(signal)
+    #expect(try follow.process.wait() == .signalled(signal))
+  }
+
+  // MARK: Wrong use
+
+  @Test(arguments: [
+    (["--folow"], "--follow"), (["--format", "waybar", "-f"], "text"), (["--count", "0", "-f"], "from 1"),
+    (["--count", "3"], "--follow"), (["--hold", "2"], "--follow"), (["--hold", "soon", "-f"], "seconds"),
+    (["--hold", "nan", "-f"], "seconds"), (["--hold", "1e300", "-f"], "seconds"),
+    (["--target", "https://example.org"], "URL"), (["--target", "example.org"], "names are not looked up"),
+    (["--target", "127.0.0.1"], "this machine"), (["--target", "fe80::1"], "beyond the link"),
+    (["wait", "-t", "x"], "seconds"),
+    (["wait", "--for", "lunch"], "reachable"), (["--json", "--format", "text"], "give one"), (["nonsense"], "nonsense"),
+    (["-f", "--check"], "--follow"),
+  ])
+  func `a mistake is answered with what to do`(arguments: [String], hint: String) throws {
+    let result = try ChildProcess.run([Programs.netwatch] + arguments)
+    #expect(result.ending == .exited(64))
+    #expect(result.output == [])
+    #expect(result.error.contains(hint), "\(result.error)")
+  }
+
+  @Test func `no netlink is said so`() throws {
+    for arguments in [["--follow"], [], ["wait"]] {
+      let result = try ChildProcess.run([Programs.sandbox, "netlink", Programs.netwatch] + arguments)
+      #expect(result.ending == .exited(2))
+      #expect(result.output == [])
+      #expect(result.error.hasPrefix("netwatch: netlink is not permitted here"), "\(result.error)")
+    }
+  }
+
+  @Test func `the version is a semantic one`() throws {
+    let result = try ChildProcess.run([Programs.netwatch, "--version"])
+    #expect(result.ending == .exited(0))
+    #expect(try /[0-9]+\.[0-9]+\.[0-9]+/.wholeMatch(in: result.output[0]) != nil)
+  }
+
+  // MARK: Commands
+
+  @Test func `status tells once`() throws {
+    let namespace = try NetworkNamespace.online()
+    for arguments in [[], ["status"], ["--no-service"], ["status", "--check"]] {
+      let result = try ChildProcess.run(namespace.command([Programs.netwatch] + arguments))
+      #expect(result.ending == .exited(0))
+      #expect(result.output.count == 1)
+      #expect(try Line(result.output[0]).summary == "wifi initial v0")
+    }
+    try namespace.run("ip route del default")
+    #expect(try ChildProcess.run(namespace.command([Programs.netwatch, "--check"])).ending == .exited(1))
+    #expect(try ChildProcess.run(namespace.command([Programs.netwatch])).ending == .exited(0))
+  }
+
+  @Test func `wait ends when the network comes`() throws {
+    let namespace = try NetworkNamespace.withPair()
+    let timedOut = try ChildProcess.run(namespace.command([Programs.netwatch, "wait", "-t", "0.1", "-q"]))
+    #expect(timedOut.ending == .exited(1))
+    #expect(timedOut.output == [])
+    let child = try namespace.netwatch("wait", "-t", "60")
+    try namespace.run("ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2")
+    #expect(try child.wait() == .exited(0))
+    #expect(try child.nextLine().map(Line.init)?.status == "wifi")
+    let gone = try namespace.netwatch("wait", "--for", "not-reachable", "-q")
+    try namespace.run("ip link set v1 down")
+    #expect(try gone.wait() == .exited(0))
+  }
+
+  @Test func `an ordinary user sees the same`() throws {
+    let namespace = try NetworkNamespace.online()
+    // Another user, where this one may become it: in a user namespace there is none.
+    let user = geteuid() == 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : []
+    let follow = try Follow(
+      ChildProcess(namespace.command(user + [try Programs.copyForEverybody(), "--follow", "--json"])))
+    #expect(try follow.summary() == "wifi initial v0")
+    try namespace.run("ip link set v1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    try namespace.run("ip link set v1 up")
+    #expect(try follow.summary() == "wifi route_up v0")
+  }
+
+  @Test func `count counts the first line`() throws {
+    let namespace = try NetworkNamespace.online()
+    let result = try ChildProcess.run(namespace.command([Programs.netwatch, "-f", "--count", "1"]))
+    #expect(result.ending == .exited(0))
+    #expect(result.output.count == 1)
+  }
+
+  @Test func `lines are numbered, and every one is complete`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try namespace.follow()
+    _ = try follow.next()
+    try namespace.run("ip link set v1 down")
+    _ = try follow.next()
+    try namespace.run("ip link set v1 up")
+    _ = try follow.next()
+    #expect(follow.lines.map(\.sequence) == [1, 2, 3])
+    for line in follow.lines {
+      let keys =
+        #/^\{"v":1,"seq":\d+,"time":"[^"]+Z","mono_ns":\d+,"event":"[a-z]+","reason":"[a-z_]+","reachability":\{/#
+      #expect(line.text.firstMatch(of: keys) != nil)
+      #expect(line.text.hasSuffix(#""activity":{"state":"inactive","visible":false,"in_flight":0}}"#))
+    }
+  }
+
+  // MARK: Options
+
+  @Test func `hold keeps a short loss from being told`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try namespace.follow("--hold", "30")
+    #expect(try follow.summary() == "wifi initial v0")
+    try namespace.run("ip link set v1 down", "sleep 0.05", "ip link set v1 up", "sleep 0.05")
+    #expect(try follow.isQuiet(in: namespace))
+    let short = try namespace.follow("--hold", "0.05")
+    #expect(try short.summary() == "wifi initial v0")
+    try namespace.run("ip link set v1 down")
+    #expect(try short.summary() == "not-reachable no_carrier -")
+  }
+
+  @Test func `links are chosen and ignored by name`() throws {
+    let namespace = try NetworkNamespace.online()
+    try namespace.run(
+      "ip link add w0 type veth peer name w1", "ip link set w1 up", "ip link set w0 up",
+      "ip addr add 10.1.0.1/24 dev w0",
+      "ip route add default via 10.1.0.2 metric 600")
+    for options in [["-i", "w*"], ["--ignore", "v?"], ["-i", "w0", "-i", "x*"], ["-i", "*", "--ignore", "v*"]] {
+      let line = try Line(try #require(ChildProcess.run(namespace.command([Programs.netwatch] + options)).output.first))
+      #expect(line.summary == "wifi initial w0", "\(options)")
+      #expect(line.ipv4?["address"] as? String == "10.1.0.1")
+      #expect(line.ipv4?["gateway"] as? String == "10.1.0.2")
+    }
+    let none = try ChildProcess.run(namespace.command([Programs.netwatch, "-i", "nothing*", "--check"]))
+    #expect(none.ending == .exited(1))
+    // A link without a route of its own is no way out, though IPv4 would answer "on the link".
+    try namespace.run("ip route del default via 10.1.0.2")
+    let follow = try namespace.follow("-i", "w*")
+    #expect(try follow.summary() == "not-reachable no_route -")
+    try namespace.run("ip route add default via 10.1.0.2 metric 600")
+    #expect(try follow.summary() == "wifi route_up w0")
+    try namespace.run("ip link set w1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+  }
+
+  @Test func `a target of one's own`() throws {
+    let namespace = try NetworkNamespace.withPair()
+    try namespace.run("ip addr add 10.0.0.1/24 dev v0")
+    let follow = try namespace.follow("--target", "10.99.0.7")
+    #expect(try follow.summary() == "not-reachable no_route -")
+    try namespace.run("ip route add 10.99.0.0/16 via 10.0.0.2")
+    #expect(try follow.summary() == "wifi route_up v0")
+    try namespace.run("ip route add prohibit 10.99.0.7/32")
+    #expect(try follow.summary() == "not-reachable route_unreachable -")
+  }
+
+  @Test func `interfaces are listed, and told of when they change`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try namespace.follow("--interfaces")
+    let first = try follow.next()
+    #expect(first.interfaces?.compactMap { $0["name"] as? String }.sorted() == ["lo", "v0", "v1"])
+    try namespace.run("ip addr add 10.5.0.1/24 dev v1")
+    let line = try follow.next()
+    #expect(line.event == "interfaces")
+    #expect(line.status == "wifi")
+    let v1 = try #require(line.interfaces?.first { $0["name"] as? String == "v1" })
+    #expect((v1["addresses"] as? [String])?.contains("10.5.0.1/24") == true)
+    #expect(v1["medium"] as? String == "virtual")
+    #expect(v1["operational_state"] as? String == "up")
+  }
+
+  @Test func `netlink can be watched being read`() throws {
+    let namespace = try NetworkNamespace.online()
+    let result = try ChildProcess.run(
+      namespace.command([Programs.netwatch]), environment: ["NETWATCH_DEBUG=netlink"])
+    #expect(result.output.count == 1)
+    #expect(result.error.contains("v0 kind veth flags <"))
+    #expect(result.error.contains("address 10.0.0.1/24"))
+    #expect(result.error.contains("route hop"))
+  }
+}

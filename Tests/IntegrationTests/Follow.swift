@@ -1,0 +1,62 @@
+import Foundation
+
+/// A line of the stream, as a reader sees it.
+struct Line: CustomStringConvertible {
+  let text: String
+  private let object: [String: Any]
+
+  init(_ text: String) throws {
+    self.text = text
+    guard let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] else {
+      throw TestFailure("not an object: \(text)")
+    }
+    self.object = object
+  }
+
+  var description: String { text }
+  var sequence: Int? { object["seq"] as? Int }
+  var event: String? { object["event"] as? String }
+  var reason: String? { object["reason"] as? String }
+  var interfaces: [[String: Any]]? { object["interfaces"] as? [[String: Any]] }
+  private var reachability: [String: Any] { object["reachability"] as? [String: Any] ?? [:] }
+  var status: String? { reachability["status"] as? String }
+  var medium: String? { reachability["medium"] as? String }
+  var interface: String? { reachability["interface"] as? String }
+  var ipv4: [String: Any]? { reachability["ipv4"] as? [String: Any] }
+  var ipv6: [String: Any]? { reachability["ipv6"] as? [String: Any] }
+
+  /// What most tests look at: status, reason, interface.
+  var summary: String { "\(status ?? "?") \(reason ?? "?") \(interface ?? "-")" }
+}
+
+/// `netwatch --follow` while a test changes its world.
+final class Follow {
+  let process: ChildProcess
+  private(set) var lines: [Line] = []
+
+  init(_ process: ChildProcess) { self.process = process }
+
+  func next() throws -> Line {
+    guard let text = try process.nextLine() else {
+      throw TestFailure("the stream has ended: \(try process.errorText())")
+    }
+    let line = try Line(text)
+    lines.append(line)
+    return line
+  }
+
+  /// The summary of the next line.
+  func summary() throws -> String { try next().summary }
+
+  /// True if nothing more came. It provokes the next line itself, so that it waits for an event and not for a while.
+  func isQuiet(in namespace: NetworkNamespace) throws -> Bool {
+    // A link of its own with a route to the very target always makes a line.
+    try namespace.run(
+      "ip link add mark0 type veth peer name mark1", "ip link set mark1 up", "ip link set mark0 up",
+      "ip addr add 203.0.113.1/24 dev mark0", "ip route add 192.0.2.1/32 dev mark0 src 203.0.113.1")
+    let line = try next()
+    try namespace.run("ip link del mark0")
+    _ = try next()
+    return line.interface == "mark0"
+  }
+}

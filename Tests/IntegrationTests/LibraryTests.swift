@@ -1,0 +1,43 @@
+import Foundation
+import Testing
+
+/// The library on the real kernel, in a program of its own.
+@Suite struct LibraryTests {
+  @Test func `a monitor knows at once, tells everybody, and goes when it is released`() throws {
+    let namespace = try NetworkNamespace.online()
+    let probe = try ChildProcess(namespace.command([Programs.probe, "library"]))
+    #expect(try probe.nextLine() == "current wifi v0 threads 1")
+    #expect(try probe.nextLine() == "actor wifi 1")
+    #expect(try probe.nextLine() == "sequence wifi")
+    probe.write("path\n")
+    #expect(try probe.nextLine() == "path true false false [v0] [10.0.0.2]")
+
+    try namespace.run("ip link set v1 down")
+    let told = Set([try probe.nextLine(), try probe.nextLine(), try probe.nextLine()])
+    #expect(told == ["immediately not-reachable", "actor not-reachable 2", "sequence not-reachable"])
+
+    probe.write("cancel\n")
+    #expect(try probe.nextLine() == "cancelled")
+    try namespace.run("ip link set v1 up")
+    #expect(try probe.nextLine() == "sequence wifi")
+
+    probe.write("release\n")
+    #expect(try probe.nextLine() == "sequence ended")
+    #expect(try probe.nextLine() == "threads 0")
+    #expect(try probe.wait() == .exited(0))
+  }
+
+  @Test func `the example of the README runs as it stands there`() throws {
+    let source = try String(contentsOfFile: "Tests/ReadmeExample/ReadmeExample.swift", encoding: .utf8)
+    let readme = try String(contentsOfFile: "README.md", encoding: .utf8)
+    #expect(readme.contains("```swift\n\(source)```"))
+
+    let namespace = try NetworkNamespace.online()
+    // To a pipe, print would keep its lines back.
+    let example = try ChildProcess(namespace.command(["stdbuf", "-oL", Programs.readmeExample]))
+    #expect(try example.nextLine() == "now wifi initial")
+    #expect(try example.nextLine()?.hasPrefix("wifi") == true)
+    try namespace.run("ip link set v1 down")
+    #expect(try example.nextLine()?.contains("notReachable") == true)
+  }
+}

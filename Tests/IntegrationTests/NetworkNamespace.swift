@@ -1,0 +1,87 @@
+import Glibc
+
+/// A network namespace of the test's own, and a shell in it. It goes when the test does.
+///
+/// As root, or with user namespaces. Where neither is permitted a test fails and says so: skipping would hide it.
+final class NetworkNamespace {
+  private let shell: ChildProcess
+  private let pid: pid_t
+  private static let isRoot = geteuid() == 0
+
+  init() throws {
+    let unshare = Self.isRoot ? ["unshare", "--net"] : ["unshare", "--user", "--map-root-user", "--net"]
+    shell = try ChildProcess(unshare + ["sh"])
+    shell.write("ip link set lo up && echo $$\n")
+    guard let line = try shell.nextLine(), let pid = pid_t(line) else {
+      throw TestFailure(
+        "can not make a network namespace (be root, or permit user namespaces): \(try shell.errorText())")
+    }
+    self.pid = pid
+  }
+
+  /// The command to run a program in here.
+  func command(_ arguments: [String]) -> [String] {
+    let user = Self.isRoot ? [] : ["--user", "--preserve-credentials"]
+    return ["nsenter", "--target", "\(pid)"] + user + ["--net", "--"] + arguments
+  }
+
+  /// Runs shell commands in here, one after the other; the first failure fails the test.
+  func run(_ commands: String...) throws {
+    for command in commands {
+      shell.write(
+        "{ \(command) ; } >/tmp/netwatch-test-$$.log 2>&1; echo \"$? $(cat /tmp/netwatch-test-$$.log | tr '\\n' ' ')\"; rm -f /tmp/netwatch-test-$$.log\n"
+      )
+      guard let answer = try shell.nextLine(within: 120) else { throw TestFailure("the shell is gone at: \(command)") }
+      guard answer.hasPrefix("0 ") else { throw TestFailure("\(command): exit status \(answer)") }
+    }
+  }
+
+  /// A veth pair: v0, with carrier as long as v1 is up.
+  static func withPair() throws -> NetworkNamespace {
+    let namespace = try NetworkNamespace()
+    try namespace.run("ip link add v0 type veth peer name v1", "ip link set v1 up", "ip link set v0 up")
+    return namespace
+  }
+
+  /// The same with an IPv4 address and a default route.
+  static func online() throws -> NetworkNamespace {
+    let namespace = try withPair()
+    try namespace.run("ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2")
+    return namespace
+  }
+
+  // MARK: netwatch in here
+
+  func netwatch(_ arguments: String..., environment: [String] = []) throws -> ChildProcess {
+    try ChildProcess(command([Programs.netwatch] + arguments), environment: environment)
+  }
+
+  func follow(_ arguments: String...) throws -> Follow {
+    try Follow(ChildProcess(command([Programs.netwatch, "--follow", "--json"] + arguments)))
+  }
+}
+
+/// Programs that are built beside the tests.
+enum Programs {
+  static let folder: String = {
+    // The test bundle lies where the programs do.
+    let path = CommandLine.arguments.first { $0.contains(".build") } ?? CommandLine.arguments[0]
+    var target = [CChar](repeating: 0, count: 4096)
+    let count = unsafe readlink("/proc/self/exe", &target, target.count)
+    let own = String(decoding: target[..<max(0, count)].map(UInt8.init(bitPattern:)), as: UTF8.self)
+    let best = own.contains(".build") ? own : path
+    return String(best[..<(best.lastIndex(of: "/") ?? best.startIndex)])
+  }()
+  static var netwatch: String { "\(folder)/netwatch" }
+  static var probe: String { "\(folder)/NetwatchProbe" }
+  static var sandbox: String { "\(folder)/TestSandbox" }
+  /// A copy that any user can reach: the build may lie in a home that is closed to others.
+  static func copyForEverybody() throws -> String {
+    let path = "/tmp/netwatch-test-\(getpid())"
+    let copied = try ChildProcess.run(["install", "-m", "755", netwatch, path])
+    guard copied.ending == .exited(0) else { throw TestFailure("can not copy netwatch: \(copied.error)") }
+    return path
+  }
+
+  static var readmeExample: String { "\(folder)/ReadmeExample" }
+}

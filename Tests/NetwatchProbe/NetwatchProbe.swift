@@ -1,0 +1,28 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import NetwatchNetlink
+
+/// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`.
+@main
+enum NetwatchProbe {
+  static func main() async throws {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    switch arguments.first {
+    case "overrun": try Overrun.run(receiveBuffer: Int(arguments[1]) ?? 4096)
+    case "tunnel": try Tunnel.hold(arguments[1])
+    case "library": try await Library.run()
+    default: throw ProbeFailure("unknown probe")
+    }
+  }
+}
+
+struct ProbeFailure: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
+
+func say(_ text: String) {
+  var line = text + "\n"
+  line.withUTF8 { bytes in _ = unsafe write(STDOUT_FILENO, bytes.baseAddress, bytes.count) }
+}

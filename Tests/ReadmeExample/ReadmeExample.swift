@@ -1,0 +1,13 @@
+import Netwatch
+import NetwatchNetlink
+
+@main
+struct Example {
+  static func main() async throws {
+    let monitor = try NetworkMonitor.start()
+    print("now", monitor.currentPath.status, monitor.currentPath.reason)
+    for try await path in monitor.paths {
+      print(path.status, path.medium as Any, path.interfaceName ?? "-", path.reason)
+    }
+  }
+}

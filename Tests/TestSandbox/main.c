@@ -1,0 +1,42 @@
+/* Runs a command with something taken away:
+ *   TestSandbox netlink COMMAND…   socket(AF_NETLINK) fails with EPERM
+ *   TestSandbox sigpipe COMMAND…   SIGPIPE is ignored, as waybar's children have it
+ *   TestSandbox stdout COMMAND…    standard output is closed
+ * C, because prctl is variadic. */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int forbid_netlink(void) {
+  struct sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog fprog = {.len = sizeof program / sizeof *program, .filter = program};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -1;
+  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &fprog);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3) return 64;
+  int failed = 0;
+  if (!strcmp(argv[1], "netlink")) failed = forbid_netlink();
+  if (!strcmp(argv[1], "sigpipe")) failed = signal(SIGPIPE, SIG_IGN) == SIG_ERR;
+  if (!strcmp(argv[1], "stdout")) failed = close(STDOUT_FILENO);
+  if (failed) return perror(argv[1]), 1;
+  execv(argv[2], argv + 2);
+  perror(argv[2]);
+  return 1;
+}
