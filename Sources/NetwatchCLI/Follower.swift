@@ -7,7 +7,7 @@ import NetwatchStream
 final class Follower {
   private(set) var currentPath: NetworkPath?
   private let configuration: MonitorConfiguration
-  private var renderer: any LineRenderer
+  private let renderer: any LineRenderer
   private let count: Int?
   private var lines: UInt64 = 0
   private var failure: (any Error)?
@@ -47,7 +47,7 @@ final class Follower {
     let record = EventRecord(
       sequence: lines, time: moment.wall, monotonicTime: moment.monotonic, event: .init(change), path: path)
     do throws(CommandFailure) {
-      try output.write(renderer.render(record))
+      try renderer.print(record, to: output)
     } catch {
       stop(loop, because: error)
     }

@@ -1,27 +1,30 @@
 import NetwatchEventLoop
 import NetwatchStream
 
-/// Turns records into what is printed.
-protocol LineRenderer {
+/// Prints records, each in one write.
+protocol LineRenderer: AnyObject {
   /// Looks at the world where the look of a line depends on it.
-  mutating func prepare(on loop: EventLoop) throws
-  /// The bytes of one write, their newline included.
-  mutating func render(_ record: EventRecord) -> [UInt8]
+  func prepare(on loop: EventLoop) throws
+  func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure)
 }
 
 /// The JSON stream.
-struct JSONRenderer: LineRenderer {
-  let listsInterfaces: Bool
+final class JSONRenderer: LineRenderer {
+  private let listsInterfaces: Bool
   private var writer = JSONLineWriter()
 
   init(listsInterfaces: Bool) { self.listsInterfaces = listsInterfaces }
 
   func prepare(on loop: EventLoop) {}
 
-  mutating func render(_ record: EventRecord) -> [UInt8] {
-    var record = record
-    record.listsInterfaces = listsInterfaces
-    writer.write(record)
-    return writer.line
+  func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
+    if listsInterfaces {
+      var record = record
+      record.listsInterfaces = true
+      writer.write(record)
+    } else {
+      writer.write(record)
+    }
+    try writer.withLine { line throws(CommandFailure) in try output.write(line) }
   }
 }

@@ -29,9 +29,9 @@ final class StandardOutput {
     }
   }
 
-  func write(_ line: borrowing [UInt8]) throws(CommandFailure) {
+  func write(_ line: RawSpan) throws(CommandFailure) {
     var written = 0
-    while written < line.count, !isReaderGone {
+    while written < line.byteCount, !isReaderGone {
       let count = unsafe line.withUnsafeBytes { bytes in
         unsafe Glibc.write(descriptor, bytes.baseAddress.map { unsafe $0 + written }, bytes.count - written)
       }

@@ -9,7 +9,7 @@ import NetwatchStream
 /// 14:03:11 ● wifi          wired     eth0       192.168.122.10  initial
 /// 14:05:42 ○ not reachable                                      no carrier
 /// ```
-struct TextRenderer: LineRenderer {
+final class TextRenderer: LineRenderer {
   private enum Column {
     static let status = 13
     static let medium = 9
@@ -33,12 +33,13 @@ struct TextRenderer: LineRenderer {
     try terminal.followResizes(on: loop)
   }
 
-  func render(_ record: EventRecord) -> [UInt8] {
+  func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
     var text = line(record)
     if listsInterfaces {
       for interface in record.path.interfaces { text += self.line(interface, in: record.path) }
     }
-    return [UInt8](text.utf8)
+    let bytes = [UInt8](text.utf8)
+    try unsafe output.write(bytes.span.bytes)
   }
 
   // MARK: The line

@@ -6,7 +6,7 @@ import NetwatchStream
 /// Watches until the path is as wanted or time is up, then prints it.
 final class Waiter {
   private let configuration: MonitorConfiguration
-  private var renderer: (any LineRenderer)?
+  private let renderer: (any LineRenderer)?
   private let timeout: Duration?
   private let isMet: (NetworkPath) -> Bool
   private var last: EventRecord?
@@ -50,7 +50,7 @@ final class Waiter {
       try loop.run()
     }
     if let failure { throw failure }
-    if let last, let line = renderer?.render(last) { try output?.write(line) }
+    if let last, let output { try renderer?.print(last, to: output) }
     return isDone
   }
 

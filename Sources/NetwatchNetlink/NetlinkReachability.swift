@@ -190,7 +190,10 @@ package final class NetlinkReachability {
         if let armed = timers.removeValue(forKey: timer) { loop.cancel(armed) }
       case .publish(let change):
         hasPublished = true
-        handlers.publish(machine.path, change, moment)
+        // Field by field: asking the machine for a path would copy the machine.
+        let path = NetworkPath(
+          verdict: machine.published, reason: machine.reason, interfaces: machine.snapshot.interfaces)
+        handlers.publish(path, change, moment)
       }
     } catch {
       dispatch(.failed)

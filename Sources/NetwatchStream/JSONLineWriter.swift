@@ -2,120 +2,157 @@ import Netwatch
 
 /// Writes an ``EventRecord`` as one JSON line, version 1 of the schema.
 ///
-/// The buffer is used again for each line, so nothing is allocated once it has grown to the longest.
-public struct JSONLineWriter: Sendable {
-  /// The last line, its newline included.
-  public private(set) var line: [UInt8] = []
+/// Its memory is used again for each line, so nothing is allocated once it has grown to the longest.
+public struct JSONLineWriter: ~Copyable {
+  private var buffer = LineBuffer()
 
-  public init() {
-    line.reserveCapacity(1024)
+  public init() {}
+
+  /// The last line, its newline included.
+  public var line: [UInt8] {
+    buffer.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) } }
+  }
+
+  /// Calls `body` with the last line, its newline included, without copying it.
+  public func withLine<Result, Failure: Error>(_ body: (RawSpan) throws(Failure) -> Result) throws(Failure) -> Result {
+    try buffer.withBytes(body)
   }
 
   /// Makes ``line`` say `record`.
   public mutating func write(_ record: EventRecord) {
-    line.removeAll(keepingCapacity: true)
-    line.append(#"{"v":1,"seq":"#)
-    line.appendDecimal(record.sequence)
-    line.append(#","time":""#)
-    line.append(UTCTime(record.time))
-    line.append(#"","mono_ns":"#)
-    line.appendDecimal(UInt64(clamping: record.monotonicTime.wholeNanoseconds))
-    line.append(#","event":""#)
-    line.append(contentsOf: record.event.rawValue.utf8)
-    line.append(#"","reason":""#)
-    line.append(contentsOf: record.path.reason.rawValue.utf8)
-    line.append(#"","reachability":{"#)
-    write(record.path)
+    buffer.removeAll()
+    buffer.append(record)
+  }
+}
+
+extension LineBuffer {
+  fileprivate mutating func append(_ record: EventRecord) {
+    append(#"{"v":1,"seq":"#)
+    appendDecimal(record.sequence)
+    append(#","time":""#)
+    append(UTCTime(record.time))
+    append(#"","mono_ns":"#)
+    appendDecimal(UInt64(clamping: record.monotonicTime.wholeNanoseconds))
+    append(#","event":""#)
+    append(text: record.event.rawValue)
+    append(#"","reason":""#)
+    append(text: record.path.reason.rawValue)
+    append(#"","reachability":{"#)
+    append(record.path)
     if record.listsInterfaces {
-      line.append(#"},"interfaces":["#)
+      append(#"},"interfaces":["#)
       for (position, interface) in record.path.interfaces.enumerated() {
-        if position > 0 { line.append(",") }
-        write(interface, in: record.path)
+        if position > 0 { append(",") }
+        append(interface, in: record.path)
       }
-      line.append(#"],"activity":{"state":""#)
+      append(#"],"activity":{"state":""#)
     } else {
-      line.append(#"},"activity":{"state":""#)
+      append(#"},"activity":{"state":""#)
     }
-    line.append(contentsOf: record.activity.state.utf8)
-    line.append(#"","visible":"#)
-    line.append(record.activity.isVisible ? "true" : "false")
-    line.append(#","in_flight":"#)
-    line.appendDecimal(UInt64(clamping: record.activity.inFlight))
-    line.append("}}\n")
+    append(text: record.activity.state)
+    append(record.activity.isVisible ? #"","visible":true,"in_flight":"# : #"","visible":false,"in_flight":"#)
+    appendDecimal(UInt64(clamping: record.activity.inFlight))
+    append("}}\n")
   }
 
-  private mutating func write(_ path: NetworkPath) {
-    line.append(#""status":""#)
-    line.append(contentsOf: path.status.rawValue.utf8)
-    line.append(#"","medium":"#)
-    writeString(path.medium?.rawValue)
-    line.append(#","interface":"#)
-    writeString(path.interfaceName)
-    line.append(#","index":"#)
-    if let index = path.interfaceIndex { line.appendDecimal(UInt64(clamping: index)) } else { line.append("null") }
-    line.append(#","expensive":"#)
-    line.append(!path.isReachable ? "null" : path.isExpensive ? "true" : "false")
-    line.append(#","vpn":null,"ipv4":"#)
-    write(path.ipv4)
-    line.append(#","ipv6":"#)
-    write(path.ipv6)
-    line.append(#","wifi":null"#)
+  fileprivate mutating func append(_ path: NetworkPath) {
+    append(#""status":""#)
+    append(text: path.status.rawValue)
+    guard path.isReachable, let index = path.interfaceIndex, let medium = path.medium else {
+      let nothing: StaticString = #"","medium":null,"interface":null,"index":null,"expensive":null,"vpn":null,"#
+      append(nothing)
+      append(#""ipv4":null,"ipv6":null,"wifi":null"#)
+      return
+    }
+    append(#"","medium":""#)
+    append(text: medium.rawValue)
+    append(#"","interface":"#)
+    appendString(path.interfaceName ?? "")
+    append(#","index":"#)
+    appendDecimal(UInt64(clamping: index))
+    append(path.isExpensive ? #","expensive":true,"vpn":null,"ipv4":"# : #","expensive":false,"vpn":null,"ipv4":"#)
+    append(path.ipv4)
+    append(#","ipv6":"#)
+    append(path.ipv6)
+    append(#","wifi":null"#)
   }
 
-  private mutating func write(_ family: NetworkPath.FamilyPath?) {
-    guard let family else { return line.append("null") }
-    line.append(#"{"address":""#)
-    family.address.write(to: &line)
-    line.append(#"","gateway":"#)
+  fileprivate mutating func append(_ family: NetworkPath.FamilyPath?) {
+    guard let family else { return append("null") }
+    append(#"{"address":""#)
+    family.address.write(to: &self)
+    append(#"","gateway":"#)
     if let gateway = family.gateway {
-      line.append("\"")
-      gateway.write(to: &line)
-      line.append("\"}")
+      append("\"")
+      gateway.write(to: &self)
+      append("\"}")
     } else {
-      line.append("null}")
+      append("null}")
     }
   }
 
-  private mutating func write(_ interface: Interface, in path: NetworkPath) {
-    line.append(#"{"name":"#)
-    writeString(interface.name)
-    line.append(#","index":"#)
-    line.appendDecimal(UInt64(clamping: interface.index))
-    line.append(#","medium":""#)
-    line.append(contentsOf: interface.medium.rawValue.utf8)
-    line.append(#"","status":""#)
-    line.append(contentsOf: path.status(of: interface).rawValue.utf8)
-    line.append(#"","operational_state":""#)
-    line.append(interface.operationalState.name)
-    line.append(#"","addresses":["#)
+  fileprivate mutating func append(_ interface: Interface, in path: NetworkPath) {
+    append(#"{"name":"#)
+    appendString(interface.name)
+    append(#","index":"#)
+    appendDecimal(UInt64(clamping: interface.index))
+    append(#","medium":""#)
+    append(text: interface.medium.rawValue)
+    append(#"","status":""#)
+    append(text: path.status(of: interface).rawValue)
+    append(#"","operational_state":""#)
+    append(interface.operationalState.name)
+    append(#"","addresses":["#)
     for (position, address) in interface.addresses.enumerated() {
-      line.append(position > 0 ? ",\"" : "\"")
-      address.address.write(to: &line)
-      line.append("/")
-      line.appendDecimal(UInt64(address.prefixLength))
-      line.append("\"")
+      append(position > 0 ? ",\"" : "\"")
+      address.address.write(to: &self)
+      append("/")
+      appendDecimal(UInt64(address.prefixLength))
+      append("\"")
     }
-    line.append("]}")
+    append("]}")
   }
 
   /// A string of a stranger's making: control characters are escaped, those of Latin-1 too, for terminals obey them.
-  private mutating func writeString(_ text: String?) {
-    guard let text else { return line.append("null") }
-    line.append("\"")
-    for scalar in text.unicodeScalars {
-      switch scalar.value {
-      case 0x22, 0x5c:
-        line.append("\\")
-        line.append(UInt8(scalar.value))
-      case 0..<0x20, 0x7f..<0xa0:
-        line.append("\\u00")
-        line.appendHexDigit(UInt8(scalar.value >> 4))
-        line.appendHexDigit(UInt8(scalar.value & 0xf))
-      default:
-        line.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
-      }
+  fileprivate mutating func appendString(_ text: String) {
+    append("\"")
+    if text.utf8.allSatisfy({ 0x20..<0x7f ~= $0 && $0 != 0x22 && $0 != 0x5c }) {
+      append(text: text)
+    } else {
+      for scalar in text.unicodeScalars { appendEscaped(scalar) }
     }
-    line.append("\"")
+    append("\"")
+  }
+
+  private mutating func appendEscaped(_ scalar: Unicode.Scalar) {
+    switch scalar.value {
+    case 0x22, 0x5c:
+      append("\\")
+      append(UInt8(scalar.value))
+    case 0..<0x20, 0x7f..<0xa0:
+      append("\\u")
+      appendHex(UInt16(scalar.value), digits: 4)
+    default:
+      for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { append(byte) }
+    }
+  }
+
+  /// RFC 3339 in UTC, to the microsecond.
+  fileprivate mutating func append(_ time: UTCTime) {
+    appendDecimal(time.year, digits: 4)
+    append("-")
+    appendDecimal(time.month, digits: 2)
+    append("-")
+    appendDecimal(time.day, digits: 2)
+    append("T")
+    appendDecimal(time.hour, digits: 2)
+    append(":")
+    appendDecimal(time.minute, digits: 2)
+    append(":")
+    appendDecimal(time.second, digits: 2)
+    append(".")
+    appendDecimal(time.microsecond, digits: 6)
+    append("Z")
   }
 }
 
@@ -131,39 +168,6 @@ extension OperationalState {
     case .dormant: "dormant"
     case .up: "up"
     }
-  }
-}
-
-extension [UInt8] {
-  @inline(__always) mutating func append(_ text: StaticString) {
-    text.withUTF8Buffer { unsafe append(contentsOf: $0) }
-  }
-
-  fileprivate mutating func appendHexDigit(_ digit: UInt8) {
-    append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
-  }
-
-  /// RFC 3339 in UTC, to the microsecond.
-  fileprivate mutating func append(_ time: UTCTime) {
-    appendDecimal(UInt64(time.year), digits: 4)
-    append("-")
-    appendDecimal(UInt64(time.month), digits: 2)
-    append("-")
-    appendDecimal(UInt64(time.day), digits: 2)
-    append("T")
-    appendDecimal(UInt64(time.hour), digits: 2)
-    append(":")
-    appendDecimal(UInt64(time.minute), digits: 2)
-    append(":")
-    appendDecimal(UInt64(time.second), digits: 2)
-    append(".")
-    appendDecimal(UInt64(time.microsecond), digits: 6)
-    append("Z")
-  }
-
-  private mutating func appendDecimal(_ value: UInt64, digits: Int) {
-    if digits > 1 { appendDecimal(value / 10, digits: digits - 1) }
-    append(UInt8(ascii: "0") + UInt8(value % 10))
   }
 }
 

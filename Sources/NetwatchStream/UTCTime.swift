@@ -1,21 +1,22 @@
 /// A moment as the calendar has it. Foundation would cost half of the start-up time for this.
 struct UTCTime: Hashable {
-  let year: Int64
-  let month: Int64
-  let day: Int64
-  let hour: Int64
-  let minute: Int64
-  let second: Int64
-  let microsecond: Int64
+  let year: UInt64
+  let month: UInt64
+  let day: UInt64
+  let hour: UInt64
+  let minute: UInt64
+  let second: UInt64
+  let microsecond: UInt64
 
   /// - Parameter time: since 1970-01-01T00:00:00Z; before it counts as it.
   init(_ time: Duration) {
-    let (seconds, attoseconds) = max(time, .zero).components
+    let components = max(time, .zero).components
+    let seconds = UInt64(components.seconds)
     let days = seconds / 86_400
     hour = seconds % 86_400 / 3_600
     minute = seconds % 3_600 / 60
     second = seconds % 60
-    microsecond = attoseconds / 1_000_000_000_000
+    microsecond = UInt64(components.attoseconds) / 1_000_000_000_000
 
     // Years that begin in March have the leap day at their end, and months of a regular rhythm: five have 153 days.
     // Eras of 400 years, all of 146,097 days, are counted from 0000-03-01.

@@ -5,9 +5,9 @@ import NetwatchNetlink
 struct Example {
   static func main() async throws {
     let monitor = try NetworkMonitor.start()
-    print("now", monitor.currentPath.status, monitor.currentPath.reason)
+    print("now:", monitor.currentPath.status)
     for try await path in monitor.paths {
-      print(path.status, path.medium as Any, path.interfaceName ?? "-", path.reason)
+      print(path.status, path.interfaceName ?? "-", path.reason)
     }
   }
 }

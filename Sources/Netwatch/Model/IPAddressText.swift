@@ -16,13 +16,13 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
   }
 
   public var description: String {
-    var text: [UInt8] = []
+    var text = LineBuffer(capacity: 64)
     write(to: &text)
-    return String(decoding: text, as: UTF8.self)
+    return text.text
   }
 
-  /// Appends the text, IPv6 as RFC 5952 has it, without allocating where `text` has room for 39 bytes.
-  package func write(to text: inout [UInt8]) {
+  /// Appends the text, IPv6 as RFC 5952 has it.
+  package func write(to text: inout LineBuffer) {
     switch self {
     case .v4(let bits):
       for byte: UInt32 in 0..<4 {
@@ -30,14 +30,14 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
         text.appendDecimal(UInt64(bits >> (24 - 8 * byte) & 0xff))
       }
     case .v6(let bits) where bits >> 32 == 0xffff:
-      text.append(contentsOf: "::ffff:".utf8)
+      text.append("::ffff:")
       IPAddress.v4(UInt32(truncatingIfNeeded: bits)).write(to: &text)
     case .v6(let bits):
       let zeros = Self.longestZeroRun(bits)
       var group = 0
       while group < 8 {
         if group == zeros.start, zeros.count > 1 {
-          text.append(contentsOf: "::".utf8)
+          text.append("::")
           group += zeros.count
           continue
         }
@@ -61,20 +61,5 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
       if run > best.count { best = (index - run + 1, run) }
     }
     return best
-  }
-}
-
-extension [UInt8] {
-  /// Appends a number in decimal digits.
-  package mutating func appendDecimal(_ value: UInt64) {
-    if value >= 10 { appendDecimal(value / 10) }
-    append(UInt8(ascii: "0") + UInt8(value % 10))
-  }
-
-  /// Appends a number in lower-case hexadecimal digits, without leading zeros.
-  fileprivate mutating func appendHex(_ value: UInt16) {
-    if value >= 16 { appendHex(value >> 4) }
-    let digit = UInt8(value & 0xf)
-    append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
   }
 }

@@ -21,8 +21,8 @@ public struct Interface: Hashable, Sendable, Identifiable {
   package var masterIndex: Int32?
   /// The link that this one is stacked on, in the same namespace.
   package var lowerIndex: Int32?
-  /// Which listing has seen it last.
-  var generation: UInt32 = 0
+  /// The listing under way has mentioned it; so has the last one, once it is over.
+  var isListed = true
 
   public var id: Int32 { index }
   /// Somebody has switched it on (IFF_UP).
@@ -65,7 +65,7 @@ public struct InterfaceAddress: Hashable, Sendable {
   public let prefixLength: UInt8
   /// IFA_F_* of <linux/if_addr.h>.
   package var flags: UInt32
-  var generation: UInt32 = 0
+  var isListed = true
 
   package init(address: IPAddress, prefixLength: UInt8, flags: UInt32) {
     self.address = address
@@ -78,6 +78,8 @@ public struct InterfaceAddress: Hashable, Sendable {
     package static let duplicate: UInt32 = 0x08
     package static let deprecated: UInt32 = 0x20
     package static let tentative: UInt32 = 0x40
+    /// Those that make an address usable or not.
+    package static let relevant = optimistic | duplicate | tentative
   }
 
   /// Still good for what is under way, but not the first choice. Comes and goes with router advertisements.

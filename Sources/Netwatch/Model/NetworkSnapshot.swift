@@ -2,7 +2,6 @@
 package struct NetworkSnapshot: Hashable, Sendable {
   /// Sorted by index.
   package private(set) var interfaces: [Interface] = []
-  private var generation: UInt32 = 0
 
   package init() {}
 
@@ -17,16 +16,21 @@ package struct NetworkSnapshot: Hashable, Sendable {
   // MARK: Listings
 
   /// From here on everything that exists is told anew.
-  package mutating func beginListing() { generation &+= 1 }
+  package mutating func beginListing() {
+    for position in interfaces.indices {
+      interfaces[position].isListed = false
+      for address in interfaces[position].addresses.indices { interfaces[position].addresses[address].isListed = false }
+    }
+  }
 
   /// Drops what the listing did not mention.
   package mutating func endListing() -> SnapshotDelta {
-    let current = generation
-    interfaces.removeAll { $0.generation != current }
-    for position in interfaces.indices { interfaces[position].addresses.removeAll { $0.generation != current } }
     var delta = SnapshotDelta()
     delta.routing = .both
-    delta.isVisible = true
+    delta.isVisible = interfaces.contains { !$0.isListed || $0.addresses.contains { !$0.isListed } }
+    guard delta.isVisible else { return delta }
+    interfaces.removeAll { !$0.isListed }
+    for position in interfaces.indices { interfaces[position].addresses.removeAll { !$0.isListed } }
     return delta
   }
 
@@ -42,7 +46,7 @@ package struct NetworkSnapshot: Hashable, Sendable {
     case .routing(let families, let isRemoval):
       var delta = SnapshotDelta()
       delta.routing = families
-      delta.isAnnouncedEarly = isRemoval
+      if isRemoval { delta.announcedEarly = families }
       return delta
     }
   }
@@ -63,14 +67,14 @@ package struct NetworkSnapshot: Hashable, Sendable {
       delta.routing = .both
     }
     let old = interfaces[position]
-    let new = old.updated(by: fact, generation: generation)
+    let new = old.updated(by: fact)
     if !new.looksLike(old) { delta.isVisible = true }
     if new.carriesUnlike(old) {
       delta.routing = .both
       delta.dependents = dependents(of: new, and: old)
     }
     // Routes over a link appear and vanish after the message that it was switched on or off.
-    delta.isAnnouncedEarly = new.isAdministrativelyUp != old.isAdministrativelyUp
+    if new.isAdministrativelyUp != old.isAdministrativelyUp { delta.announcedEarly = .both }
     interfaces[position] = new
     return delta
   }
@@ -104,15 +108,13 @@ package struct NetworkSnapshot: Hashable, Sendable {
     interfaces.remove(at: position)
     delta.isVisible = true
     delta.routing = .both
-    delta.isAnnouncedEarly = true
+    delta.announcedEarly = .both
     return delta
   }
 
   private mutating func add(_ address: InterfaceAddress, to index: Int32) -> SnapshotDelta {
     var delta = SnapshotDelta()
     guard let position = position(of: index) else { return delta }
-    var address = address
-    address.generation = generation
     let family = AddressFamilies(address.address.family)
     let known = interfaces[position].addresses.firstIndex {
       $0.address == address.address && $0.prefixLength == address.prefixLength
@@ -124,19 +126,17 @@ package struct NetworkSnapshot: Hashable, Sendable {
       return delta
     }
     // Renewed lifetimes and the coming and going of "deprecated" are no change.
-    let changed = (interfaces[position].addresses[known].flags ^ address.flags) & ~InterfaceAddress.Flags.deprecated
+    let changed = interfaces[position].addresses[known].flags ^ address.flags
     interfaces[position].addresses[known] = address
-    if changed != 0 {
-      delta.isVisible = true
-      delta.routing = family
-    }
+    if changed & ~InterfaceAddress.Flags.deprecated != 0 { delta.routing = family }
+    delta.isVisible = changed & InterfaceAddress.Flags.relevant != 0
     return delta
   }
 
   private mutating func remove(_ address: IPAddress, _ prefixLength: UInt8, from index: Int32) -> SnapshotDelta {
     var delta = SnapshotDelta()
     delta.routing = AddressFamilies(address.family)
-    delta.isAnnouncedEarly = true
+    delta.announcedEarly = delta.routing
     guard let position = position(of: index),
       let known = interfaces[position].addresses.firstIndex(where: {
         $0.address == address && $0.prefixLength == prefixLength
@@ -159,7 +159,7 @@ package struct NetworkSnapshot: Hashable, Sendable {
     return low
   }
 
-  private func position(of index: Int32) -> Int? {
+  func position(of index: Int32) -> Int? {
     let position = insertionPosition(of: index)
     return position < interfaces.count && interfaces[position].index == index ? position : nil
   }
@@ -174,11 +174,11 @@ extension [Interface] {
 }
 
 extension Interface {
-  fileprivate func updated(by fact: LinkFact, generation: UInt32) -> Interface {
+  fileprivate func updated(by fact: LinkFact) -> Interface {
     var new = self
     new.flags = fact.flags
     new.hardwareType = fact.hardwareType
-    new.generation = generation
+    new.isListed = true
     if let name = fact.name { new.name = name }
     if let kind = fact.kind { new.kind = kind }
     if let state = fact.operationalState { new.operationalState = state }

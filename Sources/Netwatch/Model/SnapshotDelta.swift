@@ -4,8 +4,8 @@ package struct SnapshotDelta: Hashable, Sendable {
   package var routing: AddressFamilies = []
   /// The list of links, as it is shown, is another one.
   package var isVisible = false
-  /// The kernel announced it before it was done; a lookup may still see the old state.
-  package var isAnnouncedEarly = false
+  /// Families in which the kernel announced it before it was done; a lookup may still see the old state.
+  package var announcedEarly: AddressFamilies = []
   /// Links that stand on the changed one. The kernel may tell of them a second later; ask instead.
   package var dependents: [Int32] = []
 
@@ -14,7 +14,7 @@ package struct SnapshotDelta: Hashable, Sendable {
   mutating func merge(_ other: SnapshotDelta) {
     routing.formUnion(other.routing)
     isVisible = isVisible || other.isVisible
-    isAnnouncedEarly = isAnnouncedEarly || other.isAnnouncedEarly
+    announcedEarly.formUnion(other.announcedEarly)
     for index in other.dependents where !dependents.contains(index) { dependents.append(index) }
   }
 }

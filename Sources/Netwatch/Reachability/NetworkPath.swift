@@ -35,6 +35,14 @@ public struct NetworkPath: Hashable, Sendable {
     package init(status: ReachabilityStatus) { self.status = status }
 
     package var isReachable: Bool { status == .wifi || status == .wwan }
+
+    /// The families that fare as in another verdict; none where there is no other.
+    func familiesEqual(to other: Verdict) -> AddressFamilies {
+      var families = AddressFamilies.both
+      if ipv4 != other.ipv4 { families.remove(.ipv4) }
+      if ipv6 != other.ipv6 { families.remove(.ipv6) }
+      return families
+    }
   }
 
   package let verdict: Verdict

@@ -30,11 +30,14 @@ struct PathEvaluator {
   }
 
   private func judge(_ hop: RouteHop, _ family: AddressFamily) -> FamilyVerdict {
-    guard let interface = snapshot.interface(hop.interfaceIndex) else { return .failed(.linkDown) }
-    guard includes(interface) else { return .failed(.noRoute) }
-    if let fault = linkFault(interface) { return .failed(fault) }
-    guard let source = usableSource(of: hop, family, over: interface) else { return .failed(.noAddress) }
-    return .reachable(.init(address: source, gateway: hop.gateway, interfaceIndex: interface.index))
+    // By position, here and below: a link is large to copy, and this is the way of every event.
+    guard let position = snapshot.position(of: hop.interfaceIndex) else { return .failed(.linkDown) }
+    guard includes(snapshot.interfaces[position]) else { return .failed(.noRoute) }
+    if let fault = linkFault(snapshot.interfaces[position]) { return .failed(fault) }
+    guard let source = usableSource(of: hop, family, over: snapshot.interfaces[position]) else {
+      return .failed(.noAddress)
+    }
+    return .reachable(.init(address: source, gateway: hop.gateway, interfaceIndex: hop.interfaceIndex))
   }
 
   /// What keeps a link from carrying packets, by S1.
@@ -49,10 +52,7 @@ struct PathEvaluator {
     if let source = hop.source {
       // It may sit on another link (unnumbered), but it has to exist: the kernel says ::1 or a link-local address while
       // the only global one is tentative, and names one that is being removed.
-      let isUsable = snapshot.interfaces.contains {
-        $0.addresses.contains { $0.address == source && $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocal) }
-      }
-      return isUsable ? source : nil
+      return isUsable(source) ? source : nil
     }
     var best: InterfaceAddress?
     for address in interface.addresses
@@ -62,6 +62,15 @@ struct PathEvaluator {
     return best?.address
   }
 
+  /// Some link has the address, and it is usable.
+  private func isUsable(_ address: IPAddress) -> Bool {
+    snapshot.interfaces.contains {
+      $0.addresses.contains {
+        $0.address == address && $0.isUsable(allowingLinkLocalIPv4: configuration.allowsLinkLocalIPv4)
+      }
+    }
+  }
+
   func includes(_ interface: Interface) -> Bool {
     configuration.includesInterface?(interface.name) ?? true
   }
@@ -69,52 +78,67 @@ struct PathEvaluator {
   /// What the kernel can not mean: it answered before a change that it has already told of.
   func contradicts(_ answer: RouteAnswer) -> Bool {
     guard case .hop(let hop) = answer else { return false }
-    guard let interface = snapshot.interface(hop.interfaceIndex), interface.isAdministrativelyUp else { return true }
+    guard let position = snapshot.position(of: hop.interfaceIndex),
+      snapshot.interfaces[position].isAdministrativelyUp
+    else { return true }
     return hop.source.map { !snapshot.knows($0) } ?? false
   }
 
   // MARK: Both families
 
-  func combine(ipv4: FamilyVerdict?, ipv6: FamilyVerdict?) -> NetworkPath.Verdict {
+  /// What the answers amount to.
+  struct Judgement {
+    var ipv4: FamilyVerdict?
+    var ipv6: FamilyVerdict?
     var verdict = NetworkPath.Verdict.notReachable
-    if case .reachable(let path) = ipv4 { verdict.ipv4 = path }
-    if case .reachable(let path) = ipv6 { verdict.ipv6 = path }
-    guard let path = verdict.ipv4 ?? verdict.ipv6, let interface = snapshot.interface(path.interfaceIndex) else {
-      return verdict
-    }
-    verdict.status = ReachabilityStatus(of: interface.medium)
-    verdict.medium = interface.medium
-    verdict.interfaceName = interface.name
-    verdict.interfaceIndex = interface.index
-    verdict.isExpensive = interface.isExpensive
-    return verdict
+  }
+
+  func judge(_ answers: FamilyPair<RouteAnswer>, for families: AddressFamilies) -> Judgement {
+    var judgement = Judgement()
+    if families.contains(.ipv4) { judgement.ipv4 = judge(answers.ipv4, .ipv4) }
+    if families.contains(.ipv6) { judgement.ipv6 = judge(answers.ipv6, .ipv6) }
+    if case .reachable(let path) = judgement.ipv4 { judgement.verdict.ipv4 = path }
+    if case .reachable(let path) = judgement.ipv6 { judgement.verdict.ipv6 = path }
+    guard let path = judgement.verdict.ipv4 ?? judgement.verdict.ipv6,
+      let interface = snapshot.interface(path.interfaceIndex)
+    else { return judgement }
+    judgement.verdict.status = ReachabilityStatus(of: interface.medium)
+    judgement.verdict.medium = interface.medium
+    judgement.verdict.interfaceName = interface.name
+    judgement.verdict.interfaceIndex = interface.index
+    judgement.verdict.isExpensive = interface.isExpensive
+    return judgement
   }
 
   // MARK: Why
 
   /// Why a path that was reachable is not any more: what took its link away comes first.
-  func lossReason(
-    published: NetworkPath.Verdict, ipv4: FamilyVerdict?, ipv6: FamilyVerdict?
-  ) -> ReachabilityReason {
+  func lossReason(published: NetworkPath.Verdict, _ judgement: Judgement) -> ReachabilityReason {
     if let index = published.interfaceIndex {
       guard let interface = snapshot.interface(index) else { return .linkDown }
       if let fault = linkFault(interface) { return fault }
-      let hasAddress = interface.addresses.contains {
-        $0.isUsable(allowingLinkLocalIPv4: configuration.allowsLinkLocalIPv4)
-          && (published.ipv4 != nil && $0.address.family == .ipv4
-            || published.ipv6 != nil && $0.address.family == .ipv6)
-      }
+      // An unnumbered link borrows the address of another one.
+      let borrowed = published.ipv4?.address ?? published.ipv6?.address
+      let hasAddress =
+        borrowed.map { isUsable($0) } == true
+        || interface.addresses.contains {
+          $0.isUsable(allowingLinkLocalIPv4: configuration.allowsLinkLocalIPv4)
+            && (published.ipv4 != nil && $0.address.family == .ipv4
+              || published.ipv6 != nil && $0.address.family == .ipv6)
+        }
       if !hasAddress { return .noAddress }
     }
-    return failureReason(ipv4: ipv4, ipv6: ipv6)
+    return judgement.failureReason
   }
+}
 
+extension PathEvaluator.Judgement {
   /// Why nothing is reachable, from the families' own failures: the one that got furthest.
-  func failureReason(ipv4: FamilyVerdict?, ipv6: FamilyVerdict?) -> ReachabilityReason {
-    var reasons: [ReachabilityReason] = []
-    if case .failed(let reason) = ipv4 { reasons.append(reason) }
-    if case .failed(let reason) = ipv6 { reasons.append(reason) }
-    return reasons.first { $0 != .noRoute && $0 != .routeUnreachable }
-      ?? reasons.first { $0 == .routeUnreachable } ?? .noRoute
+  var failureReason: ReachabilityReason {
+    var reason = ReachabilityReason.noRoute
+    for case .failed(let failure) in [ipv4, ipv6] where reason == .noRoute || reason == .routeUnreachable {
+      if failure != .noRoute { reason = failure }
+    }
+    return reason
   }
 }

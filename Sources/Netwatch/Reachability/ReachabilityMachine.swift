@@ -38,15 +38,14 @@ package struct ReachabilityMachine: Sendable {
     case lookUp(RouteRequest)
     case arm(Timer, at: Duration)
     case disarm(Timer)
-    case publish(NetworkPath, Change)
+    /// ``ReachabilityMachine/published`` is new, or its reason or the links are.
+    case publish(Change)
   }
 
   package enum Timer: Hashable, Sendable, CaseIterable { case hold, retry }
 
   /// What a published path is about.
   package enum Change: Hashable, Sendable { case initial, reachability, interfaces }
-
-  package typealias Effects = EffectList<Effect>
 
   private enum State: Hashable {
     /// Links and addresses are not known, or not any more.
@@ -61,8 +60,10 @@ package struct ReachabilityMachine: Sendable {
     var outstanding: Int
     /// Families whose other ways out have been asked for too.
     var widened: AddressFamilies = []
-    /// The kernel has announced something before doing it.
-    var isEarly = false
+    /// Families in which the kernel has announced something before doing it.
+    var early: AddressFamilies = []
+    /// The kernel's own choice denied what is already known. Another way that was found since does not make up for it.
+    var isContradicted = false
     /// Asked again behind `settle`: this is the truth.
     var isConfirmed = false
   }
@@ -83,9 +84,19 @@ package struct ReachabilityMachine: Sendable {
   private var answers = FamilyPair<RouteAnswer>(.noRoute)
   /// Ways out over single links, while an inquiry collects them.
   private var candidates = FamilyPair<[RouteHop]>([])
-  private var concluded: NetworkPath.Verdict?
-  private var published: NetworkPath.Verdict?
-  private var isHolding = false
+  // Neither is optional: an optional of this size is copied at every look.
+  private var concluded = NetworkPath.Verdict.unknown
+  /// What was published last, and why. Kept out of the effects, which stay small and free of references.
+  package private(set) var published = NetworkPath.Verdict.unknown
+  private var hasPublished = false
+  package private(set) var reason = ReachabilityReason.initial
+  /// The links that were published last, where they are published for themselves: else to keep them would mean to copy
+  /// them at each change.
+  private var publishedInterfaces: [Interface] = []
+  /// Why everything was lost, while that is not published yet and the hold runs.
+  private var heldReason: ReachabilityReason?
+  /// Refused lookups that follow each other.
+  private var refusals = 0
 
   package init(configuration: MonitorConfiguration = .init()) {
     self.configuration = configuration
@@ -141,7 +152,8 @@ package struct ReachabilityMachine: Sendable {
       return fail(after: attempts, at: now, &effects)
     case (.asking, .failed), (.settled, .failed):
       needsListing = true
-      return fail(after: 0, at: now, &effects)
+      refusals += 1
+      return fail(after: refusals - 1, at: now, &effects)
     case (.settled, .listingEnded), (.asking, .listingEnded):
       return state
 
@@ -155,9 +167,9 @@ package struct ReachabilityMachine: Sendable {
     case (.settled, .timerFired(.retry)), (.asking, .timerFired(.retry)):
       return state
     case (_, .timerFired(.hold)):
-      guard isHolding else { return state }
-      isHolding = false
-      publish(verdict, &effects)
+      guard let reason = heldReason else { return state }
+      heldReason = nil
+      publish(concluded, reason, .reachability, &effects)
       return state
     }
   }
@@ -181,9 +193,8 @@ package struct ReachabilityMachine: Sendable {
 
   /// A refusal may pass; a status that nobody can vouch for is not kept while it lasts.
   private mutating func fail(after attempts: Int, at now: Duration, _ effects: inout Effects) -> State {
-    if attempts >= Self.eagerAttempts, let published, published.status != .unknown {
-      if isHolding { effects.append(.disarm(.hold)) }
-      isHolding = false
+    if attempts >= Self.eagerAttempts, hasPublished, published.status != .unknown {
+      stopHolding(&effects)
       listingCause = .resynced
       publish(.unknown, .unresolved, .reachability, &effects)
     }
@@ -195,16 +206,16 @@ package struct ReachabilityMachine: Sendable {
   private mutating func inquire(at now: Duration, _ effects: inout Effects) -> State {
     let families = pending.routing.intersection(configuration.target.families)
     guard !families.isEmpty else {
-      conclude(at: now, &effects)
+      conclude(judgement, at: now, &effects)
       return .settled
     }
     for index in pending.dependents { effects.append(.readLink(index)) }
     var inquiry = Inquiry(families: families, outstanding: 0)
-    inquiry.isEarly = pending.isAnnouncedEarly
+    inquiry.early = pending.announcedEarly
     // What `readLink` finds is part of this inquiry; only the list of links still has to be told.
     pending.routing = []
     pending.dependents = []
-    pending.isAnnouncedEarly = false
+    pending.announcedEarly = []
     return ask(inquiry, &effects)
   }
 
@@ -228,23 +239,32 @@ package struct ReachabilityMachine: Sendable {
     switch request.scope {
     case .plain:
       answers[request.family] = answer
+      if evaluator.contradicts(answer) { inquiry.isContradicted = true }
       widen(&inquiry, request.family, evaluator, &effects)
     case .allHops:
-      // Only a way that works is better than the kernel's own choice, whose fault is to be named.
-      if case .reachable = evaluator.judge(answer, request.family) { answers[request.family] = answer }
-    case .link:
-      if case .hop(let hop) = answer { candidates[request.family].append(hop) }
+      // Only another hop that works is better than the kernel's own choice, whose fault is to be named.
+      if case .hops = answer, case .reachable = evaluator.judge(answer, request.family) {
+        answers[request.family] = answer
+      }
+    case .link(let index):
+      switch answer {
+      case .hop(let hop): candidates[request.family].append(hop)
+      // The route leads over other links too.
+      case .hops(let hops): candidates[request.family] += hops.filter { $0.interfaceIndex == index }
+      case .noRoute, .refused: break
+      }
     }
     guard inquiry.outstanding <= 0 else { return .asking(inquiry) }
     chooseAmongCandidates(inquiry)
 
-    if !inquiry.isConfirmed, isDoubtful(inquiry, evaluator) {
+    let judgement = evaluator.judge(answers, for: configuration.target.families)
+    if !inquiry.isConfirmed, isDoubtful(inquiry, judgement) {
       inquiry.isConfirmed = true
       inquiry.outstanding = 0
       effects.append(.settle)
       return ask(inquiry, &effects)
     }
-    conclude(at: now, &effects)
+    conclude(judgement, at: now, &effects)
     return .settled
   }
 
@@ -275,52 +295,49 @@ package struct ReachabilityMachine: Sendable {
 
   /// An answer that changes nothing after something was announced early, or that denies what is already known, may have
   /// been given before the kernel did what it said. It says nothing more when it does it.
-  private func isDoubtful(_ inquiry: Inquiry, _ evaluator: PathEvaluator) -> Bool {
-    if inquiry.isEarly, verdict == concluded { return true }
-    return AddressFamily.allCases.contains { inquiry.families.contains($0) && evaluator.contradicts(answers[$0]) }
+  private func isDoubtful(_ inquiry: Inquiry, _ judgement: PathEvaluator.Judgement) -> Bool {
+    if inquiry.isContradicted { return true }
+    guard hasPublished else { return false }
+    let unchanged = judgement.verdict.familiesEqual(to: concluded)
+    return !inquiry.early.intersection(inquiry.families).intersection(unchanged).isEmpty
   }
 
   // MARK: Publishing
 
-  private func familyVerdict(_ family: AddressFamily) -> PathEvaluator.FamilyVerdict? {
-    guard configuration.target.families.contains(family) else { return nil }
-    return PathEvaluator(snapshot: snapshot, configuration: configuration).judge(answers[family], family)
+  private var judgement: PathEvaluator.Judgement {
+    PathEvaluator(snapshot: snapshot, configuration: configuration).judge(answers, for: configuration.target.families)
   }
 
-  private var verdict: NetworkPath.Verdict {
-    PathEvaluator(snapshot: snapshot, configuration: configuration)
-      .combine(ipv4: familyVerdict(.ipv4), ipv6: familyVerdict(.ipv6))
-  }
-
-  private mutating func conclude(at now: Duration, _ effects: inout Effects) {
-    let verdict = verdict
+  private mutating func conclude(
+    _ judgement: PathEvaluator.Judgement, at now: Duration, _ effects: inout Effects
+  ) {
+    let verdict = judgement.verdict
     concluded = verdict
-    if verdict != published {
-      let isLoss = published?.isReachable == true && !verdict.isReachable
-      if isLoss, configuration.hold > .zero {
-        if !isHolding { effects.append(.arm(.hold, at: now + configuration.hold)) }
-        isHolding = true
-      } else {
-        stopHolding(&effects)
-        publish(verdict, &effects)
-      }
+    if hasPublished, verdict == published {
+      stopHolding(&effects)
+    } else if published.isReachable, !verdict.isReachable, configuration.hold > .zero {
+      if heldReason == nil { effects.append(.arm(.hold, at: now + configuration.hold)) }
+      heldReason = reason(for: judgement)
     } else {
       stopHolding(&effects)
+      publish(judgement, &effects)
     }
-    if pending.isVisible, let published {
+    // What came and went within one turn has changed nothing.
+    if pending.isVisible, !configuration.publishesInterfaceChanges || snapshot.interfaces != publishedInterfaces {
       publish(published, .interfaceChanged, .interfaces, &effects)
     }
     pending = SnapshotDelta()
     listingCause = nil
+    refusals = 0
   }
 
   private mutating func stopHolding(_ effects: inout Effects) {
-    if isHolding { effects.append(.disarm(.hold)) }
-    isHolding = false
+    if heldReason != nil { effects.append(.disarm(.hold)) }
+    heldReason = nil
   }
 
-  private mutating func publish(_ verdict: NetworkPath.Verdict, _ effects: inout Effects) {
-    publish(verdict, reason(for: verdict), published == nil ? .initial : .reachability, &effects)
+  private mutating func publish(_ judgement: PathEvaluator.Judgement, _ effects: inout Effects) {
+    publish(judgement.verdict, reason(for: judgement), hasPublished ? .reachability : .initial, &effects)
   }
 
   private mutating func publish(
@@ -331,36 +348,23 @@ package struct ReachabilityMachine: Sendable {
       pending.isVisible = false
     }
     published = verdict
-    effects.append(.publish(NetworkPath(verdict: verdict, reason: reason, interfaces: snapshot.interfaces), change))
+    hasPublished = true
+    if configuration.publishesInterfaceChanges { publishedInterfaces = snapshot.interfaces }
+    self.reason = reason
+    effects.append(.publish(change))
   }
 
-  private func reason(for new: NetworkPath.Verdict) -> ReachabilityReason {
-    let evaluator = PathEvaluator(snapshot: snapshot, configuration: configuration)
-    let (ipv4, ipv6) = (familyVerdict(.ipv4), familyVerdict(.ipv6))
-    guard let old = published else {
-      return new.isReachable ? .initial : evaluator.failureReason(ipv4: ipv4, ipv6: ipv6)
+  private func reason(for judgement: PathEvaluator.Judgement) -> ReachabilityReason {
+    let isReachable = judgement.verdict.isReachable
+    guard hasPublished else { return isReachable ? .initial : judgement.failureReason }
+    guard isReachable else {
+      return PathEvaluator(snapshot: snapshot, configuration: configuration).lossReason(published: published, judgement)
     }
-    guard new.isReachable else { return evaluator.lossReason(published: old, ipv4: ipv4, ipv6: ipv6) }
     if let listingCause { return listingCause }
-    if !old.isReachable { return .routeUp }
-    if new.medium != old.medium { return .mediumChanged }
-    if (new.interfaceIndex, new.interfaceName) != (old.interfaceIndex, old.interfaceName) { return .interfaceChanged }
+    if !published.isReachable { return .routeUp }
+    if judgement.verdict.medium != published.medium { return .mediumChanged }
+    if judgement.verdict.interfaceIndex != published.interfaceIndex { return .interfaceChanged }
+    if judgement.verdict.interfaceName != published.interfaceName { return .interfaceChanged }
     return .addressChanged
-  }
-}
-
-/// One value for each family.
-private struct FamilyPair<Value: Sendable>: Sendable {
-  private var ipv4: Value
-  private var ipv6: Value
-
-  init(_ value: Value) {
-    ipv4 = value
-    ipv6 = value
-  }
-
-  subscript(family: AddressFamily) -> Value {
-    get { family == .ipv4 ? ipv4 : ipv6 }
-    _modify { if family == .ipv4 { yield &ipv4 } else { yield &ipv6 } }
   }
 }

@@ -1,0 +1,91 @@
+/// Text of one line after another, as UTF-8, in memory that is used again.
+///
+/// An array of bytes would do, at four times the cost: it checks for other owners at every piece.
+@safe package struct LineBuffer: ~Copyable {
+  private var storage: UnsafeMutableRawBufferPointer
+  package private(set) var count = 0
+
+  /// - Parameter capacity: in bytes; it grows as needed, and stays.
+  package init(capacity: Int = 1024) {
+    unsafe storage = .allocate(byteCount: max(capacity, 64), alignment: 1)
+  }
+
+  deinit { unsafe storage.deallocate() }
+
+  package mutating func removeAll() { count = 0 }
+
+  package func withBytes<Result, Failure: Error>(_ body: (RawSpan) throws(Failure) -> Result) throws(Failure) -> Result
+  {
+    try unsafe body(UnsafeRawBufferPointer(rebasing: storage[..<count]).bytes)
+  }
+
+  package var text: String {
+    unsafe String(decoding: storage[..<count], as: UTF8.self)
+  }
+
+  /// Makes room for `length` more bytes.
+  @inline(__always) package mutating func reserve(_ length: Int) {
+    if unsafe storage.count &- count < length { grow(by: length) }
+  }
+
+  @inline(__always) package mutating func append(_ byte: UInt8) {
+    reserve(1)
+    unsafe storage[count] = byte
+    count &+= 1
+  }
+
+  /// Inlined, so that a literal is a few moves.
+  @inline(__always) package mutating func append(_ literal: StaticString) {
+    unsafe append(literal.utf8Start, literal.utf8CodeUnitCount)
+  }
+
+  package mutating func append(text: String) {
+    var text = text
+    text.withUTF8 { bytes in
+      if let start = bytes.baseAddress { unsafe append(start, bytes.count) }
+    }
+  }
+
+  /// With leading zeros up to `digits`.
+  package mutating func appendDecimal(_ value: UInt64, digits: Int = 1) {
+    var width = 1
+    var bound: UInt64 = 10
+    while width < 20, value >= bound {
+      width &+= 1
+      bound = bound &* 10
+    }
+    width = max(width, digits)
+    reserve(width)
+    var rest = value
+    var position = count &+ width
+    while position > count {
+      position &-= 1
+      let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+      unsafe storage[position] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: digit)
+      rest = quotient
+    }
+    count &+= width
+  }
+
+  /// Lower case, with leading zeros up to `digits`.
+  package mutating func appendHex(_ value: UInt16, digits: Int = 1) {
+    if value >= 16 || digits > 1 { appendHex(value >> 4, digits: digits - 1) }
+    let digit = UInt8(truncatingIfNeeded: value & 0xf)
+    append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+  }
+
+  @inline(__always) private mutating func append(_ start: UnsafePointer<UInt8>, _ length: Int) {
+    reserve(length)
+    if let base = unsafe storage.baseAddress {
+      unsafe (base + count).copyMemory(from: start, byteCount: length)
+    }
+    count &+= length
+  }
+
+  private mutating func grow(by length: Int) {
+    let larger = unsafe UnsafeMutableRawBufferPointer.allocate(byteCount: (storage.count + length) * 2, alignment: 1)
+    unsafe larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[..<count]))
+    unsafe storage.deallocate()
+    unsafe storage = larger
+  }
+}

@@ -1,0 +1,128 @@
+import Netwatch
+
+/// The states that a link is in most often, as flags and operational state.
+package enum LinkState: CaseIterable, Sendable {
+  /// Everything is there.
+  case up
+  /// Software links and modems do not say more than this when they work.
+  case unknown
+  /// Switched on, without the other end.
+  case noCarrier
+  /// Waiting for an authentication.
+  case dormant
+  /// Switched off.
+  case down
+
+  package var flags: UInt32 {
+    switch self {
+    case .up, .unknown: Interface.Flags.up | Interface.Flags.running | Interface.Flags.lowerUp
+    case .noCarrier: Interface.Flags.up
+    case .dormant: Interface.Flags.up | Interface.Flags.lowerUp
+    case .down: 0
+    }
+  }
+
+  package var operationalState: OperationalState {
+    switch self {
+    case .up: .up
+    case .unknown: .unknown
+    case .noCarrier: .lowerLayerDown
+    case .dormant: .dormant
+    case .down: .down
+    }
+  }
+}
+
+extension LinkFact {
+  package init(
+    _ index: Int32, _ name: String, _ state: LinkState = .up, kind: String? = nil, hardwareType: UInt16 = 1,
+    master: Int32? = nil, lower: Int32? = nil, device: DeviceTraits? = nil
+  ) {
+    self.init(index: index, flags: state.flags, hardwareType: hardwareType)
+    isComplete = true
+    self.name = name
+    self.kind = kind
+    operationalState = state.operationalState
+    masterIndex = master
+    lowerIndex = lower
+    self.device = device
+  }
+}
+
+extension NetworkEvent {
+  package static func link(
+    _ index: Int32, _ name: String, _ state: LinkState = .up, kind: String? = nil, hardwareType: UInt16 = 1,
+    master: Int32? = nil, lower: Int32? = nil, device: DeviceTraits? = nil
+  ) -> NetworkEvent {
+    .link(
+      LinkFact(
+        index, name, state, kind: kind, hardwareType: hardwareType, master: master, lower: lower, device: device))
+  }
+
+  /// The loopback of every namespace.
+  package static var loopback: NetworkEvent {
+    var fact = LinkFact(1, "lo", .unknown, hardwareType: 772)
+    fact.flags |= Interface.Flags.loopback
+    return .link(fact)
+  }
+
+  package static func address(
+    _ index: Int32, _ address: IPAddress, _ prefixLength: UInt8 = 24, flags: UInt32 = 0x80
+  ) -> NetworkEvent {
+    .address(index: index, InterfaceAddress(address: address, prefixLength: prefixLength, flags: flags))
+  }
+
+  package static func noAddress(_ index: Int32, _ address: IPAddress, _ prefixLength: UInt8 = 24) -> NetworkEvent {
+    .addressRemoved(index: index, address, prefixLength: prefixLength)
+  }
+}
+
+extension IPAddress {
+  /// Text that is known to be an address; anything else is `::`.
+  package static func ip(_ text: String) -> IPAddress { IPAddress(text) ?? .v6(0) }
+}
+
+extension RouteAnswer {
+  package static func via(
+    _ index: Int32, _ gateway: IPAddress?, from source: IPAddress?, metric: UInt32 = 0
+  ) -> RouteAnswer {
+    .hop(RouteHop(interfaceIndex: index, gateway: gateway, source: source, metric: metric))
+  }
+}
+
+extension RouteRequest {
+  package static let ipv4 = RouteRequest(.ipv4)
+  package static let ipv6 = RouteRequest(.ipv6)
+}
+
+extension MonitorConfiguration {
+  /// For those who list all links.
+  package static var withInterfaces: MonitorConfiguration {
+    var configuration = MonitorConfiguration()
+    configuration.publishesInterfaceChanges = true
+    return configuration
+  }
+}
+
+extension ScriptedKernel {
+  /// eth0, link 2, with 10.0.0.1 and a default route over 10.0.0.254, watched already.
+  package static func online(_ configuration: MonitorConfiguration = .init()) -> ScriptedKernel {
+    var kernel = ScriptedKernel(configuration)
+    kernel.facts = [.loopback, .link(2, "eth0"), .address(2, .ip("10.0.0.1"))]
+    kernel.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.0.0.1"))
+    kernel.start()
+    return kernel
+  }
+
+  /// The same and 2001:db8:1::1 over fe80::1.
+  package static func onlineTwice(_ configuration: MonitorConfiguration = .init()) -> ScriptedKernel {
+    var kernel = ScriptedKernel(configuration)
+    kernel.facts = [
+      .loopback, .link(2, "eth0"), .address(2, .ip("10.0.0.1")), .address(2, .ip("2001:db8:1::1"), 64),
+    ]
+    kernel.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.0.0.1"))
+    kernel.answers[.ipv6] = .via(2, .ip("fe80::1"), from: .ip("2001:db8:1::1"))
+    kernel.start()
+    return kernel
+  }
+}

@@ -1,0 +1,110 @@
+import Netwatch
+
+/// A machine and a kernel of one's own invention: facts are told, lookups are answered from a table, and everything that
+/// is published is kept.
+package struct ScriptedKernel {
+  package private(set) var machine: ReachabilityMachine
+  /// What lookups are answered; `noRoute` where nothing stands.
+  package var answers: [RouteRequest: RouteAnswer] = [:]
+  /// What a listing tells.
+  package var facts: [NetworkEvent] = []
+  /// What reading one link tells.
+  package var links: [Int32: NetworkEvent] = [:]
+  /// How the next listings end: whole, once this is empty.
+  package var interruptions = 0
+  /// How many of the next listings are refused.
+  package var refusedListings = 0
+  /// How many of the next lookups are refused.
+  package var refusedLookUps = 0
+  /// Changes the kernel while it is made to settle: what it had only announced is done now.
+  package var onSettle: ((inout ScriptedKernel) -> Void)?
+  package private(set) var published: [NetworkPath] = []
+  package private(set) var changes: [ReachabilityMachine.Change] = []
+  /// Everything that the machine asked for, in order.
+  package private(set) var effects: [ReachabilityMachine.Effect] = []
+  package private(set) var timers: [ReachabilityMachine.Timer: Duration] = [:]
+  package private(set) var now = Duration.zero
+
+  package init(_ configuration: MonitorConfiguration = .init()) {
+    machine = ReachabilityMachine(configuration: configuration)
+  }
+
+  package mutating func start() { handle(.started) }
+
+  /// Tells facts as notifications, then that there is nothing more to read.
+  package mutating func tell(_ events: NetworkEvent...) {
+    for event in events { handle(.fact(event)) }
+    handle(.drained)
+  }
+
+  /// Drops what is kept, so that long runs stay small and tests look at what comes next alone.
+  package mutating func forget() {
+    published.removeAll(keepingCapacity: true)
+    changes.removeAll(keepingCapacity: true)
+    effects.removeAll(keepingCapacity: true)
+  }
+
+  /// What was published, each as "status reason interface".
+  package var story: [String] {
+    zip(published, changes).map { path, change in
+      let what = change == .interfaces ? "interfaces" : path.reason.rawValue
+      return "\(path.status.rawValue) \(what) \(path.interfaceName ?? "-")"
+    }
+  }
+
+  /// What the kernel was asked, in order.
+  package var lookUps: [RouteRequest] {
+    effects.compactMap { if case .lookUp(let request) = $0 { request } else { nil } }
+  }
+
+  package func count(of effect: ReachabilityMachine.Effect) -> Int { effects.count { $0 == effect } }
+
+  /// Lets time pass; timers fire on their way.
+  package mutating func advance(by duration: Duration) {
+    let end = now + duration
+    while let next = timers.min(by: { $0.value < $1.value }), next.value <= end {
+      now = max(now, next.value)
+      timers[next.key] = nil
+      handle(.timerFired(next.key))
+    }
+    now = end
+  }
+
+  package mutating func handle(_ event: ReachabilityMachine.Event) {
+    for effect in machine.handle(event, at: now).elements { perform(effect) }
+  }
+
+  private mutating func perform(_ effect: ReachabilityMachine.Effect) {
+    effects.append(effect)
+    switch effect {
+    case .list:
+      handle(.listingBegan)
+      if refusedListings > 0 {
+        refusedListings -= 1
+        return handle(.failed)
+      }
+      for fact in facts { handle(.fact(fact)) }
+      let isWhole = interruptions == 0
+      interruptions = max(0, interruptions - 1)
+      handle(.listingEnded(isWhole: isWhole))
+    case .settle:
+      let action = onSettle
+      action?(&self)
+    case .readLink(let index):
+      if let link = links[index] { handle(.fact(link)) }
+    case .lookUp(let request):
+      if refusedLookUps > 0 {
+        refusedLookUps -= 1
+        return handle(.failed)
+      }
+      handle(.answered(request, answers[request] ?? .noRoute))
+    case .arm(let timer, let deadline): timers[timer] = deadline
+    case .disarm(let timer): timers[timer] = nil
+    case .publish(let change):
+      published.append(
+        NetworkPath(
+          verdict: machine.published, reason: machine.reason, interfaces: machine.snapshot.interfaces))
+      changes.append(change)
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import Glibc
+import Testing
+
+@testable import NetwatchEventLoop
+
+/// A pipe whose ends close with it.
+final class Pipe {
+  private(set) var readEnd: CInt
+  private(set) var writeEnd: CInt
+
+  init() {
+    var ends: [CInt] = [-1, -1]
+    precondition(unsafe pipe(&ends) == 0)
+    (readEnd, writeEnd) = (ends[0], ends[1])
+  }
+
+  deinit {
+    closeReadEnd()
+    closeWriteEnd()
+  }
+
+  func write() {
+    var byte: UInt8 = 1
+    _ = unsafe Glibc.write(writeEnd, &byte, 1)
+  }
+
+  func read() {
+    var byte: UInt8 = 0
+    _ = unsafe Glibc.read(readEnd, &byte, 1)
+  }
+
+  func closeReadEnd() {
+    if readEnd >= 0 { close(readEnd) }
+    readEnd = -1
+  }
+
+  func closeWriteEnd() {
+    if writeEnd >= 0 { close(writeEnd) }
+    writeEnd = -1
+  }
+}
+
+@Suite struct EventLoopTests {
+  @Test func `a handler is called while its descriptor is ready`() throws {
+    let loop = try EventLoop()
+    let pipe = Pipe()
+    var calls = 0
+    pipe.write()
+    pipe.write()
+    try loop.watch(pipe.readEnd, for: .readable) { [unowned loop] readiness in
+      #expect(readiness.contains(.readable))
+      calls += 1
+      pipe.read()
+      if calls == 2 { loop.stop() }
+    }
+    try loop.run()
+    #expect(calls == 2)
+  }
+
+  @Test func `a pipe is writable at once`() throws {
+    let loop = try EventLoop()
+    let pipe = Pipe()
+    var seen: EventLoop.Readiness = []
+    try loop.watch(pipe.writeEnd, for: .writable) { [unowned loop] in
+      seen = $0
+      loop.stop()
+    }
+    try loop.run()
+    #expect(seen == .writable)
+  }
+
+  @Test func `a hang-up is told where nothing was asked for`() throws {
+    let loop = try EventLoop()
+    let pipe = Pipe()
+    var seen: EventLoop.Readiness = []
+    try loop.watch(pipe.writeEnd, for: []) { [unowned loop] in
+      seen = $0
+      loop.stop()
+    }
+    loop.handle.submit { _ in }
+    pipe.closeReadEnd()
+    try loop.run()
+    #expect(!seen.isDisjoint(with: .hungUp))
+  }
+
+  @Test(arguments: ["/dev/null", "/proc/self/exe"])
+  func `what is always ready can not be watched`(_ path: String) throws {
+    let loop = try EventLoop()
+    let descriptor = FileDescriptor(owning: unsafe open(path, O_RDONLY | O_CLOEXEC))
+    #expect(throws: SystemError(operation: "epoll_ctl", code: EPERM)) {
+      try loop.watch(descriptor.rawValue, for: .readable) { _ in }
+    }
+    #expect(throws: SystemError(operation: "epoll_ctl", code: EBADF)) {
+      try loop.watch(-1, for: .readable) { _ in }
+    }
+    // The failed ones leave nothing behind.
+    loop.handle.submit { $0.stop() }
+    try loop.run()
+  }
+
+  @Test func `a handler that is removed in the same turn is not called any more`() throws {
+    let loop = try EventLoop()
+    let pipes = [Pipe(), Pipe()]
+    var registrations: [EventLoop.Registration] = []
+    var calls = 0
+    for pipe in pipes {
+      pipe.write()
+      registrations.append(
+        try loop.watch(pipe.readEnd, for: .readable) { [unowned loop] _ in
+          calls += 1
+          for registration in registrations { loop.remove(registration) }
+          loop.handle.submit { $0.stop() }
+        })
+    }
+    try loop.run()
+    #expect(calls == 1)
+    // Removing again does no harm, also when the slot has a new owner.
+    _ = try loop.watch(pipes[0].readEnd, for: []) { _ in }
+    for registration in registrations { loop.remove(registration) }
+  }
+
+  @Test func `a slot that is used again gets none of the old one's events`() throws {
+    let loop = try EventLoop()
+    let (old, new, last) = (Pipe(), Pipe(), Pipe())
+    var wrong = 0
+    var registration: EventLoop.Registration?
+    old.write()
+    last.write()
+    try loop.watch(last.readEnd, for: .readable) { [unowned loop] _ in
+      last.read()
+      if let old = registration { loop.remove(old) }
+      registration = try? loop.watch(new.readEnd, for: .readable) { _ in wrong += 1 }
+      loop.handle.submit { $0.stop() }
+    }
+    registration = try loop.watch(old.readEnd, for: .readable) { _ in old.read() }
+    try loop.run()
+    #expect(wrong == 0)
+  }
+
+  // MARK: Timers
+
+  @Test func `timers fire in order, and those of the past at once`() throws {
+    let loop = try EventLoop()
+    let now = KernelClock.monotonic.now
+    var fired: [Int] = []
+    loop.schedule(at: now + .milliseconds(2)) {
+      fired.append(3)
+      loop.stop()
+    }
+    loop.schedule(at: now - .seconds(1)) { fired.append(1) }
+    loop.schedule(at: .seconds(-1)) { fired.append(0) }
+    let cancelled = loop.schedule(at: now) { fired.append(-1) }
+    loop.schedule(at: now + .milliseconds(1)) {
+      fired.append(2)
+      // A timer of a timer, in the past.
+      loop.schedule(at: .zero) { fired.append(22) }
+    }
+    loop.cancel(cancelled)
+    try loop.run()
+    #expect(fired == [0, 1, 2, 22, 3])
+    #expect(KernelClock.monotonic.now >= now + .milliseconds(2))
+  }
+
+  @Test func `a timer that stops the loop leaves the others for later`() throws {
+    let loop = try EventLoop()
+    var fired: [Int] = []
+    loop.schedule(at: .seconds(1)) {
+      fired.append(1)
+      loop.stop()
+    }
+    loop.schedule(at: .seconds(2)) {
+      fired.append(2)
+      loop.stop()
+    }
+    try loop.run()
+    #expect(fired == [1])
+    try loop.run()
+    #expect(fired == [1, 2])
+  }
+
+  @Test func `the clocks go on`() {
+    #expect(KernelClock.boot.now >= KernelClock.monotonic.now - .milliseconds(1))
+    #expect(KernelClock.wall.now > .seconds(1_700_000_000))
+    #expect(Duration.nanoseconds(1_234_567_890_123).nanoseconds == 1_234_567_890_123)
+    #expect(Duration.nanoseconds(-5).nanoseconds == -5)
+  }
+
+  @Test func `errors speak the system's words`() {
+    let error = SystemError(operation: "open", code: ENOENT)
+    #expect(error.description == "open: No such file or directory")
+  }
+}

@@ -1,0 +1,17 @@
+/// Real messages, each whole with its header, for the decoder's tests and for the fuzzer to begin with.
+enum Corpus {
+  static let all: [[UInt8]] = [
+    loopback, vethDown, vethUp, vethWithoutPeer, vethToElsewhere, emptyBridge, bridgePort, portOfBridgeFamily,
+    portRemovedOfBridgeFamily, tun, linkRemoved, addressV4, addressV6, addressDeprecated, addressTentative,
+    addressLinkLocal, addressRemovedV4, addressRemovedV6, routeAnswerV4, routeAnswerV6, fibMatch, multipathV4,
+    multipathV6, errorNoRoute, errorUnreachable, errorBlackhole, errorProhibit, done, routeAddedV4, routeAddedV6,
+    routeRemovedV6, routeRemovedV4, ruleAddedV4, ruleAddedV6, ruleRemovedV4, nexthopAdded, nexthopGroup,
+    nexthopRemoved, netconfIgnoringLinkdown, netconfForwarding, netconfRemoved,
+  ]
+
+  /// The bytes that hexadecimal digits stand for.
+  static func bytes(_ text: String) -> [UInt8] {
+    let digits = text.compactMap(\.hexDigitValue)
+    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+  }
+}

@@ -1,0 +1,136 @@
+import CLibNetlink
+import Glibc
+import Netwatch
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchNetlink
+
+@Suite struct RouteFilterTests {
+  static let targetSets: [[IPAddress]] = [
+    [.ip("192.0.2.1"), .ip("2001:db8::1")], [.ip("203.0.113.200")], [.ip("2001:db8:1234:5678:9abc:def0:1234:5678")],
+    [.ip("10.0.0.1"), .ip("192.0.2.1"), .ip("2001:db8::1"), .ip("fd00::1")], [],
+  ]
+
+  struct Sample {
+    let bytes: [UInt8]
+    let passes: Bool
+    let text: String
+  }
+
+  /// Routes to prefixes around `target`, each with the answer worked out in plain arithmetic.
+  static func samples(around target: IPAddress, _ targets: [IPAddress]) -> [Sample] {
+    let (width, bits): (Int, UInt128) =
+      switch target {
+      case .v4(let bits): (32, UInt128(bits))
+      case .v6(let bits): (128, bits)
+      }
+    var samples: [Sample] = []
+    for length in 0...width {
+      let mask = length == 0 ? 0 : ~UInt128(0) << UInt128(width - length)
+      var prefixes = [bits & mask]
+      if length > 0 {
+        prefixes.append((bits ^ 1 << UInt128(width - length)) & mask)
+        prefixes.append((bits ^ 1 << UInt128(width - 1)) & mask)
+      }
+      for prefix in prefixes {
+        samples.append(sample(prefix, width, length, targets, type: RTM_NEWROUTE))
+        samples.append(sample(prefix, width, length, targets, type: RTM_DELROUTE))
+      }
+    }
+    return samples
+  }
+
+  static func sample(_ prefix: UInt128, _ width: Int, _ length: Int, _ targets: [IPAddress], type: Int) -> Sample {
+    let address: IPAddress = width == 32 ? .v4(UInt32(truncatingIfNeeded: prefix)) : .v6(prefix)
+    let bytes = MessageBuilder.route(
+      type: type, family: width == 32 ? AF_INET : AF_INET6, prefixLength: UInt8(length)
+    ) {
+      // As the kernel orders them: the table first, then the destination, which a default route has not.
+      $0.attribute(Int(RTA_TABLE.rawValue), number: UInt32(254))
+      if length > 0 { $0.attribute(Int(RTA_DST.rawValue), address) }
+      $0.attribute(Int(RTA_OIF.rawValue), number: Int32(3))
+    }
+    let passes = targets.contains { contains(prefix, width, length, $0) }
+    return Sample(bytes: bytes, passes: passes, text: "type \(type) \(address)/\(length)")
+  }
+
+  static func contains(_ prefix: UInt128, _ width: Int, _ length: Int, _ target: IPAddress) -> Bool {
+    switch target {
+    case .v4(let bits): width == 32 && (0..<length).allSatisfy { (UInt128(bits) ^ prefix) >> UInt128(31 - $0) & 1 == 0 }
+    case .v6(let bits): width == 128 && (0..<length).allSatisfy { (bits ^ prefix) >> UInt128(127 - $0) & 1 == 0 }
+    }
+  }
+
+  static func allSamples(_ targets: [IPAddress]) -> [Sample] {
+    var samples = ([.ip("192.0.2.1"), .ip("2001:db8::1")] + targets).flatMap { Self.samples(around: $0, targets) }
+    var random = SplitMix(seed: 9)
+    for _ in 0..<200 {
+      let width = random.oneIn(2) ? 32 : 128
+      let length = Int.random(in: 0...width, using: &random)
+      let bits = (UInt128(random.next()) << 64 | UInt128(random.next())) >> UInt128(128 - width)
+      let mask = length == 0 ? 0 : ~UInt128(0) << UInt128(width - length)
+      samples.append(sample(bits & mask, width, length, targets, type: RTM_NEWROUTE))
+    }
+    let ten = UInt128(10) << 24
+    samples.append(sample(UInt128(192) << 24, 32, 9, targets, type: RTM_NEWROUTE))
+    samples.append(sample(ten, 32, 8, targets, type: RTM_DELROUTE))
+    return samples
+  }
+
+  /// What is no route passes whatever it says; so does a prefix without an address.
+  static func others(_ targets: [IPAddress]) -> [Sample] {
+    let routes: Set<Int> = [RTM_NEWROUTE, RTM_DELROUTE]
+    let rest = Corpus.all.filter { !routes.contains(Int($0[4]) | Int($0[5]) << 8) }
+    var samples = rest.map { Sample(bytes: $0, passes: true, text: "type \($0[4])") }
+    for family in [AF_INET, AF_INET6] {
+      let isWatched = targets.contains { ($0.family == .ipv4) == (family == AF_INET) }
+      samples.append(
+        Sample(bytes: MessageBuilder.route(family: family, prefixLength: 24), passes: isWatched, text: "no address"))
+    }
+    samples.append(Sample(bytes: MessageBuilder.route(family: 28), passes: false, text: "MPLS"))
+    samples.append(Sample(bytes: MessageBuilder.route(family: 129, prefixLength: 4), passes: false, text: "multicast"))
+    return samples
+  }
+
+  @Test(arguments: targetSets)
+  func `only routes whose prefix holds a watched address pass, by the interpreter`(_ targets: [IPAddress]) {
+    let filter = FilterInterpreter(program: RouteFilter.program(watching: targets))
+    for sample in Self.allSamples(targets) + Self.others(targets) {
+      #expect(filter.run(sample.bytes).map { $0 > 0 } == sample.passes, "\(sample.text) watching \(targets)")
+    }
+  }
+
+  @Test(arguments: targetSets)
+  func `only routes whose prefix holds a watched address pass, by the kernel`(_ targets: [IPAddress]) throws {
+    var program = RouteFilter.program(watching: targets)
+    var ends: [CInt] = [-1, -1]
+    try #require(unsafe socketpair(AF_UNIX, CInt(SOCK_DGRAM.rawValue), 0, &ends) == 0)
+    defer { for end in ends { close(end) } }
+    let count = UInt16(program.count)
+    let result = unsafe program.withUnsafeMutableBufferPointer { instructions in
+      var fprog = unsafe sock_fprog(len: count, filter: instructions.baseAddress)
+      return unsafe setsockopt(ends[1], SOL_SOCKET, SO_ATTACH_FILTER, &fprog, socklen_t(MemoryLayout<sock_fprog>.size))
+    }
+    try #require(result == 0)
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    for sample in Self.allSamples(targets) + Self.others(targets) {
+      try #require(unsafe send(ends[0], sample.bytes, sample.bytes.count, 0) == sample.bytes.count)
+      let received = unsafe recv(ends[1], &buffer, buffer.count, CInt(MSG_DONTWAIT))
+      #expect((received == sample.bytes.count) == sample.passes, "\(sample.text) watching \(targets)")
+    }
+  }
+
+  @Test func `a prefix as address calculators write it moves the default target`() {
+    let filter = FilterInterpreter(program: RouteFilter.program(watching: [.ip("192.0.2.1")]))
+    let wide = Self.sample(UInt128(192) << 24, 32, 9, [.ip("192.0.2.1")], type: RTM_NEWROUTE)
+    #expect(wide.passes)
+    #expect(filter.run(wide.bytes).map { $0 > 0 } == true)
+    #expect(filter.run(Corpus.routeAddedV4).map { $0 > 0 } == true)
+  }
+
+  @Test func `a program for many addresses fits`() {
+    let targets = (0..<16).map { IPAddress.v6(UInt128($0) << 64 | 0x2001 << 112) }
+    #expect(RouteFilter.program(watching: targets).count < 4096)
+  }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import Netwatch
+import NetwatchStream
+import Testing
+
+@Suite struct JSONLineTests {
+  static func path(
+    _ status: ReachabilityStatus = .wifi, name: String? = "eth0", reason: ReachabilityReason = .routeUp,
+    interfaces: [Interface] = []
+  ) -> NetworkPath {
+    var verdict = NetworkPath.Verdict(status: status)
+    if verdict.isReachable {
+      verdict.medium = .wired
+      verdict.interfaceName = name
+      verdict.interfaceIndex = 2
+      verdict.ipv4 = .init(address: .v4(0x0a00_0001), gateway: .v4(0x0a00_00fe), interfaceIndex: 2)
+    }
+    return NetworkPath(verdict: verdict, reason: reason, interfaces: interfaces)
+  }
+
+  static func record(_ path: NetworkPath, _ event: EventRecord.Event = .reachability) -> EventRecord {
+    EventRecord(
+      sequence: 7, time: .seconds(1_795_227_300) + .microseconds(123_456), monotonicTime: .nanoseconds(812_345_678_901),
+      event: event, path: path)
+  }
+
+  static func line(_ record: EventRecord) throws -> String {
+    var writer = JSONLineWriter()
+    writer.write(record)
+    let line = String(decoding: writer.line, as: UTF8.self)
+    #expect(line.hasSuffix("}\n"))
+    #expect(line.utf8.count { $0 == UInt8(ascii: "\n") } == 1)
+    // Whatever a test writes has to be JSON.
+    _ = try object(line)
+    return line
+  }
+
+  static func object(_ line: String) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+  }
+
+  @Test func `not reachable`() throws {
+    #expect(
+      try Self.line(Self.record(Self.path(.notReachable, reason: .noCarrier))) == #"""
+        {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"reachability","reason":"no_carrier","reachability":{"status":"not-reachable","medium":null,"interface":null,"index":null,"expensive":null,"vpn":null,"ipv4":null,"ipv6":null,"wifi":null},"activity":{"state":"inactive","visible":false,"in_flight":0}}
+
+        """#)
+  }
+
+  @Test func `reachable over both families`() throws {
+    var verdict = Self.path().verdict
+    verdict.ipv6 = .init(address: IPAddress("2001:db8::5") ?? .v6(0), gateway: nil, interfaceIndex: 2)
+    verdict.isExpensive = true
+    let path = NetworkPath(verdict: verdict, reason: .initial, interfaces: [])
+    #expect(
+      try Self.line(Self.record(path, .initial)) == #"""
+        {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"initial","reason":"initial","reachability":{"status":"wifi","medium":"wired","interface":"eth0","index":2,"expensive":true,"vpn":null,"ipv4":{"address":"10.0.0.1","gateway":"10.0.0.254"},"ipv6":{"address":"2001:db8::5","gateway":null},"wifi":null},"activity":{"state":"inactive","visible":false,"in_flight":0}}
+
+        """#)
+  }
+
+  @Test func `unknown claims nothing`() throws {
+    let line = try Self.line(Self.record(NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: [])))
+    #expect(line.contains(#""reason":"unresolved","reachability":{"status":"unknown","medium":null,"#))
+    #expect(line.contains(#""expensive":null"#))
+  }
+
+  @Test func `activity`() throws {
+    var record = Self.record(Self.path(), .activity)
+    record.activity.state = "delaying-end"
+    record.activity.isVisible = true
+    record.activity.inFlight = 12
+    #expect(try Self.line(record).contains(#""activity":{"state":"delaying-end","visible":true,"in_flight":12}}"#))
+    record.activity.inFlight = -1
+    #expect(try Self.line(record).contains(#""in_flight":0}}"#))
+  }
+
+  @Test(arguments: [
+    (#"a"b"#, #""a\"b""#), (#"a\b"#, #""a\\b""#), ("a\nb", #""a\u000ab""#), ("\u{0}\u{1f}", #""\u0000\u001f""#),
+    ("\u{7f}", #""\u007f""#), ("\u{80}\u{9f}", #""\u0080\u009f""#), ("\u{a0}", "\"\u{a0}\""), ("w😀é", #""w😀é""#),
+    ("\u{2028}", "\"\u{2028}\""), ("\u{fffd}", "\"\u{fffd}\""), ("", #""""#), ("</script>", #""</script>""#),
+  ])
+  func `names of a stranger's making`(_ name: String, _ json: String) throws {
+    let line = try Self.line(Self.record(Self.path(name: name)))
+    #expect(line.contains(#""interface":"# + json + #","index""#))
+    let reachability = try #require(try Self.object(line)["reachability"] as? [String: Any])
+    #expect((reachability["interface"] as? String).map { Array($0.utf8) } == Array(name.utf8))
+  }
+
+  @Test func `every scalar below U+0300 survives, and no control character is written`() throws {
+    for value in (0..<0x300).compactMap(Unicode.Scalar.init) {
+      let name = "x\(Character(value))y"
+      let line = try Self.line(Self.record(Self.path(name: name)))
+      let reachability = try #require(try Self.object(line)["reachability"] as? [String: Any])
+      #expect((reachability["interface"] as? String).map { Array($0.utf8) } == Array(name.utf8))
+      let written = line.dropLast().unicodeScalars
+      #expect(!written.contains { $0.value < 0x20 || (0x7f..<0xa0).contains($0.value) })
+    }
+  }
+
+  @Test func `numbers at their ends`() throws {
+    var record = Self.record(Self.path())
+    record.sequence = .max
+    record.monotonicTime = .seconds(-5)
+    #expect(try Self.line(record).hasPrefix(#"{"v":1,"seq":18446744073709551615,"#))
+    #expect(try Self.line(record).contains(#""mono_ns":0,"#))
+  }
+
+  @Test func `a writer forgets the line before`() throws {
+    var writer = JSONLineWriter()
+    writer.write(Self.record(Self.path(name: String(repeating: "long", count: 2_000))))
+    let long = writer.line.count
+    #expect(long > 8_000)
+    writer.write(Self.record(Self.path()))
+    #expect(String(decoding: writer.line, as: UTF8.self) == (try Self.line(Self.record(Self.path()))))
+  }
+
+  @Test func `keys stand in their fixed order`() throws {
+    let line = try Self.line(Self.record(Self.path()))
+    let keys = [
+      "v", "seq", "time", "mono_ns", "event", "reason", "reachability", "status", "medium", "interface", "index",
+      "expensive", "vpn", "ipv4", "address", "gateway", "ipv6", "wifi", "activity", "state", "visible", "in_flight",
+    ]
+    var rest = line[...]
+    for key in keys {
+      let place = try #require(rest.range(of: "\"\(key)\":"), "\(key)")
+      rest = rest[place.upperBound...]
+    }
+    #expect(try Self.object(line).count == 8)
+  }
+
+  @Test func `what a line can be about`() {
+    #expect(EventRecord.Event.allCases.map(\.rawValue) == ["initial", "reachability", "activity", "interfaces"])
+  }
+}

@@ -1,0 +1,111 @@
+import Netwatch
+import NetwatchTestSupport
+import Testing
+
+/// The kernel tells of some removals before it does them, and says nothing more when it does.
+@Suite struct EarlyAnnouncementTests {
+  static let removals: [NetworkEvent] = [
+    .routing(.ipv4, isRemoval: true), .noAddress(2, .ip("10.0.0.9")), .link(3, "eth1", .down), .linkRemoved(index: 3),
+  ]
+
+  static func kernel() -> ScriptedKernel {
+    var kernel = ScriptedKernel.online()
+    kernel.tell(.address(2, .ip("10.0.0.9")), .link(3, "eth1"))
+    kernel.forget()
+    return kernel
+  }
+
+  @Test(arguments: removals)
+  func `an answer that a removal left unchanged is asked for once more`(_ removal: NetworkEvent) {
+    var kernel = Self.kernel()
+    kernel.tell(removal)
+    #expect(kernel.count(of: .settle) == 1)
+    #expect(kernel.lookUps.count { $0 == .ipv4 } == 2)
+    kernel.forget()
+    kernel.handle(.drained)
+    #expect(kernel.effects.isEmpty)
+  }
+
+  @Test(arguments: removals)
+  func `what was done while settling is published`(_ removal: NetworkEvent) {
+    var kernel = Self.kernel()
+    kernel.onSettle = { $0.answers[.ipv4] = .noRoute }
+    kernel.tell(removal)
+    #expect(kernel.story.first == "not-reachable no_route -")
+    #expect(kernel.published.count == 1)
+  }
+
+  @Test func `an answer that has changed is believed`() {
+    var kernel = Self.kernel()
+    kernel.answers[.ipv4] = .noRoute
+    kernel.tell(.routing(.ipv4, isRemoval: true))
+    #expect(kernel.count(of: .settle) == 0)
+    #expect(kernel.story == ["not-reachable no_route -"])
+  }
+
+  @Test func `additions are believed at once`() {
+    var kernel = Self.kernel()
+    kernel.tell(.routing(.both, isRemoval: false), .address(2, .ip("10.0.0.10")), .link(4, "eth2", .noCarrier))
+    kernel.tell(.link(4, "eth2"))
+    // Adding a link that is on counts as switching it on, which the kernel finishes later.
+    #expect(kernel.count(of: .settle) <= 1)
+    kernel.forget()
+    kernel.tell(.routing(.both, isRemoval: false))
+    #expect(kernel.count(of: .settle) == 0)
+  }
+
+  @Test func `a change of one family does not vouch for the other`() {
+    var kernel = ScriptedKernel.onlineTwice()
+    kernel.forget()
+    // IPv4 has moved already; IPv6 is about to go.
+    kernel.answers[.ipv4] = .via(2, .ip("10.0.0.253"), from: .ip("10.0.0.1"))
+    kernel.onSettle = { $0.answers[.ipv6] = .noRoute }
+    kernel.tell(.routing(.ipv4, isRemoval: false), .routing(.ipv6, isRemoval: true))
+    #expect(kernel.published.last?.ipv6 == nil)
+    #expect(kernel.published.count == 1)
+  }
+
+  @Test func `an answer over a link that is switched off is asked for once more`() {
+    var kernel = Self.kernel()
+    kernel.onSettle = { $0.answers[.ipv4] = .noRoute }
+    kernel.tell(.link(2, "eth0", .down))
+    #expect(kernel.count(of: .settle) == 1)
+    #expect(kernel.story == ["not-reachable link_down -"])
+  }
+
+  @Test func `an answer from a source that is gone is asked for once more`() {
+    var kernel = Self.kernel()
+    kernel.onSettle = { $0.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.0.0.9")) }
+    kernel.tell(.noAddress(2, .ip("10.0.0.1")))
+    #expect(kernel.count(of: .settle) == 1)
+    #expect(kernel.story == ["wifi address_changed eth0"])
+  }
+
+  @Test func `another hop that carries does not make up for a contradiction`() {
+    var kernel = Self.kernel()
+    kernel.tell(.address(3, .ip("10.1.0.1")))
+    kernel.forget()
+    kernel.answers[RouteRequest(.ipv4, .allHops)] = .hops([RouteHop(interfaceIndex: 2), RouteHop(interfaceIndex: 3)])
+    kernel.onSettle = { $0.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.0.0.9")) }
+    kernel.tell(.noAddress(2, .ip("10.0.0.1")), .noAddress(2, .ip("10.0.0.9")), .address(2, .ip("10.0.0.9"), 16))
+    #expect(kernel.count(of: .settle) == 1)
+    #expect(kernel.story == ["wifi address_changed eth0"])
+  }
+
+  @Test func `a kernel that insists is believed the second time`() {
+    var kernel = Self.kernel()
+    kernel.answers[.ipv4] = .via(77, nil, from: .ip("10.0.0.1"))
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    #expect(kernel.count(of: .settle) == 1)
+    #expect(kernel.story == ["not-reachable link_down -"] || kernel.published.map(\.status) == [.notReachable])
+  }
+
+  @Test func `a link that is switched on gets its routes a moment later`() {
+    var kernel = ScriptedKernel()
+    kernel.facts = [.loopback, .link(2, "eth0", .down), .address(2, .ip("10.0.0.1"))]
+    kernel.start()
+    kernel.onSettle = { $0.answers[.ipv4] = .via(2, nil, from: .ip("10.0.0.1")) }
+    kernel.tell(.link(2, "eth0", .up))
+    #expect(kernel.story.last == "wifi route_up eth0")
+  }
+}

@@ -1,0 +1,71 @@
+import Netwatch
+import Testing
+
+@Suite struct MediumTests {
+  struct Kind: CustomTestStringConvertible, Sendable {
+    var testDescription: String { "\(name) \(kind ?? "-") \(hardwareType) \(device.type ?? "-")" }
+    var name = "x0"
+    var kind: String? = nil
+    var hardwareType: UInt16 = 1
+    var device = DeviceTraits()
+    let medium: Medium
+  }
+
+  @Test(arguments: [
+    Kind(name: "lo", hardwareType: 772, medium: .other),
+    Kind(name: "wlan0", device: DeviceTraits(type: "wlan", isWireless: true), medium: .wifi),
+    Kind(name: "wlan0", device: DeviceTraits(isWireless: true), medium: .wifi),
+    Kind(name: "wlp3s0", device: DeviceTraits(type: "wlan"), medium: .wifi),
+    Kind(name: "wwan0", kind: "wwan", hardwareType: 65534, device: DeviceTraits(type: "wwan"), medium: .wwan),
+    Kind(name: "wwan0", kind: "wwan", medium: .wwan),
+    Kind(name: "enx0", device: DeviceTraits(type: "wwan"), medium: .wwan),
+    Kind(name: "rmnet_data0", kind: "rmnet", hardwareType: 519, medium: .wwan),
+    Kind(name: "rmnet0", medium: .wwan), Kind(name: "rev_rmnet3", medium: .wwan), Kind(name: "ccmni1", medium: .wwan),
+    Kind(name: "rmnet0", hardwareType: 519, medium: .wwan), Kind(name: "usb0", hardwareType: 519, medium: .wwan),
+    Kind(name: "upnlink0", hardwareType: 530, medium: .wwan),
+    Kind(name: "rmnet0", kind: "veth", medium: .virtual), Kind(name: "xrmnet0", medium: .wired),
+    Kind(name: "bnep0", device: DeviceTraits(type: "bluetooth"), medium: .bluetooth),
+    Kind(name: "ppp0", kind: "ppp", hardwareType: 512, device: DeviceTraits(type: "ppp"), medium: .other),
+    Kind(name: "ppp0", hardwareType: 512, medium: .other),
+    Kind(name: "eth0", medium: .wired), Kind(name: "enp1s0", device: DeviceTraits(isTether: true), medium: .wired),
+    Kind(name: "usb0", device: DeviceTraits(type: "gadget"), medium: .wired),
+    Kind(name: "lan1", device: DeviceTraits(type: "dsa"), medium: .wired),
+    Kind(name: "eth9", device: DeviceTraits(type: "unheard-of"), medium: .other),
+    Kind(name: "ib0", hardwareType: 32, medium: .wired),
+    Kind(name: "veth0", kind: "veth", medium: .virtual), Kind(name: "dummy0", kind: "dummy", medium: .other),
+    Kind(name: "br0", kind: "bridge", device: DeviceTraits(type: "bridge"), medium: .other),
+    Kind(name: "bond0", kind: "bond", device: DeviceTraits(type: "bond"), medium: .other),
+    Kind(name: "team0", kind: "team", medium: .other),
+    Kind(name: "v5", kind: "vlan", device: DeviceTraits(type: "vlan"), medium: .other),
+    Kind(name: "wg0", kind: "wireguard", hardwareType: 65534, device: DeviceTraits(type: "wireguard"), medium: .other),
+    Kind(name: "tun0", kind: "tun", hardwareType: 65534, medium: .other),
+    Kind(name: "tap0", kind: "tun", medium: .other),
+    Kind(name: "vrf0", kind: "vrf", medium: .other), Kind(name: "sit0", kind: "sit", hardwareType: 776, medium: .other),
+    Kind(name: "tunl0", kind: "ipip", hardwareType: 768, medium: .other),
+    Kind(name: "gre0", kind: "gre", hardwareType: 778, medium: .other),
+    Kind(name: "vx0", kind: "vxlan", device: DeviceTraits(type: "vxlan"), medium: .other),
+    Kind(name: "hwsim0", hardwareType: 803, medium: .other),
+  ])
+  func `the first rule that matches decides`(_ link: Kind) {
+    let medium = Medium.classify(
+      name: link.name, kind: link.kind, hardwareType: link.hardwareType, device: link.device)
+    #expect(medium == link.medium)
+  }
+
+  @Test func `everything that is not cellular is wifi, as AFNetworking has it`() {
+    for medium in Medium.allCases {
+      #expect(ReachabilityStatus(of: medium) == (medium == .wwan ? .wwan : .wifi))
+    }
+  }
+
+  @Test func `the words of the stream are fixed`() {
+    #expect(Medium.allCases.map(\.rawValue) == ["wifi", "wired", "wwan", "bluetooth", "virtual", "other"])
+    #expect(ReachabilityStatus.allCases.map(\.rawValue) == ["unknown", "not-reachable", "wwan", "wifi"])
+    #expect(
+      ReachabilityReason.allCases.map(\.rawValue) == [
+        "initial", "route_up", "no_route", "route_unreachable", "no_carrier", "dormant", "link_down", "no_address",
+        "medium_changed", "interface_changed", "address_changed", "vpn_up", "vpn_down", "vpn_without_underlay",
+        "resynced", "resumed", "unresolved", "service_lost",
+      ])
+  }
+}
