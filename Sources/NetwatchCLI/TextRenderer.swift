@@ -48,7 +48,7 @@ final class TextRenderer: LineRenderer {
     let path = record.path
     let color = color(of: path.status)
     let reason = record.event == .interfaces ? "links changed" : words(path.reason.rawValue)
-    let clock = localTime(record.time)
+    let clock = localTime(record.nanosecondsSince1970)
     let status = pad(words(path.status.rawValue), Column.status)
     let medium = pad(path.medium?.rawValue ?? "", Column.medium)
     let interface = pad(fit(clean(path.interfaceName ?? ""), Column.interface), Column.interface)
@@ -95,8 +95,8 @@ final class TextRenderer: LineRenderer {
 
   // MARK: Pieces
 
-  private func localTime(_ time: Duration) -> String {
-    var seconds = time_t(time.components.seconds)
+  private func localTime(_ nanoseconds: Int64) -> String {
+    var seconds = time_t(nanoseconds / 1_000_000_000)
     var local = unsafe tm()
     unsafe localtime_r(&seconds, &local)
     return unsafe [local.tm_hour, local.tm_min, local.tm_sec].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(

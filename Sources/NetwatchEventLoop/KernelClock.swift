@@ -9,7 +9,10 @@ public enum KernelClock: Sendable {
   /// The wall clock, since 1970 in UTC (CLOCK_REALTIME). It may step.
   case wall
 
-  public var now: Duration {
+  public var now: Duration { .nanoseconds(nanoseconds) }
+
+  /// The same as a plain number, which costs a tenth.
+  public var nanoseconds: Int64 {
     var time = timespec()
     let id: clockid_t =
       switch self {
@@ -18,7 +21,7 @@ public enum KernelClock: Sendable {
       case .wall: CLOCK_REALTIME
       }
     unsafe clock_gettime(id, &time)
-    return Duration(secondsComponent: Int64(time.tv_sec), attosecondsComponent: Int64(time.tv_nsec) * 1_000_000_000)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 }
 

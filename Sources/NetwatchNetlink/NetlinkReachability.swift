@@ -9,12 +9,12 @@ import NetwatchEventLoop
 package final class NetlinkReachability {
   /// When the kernel's message was read.
   package struct Moment: Hashable, Sendable {
-    package let monotonic: Duration
-    package let wall: Duration
+    /// On the monotonic clock, in nanoseconds.
+    package let monotonic = KernelClock.monotonic.nanoseconds
+    /// Since 1970 in UTC, in nanoseconds.
+    package let wall = KernelClock.wall.nanoseconds
 
-    package static var now: Moment {
-      Moment(monotonic: KernelClock.monotonic.now, wall: KernelClock.wall.now)
-    }
+    package static var now: Moment { Moment() }
   }
 
   package struct Handlers {
@@ -90,7 +90,7 @@ package final class NetlinkReachability {
     suspendedTime = Self.currentSuspendedTime
     moment = .now
     dispatch(.started)
-    let deadline = moment.monotonic + Self.startPatience
+    let deadline = KernelClock.monotonic.now + Self.startPatience
     while !hasPublished {
       guard KernelClock.monotonic.now < deadline else { throw NetlinkError(operation: "dump", code: EAGAIN) }
       dispatch(.timerFired(.retry))
@@ -173,7 +173,7 @@ package final class NetlinkReachability {
   // MARK: Effects
 
   private func dispatch(_ event: ReachabilityMachine.Event) {
-    machine.handle(event, at: moment.monotonic).forEach { perform($0) }
+    machine.handle(event, at: .nanoseconds(moment.monotonic)).forEach { perform($0) }
   }
 
   private func perform(_ effect: ReachabilityMachine.Effect) {

@@ -20,10 +20,10 @@ public struct EventRecord: Hashable, Sendable {
 
   /// Counts what its source has published, from 1.
   public var sequence: UInt64
-  /// The wall clock when the kernel's message was read, since 1970 in UTC.
-  public var time: Duration
-  /// The monotonic clock at the same moment.
-  public var monotonicTime: Duration
+  /// The wall clock when the kernel's message was read: nanoseconds since 1970 in UTC.
+  public var nanosecondsSince1970: Int64
+  /// The monotonic clock at the same moment, in nanoseconds.
+  public var monotonicNanoseconds: Int64
   public var event: Event
   /// Its status, links and reason.
   public var path: NetworkPath
@@ -31,10 +31,12 @@ public struct EventRecord: Hashable, Sendable {
   /// Whether the line lists all links.
   public var listsInterfaces = false
 
-  public init(sequence: UInt64, time: Duration, monotonicTime: Duration, event: Event, path: NetworkPath) {
+  public init(
+    sequence: UInt64, nanosecondsSince1970: Int64, monotonicNanoseconds: Int64, event: Event, path: NetworkPath
+  ) {
     self.sequence = sequence
-    self.time = time
-    self.monotonicTime = monotonicTime
+    self.nanosecondsSince1970 = nanosecondsSince1970
+    self.monotonicNanoseconds = monotonicNanoseconds
     self.event = event
     self.path = path
   }

@@ -5,6 +5,7 @@ import Netwatch
 /// Its memory is used again for each line, so nothing is allocated once it has grown to the longest.
 public struct JSONLineWriter: ~Copyable {
   private var buffer = LineBuffer()
+  private var clock = ClockText()
 
   public init() {}
 
@@ -21,18 +22,38 @@ public struct JSONLineWriter: ~Copyable {
   /// Makes ``line`` say `record`.
   public mutating func write(_ record: EventRecord) {
     buffer.removeAll()
-    buffer.append(record)
+    clock.update(nanosecondsSince1970: record.nanosecondsSince1970)
+    buffer.append(record, clock)
+  }
+}
+
+/// The time of a line. Of two lines in one second, only the microseconds differ.
+private struct ClockText: ~Copyable {
+  private(set) var upToSecond = LineBuffer(capacity: 64)
+  private(set) var microsecond: UInt64 = 0
+  private var second: UInt64?
+
+  /// Before 1970 counts as 1970.
+  mutating func update(nanosecondsSince1970: Int64) {
+    let (second, nanosecond) = UInt64(clamping: nanosecondsSince1970).quotientAndRemainder(dividingBy: 1_000_000_000)
+    microsecond = nanosecond / 1_000
+    guard second != self.second else { return }
+    self.second = second
+    upToSecond.removeAll()
+    upToSecond.append(UTCTime(seconds: second))
   }
 }
 
 extension LineBuffer {
-  fileprivate mutating func append(_ record: EventRecord) {
+  fileprivate mutating func append(_ record: EventRecord, _ clock: borrowing ClockText) {
     append(#"{"v":1,"seq":"#)
     appendDecimal(record.sequence)
     append(#","time":""#)
-    append(UTCTime(record.time))
-    append(#"","mono_ns":"#)
-    appendDecimal(UInt64(clamping: record.monotonicTime.wholeNanoseconds))
+    append(clock.upToSecond)
+    append(".")
+    appendDecimal(clock.microsecond, digits: 6)
+    append(#"Z","mono_ns":"#)
+    appendDecimal(UInt64(clamping: record.monotonicNanoseconds))
     append(#","event":""#)
     append(text: record.event.rawValue)
     append(#"","reason":""#)
@@ -137,7 +158,7 @@ extension LineBuffer {
     }
   }
 
-  /// RFC 3339 in UTC, to the microsecond.
+  /// RFC 3339 in UTC, to the second.
   fileprivate mutating func append(_ time: UTCTime) {
     appendDecimal(time.year, digits: 4)
     append("-")
@@ -150,9 +171,6 @@ extension LineBuffer {
     appendDecimal(time.minute, digits: 2)
     append(":")
     appendDecimal(time.second, digits: 2)
-    append(".")
-    appendDecimal(time.microsecond, digits: 6)
-    append("Z")
   }
 }
 
@@ -168,11 +186,5 @@ extension OperationalState {
     case .dormant: "dormant"
     case .up: "up"
     }
-  }
-}
-
-extension Duration {
-  fileprivate var wholeNanoseconds: Int64 {
-    components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
   }
 }

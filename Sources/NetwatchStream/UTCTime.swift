@@ -1,4 +1,4 @@
-/// A moment as the calendar has it. Foundation would cost half of the start-up time for this.
+/// A second as the calendar has it. Foundation would cost half of the start-up time for this.
 struct UTCTime: Hashable {
   let year: UInt64
   let month: UInt64
@@ -6,17 +6,13 @@ struct UTCTime: Hashable {
   let hour: UInt64
   let minute: UInt64
   let second: UInt64
-  let microsecond: UInt64
 
-  /// - Parameter time: since 1970-01-01T00:00:00Z; before it counts as it.
-  init(_ time: Duration) {
-    let components = max(time, .zero).components
-    let seconds = UInt64(components.seconds)
+  /// - Parameter seconds: since 1970-01-01T00:00:00Z.
+  init(seconds: UInt64) {
     let days = seconds / 86_400
     hour = seconds % 86_400 / 3_600
     minute = seconds % 3_600 / 60
     second = seconds % 60
-    microsecond = UInt64(components.attoseconds) / 1_000_000_000_000
 
     // Years that begin in March have the leap day at their end, and months of a regular rhythm: five have 153 days.
     // Eras of 400 years, all of 146,097 days, are counted from 0000-03-01.

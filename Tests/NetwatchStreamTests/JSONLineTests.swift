@@ -20,7 +20,7 @@ import Testing
 
   static func record(_ path: NetworkPath, _ event: EventRecord.Event = .reachability) -> EventRecord {
     EventRecord(
-      sequence: 7, time: .seconds(1_795_227_300) + .microseconds(123_456), monotonicTime: .nanoseconds(812_345_678_901),
+      sequence: 7, nanosecondsSince1970: 1_795_227_300_123_456_000, monotonicNanoseconds: 812_345_678_901,
       event: event, path: path)
   }
 
@@ -101,9 +101,29 @@ import Testing
   @Test func `numbers at their ends`() throws {
     var record = Self.record(Self.path())
     record.sequence = .max
-    record.monotonicTime = .seconds(-5)
+    record.monotonicNanoseconds = -5_000_000_000
     #expect(try Self.line(record).hasPrefix(#"{"v":1,"seq":18446744073709551615,"#))
     #expect(try Self.line(record).contains(#""mono_ns":0,"#))
+  }
+
+  @Test(arguments: [
+    (Int64(1_999_999_999), "1970-01-01T00:00:01.999999Z"), (999, "1970-01-01T00:00:00.000000Z"),
+    (-1_000_000_000, "1970-01-01T00:00:00.000000Z"), (1_795_227_300_123_456_789, "2026-11-21T02:15:00.123456Z"),
+  ])
+  func `microseconds are cut, not rounded, and a clock before 1970 is at 1970`(nanoseconds: Int64, text: String) throws {
+    var record = Self.record(Self.path())
+    record.nanosecondsSince1970 = nanoseconds
+    #expect(try Self.line(record).contains(#""time":"\#(text)","#))
+  }
+
+  @Test func `a writer tells the time anew in each second`() throws {
+    var writer = JSONLineWriter()
+    var record = Self.record(Self.path())
+    for (second, text) in [(Int64(59), "00:00:59.000000Z"), (59, "00:00:59.000000Z"), (60, "00:01:00.000000Z")] {
+      record.nanosecondsSince1970 = second * 1_000_000_000
+      writer.write(record)
+      #expect(String(decoding: writer.line, as: UTF8.self).contains(text))
+    }
   }
 
   @Test func `a writer forgets the line before`() throws {

@@ -46,6 +46,10 @@
     }
   }
 
+  package mutating func append(_ other: borrowing LineBuffer) {
+    if let start = unsafe other.storage.baseAddress { unsafe append(start, other.count) }
+  }
+
   /// With leading zeros up to `digits`.
   package mutating func appendDecimal(_ value: UInt64, digits: Int = 1) {
     var width = 1
@@ -74,7 +78,7 @@
     append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
   }
 
-  @inline(__always) private mutating func append(_ start: UnsafePointer<UInt8>, _ length: Int) {
+  @inline(__always) private mutating func append(_ start: UnsafeRawPointer, _ length: Int) {
     reserve(length)
     if let base = unsafe storage.baseAddress {
       unsafe (base + count).copyMemory(from: start, byteCount: length)
