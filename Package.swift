@@ -56,7 +56,8 @@ let package = Package(
     tests("IntegrationTests", ["CLinux", "NetwatchCommand", "NetwatchProbe", "ReadmeExample", "TestSandbox"]),
     .executableTarget(name: "TestSandbox", path: "Tests/TestSandbox"),
     .executableTarget(
-      name: "NetwatchProbe", dependencies: ["Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "CLinux"], path: "Tests/NetwatchProbe", swiftSettings: settings),
+      name: "NetwatchProbe", dependencies: ["Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "CLinux"],
+      path: "Tests/NetwatchProbe", swiftSettings: settings),
     .executableTarget(
       name: "ReadmeExample", dependencies: ["Netwatch", "NetwatchNetlink"], path: "Tests/ReadmeExample",
       swiftSettings: settings),

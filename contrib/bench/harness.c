@@ -78,7 +78,7 @@ void *allocate(size_t count, size_t size) {
 
 static void usage(void) {
   fprintf(stderr,
-          "usage: harness latency|storm|footprint --netwatch PATH --programs FOLDER [--rounds N]\n");
+          "usage: harness latency|storm|footprint --netwatch PATH --programs FOLDER [--rounds N] [--apart]\n");
   exit(64);
 }
 
@@ -87,6 +87,7 @@ int main(int count, char **arguments) {
       {"netwatch", required_argument, NULL, 'n'},
       {"programs", required_argument, NULL, 'p'},
       {"rounds", required_argument, NULL, 'r'},
+      {"apart", no_argument, NULL, 'a'},
       {0},
   };
   struct options options = {0};
@@ -97,6 +98,9 @@ int main(int count, char **arguments) {
       case 'r':
         options.rounds = atoi(optarg);
         if (options.rounds < 1 || options.rounds > 1000) usage();
+        break;
+      case 'a':
+        options.apart = true;
         break;
       default: usage();
     }

@@ -12,6 +12,7 @@ struct options {
   const char *netwatch; /* path of the program under test */
   const char *programs; /* folder of the compiled peers, and of everybody's stderr */
   int rounds;           /* 0: the benchmark's own default */
+  bool apart;           /* latency: the harness and each program on a processor of their own */
 };
 
 /* Each prints its table and targets, and returns whether every target was met. */

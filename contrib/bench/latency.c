@@ -1,5 +1,10 @@
 /* From the kernel's change to the first byte of the line, one change outstanding at a time. */
+#define _GNU_SOURCE
+
+#include <err.h>
+#include <sched.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "harness.h"
 #include "peer.h"
@@ -33,12 +38,26 @@ static double time_change(struct peer *peer, int socket, const struct route_requ
   return answered ? (finished - started) / 1000.0 : -1;
 }
 
+/* With --apart: the scheduler likes to wake a reader on the writer's own processor, where all figures are a quarter, and
+ * decides anew in each round. */
+static void pin(pid_t pid, int wanted) {
+  cpu_set_t allowed, chosen;
+  if (sched_getaffinity(getppid(), sizeof allowed, &allowed) < 0) err(2, "sched_getaffinity");
+  for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu++) {
+    if (!CPU_ISSET(cpu, &allowed) || seen++ != wanted) continue;
+    CPU_ZERO(&chosen);
+    CPU_SET(cpu, &chosen);
+    if (sched_setaffinity(pid, sizeof chosen, &chosen) < 0) err(2, "sched_setaffinity");
+  }
+}
+
 static void measure_round(const struct options *options, enum peer_id id, int socket,
                           struct record *record, int round) {
   const struct route_request requests[] = {default_route_request(ADD_ROUTE),
                                            default_route_request(DELETE_ROUTE)};
   struct peer peer;
   peer_start(&peer, id, options);
+  if (options->apart) pin(peer.pid, 1);
   peer_wait_ready(&peer);
   for (int i = 0; i < WARM_UP_CHANGES; i++) time_change(&peer, socket, &requests[i % 2]);
 
@@ -75,6 +94,7 @@ bool run_latency(const struct options *options) {
                                   .round_medians = allocate(rounds, sizeof(double))};
   }
 
+  if (options->apart) pin(getpid(), 0);
   set_up_network();
   int socket = open_route_socket();
   for (int round = 0; round < rounds; round++) {
