@@ -45,7 +45,8 @@ final class Follower {
     currentPath = path
     lines += 1
     let record = EventRecord(
-      sequence: lines, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic, event: .init(change), path: path)
+      sequence: lines, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic, event: .init(change),
+      path: path)
     do throws(CommandFailure) {
       try renderer.print(record, to: output)
     } catch {

@@ -37,7 +37,8 @@ final class Waiter {
         publish: { [unowned self, unowned loop] path, change, moment in
           published += 1
           last = EventRecord(
-            sequence: published, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic, event: .init(change), path: path)
+            sequence: published, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic,
+            event: .init(change), path: path)
           if isMet(path) { loop.stop() }
         },
         fail: { [unowned self, unowned loop] error in

@@ -110,7 +110,8 @@ import Testing
     (Int64(1_999_999_999), "1970-01-01T00:00:01.999999Z"), (999, "1970-01-01T00:00:00.000000Z"),
     (-1_000_000_000, "1970-01-01T00:00:00.000000Z"), (1_795_227_300_123_456_789, "2026-11-21T02:15:00.123456Z"),
   ])
-  func `microseconds are cut, not rounded, and a clock before 1970 is at 1970`(nanoseconds: Int64, text: String) throws {
+  func `microseconds are cut, not rounded, and a clock before 1970 is at 1970`(nanoseconds: Int64, text: String) throws
+  {
     var record = Self.record(Self.path())
     record.nanosecondsSince1970 = nanoseconds
     #expect(try Self.line(record).contains(#""time":"\#(text)","#))
