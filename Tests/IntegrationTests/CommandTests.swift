@@ -150,9 +150,11 @@ import Testing
   @Test func `an ordinary user sees the same`() throws {
     let namespace = try NetworkNamespace.online()
     // Another user, where this one may become it: in a user namespace there is none.
+    let copy = try Programs.copyForEverybody()
+    defer { unlink(copy) }
     let user = geteuid() == 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : []
     let follow = try Follow(
-      ChildProcess(namespace.command(user + [try Programs.copyForEverybody(), "--follow", "--json"])))
+      ChildProcess(namespace.command(user + [copy, "--follow", "--json"])))
     #expect(try follow.summary() == "wifi initial v0")
     try namespace.run("ip link set v1 down")
     #expect(try follow.summary() == "not-reachable no_carrier -")

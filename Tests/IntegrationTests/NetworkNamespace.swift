@@ -11,7 +11,8 @@ final class NetworkNamespace {
   init() throws {
     let unshare = Self.isRoot ? ["unshare", "--net"] : ["unshare", "--user", "--map-root-user", "--net"]
     shell = try ChildProcess(unshare + ["sh"])
-    shell.write("ip link set lo up && echo $$\n")
+    // What commands say goes to a file without a name, which nobody has to remove.
+    shell.write("log=$(mktemp) && exec 3<>$log && rm $log; log=/proc/$$/fd/3; ip link set lo up && echo $$\n")
     guard let line = try shell.nextLine(), let pid = pid_t(line) else {
       throw TestFailure(
         "can not make a network namespace (be root, or permit user namespaces): \(try shell.errorText())")
@@ -28,9 +29,7 @@ final class NetworkNamespace {
   /// Runs shell commands in here, one after the other; the first failure fails the test.
   func run(_ commands: String...) throws {
     for command in commands {
-      shell.write(
-        "{ \(command) ; } >/tmp/netwatch-test-$$.log 2>&1; echo \"$? $(cat /tmp/netwatch-test-$$.log | tr '\\n' ' ')\"; rm -f /tmp/netwatch-test-$$.log\n"
-      )
+      shell.write("{ \(command) ; } >$log 2>&1; echo \"$? $(tr '\\n' ' ' <$log)\"\n")
       guard let answer = try shell.nextLine(within: 120) else { throw TestFailure("the shell is gone at: \(command)") }
       guard answer.hasPrefix("0 ") else { throw TestFailure("\(command): exit status \(answer)") }
     }
