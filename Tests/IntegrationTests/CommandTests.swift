@@ -151,7 +151,7 @@ import Testing
     let namespace = try NetworkNamespace.online()
     // Another user, where this one may become it: in a user namespace there is none.
     let copy = try Programs.copyForEverybody()
-    defer { unlink(copy) }
+    defer { _ = unsafe unlink(copy) }
     let user = geteuid() == 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : []
     let follow = try Follow(
       ChildProcess(namespace.command(user + [copy, "--follow", "--json"])))
