@@ -135,10 +135,14 @@ struct PathEvaluator {
 extension PathEvaluator.Judgement {
   /// Why nothing is reachable, from the families' own failures: the one that got furthest.
   var failureReason: ReachabilityReason {
-    var reason = ReachabilityReason.noRoute
-    for case .failed(let failure) in [ipv4, ipv6] where reason == .noRoute || reason == .routeUnreachable {
-      if failure != .noRoute { reason = failure }
-    }
-    return reason
+    let (first, second) = (ipv4?.failure ?? .noRoute, ipv6?.failure ?? .noRoute)
+    if first != .noRoute, first != .routeUnreachable { return first }
+    return second == .noRoute ? first : second
+  }
+}
+
+extension PathEvaluator.FamilyVerdict {
+  var failure: ReachabilityReason? {
+    if case .failed(let reason) = self { reason } else { nil }
   }
 }
