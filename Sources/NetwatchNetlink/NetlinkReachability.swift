@@ -50,19 +50,13 @@ package final class NetlinkReachability {
   private let events: NetlinkSocket
   private let queries: NetlinkQueries
   private var machine: ReachabilityMachine
-  private var devices: [Int32: KnownDevice] = [:]
+  private var devices = KnownDevices(read: DeviceIdentity.traits(name:index:hardwareAddress:))
   private var timers: [ReachabilityMachine.Timer: EventLoop.Timer] = [:]
   private var wallClock: WallClockWatch?
   private var suspendedTime = Duration.zero
   private var moment = Moment.now
   private var hasPublished = false
   private var registration: EventLoop.Registration?
-
-  private struct KnownDevice {
-    let name: String
-    let hardwareAddress: UInt64?
-    let traits: DeviceTraits
-  }
 
   /// Opens the sockets. They are joined before anything is listed, so that nothing falls between.
   ///
@@ -136,26 +130,14 @@ package final class NetlinkReachability {
   private func take(_ event: NetworkEvent) {
     switch event {
     case .link(var fact):
-      identify(&fact)
+      devices.identify(&fact)
       dispatch(.fact(.link(fact)))
     case .linkRemoved(let index):
-      devices[index] = nil
+      devices.forget(index)
       dispatch(.fact(event))
     default:
       dispatch(.fact(event))
     }
-  }
-
-  /// Adds what only sysfs knows. Asked once for each link; software links say their kind themselves.
-  private func identify(_ fact: inout LinkFact) {
-    guard let name = fact.name, fact.kind == nil, fact.flags & Interface.Flags.loopback == 0 else { return }
-    if let known = devices[fact.index], known.name == name, known.hardwareAddress == fact.hardwareAddress {
-      fact.device = known.traits
-      return
-    }
-    let traits = DeviceIdentity.traits(name: name, index: fact.index, hardwareAddress: fact.hardwareAddress)
-    devices[fact.index] = KnownDevice(name: name, hardwareAddress: fact.hardwareAddress, traits: traits)
-    fact.device = traits
   }
 
   private func wallClockWasSet() {

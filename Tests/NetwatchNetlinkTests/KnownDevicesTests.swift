@@ -1,0 +1,62 @@
+import Netwatch
+import Testing
+
+@testable import NetwatchNetlink
+
+@Suite struct KnownDevicesTests {
+  private final class Sysfs {
+    var reads = 0
+  }
+
+  /// A sysfs with one WiFi card.
+  private func make(_ sysfs: Sysfs) -> KnownDevices {
+    KnownDevices { _, _, hardwareAddress in
+      sysfs.reads += 1
+      return hardwareAddress == 7 ? DeviceTraits(type: "wlan") : DeviceTraits()
+    }
+  }
+
+  private func card(name: String = "wlan0", hardwareAddress: UInt64? = 7, isComplete: Bool = true) -> LinkFact {
+    var fact = LinkFact(index: 3, flags: 0, hardwareType: 1)
+    fact.name = name
+    fact.hardwareAddress = hardwareAddress
+    fact.isComplete = isComplete
+    return fact
+  }
+
+  @Test func `a card is looked up once, and anew under another name`() {
+    let sysfs = Sysfs()
+    var devices = make(sysfs)
+    for (name, reads) in [("wlan0", 1), ("wlan0", 1), ("wifi9", 2)] {
+      var fact = card(name: name)
+      devices.identify(&fact)
+      #expect(fact.device?.type == "wlan")
+      #expect(sysfs.reads == reads)
+    }
+    devices.forget(3)
+    var fact = card(name: "wifi9")
+    devices.identify(&fact)
+    #expect(sysfs.reads == 3)
+  }
+
+  @Test func `a wireless event, with a name but no address, leaves what is known`() {
+    let sysfs = Sysfs()
+    var devices = make(sysfs)
+    var first = card()
+    devices.identify(&first)
+    var partial = card(hardwareAddress: nil, isComplete: false)
+    devices.identify(&partial)
+    #expect(partial.device == nil)
+    #expect(sysfs.reads == 1)
+  }
+
+  @Test func `software links are not looked up`() {
+    let sysfs = Sysfs()
+    var devices = make(sysfs)
+    var fact = card()
+    fact.kind = "veth"
+    devices.identify(&fact)
+    #expect(fact.device == nil)
+    #expect(sysfs.reads == 0)
+  }
+}
