@@ -60,9 +60,8 @@ package struct NetworkSnapshot: Hashable, Sendable {
       // A partial message about an unknown link: the whole one is on its way, or the link is gone already.
       guard fact.isComplete, let name = fact.name else { return delta }
       position = insertionPosition(of: fact.index)
-      let medium = Medium.other
       interfaces.insert(
-        Interface(index: fact.index, name: name, kind: nil, medium: medium, operationalState: .unknown), at: position)
+        Interface(index: fact.index, name: name, kind: nil, medium: .other, operationalState: .unknown), at: position)
       delta.isVisible = true
       delta.routing = .both
     }
@@ -116,10 +115,7 @@ package struct NetworkSnapshot: Hashable, Sendable {
     var delta = SnapshotDelta()
     guard let position = position(of: index) else { return delta }
     let family = AddressFamilies(address.address.family)
-    let known = interfaces[position].addresses.firstIndex {
-      $0.address == address.address && $0.prefixLength == address.prefixLength
-    }
-    guard let known else {
+    guard let known = interfaces[position].position(of: address.address, address.prefixLength) else {
       interfaces[position].addresses.append(address)
       delta.isVisible = true
       delta.routing = family
@@ -138,9 +134,7 @@ package struct NetworkSnapshot: Hashable, Sendable {
     delta.routing = AddressFamilies(address.family)
     delta.announcedEarly = delta.routing
     guard let position = position(of: index),
-      let known = interfaces[position].addresses.firstIndex(where: {
-        $0.address == address && $0.prefixLength == prefixLength
-      })
+      let known = interfaces[position].position(of: address, prefixLength)
     else { return delta }
     interfaces[position].addresses.remove(at: known)
     delta.isVisible = true
@@ -174,6 +168,10 @@ extension [Interface] {
 }
 
 extension Interface {
+  fileprivate func position(of address: IPAddress, _ prefixLength: UInt8) -> Int? {
+    addresses.firstIndex { $0.address == address && $0.prefixLength == prefixLength }
+  }
+
   fileprivate func updated(by fact: LinkFact) -> Interface {
     var new = self
     new.flags = fact.flags

@@ -31,9 +31,3 @@ extension ReachabilityMachine {
     }
   }
 }
-
-extension ReachabilityMachine.Effects: ExpressibleByArrayLiteral {
-  package init(arrayLiteral elements: ReachabilityMachine.Effect...) {
-    for element in elements { append(element) }
-  }
-}

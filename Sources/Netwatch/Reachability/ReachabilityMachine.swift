@@ -206,7 +206,7 @@ package struct ReachabilityMachine: Sendable {
   private mutating func inquire(at now: Duration, _ effects: inout Effects) -> State {
     let families = pending.routing.intersection(configuration.target.families)
     guard !families.isEmpty else {
-      conclude(judgement, at: now, &effects)
+      conclude(evaluator.judge(answers, for: configuration.target.families), at: now, &effects)
       return .settled
     }
     for index in pending.dependents { effects.append(.readLink(index)) }
@@ -235,7 +235,7 @@ package struct ReachabilityMachine: Sendable {
   ) -> State {
     var inquiry = inquiry
     inquiry.outstanding -= 1
-    let evaluator = PathEvaluator(snapshot: snapshot, configuration: configuration)
+    let evaluator = evaluator
     switch request.scope {
     case .plain:
       answers[request.family] = answer
@@ -304,9 +304,7 @@ package struct ReachabilityMachine: Sendable {
 
   // MARK: Publishing
 
-  private var judgement: PathEvaluator.Judgement {
-    PathEvaluator(snapshot: snapshot, configuration: configuration).judge(answers, for: configuration.target.families)
-  }
+  private var evaluator: PathEvaluator { PathEvaluator(snapshot: snapshot, configuration: configuration) }
 
   private mutating func conclude(
     _ judgement: PathEvaluator.Judgement, at now: Duration, _ effects: inout Effects
@@ -358,7 +356,7 @@ package struct ReachabilityMachine: Sendable {
     let isReachable = judgement.verdict.isReachable
     guard hasPublished else { return isReachable ? .initial : judgement.failureReason }
     guard isReachable else {
-      return PathEvaluator(snapshot: snapshot, configuration: configuration).lossReason(published: published, judgement)
+      return evaluator.lossReason(published: published, judgement)
     }
     if let listingCause { return listingCause }
     if !published.isReachable { return .routeUp }
