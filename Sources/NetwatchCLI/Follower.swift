@@ -5,7 +5,8 @@ import NetwatchStream
 
 /// Prints the state, then each change: one loop, one thread.
 final class Follower {
-  private(set) var currentPath: NetworkPath?
+  /// As the last line said.
+  private(set) var isReachable = false
   private let configuration: MonitorConfiguration
   private let renderer: any LineRenderer
   private let count: Int?
@@ -41,8 +42,9 @@ final class Follower {
     _ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: NetlinkReachability.Moment,
     to output: StandardOutput, on loop: EventLoop
   ) {
-    guard !isFinished(output), change != .interfaces || configuration.publishesInterfaceChanges else { return }
-    currentPath = path
+    if isFinished(output) { return }
+    if case .interfaces = change, !configuration.publishesInterfaceChanges { return }
+    isReachable = path.isReachable
     lines += 1
     let record = EventRecord(
       sequence: lines, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic, event: .init(change),

@@ -19,6 +19,6 @@ enum Snapshot {
     let follower = Follower(
       configuration: path.configuration, renderer: output.makeRenderer(listsInterfaces: options.interfaces), count: 1)
     try CommandFailure.reporting { try follower.run() }
-    if options.check, follower.currentPath?.isReachable != true { throw ExitCode(1) }
+    if options.check, !follower.isReachable { throw ExitCode(1) }
   }
 }

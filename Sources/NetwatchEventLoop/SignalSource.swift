@@ -8,7 +8,8 @@ public final class SignalSource {
   private let loop: EventLoop
   private let descriptor: FileDescriptor
   private var registration: EventLoop.Registration?
-  private var signals: sigset_t
+  /// Those that were not blocked before.
+  private var blocked = sigset_t()
 
   /// Calls `handler` with the number of each of `signals`, on the loop's thread. Equal signals may be merged.
   public init(_ signals: [CInt], on loop: EventLoop, _ handler: @escaping (CInt) -> Void) throws(SystemError) {
@@ -16,8 +17,10 @@ public final class SignalSource {
     unsafe sigemptyset(&set)
     for signal in signals { unsafe sigaddset(&set, signal) }
     self.loop = loop
-    self.signals = set
-    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+    var before = sigset_t()
+    unsafe pthread_sigmask(SIG_BLOCK, &set, &before)
+    unsafe sigemptyset(&blocked)
+    for signal in signals where unsafe sigismember(&before, signal) == 0 { unsafe sigaddset(&blocked, signal) }
     descriptor = try .result(
       of: "signalfd", unsafe signalfd(-1, &set, CInt(SFD_CLOEXEC | SFD_NONBLOCK)))
     registration = try loop.watch(descriptor.rawValue, for: .readable) { [unowned self] _ in
@@ -30,6 +33,6 @@ public final class SignalSource {
 
   deinit {
     if let registration { loop.remove(registration) }
-    unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    unsafe pthread_sigmask(SIG_UNBLOCK, &blocked, nil)
   }
 }

@@ -3,7 +3,7 @@ import Netwatch
 /// Adds to facts what only sysfs knows, asking once for each link.
 struct KnownDevices {
   private struct Device {
-    let name: String
+    let name: InterfaceName
     let hardwareAddress: UInt64?
     let traits: DeviceTraits
   }
@@ -26,7 +26,7 @@ struct KnownDevices {
       fact.device = known.traits
       return
     }
-    let traits = read(name, fact.index, fact.hardwareAddress)
+    let traits = read(name.text, fact.index, fact.hardwareAddress)
     devices[fact.index] = Device(name: name, hardwareAddress: fact.hardwareAddress, traits: traits)
     fact.device = traits
   }

@@ -83,7 +83,7 @@ package enum NetlinkDecoder {
     var cursor = NetlinkCursor((start + linkHeaderLength)..<payload.upperBound)
     while let attribute = cursor.nextAttribute(in: bytes) {
       switch attribute.type {
-      case IFLA_IFNAME: fact.name = bytes.text(attribute.value)
+      case IFLA_IFNAME: fact.name = InterfaceName(bytes.extracting(attribute.value))
       case IFLA_OPERSTATE:
         fact.operationalState = bytes.number(attribute.value, as: UInt8.self).flatMap(OperationalState.init)
         fact.isComplete = true
@@ -157,13 +157,13 @@ package enum NetlinkDecoder {
   // MARK: Hints
 
   private static func families(_ bytes: RawSpan, _ payload: Range<Int>) -> AddressFamilies {
-    guard let family = bytes.number(payload, as: UInt8.self) else { return [] }
+    guard let family = bytes.number(payload, as: UInt8.self) else { return .none }
     switch CInt(family) {
     case AF_INET: return .ipv4
     case AF_INET6: return .ipv6
     // A group of next hops belongs to no family.
     case AF_UNSPEC: return .both
-    default: return []
+    default: return .none
     }
   }
 

@@ -9,6 +9,8 @@ final class NetlinkQueries {
   private let socket: NetlinkSocket
   private let trace: NetlinkTrace?
   private var sequence: UInt32 = 0
+  /// To the last question for a route.
+  private var answer = RouteAnswer.noRoute
   private var linkList: NetlinkRequest
   private var addressList: NetlinkRequest
   private var link: NetlinkRequest
@@ -63,12 +65,13 @@ final class NetlinkQueries {
     sequence &+= 1
     lookUps[position]?.setSequence(sequence)
     if let bytes = lookUps[position]?.bytes { try socket.send(bytes) }
-    return try receive(isListing: false) { _ in }.answer ?? .noRoute
+    answer = .noRoute
+    _ = try receive(isListing: false) { _ in }
+    return answer
   }
 
   private struct Reply {
     var isWhole = true
-    var answer: RouteAnswer?
     var error: CInt = 0
     var isOver = false
   }
@@ -113,12 +116,12 @@ final class NetlinkQueries {
       body(event)
       if !isListing { reply.isOver = true }
     case .route(let answer):
-      reply.answer = answer
+      self.answer = answer
       reply.isOver = true
     case .done: reply.isOver = true
     case .error(let code):
       reply.error = code
-      reply.answer = code == ENETUNREACH ? .noRoute : .refused
+      answer = code == ENETUNREACH ? .noRoute : .refused
       reply.isOver = true
     case .overrun: reply.isWhole = false
     case .ignored: if !isListing { reply.isOver = true }

@@ -174,7 +174,8 @@ package final class NetlinkReachability {
         hasPublished = true
         // Field by field: asking the machine for a path would copy the machine.
         let path = NetworkPath(
-          verdict: machine.published, reason: machine.reason, interfaces: machine.snapshot.interfaces)
+          verdict: machine.published, reason: machine.reason, interfaces: machine.evaluator.snapshot.interfaces,
+          allowsLinkLocalIPv4: machine.evaluator.configuration.allowsLinkLocalIPv4)
         handlers.publish(path, change, moment)
       }
     } catch {

@@ -12,6 +12,7 @@ import Glibc
     case overrun
   }
 
+  let descriptor: CInt
   private let handle: OpaquePointer
   /// Larger than any message of rtnetlink: the kernel makes a listing's parts as large as the reader's buffer, up to 32 KiB.
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
@@ -20,13 +21,19 @@ import Glibc
     guard let handle = unsafe nl_socket_alloc() else {
       throw NetlinkError(operation: "nl_socket_alloc", code: ENOMEM)
     }
+    guard unsafe nl_connect(handle, NETLINK_ROUTE) == 0 else {
+      let error = NetlinkError.last("socket(AF_NETLINK)")
+      unsafe nl_socket_free(handle)
+      throw error
+    }
     let socket = unsafe NetlinkSocket(owning: handle)
-    guard unsafe nl_connect(handle, NETLINK_ROUTE) == 0 else { throw .last("socket(AF_NETLINK)") }
+    try socket.talkToTheKernelOnly()
     return socket
   }
 
   private init(owning handle: OpaquePointer) {
     unsafe self.handle = unsafe handle
+    descriptor = unsafe nl_socket_get_fd(handle)
   }
 
   deinit {
@@ -34,7 +41,18 @@ import Glibc
     unsafe buffer.deallocate()
   }
 
-  var descriptor: CInt { unsafe nl_socket_get_fd(handle) }
+  /// Messages of other processes are refused (ECONNREFUSED at the sender), so that no sender has to be looked at.
+  private func talkToTheKernelOnly() throws(NetlinkError) {
+    // Port 0.
+    var kernel = sockaddr_nl()
+    kernel.nl_family = sa_family_t(AF_NETLINK)
+    let result = unsafe withUnsafePointer(to: &kernel) { kernel in
+      unsafe kernel.withMemoryRebound(to: sockaddr.self, capacity: 1) { kernel in
+        unsafe connect(descriptor, kernel, socklen_t(MemoryLayout<sockaddr_nl>.size))
+      }
+    }
+    guard result == 0 else { throw .last("connect(AF_NETLINK)") }
+  }
 
   func join(_ group: rtnetlink_groups) throws(NetlinkError) {
     guard unsafe nl_socket_add_membership(handle, CInt(group.rawValue)) == 0 else {
@@ -89,14 +107,8 @@ import Glibc
 
   func receive() throws(NetlinkError) -> Received {
     while true {
-      var sender = sockaddr_nl()
-      var length = socklen_t(MemoryLayout<sockaddr_nl>.size)
-      let count = unsafe withUnsafeMutablePointer(to: &sender) { sender in
-        unsafe sender.withMemoryRebound(to: sockaddr.self, capacity: 1) { sender in
-          // With MSG_TRUNC the result is the message's own length, also where it did not fit.
-          unsafe recvfrom(descriptor, buffer.baseAddress, buffer.count, CInt(MSG_TRUNC), sender, &length)
-        }
-      }
+      // With MSG_TRUNC the result is the message's own length, also where it did not fit.
+      let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, CInt(MSG_TRUNC))
       if count < 0 {
         switch errno {
         case EINTR: continue
@@ -105,8 +117,6 @@ import Glibc
         default: throw .last("recv")
         }
       }
-      // Only the kernel has port 0; another process that may send here says nothing that counts.
-      guard sender.nl_pid == 0 else { continue }
       return unsafe count > buffer.count ? .overrun : .messages(count)
     }
   }

@@ -30,7 +30,7 @@ struct NetlinkTrace {
     case .event(.link(let fact)):
       let state = fact.operationalState.map { name(of: $0) } ?? "-"
       return
-        "link \(fact.index) \(fact.name ?? "-") kind \(fact.kind ?? "-") flags <\(names(ofLinkFlags: fact.flags))> "
+        "link \(fact.index) \(fact.name?.text ?? "-") kind \(fact.kind ?? "-") flags <\(names(ofLinkFlags: fact.flags))> "
         + "operstate \(state) master \(text(fact.masterIndex)) lower \(text(fact.lowerIndex))"
         + (fact.isComplete ? "" : " (partial)")
     case .event(.linkRemoved(let index)): return "link \(index) removed"

@@ -79,7 +79,9 @@ extension LineBuffer {
   fileprivate mutating func append(_ path: NetworkPath) {
     append(#""status":""#)
     append(text: path.status.rawValue)
-    guard path.isReachable, let index = path.interfaceIndex, let medium = path.medium else {
+    guard path.isReachable, let medium = path.medium, let name = path.verdict.interfaceName,
+      let index = path.interfaceIndex
+    else {
       let nothing: StaticString = #"","medium":null,"interface":null,"index":null,"expensive":null,"vpn":null,"#
       append(nothing)
       append(#""ipv4":null,"ipv6":null,"wifi":null"#)
@@ -88,7 +90,7 @@ extension LineBuffer {
     append(#"","medium":""#)
     append(text: medium.rawValue)
     append(#"","interface":"#)
-    appendString(path.interfaceName ?? "")
+    append(name: name)
     append(#","index":"#)
     appendDecimal(UInt64(clamping: index))
     append(path.isExpensive ? #","expensive":true,"vpn":null,"ipv4":"# : #","expensive":false,"vpn":null,"ipv4":"#)
@@ -114,7 +116,7 @@ extension LineBuffer {
 
   fileprivate mutating func append(_ interface: Interface, in path: NetworkPath) {
     append(#"{"name":"#)
-    appendString(interface.name)
+    append(name: interface.kernelName)
     append(#","index":"#)
     appendDecimal(UInt64(clamping: interface.index))
     append(#","medium":""#)
@@ -134,13 +136,18 @@ extension LineBuffer {
     append("]}")
   }
 
-  /// A string of a stranger's making: control characters are escaped, those of Latin-1 too, for terminals obey them.
-  fileprivate mutating func appendString(_ text: String) {
+  /// A name of a stranger's making: control characters are escaped, those of Latin-1 too, for terminals obey them.
+  fileprivate mutating func append(name: InterfaceName) {
     append("\"")
-    if text.utf8.allSatisfy({ 0x20..<0x7f ~= $0 && $0 != 0x22 && $0 != 0x5c }) {
-      append(text: text)
-    } else {
-      for scalar in text.unicodeScalars { appendEscaped(scalar) }
+    let start = count
+    for position in 0..<name.count {
+      let byte = name[position]
+      guard 0x20..<0x7f ~= byte, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else {
+        removeLast(count - start)
+        for scalar in name.text.unicodeScalars { appendEscaped(scalar) }
+        break
+      }
+      append(byte)
     }
     append("\"")
   }

@@ -33,6 +33,10 @@ package enum LinkState: CaseIterable, Sendable {
   }
 }
 
+extension InterfaceName: ExpressibleByStringLiteral {
+  package init(stringLiteral text: String) { self.init(text) }
+}
+
 extension LinkFact {
   package init(
     _ index: Int32, _ name: String, _ state: LinkState = .up, kind: String? = nil, hardwareType: UInt16 = 1,
@@ -40,7 +44,7 @@ extension LinkFact {
   ) {
     self.init(index: index, flags: state.flags, hardwareType: hardwareType)
     isComplete = true
-    self.name = name
+    self.name = InterfaceName(name)
     self.kind = kind
     operationalState = state.operationalState
     masterIndex = master

@@ -103,7 +103,8 @@ package struct ScriptedKernel {
     case .publish(let change):
       published.append(
         NetworkPath(
-          verdict: machine.published, reason: machine.reason, interfaces: machine.snapshot.interfaces))
+          verdict: machine.published, reason: machine.reason, interfaces: machine.evaluator.snapshot.interfaces,
+          allowsLinkLocalIPv4: machine.evaluator.configuration.allowsLinkLocalIPv4))
       changes.append(change)
     }
   }

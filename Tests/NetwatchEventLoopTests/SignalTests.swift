@@ -20,7 +20,8 @@ import Testing
     withExtendedLifetime(source) {}
   }
 
-  @Test func `a source blocks its signals while it lives`() throws {
+  @Test(arguments: [false, true])
+  func `a source blocks its signals while it lives, and leaves them as they were`(wasBlocked: Bool) throws {
     let loop = try EventLoop()
     let number = CInt(__libc_current_sigrtmin()) + 7
     func isBlocked() -> Bool {
@@ -32,12 +33,12 @@ import Testing
     var set = sigset_t()
     unsafe sigemptyset(&set)
     unsafe sigaddset(&set, number)
-    unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
-    #expect(!isBlocked())
+    unsafe pthread_sigmask(wasBlocked ? SIG_BLOCK : SIG_UNBLOCK, &set, nil)
+    #expect(isBlocked() == wasBlocked)
     var source: SignalSource? = try SignalSource([number], on: loop) { _ in }
     #expect(isBlocked())
     withExtendedLifetime(source) {}
     source = nil
-    #expect(!isBlocked())
+    #expect(isBlocked() == wasBlocked)
   }
 }

@@ -100,7 +100,7 @@ import Testing
     }
 
     private mutating func check() {
-      let interfaces = kernel.machine.snapshot.interfaces
+      let interfaces = kernel.machine.evaluator.snapshot.interfaces
       let indexes = interfaces.map(\.index)
       if indexes != indexes.sorted() || Set(indexes).count != indexes.count { fault = "order \(indexes)" }
       if !Set(indexes).isSubset(of: known) { fault = "links that nobody told of: \(indexes)" }

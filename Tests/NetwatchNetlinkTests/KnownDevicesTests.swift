@@ -18,7 +18,7 @@ import Testing
 
   private func card(name: String = "wlan0", hardwareAddress: UInt64? = 7, isComplete: Bool = true) -> LinkFact {
     var fact = LinkFact(index: 3, flags: 0, hardwareType: 1)
-    fact.name = name
+    fact.name = InterfaceName(name)
     fact.hardwareAddress = hardwareAddress
     fact.isComplete = isComplete
     return fact

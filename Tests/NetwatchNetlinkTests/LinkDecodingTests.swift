@@ -95,7 +95,7 @@ import Testing
     }
     var expected = LinkFact(index: 7, flags: kind.flags, hardwareType: kind.hardwareType)
     expected.isComplete = true
-    expected.name = kind.testDescription
+    expected.name = InterfaceName(kind.testDescription)
     expected.kind = kind.kind
     expected.operationalState = kind.operationalState
     expected.lowerIndex = kind.lower
@@ -120,7 +120,7 @@ import Testing
       $0.attribute(IFLA_OPERSTATE, number: UInt8(99))
     }
     let fact = try #require(Decoding.link(bytes))
-    #expect(fact.name == "a\u{fffd}b")
+    #expect(fact.name?.text == "a\u{fffd}b")
     #expect(fact.hardwareAddress == 0x0102_0304_0506_0708)
     #expect(fact.operationalState == nil)
     #expect(fact.isComplete)

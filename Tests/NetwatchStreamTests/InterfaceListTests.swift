@@ -16,7 +16,7 @@ import Testing
   {
     var fact = LinkFact(index: index, flags: flags, hardwareType: 1)
     fact.isComplete = true
-    fact.name = name
+    fact.name = InterfaceName(name)
     fact.kind = kind
     fact.operationalState = state
     return .link(fact)

@@ -38,6 +38,7 @@ import Testing
     kernel.answers[.ipv4] = .via(2, nil, from: .ip("169.254.7.7"))
     kernel.start()
     #expect(kernel.published.map(\.status) == [isAllowed ? .wifi : .notReachable])
+    #expect(kernel.published.map { $0.availableInterfaces.map(\.name) } == [isAllowed ? ["eth0"] : []])
   }
 
   @Test(arguments: ["fe80::5", "::1"])

@@ -6,7 +6,7 @@ import Testing
   /// As the wireless extensions send it: flags, a name, nothing else.
   static func partial(_ index: Int32, name: String? = nil, flags: UInt32 = LinkState.up.flags) -> NetworkEvent {
     var fact = LinkFact(index: index, flags: flags, hardwareType: 1)
-    fact.name = name
+    fact.name = name.map { InterfaceName($0) }
     return .link(fact)
   }
 
@@ -17,11 +17,11 @@ import Testing
       .loopback, .link(2, "br0", kind: "bridge"), .link(3, "wlan0", kind: "x", master: 2, lower: 9, device: radio),
     ]
     kernel.start()
-    let before = try #require(kernel.machine.snapshot.interface(3))
+    let before = try #require(kernel.machine.evaluator.snapshot.interface(3))
     kernel.forget()
     kernel.tell(Self.partial(3, name: "wlan0"))
     kernel.tell(Self.partial(3))
-    let after = try #require(kernel.machine.snapshot.interface(3))
+    let after = try #require(kernel.machine.evaluator.snapshot.interface(3))
     #expect(after == before)
     #expect(kernel.effects.isEmpty)
   }
@@ -31,15 +31,15 @@ import Testing
     kernel.facts = [.loopback, .link(2, "br0", kind: "bridge"), .link(3, "eth0", master: 2, lower: 9)]
     kernel.start()
     kernel.tell(.link(3, "eth0"))
-    #expect(kernel.machine.snapshot.interface(3)?.masterIndex == nil)
-    #expect(kernel.machine.snapshot.interface(3)?.lowerIndex == nil)
+    #expect(kernel.machine.evaluator.snapshot.interface(3)?.masterIndex == nil)
+    #expect(kernel.machine.evaluator.snapshot.interface(3)?.lowerIndex == nil)
   }
 
   @Test func `a partial message about an unknown link makes none`() {
     var kernel = ScriptedKernel.online()
     kernel.forget()
     kernel.tell(Self.partial(8, name: "wlan0"), .address(8, .ip("10.8.0.1")), .linkRemoved(index: 8))
-    #expect(kernel.machine.snapshot.interfaces.map(\.index) == [1, 2])
+    #expect(kernel.machine.evaluator.snapshot.interfaces.map(\.index) == [1, 2])
     #expect(kernel.effects.isEmpty)
   }
 
@@ -95,7 +95,7 @@ import Testing
     kernel.facts = [9, 3, 7, 1, 5].map { .link(Int32($0), "l\($0)") }
     kernel.start()
     kernel.tell(.link(6, "l6"), .linkRemoved(index: 5))
-    #expect(kernel.machine.snapshot.interfaces.map(\.index) == [1, 3, 6, 7, 9])
+    #expect(kernel.machine.evaluator.snapshot.interfaces.map(\.index) == [1, 3, 6, 7, 9])
   }
 
   // MARK: Links that stand on others

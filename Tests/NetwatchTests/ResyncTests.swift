@@ -50,8 +50,8 @@ import Testing
     kernel.tell(.link(7, "eth7"), .address(7, .ip("10.7.0.1")), .address(2, .ip("10.0.0.9")))
     kernel.handle(.overrun)
     kernel.handle(.drained)
-    #expect(kernel.machine.snapshot.interfaces.map(\.index) == [1, 2])
-    #expect(kernel.machine.snapshot.interface(2)?.addresses.map(\.address) == [.ip("10.0.0.1")])
+    #expect(kernel.machine.evaluator.snapshot.interfaces.map(\.index) == [1, 2])
+    #expect(kernel.machine.evaluator.snapshot.interface(2)?.addresses.map(\.address) == [.ip("10.0.0.1")])
     #expect(kernel.story.last == "wifi interfaces eth0")
   }
 

@@ -54,13 +54,16 @@ public enum AddressFamily: Hashable, Sendable, CaseIterable {
 package struct AddressFamilies: OptionSet, Hashable, Sendable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }
-  package static let ipv4 = AddressFamilies(rawValue: 1)
-  package static let ipv6 = AddressFamilies(rawValue: 2)
-  package static let both: AddressFamilies = [.ipv4, .ipv6]
+  package static var ipv4: AddressFamilies { AddressFamilies(rawValue: 1) }
+  package static var ipv6: AddressFamilies { AddressFamilies(rawValue: 2) }
+  package static var both: AddressFamilies { AddressFamilies(rawValue: 3) }
+  package static var none: AddressFamilies { AddressFamilies(rawValue: 0) }
 
   package init(_ family: AddressFamily) {
     self = family == .ipv4 ? .ipv4 : .ipv6
   }
 
   package func contains(_ family: AddressFamily) -> Bool { contains(AddressFamilies(family)) }
+  /// As the protocol has it, but not by way of its witness table where another module asks.
+  package var isEmpty: Bool { rawValue == 0 }
 }

@@ -2,10 +2,11 @@
 public struct Interface: Hashable, Sendable, Identifiable {
   /// The kernel's number for it, unique in its network namespace.
   public let index: Int32
-  /// Its name, at most 15 bytes. Bytes that are not UTF-8 are replaced by U+FFFD.
-  public internal(set) var name: String
+  package internal(set) var kernelName: InterfaceName
   /// The driver's kind of a software link (`veth`, `bridge`, `wireguard`, …). Nil for hardware.
-  public internal(set) var kind: String?
+  public internal(set) var kind: String? {
+    didSet { needsPorts = kind == "bridge" || kind == "bond" || kind == "team" }
+  }
   /// What it carries its traffic over.
   public internal(set) var medium: Medium
   /// The state of RFC 2863, as the kernel has it.
@@ -24,6 +25,11 @@ public struct Interface: Hashable, Sendable, Identifiable {
   /// The listing under way has mentioned it; so has the last one, once it is over.
   var isListed = true
 
+  /// Its own state proves nothing: an empty bridge says that it is up.
+  package private(set) var needsPorts = false
+
+  /// Its name, at most 15 bytes. Bytes that are not UTF-8 are replaced by U+FFFD.
+  public var name: String { kernelName.text }
   public var id: Int32 { index }
   /// Somebody has switched it on (IFF_UP).
   public var isAdministrativelyUp: Bool { flags & Flags.up != 0 }
@@ -48,9 +54,6 @@ public struct Interface: Hashable, Sendable, Identifiable {
     guard flags & needed == needed, !isLoopback else { return false }
     return operationalState == .up || operationalState == .unknown
   }
-
-  /// Its own state proves nothing: an empty bridge says that it is up.
-  package var needsPorts: Bool { kind == "bridge" || kind == "bond" || kind == "team" }
 }
 
 /// The operational state of a link (RFC 2863, IF_OPER_* of <linux/if.h>).

@@ -18,7 +18,7 @@ package struct LinkFact: Hashable, Sendable {
   package var hardwareType: UInt16
   /// It has all attributes, so that a missing master means none. Wireless events have not.
   package var isComplete = false
-  package var name: String?
+  package var name: InterfaceName?
   package var kind: String?
   package var operationalState: OperationalState?
   package var masterIndex: Int32?

@@ -61,7 +61,7 @@ package struct NetworkSnapshot: Hashable, Sendable {
       guard fact.isComplete, let name = fact.name else { return delta }
       position = insertionPosition(of: fact.index)
       interfaces.insert(
-        Interface(index: fact.index, name: name, kind: nil, medium: .other, operationalState: .unknown), at: position)
+        Interface(index: fact.index, kernelName: name, medium: .other, operationalState: .unknown), at: position)
       delta.isVisible = true
       delta.routing = .both
     }
@@ -177,8 +177,8 @@ extension Interface {
     new.flags = fact.flags
     new.hardwareType = fact.hardwareType
     new.isListed = true
-    if let name = fact.name { new.name = name }
-    if let kind = fact.kind { new.kind = kind }
+    if let name = fact.name { new.kernelName = name }
+    if let kind = fact.kind, kind != new.kind { new.kind = kind }
     if let state = fact.operationalState { new.operationalState = state }
     if let device = fact.device { new.device = device }
     if let master = fact.masterIndex { new.masterIndex = master } else if fact.isComplete { new.masterIndex = nil }
@@ -189,7 +189,7 @@ extension Interface {
 
   /// Equal in all that a list of links shows.
   fileprivate func looksLike(_ other: Interface) -> Bool {
-    name == other.name && medium == other.medium && operationalState == other.operationalState
+    kernelName == other.kernelName && medium == other.medium && operationalState == other.operationalState
       && (flags ^ other.flags) & Flags.relevant == 0
   }
 

@@ -23,7 +23,7 @@ public struct NetworkPath: Hashable, Sendable {
   package struct Verdict: Hashable, Sendable {
     package var status: ReachabilityStatus
     package var medium: Medium?
-    package var interfaceName: String?
+    package var interfaceName: InterfaceName?
     package var interfaceIndex: Int32?
     package var isExpensive = false
     package var ipv4: FamilyPath?
@@ -50,11 +50,15 @@ public struct NetworkPath: Hashable, Sendable {
   public let reason: ReachabilityReason
   /// Every link of the machine, loopback included, sorted by index.
   public let interfaces: [Interface]
+  private let allowsLinkLocalIPv4: Bool
 
-  package init(verdict: Verdict, reason: ReachabilityReason, interfaces: [Interface]) {
+  package init(
+    verdict: Verdict, reason: ReachabilityReason, interfaces: [Interface], allowsLinkLocalIPv4: Bool = false
+  ) {
     self.verdict = verdict
     self.reason = reason
     self.interfaces = interfaces
+    self.allowsLinkLocalIPv4 = allowsLinkLocalIPv4
   }
 
   public var status: ReachabilityStatus { verdict.status }
@@ -63,7 +67,7 @@ public struct NetworkPath: Hashable, Sendable {
   /// What the traffic goes over; nil unless reachable.
   public var medium: Medium? { verdict.medium }
   /// The link that the route leaves by: IPv4's where both families are reachable. Nil unless reachable.
-  public var interfaceName: String? { verdict.interfaceName }
+  public var interfaceName: String? { verdict.interfaceName?.text }
   /// Its index.
   public var interfaceIndex: Int32? { verdict.interfaceIndex }
   /// The link that the route leaves by.
@@ -91,7 +95,7 @@ public struct NetworkPath: Hashable, Sendable {
   /// What one link could be used for, whatever the routes say.
   public func status(of interface: Interface) -> ReachabilityStatus {
     guard interfaces.isUsable(interface),
-      interface.addresses.contains(where: { $0.isUsable(allowingLinkLocalIPv4: false) })
+      interface.addresses.contains(where: { $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4) })
     else { return .notReachable }
     return ReachabilityStatus(of: interface.medium)
   }

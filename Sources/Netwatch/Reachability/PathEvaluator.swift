@@ -1,7 +1,10 @@
-/// Turns facts and the kernel's answers into a verdict. Pure functions of a snapshot.
-struct PathEvaluator {
-  let snapshot: NetworkSnapshot
-  let configuration: MonitorConfiguration
+/// Turns facts and the kernel's answers into a verdict.
+package struct PathEvaluator: Sendable {
+  /// What is known of links and addresses.
+  package internal(set) var snapshot = NetworkSnapshot()
+  package let configuration: MonitorConfiguration
+
+  init(configuration: MonitorConfiguration) { self.configuration = configuration }
 
   /// What became of one family.
   enum FamilyVerdict: Hashable {
@@ -29,7 +32,7 @@ struct PathEvaluator {
     }
   }
 
-  private func judge(_ hop: RouteHop, _ family: AddressFamily) -> FamilyVerdict {
+  func judge(_ hop: RouteHop, _ family: AddressFamily) -> FamilyVerdict {
     // By position, here and below: a link is large to copy, and this is the way of every event.
     guard let position = snapshot.position(of: hop.interfaceIndex) else { return .failed(.linkDown) }
     guard includes(snapshot.interfaces[position]) else { return .failed(.noRoute) }
@@ -88,25 +91,33 @@ struct PathEvaluator {
 
   /// What the answers amount to.
   struct Judgement {
-    var ipv4: FamilyVerdict?
-    var ipv6: FamilyVerdict?
     var verdict = NetworkPath.Verdict.notReachable
+    /// Of the families' own failures, the one that got furthest.
+    var failure = ReachabilityReason.noRoute
   }
 
   func judge(_ answers: FamilyPair<RouteAnswer>, for families: AddressFamilies) -> Judgement {
     var judgement = Judgement()
-    if families.contains(.ipv4) { judgement.ipv4 = judge(answers.ipv4, .ipv4) }
-    if families.contains(.ipv6) { judgement.ipv6 = judge(answers.ipv6, .ipv6) }
-    if case .reachable(let path) = judgement.ipv4 { judgement.verdict.ipv4 = path }
-    if case .reachable(let path) = judgement.ipv6 { judgement.verdict.ipv6 = path }
-    guard let path = judgement.verdict.ipv4 ?? judgement.verdict.ipv6,
-      let interface = snapshot.interface(path.interfaceIndex)
-    else { return judgement }
-    judgement.verdict.status = ReachabilityStatus(of: interface.medium)
-    judgement.verdict.medium = interface.medium
-    judgement.verdict.interfaceName = interface.name
-    judgement.verdict.interfaceIndex = interface.index
-    judgement.verdict.isExpensive = interface.isExpensive
+    if families.contains(.ipv4) {
+      switch judge(answers.ipv4, .ipv4) {
+      case .reachable(let path): judgement.verdict.ipv4 = path
+      case .failed(let failure): judgement.failure = failure
+      }
+    }
+    if families.contains(.ipv6) {
+      switch judge(answers.ipv6, .ipv6) {
+      case .reachable(let path): judgement.verdict.ipv6 = path
+      case .failed(let failure):
+        let isFurther = judgement.failure == .noRoute || judgement.failure == .routeUnreachable
+        if isFurther, failure != .noRoute { judgement.failure = failure }
+      }
+    }
+    let verdict = judgement.verdict
+    if let index = verdict.ipv4?.interfaceIndex ?? verdict.ipv6?.interfaceIndex,
+      let position = snapshot.position(of: index)
+    {
+      judgement.verdict.leave(by: snapshot.interfaces[position])
+    }
     return judgement
   }
 
@@ -114,35 +125,29 @@ struct PathEvaluator {
 
   /// Why a path that was reachable is not any more: what took its link away comes first.
   func lossReason(published: NetworkPath.Verdict, _ judgement: Judgement) -> ReachabilityReason {
-    if let index = published.interfaceIndex {
-      guard let interface = snapshot.interface(index) else { return .linkDown }
-      if let fault = linkFault(interface) { return fault }
-      // An unnumbered link borrows the address of another one.
-      let borrowed = published.ipv4?.address ?? published.ipv6?.address
-      let hasAddress =
-        borrowed.map { isUsable($0) } == true
-        || interface.addresses.contains {
-          $0.isUsable(allowingLinkLocalIPv4: configuration.allowsLinkLocalIPv4)
-            && (published.ipv4 != nil && $0.address.family == .ipv4
-              || published.ipv6 != nil && $0.address.family == .ipv6)
-        }
-      if !hasAddress { return .noAddress }
+    guard let index = published.interfaceIndex else { return judgement.failure }
+    guard let position = snapshot.position(of: index) else { return .linkDown }
+    if let fault = linkFault(snapshot.interfaces[position]) { return fault }
+    return hasAddress(published, over: snapshot.interfaces[position]) ? judgement.failure : .noAddress
+  }
+
+  private func hasAddress(_ published: NetworkPath.Verdict, over interface: Interface) -> Bool {
+    // An unnumbered link borrows the address of another one.
+    if let borrowed = published.ipv4?.address ?? published.ipv6?.address, isUsable(borrowed) { return true }
+    return interface.addresses.contains {
+      $0.isUsable(allowingLinkLocalIPv4: configuration.allowsLinkLocalIPv4)
+        && ($0.address.family == .ipv4 ? published.ipv4 != nil : published.ipv6 != nil)
     }
-    return judgement.failureReason
   }
 }
 
-extension PathEvaluator.Judgement {
-  /// Why nothing is reachable, from the families' own failures: the one that got furthest.
-  var failureReason: ReachabilityReason {
-    let (first, second) = (ipv4?.failure ?? .noRoute, ipv6?.failure ?? .noRoute)
-    if first != .noRoute, first != .routeUnreachable { return first }
-    return second == .noRoute ? first : second
-  }
-}
-
-extension PathEvaluator.FamilyVerdict {
-  var failure: ReachabilityReason? {
-    if case .failed(let reason) = self { reason } else { nil }
+extension NetworkPath.Verdict {
+  /// Reachable, over this link.
+  fileprivate mutating func leave(by interface: Interface) {
+    status = ReachabilityStatus(of: interface.medium)
+    medium = interface.medium
+    interfaceName = interface.kernelName
+    interfaceIndex = interface.index
+    isExpensive = interface.isExpensive
   }
 }

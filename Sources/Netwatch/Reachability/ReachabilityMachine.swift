@@ -73,8 +73,8 @@ package struct ReachabilityMachine: Sendable {
   private static let retryPause = Duration.milliseconds(100)
 
   package private(set) var statistics = MonitorStatistics()
-  package private(set) var snapshot = NetworkSnapshot()
   private let configuration: MonitorConfiguration
+  package private(set) var evaluator: PathEvaluator
   private var state = State.listing(attempts: 0)
   /// What has changed since the last look.
   private var pending = SnapshotDelta()
@@ -100,6 +100,7 @@ package struct ReachabilityMachine: Sendable {
 
   package init(configuration: MonitorConfiguration = .init()) {
     self.configuration = configuration
+    evaluator = PathEvaluator(configuration: configuration)
   }
 
   package mutating func handle(_ event: Event, at now: Duration) -> Effects {
@@ -115,7 +116,7 @@ package struct ReachabilityMachine: Sendable {
 
     case (_, .fact(let fact)):
       statistics.facts += 1
-      pending.merge(snapshot.apply(fact))
+      pending.merge(evaluator.snapshot.apply(fact))
       return state
 
     case (_, .overrun):
@@ -137,13 +138,13 @@ package struct ReachabilityMachine: Sendable {
       return state
 
     case (_, .listingBegan):
-      snapshot.beginListing()
+      evaluator.snapshot.beginListing()
       return state
 
     case (.listing, .listingEnded(isWhole: true)):
       needsListing = false
       statistics.listings += 1
-      pending.merge(snapshot.endListing())
+      pending.merge(evaluator.snapshot.endListing())
       return inquire(at: now, &effects)
     case (.listing(let attempts), .listingEnded(isWhole: false)):
       statistics.interruptedListings += 1
@@ -223,7 +224,7 @@ package struct ReachabilityMachine: Sendable {
     var inquiry = inquiry
     inquiry.widened = []
     for family in AddressFamily.allCases where inquiry.families.contains(family) {
-      candidates[family].removeAll(keepingCapacity: true)
+      if !candidates[family].isEmpty { candidates[family].removeAll(keepingCapacity: true) }
       effects.append(.lookUp(RouteRequest(family)))
       inquiry.outstanding += 1
     }
@@ -235,12 +236,13 @@ package struct ReachabilityMachine: Sendable {
   ) -> State {
     var inquiry = inquiry
     inquiry.outstanding -= 1
-    let evaluator = evaluator
     switch request.scope {
     case .plain:
       answers[request.family] = answer
       if evaluator.contradicts(answer) { inquiry.isContradicted = true }
-      widen(&inquiry, request.family, evaluator, &effects)
+      if case .hop(let hop) = answer, case .failed = evaluator.judge(hop, request.family) {
+        widen(&inquiry, request.family, beyond: hop, &effects)
+      }
     case .allHops:
       // Only another hop that works is better than the kernel's own choice, whose fault is to be named.
       if case .hops = answer, case .reachable = evaluator.judge(answer, request.family) {
@@ -271,16 +273,17 @@ package struct ReachabilityMachine: Sendable {
   /// Asks further where the kernel's own choice does not settle the matter: its link is not to be counted, or is dead and
   /// may be but one of several hops.
   private func widen(
-    _ inquiry: inout Inquiry, _ family: AddressFamily, _ evaluator: PathEvaluator, _ effects: inout Effects
+    _ inquiry: inout Inquiry, _ family: AddressFamily, beyond hop: RouteHop, _ effects: inout Effects
   ) {
-    guard case .hop(let hop) = answers[family], let interface = snapshot.interface(hop.interfaceIndex) else { return }
-    if !evaluator.includes(interface) {
+    let interfaces = evaluator.snapshot.interfaces
+    guard let position = evaluator.snapshot.position(of: hop.interfaceIndex) else { return }
+    if !evaluator.includes(interfaces[position]) {
       inquiry.widened.insert(AddressFamilies(family))
-      for other in snapshot.interfaces where evaluator.includes(other) && snapshot.interfaces.isUsable(other) {
+      for other in interfaces where evaluator.includes(other) && interfaces.isUsable(other) {
         effects.append(.lookUp(RouteRequest(family, .link(other.index))))
         inquiry.outstanding += 1
       }
-    } else if case .failed = evaluator.judge(answers[family], family) {
+    } else {
       effects.append(.lookUp(RouteRequest(family, .allHops)))
       inquiry.outstanding += 1
     }
@@ -304,24 +307,23 @@ package struct ReachabilityMachine: Sendable {
 
   // MARK: Publishing
 
-  private var evaluator: PathEvaluator { PathEvaluator(snapshot: snapshot, configuration: configuration) }
-
   private mutating func conclude(
     _ judgement: PathEvaluator.Judgement, at now: Duration, _ effects: inout Effects
   ) {
-    let verdict = judgement.verdict
-    concluded = verdict
-    if hasPublished, verdict == published {
+    concluded = judgement.verdict
+    if hasPublished, concluded == published {
       stopHolding(&effects)
-    } else if published.isReachable, !verdict.isReachable, configuration.hold > .zero {
+    } else if published.isReachable, !concluded.isReachable, configuration.hold > .zero {
       if heldReason == nil { effects.append(.arm(.hold, at: now + configuration.hold)) }
       heldReason = reason(for: judgement)
     } else {
       stopHolding(&effects)
-      publish(judgement, &effects)
+      publish(concluded, reason(for: judgement), hasPublished ? .reachability : .initial, &effects)
     }
     // What came and went within one turn has changed nothing.
-    if pending.isVisible, !configuration.publishesInterfaceChanges || snapshot.interfaces != publishedInterfaces {
+    if pending.isVisible,
+      !configuration.publishesInterfaceChanges || evaluator.snapshot.interfaces != publishedInterfaces
+    {
       publish(published, .interfaceChanged, .interfaces, &effects)
     }
     pending = SnapshotDelta()
@@ -334,10 +336,6 @@ package struct ReachabilityMachine: Sendable {
     heldReason = nil
   }
 
-  private mutating func publish(_ judgement: PathEvaluator.Judgement, _ effects: inout Effects) {
-    publish(judgement.verdict, reason(for: judgement), hasPublished ? .reachability : .initial, &effects)
-  }
-
   private mutating func publish(
     _ verdict: NetworkPath.Verdict, _ reason: ReachabilityReason, _ change: Change, _ effects: inout Effects
   ) {
@@ -347,14 +345,14 @@ package struct ReachabilityMachine: Sendable {
     }
     published = verdict
     hasPublished = true
-    if configuration.publishesInterfaceChanges { publishedInterfaces = snapshot.interfaces }
+    if configuration.publishesInterfaceChanges { publishedInterfaces = evaluator.snapshot.interfaces }
     self.reason = reason
     effects.append(.publish(change))
   }
 
   private func reason(for judgement: PathEvaluator.Judgement) -> ReachabilityReason {
     let isReachable = judgement.verdict.isReachable
-    guard hasPublished else { return isReachable ? .initial : judgement.failureReason }
+    guard hasPublished else { return isReachable ? .initial : judgement.failure }
     guard isReachable else {
       return evaluator.lossReason(published: published, judgement)
     }

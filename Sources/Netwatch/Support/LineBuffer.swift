@@ -14,6 +14,8 @@
 
   package mutating func removeAll() { count = 0 }
 
+  package mutating func removeLast(_ length: Int) { count = max(0, count - length) }
+
   package func withBytes<Result, Failure: Error>(_ body: (RawSpan) throws(Failure) -> Result) throws(Failure) -> Result
   {
     try unsafe body(UnsafeRawBufferPointer(rebasing: storage[..<count]).bytes)
@@ -34,7 +36,6 @@
     count &+= 1
   }
 
-  /// Inlined, so that a literal is a few moves.
   @inline(__always) package mutating func append(_ literal: StaticString) {
     unsafe append(literal.utf8Start, literal.utf8CodeUnitCount)
   }
@@ -50,8 +51,10 @@
     if let start = unsafe other.storage.baseAddress { unsafe append(start, other.count) }
   }
 
+  package mutating func appendDecimal(_ value: UInt64) { appendDecimal(value, digits: 1) }
+
   /// With leading zeros up to `digits`.
-  package mutating func appendDecimal(_ value: UInt64, digits: Int = 1) {
+  package mutating func appendDecimal(_ value: UInt64, digits: Int) {
     var width = 1
     var bound: UInt64 = 10
     while width < 20, value >= bound {
