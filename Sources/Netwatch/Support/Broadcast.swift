@@ -1,12 +1,15 @@
 /// Hands the newest value to any number of subscribers.
 ///
 /// Each subscriber has one slot: a value that it has not read yet is replaced by a newer one, so a slow reader loses old
-/// values, never the newest, and delays nobody. Subscribers are told after the lock is released.
-package final class Broadcast<Value: Sendable, Failure: Error>: Sendable {
+/// values, never the newest, and delays nobody; it never gets a value twice in a row. Subscribers are told after the lock is
+/// released.
+package final class Broadcast<Value: Sendable & Equatable, Failure: Error>: Sendable {
   /// One reader's slot.
   package final class Subscriber: Sendable {
     private struct Slot: Sendable {
       var unread: Value?
+      /// What the reader has got, or need not be told: a value may be gone and back before it reads.
+      var known: Value?
       /// Publishers on several threads may come here out of order; the newest wins.
       var sequence: UInt64
       var end: Result<Void, Failure>?
@@ -15,7 +18,10 @@ package final class Broadcast<Value: Sendable, Failure: Error>: Sendable {
     private let wake: @Sendable () -> Void
 
     fileprivate init(_ state: State, initial: Bool, wake: @escaping @Sendable () -> Void) {
-      slot = Lock(Slot(unread: initial ? state.latest : nil, sequence: state.sequence, end: state.end))
+      slot = Lock(
+        Slot(
+          unread: initial ? state.latest : nil, known: initial ? nil : state.latest, sequence: state.sequence,
+          end: state.end))
       self.wake = wake
     }
 
@@ -31,7 +37,10 @@ package final class Broadcast<Value: Sendable, Failure: Error>: Sendable {
       slot.withLock { slot in
         if let value = slot.unread {
           slot.unread = nil
-          return .value(value)
+          if value != slot.known {
+            slot.known = value
+            return .value(value)
+          }
         }
         return slot.end.map(Turn.ended) ?? .empty
       }
@@ -95,14 +104,27 @@ package final class Broadcast<Value: Sendable, Failure: Error>: Sendable {
     state.withLock { if $0.end == nil { $0.latest = value } }
   }
 
-  package func publish(_ value: Value) {
-    let (subscribers, sequence) = state.withLock { state -> ([Subscriber], UInt64) in
-      guard state.end == nil else { return ([], 0) }
+  package func publish(_ value: Value) { stage(value).deliver() }
+
+  /// A value that has its place in the order, but has not been told yet.
+  package struct Offer: Sendable {
+    fileprivate let value: Value
+    fileprivate let sequence: UInt64
+    fileprivate let subscribers: [Subscriber]
+
+    package func deliver() {
+      for subscriber in subscribers { subscriber.offer(value, sequence) }
+    }
+  }
+
+  /// The first half of ``publish(_:)``, for callers whose own lock decides the order: they deliver when it is released.
+  package func stage(_ value: Value) -> Offer {
+    state.withLock { state in
+      guard state.end == nil else { return Offer(value: value, sequence: 0, subscribers: []) }
       state.latest = value
       state.sequence += 1
-      return (Array(state.subscribers.values), state.sequence)
+      return Offer(value: value, sequence: state.sequence, subscribers: Array(state.subscribers.values))
     }
-    for subscriber in subscribers { subscriber.offer(value, sequence) }
   }
 
   /// Ends all subscriptions, now and to come. Only the first end counts.

@@ -38,7 +38,7 @@ extension Broadcast {
 }
 
 /// At most one delivery at a time waits in the user's queue, and takes the newest value when it runs.
-private final class QueuedDelivery<Value: Sendable, Failure: Error>: Sendable {
+private final class QueuedDelivery<Value: Sendable & Equatable, Failure: Error>: Sendable {
   private struct State: Sendable {
     var subscriber: Broadcast<Value, Failure>.Subscriber?
     var isQueued = false

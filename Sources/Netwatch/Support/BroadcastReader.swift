@@ -1,5 +1,5 @@
 /// Reads a ``Broadcast`` from async code: one subscriber, and one task that waits for it.
-package final class BroadcastReader<Value: Sendable, Failure: Error>: Sendable {
+package final class BroadcastReader<Value: Sendable & Equatable, Failure: Error>: Sendable {
   private enum Waiting: Sendable {
     case nobody
     /// Something was offered while nobody waited.

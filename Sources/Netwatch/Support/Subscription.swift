@@ -1,6 +1,6 @@
 /// A callback that is being called. Ends with ``cancel()``, or when the last reference to it goes.
 ///
-/// It keeps the monitor alive that it came from.
+/// It keeps the monitor or indicator alive that it came from.
 public final class Subscription: Sendable {
   private let owner: any AnyObject & Sendable
   private let onCancel: @Sendable () -> Void

@@ -1,0 +1,95 @@
+/// When the indicator is shown. Pure: that something runs goes in, timers and visibility come out.
+///
+/// ```
+///               busy                   timer, busy                  idle
+///   inactive ---------> delayingStart -------------> active <----------------> delayingEnd
+///      ^ ^                    | timer, idle      shown           busy               | timer
+///      | +--------------------+                                                     | hidden
+///      +----------------------------------------------------------------------------+
+/// ```
+///
+/// That nothing runs any more does not end `delayingStart`: a train of short requests is shown, one short request never.
+package struct ActivityMachine: Sendable {
+  package enum Event: Hashable, Sendable, CaseIterable {
+    /// The number of requests has become more than zero.
+    case busy
+    /// It has become zero.
+    case idle
+    case timerFired
+    case disabled
+    case enabled
+  }
+
+  /// What is to be done; at most one of each.
+  package struct Effects: Hashable, Sendable {
+    /// ``ActivityMachine/deadline`` is another one.
+    package var setsTimer = false
+    /// To be published; nil where it has not changed.
+    package var visibility: Bool?
+
+    package init(setsTimer: Bool = false, visibility: Bool? = nil) {
+      self.setsTimer = setsTimer
+      self.visibility = visibility
+    }
+  }
+
+  package private(set) var state = ActivityState.inactive
+  /// When `timerFired` is due. A timer that fires sooner, or that nobody needs any more, does nothing.
+  package private(set) var deadline: Duration?
+  package private(set) var isEnabled = true
+  /// Changed delays count for timers that are started from then on.
+  package var configuration: ActivityConfiguration
+  private var isBusy = false
+
+  package init(_ configuration: ActivityConfiguration = .init()) { self.configuration = configuration }
+
+  /// - Parameter now: read only where a timer starts or fires. At one instant, other events come before `timerFired`.
+  package mutating func handle(_ event: Event, at now: @autoclosure () -> Duration) -> Effects {
+    let (oldState, oldDeadline) = (state, deadline)
+    remember(event)
+    (state, deadline) = transition(on: event, at: now)
+    return Effects(
+      setsTimer: deadline != oldDeadline,
+      visibility: state.isVisible == oldState.isVisible ? nil : state.isVisible)
+  }
+
+  private mutating func remember(_ event: Event) {
+    switch event {
+    case .busy: isBusy = true
+    case .idle: isBusy = false
+    case .disabled: isEnabled = false
+    case .enabled: isEnabled = true
+    case .timerFired: break
+    }
+  }
+
+  private func transition(on event: Event, at now: () -> Duration) -> (ActivityState, Duration?) {
+    switch (state, event) {
+    case (_, .disabled):
+      return (.inactive, nil)
+
+    // Requests are remembered while disabled, and looked at when enabled.
+    case (.inactive, .busy), (.inactive, .enabled):
+      guard isBusy, isEnabled else { return (.inactive, nil) }
+      return (.delayingStart, now() + configuration.activationDelay)
+    case (.delayingStart, .timerFired):
+      guard isDue(now()) else { return (state, deadline) }
+      return (isBusy ? .active : .inactive, nil)
+
+    case (.active, .idle):
+      return (.delayingEnd, now() + configuration.completionDelay)
+    case (.delayingEnd, .busy):
+      return (.active, nil)
+    case (.delayingEnd, .timerFired):
+      guard isDue(now()) else { return (state, deadline) }
+      return (.inactive, nil)
+
+    case (.inactive, .idle), (.inactive, .timerFired), (.delayingStart, .busy), (.delayingStart, .idle),
+      (.delayingStart, .enabled), (.active, .busy), (.active, .timerFired), (.active, .enabled), (.delayingEnd, .idle),
+      (.delayingEnd, .enabled):
+      return (state, deadline)
+    }
+  }
+
+  private func isDue(_ now: Duration) -> Bool { deadline.map { $0 <= now } ?? false }
+}

@@ -1,0 +1,116 @@
+/// The requests that run. Their number can not go below zero, because it is the size of a set.
+package struct RequestSet: Sendable {
+  /// A request that nobody has named. A ticket that has ended is never good for another request.
+  package struct Ticket: Hashable, Sendable {
+    fileprivate let slot: UInt32
+    fileprivate let generation: UInt32
+  }
+
+  private struct Slot {
+    var generation: UInt32 = 0
+    var isRunning = false
+    var label: String?
+  }
+
+  /// What became of an id that does not run.
+  private enum Past {
+    /// It ended before it began: so does the begin that is still on its way.
+    case endedEarly
+    /// It ran; another end means nothing, and it may begin again.
+    case finished
+  }
+
+  package private(set) var count = 0
+  private var slots: [Slot] = []
+  private var freeSlots: [UInt32] = []
+  private var running: Set<RequestID> = []
+  /// Begun, but not to be counted.
+  private var unindicated: Set<RequestID> = []
+  private var past = RecentValues<RequestID, Past>(capacity: 1_024)
+
+  package init() {}
+
+  // MARK: Tickets
+
+  package mutating func begin(_ label: String?) -> Ticket {
+    count += 1
+    if let slot = freeSlots.popLast() {
+      slots[Int(slot)].isRunning = true
+      slots[Int(slot)].label = label
+      return Ticket(slot: slot, generation: slots[Int(slot)].generation)
+    }
+    slots.append(Slot(isRunning: true, label: label))
+    return Ticket(slot: UInt32(slots.count - 1), generation: 0)
+  }
+
+  /// Harmless if it has ended.
+  package mutating func end(_ ticket: Ticket) {
+    let slot = Int(ticket.slot)
+    guard slots[slot].isRunning, slots[slot].generation == ticket.generation else { return }
+    slots[slot].isRunning = false
+    slots[slot].label = nil
+    slots[slot].generation &+= 1
+    freeSlots.append(ticket.slot)
+    count -= 1
+  }
+
+  /// Of those that have one.
+  package var labels: [String] { slots.compactMap(\.label) }
+
+  // MARK: Ids
+
+  package mutating func began(_ id: RequestID, isIndicated: Bool = true) {
+    if past[id] == .endedEarly {
+      past[id] = .finished
+      return
+    }
+    guard isIndicated else {
+      if !running.contains(id) { unindicated.insert(id) }
+      return
+    }
+    guard !unindicated.contains(id), running.insert(id).inserted else { return }
+    count += 1
+  }
+
+  package mutating func ended(_ id: RequestID) {
+    if running.remove(id) != nil {
+      count -= 1
+      past[id] = .finished
+    } else if unindicated.remove(id) != nil {
+      past[id] = .finished
+    } else if past[id] == nil {
+      past[id] = .endedEarly
+    }
+  }
+
+  package func isRunning(_ id: RequestID) -> Bool { running.contains(id) }
+}
+
+/// A value for each of the newest so many keys; older ones are forgotten.
+struct RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private var places: [Key: Int] = [:]
+  private var entries: [(key: Key, value: Value)] = []
+  private var oldest = 0
+  private let capacity: Int
+
+  init(capacity: Int) { self.capacity = capacity }
+
+  /// A new value for a known key does not make the key newer.
+  subscript(key: Key) -> Value? {
+    get { places[key].map { entries[$0].value } }
+    set {
+      guard let newValue else { return }
+      if let place = places[key] {
+        entries[place].value = newValue
+      } else if entries.count < capacity {
+        places[key] = entries.count
+        entries.append((key, newValue))
+      } else {
+        places[entries[oldest].key] = nil
+        places[key] = oldest
+        entries[oldest] = (key, newValue)
+        oldest = (oldest + 1) % capacity
+      }
+    }
+  }
+}

@@ -1,0 +1,210 @@
+import NetwatchTestSupport
+import Testing
+
+@testable import Netwatch
+
+@Suite(.timeLimit(.minutes(2))) struct ActivityIndicatorTests {
+  /// An indicator on a clock that stands still, and what it has told.
+  final class Bench: Sendable {
+    let clock = ManualClock()
+    let indicator: ActivityIndicator
+    let told = Lock<[Bool]>([])
+
+    init(_ configuration: ActivityConfiguration = .init()) {
+      indicator = ActivityIndicator(configuration, clock: clock)
+    }
+
+    func listen(initial: Bool = false) -> Subscription {
+      indicator.onVisibilityChange(initial: initial, enqueue: { $0() }) { [told] isVisible in
+        told.withLock { $0.append(isVisible) }
+      }
+    }
+
+    /// Moves the clock once the indicator waits for it, and waits until it has come to a state.
+    func advance(by duration: Duration, to state: ActivityState) async {
+      while clock.sleeperCount == 0 { await Task.yield() }
+      clock.advance(by: duration)
+      while indicator.state != state { await Task.yield() }
+    }
+  }
+
+  @Test func `one long request is shown after a second, and 0.17 s longer`() async {
+    let bench = Bench()
+    let subscription = bench.listen(initial: true)
+    let request = bench.indicator.begin("upload")
+    #expect(bench.indicator.state == .delayingStart)
+    #expect((bench.indicator.count, bench.indicator.labels) == (1, ["upload"]))
+    await bench.advance(by: .seconds(1), to: .active)
+    #expect(bench.indicator.isVisible)
+    request.end()
+    #expect(bench.indicator.state == .delayingEnd)
+    #expect(bench.indicator.isVisible)
+    await bench.advance(by: .milliseconds(170), to: .inactive)
+    #expect(bench.told.withLock { $0 } == [false, true, false])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `one short request is never shown`() async {
+    let bench = Bench()
+    let subscription = bench.listen()
+    bench.indicator.begin().end()
+    await bench.advance(by: .seconds(1), to: .inactive)
+    #expect(bench.told.withLock { $0 } == [])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `a gap that is shorter than the linger is bridged`() async {
+    let bench = Bench()
+    let subscription = bench.listen()
+    bench.indicator.began("a")
+    await bench.advance(by: .seconds(1), to: .active)
+    for _ in 0..<50 {
+      bench.indicator.ended("a")
+      bench.clock.advance(by: .milliseconds(169))
+      bench.indicator.began("a")
+      bench.clock.advance(by: .milliseconds(500))
+    }
+    #expect(bench.told.withLock { $0 } == [true])
+    bench.indicator.ended("a")
+    await bench.advance(by: .milliseconds(170), to: .inactive)
+    #expect(bench.told.withLock { $0 } == [true, false])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `a token that is dropped has ended`() {
+    let indicator = ActivityIndicator()
+    func work() { let request = indicator.begin(); _ = request }
+    work()
+    #expect(indicator.count == 0)
+  }
+
+  @Test func `ending twice ends one`() {
+    let indicator = ActivityIndicator()
+    let other = indicator.begin()
+    let request = indicator.begin()
+    request.end()
+    request.end()
+    #expect(indicator.count == 1)
+    other.end()
+    #expect(indicator.count == 0)
+  }
+
+  @Test func `disabled it is hidden at once, enabled it looks at what runs`() async {
+    let bench = Bench()
+    let subscription = bench.listen()
+    bench.indicator.began(1)
+    await bench.advance(by: .seconds(1), to: .active)
+    bench.indicator.isEnabled = false
+    #expect(bench.told.withLock { $0 } == [true, false])
+    #expect((bench.indicator.state, bench.indicator.count) == (.inactive, 1))
+    bench.indicator.isEnabled = true
+    await bench.advance(by: .seconds(1), to: .active)
+    #expect(bench.told.withLock { $0 } == [true, false, true])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `delays can be changed, and be zero`() async {
+    let bench = Bench()
+    bench.indicator.configuration.activationDelay = .zero
+    let request = bench.indicator.begin()
+    while bench.indicator.state != .active { await Task.yield() }
+    request.end()
+  }
+
+  @Test func `nothing comes after cancel`() async {
+    let bench = Bench()
+    let subscription = bench.listen()
+    bench.indicator.began(1)
+    subscription.cancel()
+    await bench.advance(by: .seconds(1), to: .active)
+    #expect(bench.told.withLock { $0 } == [])
+  }
+
+  @Test @MainActor func `a callback on an actor, and a sequence`() async {
+    let bench = Bench()
+    var told: [Bool] = []
+    let subscription = bench.indicator.onVisibilityChange { told.append($0) }
+    #expect(told == [false])
+    var sequence = bench.indicator.visibility.makeAsyncIterator()
+    #expect(await sequence.next() == false)
+    let request = bench.indicator.begin()
+    await bench.advance(by: .seconds(1), to: .active)
+    #expect(await sequence.next() == true)
+    while told.count < 2 { await Task.yield() }
+    #expect(told == [false, true])
+    request.end()
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `a slow observer does not hear a value twice`() async {
+    let bench = Bench()
+    let queue = HandQueue()
+    let told = Lock<[Bool]>([])
+    let subscription = bench.indicator.onVisibilityChange(enqueue: { queue.add($0) }) { value in
+      told.withLock { $0.append(value) }
+    }
+    queue.runAll()
+    bench.indicator.began(1)
+    await bench.advance(by: .seconds(1), to: .active)
+    bench.indicator.isEnabled = false
+    queue.runAll()
+    #expect(told.withLock { $0 } == [false])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `an indicator that is released leaves nobody waiting`() async {
+    weak var indicator: ActivityIndicator?
+    let clock = ManualClock()
+    do {
+      let made = ActivityIndicator(.init(), clock: clock)
+      indicator = made
+      made.began(1)
+      #expect(indicator != nil)
+    }
+    #expect(indicator == nil)
+    while clock.sleeperCount == 0 { await Task.yield() }
+    clock.advance(by: .seconds(1))
+  }
+
+  /// Ends before begins, double begins and ends, tokens dropped.
+  @Test(arguments: [ActivityWalkTests.operations])
+  func `eight threads, and nothing is left over`(_ operations: Int) async {
+    var configuration = ActivityConfiguration()
+    configuration.activationDelay = .milliseconds(1)
+    configuration.completionDelay = .milliseconds(1)
+    let indicator = ActivityIndicator(configuration)
+    let told = Lock<[Bool]>([])
+    let subscription = indicator.onVisibilityChange(enqueue: { $0() }) { value in told.withLock { $0.append(value) } }
+    await withTaskGroup { group in
+      for thread in UInt64(0)..<8 {
+        group.addTask {
+          var random = SplitMix(seed: thread)
+          for step in 0..<UInt64(operations / 8) {
+            let id = RequestID(step << 3 | thread)
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0:
+              indicator.began(id)
+              indicator.began(id)
+              indicator.ended(id)
+              indicator.ended(id)
+            case 1:
+              indicator.ended(id)
+              indicator.began(id)
+            case 2: indicator.begin().end()
+            case 3:
+              let token = indicator.begin()
+              token.end()
+              token.end()
+            default: _ = indicator.begin("dropped")
+            }
+          }
+        }
+      }
+    }
+    #expect(indicator.count == 0)
+    while indicator.state != .inactive || told.withLock({ $0.last != false }) { await Task.yield() }
+    let all = told.withLock { $0 }
+    #expect(zip(all, all.dropFirst()).allSatisfy { $0 != $1 })
+    withExtendedLifetime(subscription) {}
+  }
+}
