@@ -51,9 +51,13 @@ let package = Package(
     tests("NetwatchTests", ["Netwatch", "NetwatchTestSupport"]),
     tests("NetwatchEventLoopTests", ["NetwatchEventLoop"]),
     tests("NetwatchNetlinkTests", ["NetwatchNetlink", "Netwatch", "NetwatchTestSupport"]),
-    tests("NetwatchStreamTests", ["NetwatchStream", "Netwatch"]),
+    // Every JSON line that a test sees is held against contrib/event.schema.json.
+    .target(name: "EventSchema", path: "Tests/EventSchema", swiftSettings: settings),
+    tests("NetwatchStreamTests", ["NetwatchStream", "Netwatch", "NetwatchEventLoop", "EventSchema"]),
     // The command in namespaces of the tests' own making, and the programs that are run in them.
-    tests("IntegrationTests", ["CLinux", "NetwatchCommand", "NetwatchProbe", "ReadmeExample", "TestSandbox"]),
+    tests(
+      "IntegrationTests",
+      ["CLinux", "EventSchema", "NetwatchCommand", "NetwatchProbe", "ReadmeExample", "TestSandbox"]),
     .executableTarget(name: "TestSandbox", path: "Tests/TestSandbox"),
     .executableTarget(
       name: "NetwatchProbe", dependencies: ["Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "CLinux"],

@@ -8,3 +8,18 @@
 #include <pthread.h>
 int pthread_setname_np(pthread_t thread, const char *name);
 int pipe2(int ends[2], int flags);
+
+#include <sys/socket.h>
+int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
+
+/* struct ucred: the answer to SO_PEERCRED. */
+struct peer_credentials {
+  int process;
+  unsigned int user;
+  unsigned int group;
+};
+
+#include <sys/inotify.h>
+
+#define MFD_CLOEXEC 1U
+int memfd_create(const char *name, unsigned int flags);

@@ -59,6 +59,9 @@ struct PathOptions: ParsableArguments {
     transform: Target.parse)
   var target: RouteTarget = .internet
 
+  /// Whether a service's judgement is the one that is wanted.
+  var isDefault: Bool { included.isEmpty && ignored.isEmpty && target == .internet }
+
   var configuration: MonitorConfiguration {
     var configuration = MonitorConfiguration()
     configuration.target = target

@@ -3,6 +3,7 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 import NetwatchNetlink
+import NetwatchStream
 
 /// Why a command could not run or go on: one sentence on stderr, exit status 2.
 struct CommandFailure: Error {
@@ -18,11 +19,16 @@ struct CommandFailure: Error {
       report(failure.message)
     } catch let error as NetlinkError {
       report(error.description)
+    } catch let error as ServiceError {
+      report(error.description)
     } catch let error as SystemError {
       report(error.description)
     }
     throw ExitCode(2)
   }
+
+  /// Something that does not end the command.
+  static func warn(_ message: String) { report(message) }
 
   private static func report(_ message: String) {
     var line = "netwatch: \(message)\n"

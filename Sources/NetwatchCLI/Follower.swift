@@ -4,66 +4,178 @@ import NetwatchNetlink
 import NetwatchStream
 
 /// Prints the state, then each change: one loop, one thread.
+///
+/// What it prints comes from a service where there is one, else from netlink; it changes over both ways, and prints a line
+/// only if that says something else than the one before.
 final class Follower {
+  struct Options {
+    var configuration = MonitorConfiguration()
+    /// How many lines to print; nil for no end.
+    var count: Int?
+    /// Whether a service is asked; nil does without.
+    var service: ServiceUse? = .everything
+    /// Run for each line; nil for none.
+    var hook: Hook?
+  }
+
+  /// What a service is asked for.
+  enum ServiceUse {
+    case everything
+    /// Its judgement of the path is not the one that is wanted.
+    case activity
+  }
+
+  /// How long a service may take for its first line before netlink is read instead.
+  private static let patience = Duration.milliseconds(250)
+
   /// As the last line said.
   private(set) var isReachable = false
-  private let configuration: MonitorConfiguration
+  private let options: Options
   private let renderer: any LineRenderer
-  private let count: Int?
+  private let loop: EventLoop
+  private let output: StandardOutput
+  private var link: ServiceLink?
+  private var hooks: HookRunner?
+  private var reachability: NetlinkReachability?
   private var lines: UInt64 = 0
+  /// What was printed last, and what netlink or a service has said since.
+  private var printed: EventRecord?
+  private var activity = EventRecord.Activity()
+  private var hasLostService = false
   private var failure: (any Error)?
 
-  /// - Parameter count: how many lines to print, nil for no end.
-  init(configuration: MonitorConfiguration, renderer: any LineRenderer, count: Int?) {
-    self.configuration = configuration
+  init(_ options: Options, renderer: any LineRenderer) throws {
+    self.options = options
     self.renderer = renderer
-    self.count = count
+    output = try StandardOutput()
+    loop = try EventLoop()
   }
 
   /// Returns when the reader is gone or enough lines are printed.
   func run() throws {
-    let output = try StandardOutput()
-    let loop = try EventLoop()
-    try output.whenReaderGoes(on: loop) { [unowned loop] in loop.stop() }
+    try output.whenReaderGoes(on: loop) { [unowned self] in loop.stop() }
     try renderer.prepare(on: loop)
-    let reachability = try NetlinkReachability(
-      loop: loop, configuration: configuration,
-      handlers: .init(
-        publish: { [unowned self, unowned loop] path, change, moment in
-          publish(path, change, moment, to: output, on: loop)
-        },
-        fail: { [unowned self, unowned loop] error in stop(loop, because: error) }))
-    try reachability.start()
-    if !isFinished(output) { try loop.run() }
+    hooks = try options.hook.map { try HookRunner($0, on: loop) }
+    connect()
+    if link?.isConnected == true {
+      loop.schedule(at: KernelClock.monotonic.now + Self.patience) { [unowned self] in
+        if printed == nil { watchNetlink() }
+      }
+    } else {
+      watchNetlink()
+    }
+    if !isFinished { try loop.run() }
+    reachability?.stop()
+    link = nil
     if let failure { throw failure }
+    try hooks?.finish()
+  }
+
+  private func connect() {
+    guard options.service != nil else { return }
+    let link = ServiceLink(
+      on: loop,
+      handlers: .init(record: { [unowned self] in take($0) }, lost: { [unowned self] in loseService() }))
+    self.link = link
+    link.start()
+  }
+
+  // MARK: From netlink
+
+  private func watchNetlink() {
+    guard reachability == nil, !isFinished else { return }
+    do {
+      let reachability = try NetlinkReachability(
+        loop: loop, configuration: options.configuration,
+        handlers: .init(
+          publish: { [unowned self] path, change, moment in publish(path, change, moment) },
+          fail: { [unowned self] error in stop(because: error) }))
+      try reachability.start()
+      self.reachability = reachability
+    } catch {
+      stop(because: error)
+    }
   }
 
   private func publish(
-    _ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: NetlinkReachability.Moment,
-    to output: StandardOutput, on loop: EventLoop
+    _ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: NetlinkReachability.Moment
   ) {
-    if isFinished(output) { return }
-    if case .interfaces = change, !configuration.publishesInterfaceChanges { return }
-    isReachable = path.isReachable
+    if isFinished { return }
+    if case .interfaces = change, !options.configuration.publishesInterfaceChanges { return }
+    var record = EventRecord(
+      sequence: lines + 1, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic,
+      event: .init(change), path: path)
+    record.activity = activity
+    // The first path after a service has gone is no news unless it differs.
+    if case .initial = change, let printed {
+      guard let next = record.successor(of: printed, becauseOf: hasLostService ? .serviceLost : .requestEnded) else {
+        return
+      }
+      record = next
+    }
+    print(record)
+  }
+
+  // MARK: From a service
+
+  private func take(_ record: EventRecord) {
+    if isFinished { return }
+    hasLostService = false
+    activity = record.activity
+    switch options.service {
+    case .everything where link?.sharesNetwork == true:
+      reachability?.stop()
+      reachability = nil
+      guard let printed else { return print(record.asInitial) }
+      if let next = record.successor(of: printed, becauseOf: record.activityReason) { print(next) }
+    default:
+      guard printed != nil else { return watchNetlink() }
+      printActivity(because: record.activityReason)
+    }
+  }
+
+  private func loseService() {
+    guard !isFinished else { return }
+    hasLostService = true
+    // Nobody counts any more.
+    activity = EventRecord.Activity()
+    if reachability == nil { watchNetlink() } else { printActivity(because: .serviceLost) }
+  }
+
+  private func printActivity(because reason: EventRecord.ActivityReason) {
+    guard var record = printed, record.activity != activity else { return }
+    let moment = NetlinkReachability.Moment.now
+    record.event = .activity
+    record.activity = activity
+    record.activityReason = reason
+    record.sequence = lines + 1
+    record.nanosecondsSince1970 = moment.wall
+    record.monotonicNanoseconds = moment.monotonic
+    print(record)
+  }
+
+  // MARK: Printing
+
+  private func print(_ record: EventRecord) {
     lines += 1
-    let record = EventRecord(
-      sequence: lines, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic, event: .init(change),
-      path: path)
+    isReachable = record.path.isReachable
+    printed = record
     do throws(CommandFailure) {
       try renderer.print(record, to: output)
     } catch {
-      stop(loop, because: error)
+      stop(because: error)
     }
-    if isFinished(output) { loop.stop() }
+    if let hooks, failure == nil { hooks.run(record) }
+    if isFinished { loop.stop() }
   }
 
-  private func stop(_ loop: EventLoop, because error: any Error) {
+  private func stop(because error: any Error) {
     failure = failure ?? error
     loop.stop()
   }
 
-  private func isFinished(_ output: StandardOutput) -> Bool {
-    output.isReaderGone || failure != nil || count.map { lines >= $0 } ?? false
+  private var isFinished: Bool {
+    output.isReaderGone || failure != nil || options.count.map { lines >= $0 } ?? false
   }
 }
 
@@ -74,5 +186,32 @@ extension EventRecord.Event {
     case .reachability: self = .reachability
     case .interfaces: self = .interfaces
     }
+  }
+}
+
+extension EventRecord {
+  /// This state as news for somebody who knows another one; nil if it is none.
+  func successor(of known: EventRecord, becauseOf reason: ActivityReason) -> EventRecord? {
+    var next = self
+    if !path.saysTheSame(as: known.path) {
+      next.event = .reachability
+      // "initial" is for the first line.
+      if path.reason == .initial { next.path = path.with(reason: .resynced) }
+      return next
+    }
+    guard activity != known.activity else { return nil }
+    next.event = .activity
+    next.activityReason = reason
+    return next
+  }
+}
+
+extension NetworkPath {
+  /// Equal in all that a line says.
+  fileprivate func saysTheSame(as other: NetworkPath) -> Bool {
+    func says(_ path: FamilyPath?) -> [IPAddress?] { [path?.address, path?.gateway] }
+    return status == other.status && medium == other.medium && verdict.interfaceName == other.verdict.interfaceName
+      && interfaceIndex == other.interfaceIndex && isExpensive == other.isExpensive && says(ipv4) == says(other.ipv4)
+      && says(ipv6) == says(other.ipv6)
   }
 }

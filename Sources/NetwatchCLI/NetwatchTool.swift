@@ -16,7 +16,7 @@ public struct NetwatchTool: ParsableCommand {
       Exit status: 0 done or reachable, 1 not reachable or timed out, 2 could not run, 64 wrong usage.
       """,
     version: "0.1.0",
-    subcommands: [StatusCommand.self, WaitCommand.self])
+    subcommands: [StatusCommand.self, WaitCommand.self, ServeCommand.self, RunCommand.self])
 
   @Flag(name: .shortAndLong, help: "Print the state, then a line for each change.")
   var follow = false
@@ -34,29 +34,46 @@ public struct NetwatchTool: ParsableCommand {
   @Option(help: ArgumentHelp("With --follow, end after so many lines.", valueName: "n"))
   var count: Int?
 
-  @Flag(help: "With --follow, watch netlink in this process. Always so for now.")
+  @Flag(help: "Watch netlink in this process, and count no requests, even where a service runs.")
   var noService = false
+
+  @Option(
+    name: .customLong("exec"),
+    help: ArgumentHelp(
+      "With --follow, run this shell command for each line, which it gets on its standard input, and in NETWATCH_STATUS, "
+        + "_MEDIUM, _INTERFACE, _EVENT, _REASON and _VISIBLE.", valueName: "command"))
+  var hookCommand: String?
+
+  @Option(
+    name: .customLong("exec-timeout"),
+    help: ArgumentHelp("End a command of --exec after so long. Default: 90.", valueName: "seconds"),
+    transform: Seconds.parse)
+  var hookTimeout: Duration?
 
   public init() {}
 
   public mutating func validate() throws {
     if let count, count < 1 { throw ValidationError("--count needs a number from 1.") }
     if follow, snapshot.check { throw ValidationError("--check gives a status once; leave out --follow.") }
+    if hookTimeout != nil, hookCommand == nil { throw ValidationError("--exec-timeout belongs to --exec; add it.") }
     if follow { return }
+    if hookCommand != nil { throw ValidationError("--exec belongs to --follow; add -f.") }
     if hold != nil { throw ValidationError("--hold belongs to --follow; add -f.") }
     if count != nil { throw ValidationError("--count belongs to --follow; add -f.") }
   }
 
   public func run() throws {
     guard follow else {
-      return try Snapshot.print(output, snapshot, path)
+      return try Snapshot.print(output, snapshot, path, usesService: !noService)
     }
-    var configuration = path.configuration
-    configuration.hold = hold ?? .zero
-    configuration.publishesInterfaceChanges = snapshot.interfaces
+    var options = Follower.Options()
+    options.configuration = path.configuration
+    options.configuration.hold = hold ?? .zero
+    options.configuration.publishesInterfaceChanges = snapshot.interfaces
+    options.count = count
+    options.service = noService ? nil : path.isDefault && hold == nil && !snapshot.interfaces ? .everything : .activity
+    options.hook = hookCommand.map { Hook(command: $0, timeout: hookTimeout ?? .seconds(90)) }
     let renderer = output.makeRenderer(listsInterfaces: snapshot.interfaces)
-    try CommandFailure.reporting {
-      try Follower(configuration: configuration, renderer: renderer, count: count).run()
-    }
+    try CommandFailure.reporting { try Follower(options, renderer: renderer).run() }
   }
 }

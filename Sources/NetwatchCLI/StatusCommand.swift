@@ -10,15 +10,40 @@ struct StatusCommand: ParsableCommand {
   @OptionGroup var snapshot: SnapshotOptions
   @OptionGroup var path: PathOptions
 
-  func run() throws { try Snapshot.print(output, snapshot, path) }
+  @Flag(help: "Watch netlink in this process, and count no requests, even where a service runs.")
+  var noService = false
+
+  @Flag(help: "Print metrics for the textfile collector of Prometheus' node_exporter.")
+  var prometheus = false
+
+  mutating func validate() throws {
+    if prometheus, output.json || output.format != nil || snapshot.interfaces {
+      throw ValidationError("--prometheus is a format of its own; leave out --json, --format and --interfaces.")
+    }
+  }
+
+  func run() throws {
+    let renderer = prometheus ? MetricsRenderer(asksService: !noService) : nil
+    try Snapshot.print(output, snapshot, path, usesService: !noService, renderer: renderer)
+  }
 }
 
 /// One look at the kernel.
 enum Snapshot {
-  static func print(_ output: OutputOptions, _ options: SnapshotOptions, _ path: PathOptions) throws {
-    let follower = Follower(
-      configuration: path.configuration, renderer: output.makeRenderer(listsInterfaces: options.interfaces), count: 1)
-    try CommandFailure.reporting { try follower.run() }
-    if options.check, !follower.isReachable { throw ExitCode(1) }
+  static func print(
+    _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, usesService: Bool,
+    renderer: (any LineRenderer)? = nil
+  ) throws {
+    var options = Follower.Options()
+    options.configuration = path.configuration
+    options.count = 1
+    options.service = usesService ? path.isDefault && !snapshot.interfaces ? .everything : .activity : nil
+    let renderer = renderer ?? output.makeRenderer(listsInterfaces: snapshot.interfaces)
+    let isReachable = try CommandFailure.reporting {
+      let follower = try Follower(options, renderer: renderer)
+      try follower.run()
+      return follower.isReachable
+    }
+    if snapshot.check, !isReachable { throw ExitCode(1) }
   }
 }

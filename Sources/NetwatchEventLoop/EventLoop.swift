@@ -14,6 +14,8 @@ public final class EventLoop {
     public static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
     /// The other side is gone, or the descriptor has failed. Always reported, also where nothing was asked for.
     public static let hungUp = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
+    /// One of the two is enough, where `contains` would want both.
+    public var hasHungUp: Bool { !isDisjoint(with: .hungUp) }
   }
 
   /// A watched descriptor. Give it back to ``EventLoop/remove(_:)``, before the descriptor is closed.
@@ -44,6 +46,8 @@ public final class EventLoop {
   private var timers = TimerQueue()
   private var armedDeadline: Duration?
   private var isStopping = false
+  /// Called when everything that was ready at once has been handled: what changed in between is one change.
+  public var onTurnEnd: (() -> Void)?
 
   public init() throws(SystemError) {
     handle = try LoopHandle()
@@ -165,6 +169,7 @@ public final class EventLoop {
         guard slots[slot].generation == generation, let handler = slots[slot].handler else { continue }
         unsafe handler(Readiness(rawValue: event.events))
       }
+      onTurnEnd?()
     }
   }
 

@@ -5,14 +5,20 @@ import Glibc
 ///
 /// They are blocked while it lives: in the calling thread, and in those that it starts later. Make it before any thread.
 public final class SignalSource {
+  public struct Delivery: Hashable, Sendable {
+    public let number: CInt
+    /// The kernel itself has sent it, such as to the whole foreground of a terminal. Else a process has.
+    public let isFromKernel: Bool
+  }
+
   private let loop: EventLoop
   private let descriptor: FileDescriptor
   private var registration: EventLoop.Registration?
   /// Those that were not blocked before.
   private var blocked = sigset_t()
 
-  /// Calls `handler` with the number of each of `signals`, on the loop's thread. Equal signals may be merged.
-  public init(_ signals: [CInt], on loop: EventLoop, _ handler: @escaping (CInt) -> Void) throws(SystemError) {
+  /// Calls `handler` with each of `signals`, on the loop's thread. Equal signals may be merged.
+  public init(_ signals: [CInt], on loop: EventLoop, _ handler: @escaping (Delivery) -> Void) throws(SystemError) {
     var set = sigset_t()
     unsafe sigemptyset(&set)
     for signal in signals { unsafe sigaddset(&set, signal) }
@@ -26,7 +32,7 @@ public final class SignalSource {
     registration = try loop.watch(descriptor.rawValue, for: .readable) { [unowned self] _ in
       var info = signalfd_siginfo()
       while unsafe read(descriptor.rawValue, &info, MemoryLayout<signalfd_siginfo>.size) > 0 {
-        handler(CInt(info.ssi_signo))
+        handler(Delivery(number: CInt(info.ssi_signo), isFromKernel: info.ssi_code > 0))
       }
     }
   }

@@ -93,6 +93,21 @@ package final class NetlinkReachability {
     wallClock = try WallClockWatch(on: loop) { [unowned self] in wallClockWasSet() }
   }
 
+  /// Reads everything from the kernel again.
+  package func resync() {
+    moment = .now
+    dispatch(.started)
+  }
+
+  /// Leaves the loop. Nothing is published any more.
+  package func stop() {
+    if let registration { loop.remove(registration) }
+    registration = nil
+    wallClock = nil
+    for timer in timers.values { loop.cancel(timer) }
+    timers = [:]
+  }
+
   // MARK: Events
 
   private func readEvents() {
@@ -193,11 +208,7 @@ package final class NetlinkReachability {
   }
 
   private func fail(_ error: NetlinkError) {
-    if let registration { loop.remove(registration) }
-    registration = nil
-    wallClock = nil
-    for timer in timers.values { loop.cancel(timer) }
-    timers = [:]
+    stop()
     handlers.fail(error)
   }
 }

@@ -9,13 +9,22 @@ public struct EventRecord: Hashable, Sendable {
 
   /// What the activity indicator shows.
   public struct Activity: Hashable, Sendable {
-    /// `inactive`, `delaying-start`, `active` or `delaying-end`.
-    public var state = "inactive"
-    public var isVisible = false
+    public var state = ActivityState.inactive
     /// Requests that run.
     public var inFlight = 0
 
     public init() {}
+  }
+
+  /// Why an activity line was published.
+  public enum ActivityReason: String, Hashable, Sendable, CaseIterable {
+    case requestBegan = "request_began"
+    case requestEnded = "request_ended"
+    case activationDelay = "activation_delay"
+    case completionDelay = "completion_delay"
+    case disabled
+    /// The service that counted the requests is gone.
+    case serviceLost = "service_lost"
   }
 
   /// Counts what its source has published, from 1.
@@ -28,6 +37,8 @@ public struct EventRecord: Hashable, Sendable {
   /// Its status, links and reason.
   public var path: NetworkPath
   public var activity = Activity()
+  /// The reason of an `activity` line; the others have the path's.
+  public var activityReason = ActivityReason.requestBegan
   /// Whether the line lists all links.
   public var listsInterfaces = false
 
@@ -39,5 +50,16 @@ public struct EventRecord: Hashable, Sendable {
     self.monotonicNanoseconds = monotonicNanoseconds
     self.event = event
     self.path = path
+  }
+
+  /// Of the line.
+  package var reason: String { event == .activity ? activityReason.rawValue : path.reason.rawValue }
+
+  /// The same state, as the first line that a reader gets.
+  package var asInitial: EventRecord {
+    var first = self
+    first.event = .initial
+    if path.isReachable { first.path = path.with(reason: .initial) }
+    return first
   }
 }

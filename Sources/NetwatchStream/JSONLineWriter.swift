@@ -57,7 +57,7 @@ extension LineBuffer {
     append(#","event":""#)
     append(text: record.event.rawValue)
     append(#"","reason":""#)
-    append(text: record.path.reason.rawValue)
+    append(text: record.reason)
     append(#"","reachability":{"#)
     append(record.path)
     if record.listsInterfaces {
@@ -70,8 +70,8 @@ extension LineBuffer {
     } else {
       append(#"},"activity":{"state":""#)
     }
-    append(text: record.activity.state)
-    append(record.activity.isVisible ? #"","visible":true,"in_flight":"# : #"","visible":false,"in_flight":"#)
+    append(text: record.activity.state.rawValue)
+    append(record.activity.state.isVisible ? #"","visible":true,"in_flight":"# : #"","visible":false,"in_flight":"#)
     appendDecimal(UInt64(clamping: record.activity.inFlight))
     append("}}\n")
   }
@@ -149,6 +149,13 @@ extension LineBuffer {
       }
       append(byte)
     }
+    append("\"")
+  }
+
+  /// A string with its quotes.
+  mutating func appendQuoted(_ text: String) {
+    append("\"")
+    for scalar in text.unicodeScalars { appendEscaped(scalar) }
     append("\"")
   }
 

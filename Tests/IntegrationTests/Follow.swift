@@ -1,3 +1,4 @@
+import EventSchema
 import Foundation
 
 /// A line of the stream, as a reader sees it.
@@ -10,6 +11,8 @@ struct Line: CustomStringConvertible {
     guard let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] else {
       throw TestFailure("not an object: \(text)")
     }
+    let problems = EventLine.problems(text)
+    guard problems.isEmpty else { throw TestFailure("\(problems.joined(separator: "\n")): \(text)") }
     self.object = object
   }
 

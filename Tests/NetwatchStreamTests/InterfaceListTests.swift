@@ -28,7 +28,8 @@ import Testing
   }
 
   static func record(_ interfaces: [Interface]) -> EventRecord {
-    var record = JSONLineTests.record(JSONLineTests.path(.notReachable, interfaces: interfaces), .interfaces)
+    var record = JSONLineTests.record(
+      JSONLineTests.path(.notReachable, reason: .interfaceChanged, interfaces: interfaces), .interfaces)
     record.listsInterfaces = true
     return record
   }

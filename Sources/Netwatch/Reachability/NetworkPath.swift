@@ -61,6 +61,10 @@ public struct NetworkPath: Hashable, Sendable {
     self.allowsLinkLocalIPv4 = allowsLinkLocalIPv4
   }
 
+  package func with(reason: ReachabilityReason) -> NetworkPath {
+    NetworkPath(verdict: verdict, reason: reason, interfaces: interfaces, allowsLinkLocalIPv4: allowsLinkLocalIPv4)
+  }
+
   public var status: ReachabilityStatus { verdict.status }
   /// The status is `.wifi` or `.wwan`.
   public var isReachable: Bool { verdict.isReachable }

@@ -1,0 +1,124 @@
+import CLinux
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import NetwatchStream
+
+/// A command that is run for each line.
+struct Hook {
+  /// Given to `sh -c` as it is; what the line says never becomes a part of it.
+  let command: String
+  /// After this it is ended.
+  let timeout: Duration
+}
+
+/// Runs a ``Hook``, one at a time. What happens while it runs collapses to the newest.
+final class HookRunner {
+  /// Between asking it to end and ending it.
+  private static let grace = Duration.seconds(2)
+
+  private let hook: Hook
+  private let loop: EventLoop
+  private var writer = JSONLineWriter()
+  private var waiting: EventRecord?
+  private var child: pid_t?
+  private var timer: EventLoop.Timer?
+  private var isFinishing = false
+
+  private var endings: SignalSource?
+
+  init(_ hook: Hook, on loop: EventLoop) throws(SystemError) {
+    self.hook = hook
+    self.loop = loop
+    endings = try SignalSource([SIGCHLD], on: loop) { [unowned self] _ in reap() }
+  }
+
+  func run(_ record: EventRecord) {
+    guard child == nil else {
+      waiting = record
+      return
+    }
+    do {
+      try start(record)
+    } catch {
+      CommandFailure.warn("can not run the hook: \(error)")
+    }
+  }
+
+  /// Waits until the newest line has had its run.
+  func finish() throws {
+    guard child != nil else { return }
+    isFinishing = true
+    try loop.run()
+  }
+
+  private func start(_ record: EventRecord) throws {
+    let input = try lineAsFile(record)
+    let process = try spawn(record, input.rawValue)
+    child = process
+    timer = loop.schedule(at: KernelClock.monotonic.now + hook.timeout) { [unowned self] in end(process) }
+  }
+
+  /// In memory, so that a hook that does not read holds up nobody.
+  private func lineAsFile(_ record: EventRecord) throws(SystemError) -> FileDescriptor {
+    let file = try FileDescriptor.result(of: "memfd_create", unsafe memfd_create("line", UInt32(MFD_CLOEXEC)))
+    writer.write(record)
+    let count = writer.withLine { line in
+      unsafe line.withUnsafeBytes { unsafe write(file.rawValue, $0.baseAddress, $0.count) }
+    }
+    guard count >= 0, lseek(file.rawValue, 0, SEEK_SET) == 0 else { throw .last("write") }
+    return file
+  }
+
+  private func spawn(_ record: EventRecord, _ input: CInt) throws(SystemError) -> pid_t {
+    var actions = unsafe posix_spawn_file_actions_t()
+    var attributes = posix_spawnattr_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    unsafe posix_spawnattr_init(&attributes)
+    defer {
+      unsafe posix_spawn_file_actions_destroy(&actions)
+      unsafe posix_spawnattr_destroy(&attributes)
+    }
+    unsafe posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+    // Our standard output is the stream; a hook's words do not belong there.
+    unsafe posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
+    ChildProcess.prepareHook(&attributes)
+    var process = pid_t()
+    let code = unsafe CStrings.withArray(["/bin/sh", "-c", hook.command]) { arguments in
+      unsafe CStrings.withArray(environment(record)) { environment in
+        unsafe posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, environment)
+      }
+    }
+    guard code == 0 else { throw SystemError(operation: "posix_spawn", code: code) }
+    return process
+  }
+
+  private func environment(_ record: EventRecord) -> [String] {
+    let path = record.path
+    let ours = [
+      "NETWATCH_STATUS": path.status.rawValue, "NETWATCH_MEDIUM": path.medium?.rawValue ?? "",
+      "NETWATCH_INTERFACE": path.interfaceName ?? "", "NETWATCH_EVENT": record.event.rawValue,
+      "NETWATCH_REASON": record.reason, "NETWATCH_VISIBLE": record.activity.state.isVisible ? "true" : "false",
+    ]
+    return CStrings.environment.filter { !$0.hasPrefix("NETWATCH_") || $0.hasPrefix("NETWATCH_SOCKET=") }
+      + ours.map { "\($0.key)=\($0.value)" }
+  }
+
+  private func end(_ process: pid_t) {
+    kill(-process, SIGTERM)
+    timer = loop.schedule(at: KernelClock.monotonic.now + Self.grace) { _ = kill(-process, SIGKILL) }
+  }
+
+  private func reap() {
+    guard let process = child, ChildProcess.ending(of: process) != nil else { return }
+    if let timer { loop.cancel(timer) }
+    (timer, child) = (nil, nil)
+    guard let next = waiting else {
+      if isFinishing { loop.stop() }
+      return
+    }
+    waiting = nil
+    run(next)
+    if child == nil, isFinishing { loop.stop() }
+  }
+}

@@ -1,0 +1,102 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import NetwatchNetlink
+import NetwatchStream
+
+/// One monitor and one indicator for everyone: `netwatch serve`.
+final class Service {
+  private let manager: ServiceManager
+  private let loop: EventLoop
+  private var server: EventServer?
+  private var reachability: NetlinkReachability?
+  private var activity: ActivityRunner?
+  private var signals: SignalSource?
+  private var record: EventRecord?
+  /// Why the activity has changed in this turn; nil if it has not.
+  private var activityReason: EventRecord.ActivityReason?
+  private var failure: (any Error)?
+
+  init(manager: ServiceManager) throws {
+    self.manager = manager
+    loop = try EventLoop()
+  }
+
+  /// Serves until SIGTERM or SIGINT.
+  func run(_ socket: ListeningSocket, connectionLimit: Int) throws {
+    activity = ActivityRunner(on: loop) { [unowned self] in activityReason = $0 }
+    let reachability = try NetlinkReachability(
+      loop: loop, configuration: MonitorConfiguration(),
+      handlers: .init(
+        publish: { [unowned self] path, change, moment in publish(path, change, moment) },
+        fail: { [unowned self] error in
+          failure = error
+          loop.stop()
+        }))
+    try reachability.start()
+    self.reachability = reachability
+    let server = try EventServer(
+      socket, on: loop, connectionLimit: connectionLimit,
+      handlers: .init(
+        requestsChanged: { [unowned self] in activity?.setCount($0) },
+        statistics: { [unowned self] in statistics }))
+    self.server = server
+    if let record { server.publish(record) }
+    loop.onTurnEnd = { [unowned self] in publishActivity() }
+    signals = try SignalSource([SIGTERM, SIGINT, SIGHUP], on: loop) { [unowned self] in obey($0.number) }
+    feedWatchdog()
+    manager.notify("READY=1")
+    try loop.run()
+    manager.notify("STOPPING=1")
+    if let failure { throw failure }
+  }
+
+  private var statistics: ServiceStatistics {
+    let statistics = reachability?.statistics ?? MonitorStatistics()
+    return ServiceStatistics(
+      transitions: UInt64(clamping: statistics.transitions), netlinkOverruns: UInt64(clamping: statistics.overruns))
+  }
+
+  // MARK: Publishing
+
+  private func publish(
+    _ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: NetlinkReachability.Moment
+  ) {
+    // Every link's list is for those who watch netlink themselves.
+    if case .interfaces = change { return }
+    send(path, .init(change), moment)
+  }
+
+  private func publishActivity() {
+    guard let reason = activityReason, let path = record?.path else { return }
+    activityReason = nil
+    guard activity?.activity != record?.activity else { return }
+    record?.activityReason = reason
+    send(path, .activity, .now)
+  }
+
+  private func send(_ path: NetworkPath, _ event: EventRecord.Event, _ moment: NetlinkReachability.Moment) {
+    var next = EventRecord(
+      sequence: (record?.sequence ?? 0) + 1, nanosecondsSince1970: moment.wall,
+      monotonicNanoseconds: moment.monotonic, event: event, path: path)
+    if let activity { next.activity = activity.activity }
+    if let record { next.activityReason = record.activityReason }
+    record = next
+    server?.publish(next)
+  }
+
+  // MARK: Signals and systemd
+
+  private func obey(_ signal: CInt) {
+    guard signal == SIGHUP else { return loop.stop() }
+    manager.notify("RELOADING=1\nMONOTONIC_USEC=\(KernelClock.monotonic.nanoseconds / 1_000)")
+    reachability?.resync()
+    manager.notify("READY=1")
+  }
+
+  private func feedWatchdog() {
+    guard let interval = manager.watchdogInterval else { return }
+    manager.notify("WATCHDOG=1")
+    loop.schedule(at: KernelClock.monotonic.now + interval / 2) { [unowned self] in feedWatchdog() }
+  }
+}

@@ -1,0 +1,59 @@
+import Netwatch
+import NetwatchEventLoop
+
+/// Requests that a service counts on our behalf: as many as ``count`` says, with whichever service there is.
+///
+/// On a loop. Where there is no service, nothing happens; where one comes back, it is told.
+package final class ActivityLease {
+  /// A service counts no more than so many for one connection.
+  private static let limit = 4_096
+
+  private let label: String?
+  private var link: ServiceLink?
+  private var told = 0
+
+  /// How many run.
+  package var count = 0 { didSet { tell() } }
+
+  /// - Parameter label: for people who look at the service; at most 256 bytes.
+  package init(
+    _ label: String? = nil, to addresses: [ServiceAddress] = ServiceAddress.candidates, on loop: EventLoop
+  ) {
+    self.label = label
+    link = ServiceLink(
+      to: addresses, on: loop,
+      handlers: .init(
+        connected: { [unowned self] in begin() }, lost: { [unowned self] in told = 0 }))
+    link?.start()
+  }
+
+  private func begin() {
+    told = 0
+    link?.send("{\"events\":false}\n")
+    tell()
+  }
+
+  private func tell() {
+    guard let link, link.isConnected else { return }
+    let wanted = min(count, Self.limit)
+    var text = ""
+    while told < wanted {
+      told += 1
+      var line = LineBuffer(capacity: 512)
+      line.append("{\"begin\":\"")
+      line.appendDecimal(UInt64(told))
+      line.append("\"")
+      if let label {
+        line.append(",\"label\":")
+        line.appendQuoted(label)
+      }
+      line.append("}\n")
+      text += line.text
+    }
+    while told > wanted {
+      text += "{\"end\":\"\(told)\"}\n"
+      told -= 1
+    }
+    if !text.isEmpty { link.send(text) }
+  }
+}

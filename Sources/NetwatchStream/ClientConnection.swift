@@ -1,0 +1,177 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+
+/// One client of the service: what it has not got yet, what it has begun to write, and what runs on its behalf.
+///
+/// What is held for it is bounded: the rest of one line and some answers. A client that does not read misses events, not the
+/// newest one; one that does not read answers is not read from.
+final class ClientConnection {
+  let descriptor: FileDescriptor
+  var registration: EventLoop.Registration?
+  /// Whether it may begin requests.
+  let mayBegin: Bool
+  var wantsEvents = true
+  var requests = RequestSet()
+  /// It has closed its writing side; it may still read.
+  private(set) var isInputOver = false
+  /// An event has been left out; the newest line is owed.
+  private(set) var isBehind = false
+  private var output: [UInt8] = []
+  private var input: [UInt8] = []
+
+  static let lineLimit = 4_096
+  private static let outputLimit = 16 << 10
+
+  init(_ descriptor: consuming FileDescriptor, mayBegin: Bool) {
+    self.descriptor = descriptor
+    self.mayBegin = mayBegin
+  }
+
+  enum Outcome { case goesOn, isGone }
+
+  /// What to wait for.
+  var interest: EventLoop.Readiness {
+    var interest: EventLoop.Readiness = []
+    if !isInputOver, output.count < Self.outputLimit { interest.insert(.readable) }
+    if !output.isEmpty || isBehind { interest.insert(.writable) }
+    return interest
+  }
+
+  // MARK: Writing
+
+  /// Writes a line of the stream if there is room, else leaves it out.
+  func offer(_ line: RawSpan) -> Outcome {
+    guard output.isEmpty, !isBehind else {
+      isBehind = true
+      return .goesOn
+    }
+    guard let written = write(line) else { return .isGone }
+    if written == 0 {
+      isBehind = true
+    } else if written < line.byteCount {
+      unsafe line.withUnsafeBytes { unsafe output.append(contentsOf: $0[written...]) }
+    }
+    return .goesOn
+  }
+
+  /// Writes an answer, after what is under way.
+  func answer(_ text: String) -> Outcome {
+    output += Array(text.utf8)
+    return flush(newest: nil)
+  }
+
+  /// Writes what is owed.
+  ///
+  /// - Parameter newest: the line that says all; nil where there is none, or it is not wanted now.
+  func flush(newest: RawSpan?) -> Outcome {
+    if !output.isEmpty {
+      guard let written = unsafe write(output.span.bytes) else { return .isGone }
+      output.removeFirst(written)
+      // An idle client shall not hold what a busy moment needed.
+      if output.isEmpty { output = [] }
+    }
+    if output.isEmpty, isBehind, let newest {
+      isBehind = false
+      return offer(newest)
+    }
+    return .goesOn
+  }
+
+  /// Says why it ends, if there is room to say so: nobody waits for a client to read.
+  func end(because message: String) -> Outcome {
+    _ = answer(ServiceAnswer.error(message))
+    return .isGone
+  }
+
+  /// - Returns: how many bytes were taken; nil if the client is gone.
+  private func write(_ bytes: RawSpan) -> Int? {
+    while true {
+      let count = unsafe bytes.withUnsafeBytes {
+        unsafe send(descriptor.rawValue, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+      }
+      if count >= 0 { return count }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN: return 0
+      default: return nil
+      }
+    }
+  }
+
+  // MARK: Reading
+
+  enum Input {
+    case bytes(Int)
+    case nothing
+    case over
+    case isGone
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> Input {
+    while true {
+      let count = unsafe recv(descriptor.rawValue, buffer.baseAddress, buffer.count, 0)
+      if count > 0 { return .bytes(count) }
+      if count == 0 {
+        isInputOver = true
+        return .over
+      }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN: return .nothing
+      default: return .isGone
+      }
+    }
+  }
+
+  /// Splits what has come into lines; the rest waits for its newline.
+  ///
+  /// - Parameter body: gets each line without its newline; false stops.
+  /// - Returns: false if a line is longer than any may be.
+  func takeLines(_ bytes: UnsafeRawBufferPointer, _ body: (ArraySlice<UInt8>) -> Bool) -> Bool {
+    unsafe input.append(contentsOf: bytes)
+    var start = input.startIndex
+    while let end = input[start...].firstIndex(of: UInt8(ascii: "\n")) {
+      guard end - start <= Self.lineLimit else { return false }
+      let line = input[start..<end]
+      start = end + 1
+      if !body(line) {
+        input = []
+        return true
+      }
+    }
+    input = start == input.endIndex ? [] : Array(input[start...])
+    return input.count <= Self.lineLimit
+  }
+}
+
+/// What the service answers, besides events.
+enum ServiceAnswer {
+  static let pong = "{\"v\":1,\"pong\":1}\n"
+
+  static func error(_ message: String) -> String {
+    let escaped = message.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    return "{\"v\":1,\"error\":\"\(escaped)\"}\n"
+  }
+
+  static func stats(_ stats: ServiceStatistics) -> String {
+    "{\"v\":1,\"stats\":{\"transitions\":\(stats.transitions),\"netlink_overruns\":\(stats.netlinkOverruns),"
+      + "\"subscribers\":\(stats.subscribers)}}\n"
+  }
+}
+
+/// What a service has been through.
+public struct ServiceStatistics: Hashable, Sendable {
+  /// Changes of reachability that were published.
+  public var transitions: UInt64
+  /// How often the kernel dropped messages.
+  public var netlinkOverruns: UInt64
+  /// Clients that get events now.
+  public var subscribers: Int
+
+  public init(transitions: UInt64 = 0, netlinkOverruns: UInt64 = 0, subscribers: Int = 0) {
+    self.transitions = transitions
+    self.netlinkOverruns = netlinkOverruns
+    self.subscribers = subscribers
+  }
+}

@@ -1,0 +1,62 @@
+import Netwatch
+
+/// What a client writes to the service: one JSON object a line.
+enum ClientMessage: Hashable, Sendable {
+  case begin(RequestID, label: String?)
+  case end(RequestID)
+  /// Whether events are sent from here on.
+  case events(Bool)
+  case ping
+  case stats
+
+  static let idLimit = 64
+  static let labelLimit = 256
+
+  /// - Parameter line: without its newline.
+  init(_ line: ArraySlice<UInt8>) throws(ProtocolError) {
+    guard let message = JSONValue(line), case .object = message else {
+      throw .notUnderstood("this is not a JSON object on one line")
+    }
+    if let id = message["begin"] {
+      self = .begin(try Self.id(id), label: try Self.label(message["label"]))
+    } else if let id = message["end"] {
+      self = .end(try Self.id(id))
+    } else if let events = message["events"] {
+      guard let isOn = events.bool else { throw .notUnderstood("\"events\" is true or false") }
+      self = .events(isOn)
+    } else if message["ping"] != nil {
+      self = .ping
+    } else if message["stats"] != nil {
+      self = .stats
+    } else {
+      throw .notUnderstood("expected one of \"begin\", \"end\", \"events\", \"ping\", \"stats\"")
+    }
+  }
+
+  private static func id(_ value: JSONValue) throws(ProtocolError) -> RequestID {
+    guard let text = value.string, !text.isEmpty else { throw .notUnderstood("an id is a string that is not empty") }
+    guard text.utf8.count <= idLimit else { throw .limit("an id has at most \(idLimit) bytes") }
+    return RequestID(text)
+  }
+
+  private static func label(_ value: JSONValue?) throws(ProtocolError) -> String? {
+    guard let value else { return nil }
+    guard let text = value.string else { throw .notUnderstood("a label is a string") }
+    guard text.utf8.count <= labelLimit else { throw .limit("a label has at most \(labelLimit) bytes") }
+    return text
+  }
+}
+
+/// Why a client's line is answered with an error.
+enum ProtocolError: Error, Hashable, Sendable {
+  /// The connection goes on.
+  case notUnderstood(String)
+  /// The connection ends.
+  case limit(String)
+
+  var message: String {
+    switch self {
+    case .notUnderstood(let message), .limit(let message): message
+    }
+  }
+}

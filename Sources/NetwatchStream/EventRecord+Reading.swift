@@ -1,0 +1,79 @@
+import Netwatch
+
+extension EventRecord {
+  /// Reads a line of the stream, version 1; unknown keys are ignored. Nil where it is none, such as an answer.
+  package init?(line: ArraySlice<UInt8>) {
+    guard let value = JSONValue(line), value["v"]?.integer == 1,
+      let sequence = value["seq"]?.integer, let monotonic = value["mono_ns"]?.integer,
+      let time = value["time"]?.string.flatMap(UTCTime.nanoseconds),
+      let event = value["event"]?.string.flatMap(Event.init), let reason = value["reason"]?.string,
+      let reachability = value["reachability"], let verdict = NetworkPath.Verdict(reachability),
+      let activity = value["activity"].flatMap(Activity.init)
+    else { return nil }
+    // An activity line says nothing of the path's, and a later version may have reasons of its own.
+    let known = event == .activity ? nil : ReachabilityReason(rawValue: reason)
+    let pathReason = known ?? (verdict.isReachable ? .resynced : .unresolved)
+    self.init(
+      sequence: UInt64(clamping: sequence), nanosecondsSince1970: time, monotonicNanoseconds: monotonic, event: event,
+      path: NetworkPath(verdict: verdict, reason: pathReason, interfaces: []))
+    self.activity = activity
+    activityReason = ActivityReason(rawValue: reason) ?? .requestBegan
+  }
+}
+
+extension EventRecord.Activity {
+  fileprivate init?(_ value: JSONValue) {
+    guard let state = value["state"]?.string.flatMap(ActivityState.init), let inFlight = value["in_flight"]?.integer
+    else { return nil }
+    self.init()
+    self.state = state
+    self.inFlight = Int(clamping: inFlight)
+  }
+}
+
+extension NetworkPath.Verdict {
+  fileprivate init?(_ value: JSONValue) {
+    guard let status = value["status"]?.string.flatMap(ReachabilityStatus.init) else { return nil }
+    self.init(status: status)
+    guard isReachable else { return }
+    guard let medium = value["medium"]?.string.flatMap(Medium.init), let name = value["interface"]?.string,
+      let index = value["index"]?.integer
+    else { return nil }
+    self.medium = medium
+    interfaceName = InterfaceName(name)
+    interfaceIndex = Int32(clamping: index)
+    isExpensive = value["expensive"]?.bool ?? false
+    ipv4 = value["ipv4"].flatMap { NetworkPath.FamilyPath($0, over: interfaceIndex) }
+    ipv6 = value["ipv6"].flatMap { NetworkPath.FamilyPath($0, over: interfaceIndex) }
+  }
+}
+
+extension NetworkPath.FamilyPath {
+  fileprivate init?(_ value: JSONValue, over index: Int32?) {
+    guard let address = value["address"]?.string.flatMap(IPAddress.init) else { return nil }
+    self.init(address: address, gateway: value["gateway"]?.string.flatMap(IPAddress.init), interfaceIndex: index ?? 0)
+  }
+}
+
+extension UTCTime {
+  /// Reads `2026-11-21T02:15:00.123456Z`.
+  fileprivate static func nanoseconds(_ text: String) -> Int64? {
+    let bytes = Array(text.utf8)
+    let pattern = Array("0000-00-00T00:00:00.000000Z".utf8)
+    guard bytes.count == pattern.count else { return nil }
+    func number(_ range: Range<Int>) -> Int64? { Int64(String(decoding: bytes[range], as: UTF8.self)) }
+    for (byte, wanted) in zip(bytes, pattern) {
+      let isDigit = UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+      guard wanted == UInt8(ascii: "0") ? isDigit : byte == wanted else { return nil }
+    }
+    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), let hour = number(11..<13),
+      let minute = number(14..<16), let second = number(17..<19), let microsecond = number(20..<26),
+      1...12 ~= month, 1...31 ~= day, year >= 1970
+    else { return nil }
+    // Years from March, as in `init(seconds:)`.
+    let shifted = month <= 2 ? year - 1 : year
+    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+    let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
+    return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000_000_000 + microsecond * 1_000
+  }
+}

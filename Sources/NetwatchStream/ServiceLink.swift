@@ -1,0 +1,100 @@
+import Netwatch
+import NetwatchEventLoop
+
+/// A connection to whichever service there is, made again when one comes.
+///
+/// On a loop, whose thread it belongs to.
+package final class ServiceLink {
+  package struct Handlers {
+    /// A service answers: the moment to say what it has to know.
+    let connected: () -> Void
+    let record: (EventRecord) -> Void
+    /// It is gone. A new one is waited for.
+    let lost: () -> Void
+
+    package init(
+      connected: @escaping () -> Void = {}, record: @escaping (EventRecord) -> Void = { _ in },
+      lost: @escaping () -> Void = {}
+    ) {
+      self.connected = connected
+      self.record = record
+      self.lost = lost
+    }
+  }
+
+  /// The socket's file is there before anyone listens, and systemd does not touch it afterwards: after a sign of life, a
+  /// few tries, then silence until the next sign.
+  private static let retries: [Duration] = [.milliseconds(20), .milliseconds(80), .milliseconds(400)]
+
+  private let loop: EventLoop
+  private let addresses: [ServiceAddress]
+  private let handlers: Handlers
+  private var client: EventClient?
+  private var watch: ServiceWatch?
+  private var retry: EventLoop.Timer?
+  private var attempt = 0
+
+  package init(
+    to addresses: [ServiceAddress] = ServiceAddress.candidates, on loop: EventLoop, handlers: Handlers
+  ) {
+    self.loop = loop
+    self.addresses = addresses
+    self.handlers = handlers
+  }
+
+  deinit { if let retry { loop.cancel(retry) } }
+
+  package var isConnected: Bool { client != nil }
+  /// Whether what the service says of reachability holds for this process.
+  package private(set) var sharesNetwork = true
+
+  /// Connects where a service is, and waits for one where not.
+  package func start() {
+    // The watch first: a service that comes in between is not missed.
+    if watch == nil { watch = try? ServiceWatch(for: addresses, on: loop) { [unowned self] in look() } }
+    connect()
+  }
+
+  package func send(_ text: String) { client?.send(text) }
+
+  private func look() {
+    attempt = 0
+    connect()
+  }
+
+  private func connect() {
+    guard client == nil else { return }
+    for address in addresses {
+      guard let descriptor = ServiceConnection.open(address) else { continue }
+      sharesNetwork = ServiceConnection.sharesNetwork(descriptor.rawValue)
+      let made = try? EventClient(
+        descriptor, on: loop,
+        handlers: .init(
+          record: { [unowned self] in handlers.record($0) }, answer: { _ in }, lost: { [unowned self] in lose() }))
+      guard let made else { continue }
+      client = made
+      handlers.connected()
+      return
+    }
+    tryAgain()
+  }
+
+  private func tryAgain() {
+    if let retry { loop.cancel(retry) }
+    retry = nil
+    guard attempt < Self.retries.count else { return }
+    retry = loop.schedule(at: KernelClock.monotonic.now + Self.retries[attempt]) { [unowned self] in
+      retry = nil
+      connect()
+    }
+    attempt += 1
+  }
+
+  private func lose() {
+    // Released by the next connection or at the end of this turn: its handler is on the stack.
+    let old = client
+    client = nil
+    handlers.lost()
+    withExtendedLifetime(old) { look() }
+  }
+}
