@@ -8,7 +8,10 @@ import NetwatchStream
 /// ```
 /// 14:03:11 ● wifi          wired     eth0       192.168.122.10  initial
 /// 14:05:42 ○ not reachable                                      no carrier
+/// 14:07:02 ⇅ wifi          wired     eth0       192.168.122.10  busy, 2 in flight
 /// ```
+///
+/// Of the activity, a person sees whether it is visible; each begin and end would fill the screen.
 final class TextRenderer: LineRenderer {
   private enum Column {
     static let status = 13
@@ -23,6 +26,7 @@ final class TextRenderer: LineRenderer {
 
   private let terminal: Terminal
   private let listsInterfaces: Bool
+  private var wasVisible = false
 
   init(terminal: Terminal, listsInterfaces: Bool) {
     self.terminal = terminal
@@ -34,6 +38,9 @@ final class TextRenderer: LineRenderer {
   }
 
   func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
+    let isVisible = record.activity.state.isVisible
+    if record.event == .activity, isVisible == wasVisible { return }
+    wasVisible = isVisible
     var text = line(record)
     if listsInterfaces {
       for interface in record.path.interfaces { text += self.line(interface, in: record.path) }
@@ -47,7 +54,7 @@ final class TextRenderer: LineRenderer {
   private func line(_ record: EventRecord) -> String {
     let path = record.path
     let color = color(of: path.status)
-    let reason = record.event == .interfaces ? "links changed" : words(path.reason.rawValue)
+    let reason = reason(record)
     let clock = localTime(record.nanosecondsSince1970)
     let status = pad(words(path.status.rawValue), Column.status)
     let medium = pad(path.medium?.rawValue ?? "", Column.medium)
@@ -58,10 +65,25 @@ final class TextRenderer: LineRenderer {
     let room = max(Column.address, terminal.width - before - 1 - reason.count)
     let address = pad(fit(addressText(path), room), Column.address)
 
-    var line = paint(clock, .dim) + " " + paint(mark(path.status), color) + " " + paint(status, color) + " "
+    var line =
+      paint(clock, .dim) + " " + paint(record.activity.state.isVisible ? busyMark : mark(path.status), color) + " "
+    line += paint(status, color) + " "
     line += medium + " " + interface + " " + address + " " + paint(reason, .dim)
     return line + "\n"
   }
+
+  private func reason(_ record: EventRecord) -> String {
+    let activity = record.activity
+    let running = activity.inFlight > 0 ? ", \(activity.inFlight) in flight" : ""
+    switch record.event {
+    case .interfaces: return "links changed" + running
+    case .activity where record.activityReason == .serviceLost: return words(record.reason)
+    case .activity: return (activity.state.isVisible ? "busy" : "idle") + running
+    default: return words(record.reason) + running
+    }
+  }
+
+  private var busyMark: String { terminal.isUnicode ? "⇅" : "%" }
 
   private func addressText(_ path: NetworkPath) -> String {
     (path.ipv4 ?? path.ipv6)?.address.description ?? ""

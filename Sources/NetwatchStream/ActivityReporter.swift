@@ -15,9 +15,12 @@ public final class ActivityReporter: Sendable {
   private let report: Report
 
   /// - Throws: `SystemError` where no thread or descriptor is left.
-  public init(of indicator: ActivityIndicator) throws {
+  public convenience init(of indicator: ActivityIndicator) throws {
+    try self.init(of: indicator, to: ServiceAddress.candidates)
+  }
+
+  package init(of indicator: ActivityIndicator, to addresses: [ServiceAddress]) throws {
     self.indicator = indicator
-    let addresses = ServiceAddress.candidates
     (handle, report) = try BackgroundLoop.start(name: "netwatch-report") { loop in
       (loop.handle, Report(of: indicator, to: addresses, on: loop))
     }

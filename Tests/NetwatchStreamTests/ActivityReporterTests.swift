@@ -1,0 +1,62 @@
+import Glibc
+import Netwatch
+import Testing
+
+@testable import NetwatchStream
+
+@Suite(.timeLimit(.minutes(3))) struct ActivityReporterTests {
+  @Test func `what an app begins is counted by the service`() throws {
+    let service = try TestService()
+    let reader = try TestClient(service)
+    let indicator = ActivityIndicator()
+    let reporter = try ActivityReporter(of: indicator, to: [service.address])
+    let first = indicator.begin()
+    #expect(reader.event(inFlight: 1) != nil)
+    let second = indicator.begin()
+    #expect(reader.event(inFlight: 2) != nil)
+    first.end()
+    second.end()
+    #expect(reader.event(inFlight: 0) != nil)
+    withExtendedLifetime(reporter) {}
+  }
+
+  @Test func `a reporter that goes takes its requests with it`() throws {
+    let service = try TestService()
+    let reader = try TestClient(service)
+    let indicator = ActivityIndicator()
+    indicator.began("a")
+    var reporter: ActivityReporter? = try ActivityReporter(of: indicator, to: [service.address])
+    #expect(reader.event(inFlight: 1) != nil)
+    withExtendedLifetime(reporter) {}
+    reporter = nil
+    #expect(reader.event(inFlight: 0) != nil)
+    indicator.ended("a")
+  }
+
+  @Test func `a service that comes later, and one that comes back, are told`() throws {
+    // Its folder stays as long as it does.
+    let home = try TestService()
+    let address = home.address
+    home.stop()
+    let indicator = ActivityIndicator()
+    indicator.began("a")
+    let reporter = try ActivityReporter(of: indicator, to: [address])
+    for _ in 0..<5 {
+      let service = try Self.again(at: address)
+      let reader = try TestClient(service)
+      #expect(reader.event(inFlight: 1) != nil)
+      service.stop()
+      while reader.line() != nil {}
+    }
+    withExtendedLifetime((reporter, home)) {}
+  }
+
+  /// The one before ends on its own thread, and holds the address until then.
+  private static func again(at address: ServiceAddress) throws -> TestService {
+    for _ in 0..<10_000 {
+      if let service = try? TestService(at: address) { return service }
+      usleep(1_000)
+    }
+    return try TestService(at: address)
+  }
+}

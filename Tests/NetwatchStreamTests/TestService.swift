@@ -1,0 +1,132 @@
+import Foundation
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import Testing
+
+@testable import NetwatchStream
+
+/// A service without netlink, on a thread of its own, with a socket in a folder of its own.
+final class TestService: Sendable {
+  let address: ServiceAddress
+  private let handle: LoopHandle
+  private let folder: URL
+
+  init(connectionLimit: Int = 64, at address: ServiceAddress? = nil) throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "nw-\(UUID().uuidString.prefix(8))")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    self.folder = folder
+    let address = address ?? ServiceAddress(path: folder.path + "/s")
+    self.address = address
+    handle = try BackgroundLoop.start(name: "test-service") { loop in
+      let core = try Core(ListeningSocket(at: address), on: loop, connectionLimit: connectionLimit)
+      core.publish()
+      loop.onTurnEnd = { core.publishIfChanged() }
+      return loop.handle
+    }
+  }
+
+  func stop() {
+    handle.submit { loop in
+      loop.onTurnEnd = nil
+      loop.stop()
+    }
+  }
+
+  deinit {
+    stop()
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// Lives on the loop's thread.
+  private final class Core {
+    private var server: EventServer?
+    private var runner: ActivityRunner?
+    private var reason: EventRecord.ActivityReason?
+    private var sequence: UInt64 = 0
+
+    init(_ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int) throws {
+      runner = ActivityRunner(on: loop) { [unowned self] in reason = $0 }
+      server = try EventServer(
+        socket, on: loop, connectionLimit: connectionLimit,
+        handlers: .init(
+          requestsChanged: { [unowned self] in runner?.setCount($0) },
+          statistics: { ServiceStatistics(transitions: 5, netlinkOverruns: 6) }))
+    }
+
+    func publish() {
+      sequence += 1
+      var record = JSONLineTests.record(JSONLineTests.path(), reason == nil ? .reachability : .activity)
+      record.sequence = sequence
+      if let runner { record.activity = runner.activity }
+      if let reason { record.activityReason = reason }
+      server?.publish(record)
+    }
+
+    func publishIfChanged() {
+      guard reason != nil else { return }
+      publish()
+      reason = nil
+    }
+  }
+}
+
+/// A client that waits for what it reads, with a deadline.
+final class TestClient {
+  private let descriptor: FileDescriptor
+  private var input: [UInt8] = []
+
+  init(_ service: TestService) throws {
+    guard let descriptor = ServiceConnection.open(service.address) else {
+      throw ServiceError("nobody listens at \(service.address.path)")
+    }
+    self.descriptor = descriptor
+    var patience = timeval(tv_sec: 20, tv_usec: 0)
+    unsafe setsockopt(
+      self.descriptor.rawValue, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    _ = fcntl(self.descriptor.rawValue, F_SETFL, 0)
+  }
+
+  func write(_ text: String) { write(Array(text.utf8)) }
+
+  func write(_ bytes: [UInt8]) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes {
+        unsafe send(descriptor.rawValue, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  func shutWriting() { shutdown(descriptor.rawValue, CInt(SHUT_WR)) }
+
+  /// The next line without its newline; nil at the end, or when the deadline has passed.
+  func line() -> String? {
+    while true {
+      if let end = input.firstIndex(of: UInt8(ascii: "\n")) {
+        defer { input.removeSubrange(...end) }
+        return String(decoding: input[..<end], as: UTF8.self)
+      }
+      var buffer = [UInt8](repeating: 0, count: 4_096)
+      let count = unsafe recv(descriptor.rawValue, &buffer, buffer.count, 0)
+      guard count > 0 else { return nil }
+      input += buffer[..<count]
+    }
+  }
+
+  /// The next event, passing over answers.
+  func event() -> EventRecord? {
+    while let line = line() {
+      if let record = EventRecord(line: Array(line.utf8)[...]) { return record }
+    }
+    return nil
+  }
+
+  /// Reads events until one has so many requests.
+  func event(inFlight count: Int) -> EventRecord? {
+    while let event = event() { if event.activity.inFlight == count { return event } }
+    return nil
+  }
+}
