@@ -53,7 +53,8 @@ let package = Package(
     tests("NetwatchNetlinkTests", ["NetwatchNetlink", "Netwatch", "NetwatchTestSupport"]),
     // Every JSON line that a test sees is held against contrib/event.schema.json.
     .target(name: "EventSchema", path: "Tests/EventSchema", swiftSettings: settings),
-    tests("NetwatchStreamTests", ["NetwatchStream", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport", "EventSchema"]),
+    tests(
+      "NetwatchStreamTests", ["NetwatchStream", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport", "EventSchema"]),
     // The command in namespaces of the tests' own making, and the programs that are run in them.
     tests(
       "IntegrationTests",
