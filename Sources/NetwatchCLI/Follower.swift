@@ -159,7 +159,8 @@ final class Follower {
   private func print(_ record: EventRecord) {
     lines += 1
     isReachable = record.path.isReachable
-    printed = record
+    // Without a service there is nothing to compare it with.
+    if options.service != nil { printed = record }
     do throws(CommandFailure) {
       try renderer.print(record, to: output)
     } catch {

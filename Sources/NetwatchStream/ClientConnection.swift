@@ -46,7 +46,7 @@ final class ClientConnection {
       isBehind = true
       return .goesOn
     }
-    guard let written = write(line) else { return .isGone }
+    guard let written = unsafe line.withUnsafeBytes({ unsafe write($0) }) else { return .isGone }
     if written == 0 {
       isBehind = true
     } else if written < line.byteCount {
@@ -66,7 +66,7 @@ final class ClientConnection {
   /// - Parameter newest: the line that says all; nil where there is none, or it is not wanted now.
   func flush(newest: RawSpan?) -> Outcome {
     if !output.isEmpty {
-      guard let written = unsafe write(output.span.bytes) else { return .isGone }
+      guard let written = unsafe output.withUnsafeBytes({ unsafe write($0) }) else { return .isGone }
       output.removeFirst(written)
       // An idle client shall not hold what a busy moment needed.
       if output.isEmpty { output = [] }
@@ -85,11 +85,9 @@ final class ClientConnection {
   }
 
   /// - Returns: how many bytes were taken; nil if the client is gone.
-  private func write(_ bytes: RawSpan) -> Int? {
+  private func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
     while true {
-      let count = unsafe bytes.withUnsafeBytes {
-        unsafe send(descriptor.rawValue, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
-      }
+      let count = unsafe send(descriptor.rawValue, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
       if count >= 0 { return count }
       switch errno {
       case EINTR: continue

@@ -53,7 +53,10 @@ public struct EventRecord: Hashable, Sendable {
   }
 
   /// Of the line.
-  package var reason: String { event == .activity ? activityReason.rawValue : path.reason.rawValue }
+  package var reason: String {
+    // Not `==`, which would compare the raw values, as text.
+    if case .activity = event { activityReason.rawValue } else { path.reason.rawValue }
+  }
 
   /// The same state, as the first line that a reader gets.
   package var asInitial: EventRecord {

@@ -7,7 +7,12 @@ public enum ActivityState: String, Hashable, Sendable, CaseIterable {
   /// Nothing runs; the indicator lingers for the completion delay, to bridge gaps between requests.
   case delayingEnd = "delaying-end"
 
-  public var isVisible: Bool { self == .active || self == .delayingEnd }
+  public var isVisible: Bool {
+    switch self {
+    case .inactive, .delayingStart: false
+    case .active, .delayingEnd: true
+    }
+  }
 }
 
 /// The delays of an activity indicator. The defaults are those of AFNetworkActivityIndicatorManager.
