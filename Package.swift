@@ -61,7 +61,8 @@ let package = Package(
       ["CLinux", "EventSchema", "NetwatchCommand", "NetwatchProbe", "ReadmeExample", "TestSandbox"]),
     .executableTarget(name: "TestSandbox", path: "Tests/TestSandbox"),
     .executableTarget(
-      name: "NetwatchProbe", dependencies: ["Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "CLinux"],
+      name: "NetwatchProbe",
+      dependencies: ["Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchStream", "CLinux"],
       path: "Tests/NetwatchProbe", swiftSettings: settings),
     .executableTarget(
       name: "ReadmeExample", dependencies: ["Netwatch", "NetwatchNetlink"], path: "Tests/ReadmeExample",

@@ -120,6 +120,7 @@ final class Follower {
 
   private func take(_ record: EventRecord) {
     if isFinished { return }
+    let reason = activityReason(of: record)
     hasLostService = false
     activity = record.activity
     switch options.service {
@@ -127,11 +128,20 @@ final class Follower {
       reachability?.stop()
       reachability = nil
       guard let printed else { return print(record.asInitial) }
-      if let next = record.successor(of: printed, becauseOf: record.activityReason) { print(next) }
+      if let next = record.successor(of: printed, becauseOf: reason) { print(next) }
     default:
       guard printed != nil else { return watchNetlink() }
-      printActivity(because: record.activityReason)
+      printActivity(because: reason)
     }
+  }
+
+  /// Why the activity of `record` is not what was printed; a line that is about something else does not say so itself.
+  private func activityReason(of record: EventRecord) -> EventRecord.ActivityReason {
+    guard record.event != .activity, let known = printed?.activity else { return record.activityReason }
+    if record.activity.inFlight > known.inFlight { return .requestBegan }
+    if hasLostService { return .serviceLost }
+    if record.activity.inFlight < known.inFlight { return .requestEnded }
+    return record.activity.state.isVisible ? .activationDelay : .completionDelay
   }
 
   private func loseService() {

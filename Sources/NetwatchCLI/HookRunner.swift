@@ -30,6 +30,8 @@ final class HookRunner {
   init(_ hook: Hook, on loop: EventLoop) throws(SystemError) {
     self.hook = hook
     self.loop = loop
+    // Whoever started us may ignore it, and then nobody would learn that a hook has ended.
+    signal(SIGCHLD, SIG_DFL)
     endings = try SignalSource([SIGCHLD], on: loop) { [unowned self] _ in reap() }
   }
 

@@ -12,7 +12,7 @@ final class LeasedCommand {
 
   init(_ command: [String], label: String) {
     self.command = command
-    self.label = String(label.prefix(64))
+    self.label = label
   }
 
   func run() throws -> ChildProcess.Ending {
@@ -51,9 +51,12 @@ final class LeasedCommand {
     defer { unsafe posix_spawnattr_destroy(&attributes) }
     ChildProcess.prepare(&attributes, mask: mask)
     var process = pid_t()
-    let code = unsafe CStrings.withArray(command) { arguments in
-      unsafe posix_spawnp(&process, command[0], nil, &attributes, arguments, environ)
+    // As they came, to the byte: a file's name need not be text.
+    let arguments = unsafe CommandLine.unsafeArgv + (Int(CommandLine.argc) - command.count)
+    guard let program = unsafe arguments[0] else {
+      return .failure(SystemError(operation: "posix_spawn", code: ENOENT))
     }
+    let code = unsafe posix_spawnp(&process, program, nil, &attributes, arguments, environ)
     return code == 0 ? .success(process) : .failure(SystemError(operation: "posix_spawn", code: code))
   }
 }

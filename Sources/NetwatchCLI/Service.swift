@@ -68,11 +68,13 @@ final class Service {
   }
 
   private func publishActivity() {
-    guard let reason = activityReason, let path = record?.path else { return }
-    activityReason = nil
-    guard activity?.activity != record?.activity else { return }
-    record?.activityReason = reason
-    send(path, .activity, .now)
+    // A client that turns out to be dead while it is told takes its requests with it: that is news again.
+    while let reason = activityReason, let path = record?.path {
+      activityReason = nil
+      guard activity?.activity != record?.activity else { return }
+      record?.activityReason = reason
+      send(path, .activity, .now)
+    }
   }
 
   private func send(_ path: NetworkPath, _ event: EventRecord.Event, _ moment: NetlinkReachability.Moment) {
@@ -96,7 +98,7 @@ final class Service {
 
   private func feedWatchdog() {
     guard let interval = manager.watchdogInterval else { return }
-    manager.notify("WATCHDOG=1")
+    manager.feedWatchdog()
     loop.schedule(at: KernelClock.monotonic.now + interval / 2) { [unowned self] in feedWatchdog() }
   }
 }

@@ -32,12 +32,22 @@ struct ServiceManager {
     return unsafe String(cString: value)
   }
 
+  /// So long a manager may take to make room for a message.
+  private static let patience = timeval(tv_sec: 1, tv_usec: 0)
+
+  /// Tells that the service lives; a manager that has not read the last such messages needs no other.
+  func feedWatchdog() { send("WATCHDOG=1", flags: CInt(MSG_DONTWAIT)) }
+
   /// Tells the state, such as `READY=1`. Silent where nobody wants to know.
-  func notify(_ state: String) {
+  func notify(_ state: String) { send(state, flags: 0) }
+
+  private func send(_ state: String, flags: CInt) {
     guard let notifyPath, notifyPath.hasPrefix("/") || notifyPath.hasPrefix("@") else { return }
     let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
+    var patience = Self.patience
+    unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     // '@' stands for the zero of an abstract name, which ends with the length.
@@ -49,7 +59,7 @@ struct ServiceManager {
     let message = Array(state.utf8)
     _ = unsafe withUnsafePointer(to: &address) {
       unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe sendto(descriptor, message, message.count, CInt(MSG_NOSIGNAL), $0, length)
+        unsafe sendto(descriptor, message, message.count, CInt(MSG_NOSIGNAL) | flags, $0, length)
       }
     }
   }

@@ -15,16 +15,23 @@ package final class ActivityLease {
   /// How many run.
   package var count = 0 { didSet { tell() } }
 
-  /// - Parameter label: for people who look at the service; at most 256 bytes.
+  /// - Parameter label: for people who look at the service; what is beyond 256 bytes is cut off.
   package init(
     _ label: String? = nil, to addresses: [ServiceAddress] = ServiceAddress.candidates, on loop: EventLoop
   ) {
-    self.label = label
+    self.label = label.map(Self.fitting)
     link = ServiceLink(
       to: addresses, on: loop,
       handlers: .init(
         connected: { [unowned self] in begin() }, lost: { [unowned self] in told = 0 }))
     link?.start()
+  }
+
+  /// What a service takes.
+  private static func fitting(_ label: String) -> String {
+    var label = label
+    while label.utf8.count > ClientMessage.labelLimit { label.unicodeScalars.removeLast() }
+    return label
   }
 
   private func begin() {

@@ -11,7 +11,10 @@ final class ClientConnection {
   var registration: EventLoop.Registration?
   /// Whether it may begin requests.
   let mayBegin: Bool
-  var wantsEvents = true
+  var wantsEvents = true {
+    // Nothing is owed to one that wants none.
+    didSet { if !wantsEvents { isBehind = false } }
+  }
   var requests = RequestSet()
   /// It has closed its writing side; it may still read.
   private(set) var isInputOver = false
@@ -30,10 +33,13 @@ final class ClientConnection {
 
   enum Outcome { case goesOn, isGone }
 
+  /// So much of its answers waits that no more of its lines are looked at.
+  private var isFull: Bool { output.count >= Self.outputLimit }
+
   /// What to wait for.
   var interest: EventLoop.Readiness {
     var interest: EventLoop.Readiness = []
-    if !isInputOver, output.count < Self.outputLimit { interest.insert(.readable) }
+    if !isInputOver, !isFull { interest.insert(.readable) }
     if !output.isEmpty || isBehind { interest.insert(.writable) }
     return interest
   }
@@ -122,14 +128,14 @@ final class ClientConnection {
     }
   }
 
-  /// Splits what has come into lines; the rest waits for its newline.
+  /// Splits what has come into lines; the rest waits for its newline, or for room for answers.
   ///
   /// - Parameter body: gets each line without its newline; false stops.
   /// - Returns: false if a line is longer than any may be.
   func takeLines(_ bytes: UnsafeRawBufferPointer, _ body: (ArraySlice<UInt8>) -> Bool) -> Bool {
     unsafe input.append(contentsOf: bytes)
     var start = input.startIndex
-    while let end = input[start...].firstIndex(of: UInt8(ascii: "\n")) {
+    while !isFull, let end = input[start...].firstIndex(of: UInt8(ascii: "\n")) {
       guard end - start <= Self.lineLimit else { return false }
       let line = input[start..<end]
       start = end + 1
@@ -139,7 +145,7 @@ final class ClientConnection {
       }
     }
     input = start == input.endIndex ? [] : Array(input[start...])
-    return input.count <= Self.lineLimit
+    return isFull || input.count <= Self.lineLimit
   }
 }
 

@@ -34,6 +34,8 @@ import NetwatchEventLoop
   private let handlers: Handlers
   private var registration: EventLoop.Registration?
   private var clients: [ObjectIdentifier: ClientConnection] = [:]
+  /// Those that have not had their first line, and are not listened to before.
+  private var arrivals: [ClientConnection] = []
   private var requestCount = 0
   private var writer = JSONLineWriter()
   private var greeter = JSONLineWriter()
@@ -67,10 +69,10 @@ import NetwatchEventLoop
     newest = record
     writer.write(record)
     var gone: [ClientConnection] = []
-    for client in clients.values where client.wantsEvents {
-      let wasWaiting = client.isBehind
+    for client in clients.values where client.wantsEvents && client.registration != nil {
+      let wasWaiting = client.interest.contains(.writable)
       if case .isGone = writer.withLine({ client.offer($0) }) { gone.append(client) }
-      if client.isBehind, !wasWaiting { waitFor(client) }
+      if !wasWaiting, client.interest.contains(.writable) { waitFor(client) }
     }
     for client in gone { drop(client) }
   }
@@ -125,15 +127,26 @@ import NetwatchEventLoop
     var size = Self.sendBuffer
     unsafe setsockopt(descriptor.rawValue, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<CInt>.size))
     let client = ClientConnection(descriptor, mayBegin: isOwner || peer.user == 0)
-    do throws(SystemError) {
-      client.registration = try loop.watch(client.descriptor.rawValue, for: .readable) {
+    clients[ObjectIdentifier(client)] = client
+    // The kernel's news that was there before it came is read first: a service that was asleep would tell of yesterday.
+    if arrivals.isEmpty { loop.schedule(at: KernelClock.monotonic.now) { [weak self] in self?.greetArrivals() } }
+    arrivals.append(client)
+  }
+
+  private func greetArrivals() {
+    let greeted = arrivals
+    arrivals = []
+    if let newest { greeter.write(newest.asInitial) }
+    for client in greeted {
+      client.registration = try? loop.watch(client.descriptor.rawValue, for: .readable) {
         [unowned self, unowned client] readiness in serve(client, readiness)
       }
-    } catch { return }
-    clients[ObjectIdentifier(client)] = client
-    guard let newest else { return }
-    greeter.write(newest.asInitial)
-    settle(client, greeter.withLine { client.offer($0) })
+      guard client.registration != nil else {
+        drop(client)
+        continue
+      }
+      if newest != nil { settle(client, greeter.withLine { client.offer($0) }) }
+    }
   }
 
   // MARK: Clients speak
@@ -143,20 +156,13 @@ import NetwatchEventLoop
       let isOwed = newest != nil && client.wantsEvents
       let outcome = isOwed ? writer.withLine { client.flush(newest: $0) } : client.flush(newest: nil)
       if case .isGone = outcome { return drop(client) }
+      // Lines that have waited for room.
+      if case .isGone = unsafe obey(UnsafeRawBufferPointer(start: nil, count: 0), of: client) { return drop(client) }
     }
     if readiness.contains(.readable), client.interest.contains(.readable) {
       switch unsafe client.read(into: readBuffer) {
       case .bytes(let count):
-        var outcome = ClientConnection.Outcome.goesOn
-        let isShort = unsafe client.takeLines(UnsafeRawBufferPointer(rebasing: readBuffer[..<count])) { line in
-          outcome = obey(line, of: client)
-          if case .isGone = outcome { return false }
-          return true
-        }
-        if !isShort {
-          outcome = client.end(because: "a line has at most \(ClientConnection.lineLimit) bytes")
-        }
-        return settle(client, outcome)
+        return settle(client, unsafe obey(UnsafeRawBufferPointer(rebasing: readBuffer[..<count]), of: client))
       case .nothing: break
       case .over:
         // It may still listen.
@@ -167,6 +173,16 @@ import NetwatchEventLoop
       return drop(client)
     }
     settle(client, .goesOn)
+  }
+
+  private func obey(_ bytes: UnsafeRawBufferPointer, of client: ClientConnection) -> ClientConnection.Outcome {
+    var outcome = ClientConnection.Outcome.goesOn
+    let isShort = unsafe client.takeLines(bytes) { line in
+      outcome = obey(line, of: client)
+      if case .isGone = outcome { return false }
+      return true
+    }
+    return isShort ? outcome : client.end(because: "a line has at most \(ClientConnection.lineLimit) bytes")
   }
 
   private func obey(_ line: ArraySlice<UInt8>, of client: ClientConnection) -> ClientConnection.Outcome {

@@ -6,8 +6,7 @@ import NetwatchEventLoop
 public final class ListeningSocket {
   let descriptor: FileDescriptor
   let access: ServiceAddress.Access
-  /// Held for as long as we listen: a second service can not take the file away from under us.
-  private let lock: FileDescriptor?
+  private let lock: SocketLock?
   private let address: ServiceAddress?
 
   private static let backlog: CInt = 512
@@ -42,10 +41,9 @@ public final class ListeningSocket {
   public init(at address: ServiceAddress) throws(ServiceError) {
     let (folder, _) = address.parts
     if address == .system { unsafe mkdir(folder, 0o755) }
-    let lockFile = unsafe open(address.path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard lockFile >= 0 else { throw Self.failure("can not make \(address.path).lock") }
-    let lock = FileDescriptor(owning: lockFile)
-    guard flock(lock.rawValue, LOCK_EX | LOCK_NB) == 0 else { throw Self.inUse(address) }
+    // A path that no socket can have shall not have a lock either.
+    try unsafe address.withSocketAddress { _, _ in }
+    guard let lock = try SocketLock(for: address) else { throw Self.inUse(address) }
     // A service of another kind, which does not know the lock.
     if ServiceConnection.owner(of: address) != nil { throw Self.inUse(address) }
 
@@ -64,7 +62,6 @@ public final class ListeningSocket {
   deinit {
     guard let address else { return }
     unsafe unlink(address.path)
-    unsafe unlink(address.path + ".lock")
   }
 
   private static func bind(_ socket: CInt, to address: ServiceAddress) throws(ServiceError) {
@@ -84,7 +81,7 @@ public final class ListeningSocket {
     throw failure("can not make \(address.path)")
   }
 
-  private static func failure(_ what: String) -> ServiceError {
+  fileprivate static func failure(_ what: String) -> ServiceError {
     let code = errno
     return unsafe ServiceError("\(what): \(String(cString: strerror(code)))", code: code)
   }
@@ -94,4 +91,30 @@ public final class ListeningSocket {
     return ServiceError(
       "another service\(owner) has \(address.path); use it, or name another with --socket", code: EADDRINUSE)
   }
+}
+
+/// Held for as long as we listen: a second service can not take the socket's file away from under us. Its own file goes with it.
+private struct SocketLock: ~Copyable {
+  private let descriptor: FileDescriptor
+  private let path: String
+
+  /// Nil if somebody else has it.
+  init?(for address: ServiceAddress) throws(ServiceError) {
+    let path = address.path + ".lock"
+    while true {
+      let number = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+      guard number >= 0 else { throw ListeningSocket.failure("can not make \(path)") }
+      let descriptor = FileDescriptor(owning: number)
+      guard flock(descriptor.rawValue, LOCK_EX | LOCK_NB) == 0 else { return nil }
+      // The one before us may have removed the file after we opened it; then the lock says nothing.
+      var (ours, there) = (stat(), stat())
+      if unsafe fstat(descriptor.rawValue, &ours) == 0, unsafe stat(path, &there) == 0, ours.st_ino == there.st_ino {
+        self.path = path
+        self.descriptor = descriptor
+        return
+      }
+    }
+  }
+
+  deinit { unsafe unlink(path) }
 }

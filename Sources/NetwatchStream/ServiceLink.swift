@@ -33,6 +33,8 @@ package final class ServiceLink {
   private var watch: ServiceWatch?
   private var retry: EventLoop.Timer?
   private var attempt = 0
+  /// Whether the service has said anything of the stream: one that refuses us does not.
+  private var isWelcome = false
 
   package init(
     to addresses: [ServiceAddress] = ServiceAddress.candidates, on loop: EventLoop, handlers: Handlers
@@ -70,7 +72,10 @@ package final class ServiceLink {
       let made = try? EventClient(
         descriptor, on: loop,
         handlers: .init(
-          record: { [unowned self] in handlers.record($0) }, answer: { _ in }, lost: { [unowned self] in lose() }))
+          record: { [unowned self] record in
+            isWelcome = true
+            handlers.record(record)
+          }, answer: { _ in }, lost: { [unowned self] in lose() }))
       guard let made else { continue }
       client = made
       handlers.connected()
@@ -95,6 +100,9 @@ package final class ServiceLink {
     let old = client
     client = nil
     handlers.lost()
-    withExtendedLifetime(old) { look() }
+    // Who refuses us would be asked for ever.
+    if isWelcome { look() } else { tryAgain() }
+    isWelcome = false
+    withExtendedLifetime(old) {}
   }
 }

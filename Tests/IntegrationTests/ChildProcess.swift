@@ -15,7 +15,10 @@ final class ChildProcess {
   /// - Parameters:
   ///   - standardOutput: a pipe that `nextLine` reads, or somebody else's descriptor.
   ///   - environment: added to the test's own.
-  init(_ arguments: [String], standardOutput: Output = .pipe, environment: [String] = []) throws {
+  ///   - descriptors: become 3, 4 and so on, as systemd hands over sockets.
+  init(
+    _ arguments: [String], standardOutput: Output = .pipe, environment: [String] = [], descriptors: [CInt] = []
+  ) throws {
     let (inputRead, inputWrite) = try Self.makePipe()
     let (outputRead, outputWrite) = try Self.makePipe()
     let (errorRead, errorWrite) = try Self.makePipe()
@@ -28,6 +31,9 @@ final class ChildProcess {
     case .descriptor(let descriptor): unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, STDOUT_FILENO)
     }
     unsafe posix_spawn_file_actions_adddup2(&actions, errorWrite, STDERR_FILENO)
+    for (place, descriptor) in descriptors.enumerated() {
+      unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, CInt(3 + place))
+    }
 
     var argv = unsafe arguments.map { unsafe strdup($0) } + [nil]
     let names = environment.map { $0.prefix { $0 != "=" } + "=" }
@@ -64,11 +70,15 @@ final class ChildProcess {
     }
   }
 
+  /// A service of this machine is nothing to a test: no program finds one unless the test says where.
   private static let inherited: [String] = {
-    var result: [String] = []
+    var result = ["NETWATCH_SOCKET=/nonexistent/netwatch.sock"]
     var entry = unsafe environ
     while let text = unsafe entry.pointee {
-      unsafe result.append(String(cString: text))
+      let variable = unsafe String(cString: text)
+      let isOurs = ["NETWATCH_SOCKET=", "XDG_RUNTIME_DIR=", "NOTIFY_SOCKET=", "LISTEN_", "WATCHDOG_"]
+        .contains { variable.hasPrefix($0) }
+      if !isOurs { result.append(variable) }
       unsafe entry += 1
     }
     return result
@@ -96,6 +106,9 @@ final class ChildProcess {
 
   /// The next line of its output; nil at its end. Fails when none comes in time.
   func nextLine(within seconds: Double = 20) throws -> String? { try outputReader.next(within: seconds) }
+
+  /// The same of stderr.
+  func nextErrorLine(within seconds: Double = 20) throws -> String? { try errorReader.next(within: seconds) }
 
   /// Whether a line comes within a while in which none should.
   func hasLine(within seconds: Double) throws -> Bool { try outputReader.poll(within: seconds) }
@@ -196,9 +209,10 @@ final class LineReader {
     guard unsafe Glibc.poll(&waiting, 1, deadline.milliseconds) > 0 else { return false }
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = unsafe read(descriptor, &bytes, bytes.count)
-    guard count >= 0 else { throw TestFailure("read: \(errno)") }
-    isOver = count == 0
-    buffer += bytes[..<count]
+    // A socket whose peer has left something unread ends so.
+    guard count >= 0 || errno == ECONNRESET else { throw TestFailure("read: \(errno)") }
+    isOver = count <= 0
+    buffer += bytes[..<max(0, count)]
     return true
   }
 }

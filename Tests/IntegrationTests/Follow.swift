@@ -28,6 +28,12 @@ struct Line: CustomStringConvertible {
   var ipv4: [String: Any]? { reachability["ipv4"] as? [String: Any] }
   var ipv6: [String: Any]? { reachability["ipv6"] as? [String: Any] }
 
+  private var activity: [String: Any] { object["activity"] as? [String: Any] ?? [:] }
+  var state: String? { activity["state"] as? String }
+  var isVisible: Bool? { activity["visible"] as? Bool }
+  var inFlight: Int? { activity["in_flight"] as? Int }
+  var monotonicNanoseconds: Int? { object["mono_ns"] as? Int }
+
   /// What most tests look at: status, reason, interface.
   var summary: String { "\(status ?? "?") \(reason ?? "?") \(interface ?? "-")" }
 }

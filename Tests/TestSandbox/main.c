@@ -2,10 +2,13 @@
  *   TestSandbox netlink COMMAND…   socket(AF_NETLINK) fails with EPERM
  *   TestSandbox sigpipe COMMAND…   SIGPIPE is ignored, as waybar's children have it
  *   TestSandbox stdout COMMAND…    standard output is closed
+ *   TestSandbox sigchld COMMAND…   SIGCHLD is ignored, as some window managers have it
+ *   TestSandbox connect SOCKET     what it reads goes to the socket, what the socket says is printed
  * C, because prctl is variadic. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -13,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static int forbid_netlink(void) {
@@ -29,11 +33,31 @@ static int forbid_netlink(void) {
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &fprog);
 }
 
+static int join_socket(const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  char text[4096];
+  int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+  strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+  if (connect(descriptor, (struct sockaddr *)&address, sizeof address)) return perror(path), 1;
+  struct pollfd sides[] = {{.fd = descriptor, .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
+  while (poll(sides, 2, -1) > 0)
+    for (int side = 0; side < 2; side++) {
+      if (!sides[side].revents) continue;
+      ssize_t count = read(sides[side].fd, text, sizeof text);
+      if (count <= 0 && side == 0) return 0;
+      if (count <= 0) sides[side].fd = -1;
+      if (count > 0 && write(side == 0 ? STDOUT_FILENO : descriptor, text, count) < 0) return 1;
+    }
+  return 1;
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) return 64;
+  if (!strcmp(argv[1], "connect")) return join_socket(argv[2]);
   int failed = 0;
   if (!strcmp(argv[1], "netlink")) failed = forbid_netlink();
   if (!strcmp(argv[1], "sigpipe")) failed = signal(SIGPIPE, SIG_IGN) == SIG_ERR;
+  if (!strcmp(argv[1], "sigchld")) failed = signal(SIGCHLD, SIG_IGN) == SIG_ERR;
   if (!strcmp(argv[1], "stdout")) failed = close(STDOUT_FILENO);
   if (failed) return perror(argv[1]), 1;
   execv(argv[2], argv + 2);

@@ -1,4 +1,4 @@
-# Shared by latency, storm and footprint: tools, programs, and a network of their own.
+# Shared by the benchmarks: tools, programs, and a network of their own.
 
 set -euo pipefail
 
@@ -50,9 +50,19 @@ compile_programs() {
     cd "$bench_folder"
     gcc "${compiler_flags[@]}" c-raw-q.c -o "$build_folder/c-raw-q"
     gcc "${compiler_flags[@]}" glib-monitor.c "${glib_flags[@]}" -o "$build_folder/glib-monitor"
-    gcc "${compiler_flags[@]}" harness.c latency.c storm.c footprint.c peer.c process.c routes.c \
+    gcc "${compiler_flags[@]}" harness.c latency.c storm.c footprint.c activity.c fanout.c \
+      peer.c process.c routes.c service.c \
       -o "$build_folder/harness"
   ) || die "could not compile the programs"
+}
+
+# compile_swift PRODUCT: into the folder `release` beside the other programs.
+compile_swift() {
+  command -v swift >/dev/null || die "there is no swift here"
+  say "building $1"
+  mkdir -p "$build_folder"
+  swift build --package-path "$bench_folder" --scratch-path "$build_folder" -c release --product "$1" >&2 ||
+    die "could not build $1"
 }
 
 netwatch_path() {

@@ -22,6 +22,8 @@ static const struct {
     {"latency", run_latency},
     {"storm", run_storm},
     {"footprint", run_footprint},
+    {"activity", run_activity},
+    {"fanout", run_fanout},
 };
 
 bool verdict(bool met, const char *format, ...) {
@@ -78,7 +80,8 @@ void *allocate(size_t count, size_t size) {
 
 static void usage(void) {
   fprintf(stderr,
-          "usage: harness latency|storm|footprint --netwatch PATH --programs FOLDER [--rounds N] [--apart]\n");
+          "usage: harness latency|storm|footprint|activity|fanout --netwatch PATH --programs FOLDER "
+          "[--rounds N] [--apart]\n");
   exit(64);
 }
 

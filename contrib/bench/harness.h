@@ -1,4 +1,4 @@
-/* What the three benchmarks share: options, verdicts, time and order statistics. */
+/* What the benchmarks share: options, verdicts, time and order statistics. */
 #ifndef NETWATCH_BENCH_HARNESS_H
 #define NETWATCH_BENCH_HARNESS_H
 
@@ -19,6 +19,8 @@ struct options {
 bool run_latency(const struct options *options);
 bool run_storm(const struct options *options);
 bool run_footprint(const struct options *options);
+bool run_activity(const struct options *options);
+bool run_fanout(const struct options *options);
 
 /* Prints PASS or FAIL beside the target; false where it was missed. */
 bool verdict(bool met, const char *format, ...) __attribute__((format(printf, 2, 3)));

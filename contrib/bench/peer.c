@@ -6,19 +6,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "process.h"
 
 enum {
   START_LIMIT_MS = 10000,
-  STOP_LIMIT_MS = 1000,
   READY_SILENCE_MS = 50,
   SILENCE_LIMIT_MS = 10000,
   PIPE_CAPACITY = 1024 * 1024,
@@ -49,25 +45,10 @@ static _Noreturn void give_up(const struct peer *peer, const char *what) {
        what, peer_name(peer->id));
 }
 
-/* vfork keeps the harness's own size out of the start time. */
-static pid_t launch(const char *path, char *const *arguments, int output, int messages) {
-  pid_t harness = getpid();
-  pid_t pid = vfork();
-  if (pid < 0) err(2, "vfork");
-  if (pid == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != harness) _exit(127);
-    if (dup2(output, STDOUT_FILENO) < 0 || dup2(messages, STDERR_FILENO) < 0) _exit(127);
-    execvp(path, arguments);
-    _exit(127);
-  }
-  return pid;
-}
-
 void peer_start(struct peer *peer, enum peer_id id, const struct options *options) {
   *peer = (struct peer){.id = id};
   const char *program = descriptions[id].program;
-  char path[4096], log_path[4096];
+  char path[4096];
   if (program == NULL) {
     snprintf(path, sizeof path, "%s", options->netwatch);
   } else {
@@ -78,9 +59,7 @@ void peer_start(struct peer *peer, enum peer_id id, const struct options *option
                        (char *)descriptions[id].arguments[1],
                        (char *)descriptions[id].arguments[2], NULL};
 
-  snprintf(log_path, sizeof log_path, "%s/%s.log", options->programs, peer_name(id));
-  int messages = open(log_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (messages < 0) err(2, "%s", log_path);
+  int messages = open_log(options, peer_name(id));
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) < 0) err(2, "pipe2");
   /* Room for a whole burst of lines; a smaller pipe is only read more often. */
@@ -89,7 +68,7 @@ void peer_start(struct peer *peer, enum peer_id id, const struct options *option
 
   peer->output = ends[0];
   peer->started_ns = now_ns();
-  peer->pid = launch(path, arguments, ends[1], messages);
+  peer->pid = process_start(path, arguments, ends[1], messages);
   close(ends[1]);
   close(messages);
 }
@@ -152,15 +131,7 @@ void peer_wait_ready(struct peer *peer) {
 }
 
 void peer_stop(struct peer *peer) {
-  kill(peer->pid, SIGTERM);
+  /* First, or one that waits for room in the pipe would not hear the signal. */
   close(peer->output);
-  uint64_t deadline = now_ns() + STOP_LIMIT_MS * UINT64_C(1000000);
-  while (waitpid(peer->pid, NULL, WNOHANG) == 0) {
-    if (now_ns() > deadline) {
-      kill(peer->pid, SIGKILL);
-      waitpid(peer->pid, NULL, 0);
-      return;
-    }
-    sleep_ms(1);
-  }
+  process_stop(peer->pid);
 }

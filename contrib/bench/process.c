@@ -4,14 +4,60 @@
 
 #include <dirent.h>
 #include <err.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAXIMUM_SOCKETS = 256, MAXIMUM_LIBRARIES = 256, NAME_CAPACITY = 64, PATH_CAPACITY = 128 };
+enum {
+  STOP_LIMIT_MS = 1000,
+  MAXIMUM_SOCKETS = 256,
+  MAXIMUM_LIBRARIES = 256,
+  NAME_CAPACITY = 64,
+  PATH_CAPACITY = 128,
+};
+
+int open_log(const struct options *options, const char *name) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s.log", options->programs, name);
+  int messages = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (messages < 0) err(2, "%s", path);
+  return messages;
+}
+
+/* vfork keeps the harness's own size out of the start time. */
+pid_t process_start(const char *path, char *const *arguments, int output, int messages) {
+  pid_t harness = getpid();
+  pid_t pid = vfork();
+  if (pid < 0) err(2, "vfork");
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != harness) _exit(127);
+    if (dup2(output, STDOUT_FILENO) < 0 || dup2(messages, STDERR_FILENO) < 0) _exit(127);
+    execvp(path, arguments);
+    _exit(127);
+  }
+  return pid;
+}
+
+void process_stop(pid_t pid) {
+  kill(pid, SIGTERM);
+  uint64_t deadline = now_ns() + STOP_LIMIT_MS * UINT64_C(1000000);
+  while (waitpid(pid, NULL, WNOHANG) == 0) {
+    if (now_ns() > deadline) {
+      kill(pid, SIGKILL);
+      waitpid(pid, NULL, 0);
+      return;
+    }
+    sleep_ms(1);
+  }
+}
 
 static FILE *open_file(pid_t pid, const char *name) {
   char path[PATH_CAPACITY];

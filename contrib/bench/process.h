@@ -1,10 +1,21 @@
-/* What /proc tells about a process. */
+/* Processes: started and ended, and what /proc tells about them. */
 #ifndef NETWATCH_BENCH_PROCESS_H
 #define NETWATCH_BENCH_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "harness.h"
+
+/* A file in the programs' folder for the messages of one of them. */
+int open_log(const struct options *options, const char *name);
+
+/* Dies with the harness. */
+pid_t process_start(const char *path, char *const *arguments, int output, int messages);
+
+/* SIGTERM, and SIGKILL where that does not help. */
+void process_stop(pid_t pid);
 
 struct memory {
   long resident_kib;

@@ -1,0 +1,158 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `--exec`: what a hook is told, and that it disturbs nobody.
+@Suite struct HookTests {
+  private func follow(_ namespace: NetworkNamespace, _ hook: String, _ options: String...) throws -> Follow {
+    try Follow(ChildProcess(namespace.command([Programs.netwatch, "-f", "--json", "--exec", hook] + options)))
+  }
+
+  @Test func `a hook gets the line, and what matters of it in its environment`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try follow(
+      namespace,
+      "read -r line; echo \"$line\"; echo \"$NETWATCH_STATUS|$NETWATCH_MEDIUM|$NETWATCH_INTERFACE|$NETWATCH_EVENT|"
+        + "$NETWATCH_REASON|$NETWATCH_VISIBLE\"; echo end")
+    for (expected, next) in [
+      ("wifi|virtual|v0|initial|initial|false", "ip link set v1 down"),
+      ("not-reachable|||reachability|no_carrier|false", "ip link set v1 up"),
+      ("wifi|virtual|v0|reachability|route_up|false", "true"),
+    ] {
+      let line = try follow.next()
+      #expect(try follow.process.nextErrorLine() == line.text)
+      #expect(try follow.process.nextErrorLine() == expected)
+      #expect(try follow.process.nextErrorLine() == "end")
+      try namespace.run(next)
+    }
+  }
+
+  @Test func `one at a time; what comes meanwhile is the newest`() throws {
+    let namespace = try NetworkNamespace.online()
+    let folder = try TemporaryFolder()
+    #expect(unsafe mkfifo(folder.file("gate"), 0o600) == 0)
+    let follow = try follow(
+      namespace, "echo \"begin $NETWATCH_STATUS $NETWATCH_REASON\"; cat \(folder.file("gate")); echo end", "--count",
+      "4")
+    _ = try follow.next()
+    #expect(try follow.process.nextErrorLine() == "begin wifi initial")
+    for (change, status) in [("down", "not-reachable"), ("up", "wifi")] {
+      try namespace.run("ip link set v1 \(change)")
+      #expect(try follow.next().status == status)
+    }
+    try namespace.run("ip route del default")
+    #expect(try follow.next().summary == "not-reachable no_route -")
+    // The last line is printed; the hook of the first one is at its gate.
+    for expected in [["end", "begin not-reachable no_route"], ["end"]] {
+      try "".write(toFile: folder.file("gate"), atomically: false, encoding: .utf8)
+      for line in expected { #expect(try follow.process.nextErrorLine() == line) }
+    }
+    #expect(try follow.process.wait() == .exited(0))
+    #expect(try follow.process.errorText() == "")
+  }
+
+  @Test(arguments: ["", "trap '' TERM; "])
+  func `a hook that takes too long is ended, with all that it has started`(trap: String) throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try follow(
+      namespace, "\(trap)sleep 1000 & echo $$ $!; wait; wait; sleep 1000", "--exec-timeout", "0.2", "--count", "1")
+    _ = try follow.next()
+    let pids = try #require(try follow.process.nextErrorLine()).split(separator: " ").compactMap { pid_t($0) }
+    #expect(pids.count == 2)
+    #expect(try follow.process.wait() == .exited(0))
+    let deadline = Deadline(20)
+    // They are dead, or wait to be collected by the init of this machine.
+    for pid in pids { while Self.isAlive(pid), !deadline.isOver { usleep(2_000) } }
+    #expect(!deadline.isOver)
+  }
+
+  private static func isAlive(_ pid: pid_t) -> Bool {
+    guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }
+    return text.split(separator: ")").last?.hasPrefix(" Z") != true
+  }
+
+  @Test func `what a hook says does not disturb the stream`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try follow(namespace, "yes | head -c 10000; echo; exit 3", "--count", "3")
+    #expect(try follow.summary() == "wifi initial v0")
+    try namespace.run("ip link set v1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    try namespace.run("ip link set v1 up")
+    #expect(try follow.summary() == "wifi route_up v0")
+    #expect(try follow.process.nextLine() == nil)
+    #expect(try follow.process.errorText().hasPrefix("y\ny\n"))
+    #expect(try follow.process.wait() == .exited(0))
+  }
+
+  @Test func `a hook that does not read, or does not exist, holds up nobody`() throws {
+    let namespace = try NetworkNamespace.online()
+    for hook in ["true", "exec <&-; sleep 0.01", "netwatch-no-such-command", "kill -9 $$"] {
+      let follow = try follow(namespace, hook, "--count", "2")
+      #expect(try follow.next().status == "wifi")
+      try namespace.run("ip link set v1 down")
+      #expect(try follow.next().status == "not-reachable")
+      #expect(try follow.process.wait() == .exited(0), "\(hook)")
+      try namespace.run("ip link set v1 up")
+    }
+  }
+
+  @Test func `the last hook is waited for`() throws {
+    let namespace = try NetworkNamespace.online()
+    let result = try ChildProcess.run(
+      namespace.command([Programs.netwatch, "-f", "--count", "1", "--exec", "sleep 0.3; echo done"]))
+    #expect(result.ending == .exited(0))
+    #expect(result.output.count == 1)
+    #expect(result.error == "done")
+  }
+
+  @Test func `whoever ignores the ends of children does not stop the hooks`() throws {
+    let namespace = try NetworkNamespace.online()
+    let result = try ChildProcess.run(
+      namespace.command([
+        Programs.sandbox, "sigchld", Programs.netwatch, "-f", "--count", "1", "--exec", "sleep 0.1; echo done",
+      ]))
+    #expect(result.ending == .exited(0))
+    #expect(result.error == "done")
+  }
+
+  @Test func `a link's name is not for a shell`() throws {
+    let namespace = try NetworkNamespace.withPair()
+    let folder = try TemporaryFolder()
+    try namespace.run(
+      "name='$(>x);`>y`;>z'; ip link add \"$name\" type veth peer name p9; ip link set p9 up; ip link set \"$name\" up; "
+        + "ip addr add 10.7.0.1/24 dev \"$name\"; ip route add default via 10.7.0.2")
+    let result = try ChildProcess.run(
+      namespace.command([
+        "sh", "-c",
+        "cd \(folder.path) && exec \(Programs.netwatch) -f --count 1 --exec 'echo \"$NETWATCH_INTERFACE\"; cat'",
+      ]))
+    #expect(result.error.hasPrefix("$(>x);`>y`;>z\n{"), "\(result.error)")
+    #expect(try folder.names == [])
+  }
+
+  @Test func `a hook has the environment of netwatch, and no descriptor of it`() throws {
+    let namespace = try NetworkNamespace.online()
+    let result = try ChildProcess.run(
+      namespace.command([
+        Programs.netwatch, "-f", "--count", "1", "--exec",
+        "echo $VALUE; env | grep -c ^NETWATCH_STATUS; ls /proc/self/fd",
+      ]), environment: ["VALUE=a value", "NETWATCH_STATUS=false friend"])
+    // As without netwatch, whatever this test was started with.
+    let plain = try ChildProcess.run(namespace.command(["sh", "-c", "ls /proc/self/fd"]))
+    #expect(result.error.split(separator: "\n").map(String.init) == ["a value", "1"] + plain.output)
+  }
+
+  @Test func `requests light up for a hook`() throws {
+    let service = try RunningService()
+    let follow = try Follow(
+      ChildProcess(
+        service.namespace.command([
+          Programs.netwatch, "-f", "--json", "--exec", "echo $NETWATCH_EVENT $NETWATCH_REASON $NETWATCH_VISIBLE",
+        ]), environment: service.environment))
+    #expect(try follow.process.nextErrorLine() == "initial initial false")
+    let client = try service.client()
+    client.send("{\"begin\":\"a\"}")
+    #expect(try follow.process.nextErrorLine() == "activity request_began false")
+    #expect(try follow.process.nextErrorLine() == "activity activation_delay true")
+  }
+}

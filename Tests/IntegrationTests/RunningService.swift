@@ -1,0 +1,291 @@
+import CLinux
+import Foundation
+import Glibc
+
+/// A folder of the test's own, short enough for a socket's path. It goes when the test does.
+final class TemporaryFolder {
+  let path: String
+
+  init() throws {
+    var template = Array("/tmp/netwatch-XXXXXX".utf8CString)
+    guard unsafe mkdtemp(&template) != nil else { throw TestFailure("mkdtemp: \(errno)") }
+    path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  func file(_ name: String) -> String { "\(path)/\(name)" }
+
+  /// What lies in it.
+  var names: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() } }
+
+  /// A program that any user can run from here: the build may lie in a home that is closed to others.
+  func install(_ program: String) throws -> String {
+    _ = unsafe chmod(path, 0o755)
+    let copied = try ChildProcess.run(["install", "-m", "755", program, path])
+    guard copied.ending == .exited(0) else { throw TestFailure("can not copy \(program): \(copied.error)") }
+    return file(String(program.split(separator: "/").last ?? ""))
+  }
+}
+
+/// `netwatch serve` in a network of the test's own.
+final class RunningService {
+  let folder: TemporaryFolder
+  let socket: String
+  let namespace: NetworkNamespace
+  private(set) var process: ChildProcess
+  private let arguments: [String]
+  private let shell: String?
+
+  /// - Parameters:
+  ///   - arguments: after `serve`.
+  ///   - shell: commands of a shell that becomes the service, such as `ulimit -n 64`.
+  init(
+    _ arguments: String..., in namespace: NetworkNamespace? = nil, folder: TemporaryFolder? = nil,
+    shell: String? = nil
+  ) throws {
+    self.folder = try folder ?? TemporaryFolder()
+    self.namespace = try namespace ?? .online()
+    socket = self.folder.file("s")
+    self.arguments = arguments
+    self.shell = shell
+    process = try Self.start(self.namespace, socket, arguments, shell)
+    try wait()
+  }
+
+  private static func start(
+    _ namespace: NetworkNamespace, _ socket: String, _ arguments: [String], _ shell: String?
+  ) throws -> ChildProcess {
+    let prefix = shell.map { ["sh", "-c", "\($0); exec \"$@\"", "sh"] } ?? []
+    return try ChildProcess(
+      namespace.command(prefix + [Programs.netwatch, "serve"] + arguments), environment: ["NETWATCH_SOCKET=\(socket)"])
+  }
+
+  /// Waits until it answers.
+  private func wait() throws { _ = try client().next() }
+
+  /// Starts it anew, after its end.
+  func restart(waiting: Bool = true) throws {
+    process = try Self.start(namespace, socket, arguments, shell)
+    if waiting { try wait() }
+  }
+
+  /// SIGKILL, and what is left of it.
+  func kill() throws {
+    process.signal(SIGKILL)
+    _ = try process.wait()
+  }
+
+  // MARK: Its users
+
+  var environment: [String] { ["NETWATCH_SOCKET=\(socket)"] }
+
+  func client() throws -> ServiceClient { try ServiceClient(socket) }
+
+  /// The one client that there is room for, once the service has seen that the one before is gone.
+  func onlyClient() throws -> ServiceClient {
+    let deadline = Deadline(20)
+    while !deadline.isOver {
+      let client = try client()
+      if let text = try client.nextLine(), text.contains("\"event\":") { return client }
+    }
+    throw TestFailure("there is no room for one client")
+  }
+
+  func follow(_ arguments: String..., in other: NetworkNamespace? = nil) throws -> Follow {
+    try Follow(
+      ChildProcess(
+        (other ?? namespace).command([Programs.netwatch, "--follow", "--json"] + arguments), environment: environment))
+  }
+
+  /// Waits until it answers again, and says whether it has `count` requests and answers a new client.
+  func inFlight() throws -> Int? { try client().next().inFlight }
+
+  // MARK: What it costs
+
+  var descriptors: Int { process.descriptorCount }
+
+  /// Descriptors, once it has seen that clients are gone: it is asked until it says so.
+  func descriptors(downTo count: Int) throws -> Int {
+    let deadline = Deadline(20)
+    while descriptors > count, !deadline.isOver {
+      let client = try client()
+      _ = try client.next()
+      usleep(2_000)
+    }
+    return descriptors
+  }
+}
+
+extension ChildProcess {
+  var descriptorCount: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count) ?? -1 }
+
+  /// A line of /proc/PID/status that is a number.
+  func status(_ key: String) throws -> Int {
+    let text = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+    let line = text.split(separator: "\n").first { $0.hasPrefix("\(key):") }
+    guard let number = line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first,
+      let value = Int(number)
+    else { throw TestFailure("no \(key) of process \(pid)") }
+    return value
+  }
+
+  /// Resident memory in bytes.
+  func residentMemory() throws -> Int { try status("VmRSS") * 1_024 }
+
+  /// How often it has been woken, or was interrupted.
+  func contextSwitches() throws -> Int { try status("voluntary_ctxt_switches") + status("nonvoluntary_ctxt_switches") }
+
+  /// Time on a processor, in hundredths of a second.
+  func processorTime() throws -> Int {
+    let text = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+    let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
+    guard fields.count > 12, let user = Int(fields[11]), let system = Int(fields[12]) else {
+      throw TestFailure("no times of process \(pid)")
+    }
+    return user + system
+  }
+}
+
+/// A Unix socket as a client has it.
+final class ServiceClient {
+  private let reader: LineReader
+  private var descriptor: CInt
+
+  /// Waits for a service to listen at `path`.
+  init(_ path: String, within seconds: Double = 20) throws {
+    let deadline = Deadline(seconds)
+    while true {
+      if let descriptor = Self.connect(path) {
+        self.descriptor = descriptor
+        reader = LineReader(descriptor)
+        return
+      }
+      guard !deadline.isOver else { throw TestFailure("nobody listens at \(path): \(errno)") }
+      usleep(2_000)  // connect has no deadline of its own
+    }
+  }
+
+  private static func connect(_ path: String) -> CInt? {
+    let descriptor = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return nil }
+    let result = unsafe UnixAddress.with(path) { unsafe Glibc.connect(descriptor, $0, $1) }
+    if result == 0 { return descriptor }
+    let code = errno
+    Glibc.close(descriptor)
+    errno = code
+    return nil
+  }
+
+  func close() {
+    reader.close()
+    descriptor = -1
+  }
+
+  /// False if the other side does not listen any more.
+  @discardableResult
+  func send(_ bytes: [UInt8]) -> Bool {
+    var sent = 0
+    while sent < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes {
+        unsafe Glibc.send(descriptor, $0.baseAddress.map { unsafe $0 + sent }, bytes.count - sent, CInt(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { return false }
+      sent += count
+    }
+    return true
+  }
+
+  @discardableResult
+  func send(_ text: String) -> Bool { send(Array((text + "\n").utf8)) }
+
+  func endInput() { shutdown(descriptor, CInt(SHUT_WR)) }
+
+  /// The next line, whatever it is; nil at the end.
+  func nextLine() throws -> String? { try reader.next(within: 20) }
+
+  func hasLine(within seconds: Double) throws -> Bool { try reader.poll(within: seconds) }
+
+  /// The next event. Fails when something else comes.
+  func next() throws -> Line {
+    guard let text = try nextLine() else { throw TestFailure("the connection has ended") }
+    return try Line(text)
+  }
+
+  /// The next line that is no event.
+  func answer() throws -> String {
+    while let line = try nextLine() { if !line.contains("\"event\":") { return line } }
+    throw TestFailure("the connection has ended")
+  }
+
+  /// The message of the error that comes next.
+  func error() throws -> String {
+    let answer = try answer()
+    let prefix = "{\"v\":1,\"error\":\""
+    guard answer.hasPrefix(prefix), answer.hasSuffix("\"}") else { throw TestFailure("no error: \(answer)") }
+    return String(answer.dropFirst(prefix.count).dropLast(2))
+  }
+
+  /// Everything until the end.
+  func rest() throws -> [String] {
+    var lines: [String] = []
+    while let line = try nextLine() { lines.append(line) }
+    return lines
+  }
+
+  /// Asks for an answer, and so waits until everything before it was understood.
+  func ping() throws {
+    send("{\"ping\":1}")
+    let answer = try answer()
+    guard answer == "{\"v\":1,\"pong\":1}" else { throw TestFailure("no pong: \(answer)") }
+  }
+}
+
+/// A socket that a test listens on, as a service manager does.
+final class ListeningPath {
+  let descriptor: CInt
+
+  /// - Parameter path: a leading `@` stands for an abstract name.
+  init(_ path: String, datagrams: Bool = false) throws {
+    let type = datagrams ? SOCK_DGRAM : SOCK_STREAM
+    descriptor = Glibc.socket(AF_UNIX, CInt(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard unsafe UnixAddress.with(path, { unsafe bind(descriptor, $0, $1) }) == 0 else {
+      throw TestFailure("bind \(path): \(errno)")
+    }
+    if !datagrams { listen(descriptor, 64) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// The next datagram.
+  func next(within seconds: Double = 20) throws -> String {
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    guard unsafe poll(&waiting, 1, CInt(seconds * 1_000)) > 0 else { throw TestFailure("no datagram in \(seconds) s") }
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    let count = unsafe recv(descriptor, &bytes, bytes.count, 0)
+    return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
+  }
+
+  /// The next datagram that is no sign of life.
+  func nextState() throws -> String {
+    while true {
+      let text = try next()
+      if text != "WATCHDOG=1" { return text }
+    }
+  }
+}
+
+enum UnixAddress {
+  static func with<Result>(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    var bytes = Array(path.utf8.prefix(MemoryLayout.size(ofValue: address.sun_path) - 1))
+    let isAbstract = bytes.first == UInt8(ascii: "@")
+    if isAbstract { bytes[0] = 0 }
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    let length = MemoryLayout<sa_family_t>.size + bytes.count + (isAbstract ? 0 : 1)
+    return unsafe withUnsafePointer(to: &address) {
+      unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, socklen_t(length)) }
+    }
+  }
+}

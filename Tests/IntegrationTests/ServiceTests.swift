@@ -1,0 +1,261 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `netwatch serve` as its clients and its administrator have it.
+@Suite struct ServiceTests {
+  // MARK: Clients
+
+  @Test func `the state comes at once, then each change`() throws {
+    let service = try RunningService()
+    let client = try service.client()
+    #expect(try client.next().summary == "wifi initial v0")
+    try service.namespace.run("ip link set v1 down")
+    #expect(try client.next().summary == "not-reachable no_carrier -")
+    let late = try service.client()
+    let first = try late.next()
+    #expect(first.event == "initial")
+    #expect(first.summary == "not-reachable no_carrier -")
+    try service.namespace.run("ip link set v1 up")
+    #expect(try client.next().summary == "wifi route_up v0")
+    #expect(try late.next().summary == "wifi route_up v0")
+  }
+
+  @Test func `questions are answered`() throws {
+    let service = try RunningService()
+    let client = try service.client()
+    let other = try service.client()
+    _ = (try client.next(), try other.next())
+    client.send("{\"ping\":1}")
+    #expect(try client.nextLine() == "{\"v\":1,\"pong\":1}")
+    client.send(" { \"stats\" : 1 } \r")
+    // The first state is the first transition.
+    #expect(
+      try client.nextLine() == "{\"v\":1,\"stats\":{\"transitions\":1,\"netlink_overruns\":0,\"subscribers\":2}}")
+    other.send("{\"events\":false}")
+    try other.ping()
+    try service.namespace.run("ip link set v1 down")
+    #expect(try client.next().status == "not-reachable")
+    client.send("{\"stats\":1}")
+    #expect(
+      try client.nextLine() == "{\"v\":1,\"stats\":{\"transitions\":2,\"netlink_overruns\":0,\"subscribers\":1}}")
+    // Nothing of the change: the pong is next.
+    other.send("{\"ping\":1}")
+    #expect(try other.nextLine() == "{\"v\":1,\"pong\":1}")
+  }
+
+  @Test func `a request begins, shows, ends, and is hidden`() throws {
+    let service = try RunningService()
+    let watcher = try service.client()
+    _ = try watcher.next()
+    let client = try service.client()
+    client.send("{\"begin\":\"a\",\"label\":\"a label\"}")
+    var line = try watcher.next()
+    #expect("\(line.reason ?? "") \(line.state ?? "") \(line.inFlight ?? -1)" == "request_began delaying-start 1")
+    line = try watcher.next()
+    #expect("\(line.reason ?? "") \(line.state ?? "") \(line.inFlight ?? -1)" == "activation_delay active 1")
+    #expect(line.isVisible == true)
+    // The same id again is no other request.
+    client.send("{\"begin\":\"a\"}")
+    client.send("{\"end\":\"a\"}")
+    line = try watcher.next()
+    #expect("\(line.reason ?? "") \(line.state ?? "") \(line.inFlight ?? -1)" == "request_ended delaying-end 0")
+    #expect(line.isVisible == true)
+    line = try watcher.next()
+    #expect("\(line.reason ?? "") \(line.state ?? "") \(line.inFlight ?? -1)" == "completion_delay inactive 0")
+    #expect(line.isVisible == false)
+  }
+
+  @Test func `a client that has said everything still listens, and its requests run`() throws {
+    let service = try RunningService()
+    let client = try service.client()
+    _ = try client.next()
+    client.send("{\"begin\":\"a\"}")
+    client.endInput()
+    #expect(try client.next().inFlight == 1)
+    try service.namespace.run("ip link set v1 down")
+    #expect(try client.next().status == "not-reachable")
+    client.close()
+    let watcher = try service.client()
+    var line = try watcher.next()
+    while line.inFlight != 0 { line = try watcher.next() }
+    #expect(line.inFlight == 0)
+  }
+
+  @Test func `a client killed amid a hundred requests leaves nothing behind`() throws {
+    let service = try RunningService()
+    let watcher = try service.client()
+    _ = try watcher.next()
+    let client = try ChildProcess([Programs.sandbox, "connect", service.socket])
+    for number in 0..<100 { client.write("{\"begin\":\"\(number)\"}\n") }
+    var line = try watcher.next()
+    while line.isVisible != true { line = try watcher.next() }
+    #expect(line.inFlight == 100)
+    client.signal(SIGKILL)
+    let ended = try watcher.next()
+    #expect("\(ended.reason ?? "") \(ended.inFlight ?? -1) \(ended.isVisible ?? false)" == "request_ended 0 true")
+    let hidden = try watcher.next()
+    #expect("\(hidden.reason ?? "") \(hidden.inFlight ?? -1) \(hidden.isVisible ?? true)" == "completion_delay 0 false")
+    let gap = (hidden.monotonicNanoseconds ?? 0) - (ended.monotonicNanoseconds ?? 0)
+    #expect(gap >= 169_000_000, "\(gap)")
+  }
+
+  // MARK: Its end
+
+  @Test(arguments: [SIGTERM, SIGINT])
+  func `it ends when it is told to, and takes its socket with it`(signal: CInt) throws {
+    let service = try RunningService()
+    let client = try service.client()
+    _ = try client.next()
+    service.process.signal(signal)
+    #expect(try service.process.wait() == .exited(0))
+    #expect(try service.folder.names == [])
+    #expect(try client.nextLine() == nil)
+    #expect(try service.process.errorText() == "")
+  }
+
+  @Test func `SIGHUP is not the end, and no news`() throws {
+    let service = try RunningService()
+    let client = try service.client()
+    _ = try client.next()
+    for _ in 0..<20 { service.process.signal(SIGHUP) }
+    client.send("{\"ping\":1}")
+    #expect(try client.nextLine() == "{\"v\":1,\"pong\":1}")
+    try service.namespace.run("ip link set v1 down")
+    #expect(try client.next().summary == "not-reachable no_carrier -")
+  }
+
+  @Test func `what a dead service has left is taken over`() throws {
+    let service = try RunningService()
+    try service.kill()
+    #expect(try service.folder.names == ["s", "s.lock"])
+    try service.restart()
+    #expect(try service.client().next().summary == "wifi initial v0")
+    service.process.signal(SIGTERM)
+    #expect(try service.process.wait() == .exited(0))
+    #expect(try service.folder.names == [])
+  }
+
+  // MARK: Where it listens
+
+  @Test func `a second service says who was first`() throws {
+    let service = try RunningService()
+    let second = try ChildProcess.run([Programs.netwatch, "serve", "--socket", service.socket])
+    #expect(second.ending == .exited(2))
+    #expect(
+      second.error
+        == "netwatch: another service (process \(service.process.pid)) has \(service.socket); use it, or name another with --socket"
+    )
+    // The first one is none the worse for it.
+    #expect(try service.client().next().summary == "wifi initial v0")
+    #expect(try service.folder.names == ["s", "s.lock"])
+  }
+
+  @Test func `of many that start at once, one serves`() throws {
+    let folder = try TemporaryFolder()
+    let namespace = try NetworkNamespace.online()
+    let environment = ["NETWATCH_SOCKET=\(folder.file("s"))"]
+    let services = try (0..<8).map { _ in try namespace.netwatch("serve", environment: environment) }
+    var ended = 0
+    let deadline = Deadline(20)
+    while ended < 7, !deadline.isOver { ended = services.count { (try? $0.wait(within: 0.01)) == .exited(2) } }
+    #expect(ended == 7)
+    #expect(try ServiceClient(folder.file("s")).next().summary == "wifi initial v0")
+  }
+
+  @Test func `only its owner finds the door open`() throws {
+    let service = try RunningService(shell: "umask 0")
+    var status = stat()
+    #expect(unsafe lstat(service.socket, &status) == 0)
+    #expect(status.st_mode & 0o7777 == 0o600)
+  }
+
+  @Test func `another user is refused`() throws {
+    // Only root can become another user.
+    guard geteuid() == 0 else { return }
+    let service = try RunningService()
+    #expect(unsafe chmod(service.socket, 0o666) == 0)
+    let program = try service.folder.install(Programs.sandbox)
+    let user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+    let stranger = try ChildProcess.run(user + [program, "connect", service.socket])
+    #expect(stranger.output == ["{\"v\":1,\"error\":\"this socket belongs to another user\"}"])
+    #expect(try service.client().next().summary == "wifi initial v0")
+    // It helps itself, and does not knock for ever.
+    let netwatch = try service.folder.install(Programs.netwatch)
+    let follow = try Follow(
+      ChildProcess(
+        service.namespace.command(user + [netwatch, "--follow", "--json"]), environment: service.environment))
+    #expect(try follow.summary() == "wifi initial v0")
+    #expect(try !follow.process.hasLine(within: 0.7))
+    #expect(try follow.process.contextSwitches() < 200)
+  }
+
+  @Test func `a follower that finds no room helps itself, and does not knock for ever`() throws {
+    let service = try RunningService("--connections", "1")
+    let only = try service.onlyClient()
+    let follow = try service.follow()
+    #expect(try follow.summary() == "wifi initial v0")
+    #expect(try !follow.process.hasLine(within: 0.7))
+    #expect(try follow.process.contextSwitches() < 200)
+    try service.namespace.run("ip link set v1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    #expect(try only.next().summary == "not-reachable no_carrier -")
+  }
+
+  @Test func `a file that is no socket is left alone`() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("s")
+    try "precious".write(toFile: path, atomically: false, encoding: .utf8)
+    let result = try ChildProcess.run([Programs.netwatch, "serve", "--socket", path])
+    #expect(result.ending == .exited(2))
+    #expect(result.error == "netwatch: \(path) is no socket; remove it, or name another with --socket")
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "precious")
+    #expect(try folder.names == ["s"])
+  }
+
+  @Test func `a path is too long`() throws {
+    let folder = try TemporaryFolder()
+    for length in [108, 300] {
+      let path = folder.file(String(repeating: "x", count: length - folder.path.utf8.count - 1))
+      let result = try ChildProcess.run([Programs.netwatch, "serve", "--socket", path])
+      #expect(result.ending == .exited(2))
+      #expect(result.error == "netwatch: a socket's path has 1 to 107 bytes; '\(path)' has \(length)")
+    }
+    #expect(try folder.names == [])
+  }
+
+  @Test func `a folder is missing`() throws {
+    let folder = try TemporaryFolder()
+    let result = try ChildProcess.run([Programs.netwatch, "serve", "--socket", folder.file("none/s")])
+    #expect(result.ending == .exited(2))
+    #expect(result.error.hasPrefix("netwatch: can not make \(folder.file("none/s"))"), "\(result.error)")
+    #expect(result.error.hasSuffix(": No such file or directory"))
+  }
+
+  @Test func `without a folder of the login it asks for a name`() throws {
+    let folder = try TemporaryFolder()
+    let program = try folder.install(Programs.netwatch)
+    let user = geteuid() == 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : []
+    let result = try ChildProcess.run(user + [program, "serve"], environment: ["NETWATCH_SOCKET="])
+    #expect(result.ending == .exited(2))
+    #expect(
+      result.error == "netwatch: there is no XDG_RUNTIME_DIR to put the socket into; name one with --socket")
+  }
+
+  @Test func `the folder of the login is where they meet`() throws {
+    let folder = try TemporaryFolder()
+    let namespace = try NetworkNamespace.online()
+    let environment = ["NETWATCH_SOCKET=", "XDG_RUNTIME_DIR=\(folder.path)"]
+    let service = try namespace.netwatch("serve", environment: environment)
+    _ = try ServiceClient(folder.file("netwatch.sock")).next()
+    let follow = try Follow(namespace.netwatch("--follow", "--json", environment: environment))
+    #expect(try follow.summary() == "wifi initial v0")
+    let run = try namespace.netwatch("run", "--", "sleep", "1000", environment: environment)
+    #expect(try follow.next().inFlight == 1)
+    run.signal(SIGTERM)
+    #expect(try follow.next().inFlight == 0)
+    service.signal(SIGTERM)
+    #expect(try service.wait() == .exited(0))
+    #expect(try folder.names == [])
+  }
+}
