@@ -37,7 +37,8 @@ final class Follower {
   private var link: ServiceLink?
   private var hooks: HookRunner?
   private var reachability: NetlinkReachability?
-  private var lines: UInt64 = 0
+  private var records: UInt64 = 0
+  private var lines = 0
   /// What was printed last, and what netlink or a service has said since.
   private var printed: EventRecord?
   private var activity = EventRecord.Activity()
@@ -103,9 +104,10 @@ final class Follower {
     if isFinished { return }
     if case .interfaces = change, !options.configuration.publishesInterfaceChanges { return }
     var record = EventRecord(
-      sequence: lines + 1, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic,
+      sequence: records + 1, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic,
       event: .init(change), path: path)
     record.activity = activity
+    record.listsInterfaces = options.configuration.publishesInterfaceChanges
     // The first path after a service has gone is no news unless it differs.
     if case .initial = change, let printed {
       guard let next = record.successor(of: printed, becauseOf: hasLostService ? .serviceLost : .requestEnded) else {
@@ -158,7 +160,7 @@ final class Follower {
     record.event = .activity
     record.activity = activity
     record.activityReason = reason
-    record.sequence = lines + 1
+    record.sequence = records + 1
     record.nanosecondsSince1970 = moment.wall
     record.monotonicNanoseconds = moment.monotonic
     print(record)
@@ -167,7 +169,8 @@ final class Follower {
   // MARK: Printing
 
   private func print(_ record: EventRecord) {
-    lines += 1
+    records += 1
+    if renderer.shows(record) { lines += 1 }
     isReachable = record.path.isReachable
     // Without a service there is nothing to compare it with.
     if options.service != nil { printed = record }

@@ -23,12 +23,12 @@ final class LeasedCommand {
     var process: pid_t?
     var ending: ChildProcess.Ending?
     let signals = try SignalSource(Self.handedOn + [SIGCHLD], on: loop) { [unowned loop] delivery in
-      guard let process else { return }
+      guard let process, ending == nil else { return }
       if delivery.number == SIGCHLD {
         ending = ChildProcess.ending(of: process)
         if ending != nil { loop.stop() }
-      } else if !delivery.isFromKernel {
-        // What the terminal sends, it sends to the command too.
+      } else if !delivery.isFromKernel || delivery.number == SIGHUP && getsid(0) == getpid() {
+        // What the terminal sends, it sends to the command too; but its end it tells the leader of the session alone.
         kill(process, delivery.number)
       }
     }

@@ -6,6 +6,12 @@ protocol LineRenderer: AnyObject {
   /// Looks at the world where the look of a line depends on it.
   func prepare(on loop: EventLoop) throws
   func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure)
+  /// Whether a record gives a line; `print` prints nothing for those that do not.
+  func shows(_ record: EventRecord) -> Bool
+}
+
+extension LineRenderer {
+  func shows(_ record: EventRecord) -> Bool { true }
 }
 
 /// The JSON stream.

@@ -6,6 +6,7 @@ final class StandardOutput {
   /// Nobody reads any more. Not an error: `| head -1` has got what it wanted.
   private(set) var isReaderGone = false
   private let descriptor = STDOUT_FILENO
+  private var registration: EventLoop.Registration?
 
   /// A closed descriptor would become the number of the next one that is opened, and lines would go astray.
   init() throws(CommandFailure) {
@@ -19,7 +20,9 @@ final class StandardOutput {
   /// Calls `body` when the reader goes, even if nothing is written for hours.
   func whenReaderGoes(on loop: EventLoop, _ body: @escaping () -> Void) throws(SystemError) {
     do throws(SystemError) {
-      try loop.watch(descriptor, for: []) { [self] _ in
+      registration = try loop.watch(descriptor, for: []) { [self, unowned loop] _ in
+        // It stays so: once is enough, and the loop may have a hook to wait for.
+        if let registration { loop.remove(registration) }
         isReaderGone = true
         body()
       }

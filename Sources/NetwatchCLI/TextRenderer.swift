@@ -38,15 +38,18 @@ final class TextRenderer: LineRenderer {
   }
 
   func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
-    let isVisible = record.activity.state.isVisible
-    if record.event == .activity, isVisible == wasVisible { return }
-    wasVisible = isVisible
+    guard shows(record) else { return }
+    wasVisible = record.activity.state.isVisible
     var text = line(record)
     if listsInterfaces {
       for interface in record.path.interfaces { text += self.line(interface, in: record.path) }
     }
     let bytes = [UInt8](text.utf8)
     try unsafe output.write(bytes.span.bytes)
+  }
+
+  func shows(_ record: EventRecord) -> Bool {
+    record.event != .activity || record.activity.state.isVisible != wasVisible
   }
 
   // MARK: The line

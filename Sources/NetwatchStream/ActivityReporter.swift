@@ -24,12 +24,12 @@ public final class ActivityReporter: Sendable {
     (handle, report) = try BackgroundLoop.start(name: "netwatch-report") { loop in
       (loop.handle, Report(of: indicator, to: addresses, on: loop))
     }
-    indicator.onBusyChange { [handle, report] in handle.submit { _ in report.look() } }
+    indicator.onBusyChange(of: report) { [handle, report] in handle.submit { _ in report.look() } }
     handle.submit { [report] _ in report.look() }
   }
 
   deinit {
-    indicator.onBusyChange(nil)
+    indicator.onBusyChange(of: report, nil)
     handle.submit { [report] loop in
       report.close()
       loop.stop()

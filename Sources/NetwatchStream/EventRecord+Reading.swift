@@ -68,7 +68,9 @@ extension UTCTime {
     }
     guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), let hour = number(11..<13),
       let minute = number(14..<16), let second = number(17..<19), let microsecond = number(20..<26),
-      1...12 ~= month, 1...31 ~= day, year >= 1970
+      1...12 ~= month, 1...31 ~= day,
+      // An Int64 of nanoseconds ends in 2262.
+      1970...2261 ~= year
     else { return nil }
     // Years from March, as in `init(seconds:)`.
     let shifted = month <= 2 ? year - 1 : year

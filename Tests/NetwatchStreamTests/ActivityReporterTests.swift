@@ -33,6 +33,21 @@ import Testing
     indicator.ended("a")
   }
 
+  @Test func `of two reporters, the one that stays reports on`() throws {
+    let service = try TestService()
+    let reader = try TestClient(service)
+    let indicator = ActivityIndicator()
+    var reporter: ActivityReporter? = try ActivityReporter(of: indicator, to: [service.address])
+    let other = try ActivityReporter(of: indicator, to: [service.address])
+    withExtendedLifetime(reporter) {}
+    reporter = nil
+    let request = indicator.begin()
+    #expect(reader.event(inFlight: 1) != nil)
+    request.end()
+    #expect(reader.event(inFlight: 0) != nil)
+    withExtendedLifetime(other) {}
+  }
+
   @Test func `a service that comes later, and one that comes back, are told`() throws {
     // Its folder stays as long as it does.
     let home = try TestService()

@@ -54,6 +54,7 @@ import Testing
     #expect(read(#""v":1"#, #""v":1,"more":{"x":[1]}"#) != nil)
     #expect(read("address_changed", "tomorrow")?.path.reason == .resynced)
     #expect(read(#""status":"wifi""#, #""status":"li-fi""#) == nil)
+    for year in ["1969", "2263", "9999"] { #expect(read("2026-11-21", "\(year)-11-21") == nil) }
   }
 
   @Test func `mutated lines do no harm`() {

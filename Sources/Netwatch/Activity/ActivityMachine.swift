@@ -53,6 +53,13 @@ package struct ActivityMachine: Sendable {
       visibility: state.isVisible == oldState.isVisible ? nil : state.isVisible)
   }
 
+  /// Takes an event that needs neither clock nor timer, and changes nothing that is seen; false where it has to be handled.
+  @inline(__always) package mutating func absorbs(_ event: Event) -> Bool {
+    guard state == .delayingStart, event == .busy || event == .idle else { return false }
+    isBusy = event == .busy
+    return true
+  }
+
   private mutating func remember(_ event: Event) {
     switch event {
     case .busy: isBusy = true
