@@ -21,6 +21,25 @@ import Testing
     #expect(try late.next().summary == "wifi route_up v0")
   }
 
+  @Test func `metrics, with the service's counters and without`() throws {
+    let service = try RunningService()
+    let client = try service.client()
+    _ = try client.next()
+    client.send("{\"begin\":\"a\"}")
+    _ = try client.next()
+    let command = service.namespace.command([Programs.netwatch, "status", "--prometheus"])
+    let served = try ChildProcess.run(command, environment: ["NETWATCH_SOCKET=\(service.socket)"])
+    #expect(served.ending == .exited(0))
+    for line in [
+      "# TYPE netwatch_reachable gauge", "netwatch_reachable 1", "netwatch_status{medium=\"virtual\"} 1",
+      "netwatch_status{medium=\"wifi\"} 0", "netwatch_in_flight 1", "# TYPE netwatch_transitions_total counter",
+      "netwatch_transitions_total 1", "netwatch_netlink_overruns_total 0",
+    ] { #expect(served.output.contains(line), "\(line)") }
+    let alone = try ChildProcess.run(command)
+    #expect(alone.output.contains("netwatch_reachable 1"))
+    #expect(!alone.output.contains { $0.contains("_total") })
+  }
+
   @Test func `questions are answered`() throws {
     let service = try RunningService()
     let client = try service.client()
