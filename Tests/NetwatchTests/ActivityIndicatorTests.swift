@@ -15,7 +15,7 @@ import Testing
     }
 
     func listen(initial: Bool = false) -> Subscription {
-      indicator.onVisibilityChange(initial: initial, enqueue: { $0() }) { [told] isVisible in
+      indicator.onVisibilityChangeImmediately(initial: initial) { [told] isVisible in
         told.withLock { $0.append(isVisible) }
       }
     }

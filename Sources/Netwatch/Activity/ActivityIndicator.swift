@@ -76,6 +76,15 @@ public final class ActivityIndicator: RequestObserver, Sendable {
     core.visibility.call(of: self, initial: initial, enqueue: enqueue, body)
   }
 
+  /// Calls `body` at once, on the thread of the timer or of the change that caused it, which waits for it: be short.
+  ///
+  /// - Parameter initial: whether `body` gets the present value too, on this thread before this returns. Default true.
+  public func onVisibilityChangeImmediately(
+    initial: Bool = true, _ body: @escaping @Sendable (Bool) -> Void
+  ) -> Subscription {
+    core.visibility.call(of: self, initial: initial, enqueue: { $0() }, body)
+  }
+
   /// The present visibility, and each new one; ends when the indicator does.
   public var visibility: ActivityVisibility { ActivityVisibility(indicator: self, broadcast: core.visibility) }
 
