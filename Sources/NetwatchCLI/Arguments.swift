@@ -25,12 +25,12 @@ struct OutputOptions: ParsableArguments {
     if json, format == .text { throw ValidationError("--json and --format text contradict each other; give one.") }
   }
 
-  func makeRenderer(listsInterfaces: Bool) -> any LineRenderer {
+  func makeRenderer() -> any LineRenderer {
     let terminal = Terminal(descriptor: STDOUT_FILENO, color: color)
     let format = json ? .json : format ?? (terminal.isTerminal ? .text : .json)
     switch format {
-    case .json: return JSONRenderer(listsInterfaces: listsInterfaces)
-    case .text: return TextRenderer(terminal: terminal, listsInterfaces: listsInterfaces)
+    case .json: return JSONRenderer()
+    case .text: return TextRenderer(terminal: terminal)
     }
   }
 }
@@ -59,7 +59,7 @@ struct PathOptions: ParsableArguments {
     transform: Target.parse)
   var target: RouteTarget = .internet
 
-  /// Whether a service's judgement is the one that is wanted.
+  /// Whether a service's judgement would be the same.
   var isDefault: Bool { included.isEmpty && ignored.isEmpty && target == .internet }
 
   var configuration: MonitorConfiguration {
@@ -71,6 +71,16 @@ struct PathOptions: ParsableArguments {
       }
     }
     return configuration
+  }
+}
+
+struct ServiceOptions: ParsableArguments {
+  @Flag(help: "Watch netlink in this process, and count no requests, even where a service runs.")
+  var noService = false
+
+  /// - Parameter judgesAlike: whether the service's judgement is the one that is wanted.
+  func use(judgesAlike: Bool) -> Follower.ServiceUse? {
+    noService ? nil : judgesAlike ? .everything : .activity
   }
 }
 

@@ -27,10 +27,8 @@ struct CommandFailure: Error {
     throw ExitCode(2)
   }
 
-  /// Something that does not end the command.
-  static func warn(_ message: String) { report(message) }
-
-  private static func report(_ message: String) {
+  /// Tells something that need not end the command.
+  static func report(_ message: String) {
     var line = "netwatch: \(message)\n"
     line.withUTF8 { text in _ = unsafe write(STDERR_FILENO, text.baseAddress, text.count) }
   }

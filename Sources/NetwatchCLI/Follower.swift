@@ -10,6 +10,8 @@ import NetwatchStream
 final class Follower {
   struct Options {
     var configuration = MonitorConfiguration()
+    /// Whether each line lists every link.
+    var listsInterfaces = false
     /// How many lines to print; nil for no end.
     var count: Int?
     /// Whether a service is asked; nil does without.
@@ -107,7 +109,7 @@ final class Follower {
       sequence: records + 1, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic,
       event: .init(change), path: path)
     record.activity = activity
-    record.listsInterfaces = options.configuration.publishesInterfaceChanges
+    record.listsInterfaces = options.listsInterfaces
     // The first path after a service has gone is no news unless it differs.
     if case .initial = change, let printed {
       guard let next = record.successor(of: printed, becauseOf: hasLostService ? .serviceLost : .requestEnded) else {

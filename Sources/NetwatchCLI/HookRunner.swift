@@ -24,7 +24,6 @@ final class HookRunner {
   private var child: pid_t?
   private var timer: EventLoop.Timer?
   private var isFinishing = false
-
   private var endings: SignalSource?
 
   init(_ hook: Hook, on loop: EventLoop) throws(SystemError) {
@@ -43,7 +42,7 @@ final class HookRunner {
     do {
       try start(record)
     } catch {
-      CommandFailure.warn("can not run the hook: \(error)")
+      CommandFailure.report("can not run the hook: \(error)")
     }
   }
 

@@ -37,7 +37,7 @@ final class LeasedCommand {
     switch spawn(mask) {
     case .success(let child): process = child
     case .failure(let error):
-      CommandFailure.warn("can not run \(command[0]): \(error.message)")
+      CommandFailure.report("can not run \(command[0]): \(error.message)")
       return .exited(error.code == ENOENT ? 127 : 126)
     }
     try loop.run()

@@ -16,21 +16,12 @@ extension LineRenderer {
 
 /// The JSON stream.
 final class JSONRenderer: LineRenderer {
-  private let listsInterfaces: Bool
   private var writer = JSONLineWriter()
-
-  init(listsInterfaces: Bool) { self.listsInterfaces = listsInterfaces }
 
   func prepare(on loop: EventLoop) {}
 
   func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
-    if listsInterfaces {
-      var record = record
-      record.listsInterfaces = true
-      writer.write(record)
-    } else {
-      writer.write(record)
-    }
+    writer.write(record)
     try writer.withLine { line throws(CommandFailure) in try output.write(line) }
   }
 }

@@ -34,8 +34,7 @@ public struct NetwatchTool: ParsableCommand {
   @Option(help: ArgumentHelp("With --follow, end after so many lines.", valueName: "n"))
   var count: Int?
 
-  @Flag(help: "Watch netlink in this process, and count no requests, even where a service runs.")
-  var noService = false
+  @OptionGroup var service: ServiceOptions
 
   @Option(
     name: .customLong("exec"),
@@ -64,16 +63,16 @@ public struct NetwatchTool: ParsableCommand {
 
   public func run() throws {
     guard follow else {
-      return try Snapshot.print(output, snapshot, path, usesService: !noService)
+      return try Snapshot.print(output, snapshot, path, service)
     }
     var options = Follower.Options()
     options.configuration = path.configuration
     options.configuration.hold = hold ?? .zero
     options.configuration.publishesInterfaceChanges = snapshot.interfaces
     options.count = count
-    options.service = noService ? nil : path.isDefault && hold == nil && !snapshot.interfaces ? .everything : .activity
+    options.listsInterfaces = snapshot.interfaces
+    options.service = service.use(judgesAlike: path.isDefault && hold == nil && !snapshot.interfaces)
     options.hook = hookCommand.map { Hook(command: $0, timeout: hookTimeout ?? .seconds(90)) }
-    let renderer = output.makeRenderer(listsInterfaces: snapshot.interfaces)
-    try CommandFailure.reporting { try Follower(options, renderer: renderer).run() }
+    try CommandFailure.reporting { try Follower(options, renderer: output.makeRenderer()).run() }
   }
 }

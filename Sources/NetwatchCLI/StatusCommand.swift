@@ -10,8 +10,7 @@ struct StatusCommand: ParsableCommand {
   @OptionGroup var snapshot: SnapshotOptions
   @OptionGroup var path: PathOptions
 
-  @Flag(help: "Watch netlink in this process, and count no requests, even where a service runs.")
-  var noService = false
+  @OptionGroup var service: ServiceOptions
 
   @Flag(help: "Print metrics for the textfile collector of Prometheus' node_exporter.")
   var prometheus = false
@@ -23,22 +22,23 @@ struct StatusCommand: ParsableCommand {
   }
 
   func run() throws {
-    let renderer = prometheus ? MetricsRenderer(asksService: !noService) : nil
-    try Snapshot.print(output, snapshot, path, usesService: !noService, renderer: renderer)
+    let renderer = prometheus ? MetricsRenderer(asksService: !service.noService) : nil
+    try Snapshot.print(output, snapshot, path, service, renderer: renderer)
   }
 }
 
 /// One look at the kernel.
 enum Snapshot {
   static func print(
-    _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, usesService: Bool,
+    _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, _ service: ServiceOptions,
     renderer: (any LineRenderer)? = nil
   ) throws {
     var options = Follower.Options()
     options.configuration = path.configuration
     options.count = 1
-    options.service = usesService ? path.isDefault && !snapshot.interfaces ? .everything : .activity : nil
-    let renderer = renderer ?? output.makeRenderer(listsInterfaces: snapshot.interfaces)
+    options.listsInterfaces = snapshot.interfaces
+    options.service = service.use(judgesAlike: path.isDefault && !snapshot.interfaces)
+    let renderer = renderer ?? output.makeRenderer()
     let isReachable = try CommandFailure.reporting {
       let follower = try Follower(options, renderer: renderer)
       try follower.run()

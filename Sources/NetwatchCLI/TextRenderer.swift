@@ -25,13 +25,9 @@ final class TextRenderer: LineRenderer {
   }
 
   private let terminal: Terminal
-  private let listsInterfaces: Bool
   private var wasVisible = false
 
-  init(terminal: Terminal, listsInterfaces: Bool) {
-    self.terminal = terminal
-    self.listsInterfaces = listsInterfaces
-  }
+  init(terminal: Terminal) { self.terminal = terminal }
 
   func prepare(on loop: EventLoop) throws {
     try terminal.followResizes(on: loop)
@@ -41,7 +37,7 @@ final class TextRenderer: LineRenderer {
     guard shows(record) else { return }
     wasVisible = record.activity.state.isVisible
     var text = line(record)
-    if listsInterfaces {
+    if record.listsInterfaces {
       for interface in record.path.interfaces { text += self.line(interface, in: record.path) }
     }
     let bytes = [UInt8](text.utf8)

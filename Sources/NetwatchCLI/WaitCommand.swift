@@ -40,7 +40,7 @@ struct WaitCommand: ParsableCommand {
   func run() throws {
     var configuration = MonitorConfiguration()
     configuration.target = target
-    let renderer = quiet ? nil : output.makeRenderer(listsInterfaces: false)
+    let renderer = quiet ? nil : output.makeRenderer()
     let isMet = try CommandFailure.reporting {
       try Waiter(configuration: configuration, renderer: renderer, timeout: timeout, isMet: goal.isMet).run()
     }

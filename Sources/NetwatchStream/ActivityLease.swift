@@ -5,9 +5,6 @@ import NetwatchEventLoop
 ///
 /// On a loop. Where there is no service, nothing happens; where one comes back, it is told.
 package final class ActivityLease {
-  /// A service counts no more than so many for one connection.
-  private static let limit = 4_096
-
   private let label: String?
   private var link: ServiceLink?
   private var told = 0
@@ -42,7 +39,7 @@ package final class ActivityLease {
 
   private func tell() {
     guard let link, link.isConnected else { return }
-    let wanted = min(count, Self.limit)
+    let wanted = min(count, EventServer.requestLimit)
     var text = ""
     while told < wanted {
       told += 1

@@ -96,7 +96,7 @@ package final class ServiceLink {
   }
 
   private func lose() {
-    // Released by the next connection or at the end of this turn: its handler is on the stack.
+    // Held until this returns: its handler is on the stack.
     let old = client
     client = nil
     handlers.lost()
