@@ -6,11 +6,14 @@
 #include <netlink/socket.h>
 
 /* <linux/if.h> has IFF_LOWER_UP, <linux/rtnetlink.h> the messages; the rest are the addresses', links' and rules' attributes. */
+#include <linux/ethtool.h>
+#include <linux/fib_rules.h>
 #include <linux/filter.h>
 #include <linux/if.h>
 #include <linux/if_addr.h>
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
+#include <linux/if_tunnel.h>
 #include <linux/netconf.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>

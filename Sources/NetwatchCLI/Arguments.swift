@@ -57,7 +57,7 @@ struct PathOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("Judge the way to this address instead of to the internet.", valueName: "address"),
     transform: Target.parse)
-  var target: RouteTarget = .internet
+  var target: NetworkTarget = .internet
 
   /// Whether a service's judgement would be the same.
   var isDefault: Bool { included.isEmpty && ignored.isEmpty && target == .internet }
@@ -103,7 +103,7 @@ enum Seconds {
 
 /// `--target`.
 enum Target {
-  @Sendable static func parse(_ text: String) throws -> RouteTarget {
+  @Sendable static func parse(_ text: String) throws -> NetworkTarget {
     guard let address = IPAddress(text) else {
       if text.contains("://") {
         throw ValidationError("'\(text)' is a URL; give the address of its host alone, such as 192.0.2.7.")
@@ -116,6 +116,6 @@ enum Target {
     if address.isMulticast || address.isLinkLocal && address.family == .ipv6 {
       throw ValidationError("\(address) is reached over every link or none; give a unicast address beyond the link.")
     }
-    return .address(address)
+    return .address(address, port: nil)
   }
 }

@@ -89,7 +89,7 @@ final class Follower {
     guard reachability == nil, !isFinished else { return }
     do {
       let reachability = try NetlinkReachability(
-        loop: loop, configuration: options.configuration,
+        on: NetlinkSource(on: loop), configuration: options.configuration,
         handlers: .init(
           publish: { [unowned self] path, change, moment in publish(path, change, moment) },
           fail: { [unowned self] error in stop(because: error) }))
@@ -228,6 +228,7 @@ extension NetworkPath {
     func says(_ path: FamilyPath?) -> [IPAddress?] { [path?.address, path?.gateway] }
     return status == other.status && medium == other.medium && verdict.interfaceName == other.verdict.interfaceName
       && interfaceIndex == other.interfaceIndex && isExpensive == other.isExpensive && says(ipv4) == says(other.ipv4)
-      && says(ipv6) == says(other.ipv6)
+      && says(ipv6) == says(other.ipv6) && vpn?.kernelName == other.vpn?.kernelName && vpn?.kind == other.vpn?.kind
+      && wifi?.ssid == other.wifi?.ssid
   }
 }

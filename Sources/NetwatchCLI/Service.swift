@@ -26,7 +26,7 @@ final class Service {
   func run(_ socket: ListeningSocket, connectionLimit: Int) throws {
     activity = ActivityRunner(on: loop) { [unowned self] in activityReason = $0 }
     let reachability = try NetlinkReachability(
-      loop: loop, configuration: MonitorConfiguration(),
+      on: NetlinkSource(on: loop), configuration: MonitorConfiguration(),
       handlers: .init(
         publish: { [unowned self] path, change, moment in publish(path, change, moment) },
         fail: { [unowned self] error in

@@ -30,7 +30,7 @@ struct WaitCommand: ParsableCommand {
   var timeout: Duration?
 
   @Option(help: ArgumentHelp("Wait for a way to this address.", valueName: "address"), transform: Target.parse)
-  var target: RouteTarget = .internet
+  var target: NetworkTarget = .internet
 
   @Flag(name: .shortAndLong, help: "Print nothing; the exit status tells.")
   var quiet = false

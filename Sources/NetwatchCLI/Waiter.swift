@@ -32,7 +32,7 @@ final class Waiter {
     let loop = try EventLoop()
     let start = KernelClock.monotonic.now
     let reachability = try NetlinkReachability(
-      loop: loop, configuration: configuration,
+      on: NetlinkSource(on: loop), configuration: configuration,
       handlers: .init(
         publish: { [unowned self, unowned loop] path, change, moment in
           published += 1

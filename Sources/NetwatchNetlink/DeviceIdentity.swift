@@ -8,32 +8,32 @@ import Netwatch
 /// its index and hardware address are those of the link.
 enum DeviceIdentity {
   static func traits(name: String, index: Int32, hardwareAddress: UInt64?) -> DeviceTraits {
+    var traits = sysfsTraits(name: name, index: index, hardwareAddress: hardwareAddress)
+    traits.isTether = traits.type != "wwan" && isTether(DeviceDriver.name(ofLink: name))
+    return traits
+  }
+
+  private static func sysfsTraits(name: String, index: Int32, hardwareAddress: UInt64?) -> DeviceTraits {
     let directory = "/sys/class/net/\(name)"
     guard read("\(directory)/ifindex") == "\(index)",
       let address = read("\(directory)/address"), number(address) == hardwareAddress ?? 0
     else { return DeviceTraits() }
     return DeviceTraits(
-      type: deviceType(read("\(directory)/uevent")), isWireless: unsafe access("\(directory)/phy80211", F_OK) == 0,
-      isTether: isTether(driver("\(directory)/device/driver")))
+      type: deviceType(read("\(directory)/uevent")), isWireless: unsafe access("\(directory)/phy80211", F_OK) == 0)
   }
 
-  /// Phones that share their connection speak RNDIS, or Apple's own protocol; network cards on USB speak neither.
+  /// Phones that share their connection speak RNDIS, Apple's own protocol, or Ethernet over USB as modems do.
   static func isTether(_ driver: String?) -> Bool {
-    driver == "rndis_host" || driver == "ipheth"
+    switch driver {
+    case "rndis_host", "ipheth", "cdc_ether", "cdc_ncm": true
+    default: false
+    }
   }
 
   static func deviceType(_ uevent: String?) -> String? {
     let key = "DEVTYPE="
     let line = uevent?.split(separator: "\n").first { $0.hasPrefix(key) }
     return line.map { String($0.dropFirst(key.count)) }
-  }
-
-  private static func driver(_ link: String) -> String? {
-    var target = [CChar](repeating: 0, count: 4096)
-    let count = unsafe readlink(link, &target, target.count)
-    guard count > 0 else { return nil }
-    let path = String(decoding: target[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
-    return path.split(separator: "/").last.map(String.init)
   }
 
   private static func read(_ path: String) -> String? {

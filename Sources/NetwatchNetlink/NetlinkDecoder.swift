@@ -8,6 +8,7 @@ package enum NetlinkDecoder {
   package enum Message: Hashable, Sendable {
     case event(NetworkEvent)
     case route(RouteAnswer)
+    case rule(RoutingRule)
     /// The end of a listing.
     case done
     /// A refusal, or with code 0 an acknowledgement.
@@ -53,6 +54,7 @@ package enum NetlinkDecoder {
     case RTM_NEWADDR: return address(bytes, payload, isRemoved: false)
     case RTM_DELADDR: return address(bytes, payload, isRemoved: true)
     case RTM_NEWROUTE where context == .answer: return NetlinkRouteDecoder.answer(bytes, payload)
+    case RTM_NEWRULE where context == .answer: return NetlinkRuleDecoder.rule(bytes, payload)
     case RTM_NEWROUTE, RTM_NEWRULE, RTM_NEWNEXTHOP: return hint(bytes, payload, isRemoval: false)
     case RTM_DELROUTE, RTM_DELRULE, RTM_DELNEXTHOP: return hint(bytes, payload, isRemoval: true)
     case RTM_NEWNETCONF: return netconf(bytes, payload)
@@ -88,23 +90,15 @@ package enum NetlinkDecoder {
         fact.operationalState = bytes.number(attribute.value, as: UInt8.self).flatMap(OperationalState.init)
         fact.isComplete = true
       case IFLA_MASTER: fact.masterIndex = bytes.number(attribute.value, as: Int32.self)
-      case IFLA_LINK: fact.lowerIndex = bytes.number(attribute.value, as: Int32.self)
+      case IFLA_LINK: fact.lowerIndex = bytes.number(attribute.value, as: Int32.self).flatMap { $0 > 0 ? $0 : nil }
       case IFLA_LINK_NETNSID: lowerIsElsewhere = true
-      case IFLA_LINKINFO: fact.kind = kind(bytes, attribute.value)
+      case IFLA_LINKINFO: LinkInfoDecoder.read(bytes, attribute.value, into: &fact)
       case IFLA_ADDRESS: fact.hardwareAddress = hardwareAddress(bytes, attribute.value)
       default: break
       }
     }
     if lowerIsElsewhere { fact.lowerIndex = nil }
     return .event(.link(fact))
-  }
-
-  private static func kind(_ bytes: RawSpan, _ info: Range<Int>) -> String? {
-    var cursor = NetlinkCursor(info)
-    while let attribute = cursor.nextAttribute(in: bytes) {
-      if attribute.type == IFLA_INFO_KIND { return bytes.text(attribute.value) }
-    }
-    return nil
   }
 
   private static func hardwareAddress(_ bytes: RawSpan, _ range: Range<Int>) -> UInt64 {

@@ -11,13 +11,13 @@ final class NetlinkQueries {
   private var sequence: UInt32 = 0
   /// To the last question for a route.
   private var answer = RouteAnswer.noRoute
+  /// To the last question for rules.
+  private var rules: [RoutingRule] = []
   private var linkList: NetlinkRequest
   private var addressList: NetlinkRequest
   private var link: NetlinkRequest
-  /// By ``RouteRequest/position``; an index costs less than a hash.
-  private var lookUps: [NetlinkRequest?] = []
 
-  init(target: RouteTarget, trace: NetlinkTrace?) throws(NetlinkError) {
+  init(trace: NetlinkTrace?) throws(NetlinkError) {
     self.trace = trace
     socket = try NetlinkSocket.open()
     socket.enableStrictChecking()
@@ -25,31 +25,23 @@ final class NetlinkQueries {
     linkList = try .list(RTM_GETLINK)
     addressList = try .list(RTM_GETADDR)
     link = try .link()
-    let user = getuid()
-    for family in AddressFamily.allCases {
-      guard let literal = target.literal(family) else {
-        lookUps += [nil, nil, nil]
-        continue
-      }
-      lookUps.append(try .lookUp(literal, user: user, allHops: false, throughLink: false))
-      lookUps.append(try .lookUp(literal, user: user, allHops: true, throughLink: false))
-      lookUps.append(try .lookUp(literal, user: user, allHops: true, throughLink: true))
-    }
   }
 
   /// Lists links, then addresses.
   ///
   /// - Returns: false if something changed meanwhile, so that it may not be whole.
   func list(_ body: (NetworkEvent) -> Void) throws(NetlinkError) -> Bool {
-    let linksAreWhole = try exchange(&linkList, isListing: true, body: body).isWhole
-    let addressesAreWhole = try exchange(&addressList, isListing: true, body: body).isWhole
-    return linksAreWhole && addressesAreWhole
+    let links = try exchange(&linkList, isListing: true, body)
+    try links.check()
+    let addresses = try exchange(&addressList, isListing: true, body)
+    try addresses.check()
+    return links.isWhole && addresses.isWhole
   }
 
   /// Reads one link. Silent if it does not exist.
   func readLink(_ index: Int32, _ body: (NetworkEvent) -> Void) throws(NetlinkError) {
     link.setLinkIndex(index)
-    _ = try exchange(&link, isListing: false, body: body)
+    _ = try exchange(&link, isListing: false, body)
   }
 
   /// Returns when the kernel has finished what it was doing: it tells of some removals before it does them, and reading a
@@ -58,33 +50,37 @@ final class NetlinkQueries {
     try readLink(1) { _ in }
   }
 
-  func lookUp(_ request: RouteRequest) throws(NetlinkError) -> RouteAnswer {
-    let position = request.position
-    guard lookUps[position] != nil else { return .noRoute }
-    if case .link(let index) = request.scope { lookUps[position]?.setOutputLink(index) }
-    sequence &+= 1
-    lookUps[position]?.setSequence(sequence)
-    if let bytes = lookUps[position]?.bytes { try socket.send(bytes) }
+  func lookUp(_ request: inout NetlinkRequest) throws(NetlinkError) -> RouteAnswer {
     answer = .noRoute
-    _ = try receive(isListing: false) { _ in }
+    _ = try exchange(&request, isListing: false) { _ in }
     return answer
+  }
+
+  /// Refused by kernels without rules or without the family.
+  func rules(_ family: AddressFamily) throws(NetlinkError) -> RouteAnswer {
+    rules = []
+    var request = try NetlinkRequest.rules(family)
+    let reply = try exchange(&request, isListing: true) { _ in }
+    return reply.error == 0 ? .rules(rules) : .refused
   }
 
   private struct Reply {
     var isWhole = true
     var error: CInt = 0
     var isOver = false
+
+    func check() throws(NetlinkError) {
+      if error != 0 { throw NetlinkError(operation: "dump", code: error) }
+    }
   }
 
   private func exchange(
-    _ request: inout NetlinkRequest, isListing: Bool, body: (NetworkEvent) -> Void
+    _ request: inout NetlinkRequest, isListing: Bool, _ body: (NetworkEvent) -> Void
   ) throws(NetlinkError) -> Reply {
     sequence &+= 1
     request.setSequence(sequence)
     try socket.send(request.bytes)
-    let reply = try receive(isListing: isListing, body)
-    if isListing, reply.error != 0 { throw NetlinkError(operation: "dump", code: reply.error) }
-    return reply
+    return try receive(isListing: isListing, body)
   }
 
   private func receive(isListing: Bool, _ body: (NetworkEvent) -> Void) throws(NetlinkError) -> Reply {
@@ -118,6 +114,7 @@ final class NetlinkQueries {
     case .route(let answer):
       self.answer = answer
       reply.isOver = true
+    case .rule(let rule): rules.append(rule)
     case .done: reply.isOver = true
     case .error(let code):
       reply.error = code
@@ -125,18 +122,6 @@ final class NetlinkQueries {
       reply.isOver = true
     case .overrun: reply.isWhole = false
     case .ignored: if !isListing { reply.isOver = true }
-    }
-  }
-}
-
-extension RouteRequest {
-  /// Where its message stands among those that are kept: requests for different links share one.
-  fileprivate var position: Int {
-    let first = family == .ipv4 ? 0 : 3
-    switch scope {
-    case .plain: return first
-    case .allHops: return first + 1
-    case .link: return first + 2
     }
   }
 }

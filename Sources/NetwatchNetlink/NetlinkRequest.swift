@@ -2,7 +2,7 @@ import CLibNetlink
 import Glibc
 import Netwatch
 
-/// A request as bytes, built by libnl once and sent many times.
+/// A request as bytes, built by libnl. The ones that are sent for every event are built once.
 struct NetlinkRequest {
   private(set) var bytes: [UInt8]
   private static let sequenceOffset = 8
@@ -16,6 +16,15 @@ struct NetlinkRequest {
     }
   }
 
+  /// All rules of a family.
+  static func rules(_ family: AddressFamily) throws(NetlinkError) -> NetlinkRequest {
+    try unsafe build(RTM_GETRULE, flags: NLM_F_DUMP) { message in
+      var header = rtmsg()
+      header.rtm_family = family.number
+      return unsafe nlmsg_append(message, &header, MemoryLayout<rtmsg>.size, CInt(NLMSG_ALIGNTO)) == 0
+    }
+  }
+
   /// One link. The index is filled in later.
   static func link() throws(NetlinkError) -> NetlinkRequest {
     try unsafe build(RTM_GETLINK, flags: 0) { message in
@@ -24,37 +33,52 @@ struct NetlinkRequest {
     }
   }
 
-  /// A route lookup. With `throughLink` the output link is filled in later.
-  static func lookUp(
-    _ target: IPAddress, user: uid_t, allHops: Bool, throughLink: Bool
-  ) throws(NetlinkError) -> NetlinkRequest {
+  /// What a route lookup is about, beside the address.
+  struct LookUpOptions {
+    /// The route itself, with all its hops.
+    var wantsRoute = false
+    /// Only over this link; 0 for any.
+    var link: Int32 = 0
+    /// As for packets with this mark.
+    var mark: UInt32 = 0
+    /// As for TCP to this port, for rules that look at it.
+    var port: UInt16?
+  }
+
+  /// A route lookup.
+  static func lookUp(_ target: IPAddress, user: uid_t, _ options: LookUpOptions) throws(NetlinkError) -> NetlinkRequest
+  {
     try unsafe build(RTM_GETROUTE, flags: 0) { message in
       var route = rtmsg()
+      route.rtm_family = target.family.number
       // Under strict checking IPv4 wants the full length.
-      switch target {
-      case .v4:
-        route.rtm_family = UInt8(AF_INET)
-        route.rtm_dst_len = 32
-      case .v6:
-        route.rtm_family = UInt8(AF_INET6)
-        route.rtm_dst_len = 128
-      }
-      if allHops || throughLink { route.rtm_flags = UInt32(RTM_F_FIB_MATCH) }
-      guard unsafe nlmsg_append(message, &route, MemoryLayout<rtmsg>.size, CInt(NLMSG_ALIGNTO)) == 0 else {
-        return false
-      }
-      let hasTarget: Bool
-      switch target {
-      case .v4(let bits):
-        var address = bits.bigEndian
-        hasTarget = unsafe nla_put(message, CInt(RTA_DST.rawValue), 4, &address) == 0
-      case .v6(let bits):
-        var address = bits.bigEndian
-        hasTarget = unsafe nla_put(message, CInt(RTA_DST.rawValue), 16, &address) == 0
-      }
-      // Only a lookup with a user sees rules for users.
-      return unsafe hasTarget && nla_put_u32(message, CInt(RTA_UID.rawValue), user) == 0
-        && (!throughLink || nla_put_u32(message, CInt(RTA_OIF.rawValue), 0) == 0)
+      route.rtm_dst_len = target.family == .ipv4 ? 32 : 128
+      // IPv6 always names the table, and refuses the flag.
+      if target.family == .ipv4 { route.rtm_flags = UInt32(RTM_F_LOOKUP_TABLE) }
+      // Through a link, IPv4 answers "on the link" without any route, unless it is asked for the route itself.
+      if options.wantsRoute || options.link != 0 { route.rtm_flags |= UInt32(RTM_F_FIB_MATCH) }
+      guard unsafe nlmsg_append(message, &route, MemoryLayout<rtmsg>.size, CInt(NLMSG_ALIGNTO)) == 0,
+        unsafe append(target, to: message),
+        // Only a lookup with a user sees rules for users.
+        unsafe nla_put_u32(message, CInt(RTA_UID.rawValue), user) == 0,
+        unsafe options.link == 0
+          || nla_put_u32(message, CInt(RTA_OIF.rawValue), UInt32(bitPattern: options.link)) == 0,
+        unsafe options.mark == 0 || nla_put_u32(message, CInt(RTA_MARK.rawValue), options.mark) == 0
+      else { return false }
+      guard let port = options.port else { return true }
+      return unsafe nla_put_u8(message, CInt(RTA_IP_PROTO.rawValue), UInt8(IPPROTO_TCP)) == 0
+        && nla_put_u16(message, CInt(RTA_DPORT.rawValue), port.bigEndian) == 0
+    }
+  }
+
+  private static func append(_ target: IPAddress, to message: OpaquePointer) -> Bool {
+    switch target {
+    case .v4(let bits):
+      var address = bits.bigEndian
+      return unsafe nla_put(message, CInt(RTA_DST.rawValue), 4, &address) == 0
+    case .v6(let bits):
+      var address = bits.bigEndian
+      return unsafe nla_put(message, CInt(RTA_DST.rawValue), 16, &address) == 0
     }
   }
 
@@ -62,9 +86,6 @@ struct NetlinkRequest {
 
   /// For ``link()``: the index stands in the header behind family, padding and type.
   mutating func setLinkIndex(_ index: Int32) { set(UInt32(bitPattern: index), at: 16 + 4) }
-
-  /// For ``lookUp(_:user:allHops:throughLink:)`` through a link: the attribute comes last.
-  mutating func setOutputLink(_ index: Int32) { set(UInt32(bitPattern: index), at: bytes.count - 4) }
 
   private mutating func set(_ value: UInt32, at offset: Int) {
     unsafe bytes.withUnsafeMutableBytes { unsafe $0.storeBytes(of: value, toByteOffset: offset, as: UInt32.self) }
@@ -89,4 +110,9 @@ struct NetlinkRequest {
     unsafe place.initializeMemory(as: UInt8.self, repeating: 0, count: count)
     return true
   }
+}
+
+extension AddressFamily {
+  /// AF_INET or AF_INET6.
+  var number: UInt8 { UInt8(self == .ipv4 ? AF_INET : AF_INET6) }
 }

@@ -23,6 +23,7 @@ enum NetlinkRouteDecoder {
       case Int(RTA_MULTIPATH.rawValue): hops = self.hops(bytes, attribute.value, family: family)
       case Int(RTA_PREFSRC.rawValue):
         hop.source = NetlinkDecoder.ipAddress(bytes, attribute.value, family: family)
+      case Int(RTA_TABLE.rawValue): hop.table = bytes.number(attribute.value, as: UInt32.self) ?? hop.table
       case Int(RTA_PRIORITY.rawValue): hop.metric = bytes.number(attribute.value, as: UInt32.self) ?? 0
       default: read(attribute, into: &hop, bytes, family: family)
       }
@@ -31,6 +32,7 @@ enum NetlinkRouteDecoder {
       for position in hops.indices {
         hops[position].source = hop.source
         hops[position].metric = hop.metric
+        hops[position].table = hop.table
       }
       return .route(.hops(hops))
     }

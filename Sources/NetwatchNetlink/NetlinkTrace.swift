@@ -42,7 +42,10 @@ struct NetlinkTrace {
     case .event(.routing(let families, let isRemoval)):
       let names = [families.contains(.ipv4) ? "IPv4" : "", families.contains(.ipv6) ? "IPv6" : ""]
       return "routing \(names.filter { !$0.isEmpty }.joined(separator: " and ")) \(isRemoval ? "removed" : "changed")"
+    case .event(.wireless(let index, let wireless)):
+      return "wireless \(index) \(wireless.map { "\($0)" } ?? "-")"
     case .route(let answer): return "route \(answer)"
+    case .rule(let rule): return "rule \(rule)"
     case .done: return "done"
     case .error(let code):
       return unsafe code == 0 ? "acknowledged" : "error \(code) (\(String(cString: strerror(code))))"

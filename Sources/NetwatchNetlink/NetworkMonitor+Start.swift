@@ -27,7 +27,7 @@ extension NetworkMonitor {
   private static func follow(_ configuration: MonitorConfiguration, on loop: EventLoop) throws -> MonitorFeed {
     let publisher = FeedPublisher(configuration)
     let reachability = try NetlinkReachability(
-      loop: loop, configuration: configuration,
+      on: NetlinkSource(on: loop), configuration: configuration,
       handlers: .init(
         publish: { path, change, _ in publisher.publish(path, change) },
         fail: { [unowned loop] error in

@@ -16,6 +16,10 @@ struct RouteFilter {
   /// SKF_AD_OFF + SKF_AD_NLATTR: finds the attribute of type X from offset A on, or 0.
   private static let findAttribute = UInt32(bitPattern: -0x1000 + 12)
 
+  /// Addresses of one family that are compared. The kernel limits a program's memory (net.core.optmem_max); beyond this
+  /// every route passes.
+  private static let limit = 24
+
   private enum Label: Hashable {
     case pass, drop, family(AddressFamily), target(Int), word(Int, Int), wholeWord(Int, Int), lastWord(Int, Int)
   }
@@ -50,6 +54,7 @@ struct RouteFilter {
     assembler.jump(ifEqual: number, to: .target(base(family)), else: isLast ? .drop : .family(.ipv6))
     assembler.mark(.target(base(family)))
     guard !targets.isEmpty else { return assembler.go(to: .drop) }
+    guard targets.count <= Self.limit else { return assembler.go(to: .pass) }
     assembler.load(byte: Self.prefixLengthOffset)
     assembler.jump(ifEqual: 0, to: .pass)
     assembler.load(Self.attributesOffset)

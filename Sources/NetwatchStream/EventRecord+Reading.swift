@@ -15,7 +15,9 @@ extension EventRecord {
     let pathReason = known ?? (verdict.isReachable ? .resynced : .unresolved)
     self.init(
       sequence: UInt64(clamping: sequence), nanosecondsSince1970: time, monotonicNanoseconds: monotonic, event: event,
-      path: NetworkPath(verdict: verdict, reason: pathReason, interfaces: []))
+      path: NetworkPath(
+        verdict: verdict, reason: pathReason, interfaces: [],
+        signal: reachability["wifi"]?["signal_dbm"]?.integer.map { WiFiSignal(dBm: Int(clamping: $0)) }))
     self.activity = activity
     activityReason = ActivityReason(rawValue: reason) ?? .requestBegan
   }
@@ -43,8 +45,33 @@ extension NetworkPath.Verdict {
     interfaceName = InterfaceName(name)
     interfaceIndex = Int32(clamping: index)
     isExpensive = value["expensive"]?.bool ?? false
+    vpn = value["vpn"].flatMap(VPN.init)
+    ssid = value["wifi"]?["ssid_hex"]?.string.flatMap(SSID.init(hex:))
     ipv4 = value["ipv4"].flatMap { NetworkPath.FamilyPath($0, over: interfaceIndex) }
     ipv6 = value["ipv6"].flatMap { NetworkPath.FamilyPath($0, over: interfaceIndex) }
+  }
+}
+
+extension VPN {
+  /// The stream does not say its index.
+  fileprivate init?(_ value: JSONValue) {
+    guard let name = value["interface"]?.string, let kind = value["kind"]?.string else { return nil }
+    self.init(kernelName: InterfaceName(name), interfaceIndex: 0, kind: TunnelKind(rawValue: kind) ?? .other)
+  }
+}
+
+extension SSID {
+  fileprivate init?(hex: String) {
+    let digits = Array(hex.utf8)
+    guard digits.count.isMultiple(of: 2) else { return nil }
+    var bytes: [UInt8] = []
+    for position in stride(from: 0, to: digits.count, by: 2) {
+      guard let byte = UInt8(String(decoding: digits[position..<position + 2], as: UTF8.self), radix: 16) else {
+        return nil
+      }
+      bytes.append(byte)
+    }
+    self.init(bytes)
   }
 }
 

@@ -93,11 +93,38 @@ extension LineBuffer {
     append(name: name)
     append(#","index":"#)
     appendDecimal(UInt64(clamping: index))
-    append(path.isExpensive ? #","expensive":true,"vpn":null,"ipv4":"# : #","expensive":false,"vpn":null,"ipv4":"#)
+    append(path.isExpensive ? #","expensive":true,"vpn":"# : #","expensive":false,"vpn":"#)
+    append(path.vpn)
+    append(#","ipv4":"#)
     append(path.ipv4)
     append(#","ipv6":"#)
     append(path.ipv6)
-    append(#","wifi":null"#)
+    append(#","wifi":"#)
+    append(path.wifi)
+  }
+
+  private mutating func append(_ vpn: VPN?) {
+    guard let vpn else { return append("null") }
+    append(#"{"interface":"#)
+    append(name: vpn.kernelName)
+    append(#","kind":""#)
+    append(text: vpn.kind.rawValue)
+    append("\"}")
+  }
+
+  private mutating func append(_ wifi: WiFiNetwork?) {
+    guard let wifi else { return append("null") }
+    append(#"{"ssid":"#)
+    appendForeign(count: wifi.ssid.count, byte: { wifi.ssid[$0] }, text: { wifi.ssid.text })
+    append(#","ssid_hex":""#)
+    for position in 0..<wifi.ssid.count { appendHex(UInt16(wifi.ssid[position]), digits: 2) }
+    append(#"","signal_dbm":"#)
+    guard let signal = wifi.signal else { return append(#"null,"signal_percent":null}"#) }
+    if signal.dBm < 0 { append("-") }
+    appendDecimal(UInt64(signal.dBm.magnitude))
+    append(#","signal_percent":"#)
+    appendDecimal(UInt64(clamping: signal.percent))
+    append("}")
   }
 
   fileprivate mutating func append(_ family: NetworkPath.FamilyPath?) {
@@ -136,15 +163,20 @@ extension LineBuffer {
     append("]}")
   }
 
-  /// A name of a stranger's making: control characters are escaped, those of Latin-1 too, for terminals obey them.
   fileprivate mutating func append(name: InterfaceName) {
+    appendForeign(count: name.count, byte: { name[$0] }, text: { name.text })
+  }
+
+  /// A name of a stranger's making: control characters are escaped, those of Latin-1 too, for terminals obey them. Only
+  /// what is not plain ASCII is made a string of.
+  private mutating func appendForeign(count length: Int, byte: (Int) -> UInt8, text: () -> String) {
     append("\"")
     let start = count
-    for position in 0..<name.count {
-      let byte = name[position]
+    for position in 0..<length {
+      let byte = byte(position)
       guard 0x20..<0x7f ~= byte, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else {
         removeLast(count - start)
-        for scalar in name.text.unicodeScalars { appendEscaped(scalar) }
+        for scalar in text().unicodeScalars { appendEscaped(scalar) }
         break
       }
       append(byte)

@@ -88,9 +88,10 @@ extension IPAddress {
 
 extension RouteAnswer {
   package static func via(
-    _ index: Int32, _ gateway: IPAddress?, from source: IPAddress?, metric: UInt32 = 0
+    _ index: Int32, _ gateway: IPAddress?, from source: IPAddress?, metric: UInt32 = 0,
+    table: UInt32 = RoutingRule.mainTable
   ) -> RouteAnswer {
-    .hop(RouteHop(interfaceIndex: index, gateway: gateway, source: source, metric: metric))
+    .hop(RouteHop(interfaceIndex: index, gateway: gateway, source: source, metric: metric, table: table))
   }
 }
 

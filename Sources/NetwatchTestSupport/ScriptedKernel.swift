@@ -98,6 +98,8 @@ package struct ScriptedKernel {
         return handle(.failed)
       }
       handle(.answered(request, answers[request] ?? .noRoute))
+    // Whatever changes in here is told.
+    case .watch: break
     case .arm(let timer, let deadline): timers[timer] = deadline
     case .disarm(let timer): timers[timer] = nil
     case .publish(let change):

@@ -25,6 +25,9 @@ struct Line: CustomStringConvertible {
   var status: String? { reachability["status"] as? String }
   var medium: String? { reachability["medium"] as? String }
   var interface: String? { reachability["interface"] as? String }
+  var isExpensive: Bool? { reachability["expensive"] as? Bool }
+  var vpn: [String: Any]? { reachability["vpn"] as? [String: Any] }
+  var wifi: [String: Any]? { reachability["wifi"] as? [String: Any] }
   var ipv4: [String: Any]? { reachability["ipv4"] as? [String: Any] }
   var ipv6: [String: Any]? { reachability["ipv6"] as? [String: Any] }
 

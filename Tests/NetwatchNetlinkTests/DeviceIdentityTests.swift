@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("rndis_host", true), ("ipheth", true), ("cdc_ether", false), ("r8152", false), ("cdc_ncm", false), (nil, false),
+    ("rndis_host", true), ("ipheth", true), ("cdc_ether", true), ("r8152", false), ("cdc_ncm", true), (nil, false),
   ])
   func `phones on USB are known by their driver`(_ driver: String?, _ isTether: Bool) {
     #expect(DeviceIdentity.isTether(driver) == isTether)

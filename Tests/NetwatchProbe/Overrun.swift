@@ -8,7 +8,7 @@ enum Overrun {
   static func run(receiveBuffer: Int) throws {
     let loop = try EventLoop()
     let reachability = try NetlinkReachability(
-      loop: loop, configuration: MonitorConfiguration(), receiveBuffer: receiveBuffer,
+      on: NetlinkSource(on: loop, receiveBuffer: receiveBuffer), configuration: MonitorConfiguration(),
       handlers: .init(
         publish: { path, change, _ in if change != .interfaces { say(path.status.rawValue) } },
         fail: { say("failed: \($0)") }))

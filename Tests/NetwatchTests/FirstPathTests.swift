@@ -78,15 +78,15 @@ import Testing
   }
 
   @Test func `the internet is looked up at the documentation prefixes`() {
-    #expect(RouteTarget.internet.literal(.ipv4) == .ip("192.0.2.1"))
-    #expect(RouteTarget.internet.literal(.ipv6) == .ip("2001:db8::1"))
-    #expect(RouteTarget.address(.ip("1.1.1.1")).literal(.ipv6) == nil)
+    #expect(Destinations.internet.ipv4.first == .ip("192.0.2.1"))
+    #expect(Destinations.internet.ipv6.first == .ip("2001:db8::1"))
+    #expect(Destinations(of: .address(.ip("1.1.1.1"), port: nil)).ipv6.isEmpty)
   }
 
   @Test(arguments: [("198.51.100.7", RouteRequest.ipv4), ("2001:db8:7::7", .ipv6)])
   func `a target of one family leaves the other one alone`(_ target: String, _ request: RouteRequest) {
     var configuration = MonitorConfiguration()
-    configuration.target = .address(.ip(target))
+    configuration.target = .address(.ip(target), port: nil)
     var kernel = ScriptedKernel.onlineTwice(configuration)
     #expect(kernel.lookUps == [request])
     #expect(kernel.published.map { ($0.ipv4 != nil) == (request.family == .ipv4) } == [true])

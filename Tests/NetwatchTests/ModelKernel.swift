@@ -130,6 +130,8 @@ struct ModelKernel {
       return route.hops.isEmpty ? .refused : answer(route)
     case .link(let index):
       return best(request.family, over: index).map(answer) ?? .noRoute
+    case .marked, .remote: return .noRoute
+    case .rules: return .rules([])
     }
   }
 

@@ -21,7 +21,7 @@ import Testing
     #expect(running.story == ["wifi initial sw0"])
   }
 
-  @Test(arguments: ["vlan", "macvlan", "dummy", "tun"])
+  @Test(arguments: ["vlan", "macvlan", "dummy", "nlmon"])
   func `other software links need none`(_ kind: String) {
     #expect(Self.onBridge(kind: kind, ports: []).story == ["wifi initial sw0"])
   }

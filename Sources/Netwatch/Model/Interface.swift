@@ -7,8 +7,10 @@ public struct Interface: Hashable, Sendable, Identifiable {
   public internal(set) var kind: String? {
     didSet { needsPorts = kind == "bridge" || kind == "bond" || kind == "team" }
   }
-  /// What it carries its traffic over.
+  /// What it carries its traffic over: for a bridge, bond or VLAN that of the links below, `.other` for a tunnel.
   public internal(set) var medium: Medium
+  /// Using it may cost money: a modem, or somebody's phone, here or below.
+  public internal(set) var isExpensive = false
   /// The state of RFC 2863, as the kernel has it.
   public internal(set) var operationalState: OperationalState
   /// Its addresses, in the order in which they came.
@@ -18,10 +20,17 @@ public struct Interface: Hashable, Sendable, Identifiable {
   package var flags: UInt32 = 0
   package var hardwareType: UInt16 = 0
   package var device = DeviceTraits()
+  /// What nl80211 says of it; nil where it is no radio's.
+  package var wireless: WirelessLink?
+  package internal(set) var role = LinkRole.base
   /// The bridge, bond or team that this is a port of.
   package var masterIndex: Int32?
   /// The link that this one is stacked on, in the same namespace.
   package var lowerIndex: Int32?
+  /// The only port of a bond that sends, if there is but one.
+  package var activePortIndex: Int32?
+  /// The other end of a tunnel that says it.
+  package var remote: IPAddress?
   /// The listing under way has mentioned it; so has the last one, once it is over.
   var isListed = true
 
@@ -36,9 +45,6 @@ public struct Interface: Hashable, Sendable, Identifiable {
   /// The other end is there: cable, association, peer (IFF_LOWER_UP).
   public var hasCarrier: Bool { flags & Flags.lowerUp != 0 }
   public var isLoopback: Bool { flags & Flags.loopback != 0 }
-  /// Using it may cost money: a modem, or somebody's phone.
-  public var isExpensive: Bool { medium == .wwan || medium == .bluetooth || device.isTether }
-
   package enum Flags {
     package static let up: UInt32 = 1 << 0
     package static let loopback: UInt32 = 1 << 3

@@ -11,6 +11,8 @@ package struct DeviceTraits: Hashable, Sendable {
   package var isWireless = false
   /// It is a phone that shares its connection over USB.
   package var isTether = false
+  /// The user says that it is a modem, as one behind pppd can not be told from a PPPoE line.
+  package var isModem = false
 
   package init(type: String? = nil, isWireless: Bool = false, isTether: Bool = false) {
     self.type = type
@@ -33,9 +35,11 @@ extension Medium {
   ///
   /// WWAN comes first because a USB modem looks like Ethernet but for its DEVTYPE.
   package static func classify(
-    name: String, kind: String?, hardwareType: UInt16, device: DeviceTraits
+    name: String, kind: String?, hardwareType: UInt16, device: DeviceTraits, wireless: WirelessLink? = nil
   ) -> Medium {
     if isWWAN(name: name, kind: kind, hardwareType: hardwareType, device: device) { return .wwan }
+    // An access point is no way out, and a monitor is no link.
+    if let wireless { return wireless.mode.isWayOut ? .wifi : .other }
     if device.isWireless || device.type == "wlan" { return .wifi }
     if device.type == "bluetooth" { return .bluetooth }
     // A modem behind pppd and a PPPoE line look the same.
@@ -53,7 +57,7 @@ extension Medium {
   private static func isWWAN(
     name: String, kind: String?, hardwareType: UInt16, device: DeviceTraits
   ) -> Bool {
-    if kind == "wwan" || kind == "rmnet" || device.type == "wwan" { return true }
+    if kind == "wwan" || kind == "rmnet" || device.type == "wwan" || device.isModem { return true }
     switch hardwareType {
     case HardwareType.rawIP, HardwareType.phonetPipe: return true
     case HardwareType.ethernet:

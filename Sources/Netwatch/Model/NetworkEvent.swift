@@ -5,6 +5,8 @@
 package enum NetworkEvent: Hashable, Sendable {
   case link(LinkFact)
   case linkRemoved(index: Int32)
+  /// What nl80211 says of a link; nil if it is no radio's.
+  case wireless(index: Int32, WirelessLink?)
   case address(index: Int32, InterfaceAddress)
   case addressRemoved(index: Int32, IPAddress, prefixLength: UInt8)
   /// `isRemoval`: something was taken away. The kernel may say so before it does it.
@@ -23,6 +25,8 @@ package struct LinkFact: Hashable, Sendable {
   package var operationalState: OperationalState?
   package var masterIndex: Int32?
   package var lowerIndex: Int32?
+  package var activePortIndex: Int32?
+  package var remote: IPAddress?
   /// Its hardware address, up to eight bytes, to tell whether a sysfs entry is about the same link.
   package var hardwareAddress: UInt64?
   package var device: DeviceTraits?

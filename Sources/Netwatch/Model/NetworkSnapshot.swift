@@ -1,9 +1,11 @@
 /// All that is known of the kernel's links and addresses.
-package struct NetworkSnapshot: Hashable, Sendable {
+package struct NetworkSnapshot: Sendable {
   /// Sorted by index.
   package private(set) var interfaces: [Interface] = []
+  private let isModem: (@Sendable (_ name: String) -> Bool)?
 
-  package init() {}
+  /// - Parameter isModem: whether the user calls a link of this name a modem.
+  package init(isModem: (@Sendable (_ name: String) -> Bool)? = nil) { self.isModem = isModem }
 
   package func interface(_ index: Int32) -> Interface? {
     position(of: index).map { interfaces[$0] }
@@ -29,7 +31,9 @@ package struct NetworkSnapshot: Hashable, Sendable {
     delta.routing = .both
     delta.isVisible = interfaces.contains { !$0.isListed || $0.addresses.contains { !$0.isListed } }
     guard delta.isVisible else { return delta }
+    delta.movesRemotes = interfaces.contains { !$0.isListed && $0.remote != nil }
     interfaces.removeAll { !$0.isListed }
+    carryMedia(&delta)
     for position in interfaces.indices { interfaces[position].addresses.removeAll { !$0.isListed } }
     return delta
   }
@@ -40,6 +44,7 @@ package struct NetworkSnapshot: Hashable, Sendable {
     switch event {
     case .link(let fact): return apply(fact)
     case .linkRemoved(let index): return removeLink(index)
+    case .wireless(let index, let wireless): return apply(wireless, to: index)
     case .address(let index, let address): return add(address, to: index)
     case .addressRemoved(let index, let address, let prefixLength):
       return remove(address, prefixLength, from: index)
@@ -66,16 +71,33 @@ package struct NetworkSnapshot: Hashable, Sendable {
       delta.routing = .both
     }
     let old = interfaces[position]
-    let new = old.updated(by: fact)
+    let new = old.updated(by: fact, isModem: isModem)
+    replace(old, at: position, by: new, &delta)
+    return delta
+  }
+
+  private mutating func apply(_ wireless: WirelessLink?, to index: Int32) -> SnapshotDelta {
+    var delta = SnapshotDelta()
+    guard let position = position(of: index), interfaces[position].wireless != wireless else { return delta }
+    let old = interfaces[position]
+    var new = old
+    new.wireless = wireless
+    new.classify()
+    replace(old, at: position, by: new, &delta)
+    return delta
+  }
+
+  private mutating func replace(_ old: Interface, at position: Int, by new: Interface, _ delta: inout SnapshotDelta) {
+    interfaces[position] = new
     if !new.looksLike(old) { delta.isVisible = true }
+    if new.remote != old.remote { delta.movesRemotes = true }
     if new.carriesUnlike(old) {
       delta.routing = .both
       delta.dependents = dependents(of: new, and: old)
+      carryMedia(&delta)
     }
     // Routes over a link appear and vanish after the message that it was switched on or off.
     if new.isAdministrativelyUp != old.isAdministrativelyUp { delta.announcedEarly = .both }
-    interfaces[position] = new
-    return delta
   }
 
   /// The links that stand on one, directly or over others, and those that it was or is a port of.
@@ -104,7 +126,9 @@ package struct NetworkSnapshot: Hashable, Sendable {
     var delta = SnapshotDelta()
     guard let position = position(of: index) else { return delta }
     delta.dependents = dependents(of: interfaces[position], and: interfaces[position])
+    delta.movesRemotes = interfaces[position].remote != nil
     interfaces.remove(at: position)
+    carryMedia(&delta)
     delta.isVisible = true
     delta.routing = .both
     delta.announcedEarly = .both
@@ -141,6 +165,11 @@ package struct NetworkSnapshot: Hashable, Sendable {
     return delta
   }
 
+  mutating func setCarried(_ medium: Medium, isExpensive: Bool, at position: Int) {
+    interfaces[position].medium = medium
+    interfaces[position].isExpensive = isExpensive
+  }
+
   // MARK: Search
 
   private func insertionPosition(of index: Int32) -> Int {
@@ -172,7 +201,7 @@ extension Interface {
     addresses.firstIndex { $0.address == address && $0.prefixLength == prefixLength }
   }
 
-  fileprivate func updated(by fact: LinkFact) -> Interface {
+  fileprivate func updated(by fact: LinkFact, isModem: ((String) -> Bool)?) -> Interface {
     var new = self
     new.flags = fact.flags
     new.hardwareType = fact.hardwareType
@@ -181,10 +210,26 @@ extension Interface {
     if let kind = fact.kind, kind != new.kind { new.kind = kind }
     if let state = fact.operationalState { new.operationalState = state }
     if let device = fact.device { new.device = device }
+    if let isModem { new.device.isModem = isModem(new.name) }
     if let master = fact.masterIndex { new.masterIndex = master } else if fact.isComplete { new.masterIndex = nil }
     if let lower = fact.lowerIndex { new.lowerIndex = lower } else if fact.isComplete { new.lowerIndex = nil }
-    new.medium = Medium.classify(name: new.name, kind: new.kind, hardwareType: new.hardwareType, device: new.device)
+    if let remote = fact.remote { new.remote = remote } else if fact.isComplete { new.remote = nil }
+    if fact.isComplete { new.activePortIndex = fact.activePortIndex }
+    new.classify()
     return new
+  }
+
+  /// Says what it is by itself; what stands on others gets their medium afterwards.
+  fileprivate mutating func classify() {
+    let own = Medium.classify(
+      name: name, kind: kind, hardwareType: hardwareType, device: device, wireless: wireless)
+    role = own == .wwan ? .base : LinkRole(kind: kind, hardwareType: hardwareType, device: device)
+    switch role {
+    case .stacked, .aggregate: break
+    case .base, .tunnel:
+      medium = own
+      isExpensive = own == .wwan || own == .bluetooth || device.isTether
+    }
   }
 
   /// Equal in all that a list of links shows.
@@ -196,6 +241,7 @@ extension Interface {
   /// Unlike in what a path over it, or over a link that stands on it, depends on.
   fileprivate func carriesUnlike(_ other: Interface) -> Bool {
     !looksLike(other) || masterIndex != other.masterIndex || lowerIndex != other.lowerIndex
-      || isExpensive != other.isExpensive
+      || isExpensive != other.isExpensive || role != other.role || remote != other.remote
+      || activePortIndex != other.activePortIndex || wireless != other.wireless
   }
 }

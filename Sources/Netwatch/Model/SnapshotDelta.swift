@@ -8,6 +8,8 @@ package struct SnapshotDelta: Hashable, Sendable {
   package var announcedEarly: AddressFamilies = []
   /// Links that stand on the changed one. The kernel may tell of them a second later; ask instead.
   package var dependents: [Int32] = []
+  /// Tunnels have other ends than before.
+  package var movesRemotes = false
 
   package init() {}
 
@@ -15,6 +17,7 @@ package struct SnapshotDelta: Hashable, Sendable {
     routing.formUnion(other.routing)
     isVisible = isVisible || other.isVisible
     announcedEarly.formUnion(other.announcedEarly)
+    movesRemotes = movesRemotes || other.movesRemotes
     for index in other.dependents where !dependents.contains(index) { dependents.append(index) }
   }
 }

@@ -1,12 +1,16 @@
 /// How a monitor judges and publishes.
 public struct MonitorConfiguration: Sendable {
   /// What has to be reachable. Default: the internet.
-  public var target: RouteTarget = .internet
+  public var target: NetworkTarget = .internet
   /// How long a loss must last before it is published. Default zero: at once. Counted from the first loss, so that
   /// flapping can not put it off; good news never waits.
   public var hold: Duration = .zero
   /// Whether an address of 169.254/16 will do. Default false.
   public var allowsLinkLocalIPv4 = false
+  /// Decides by name which links are modems though nothing else says so, as one behind pppd. Default nil: none.
+  public var isModem: (@Sendable (_ name: String) -> Bool)?
+  /// How long the addresses of a host are good before they are asked for again. Default 60 seconds.
+  public var resolutionInterval: Duration = .seconds(60)
   /// Whether a change of ``NetworkPath/interfaces`` alone is published too. Default false.
   public var publishesInterfaceChanges = false
   /// Decides by name which links count; the others are treated as if they were not there. Default nil: all count.

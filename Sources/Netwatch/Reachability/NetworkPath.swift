@@ -1,8 +1,8 @@
 /// Whether the network can be reached, over what, and why that was published.
 ///
 /// A value, complete in itself. Two paths are equal if everything in them is, the reason and the list of links included;
-/// a monitor publishes one when what ``NetworkPath/status``, ``medium``, ``interfaceName``, ``isExpensive``, ``ipv4`` or
-/// ``ipv6`` say has changed.
+/// a monitor publishes one when what ``NetworkPath/status``, ``medium``, ``interfaceName``, ``isExpensive``, ``vpn``,
+/// ``ipv4``, ``ipv6`` or the SSID of ``wifi`` say has changed.
 public struct NetworkPath: Hashable, Sendable {
   /// What one address family uses.
   public struct FamilyPath: Hashable, Sendable {
@@ -26,8 +26,11 @@ public struct NetworkPath: Hashable, Sendable {
     package var interfaceName: InterfaceName?
     package var interfaceIndex: Int32?
     package var isExpensive = false
+    package var vpn: VPN?
     package var ipv4: FamilyPath?
     package var ipv6: FamilyPath?
+    /// Of the radio that carries the traffic.
+    package var ssid: SSID?
 
     package static let unknown = Verdict(status: .unknown)
     package static let notReachable = Verdict(status: .notReachable)
@@ -50,19 +53,25 @@ public struct NetworkPath: Hashable, Sendable {
   public let reason: ReachabilityReason
   /// Every link of the machine, loopback included, sorted by index.
   public let interfaces: [Interface]
+  /// As it was when this was published; it is not looked at in between.
+  package let signal: WiFiSignal?
   private let allowsLinkLocalIPv4: Bool
 
   package init(
-    verdict: Verdict, reason: ReachabilityReason, interfaces: [Interface], allowsLinkLocalIPv4: Bool = false
+    verdict: Verdict, reason: ReachabilityReason, interfaces: [Interface], signal: WiFiSignal? = nil,
+    allowsLinkLocalIPv4: Bool = false
   ) {
     self.verdict = verdict
     self.reason = reason
     self.interfaces = interfaces
+    self.signal = signal
     self.allowsLinkLocalIPv4 = allowsLinkLocalIPv4
   }
 
   package func with(reason: ReachabilityReason) -> NetworkPath {
-    NetworkPath(verdict: verdict, reason: reason, interfaces: interfaces, allowsLinkLocalIPv4: allowsLinkLocalIPv4)
+    NetworkPath(
+      verdict: verdict, reason: reason, interfaces: interfaces, signal: signal,
+      allowsLinkLocalIPv4: allowsLinkLocalIPv4)
   }
 
   public var status: ReachabilityStatus { verdict.status }
@@ -70,14 +79,19 @@ public struct NetworkPath: Hashable, Sendable {
   public var isReachable: Bool { verdict.isReachable }
   /// What the traffic goes over; nil unless reachable.
   public var medium: Medium? { verdict.medium }
-  /// The link that the route leaves by: IPv4's where both families are reachable. Nil unless reachable.
+  /// The link that carries the traffic, beneath any tunnel: IPv4's where both families are reachable. Nil unless
+  /// reachable. A bridge, bond or VLAN is named itself.
   public var interfaceName: String? { verdict.interfaceName?.text }
   /// Its index.
   public var interfaceIndex: Int32? { verdict.interfaceIndex }
-  /// The link that the route leaves by.
+  /// The link that carries the traffic.
   public var interface: Interface? { interfaces.first { $0.index == verdict.interfaceIndex } }
   /// A modem, Bluetooth, or a phone on USB: using it may cost money.
   public var isExpensive: Bool { verdict.isExpensive }
+  /// The tunnel that the route leads into; the outermost, if there are several. Nil where there is none.
+  public var vpn: VPN? { verdict.vpn }
+  /// The WiFi network that carries the traffic; nil where it is none.
+  public var wifi: WiFiNetwork? { verdict.ssid.map { WiFiNetwork(ssid: $0, signal: signal) } }
   /// How IPv4 leaves the machine; nil where it does not.
   public var ipv4: FamilyPath? { verdict.ipv4 }
   /// How IPv6 leaves the machine; nil where it does not.

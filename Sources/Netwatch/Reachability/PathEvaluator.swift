@@ -1,50 +1,190 @@
-/// Turns facts and the kernel's answers into a verdict.
+/// Turns facts and the kernel's answers into a verdict. Where an answer is missing, it says which.
 package struct PathEvaluator: Sendable {
   /// What is known of links and addresses.
-  package internal(set) var snapshot = NetworkSnapshot()
+  package internal(set) var snapshot: NetworkSnapshot
   package let configuration: MonitorConfiguration
 
-  init(configuration: MonitorConfiguration) { self.configuration = configuration }
+  init(configuration: MonitorConfiguration) {
+    self.configuration = configuration
+    snapshot = NetworkSnapshot(isModem: configuration.isModem)
+  }
 
-  /// What became of one family.
-  enum FamilyVerdict: Hashable {
-    case reachable(NetworkPath.FamilyPath)
+  /// What became of one way out.
+  package enum Way: Hashable {
+    /// `link` carries the traffic: the route's own, or what lies beneath the tunnel that it leads into.
+    case reachable(NetworkPath.FamilyPath, link: Int32)
     case failed(ReachabilityReason)
+    /// Something has to be asked first.
+    case open
+  }
+
+  /// What the answers amount to.
+  package struct Judgement {
+    package var verdict = NetworkPath.Verdict.notReachable
+    /// Of the families' own failures, the one that got furthest.
+    package var failure = ReachabilityReason.noRoute
+    /// What to ask before there is a verdict; empty if this is it.
+    package var missing: [RouteRequest] = []
+  }
+
+  // MARK: Both families
+
+  package func judge(_ answers: RouteAnswers, to destinations: Destinations) -> Judgement {
+    var judgement = Judgement()
+    var link: Int32?
+    if !destinations.ipv4.isEmpty {
+      switch judge(.ipv4, answers, count: destinations.ipv4.count, &judgement.missing) {
+      case .reachable(let path, let carrier):
+        judgement.verdict.ipv4 = path
+        link = carrier
+      case .failed(let failure): judgement.failure = failure
+      case .open: break
+      }
+    }
+    if !destinations.ipv6.isEmpty {
+      switch judge(.ipv6, answers, count: destinations.ipv6.count, &judgement.missing) {
+      case .reachable(let path, let carrier):
+        judgement.verdict.ipv6 = path
+        if judgement.verdict.ipv4 == nil { link = carrier }
+      case .failed(let failure):
+        let isFurther = judgement.failure == .noRoute || judgement.failure == .routeUnreachable
+        if isFurther, failure != .noRoute { judgement.failure = failure }
+      case .open: break
+      }
+    }
+    if destinations.isEmpty { judgement.failure = .unresolved }
+    if let link { complete(&judgement.verdict, over: link) }
+    return judgement
+  }
+
+  /// Adds what the links say to a verdict that is reachable.
+  private func complete(_ verdict: inout NetworkPath.Verdict, over link: Int32) {
+    guard let position = snapshot.position(of: link) else { return }
+    verdict.leave(by: snapshot.interfaces[position])
+    if verdict.medium == .wifi { verdict.ssid = snapshot.radio(below: link)?.wireless?.ssid }
+    guard let index = (verdict.ipv4 ?? verdict.ipv6)?.interfaceIndex, index != link,
+      let outer = snapshot.position(of: index), let kind = snapshot.interfaces[outer].role.tunnelKind
+    else { return }
+    verdict.vpn = VPN(kernelName: snapshot.interfaces[outer].kernelName, interfaceIndex: index, kind: kind)
   }
 
   // MARK: One family
 
-  /// The verdict over the first of the hops that carries; they are sorted by preference.
-  func judge(_ answer: RouteAnswer, _ family: AddressFamily) -> FamilyVerdict {
+  /// The first of a family's destinations that can be reached.
+  private func judge(
+    _ family: AddressFamily, _ answers: RouteAnswers, count: Int, _ missing: inout [RouteRequest]
+  ) -> Way {
+    var first: Way?
+    for destination in 0..<Int8(clamping: count) {
+      let way = judge(family, to: destination, answers, &missing)
+      if case .failed = way {
+        first = first ?? way
+      } else {
+        // Those that come after an open one are asked for together with it.
+        if case .reachable = way, first != .open { return way }
+        first = .open
+      }
+    }
+    return first ?? .failed(.noRoute)
+  }
+
+  private func judge(
+    _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers, _ missing: inout [RouteRequest]
+  ) -> Way {
+    let plain = RouteRequest(family, .plain, to: destination)
+    guard let answer = answers[plain] else {
+      missing.append(plain)
+      return .open
+    }
+    guard case .hop(let hop) = answer else { return judge(answer, family) }
+    if !includesLink(hop.interfaceIndex) {
+      return judgeOthers(family, to: destination, answers, &missing)
+    }
+    let way = judge(hop, family)
+    switch way {
+    case .open: return .open
+    case .reachable: return descend(way, hop, family, answers, &missing)
+    case .failed: break
+    }
+    // Its link is dead, and may be but one of several hops. Only a hop that works is better than the kernel's own choice,
+    // whose fault is to be named.
+    guard snapshot.position(of: hop.interfaceIndex) != nil else { return way }
+    let allHops = RouteRequest(family, .allHops, to: destination)
+    guard let hops = answers[allHops] else {
+      missing.append(allHops)
+      return .open
+    }
+    guard case .hops(let others) = hops,
+      let next = others.first(where: { includesLink($0.interfaceIndex) && judge($0, family).isReachable })
+    else { return way }
+    return descend(judge(next, family), next, family, answers, &missing)
+  }
+
+  /// The best way over links that count, where the kernel's own choice does not.
+  private func judgeOthers(
+    _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers, _ missing: inout [RouteRequest]
+  ) -> Way {
+    let links = snapshot.interfaces.filter { includes($0) && snapshot.interfaces.isUsable($0) }
+    let requests = links.map { RouteRequest(family, .link($0.index), to: destination) }
+    guard let hops = hops(to: requests, answers, &missing) else { return .open }
+    for hop in hops {
+      let way = judge(hop, family)
+      if way.isReachable { return descend(way, hop, family, answers, &missing) }
+    }
+    return hops.first.map { judge($0, family) } ?? .failed(.noRoute)
+  }
+
+  /// The hops over single links, the best one first; nil where some have not been asked for.
+  func hops(to requests: [RouteRequest], _ answers: RouteAnswers, _ missing: inout [RouteRequest]) -> [RouteHop]? {
+    var found: [RouteHop] = []
+    var isComplete = true
+    for request in requests {
+      guard case .link(let index) = request.scope else { continue }
+      switch answers[request] {
+      case .hop(let hop): found.append(hop)
+      // The route leads over other links too.
+      case .hops(let hops): found += hops.filter { $0.interfaceIndex == index }
+      case .noRoute, .refused, .rules: break
+      case nil:
+        missing.append(request)
+        isComplete = false
+      }
+    }
+    guard isComplete else { return nil }
+    return found.sorted { ($0.metric, $0.interfaceIndex) < ($1.metric, $1.interfaceIndex) }
+  }
+
+  // MARK: One way
+
+  /// The way over the first of the hops that carries; they are sorted by preference.
+  func judge(_ answer: RouteAnswer, _ family: AddressFamily) -> Way {
     switch answer {
-    case .noRoute: return .failed(.noRoute)
+    case .noRoute, .rules: return .failed(.noRoute)
     case .refused: return .failed(.routeUnreachable)
     case .hop(let hop): return judge(hop, family)
     case .hops(let hops):
-      var failure: ReachabilityReason = .noRoute
-      for (position, hop) in hops.enumerated() {
-        switch judge(hop, family) {
-        case .reachable(let path): return .reachable(path)
-        case .failed(let reason): if position == 0 { failure = reason }
-        }
+      for hop in hops {
+        let way = judge(hop, family)
+        if way.isReachable { return way }
       }
-      return .failed(failure)
+      return hops.first.map { judge($0, family) } ?? .failed(.noRoute)
     }
   }
 
-  func judge(_ hop: RouteHop, _ family: AddressFamily) -> FamilyVerdict {
+  /// Whatever the hop's link stands on.
+  func judge(_ hop: RouteHop, _ family: AddressFamily) -> Way {
     // By position, here and below: a link is large to copy, and this is the way of every event.
     guard let position = snapshot.position(of: hop.interfaceIndex) else { return .failed(.linkDown) }
-    guard includes(snapshot.interfaces[position]) else { return .failed(.noRoute) }
     if let fault = linkFault(snapshot.interfaces[position]) { return .failed(fault) }
     guard let source = usableSource(of: hop, family, over: snapshot.interfaces[position]) else {
       return .failed(.noAddress)
     }
-    return .reachable(.init(address: source, gateway: hop.gateway, interfaceIndex: hop.interfaceIndex))
+    return .reachable(
+      .init(address: source, gateway: hop.gateway, interfaceIndex: hop.interfaceIndex), link: hop.interfaceIndex)
   }
 
   /// What keeps a link from carrying packets, by S1.
-  func linkFault(_ interface: Interface) -> ReachabilityReason? {
+  package func linkFault(_ interface: Interface) -> ReachabilityReason? {
     guard interface.isAdministrativelyUp else { return .linkDown }
     if interface.hasCarrier, interface.operationalState == .dormant { return .dormant }
     return snapshot.interfaces.isUsable(interface) ? nil : .noCarrier
@@ -74,8 +214,13 @@ package struct PathEvaluator: Sendable {
     }
   }
 
-  func includes(_ interface: Interface) -> Bool {
+  package func includes(_ interface: Interface) -> Bool {
     configuration.includesInterface?(interface.name) ?? true
+  }
+
+  private func includesLink(_ index: Int32) -> Bool {
+    guard configuration.includesInterface != nil, let position = snapshot.position(of: index) else { return true }
+    return includes(snapshot.interfaces[position])
   }
 
   /// What the kernel can not mean: it answered before a change that it has already told of.
@@ -87,47 +232,17 @@ package struct PathEvaluator: Sendable {
     return hop.source.map { !snapshot.knows($0) } ?? false
   }
 
-  // MARK: Both families
-
-  /// What the answers amount to.
-  struct Judgement {
-    var verdict = NetworkPath.Verdict.notReachable
-    /// Of the families' own failures, the one that got furthest.
-    var failure = ReachabilityReason.noRoute
-  }
-
-  func judge(_ answers: FamilyPair<RouteAnswer>, for families: AddressFamilies) -> Judgement {
-    var judgement = Judgement()
-    if families.contains(.ipv4) {
-      switch judge(answers.ipv4, .ipv4) {
-      case .reachable(let path): judgement.verdict.ipv4 = path
-      case .failed(let failure): judgement.failure = failure
-      }
-    }
-    if families.contains(.ipv6) {
-      switch judge(answers.ipv6, .ipv6) {
-      case .reachable(let path): judgement.verdict.ipv6 = path
-      case .failed(let failure):
-        let isFurther = judgement.failure == .noRoute || judgement.failure == .routeUnreachable
-        if isFurther, failure != .noRoute { judgement.failure = failure }
-      }
-    }
-    let verdict = judgement.verdict
-    if let index = verdict.ipv4?.interfaceIndex ?? verdict.ipv6?.interfaceIndex,
-      let position = snapshot.position(of: index)
-    {
-      judgement.verdict.leave(by: snapshot.interfaces[position])
-    }
-    return judgement
-  }
-
   // MARK: Why
 
-  /// Why a path that was reachable is not any more: what took its link away comes first.
+  /// Why a path that was reachable is not any more: what took its link away comes first, then its tunnel.
   func lossReason(published: NetworkPath.Verdict, _ judgement: Judgement) -> ReachabilityReason {
+    if judgement.failure == .unresolved { return .unresolved }
     guard let index = published.interfaceIndex else { return judgement.failure }
+    for link in [index, published.vpn?.interfaceIndex ?? index] {
+      guard let position = snapshot.position(of: link) else { return .linkDown }
+      if let fault = linkFault(snapshot.interfaces[position]) { return fault }
+    }
     guard let position = snapshot.position(of: index) else { return .linkDown }
-    if let fault = linkFault(snapshot.interfaces[position]) { return fault }
     return hasAddress(published, over: snapshot.interfaces[position]) ? judgement.failure : .noAddress
   }
 
@@ -138,6 +253,12 @@ package struct PathEvaluator: Sendable {
       $0.isUsable(allowingLinkLocalIPv4: configuration.allowsLinkLocalIPv4)
         && ($0.address.family == .ipv4 ? published.ipv4 != nil : published.ipv6 != nil)
     }
+  }
+}
+
+extension PathEvaluator.Way {
+  var isReachable: Bool {
+    if case .reachable = self { true } else { false }
   }
 }
 

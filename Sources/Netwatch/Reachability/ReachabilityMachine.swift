@@ -24,6 +24,8 @@ package struct ReachabilityMachine: Sendable {
     case listingEnded(isWhole: Bool)
     /// The kernel refused to list or to answer.
     case failed
+    /// The addresses of the target's host, the best one first; none where it has none.
+    case resolved([IPAddress])
     case answered(RouteRequest, RouteAnswer)
     case timerFired(Timer)
   }
@@ -36,13 +38,15 @@ package struct ReachabilityMachine: Sendable {
     /// Read one link again.
     case readLink(Int32)
     case lookUp(RouteRequest)
+    /// ``ReachabilityMachine/watched`` is new: changes of the routes there matter, and no others.
+    case watch
     case arm(Timer, at: Duration)
     case disarm(Timer)
     /// ``ReachabilityMachine/published`` is new, or its reason or the links are.
     case publish(Change)
   }
 
-  package enum Timer: Hashable, Sendable, CaseIterable { case hold, retry }
+  package enum Timer: Hashable, Sendable, CaseIterable { case hold, retry, resolution }
 
   /// What a published path is about.
   package enum Change: Hashable, Sendable { case initial, reachability, interfaces }
@@ -57,9 +61,7 @@ package struct ReachabilityMachine: Sendable {
   /// Lookups under way.
   private struct Inquiry: Hashable {
     var families: AddressFamilies
-    var outstanding: Int
-    /// Families whose other ways out have been asked for too.
-    var widened: AddressFamilies = []
+    var outstanding = 0
     /// Families in which the kernel has announced something before doing it.
     var early: AddressFamilies = []
     /// The kernel's own choice denied what is already known. Another way that was found since does not make up for it.
@@ -71,6 +73,8 @@ package struct ReachabilityMachine: Sendable {
   /// Interrupted or failed listings that follow each other at once, before a pause.
   private static let eagerAttempts = 8
   private static let retryPause = Duration.milliseconds(100)
+  /// How long the first path waits for the addresses of a host.
+  private static let resolutionPatience = Duration.seconds(2)
 
   package private(set) var statistics = MonitorStatistics()
   private let configuration: MonitorConfiguration
@@ -81,9 +85,11 @@ package struct ReachabilityMachine: Sendable {
   private var needsListing = true
   /// Why links and addresses were listed again; nil in ordinary times.
   private var listingCause: ReachabilityReason?
-  private var answers = FamilyPair<RouteAnswer>(.noRoute)
-  /// Ways out over single links, while an inquiry collects them.
-  private var candidates = FamilyPair<[RouteHop]>([])
+  /// What the target stands for: fixed, or as the resolver has said.
+  package private(set) var destinations: Destinations
+  package private(set) var answers = RouteAnswers()
+  /// The last judgement looked beneath a tunnel, where either family may carry the other one.
+  private var usesTunnel = false
   // Neither is optional: an optional of this size is copied at every look.
   private var concluded = NetworkPath.Verdict.unknown
   /// What was published last, and why. Kept out of the effects, which stay small and free of references.
@@ -95,12 +101,31 @@ package struct ReachabilityMachine: Sendable {
   private var publishedInterfaces: [Interface] = []
   /// Why everything was lost, while that is not published yet and the hold runs.
   private var heldReason: ReachabilityReason?
+  /// The addresses of the target are known, or have been waited for long enough.
+  private var isResolved: Bool
+  private var isWaitingForResolution = false
   /// Refused lookups that follow each other.
   private var refusals = 0
 
   package init(configuration: MonitorConfiguration = .init()) {
     self.configuration = configuration
     evaluator = PathEvaluator(configuration: configuration)
+    destinations = Destinations(of: configuration.target)
+    if case .host = configuration.target { isResolved = false } else { isResolved = true }
+  }
+
+  /// Links and addresses are not known.
+  package var isListing: Bool {
+    if case .listing = state { true } else { false }
+  }
+
+  /// Where a change of the routes can move the path: the target, and the other ends of tunnels.
+  package var watched: [IPAddress] {
+    // What carries a tunnel is asked for by way of the internet.
+    var addresses = Destinations.internet.all
+    let remotes = evaluator.snapshot.interfaces.compactMap(\.remote)
+    for address in destinations.all + remotes where !addresses.contains(address) { addresses.append(address) }
+    return addresses
   }
 
   package mutating func handle(_ event: Event, at now: Duration) -> Effects {
@@ -163,9 +188,27 @@ package struct ReachabilityMachine: Sendable {
     case (.listing, .answered), (.settled, .answered):
       return state
 
+    case (_, .resolved(let addresses)):
+      isResolved = true
+      let new = Destinations(addresses)
+      if new != destinations {
+        destinations = new
+        answers = RouteAnswers()
+        effects.append(.watch)
+      }
+      pending.routing = .both
+      // A question that is under way is about the old ones.
+      if case .listing = state { return state }
+      return inquire(at: now, &effects)
+
     case (.listing, .timerFired(.retry)):
       return list(&effects)
     case (.settled, .timerFired(.retry)), (.asking, .timerFired(.retry)):
+      return state
+    case (_, .timerFired(.resolution)):
+      guard !isResolved else { return state }
+      isResolved = true
+      if case .settled = state { conclude(evaluator.judge(answers, to: destinations), at: now, &effects) }
       return state
     case (_, .timerFired(.hold)):
       guard let reason = heldReason else { return state }
@@ -205,13 +248,18 @@ package struct ReachabilityMachine: Sendable {
   // MARK: Asking
 
   private mutating func inquire(at now: Duration, _ effects: inout Effects) -> State {
-    let families = pending.routing.intersection(configuration.target.families)
+    if pending.movesRemotes { effects.append(.watch) }
+    pending.movesRemotes = false
+    var families = pending.routing.intersection(destinations.families)
+    if usesTunnel, !pending.routing.isEmpty { families = destinations.families }
     guard !families.isEmpty else {
-      conclude(evaluator.judge(answers, for: configuration.target.families), at: now, &effects)
+      let judgement = evaluator.judge(answers, to: destinations)
+      guard judgement.missing.isEmpty else { return ask(further: judgement.missing, Inquiry(families: []), &effects) }
+      conclude(judgement, at: now, &effects)
       return .settled
     }
     for index in pending.dependents { effects.append(.readLink(index)) }
-    var inquiry = Inquiry(families: families, outstanding: 0)
+    var inquiry = Inquiry(families: families)
     inquiry.early = pending.announcedEarly
     // What `readLink` finds is part of this inquiry; only the list of links still has to be told.
     pending.routing = []
@@ -221,12 +269,14 @@ package struct ReachabilityMachine: Sendable {
   }
 
   private mutating func ask(_ inquiry: Inquiry, _ effects: inout Effects) -> State {
+    answers.forget(usesTunnel ? .both : inquiry.families)
     var inquiry = inquiry
-    inquiry.widened = []
+    // What is missing at first is always the same; to judge only to find that out would cost as much as a system call.
     for family in AddressFamily.allCases where inquiry.families.contains(family) {
-      if !candidates[family].isEmpty { candidates[family].removeAll(keepingCapacity: true) }
-      effects.append(.lookUp(RouteRequest(family)))
-      inquiry.outstanding += 1
+      for destination in destinations[family].indices {
+        effects.append(.lookUp(RouteRequest(family, .plain, to: Int8(clamping: destination))))
+        inquiry.outstanding += 1
+      }
     }
     return .asking(inquiry)
   }
@@ -236,30 +286,13 @@ package struct ReachabilityMachine: Sendable {
   ) -> State {
     var inquiry = inquiry
     inquiry.outstanding -= 1
-    switch request.scope {
-    case .plain:
-      answers[request.family] = answer
-      if evaluator.contradicts(answer) { inquiry.isContradicted = true }
-      if case .hop(let hop) = answer, case .failed = evaluator.judge(hop, request.family) {
-        widen(&inquiry, request.family, beyond: hop, &effects)
-      }
-    case .allHops:
-      // Only another hop that works is better than the kernel's own choice, whose fault is to be named.
-      if case .hops = answer, case .reachable = evaluator.judge(answer, request.family) {
-        answers[request.family] = answer
-      }
-    case .link(let index):
-      switch answer {
-      case .hop(let hop): candidates[request.family].append(hop)
-      // The route leads over other links too.
-      case .hops(let hops): candidates[request.family] += hops.filter { $0.interfaceIndex == index }
-      case .noRoute, .refused: break
-      }
-    }
+    answers.keep(answer, to: request)
+    if case .plain = request.scope, evaluator.contradicts(answer) { inquiry.isContradicted = true }
     guard inquiry.outstanding <= 0 else { return .asking(inquiry) }
-    chooseAmongCandidates(inquiry)
 
-    let judgement = evaluator.judge(answers, for: configuration.target.families)
+    let judgement = evaluator.judge(answers, to: destinations)
+    guard judgement.missing.isEmpty else { return ask(further: judgement.missing, inquiry, &effects) }
+    usesTunnel = answers.lookBeneathTunnels
     if !inquiry.isConfirmed, isDoubtful(inquiry, judgement) {
       inquiry.isConfirmed = true
       inquiry.outstanding = 0
@@ -270,30 +303,16 @@ package struct ReachabilityMachine: Sendable {
     return .settled
   }
 
-  /// Asks further where the kernel's own choice does not settle the matter: its link is not to be counted, or is dead and
-  /// may be but one of several hops.
-  private func widen(
-    _ inquiry: inout Inquiry, _ family: AddressFamily, beyond hop: RouteHop, _ effects: inout Effects
-  ) {
-    let interfaces = evaluator.snapshot.interfaces
-    guard let position = evaluator.snapshot.position(of: hop.interfaceIndex) else { return }
-    if !evaluator.includes(interfaces[position]) {
-      inquiry.widened.insert(AddressFamilies(family))
-      for other in interfaces where evaluator.includes(other) && interfaces.isUsable(other) {
-        effects.append(.lookUp(RouteRequest(family, .link(other.index))))
-        inquiry.outstanding += 1
-      }
-    } else {
-      effects.append(.lookUp(RouteRequest(family, .allHops)))
-      inquiry.outstanding += 1
+  /// Asks what the first answers have made necessary.
+  private func ask(further missing: [RouteRequest], _ inquiry: Inquiry, _ effects: inout Effects) -> State {
+    var inquiry = inquiry
+    var asked: [RouteRequest] = []
+    for request in missing where !asked.contains(request) {
+      asked.append(request)
+      effects.append(.lookUp(request))
     }
-  }
-
-  private mutating func chooseAmongCandidates(_ inquiry: Inquiry) {
-    for family in AddressFamily.allCases where inquiry.widened.contains(family) {
-      let found = candidates[family].sorted { ($0.metric, $0.interfaceIndex) < ($1.metric, $1.interfaceIndex) }
-      answers[family] = found.isEmpty ? .noRoute : .hops(found)
-    }
+    inquiry.outstanding = asked.count
+    return .asking(inquiry)
   }
 
   /// An answer that changes nothing after something was announced early, or that denies what is already known, may have
@@ -311,6 +330,12 @@ package struct ReachabilityMachine: Sendable {
     _ judgement: PathEvaluator.Judgement, at now: Duration, _ effects: inout Effects
   ) {
     concluded = judgement.verdict
+    guard isResolved || hasPublished else {
+      // The first path waits for the addresses of the host, not for ever.
+      if !isWaitingForResolution { effects.append(.arm(.resolution, at: now + Self.resolutionPatience)) }
+      isWaitingForResolution = true
+      return
+    }
     if hasPublished, concluded == published {
       stopHolding(&effects)
     } else if published.isReachable, !concluded.isReachable, configuration.hold > .zero {
@@ -358,9 +383,11 @@ package struct ReachabilityMachine: Sendable {
     }
     if let listingCause { return listingCause }
     if !published.isReachable { return .routeUp }
+    if judgement.verdict.vpn != published.vpn { return judgement.verdict.vpn == nil ? .vpnDown : .vpnUp }
     if judgement.verdict.medium != published.medium { return .mediumChanged }
     if judgement.verdict.interfaceIndex != published.interfaceIndex { return .interfaceChanged }
     if judgement.verdict.interfaceName != published.interfaceName { return .interfaceChanged }
+    if judgement.verdict.ssid != published.ssid { return .networkChanged }
     return .addressChanged
   }
 }

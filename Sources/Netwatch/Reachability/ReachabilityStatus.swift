@@ -35,8 +35,13 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable {
   case mediumChanged = "medium_changed"
   case interfaceChanged = "interface_changed"
   case addressChanged = "address_changed"
+  /// The same link carries another WiFi network.
+  case networkChanged = "network_changed"
+  /// The traffic goes through a tunnel now, or another one.
   case vpnUp = "vpn_up"
+  /// The traffic goes through no tunnel any more.
   case vpnDown = "vpn_down"
+  /// The route leads into a tunnel, and nothing is known that could carry it.
   case vpnWithoutUnderlay = "vpn_without_underlay"
   /// Found when everything was read again after messages were lost.
   case resynced

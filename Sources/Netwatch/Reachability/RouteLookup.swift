@@ -1,4 +1,4 @@
-/// A question to the kernel: which way would a packet to the target leave?
+/// A question to the kernel: which way would a packet leave?
 package struct RouteRequest: Hashable, Sendable {
   package enum Scope: Hashable, Sendable {
     /// As for any program of this user.
@@ -7,14 +7,26 @@ package struct RouteRequest: Hashable, Sendable {
     case allHops
     /// As if this link were the only one. Asks for the route itself too: else IPv4 answers "on the link" without any.
     case link(Int32)
+    /// As for packets with this mark, such as those that a tunnel sends itself.
+    case marked(UInt32)
+    /// To the other end of this tunnel.
+    case remote(tunnel: Int32)
+    /// No way, but the rules that choose the table.
+    case rules
   }
 
   package let family: AddressFamily
   package let scope: Scope
+  /// Which of the target's addresses of this family.
+  package let destination: Int8
 
-  package init(_ family: AddressFamily, _ scope: Scope = .plain) {
+  /// Not the target but the internet, as for what carries a tunnel.
+  package static let internet: Int8 = -1
+
+  package init(_ family: AddressFamily, _ scope: Scope = .plain, to destination: Int8 = 0) {
     self.family = family
     self.scope = scope
+    self.destination = destination
   }
 }
 
@@ -26,12 +38,18 @@ package struct RouteHop: Hashable, Sendable {
   package var source: IPAddress?
   /// Lower is better.
   package var metric: UInt32
+  /// The routing table that has the route.
+  package var table: UInt32
 
-  package init(interfaceIndex: Int32, gateway: IPAddress? = nil, source: IPAddress? = nil, metric: UInt32 = 0) {
+  package init(
+    interfaceIndex: Int32, gateway: IPAddress? = nil, source: IPAddress? = nil, metric: UInt32 = 0,
+    table: UInt32 = RoutingRule.mainTable
+  ) {
     self.interfaceIndex = interfaceIndex
     self.gateway = gateway
     self.source = source
     self.metric = metric
+    self.table = table
   }
 }
 
@@ -44,29 +62,30 @@ package enum RouteAnswer: Hashable, Sendable {
   case noRoute
   /// A route says no (EHOSTUNREACH, EACCES, EINVAL for a black hole), or the answer is no unicast route.
   case refused
+  /// To a question for the rules, in the order of their priority.
+  case rules([RoutingRule])
 }
 
-/// What a path leads to.
-public enum RouteTarget: Hashable, Sendable {
-  /// The internet: 192.0.2.1 and 2001:db8::1, which are for documentation (RFC 5737, RFC 3849) and so need not exist and
-  /// have no routes of their own. No packet is ever sent there.
-  case internet
-  /// One address.
-  case address(IPAddress)
+/// A rule that chooses the routing table (`ip rule`).
+package struct RoutingRule: Hashable, Sendable {
+  package static let mainTable: UInt32 = 254
+  package static let defaultTable: UInt32 = 253
+  package static let localTable: UInt32 = 255
 
-  /// What is looked up for a family; nil where the target is of the other one.
-  package func literal(_ family: AddressFamily) -> IPAddress? {
-    switch (self, family) {
-    case (.internet, .ipv4): .v4(0xc000_0201)
-    case (.internet, .ipv6): .v6(0x2001_0db8_0000_0000_0000_0000_0000_0001)
-    case (.address(let address), _): address.family == family ? address : nil
-    }
-  }
+  package var priority: UInt32 = 0
+  /// Nil where the action is none that looks a route up: unreachable, blackhole, goto.
+  package var table: UInt32?
+  /// FR_ACT_* of <linux/fib_rules.h>.
+  package var action: UInt8 = 0
+  package var mark: UInt32 = 0
+  package var markMask: UInt32 = .max
+  package var isInverted = false
+  /// Only routes with a longer prefix count; nil for all. With 0 no default route does.
+  package var suppressedPrefixLength: Int32?
+  /// Users that it is for; nil for all.
+  package var users: ClosedRange<UInt32>?
+  /// It asks for something else that we can not judge: source, incoming link, port, protocol.
+  package var hasOtherSelectors = false
 
-  package var families: AddressFamilies {
-    switch self {
-    case .internet: .both
-    case .address(let address): AddressFamilies(address.family)
-    }
-  }
+  package init() {}
 }

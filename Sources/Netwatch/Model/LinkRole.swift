@@ -1,0 +1,54 @@
+/// What a link stands on, by its driver's kind.
+package enum LinkRole: Hashable, Sendable {
+  /// Hardware, or software that stands on nothing else of this machine.
+  case base
+  /// It packs its traffic up and sends it over another link, which only the routes tell.
+  case tunnel(TunnelKind)
+  /// It stands on one other link, which the kernel names.
+  case stacked
+  /// It stands on its ports: the links whose master it is.
+  case aggregate
+
+  package init(kind: String?, hardwareType: UInt16, device: DeviceTraits) {
+    switch kind {
+    case "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec": self = .stacked
+    case "bond", "bridge", "team", "vrf": self = .aggregate
+    case let kind?: self = TunnelKind(rawValue: kind).map(LinkRole.tunnel) ?? .base
+    case nil:
+      // Modems without an Ethernet header look like tunnels but for their DEVTYPE.
+      self = device.type != "wwan" && HardwareType.tunnels.contains(hardwareType) ? .tunnel(.other) : .base
+    }
+  }
+
+  package var tunnelKind: TunnelKind? {
+    if case .tunnel(let kind) = self { kind } else { nil }
+  }
+
+  private enum HardwareType {
+    /// ARPHRD_NONE, TUNNEL, TUNNEL6, SIT, IPGRE, IP6GRE of <linux/if_arp.h>.
+    static let tunnels: Set<UInt16> = [0xfffe, 768, 769, 776, 778, 823]
+  }
+}
+
+/// The kinds of links that are tunnels: IFLA_INFO_KIND.
+public enum TunnelKind: String, Hashable, Sendable, CaseIterable {
+  case wireguard, ovpn, tun, xfrm, vti, vti6, gre, gretap, ip6gre, ip6gretap, ipip, sit, ip6tnl, vxlan, geneve
+  /// It behaves like one, and does not say which.
+  case other = "tunnel"
+}
+
+/// The tunnel that traffic leaves by.
+public struct VPN: Hashable, Sendable {
+  package let kernelName: InterfaceName
+  public let interfaceIndex: Int32
+  public let kind: TunnelKind
+
+  package init(kernelName: InterfaceName, interfaceIndex: Int32, kind: TunnelKind) {
+    self.kernelName = kernelName
+    self.interfaceIndex = interfaceIndex
+    self.kind = kind
+  }
+
+  /// The name of its link, such as `wg0`.
+  public var interfaceName: String { kernelName.text }
+}

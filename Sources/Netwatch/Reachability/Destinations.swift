@@ -1,0 +1,44 @@
+/// The addresses that a path has to lead to one of.
+package struct Destinations: Hashable, Sendable {
+  package var ipv4: [IPAddress] = []
+  package var ipv6: [IPAddress] = []
+
+  /// More addresses of one host would only cost lookups.
+  private static let limit = 16
+
+  /// 192.0.2.1 and 2001:db8::1, which are for documentation (RFC 5737, RFC 3849) and so need not exist and have no routes of
+  /// their own. No packet is ever sent there.
+  package static let internet = Destinations([
+    .v4(0xc000_0201), .v6(0x2001_0db8_0000_0000_0000_0000_0000_0001),
+  ])
+
+  package init(_ addresses: [IPAddress] = []) {
+    for address in addresses where self[address.family].count < Self.limit && !self[address.family].contains(address) {
+      switch address.family {
+      case .ipv4: ipv4.append(address)
+      case .ipv6: ipv6.append(address)
+      }
+    }
+  }
+
+  /// Nothing for a host, as long as its name has not been resolved.
+  package init(of target: NetworkTarget) {
+    switch target {
+    case .internet: self = .internet
+    case .address(let address, _): self.init([address])
+    case .host: self.init()
+    }
+  }
+
+  package subscript(family: AddressFamily) -> [IPAddress] { family == .ipv4 ? ipv4 : ipv6 }
+
+  package var families: AddressFamilies {
+    var families = AddressFamilies()
+    if !ipv4.isEmpty { families.insert(.ipv4) }
+    if !ipv6.isEmpty { families.insert(.ipv6) }
+    return families
+  }
+
+  package var isEmpty: Bool { ipv4.isEmpty && ipv6.isEmpty }
+  package var all: [IPAddress] { ipv4 + ipv6 }
+}

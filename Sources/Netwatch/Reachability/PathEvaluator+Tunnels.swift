@@ -1,0 +1,153 @@
+/// What lies beneath a tunnel, found without privilege (S5).
+///
+/// The kernel does not say over which link a tunnel's own packets leave. In this order: the link that it names, the mark
+/// that the tunnel's rules make an exception for, the other end that it names, and if nothing is known, the best link that
+/// is no tunnel.
+extension PathEvaluator {
+  /// Tunnels in tunnels.
+  private static let depthLimit = 8
+
+  /// The same way, over the link beneath if it leads into a tunnel.
+  func descend(
+    _ way: Way, _ hop: RouteHop, _ family: AddressFamily, _ answers: RouteAnswers, _ missing: inout [RouteRequest]
+  ) -> Way {
+    guard case .reachable(let path, _) = way, let position = snapshot.position(of: hop.interfaceIndex),
+      snapshot.interfaces[position].role.tunnelKind != nil
+    else { return way }
+    var search = UnderlaySearch(evaluator: self, answers: answers, missing: missing)
+    let found = search.underlay(of: snapshot.interfaces[position], table: hop.table, beneath: [])
+    missing = search.missing
+    switch found {
+    case .reachable(_, let link): return .reachable(path, link: link)
+    case .failed, .open: return found
+    }
+  }
+
+  private struct UnderlaySearch {
+    let evaluator: PathEvaluator
+    let answers: RouteAnswers
+    var missing: [RouteRequest]
+
+    /// - Parameters:
+    ///   - table: the routing table whose route led into the tunnel.
+    ///   - above: the tunnels that led here.
+    mutating func underlay(of tunnel: Interface, table: UInt32, beneath above: [Int32]) -> Way {
+      let tunnels = above + [tunnel.index]
+      guard tunnels.count <= depthLimit, !above.contains(tunnel.index) else { return .failed(.vpnWithoutUnderlay) }
+      if let lower = tunnel.lowerIndex.flatMap(evaluator.snapshot.interface), tunnel.remote == nil {
+        return over(lower, beneath: tunnels)
+      }
+      if tunnel.lowerIndex == nil {
+        guard let marks = marks(for: table) else { return .open }
+        if !marks.isEmpty {
+          return best(
+            of: marks.flatMap { mark in
+              AddressFamily.allCases.map { RouteRequest($0, .marked(mark), to: RouteRequest.internet) }
+            }, beneath: tunnels)
+        }
+      }
+      if let remote = tunnel.remote {
+        return best(
+          of: [RouteRequest(remote.family, .remote(tunnel: tunnel.index), to: RouteRequest.internet)], beneath: tunnels)
+      }
+      return overAnyLink(but: tunnels)
+    }
+
+    /// Over a link that the tunnel names without saying where it leads.
+    private mutating func over(_ link: Interface, beneath tunnels: [Int32]) -> Way {
+      if let fault = evaluator.linkFault(link) { return .failed(fault) }
+      let source = link.addresses.first {
+        $0.isUsable(allowingLinkLocalIPv4: evaluator.configuration.allowsLinkLocalIPv4)
+      }
+      guard let source else { return .failed(.noAddress) }
+      if link.role.tunnelKind != nil { return underlay(of: link, table: RoutingRule.mainTable, beneath: tunnels) }
+      return .reachable(.init(address: source.address, gateway: nil, interfaceIndex: link.index), link: link.index)
+    }
+
+    /// Over the best link that is no tunnel: IPv4's route before IPv6's, as the tunnel's own packets may be of either.
+    private mutating func overAnyLink(but tunnels: [Int32]) -> Way {
+      let links = evaluator.snapshot.interfaces.filter {
+        $0.role.tunnelKind == nil && evaluator.snapshot.interfaces.isUsable($0)
+      }
+      var isOpen = false
+      for family in AddressFamily.allCases {
+        let requests = links.map { RouteRequest(family, .link($0.index), to: RouteRequest.internet) }
+        guard let hops = evaluator.hops(to: requests, answers, &missing) else {
+          isOpen = true
+          continue
+        }
+        for hop in hops {
+          let way = evaluator.judge(hop, family)
+          if way.isReachable, !isOpen { return way }
+        }
+      }
+      return isOpen ? .open : .failed(.vpnWithoutUnderlay)
+    }
+
+    /// The first of the answers that carries, else why the first of them that leads anywhere does not.
+    private mutating func best(of requests: [RouteRequest], beneath tunnels: [Int32]) -> Way {
+      let unasked = requests.filter { answers[$0] == nil }
+      missing += unasked
+      guard unasked.isEmpty else { return .open }
+      var failure: ReachabilityReason?
+      for request in requests {
+        guard let answer = answers[request] else { continue }
+        switch over(answer, request.family, beneath: tunnels) {
+        case .open: return .open
+        case .reachable(let path, let link): return .reachable(path, link: link)
+        case .failed(let reason):
+          if reason != .noRoute, failure == nil { failure = reason }
+        }
+      }
+      return .failed(failure ?? .vpnWithoutUnderlay)
+    }
+
+    private mutating func over(_ answer: RouteAnswer, _ family: AddressFamily, beneath tunnels: [Int32]) -> Way {
+      let way = evaluator.judge(answer, family)
+      guard case .reachable(_, let index) = way, let link = evaluator.snapshot.interface(index),
+        link.role.tunnelKind != nil
+      else { return way }
+      return underlay(of: link, table: answer.table(over: index), beneath: tunnels)
+    }
+
+    /// The marks whose packets go by the tunnel's table; nil if the rules have to be asked for.
+    private mutating func marks(for table: UInt32) -> [UInt32]? {
+      var marks: [UInt32] = []
+      var isComplete = true
+      for family in AddressFamily.allCases {
+        let request = RouteRequest(family, .rules, to: RouteRequest.internet)
+        guard case .rules(let rules) = answers[request] else {
+          // A kernel without rules, or without IPv6, refuses.
+          if answers[request] == nil {
+            missing.append(request)
+            isComplete = false
+          }
+          continue
+        }
+        for mark in rules.marks(passing: table) where !marks.contains(mark) { marks.append(mark) }
+      }
+      return isComplete ? marks : nil
+    }
+  }
+}
+
+extension RouteAnswer {
+  fileprivate func table(over index: Int32) -> UInt32 {
+    switch self {
+    case .hop(let hop): hop.table
+    case .hops(let hops): hops.first { $0.interfaceIndex == index }?.table ?? RoutingRule.mainTable
+    case .noRoute, .refused, .rules: RoutingRule.mainTable
+    }
+  }
+}
+
+extension [RoutingRule] {
+  /// The marks that lead past a table. wg-quick writes `not fwmark 51820 lookup 51820`; others put `fwmark … lookup main`
+  /// before the rule for their table.
+  package func marks(passing table: UInt32) -> [UInt32] {
+    let exceptions = filter { $0.isInverted && $0.mark != 0 && $0.table == table }
+    if !exceptions.isEmpty { return exceptions.map(\.mark) }
+    guard let own = firstIndex(where: { $0.table == table }) else { return [] }
+    return self[..<own].filter { !$0.isInverted && $0.mark != 0 && $0.table == RoutingRule.mainTable }.map(\.mark)
+  }
+}

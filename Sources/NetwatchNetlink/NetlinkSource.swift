@@ -1,0 +1,169 @@
+import CLibNetlink
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+
+/// The kernel's netlink on one loop: one socket of events for all that watch, one for questions.
+///
+/// Belongs to the loop, whose handlers keep it alive while somebody watches.
+package final class NetlinkSource {
+  /// RTNLGRP_* to hear of everything that can move a path.
+  private static let groups: [rtnetlink_groups] = [
+    RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,
+    RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE, RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF, RTNLGRP_NEXTHOP,
+  ]
+  /// Room for some thousand messages while the machine is busy elsewhere.
+  private static let receiveBufferSize = 1 << 20
+  /// Two readings of two clocks are never quite simultaneous; no suspend is shorter.
+  private static let suspendThreshold = Duration.milliseconds(100)
+
+  let loop: EventLoop
+  let queries: NetlinkQueries
+  /// When the message that is worked on was read.
+  private(set) var moment = NetlinkReachability.Moment.now
+  private let trace: NetlinkTrace?
+  private let events: NetlinkSocket
+  private var devices = KnownDevices(read: DeviceIdentity.traits(name:index:hardwareAddress:))
+  private var watchers: [NetlinkReachability] = []
+  private var registration: EventLoop.Registration?
+  private var wallClock: WallClockWatch?
+  private var suspendedTime = Duration.zero
+
+  /// Opens the sockets. They are joined before anything is listed, so that nothing falls between.
+  ///
+  /// - Parameter receiveBuffer: in bytes; small ones are for tests of overruns.
+  package init(on loop: EventLoop, receiveBuffer: Int? = nil) throws(NetlinkError) {
+    self.loop = loop
+    trace = .fromEnvironment()
+    queries = try NetlinkQueries(trace: trace)
+    events = try NetlinkSocket.open()
+    try events.makeNonBlocking()
+    events.setReceiveBuffer(bytes: receiveBuffer ?? Self.receiveBufferSize)
+    try events.attach(RouteFilter.program(watching: Destinations.internet.all))
+    for group in Self.groups { try events.join(group) }
+  }
+
+  // MARK: Watchers
+
+  func add(_ watcher: NetlinkReachability) {
+    watchers.append(watcher)
+    suspendedTime = Self.currentSuspendedTime
+  }
+
+  /// Begins to read, once the first path is known.
+  func follow() throws {
+    guard registration == nil else { return }
+    registration = try loop.watch(events.descriptor, for: .readable) { _ in self.readEvents() }
+    wallClock = try WallClockWatch(on: loop) { [unowned self] in wallClockWasSet() }
+  }
+
+  /// Without a watcher it leaves the loop.
+  func remove(_ watcher: NetlinkReachability) {
+    watchers.removeAll { $0 === watcher }
+    if watchers.isEmpty { stop() }
+  }
+
+  private func stop() {
+    if let registration { loop.remove(registration) }
+    registration = nil
+    wallClock = nil
+  }
+
+  func touchMoment() { moment = .now }
+
+  /// Lets the routes pass that somebody watches, and no others.
+  func watchRoutes() throws(NetlinkError) {
+    var addresses: [IPAddress] = []
+    for watcher in watchers {
+      for address in watcher.watchedAddresses where !addresses.contains(address) { addresses.append(address) }
+    }
+    try events.attach(RouteFilter.program(watching: addresses))
+  }
+
+  // MARK: Reading
+
+  /// Lists links, then addresses. False if something changed meanwhile, so that it may not be whole.
+  func list(for watcher: NetlinkReachability) throws(NetlinkError) -> Bool {
+    try queries.list { identify($0, watcher.take) }
+  }
+
+  func readLink(_ index: Int32, for watcher: NetlinkReachability) throws(NetlinkError) {
+    try queries.readLink(index) { identify($0, watcher.take) }
+  }
+
+  private func readEvents() {
+    var isFirst = true
+    do throws(NetlinkError) {
+      reading: while true {
+        let received = try events.receive()
+        if isFirst { moment = .now }
+        isFirst = false
+        switch received {
+        case .wouldBlock: break reading
+        case .overrun: tell(.overrun)
+        case .messages(let count): decode(count)
+        }
+      }
+    } catch {
+      return fail(error)
+    }
+    tell(.drained)
+  }
+
+  private func decode(_ count: Int) {
+    events.withMessages(count) { bytes in
+      NetlinkDecoder.decode(bytes, as: .notification) { header, message, range in
+        trace?.print("event", header, message, bytes, range)
+        switch message {
+        case .event(let event): identify(event) { tell(.fact($0)) }
+        case .overrun: tell(.overrun)
+        case .route, .rule, .done, .error, .ignored: break
+        }
+      }
+    }
+  }
+
+  /// Adds what only others than rtnetlink know of a link.
+  private func identify(_ event: NetworkEvent, _ body: (NetworkEvent) -> Void) {
+    switch event {
+    case .link(var fact):
+      devices.identify(&fact)
+      body(.link(fact))
+    case .linkRemoved(let index):
+      devices.forget(index)
+      body(event)
+    default:
+      body(event)
+    }
+  }
+
+  private func tell(_ event: ReachabilityMachine.Event) {
+    // By position: to hold the array while its elements are called would copy it if one leaves.
+    var position = 0
+    while position < watchers.count {
+      watchers[position].dispatch(event)
+      position += 1
+    }
+  }
+
+  private func fail(_ error: NetlinkError) {
+    stop()
+    for watcher in watchers { watcher.fail(error) }
+  }
+
+  func signal(of index: Int32) -> WiFiSignal? { nil }
+
+  // MARK: Suspend
+
+  private func wallClockWasSet() {
+    let now = Self.currentSuspendedTime
+    // A step of the wall clock alone means nothing.
+    guard now - suspendedTime > Self.suspendThreshold else { return }
+    suspendedTime = now
+    moment = .now
+    tell(.resumed)
+    readEvents()
+  }
+
+  private static var currentSuspendedTime: Duration { KernelClock.boot.now - KernelClock.monotonic.now }
+}
