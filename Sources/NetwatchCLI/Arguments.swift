@@ -43,7 +43,8 @@ struct SnapshotOptions: ParsableArguments {
   var check = false
 }
 
-struct PathOptions: ParsableArguments {
+/// Which links count, and as what.
+struct LinkOptions: ParsableArguments {
   @Option(
     name: [.customShort("i"), .customLong("interface")], parsing: .singleValue,
     help: ArgumentHelp("Count only links whose name matches; may be repeated.", valueName: "glob"))
@@ -55,16 +56,19 @@ struct PathOptions: ParsableArguments {
   var ignored: [String] = []
 
   @Option(
-    help: ArgumentHelp("Judge the way to this address instead of to the internet.", valueName: "address"),
-    transform: Target.parse)
-  var target: NetworkTarget = .internet
+    name: .customLong("wwan"), parsing: .singleValue,
+    help: ArgumentHelp(
+      "Take links whose name matches for modems, such as 'ppp*'; may be repeated.", valueName: "glob"))
+  var modems: [String] = []
 
-  /// Whether a service's judgement would be the same.
-  var isDefault: Bool { included.isEmpty && ignored.isEmpty && target == .internet }
+  var isDefault: Bool { included.isEmpty && ignored.isEmpty && modems.isEmpty }
 
-  var configuration: MonitorConfiguration {
+  func configuration(for target: NetworkTarget) -> MonitorConfiguration {
     var configuration = MonitorConfiguration()
     configuration.target = target
+    if !modems.isEmpty {
+      configuration.isModem = { [modems] name in modems.contains { matches($0, name) } }
+    }
     if !included.isEmpty || !ignored.isEmpty {
       configuration.includesInterface = { [included, ignored] name in
         (included.isEmpty || included.contains { matches($0, name) }) && !ignored.contains { matches($0, name) }
@@ -72,6 +76,21 @@ struct PathOptions: ParsableArguments {
     }
     return configuration
   }
+}
+
+struct PathOptions: ParsableArguments {
+  @OptionGroup var links: LinkOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "Judge the way to this address, host or host:port instead of to the internet.", valueName: "target"),
+    transform: Target.parse)
+  var target: NetworkTarget = .internet
+
+  /// Whether a service's judgement would be the same.
+  var isDefault: Bool { links.isDefault && target == .internet }
+
+  var configuration: MonitorConfiguration { links.configuration(for: target) }
 }
 
 struct ServiceOptions: ParsableArguments {

@@ -16,7 +16,7 @@ public struct NetwatchTool: ParsableCommand {
       Exit status: 0 done or reachable, 1 not reachable or timed out, 2 could not run, 64 wrong usage.
       """,
     version: "0.1.0",
-    subcommands: [StatusCommand.self, WaitCommand.self, ServeCommand.self, RunCommand.self])
+    subcommands: [StatusCommand.self, WaitCommand.self, ExplainCommand.self, ServeCommand.self, RunCommand.self])
 
   @Flag(name: .shortAndLong, help: "Print the state, then a line for each change.")
   var follow = false

@@ -124,10 +124,6 @@ final class TextRenderer: LineRenderer {
       separator: ":")
   }
 
-  private func words(_ code: String) -> String {
-    String(code.map { $0 == "_" || $0 == "-" ? " " : $0 })
-  }
-
   private func pad(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.count))
   }
@@ -139,17 +135,5 @@ final class TextRenderer: LineRenderer {
 
   private func paint(_ text: String, _ color: Color) -> String {
     terminal.usesColor ? "\u{1b}[\(color.rawValue)m\(text)\u{1b}[0m" : text
-  }
-
-  /// A link may be named by a stranger: nothing in a name may steer the terminal or turn the direction of writing.
-  private func clean(_ name: String) -> String {
-    var result = ""
-    for scalar in name.unicodeScalars {
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned, .surrogate: result += "?"
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result
   }
 }

@@ -77,6 +77,15 @@ package final class NetlinkReachability {
     dispatch(.started)
   }
 
+  /// How the present verdict came about. Asks for the rules, which a verdict needs only beneath a tunnel.
+  package func findings() throws(NetlinkError) -> PathFindings {
+    var rules = FamilyPair<[RoutingRule]>([])
+    for family in AddressFamily.allCases {
+      if case .rules(let found) = try source.queries.rules(family) { rules[family] = found }
+    }
+    return PathFindings(machine.evaluator, machine.answers, machine.destinations, rules, user: getuid())
+  }
+
   /// Leaves the loop. Nothing is published any more.
   package func stop() {
     source.remove(self)

@@ -185,7 +185,7 @@ extension LineBuffer {
   }
 
   /// A string with its quotes.
-  mutating func appendQuoted(_ text: String) {
+  package mutating func appendQuoted(_ text: String) {
     append("\"")
     for scalar in text.unicodeScalars { appendEscaped(scalar) }
     append("\"")

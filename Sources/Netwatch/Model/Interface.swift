@@ -45,6 +45,11 @@ public struct Interface: Hashable, Sendable, Identifiable {
   /// The other end is there: cable, association, peer (IFF_LOWER_UP).
   public var hasCarrier: Bool { flags & Flags.lowerUp != 0 }
   public var isLoopback: Bool { flags & Flags.loopback != 0 }
+  /// What its own medium was known by, whatever it stands on.
+  package var mediumMark: MediumMark {
+    Medium.recognize(name: name, kind: kind, hardwareType: hardwareType, device: device, wireless: wireless).mark
+  }
+
   package enum Flags {
     package static let up: UInt32 = 1 << 0
     package static let loopback: UInt32 = 1 << 3

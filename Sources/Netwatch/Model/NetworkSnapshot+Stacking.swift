@@ -25,7 +25,7 @@ extension NetworkSnapshot {
     func search(_ interface: Interface, _ depth: Int) -> Interface? {
       if interface.wireless != nil { return interface }
       guard depth < Self.depthLimit else { return nil }
-      for lower in lowerLinks(of: interface) {
+      for lower in links(below: interface) {
         if let radio = search(lower, depth + 1) { return radio }
       }
       return nil
@@ -41,7 +41,7 @@ extension NetworkSnapshot {
     }
     var found: Medium?
     var isExpensive = false
-    for lower in lowerLinks(of: interface) {
+    for lower in links(below: interface) {
       let base = foundation(of: lower, depth: depth + 1)
       found = found == nil || found == base.medium ? base.medium : .other
       isExpensive = isExpensive || base.isExpensive
@@ -50,7 +50,7 @@ extension NetworkSnapshot {
   }
 
   /// The links that carry the traffic of one: of a bond the port that sends, else what runs.
-  private func lowerLinks(of interface: Interface) -> [Interface] {
+  package func links(below interface: Interface) -> [Interface] {
     switch interface.role {
     case .base, .tunnel: return []
     case .stacked: return interface.lowerIndex.flatMap(self.interface).map { [$0] } ?? []

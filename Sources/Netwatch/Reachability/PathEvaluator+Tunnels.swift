@@ -9,14 +9,14 @@ extension PathEvaluator {
 
   /// The same way, over the link beneath if it leads into a tunnel.
   func descend(
-    _ way: Way, _ hop: RouteHop, _ family: AddressFamily, _ answers: RouteAnswers, _ missing: inout [RouteRequest]
+    _ way: Way, _ hop: RouteHop, _ family: AddressFamily, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
   ) -> Way {
     guard case .reachable(let path, _) = way, let position = snapshot.position(of: hop.interfaceIndex),
       snapshot.interfaces[position].role.tunnelKind != nil
     else { return way }
-    var search = UnderlaySearch(evaluator: self, answers: answers, missing: missing)
+    var search = UnderlaySearch(evaluator: self, answers: answers, trail: trail)
     let found = search.underlay(of: snapshot.interfaces[position], table: hop.table, beneath: [])
-    missing = search.missing
+    trail = search.trail
     switch found {
     case .reachable(_, let link): return .reachable(path, link: link)
     case .failed, .open: return found
@@ -26,58 +26,75 @@ extension PathEvaluator {
   private struct UnderlaySearch {
     let evaluator: PathEvaluator
     let answers: RouteAnswers
-    var missing: [RouteRequest]
+    var trail: EvaluationTrail
 
     /// - Parameters:
     ///   - table: the routing table whose route led into the tunnel.
     ///   - above: the tunnels that led here.
     mutating func underlay(of tunnel: Interface, table: UInt32, beneath above: [Int32]) -> Way {
       let tunnels = above + [tunnel.index]
-      guard tunnels.count <= depthLimit, !above.contains(tunnel.index) else { return .failed(.vpnWithoutUnderlay) }
+      guard tunnels.count <= depthLimit, !above.contains(tunnel.index) else {
+        note(tunnel, .loop)
+        return .failed(.vpnWithoutUnderlay)
+      }
       if let lower = tunnel.lowerIndex.flatMap(evaluator.snapshot.interface), tunnel.remote == nil {
+        note(tunnel, .link(lower.index))
         return over(lower, beneath: tunnels)
       }
       if tunnel.lowerIndex == nil {
         guard let marks = marks(for: table) else { return .open }
         if !marks.isEmpty {
-          return best(
-            of: marks.flatMap { mark in
-              AddressFamily.allCases.map { RouteRequest($0, .marked(mark), to: RouteRequest.internet) }
-            }, beneath: tunnels)
+          note(tunnel, .marks(marks))
+          let requests = marks.flatMap { mark in
+            AddressFamily.allCases.map { RouteRequest($0, .marked(mark), to: RouteRequest.internet) }
+          }
+          return best(of: requests, beneath: tunnels)
         }
       }
       if let remote = tunnel.remote {
+        note(tunnel, .remote(remote))
         return best(
           of: [RouteRequest(remote.family, .remote(tunnel: tunnel.index), to: RouteRequest.internet)], beneath: tunnels)
       }
-      return overAnyLink(but: tunnels)
+      note(tunnel, .bestLink)
+      return overAnyLink()
+    }
+
+    private mutating func note(_ tunnel: Interface, _ carrier: EvaluationTrail.Carrier) {
+      trail.note(.tunnel(tunnel.index, tunnel.role.tunnelKind ?? .other, carrier))
     }
 
     /// Over a link that the tunnel names without saying where it leads.
     private mutating func over(_ link: Interface, beneath tunnels: [Int32]) -> Way {
-      if let fault = evaluator.linkFault(link) { return .failed(fault) }
+      let fault = evaluator.linkFault(link)
+      trail.note(.link(link.index, fault: fault))
+      if let fault { return .failed(fault) }
       let source = link.addresses.first {
         $0.isUsable(allowingLinkLocalIPv4: evaluator.configuration.allowsLinkLocalIPv4)
       }
+      trail.note(.source(source?.address, isUsable: source != nil))
       guard let source else { return .failed(.noAddress) }
       if link.role.tunnelKind != nil { return underlay(of: link, table: RoutingRule.mainTable, beneath: tunnels) }
       return .reachable(.init(address: source.address, gateway: nil, interfaceIndex: link.index), link: link.index)
     }
 
     /// Over the best link that is no tunnel: IPv4's route before IPv6's, as the tunnel's own packets may be of either.
-    private mutating func overAnyLink(but tunnels: [Int32]) -> Way {
+    private mutating func overAnyLink() -> Way {
       let links = evaluator.snapshot.interfaces.filter {
         $0.role.tunnelKind == nil && evaluator.snapshot.interfaces.isUsable($0)
       }
       var isOpen = false
       for family in AddressFamily.allCases {
         let requests = links.map { RouteRequest(family, .link($0.index), to: RouteRequest.internet) }
-        guard let hops = evaluator.hops(to: requests, answers, &missing) else {
+        guard let hops = evaluator.hops(to: requests, answers, &trail) else {
           isOpen = true
           continue
         }
         for hop in hops {
           let way = evaluator.judge(hop, family)
+          trail.note(
+            .answer(RouteRequest(family, .link(hop.interfaceIndex), to: RouteRequest.internet), .hop(hop)))
+          evaluator.note(hop, way, &trail)
           if way.isReachable, !isOpen { return way }
         }
       }
@@ -87,11 +104,12 @@ extension PathEvaluator {
     /// The first of the answers that carries, else why the first of them that leads anywhere does not.
     private mutating func best(of requests: [RouteRequest], beneath tunnels: [Int32]) -> Way {
       let unasked = requests.filter { answers[$0] == nil }
-      missing += unasked
+      for request in unasked { trail.needs(request) }
       guard unasked.isEmpty else { return .open }
       var failure: ReachabilityReason?
       for request in requests {
         guard let answer = answers[request] else { continue }
+        trail.note(.answer(request, answer))
         switch over(answer, request.family, beneath: tunnels) {
         case .open: return .open
         case .reachable(let path, let link): return .reachable(path, link: link)
@@ -104,6 +122,7 @@ extension PathEvaluator {
 
     private mutating func over(_ answer: RouteAnswer, _ family: AddressFamily, beneath tunnels: [Int32]) -> Way {
       let way = evaluator.judge(answer, family)
+      if case .hop(let hop) = answer { evaluator.note(hop, way, &trail) }
       guard case .reachable(_, let index) = way, let link = evaluator.snapshot.interface(index),
         link.role.tunnelKind != nil
       else { return way }
@@ -119,7 +138,7 @@ extension PathEvaluator {
         guard case .rules(let rules) = answers[request] else {
           // A kernel without rules, or without IPv6, refuses.
           if answers[request] == nil {
-            missing.append(request)
+            trail.needs(request)
             isComplete = false
           }
           continue

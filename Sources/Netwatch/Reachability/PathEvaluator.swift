@@ -30,10 +30,17 @@ package struct PathEvaluator: Sendable {
   // MARK: Both families
 
   package func judge(_ answers: RouteAnswers, to destinations: Destinations) -> Judgement {
+    var trail = EvaluationTrail()
+    return judge(answers, to: destinations, &trail)
+  }
+
+  package func judge(
+    _ answers: RouteAnswers, to destinations: Destinations, _ trail: inout EvaluationTrail
+  ) -> Judgement {
     var judgement = Judgement()
     var link: Int32?
     if !destinations.ipv4.isEmpty {
-      switch judge(.ipv4, answers, count: destinations.ipv4.count, &judgement.missing) {
+      switch judge(.ipv4, answers, to: destinations.ipv4, &trail) {
       case .reachable(let path, let carrier):
         judgement.verdict.ipv4 = path
         link = carrier
@@ -42,7 +49,7 @@ package struct PathEvaluator: Sendable {
       }
     }
     if !destinations.ipv6.isEmpty {
-      switch judge(.ipv6, answers, count: destinations.ipv6.count, &judgement.missing) {
+      switch judge(.ipv6, answers, to: destinations.ipv6, &trail) {
       case .reachable(let path, let carrier):
         judgement.verdict.ipv6 = path
         if judgement.verdict.ipv4 == nil { link = carrier }
@@ -54,6 +61,7 @@ package struct PathEvaluator: Sendable {
     }
     if destinations.isEmpty { judgement.failure = .unresolved }
     if let link { complete(&judgement.verdict, over: link) }
+    judgement.missing = trail.missing
     return judgement
   }
 
@@ -72,11 +80,13 @@ package struct PathEvaluator: Sendable {
 
   /// The first of a family's destinations that can be reached.
   private func judge(
-    _ family: AddressFamily, _ answers: RouteAnswers, count: Int, _ missing: inout [RouteRequest]
+    _ family: AddressFamily, _ answers: RouteAnswers, to destinations: [IPAddress], _ trail: inout EvaluationTrail
   ) -> Way {
     var first: Way?
-    for destination in 0..<Int8(clamping: count) {
-      let way = judge(family, to: destination, answers, &missing)
+    for destination in destinations.indices {
+      trail.note(.destination(destinations[destination]))
+      let way = judge(family, to: Int8(clamping: destination), answers, &trail)
+      trail.note(way.outcome)
       if case .failed = way {
         first = first ?? way
       } else {
@@ -89,21 +99,24 @@ package struct PathEvaluator: Sendable {
   }
 
   private func judge(
-    _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers, _ missing: inout [RouteRequest]
+    _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
   ) -> Way {
     let plain = RouteRequest(family, .plain, to: destination)
     guard let answer = answers[plain] else {
-      missing.append(plain)
+      trail.needs(plain)
       return .open
     }
+    trail.note(.answer(plain, answer))
     guard case .hop(let hop) = answer else { return judge(answer, family) }
     if !includesLink(hop.interfaceIndex) {
-      return judgeOthers(family, to: destination, answers, &missing)
+      trail.note(.excluded(link: hop.interfaceIndex))
+      return judgeOthers(family, to: destination, answers, &trail)
     }
     let way = judge(hop, family)
+    note(hop, way, &trail)
     switch way {
     case .open: return .open
-    case .reachable: return descend(way, hop, family, answers, &missing)
+    case .reachable: return descend(way, hop, family, answers, &trail)
     case .failed: break
     }
     // Its link is dead, and may be but one of several hops. Only a hop that works is better than the kernel's own choice,
@@ -111,31 +124,35 @@ package struct PathEvaluator: Sendable {
     guard snapshot.position(of: hop.interfaceIndex) != nil else { return way }
     let allHops = RouteRequest(family, .allHops, to: destination)
     guard let hops = answers[allHops] else {
-      missing.append(allHops)
+      trail.needs(allHops)
       return .open
     }
     guard case .hops(let others) = hops,
       let next = others.first(where: { includesLink($0.interfaceIndex) && judge($0, family).isReachable })
     else { return way }
-    return descend(judge(next, family), next, family, answers, &missing)
+    trail.note(.answer(allHops, .hop(next)))
+    note(next, judge(next, family), &trail)
+    return descend(judge(next, family), next, family, answers, &trail)
   }
 
   /// The best way over links that count, where the kernel's own choice does not.
   private func judgeOthers(
-    _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers, _ missing: inout [RouteRequest]
+    _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
   ) -> Way {
     let links = snapshot.interfaces.filter { includes($0) && snapshot.interfaces.isUsable($0) }
     let requests = links.map { RouteRequest(family, .link($0.index), to: destination) }
-    guard let hops = hops(to: requests, answers, &missing) else { return .open }
+    guard let hops = hops(to: requests, answers, &trail) else { return .open }
     for hop in hops {
       let way = judge(hop, family)
-      if way.isReachable { return descend(way, hop, family, answers, &missing) }
+      trail.note(.answer(RouteRequest(family, .link(hop.interfaceIndex), to: destination), .hop(hop)))
+      note(hop, way, &trail)
+      if way.isReachable { return descend(way, hop, family, answers, &trail) }
     }
     return hops.first.map { judge($0, family) } ?? .failed(.noRoute)
   }
 
   /// The hops over single links, the best one first; nil where some have not been asked for.
-  func hops(to requests: [RouteRequest], _ answers: RouteAnswers, _ missing: inout [RouteRequest]) -> [RouteHop]? {
+  func hops(to requests: [RouteRequest], _ answers: RouteAnswers, _ trail: inout EvaluationTrail) -> [RouteHop]? {
     var found: [RouteHop] = []
     var isComplete = true
     for request in requests {
@@ -146,7 +163,7 @@ package struct PathEvaluator: Sendable {
       case .hops(let hops): found += hops.filter { $0.interfaceIndex == index }
       case .noRoute, .refused, .rules: break
       case nil:
-        missing.append(request)
+        trail.needs(request)
         isComplete = false
       }
     }
@@ -155,6 +172,22 @@ package struct PathEvaluator: Sendable {
   }
 
   // MARK: One way
+
+  /// The steps in which a hop was judged.
+  func note(_ hop: RouteHop, _ way: Way, _ trail: inout EvaluationTrail) {
+    guard trail.steps != nil else { return }
+    guard let position = snapshot.position(of: hop.interfaceIndex) else {
+      return trail.note(.link(hop.interfaceIndex, fault: .linkDown))
+    }
+    let fault = linkFault(snapshot.interfaces[position])
+    trail.note(.link(hop.interfaceIndex, fault: fault))
+    if fault != nil { return }
+    if case .reachable(let path, _) = way {
+      trail.note(.source(path.address, isUsable: true))
+    } else {
+      trail.note(.source(hop.source, isUsable: false))
+    }
+  }
 
   /// The way over the first of the hops that carries; they are sorted by preference.
   func judge(_ answer: RouteAnswer, _ family: AddressFamily) -> Way {
@@ -257,6 +290,14 @@ package struct PathEvaluator: Sendable {
 }
 
 extension PathEvaluator.Way {
+  fileprivate var outcome: EvaluationTrail.Step {
+    switch self {
+    case .reachable(_, let link): .outcome(failure: nil, link: link)
+    case .failed(let reason): .outcome(failure: reason, link: nil)
+    case .open: .outcome(failure: .unresolved, link: nil)
+    }
+  }
+
   var isReachable: Bool {
     if case .reachable = self { true } else { false }
   }

@@ -1,0 +1,49 @@
+/// What an evaluation came by: the questions that it could not answer, and for those who want it explained, its steps.
+package struct EvaluationTrail: Sendable {
+  package enum Step: Hashable, Sendable {
+    /// From here on it is about this one.
+    case destination(IPAddress)
+    /// The end of a destination: why it can not be reached, or nil.
+    case outcome(failure: ReachabilityReason?, link: Int32?)
+    /// The kernel was asked, and said this.
+    case answer(RouteRequest, RouteAnswer)
+    /// The route's link does not count, by name; the others are asked.
+    case excluded(link: Int32)
+    /// The link of a way, and what keeps it from carrying packets.
+    case link(Int32, fault: ReachabilityReason?)
+    /// The source of a way; nil where there is none.
+    case source(IPAddress?, isUsable: Bool)
+    /// The link is a tunnel, and how the one beneath is found.
+    case tunnel(Int32, TunnelKind, Carrier)
+  }
+
+  /// What is known of the packets that a tunnel sends itself.
+  package enum Carrier: Hashable, Sendable {
+    /// The kernel names the link.
+    case link(Int32)
+    /// They carry one of these marks, by the rules.
+    case marks([UInt32])
+    /// They go to this address.
+    case remote(IPAddress)
+    /// Nothing: the best link that is no tunnel.
+    case bestLink
+    /// It has led here before, or too many have.
+    case loop
+  }
+
+  /// What to ask before there is a verdict; empty if this is it.
+  package private(set) var missing: [RouteRequest] = []
+  /// Nil unless steps are wanted.
+  package private(set) var steps: [Step]?
+
+  package init(keepsSteps: Bool = false) {
+    if keepsSteps { steps = [] }
+  }
+
+  mutating func needs(_ request: RouteRequest) { missing.append(request) }
+
+  /// Not called for nothing: most evaluations are not explained.
+  mutating func note(_ step: @autoclosure () -> Step) {
+    if steps != nil { steps?.append(step()) }
+  }
+}

@@ -1,0 +1,42 @@
+/// Everything that a verdict was made of, for those who want to know why.
+package struct PathFindings: Sendable {
+  package let target: NetworkTarget
+  package let steps: [EvaluationTrail.Step]
+  package let verdict: NetworkPath.Verdict
+  /// Why nothing can be reached, where the verdict says so.
+  package let failure: ReachabilityReason
+  package let snapshot: NetworkSnapshot
+  /// In the order of their priority.
+  package let rules: FamilyPair<[RoutingRule]>
+  /// Whose lookups they were.
+  package let user: UInt32
+
+  package init(
+    _ evaluator: PathEvaluator, _ answers: RouteAnswers, _ destinations: Destinations,
+    _ rules: FamilyPair<[RoutingRule]>, user: UInt32
+  ) {
+    var trail = EvaluationTrail(keepsSteps: true)
+    let judgement = evaluator.judge(answers, to: destinations, &trail)
+    target = evaluator.configuration.target
+    steps = trail.steps ?? []
+    verdict = judgement.verdict
+    failure = judgement.failure
+    snapshot = evaluator.snapshot
+    self.rules = rules
+    self.user = user
+  }
+
+  /// The rule that led a packet to a table; nil where none is known that does.
+  package func rule(leadingTo table: UInt32, mark: UInt32, _ family: AddressFamily) -> RoutingRule? {
+    rules[family].first { $0.table == table && $0.suppressedPrefixLength == nil && $0.matches(mark: mark, user: user) }
+  }
+}
+
+extension RoutingRule {
+  /// As far as we can judge.
+  fileprivate func matches(mark: UInt32, user: UInt32) -> Bool {
+    if hasOtherSelectors { return false }
+    let isSelected = mark & markMask == self.mark || self.mark == 0
+    return (isSelected && (users?.contains(user) ?? true)) != isInverted
+  }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import NetwatchNetlink
+
+/// `netwatch explain`: why.
+struct ExplainCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "explain", abstract: "Tell step by step why something is reachable, or why not.",
+    discussion: """
+      For each family: the rule and the table, the route, its link, the source address, the tunnel and what lies beneath \
+      it, and what carries the traffic.
+
+      Exit status: 0 reachable, 1 not reachable, 2 could not run.
+      """)
+
+  @Argument(help: ArgumentHelp("An address or a host. Default: the internet.", valueName: "target"), transform: Target.parse)
+  var target: NetworkTarget = .internet
+
+  @Flag(help: "One line of JSON.")
+  var json = false
+
+  @Option(help: "Whether text is coloured. NO_COLOR is honoured.")
+  var color = ColorChoice.auto
+
+  @OptionGroup var links: LinkOptions
+
+  func run() throws {
+    let isReachable = try CommandFailure.reporting {
+      let explanation = Explanation(try findings())
+      let renderer = ExplanationRenderer(terminal: Terminal(descriptor: STDOUT_FILENO, color: color))
+      let text = json ? ExplanationRenderer.json(explanation) : renderer.text(explanation)
+      try unsafe StandardOutput().write([UInt8](text.utf8).span.bytes)
+      return explanation.verdict.isReachable
+    }
+    if !isReachable { throw ExitCode(1) }
+  }
+
+  private func findings() throws -> PathFindings {
+    let loop = try EventLoop()
+    var failure: NetlinkError?
+    var isKnown = false
+    let reachability = try NetlinkReachability(
+      on: NetlinkSource(on: loop), configuration: links.configuration(for: target),
+      handlers: .init(
+        publish: { [unowned loop] _, _, _ in
+          isKnown = true
+          loop.stop()
+        },
+        fail: { [unowned loop] error in
+          failure = error
+          loop.stop()
+        }))
+    try reachability.start()
+    // The addresses of a host come later.
+    if !isKnown { try loop.run() }
+    if let failure { throw failure }
+    defer { reachability.stop() }
+    return try reachability.findings()
+  }
+}

@@ -1,0 +1,118 @@
+import Netwatch
+import NetwatchStream
+
+/// An ``Explanation`` as text, or as one line of JSON.
+struct ExplanationRenderer {
+  let terminal: Terminal
+
+  /// ```
+  /// IPv4 to 192.0.2.1
+  ///   rule    32766: from all lookup main
+  ///   route   table main: via 10.0.0.2 dev eth0
+  /// ✗ link    eth0: switched on, no carrier, operational state down; the cable … is missing
+  ///   not reachable: no carrier
+  /// ```
+  func text(_ explanation: Explanation) -> String {
+    var text = ""
+    for section in explanation.sections {
+      text += paint("\(section.destination.family == .ipv4 ? "IPv4" : "IPv6") to \(section.destination)", "1") + "\n"
+      for step in section.steps {
+        let line = mark(step) + " " + pad(step.topic.rawValue, 7) + " " + step.text
+        text += (step.isFault ? paint(line, "31") : line) + "\n"
+      }
+      let outcome = section.failure.map { "not reachable: \(words($0.rawValue))" } ?? "reachable"
+      text += "  " + paint(outcome, section.failure == nil ? "32" : "31") + "\n\n"
+    }
+    return text + explanation.summary.capitalizedSentence + "\n"
+  }
+
+  private func mark(_ step: Explanation.Step) -> String {
+    guard step.isFault else { return " " }
+    return terminal.isUnicode ? "✗" : "!"
+  }
+
+  private func pad(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
+
+  private func paint(_ text: String, _ code: String) -> String {
+    terminal.usesColor ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text
+  }
+
+  // MARK: JSON
+
+  static func json(_ explanation: Explanation) -> String {
+    var buffer = LineBuffer()
+    let verdict = explanation.verdict
+    buffer.append(#"{"v":1,"target":"#)
+    buffer.appendQuoted(explanation.target)
+    buffer.append(#","status":"#)
+    buffer.appendQuoted(verdict.status.rawValue)
+    buffer.append(#","reason":"#)
+    buffer.appendQuoted(orNull: explanation.reason?.rawValue)
+    buffer.append(#","medium":"#)
+    buffer.appendQuoted(orNull: verdict.medium?.rawValue)
+    buffer.append(#","interface":"#)
+    buffer.appendQuoted(orNull: verdict.interfaceName?.text)
+    buffer.append(#","vpn":"#)
+    buffer.appendQuoted(orNull: verdict.vpn?.interfaceName)
+    buffer.append(#","summary":"#)
+    buffer.appendQuoted(explanation.summary.capitalizedSentence)
+    buffer.append(#","ways":["#)
+    for (position, section) in explanation.sections.enumerated() {
+      if position > 0 { buffer.append(",") }
+      append(section, to: &buffer)
+    }
+    buffer.append("]}\n")
+    return buffer.text
+  }
+
+  private static func append(_ section: Explanation.Section, to buffer: inout LineBuffer) {
+    buffer.append(#"{"family":"#)
+    buffer.appendQuoted(section.destination.family == .ipv4 ? "ipv4" : "ipv6")
+    buffer.append(#","destination":"#)
+    buffer.appendQuoted("\(section.destination)")
+    buffer.append(section.failure == nil ? #","reachable":true,"reason":null,"steps":["# : #","reachable":false,"reason":"#)
+    if let failure = section.failure {
+      buffer.appendQuoted(failure.rawValue)
+      buffer.append(#","steps":["#)
+    }
+    for (position, step) in section.steps.enumerated() {
+      if position > 0 { buffer.append(",") }
+      append(step, to: &buffer)
+    }
+    buffer.append("]}")
+  }
+
+  private static func append(_ step: Explanation.Step, to buffer: inout LineBuffer) {
+    buffer.append(#"{"step":"#)
+    buffer.appendQuoted(step.topic.rawValue)
+    buffer.append(step.isFault ? #","ok":false,"text":"# : #","ok":true,"text":"#)
+    buffer.appendQuoted(step.text)
+    for fact in step.facts {
+      buffer.append(",")
+      buffer.appendQuoted(fact.name)
+      buffer.append(":")
+      switch fact.value {
+      case .text(let text): buffer.appendQuoted(text)
+      case .number(let number): buffer.appendDecimal(number)
+      case .flag(let isSet): buffer.append(isSet ? "true" : "false")
+      case .nothing: buffer.append("null")
+      }
+    }
+    buffer.append("}")
+  }
+}
+
+extension LineBuffer {
+  fileprivate mutating func appendQuoted(orNull text: String?) {
+    if let text { appendQuoted(text) } else { append("null") }
+  }
+}
+
+extension String {
+  /// With a capital letter at its beginning, if that is a word and no address or name.
+  fileprivate var capitalizedSentence: String {
+    hasPrefix("the ") ? "The" + dropFirst(3) : self
+  }
+}
