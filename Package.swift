@@ -34,15 +34,20 @@ let package = Package(
     .systemLibrary(name: "CLibNetlink", pkgConfig: "libnl-3.0", providers: [.apt(["libnl-3-dev"])]),
     .systemLibrary(
       name: "CLibNetlinkRoute", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-route-3-dev"])]),
+    .systemLibrary(name: "CLibCAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
+    .systemLibrary(name: "CLibIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
 
     module("Netwatch"),
     module("NetwatchEventLoop", ["CLinux"]),
-    module("NetwatchNetlink", ["Netwatch", "NetwatchEventLoop", "CLibNetlink", "CLibNetlinkRoute"]),
+    module(
+      "NetwatchNetlink",
+      ["Netwatch", "NetwatchEventLoop", "NetwatchResolver", "CLibNetlink", "CLibNetlinkRoute"]),
+    module("NetwatchResolver", ["Netwatch", "NetwatchEventLoop", "CLinux", "CLibCAres", "CLibIDN2"]),
     module("NetwatchStream", ["Netwatch", "NetwatchEventLoop"]),
     module(
       "NetwatchCLI",
       [
-        "Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchStream",
+        "Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchResolver", "NetwatchStream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(name: "NetwatchCommand", dependencies: ["NetwatchCLI"], swiftSettings: settings),
@@ -51,6 +56,8 @@ let package = Package(
     tests("NetwatchTests", ["Netwatch", "NetwatchTestSupport"]),
     tests("NetwatchEventLoopTests", ["NetwatchEventLoop"]),
     tests("NetwatchNetlinkTests", ["NetwatchNetlink", "Netwatch", "NetwatchTestSupport"]),
+    tests(
+      "NetwatchResolverTests", ["NetwatchResolver", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
     // Every JSON line that a test sees is held against contrib/event.schema.json.
     .target(name: "EventSchema", path: "Tests/EventSchema", swiftSettings: settings),
     tests(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Netwatch
+import NetwatchResolver
 
 /// How lines look.
 enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
@@ -123,18 +124,12 @@ enum Seconds {
 /// `--target`.
 enum Target {
   @Sendable static func parse(_ text: String) throws -> NetworkTarget {
-    guard let address = IPAddress(text) else {
-      if text.contains("://") {
-        throw ValidationError("'\(text)' is a URL; give the address of its host alone, such as 192.0.2.7.")
-      }
-      throw ValidationError("'\(text)' is not an IPv4 or IPv6 address; names are not looked up, write 192.0.2.7.")
+    do {
+      let target = try NetworkTarget(text)
+      if case .host(let name, _) = target { _ = try InternationalName.ascii(of: name) }
+      return target
+    } catch {
+      throw ValidationError(error.description)
     }
-    if address.isLoopback || address.isUnspecified {
-      throw ValidationError("\(address) is this machine itself; give an address elsewhere.")
-    }
-    if address.isMulticast || address.isLinkLocal && address.family == .ipv6 {
-      throw ValidationError("\(address) is reached over every link or none; give a unicast address beyond the link.")
-    }
-    return .address(address, port: nil)
   }
 }

@@ -14,16 +14,18 @@ public enum BackgroundLoop {
     ended: @escaping @Sendable (SystemError?) -> Void = { _ in },
     prepare: @escaping @Sendable (EventLoop) throws -> Value
   ) throws -> Value {
-    let startUp = StartUp<Value>()
+    let startUp = Promise<Value>()
     try Thread.detach(name: name) {
       let loop: EventLoop
       do {
         loop = try EventLoop()
-        startUp.finish(.success(try prepare(loop)))
+        startUp.keep(.success(try prepare(loop)))
       } catch {
-        startUp.finish(.failure(error))
+        startUp.keep(.failure(error))
         return
       }
+      // Whoever still knows the way in is told that nobody is here any more.
+      defer { loop.handle.close() }
       do throws(SystemError) {
         try loop.run()
         ended(nil)
@@ -32,32 +34,6 @@ public enum BackgroundLoop {
       }
     }
     return try startUp.wait()
-  }
-}
-
-/// A result that one thread waits for and another one finishes.
-///
-/// `@unchecked`: `result` is written before the post and read after the wait.
-@safe private final class StartUp<Value: Sendable>: @unchecked Sendable {
-  private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
-  private var result: Result<Value, any Error>?
-
-  init() { unsafe sem_init(semaphore, 0, 0) }
-
-  deinit {
-    unsafe sem_destroy(semaphore)
-    unsafe semaphore.deallocate()
-  }
-
-  func finish(_ result: Result<Value, any Error>) {
-    self.result = result
-    unsafe sem_post(semaphore)
-  }
-
-  func wait() throws -> Value {
-    while unsafe sem_wait(semaphore) != 0 {}  // EINTR alone
-    guard let result else { throw SystemError(operation: "sem_wait", code: EINVAL) }
-    return try result.get()
   }
 }
 

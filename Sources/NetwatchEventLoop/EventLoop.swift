@@ -154,6 +154,7 @@ public final class EventLoop {
   public func run() throws(SystemError) {
     var events = unsafe [epoll_event](repeating: epoll_event(), count: Self.eventsPerWait)
     isStopping = false
+    handle.adoptCurrentThread()
     while !isStopping {
       let count = unsafe epoll_wait(epoll.rawValue, &events, CInt(Self.eventsPerWait), -1)
       if count < 0 {

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 
 /// The way into a running ``EventLoop`` from any other thread.
 ///
@@ -9,6 +10,8 @@ public final class LoopHandle: Sendable {
 
   let wakeUp: FileDescriptor
   private let mailbox: Mailbox
+  /// The thread that runs the loop; 0 before it does.
+  private let runner = Atomic<UInt>(0)
 
   init() throws(SystemError) {
     wakeUp = try .result(of: "eventfd", eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK)))
@@ -24,6 +27,33 @@ public final class LoopHandle: Sendable {
     eventfd_write(wakeUp.rawValue, 1)
     return true
   }
+
+  /// Runs `job` on the loop's thread and waits until its answer is given, then or later.
+  ///
+  /// - Throws: what the answer says; `ECANCELED` if the loop ends first, `EDEADLK` on the loop's own thread.
+  public func call<Value: Sendable>(
+    _ job: @escaping @Sendable (EventLoop, LoopAnswer<Value>) -> Void
+  ) throws -> Value {
+    guard runner.load(ordering: .relaxed) != Self.currentThread else {
+      throw SystemError(operation: "call", code: EDEADLK)
+    }
+    let promise = Promise<Value>()
+    guard submit(Self.job(answering: promise, job)) else { throw SystemError(operation: "call", code: ECANCELED) }
+    return try promise.wait()
+  }
+
+  /// Made here so that the job alone holds the answer: a loop that ends drops both.
+  private static func job<Value: Sendable>(
+    answering promise: Promise<Value>, _ job: @escaping @Sendable (EventLoop, LoopAnswer<Value>) -> Void
+  ) -> Job {
+    let answer = LoopAnswer(promise)
+    return { job($0, answer) }
+  }
+
+  private static var currentThread: UInt { UInt(pthread_self()) }
+
+  /// The thread that calls runs the loop from now on.
+  func adoptCurrentThread() { runner.store(Self.currentThread, ordering: .relaxed) }
 
   func takeJobs() -> [Job] {
     var count: eventfd_t = 0

@@ -1,6 +1,7 @@
 import Glibc
 import Netwatch
 import NetwatchEventLoop
+import NetwatchResolver
 
 /// Runs a ``ReachabilityMachine`` on the kernel: facts in, lookups out, paths published.
 ///
@@ -34,13 +35,14 @@ package final class NetlinkReachability {
   /// How long to go on when listing fails at the very start.
   private static let startPatience = Duration.seconds(5)
 
-  private let source: NetlinkSource
+  let source: NetlinkSource
   private let handlers: Handlers
   private var machine: ReachabilityMachine
   private var questions: RouteQuestions
   private var timers: [ReachabilityMachine.Timer: EventLoop.Timer] = [:]
-  private var hasConcluded = false
-  private let port: UInt16?
+  private let target: NetworkTarget
+  /// Where the name of a host leads.
+  private var host: HostFollower?
 
   package init(
     on source: NetlinkSource, configuration: MonitorConfiguration, handlers: Handlers
@@ -48,8 +50,8 @@ package final class NetlinkReachability {
     self.source = source
     self.handlers = handlers
     machine = ReachabilityMachine(configuration: configuration)
-    port = configuration.target.port
-    questions = try RouteQuestions(machine.destinations, port: port)
+    target = configuration.target
+    questions = try RouteQuestions(machine.destinations, port: target.port)
   }
 
   package var statistics: MonitorStatistics { machine.statistics }
@@ -60,6 +62,7 @@ package final class NetlinkReachability {
   /// Of a host's path the first one comes later, when the addresses of the host are known.
   package func start() throws {
     source.add(self)
+    if case .host(let name, _) = target { resolve(try InternationalName.ascii(of: name)) }
     source.touchMoment()
     if machine.destinations != .internet { try source.watchRoutes() }
     dispatch(.started)
@@ -89,6 +92,8 @@ package final class NetlinkReachability {
   /// Leaves the loop. Nothing is published any more.
   package func stop() {
     source.remove(self)
+    host?.stop()
+    host = nil
     for timer in timers.values { source.loop.cancel(timer) }
     timers = [:]
   }
@@ -119,11 +124,12 @@ package final class NetlinkReachability {
       case .lookUp(let request):
         dispatch(.answered(request, try questions.ask(request, source.queries, machine.evaluator.snapshot)))
       case .watch:
-        questions = try RouteQuestions(machine.destinations, port: port)
+        questions = try RouteQuestions(machine.destinations, port: target.port)
         try source.watchRoutes()
       case .arm(let timer, let deadline): arm(timer, at: deadline)
       case .disarm(let timer):
         if let armed = timers.removeValue(forKey: timer) { source.loop.cancel(armed) }
+      case .resolve: host?.pathChanged()
       case .publish(let change): publish(change)
       }
     } catch {
@@ -138,6 +144,17 @@ package final class NetlinkReachability {
       signal: machine.published.ssid == nil ? nil : signal,
       allowsLinkLocalIPv4: machine.evaluator.configuration.allowsLinkLocalIPv4)
     handlers.publish(path, change, source.moment)
+    // Name servers may answer differently over another path.
+    if case .reachability = change { host?.pathChanged() }
+  }
+
+  private func resolve(_ name: HostName) {
+    var configuration = ResolverConfiguration()
+    configuration.refresh = machine.evaluator.configuration.resolutionInterval
+    host = HostFollower(of: name, on: source.loop, configuration) { [unowned self] addresses in
+      source.touchMoment()
+      dispatch(.resolved(addresses))
+    }
   }
 
   /// Of the radio that carries the published path.

@@ -69,6 +69,9 @@ package final class NetlinkSource {
     wallClock = nil
   }
 
+  /// Nobody watches.
+  var isIdle: Bool { watchers.isEmpty }
+
   func touchMoment() { moment = .now }
 
   /// Lets the routes pass that somebody watches, and no others.

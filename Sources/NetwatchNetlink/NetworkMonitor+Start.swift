@@ -1,3 +1,4 @@
+import Glibc
 import Netwatch
 import NetwatchEventLoop
 
@@ -5,16 +6,26 @@ extension NetworkMonitor {
   /// Starts a monitor on the kernel's netlink, with a thread of its own. Needs no privilege.
   ///
   /// When it returns the path is known: ``NetworkMonitor/currentPath`` is the kernel's present answer. This takes about a
-  /// millisecond, on the calling thread.
+  /// millisecond, during which the caller waits; with a host as target, as long as its name takes to resolve, two seconds at
+  /// most.
+  /// - Parameter other: a monitor whose thread and netlink socket this one shares. Several targets cost little more than one
+  ///   this way. Each of them runs on for itself when others stop.
   /// - Throws: ``NetworkMonitorError`` where netlink is not permitted.
-  public static func start(_ configuration: MonitorConfiguration = .init()) throws(NetworkMonitorError)
-    -> NetworkMonitor
-  {
+  public static func start(
+    _ configuration: MonitorConfiguration = .init(), sharing other: NetworkMonitor? = nil
+  ) throws(NetworkMonitorError) -> NetworkMonitor {
     do {
-      let (feed, handle) = try BackgroundLoop.start(name: "netwatch") { loop in
-        (try follow(configuration, on: loop), loop.handle)
+      let shared = try other?.origin as? SharedNetlink ?? SharedNetlink.start()
+      do {
+        return try shared.monitor(configuration)
+      } catch let error as SystemError where error.code == ECANCELED && other != nil {
+        // The other one has just ended, and its thread with it.
+        return try SharedNetlink.start().monitor(configuration)
       }
-      return NetworkMonitor(feed: feed) { handle.submit { $0.stop() } }
+    } catch let error as NetworkMonitorError {
+      throw error
+    } catch let error as NetworkTargetError {
+      throw NetworkMonitorError(operation: "start", code: EINVAL, description: error.description)
     } catch let error as NetlinkError {
       throw error.asMonitorError
     } catch let error as SystemError {
@@ -24,44 +35,12 @@ extension NetworkMonitor {
     }
   }
 
-  private static func follow(_ configuration: MonitorConfiguration, on loop: EventLoop) throws -> MonitorFeed {
-    let publisher = FeedPublisher(configuration)
-    let reachability = try NetlinkReachability(
-      on: NetlinkSource(on: loop), configuration: configuration,
-      handlers: .init(
-        publish: { path, change, _ in publisher.publish(path, change) },
-        fail: { [unowned loop] error in
-          publisher.feed?.fail(error.asMonitorError)
-          loop.stop()
-        }))
-    publisher.statistics = { [unowned reachability] in reachability.statistics }
-    try reachability.start()
-    guard let feed = publisher.feed else { throw NetlinkError(operation: "dump", code: 0) }
-    return feed
-  }
-}
-
-/// Makes a feed of the first path, and publishes the others into it.
-private final class FeedPublisher {
-  private(set) var feed: MonitorFeed?
-  var statistics: () -> MonitorStatistics = { MonitorStatistics() }
-  private let publishesInterfaceChanges: Bool
-
-  init(_ configuration: MonitorConfiguration) {
-    publishesInterfaceChanges = configuration.publishesInterfaceChanges
-  }
-
-  func publish(_ path: NetworkPath, _ change: ReachabilityMachine.Change) {
-    let statistics = statistics()
-    guard let feed else {
-      feed = MonitorFeed(path, statistics)
-      return
-    }
-    feed.statistics.withLock { $0 = statistics }
-    if change == .interfaces, !publishesInterfaceChanges {
-      feed.broadcast.remember(path)
-    } else {
-      feed.broadcast.publish(path)
-    }
+  /// The same for one target, with everything else as usual.
+  public static func start(
+    target: NetworkTarget, sharing other: NetworkMonitor? = nil
+  ) throws(NetworkMonitorError) -> NetworkMonitor {
+    var configuration = MonitorConfiguration()
+    configuration.target = target
+    return try start(configuration, sharing: other)
   }
 }

@@ -99,7 +99,7 @@ package struct ScriptedKernel {
       }
       handle(.answered(request, answers[request] ?? .noRoute))
     // Whatever changes in here is told.
-    case .watch: break
+    case .watch, .resolve: break
     case .arm(let timer, let deadline): timers[timer] = deadline
     case .disarm(let timer): timers[timer] = nil
     case .publish(let change):

@@ -3,7 +3,8 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchNetlink
 
-/// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `reporter`.
+/// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `targets ADDRESS…`,
+/// `reporter`.
 @main
 enum NetwatchProbe {
   static func main() async throws {
@@ -12,6 +13,7 @@ enum NetwatchProbe {
     case "overrun": try Overrun.run(receiveBuffer: Int(arguments[1]) ?? 4096)
     case "tunnel": try Tunnel.hold(arguments[1])
     case "library": try await Library.run()
+    case "targets": try await Targets.run(Array(arguments.dropFirst()))
     case "reporter": try Reporter.run()
     default: throw ProbeFailure("unknown probe")
     }

@@ -8,9 +8,12 @@
 public final class NetworkMonitor: Sendable {
   private let feed: MonitorFeed
   private let stop: @Sendable () -> Void
+  /// What another monitor can share with this one; its source knows what it is.
+  package let origin: (any Sendable)?
 
-  package init(feed: MonitorFeed, stop: @escaping @Sendable () -> Void) {
+  package init(feed: MonitorFeed, origin: (any Sendable)? = nil, stop: @escaping @Sendable () -> Void) {
     self.feed = feed
+    self.origin = origin
     self.stop = stop
   }
 

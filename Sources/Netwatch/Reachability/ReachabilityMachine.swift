@@ -40,6 +40,8 @@ package struct ReachabilityMachine: Sendable {
     case lookUp(RouteRequest)
     /// ``ReachabilityMachine/watched`` is new: changes of the routes there matter, and no others.
     case watch
+    /// A host without addresses may have some now.
+    case resolve
     case arm(Timer, at: Duration)
     case disarm(Timer)
     /// ``ReachabilityMachine/published`` is new, or its reason or the links are.
@@ -250,6 +252,7 @@ package struct ReachabilityMachine: Sendable {
   private mutating func inquire(at now: Duration, _ effects: inout Effects) -> State {
     if pending.movesRemotes { effects.append(.watch) }
     pending.movesRemotes = false
+    if destinations.isEmpty, !pending.routing.isEmpty { effects.append(.resolve) }
     var families = pending.routing.intersection(destinations.families)
     if usesTunnel, !pending.routing.isEmpty { families = destinations.families }
     guard !families.isEmpty else {

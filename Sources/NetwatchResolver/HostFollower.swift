@@ -1,0 +1,91 @@
+import Netwatch
+import NetwatchEventLoop
+
+/// The addresses of one host name, as they change. On a loop, whose thread it belongs to.
+package final class HostFollower {
+  private let name: HostName
+  private let loop: EventLoop
+  private let configuration: ResolverConfiguration
+  private let changed: ([IPAddress]) -> Void
+  private var machine: HostWatch
+  private var watch: ResolverConfigurationWatch?
+  private var lookup: HostLookup?
+  private var timer: EventLoop.Timer?
+  private var isStopped = false
+  /// Why the last lookup has failed; nil where it has not, or where it goes on for the first time.
+  package private(set) var failure: ResolverError?
+
+  /// Begins to follow.
+  ///
+  /// - Parameter changed: called on the loop and never from within `init`: once when the first lookup has ended, with no
+  ///   addresses where it found none, then with each other set of addresses. It may let go of the follower.
+  package init(
+    of name: HostName, on loop: EventLoop, _ configuration: ResolverConfiguration = .init(),
+    changed: @escaping ([IPAddress]) -> Void
+  ) {
+    self.name = name
+    self.loop = loop
+    self.configuration = configuration
+    self.changed = changed
+    machine = HostWatch(refresh: configuration.refresh)
+    // Without it, a change of the configuration is found out at the next refresh.
+    watch = try? ResolverConfigurationWatch(of: [configuration.resolvConf, "/etc/hosts"], on: loop) {
+      [unowned self] in handle(.changed)
+    }
+    handle(.started)
+  }
+
+  deinit { stop() }
+
+  /// Where the name leads, as far as is known.
+  package var addresses: [IPAddress] { machine.addresses }
+
+  /// The way to the network is another one: name servers may be reached now, and may answer differently.
+  package func pathChanged() { handle(.changed) }
+
+  /// Nothing is heard of it any more.
+  package func stop() {
+    isStopped = true
+    watch = nil
+    lookup = nil
+    setTimer(nil)
+  }
+
+  private func handle(_ event: HostWatch.Event) {
+    guard !isStopped else { return }
+    for effect in machine.handle(event, at: KernelClock.monotonic.now) { perform(effect) }
+  }
+
+  private func perform(_ effect: HostWatch.Effect) {
+    switch effect {
+    case .lookUp: lookUp()
+    case .arm(let deadline): setTimer(deadline)
+    case .disarm: setTimer(nil)
+    case .publish: changed(machine.addresses)
+    }
+  }
+
+  private func lookUp() {
+    lookup = HostLookup(of: name, on: loop, configuration) { [unowned self] outcome in
+      lookup = nil
+      switch outcome {
+      case .success(let resolution):
+        failure = nil
+        handle(.resolved(resolution))
+      case .failure(let error):
+        failure = error
+        handle(.failed(error.kind))
+      }
+    }
+  }
+
+  private func setTimer(_ deadline: Duration?) {
+    if let timer { loop.cancel(timer) }
+    timer = deadline.map { deadline in
+      loop.schedule(at: deadline) { [unowned self] in
+        timer = nil
+        handle(.timerFired)
+      }
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import Glibc
+import Netwatch
+import NetwatchNetlink
+
+/// An app with several targets: the first monitor's thread and sockets serve all. Each change is a line, and each line of
+/// stdin stops one monitor, the first one first.
+enum Targets {
+  static func run(_ texts: [String]) async throws {
+    var monitors: [NetworkMonitor] = []
+    var subscriptions: [Subscription] = []
+    for text in texts {
+      let monitor = try NetworkMonitor.start(target: NetworkTarget(text), sharing: monitors.first)
+      monitors.append(monitor)
+      subscriptions.append(monitor.onChangeImmediately { say("\(text) \($0.status.rawValue) \($0.interfaceName ?? "-")") })
+    }
+    say("threads \(Library.threadCount()) netlink sockets \(netlinkSockets())")
+    while readLine() != nil {
+      if monitors.isEmpty { break }
+      monitors.removeFirst()
+      subscriptions.removeFirst()
+      say("stopped")
+    }
+    monitors = []
+    subscriptions = []
+    for _ in 0..<500 where Library.threadCount() > 0 { usleep(10_000) }
+    say("threads \(Library.threadCount())")
+  }
+
+  /// Those of this process, by the inodes in /proc/net/netlink.
+  private static func netlinkSockets() -> Int {
+    var count = 0
+    for descriptor in 0..<256 as Range<CInt> {
+      var family: CInt = 0
+      var length = socklen_t(MemoryLayout<CInt>.size)
+      if unsafe getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &family, &length) == 0, family == AF_NETLINK { count += 1 }
+    }
+    return count
+  }
+}

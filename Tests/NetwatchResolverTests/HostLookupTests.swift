@@ -1,0 +1,330 @@
+import Foundation
+import Netwatch
+import NetwatchEventLoop
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchResolver
+
+@Suite(.timeLimit(.minutes(3))) struct HostLookupTests {
+  private static let both: [Record] = [
+    .address(.ip("192.0.2.7"), timeToLive: 300), .address(.ip("2001:db8::7"), timeToLive: 40),
+  ]
+
+  /// No server of the tests is there.
+  private static let nobody = ResolverConfiguration.Server(.ip("127.83.2.9"), port: 9)
+
+  /// Looks one name up, and runs the loop until that has ended.
+  private static func lookUp(
+    _ name: String = "host.example", on loop: EventLoop, _ configuration: ResolverConfiguration
+  ) throws -> HostLookup.Outcome {
+    var outcome: HostLookup.Outcome?
+    let lookup = HostLookup(of: try HostName(name), on: loop, configuration) {
+      #expect(outcome == nil, "told twice")
+      outcome = $0
+      loop.stop()
+    }
+    #expect(outcome == nil, "told from within init")
+    try loop.runPatiently()
+    withExtendedLifetime(lookup) {}
+    return try #require(outcome)
+  }
+
+  private static func lookUp(
+    _ name: String = "host.example", timeout: Duration? = nil,
+    script: @escaping (Question, FakeNameServer.Transport) -> [FakeNameServer.Reply]
+  ) throws -> HostLookup.Outcome {
+    let loop = try EventLoop()
+    let server = try FakeNameServer(on: loop, script: script)
+    var configuration = server.configuration
+    if let timeout { configuration.timeout = timeout }
+    defer { withExtendedLifetime(server) {} }
+    return try lookUp(name, on: loop, configuration)
+  }
+
+  private static func failure(_ outcome: HostLookup.Outcome) -> ResolverError.Kind? {
+    if case .failure(let error) = outcome { error.kind } else { nil }
+  }
+
+  // MARK: Answers
+
+  @Test func `both families are asked for, and the shortest time counts`() throws {
+    let outcome = try Self.lookUp { question, _ in [.init(Answer.bytes(question, Self.both))] }
+    let resolution = try outcome.get()
+    #expect(Set(resolution.addresses) == [.ip("192.0.2.7"), .ip("2001:db8::7")])
+    #expect(resolution.timeToLive == .seconds(40))
+  }
+
+  @Test func `one family is enough`() throws {
+    let outcome = try Self.lookUp { question, _ in
+      [.init(Answer.bytes(question, [.address(.ip("192.0.2.7"), timeToLive: 9)]))]
+    }
+    #expect(outcome == .success(Resolution(addresses: [.ip("192.0.2.7")], timeToLive: .seconds(9))))
+  }
+
+  @Test func `aliases are followed, and their time counts too`() throws {
+    let outcome = try Self.lookUp { question, _ in
+      let chain: [Record] = [
+        .alias("second.example", timeToLive: 600), .alias("third.example", timeToLive: 7),
+        .address(.ip("192.0.2.9"), timeToLive: 60),
+      ]
+      return [.init(Answer.bytes(question, question.kind == .a ? chain : []))]
+    }
+    #expect(outcome == .success(Resolution(addresses: [.ip("192.0.2.9")], timeToLive: .seconds(7))))
+  }
+
+  @Test func `each address is told once, and 16 at most`() throws {
+    var records = (0..<12).map { Record.address(.v4(0xc000_0200 + UInt32($0)), timeToLive: 60) }
+    records += records + (0..<12).map { Record.address(.v6(UInt128(0x2001_0db8) << 96 + UInt128($0)), timeToLive: 60) }
+    let addresses = try Self.lookUp { question, _ in [.init(Answer.bytes(question, records))] }.get().addresses
+    #expect(addresses.count == 16)
+    #expect(Set(addresses).count == 16)
+  }
+
+  @Test func `a time with its first bit set is none`() throws {
+    let outcome = try Self.lookUp { question, _ in
+      [.init(Answer.bytes(question, [.address(.ip("192.0.2.7"), timeToLive: 0x8000_0000)]))]
+    }
+    #expect(try outcome.get().timeToLive == .zero)
+  }
+
+  @Test func `what does not fit is asked for once more over TCP`() throws {
+    var transports: [FakeNameServer.Transport] = []
+    let outcome = try Self.lookUp { question, transport in
+      transports.append(transport)
+      return [.init(Answer.bytes(question, transport == .udp ? [] : Self.both, isCut: transport == .udp))]
+    }
+    #expect(try outcome.get().addresses.count == 2)
+    #expect(transports.count { $0 == .tcp } == 2)
+  }
+
+  @Test func `an international name is asked for in ASCII`() throws {
+    var names: Set<String> = []
+    let outcome = try Self.lookUp("Bücher.example") { question, _ in
+      names.insert(question.name)
+      return [.init(Answer.bytes(question, Self.both))]
+    }
+    #expect(try outcome.get().addresses.count == 2)
+    #expect(names == ["xn--bcher-kva.example"])
+  }
+
+  @Test func `the hosts file comes first, and what it says has no time`() throws {
+    let hosts = (try? String(contentsOfFile: "/etc/hosts", encoding: .utf8)) ?? ""
+    for line in hosts.split(separator: "\n") {
+      let words = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }.map(String.init)
+      guard let address = IPAddress(words.first ?? "") else { continue }
+      for word in words.dropFirst() {
+        guard let name = try? HostName(word) else { continue }
+        let resolution = try Self.lookUp(name.text) { question, _ in
+          Issue.record("asked for \(question.name)")
+          return []
+        }.get()
+        #expect(resolution.addresses.contains(address))
+        #expect(resolution.timeToLive == nil)
+      }
+    }
+  }
+
+  @Test func `each lookup reads the configuration anew`() throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "nw-\(UUID().uuidString.prefix(8)).conf")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let loop = try EventLoop()
+    let server = try FakeNameServer(on: loop, records: Self.both)
+    var configuration = server.configuration
+    configuration.resolvConf = file.path
+    for domain in ["one.example", "two.example"] {
+      try "search \(domain)\n".write(to: file, atomically: true, encoding: .utf8)
+      #expect(try Self.lookUp("printer", on: loop, configuration).get().addresses.count == 2)
+      #expect(server.questions.last?.name == "printer.\(domain)")
+    }
+    // The dot says that nothing belongs behind it.
+    _ = try Self.lookUp("printer.", on: loop, configuration)
+    #expect(server.questions.last?.name == "printer")
+  }
+
+  // MARK: Failures
+
+  @Test func `a name that is not there`() throws {
+    let outcome = try Self.lookUp { question, _ in [.init(Answer.bytes(question, [], .noSuchName))] }
+    guard case .failure(let error) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(error.kind == .noSuchName)
+    #expect(error.operation == "ares_getaddrinfo")
+    #expect(error.description == "there is no host with the name host.example")
+  }
+
+  @Test func `a name without an address, also at the end of an alias`() throws {
+    #expect(Self.failure(try Self.lookUp { question, _ in [.init(Answer.bytes(question))] }) == .noAddress)
+    let alias = try Self.lookUp { question, _ in
+      [.init(Answer.bytes(question, [.alias("other.example", timeToLive: 60)]))]
+    }
+    #expect(Self.failure(alias) == .noAddress)
+  }
+
+  @Test(arguments: [Answer.Code.failed, .refused])
+  func `a server that refuses or fails is none`(_ code: Answer.Code) throws {
+    #expect(Self.failure(try Self.lookUp { question, _ in [.init(Answer.bytes(question, [], code))] }) == .noServer)
+  }
+
+  @Test func `a failure for one family does not make a name without address`() throws {
+    for failing in [Question.Kind.a, .aaaa] {
+      let outcome = try Self.lookUp { question, _ in
+        [.init(Answer.bytes(question, [], question.kind == failing ? .failed : .fine))]
+      }
+      #expect(Self.failure(outcome) == .noServer)
+    }
+  }
+
+  @Test func `where nobody listens there is no server`() throws {
+    let loop = try EventLoop()
+    var configuration = ResolverConfiguration()
+    configuration.servers = [Self.nobody]
+    #expect(Self.failure(try Self.lookUp(on: loop, configuration)) == .noServer)
+  }
+
+  @Test func `where one of two servers listens, that one answers`() throws {
+    let loop = try EventLoop()
+    let server = try FakeNameServer(on: loop, records: Self.both)
+    var configuration = server.configuration
+    configuration.servers.insert(Self.nobody, at: 0)
+    #expect(try Self.lookUp(on: loop, configuration).get().addresses.count == 2)
+  }
+
+  @Test func `a name with forbidden letters is not asked for`() throws {
+    let outcome = try Self.lookUp("a\u{2260}b\u{fffd}.example") { question, _ in
+      Issue.record("asked for \(question.name)")
+      return []
+    }
+    #expect(Self.failure(outcome) == .noSuchName)
+  }
+
+  @Test func `an answer that makes no sense is an error`() throws {
+    let outcome = try Self.lookUp { question, _ in
+      // Claims a record, and ends in the middle of it.
+      [.init(Array(Answer.bytes(question, [.address(.ip("192.0.2.7"), timeToLive: 9), Self.both[1]]).dropLast(3)))]
+    }
+    #expect(Self.failure(outcome) == .other)
+  }
+
+  // MARK: Silence
+
+  @Test func `the loop serves others while a server is silent`() throws {
+    let loop = try EventLoop()
+    let server = try FakeNameServer(on: loop) { _, _ in [] }
+    var configuration = server.configuration
+    configuration.timeout = .milliseconds(600)
+    var ticks = 0
+    func tick() {
+      loop.schedule(at: KernelClock.monotonic.now + .milliseconds(10)) {
+        ticks += 1
+        tick()
+      }
+    }
+    tick()
+    let beginning = KernelClock.monotonic.now
+    #expect(Self.failure(try Self.lookUp(on: loop, configuration)) == .timedOut)
+    #expect(KernelClock.monotonic.now - beginning >= .milliseconds(600))
+    #expect(ticks >= 20)
+    // A fifth, two fifths and the rest.
+    #expect(server.questions.count == 6)
+  }
+
+  @Test func `an answer to the first try counts during the second`() throws {
+    var hasAnswered: Set<Question.Kind> = []
+    let outcome = try Self.lookUp(timeout: .milliseconds(1_500)) { question, _ in
+      guard hasAnswered.insert(question.kind).inserted else { return [] }
+      return [.init(Answer.bytes(question, Self.both), after: .milliseconds(450))]
+    }
+    #expect(try outcome.get().addresses.count == 2)
+  }
+
+  @Test func `what is known of one family counts where the other one is silent`() throws {
+    for silent in [Question.Kind.a, .aaaa] {
+      let outcome = try Self.lookUp(timeout: .milliseconds(300)) { question, _ in
+        question.kind == silent ? [] : [.init(Answer.bytes(question, Self.both))]
+      }
+      #expect(try outcome.get().addresses.count == 1)
+    }
+  }
+
+  @Test func `answers to something else are passed over`() throws {
+    let outcome = try Self.lookUp { question, _ in
+      var other = Answer.bytes(question, [.address(.ip("203.0.113.1"), timeToLive: 9)])
+      other[0] ^= 0xff
+      let otherName = Answer.bytes(question, [.address(.ip("203.0.113.1"), timeToLive: 9)]).map {
+        $0 == UInt8(ascii: "h") ? UInt8(ascii: "x") : $0
+      }
+      return [[], [0], other, otherName, Answer.bytes(question, Self.both)].map { .init($0) }
+    }
+    #expect(Set(try outcome.get().addresses) == [.ip("192.0.2.7"), .ip("2001:db8::7")])
+  }
+
+  // MARK: Letting go
+
+  @Test func `nothing is heard of a lookup that was cancelled or let go of`() throws {
+    let loop = try EventLoop()
+    let server = try FakeNameServer(on: loop, records: Self.both)
+    let name = try HostName("host.example")
+    let cancelled = HostLookup(of: name, on: loop, server.configuration) { _ in Issue.record("told") }
+    cancelled.cancel()
+    cancelled.cancel()
+    _ = HostLookup(of: name, on: loop, server.configuration) { _ in Issue.record("told") }
+    // One that is in the middle: its first question is there.
+    var third: HostLookup?
+    server.script = { question, _ in
+      guard third != nil else { return [.init(Answer.bytes(question, Self.both))] }
+      third = nil
+      loop.stop()
+      return [.init(Answer.bytes(question, Self.both))]
+    }
+    third = HostLookup(of: name, on: loop, server.configuration) { _ in Issue.record("told") }
+    try loop.runPatiently()
+    // All of them have had their time when a fourth one has ended.
+    #expect(try Self.lookUp(on: loop, server.configuration).get().addresses.count == 2)
+  }
+
+  @Test func `the body may let go of everything`() throws {
+    let loop = try EventLoop()
+    let outcomes: [[Record]] = [Self.both, []]
+    for records in outcomes {
+      let server = try FakeNameServer(on: loop, records: records)
+      var lookup: HostLookup?
+      weak var gone: HostLookup?
+      lookup = HostLookup(of: try HostName("host.example"), on: loop, server.configuration) { _ in
+        lookup?.cancel()
+        lookup = nil
+        loop.stop()
+      }
+      gone = lookup
+      try loop.runPatiently()
+      #expect(gone == nil)
+    }
+  }
+
+  @Test func `no socket is left behind`() throws {
+    let loop = try EventLoop()
+    let server = try FakeNameServer(on: loop, records: Self.both)
+    var most = 0
+    server.script = { [unowned server] question, _ in
+      most = max(most, server.clientCount)
+      return [.init(Answer.bytes(question, Self.both))]
+    }
+    for _ in 0..<20 { _ = try Self.lookUp(on: loop, server.configuration) }
+    #expect(most == 1)
+    #expect(server.clientCount == 0)
+  }
+}
+
+extension FakeNameServer {
+  /// How many UDP sockets are connected to this server.
+  fileprivate var clientCount: Int {
+    let table = (try? String(contentsOfFile: "/proc/net/udp", encoding: .utf8)) ?? ""
+    let peer = ":" + String(UInt32(port) + 0x10000, radix: 16, uppercase: true).suffix(4)
+    return table.split(separator: "\n").count { line in
+      let columns = line.split(separator: " ")
+      return columns.count > 2 && columns[2].hasSuffix(peer)
+    }
+  }
+}

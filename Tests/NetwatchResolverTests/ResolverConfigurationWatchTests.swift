@@ -1,0 +1,166 @@
+import Netwatch
+import NetwatchEventLoop
+import Testing
+
+@testable import NetwatchResolver
+
+@Suite(.timeLimit(.minutes(3))) struct ResolverConfigurationWatchTests {
+  /// A watch of one file, and what has been heard.
+  private final class Run {
+    let folder: TemporaryFolder
+    let loop: EventLoop
+    private var watch: ResolverConfigurationWatch?
+    private var count = 0
+
+    init(_ name: String = "resolv.conf", prepare: (TemporaryFolder) throws -> Void) throws {
+      folder = try TemporaryFolder()
+      loop = try EventLoop()
+      try prepare(folder)
+      watch = try ResolverConfigurationWatch(of: [folder.file(name)], on: loop) { [unowned self] in
+        count += 1
+        loop.stop()
+      }
+    }
+
+    /// Does something that has to be heard of.
+    func hears(_ location: SourceLocation = #_sourceLocation, _ action: (TemporaryFolder) throws -> Void) throws {
+      try action(folder)
+      try loop.runPatiently(location)
+      // What else has come with it.
+      try drain()
+    }
+
+    /// Does something that nobody wants to know.
+    func ignores(_ location: SourceLocation = #_sourceLocation, _ action: (TemporaryFolder) throws -> Void) throws {
+      count = 0
+      try action(folder)
+      try drain()
+      #expect(count == 0, sourceLocation: location)
+    }
+
+    /// What the kernel has queued is there before a timer that is due already has fired twice.
+    private func drain() throws {
+      var turns = 0
+      loop.onTurnEnd = { [unowned self] in
+        turns += 1
+        if turns > 3 { loop.stop() } else { loop.schedule(at: .zero) {} }
+      }
+      loop.schedule(at: .zero) {}
+      repeat { try loop.runPatiently() } while turns <= 3
+      loop.onTurnEnd = nil
+    }
+  }
+
+  @Test func `a file that is written in place`() throws {
+    let run = try Run { try $0.write("nameserver 192.0.2.1\n", to: "resolv.conf") }
+    for _ in 0..<3 { try run.hears { try $0.write("nameserver 192.0.2.2\n", to: "resolv.conf") } }
+  }
+
+  @Test func `a file that another one is put over`() throws {
+    let run = try Run { try $0.write("nameserver 192.0.2.1\n", to: "resolv.conf") }
+    for _ in 0..<3 {
+      try run.ignores { try $0.write("nameserver 192.0.2.2\n", to: "resolv.conf.new") }
+      try run.hears { try $0.rename("resolv.conf.new", to: "resolv.conf") }
+    }
+    try run.hears { try $0.write("nameserver 192.0.2.3\n", to: "resolv.conf") }
+  }
+
+  @Test func `a file that goes and comes`() throws {
+    let run = try Run { _ in }
+    for _ in 0..<3 {
+      try run.hears { try $0.write("nameserver 192.0.2.1\n", to: "resolv.conf") }
+      try run.hears { try $0.remove("resolv.conf") }
+    }
+  }
+
+  @Test func `the file behind a link is written, replaced, removed and made again`() throws {
+    let run = try Run {
+      try $0.makeFolder("run")
+      try $0.write("nameserver 192.0.2.1\n", to: "run/stub")
+      try $0.link("resolv.conf", to: "run/stub")
+    }
+    for _ in 0..<3 {
+      try run.hears { try $0.write("nameserver 192.0.2.2\n", to: "run/stub") }
+      try run.ignores { try $0.write("nameserver 192.0.2.2\n", to: "run/new") }
+      try run.hears { try $0.rename("run/new", to: "run/stub") }
+      try run.hears { try $0.remove("run/stub") }
+      try run.hears { try $0.write("nameserver 192.0.2.3\n", to: "run/stub") }
+    }
+  }
+
+  @Test func `a link that is led elsewhere`() throws {
+    let run = try Run {
+      for name in ["one", "two"] {
+        try $0.makeFolder(name)
+        try $0.write("nameserver 192.0.2.1\n", to: "\(name)/resolv.conf")
+      }
+      try $0.link("resolv.conf", to: $0.file("one/resolv.conf"))
+    }
+    for (new, old) in [("two", "one"), ("one", "two"), ("two", "one")] {
+      try run.hears {
+        try $0.link("new", to: "\(new)/resolv.conf")
+        try $0.rename("new", to: "resolv.conf")
+      }
+      try run.hears { try $0.write("nameserver 192.0.2.2\n", to: "\(new)/resolv.conf") }
+      // Where it led before does not matter any more.
+      try run.ignores { try $0.write("nameserver 192.0.2.2\n", to: "\(old)/resolv.conf") }
+    }
+  }
+
+  @Test func `a link to a link`() throws {
+    let run = try Run {
+      try $0.write("nameserver 192.0.2.1\n", to: "file")
+      try $0.makeFolder("middle")
+      try $0.link("middle/link", to: "../file")
+      try $0.link("resolv.conf", to: "middle/link")
+    }
+    try run.hears { try $0.write("nameserver 192.0.2.2\n", to: "file") }
+    try run.hears {
+      try $0.write("nameserver 192.0.2.3\n", to: "other")
+      try $0.remove("middle/link")
+      try $0.link("middle/link", to: "../other")
+    }
+    try run.hears { try $0.write("nameserver 192.0.2.4\n", to: "other") }
+  }
+
+  @Test func `links in a circle lead nowhere, until they do`() throws {
+    let run = try Run {
+      try $0.link("a", to: "resolv.conf")
+      try $0.link("resolv.conf", to: "a")
+    }
+    try run.hears { try $0.remove("a") }
+    try run.hears { try $0.write("nameserver 192.0.2.1\n", to: "a") }
+  }
+
+  @Test func `a folder that comes later, goes, and comes back`() throws {
+    let run = try Run { try $0.link("resolv.conf", to: "run/systemd/resolve/stub") }
+    for _ in 0..<3 {
+      try run.hears { try $0.makeFolder("run/systemd/resolve") }
+      try run.hears { try $0.write("nameserver 192.0.2.1\n", to: "run/systemd/resolve/stub") }
+      try run.hears { try $0.remove("run") }
+    }
+  }
+
+  @Test func `other files of the folder do not matter`() throws {
+    let run = try Run { try $0.write("nameserver 192.0.2.1\n", to: "resolv.conf") }
+    for name in ["resolv.conf~", "hosts", "a", ".resolv.conf.swp"] {
+      try run.ignores { try $0.write("x", to: name) }
+      try run.ignores { try $0.remove(name) }
+    }
+  }
+
+  @Test func `nothing is heard of a watch that is gone`() throws {
+    let folder = try TemporaryFolder()
+    let loop = try EventLoop()
+    var watch: ResolverConfigurationWatch? = try ResolverConfigurationWatch(of: [folder.file("a")], on: loop) {
+      Issue.record("told")
+    }
+    try folder.write("", to: "a")
+    withExtendedLifetime(watch) {}
+    watch = nil
+    let other = try ResolverConfigurationWatch(of: [folder.file("a")], on: loop) { loop.stop() }
+    try folder.write("x", to: "a")
+    try loop.runPatiently()
+    withExtendedLifetime(other) {}
+  }
+}
