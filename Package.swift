@@ -34,6 +34,8 @@ let package = Package(
     .systemLibrary(name: "CLibNetlink", pkgConfig: "libnl-3.0", providers: [.apt(["libnl-3-dev"])]),
     .systemLibrary(
       name: "CLibNetlinkRoute", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-route-3-dev"])]),
+    .systemLibrary(
+      name: "CLibNetlinkGeneric", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
     .systemLibrary(name: "CLibCAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
     .systemLibrary(name: "CLibIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
 
@@ -41,7 +43,9 @@ let package = Package(
     module("NetwatchEventLoop", ["CLinux"]),
     module(
       "NetwatchNetlink",
-      ["Netwatch", "NetwatchEventLoop", "NetwatchResolver", "CLibNetlink", "CLibNetlinkRoute"]),
+      [
+        "Netwatch", "NetwatchEventLoop", "NetwatchResolver", "CLibNetlink", "CLibNetlinkGeneric", "CLibNetlinkRoute",
+      ]),
     module("NetwatchResolver", ["Netwatch", "NetwatchEventLoop", "CLinux", "CLibCAres", "CLibIDN2"]),
     module("NetwatchStream", ["Netwatch", "NetwatchEventLoop"]),
     module(

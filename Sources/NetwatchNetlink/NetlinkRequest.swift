@@ -1,10 +1,12 @@
 import CLibNetlink
+import CLibNetlinkGeneric
 import Glibc
 import Netwatch
 
 /// A request as bytes, built by libnl. The ones that are sent for every event are built once.
 struct NetlinkRequest {
   private(set) var bytes: [UInt8]
+  private static let typeOffset = 4
   private static let sequenceOffset = 8
 
   /// Everything that exists, of one kind: RTM_GETLINK or RTM_GETADDR.
@@ -82,13 +84,35 @@ struct NetlinkRequest {
     }
   }
 
+  /// Every family of generic netlink. Asking for one by its name would make the kernel load the module that has it.
+  static func listFamilies() throws(NetlinkError) -> NetlinkRequest {
+    try unsafe build(Int(GENL_ID_CTRL), flags: NLM_F_DUMP) { message in
+      unsafe appendGeneric(CTRL_CMD_GETFAMILY, Int(GENL_ID_CTRL), flags: NLM_F_DUMP, to: message)
+    }
+  }
+
+  /// A question to nl80211 about a link. The number of the family and the index are filled in later.
+  static func wireless(_ command: nl80211_commands, isListing: Bool) throws(NetlinkError) -> NetlinkRequest {
+    let flags = isListing ? NLM_F_DUMP : 0
+    return try unsafe build(0, flags: flags) { message in
+      unsafe appendGeneric(Int(command.rawValue), 0, flags: flags, to: message)
+        && nla_put_u32(message, CInt(NL80211_ATTR_IFINDEX.rawValue), 0) == 0
+    }
+  }
+
   mutating func setSequence(_ sequence: UInt32) { set(sequence, at: Self.sequenceOffset) }
 
   /// For ``link()``: the index stands in the header behind family, padding and type.
   mutating func setLinkIndex(_ index: Int32) { set(UInt32(bitPattern: index), at: 16 + 4) }
 
-  private mutating func set(_ value: UInt32, at offset: Int) {
-    unsafe bytes.withUnsafeMutableBytes { unsafe $0.storeBytes(of: value, toByteOffset: offset, as: UInt32.self) }
+  /// For ``wireless(_:isListing:)``: the family stands in the place of the type.
+  mutating func setFamily(_ family: UInt16) { set(family, at: Self.typeOffset) }
+
+  /// For ``wireless(_:isListing:)``: the attribute comes last.
+  mutating func setWirelessLink(_ index: Int32) { set(UInt32(bitPattern: index), at: bytes.count - 4) }
+
+  private mutating func set<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
+    unsafe bytes.withUnsafeMutableBytes { unsafe $0.storeBytes(of: value, toByteOffset: offset, as: Value.self) }
   }
 
   private static func build(
@@ -103,6 +127,12 @@ struct NetlinkRequest {
     }
     let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: header, count: Int(header.pointee.nlmsg_len)))
     return NetlinkRequest(bytes: bytes)
+  }
+
+  private static func appendGeneric(
+    _ command: Int, _ family: Int, flags: CInt, to message: OpaquePointer
+  ) -> Bool {
+    unsafe genlmsg_put(message, 0, 0, CInt(family), 0, NLM_F_REQUEST | flags, UInt8(command), 1) != nil
   }
 
   private static func appendZeros(_ count: Int, to message: OpaquePointer) -> Bool {

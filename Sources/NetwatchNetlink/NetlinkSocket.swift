@@ -1,7 +1,7 @@
 import CLibNetlink
 import Glibc
 
-/// A rtnetlink socket. libnl opens and joins; reading is recv(2) into one fixed buffer, which costs no allocation and no
+/// A netlink socket. libnl opens and joins; reading is recv(2) into one fixed buffer, which costs no allocation and no
 /// second system call for the size.
 @safe final class NetlinkSocket {
   enum Received {
@@ -14,14 +14,15 @@ import Glibc
 
   let descriptor: CInt
   private let handle: OpaquePointer
-  /// Larger than any message of rtnetlink: the kernel makes a listing's parts as large as the reader's buffer, up to 32 KiB.
+  /// Larger than any message: the kernel makes a listing's parts as large as the reader's buffer, up to 32 KiB.
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
 
-  static func open() throws(NetlinkError) -> NetlinkSocket {
+  /// - Parameter family: NETLINK_*, the kernel's subsystem.
+  static func open(protocol family: CInt = NETLINK_ROUTE) throws(NetlinkError) -> NetlinkSocket {
     guard let handle = unsafe nl_socket_alloc() else {
       throw NetlinkError(operation: "nl_socket_alloc", code: ENOMEM)
     }
-    guard unsafe nl_connect(handle, NETLINK_ROUTE) == 0 else {
+    guard unsafe nl_connect(handle, family) == 0 else {
       let error = NetlinkError.last("socket(AF_NETLINK)")
       unsafe nl_socket_free(handle)
       throw error
@@ -55,7 +56,12 @@ import Glibc
   }
 
   func join(_ group: rtnetlink_groups) throws(NetlinkError) {
-    guard unsafe nl_socket_add_membership(handle, CInt(group.rawValue)) == 0 else {
+    try join(group: Int32(group.rawValue))
+  }
+
+  /// Of generic netlink the groups' numbers are known at run time only.
+  func join(group number: Int32) throws(NetlinkError) {
+    guard unsafe nl_socket_add_membership(handle, number) == 0 else {
       throw .last("setsockopt(NETLINK_ADD_MEMBERSHIP)")
     }
   }

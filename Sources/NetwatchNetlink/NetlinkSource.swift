@@ -24,6 +24,7 @@ package final class NetlinkSource {
   private let trace: NetlinkTrace?
   private let events: NetlinkSocket
   private var devices = KnownDevices(read: DeviceIdentity.traits(name:index:hardwareAddress:))
+  private let radios: Radios
   private var watchers: [NetlinkReachability] = []
   private var registration: EventLoop.Registration?
   private var wallClock: WallClockWatch?
@@ -36,11 +37,17 @@ package final class NetlinkSource {
     self.loop = loop
     trace = .fromEnvironment()
     queries = try NetlinkQueries(trace: trace)
+    radios = Radios(on: loop, trace: trace)
     events = try NetlinkSocket.open()
     try events.makeNonBlocking()
     events.setReceiveBuffer(bytes: receiveBuffer ?? Self.receiveBufferSize)
     try events.attach(RouteFilter.program(watching: Destinations.internet.all))
     for group in Self.groups { try events.join(group) }
+    radios.changed = { [unowned self] index, link in
+      moment = .now
+      tell(.fact(.wireless(index: index, link)))
+      tell(.drained)
+    }
   }
 
   // MARK: Watchers
@@ -67,6 +74,7 @@ package final class NetlinkSource {
     if let registration { loop.remove(registration) }
     registration = nil
     wallClock = nil
+    radios.stop()
   }
 
   /// Nobody watches.
@@ -132,8 +140,10 @@ package final class NetlinkSource {
     case .link(var fact):
       devices.identify(&fact)
       body(.link(fact))
+      if let link = radios.link(of: fact) { body(.wireless(index: fact.index, link)) }
     case .linkRemoved(let index):
       devices.forget(index)
+      radios.forget(index)
       body(event)
     default:
       body(event)
@@ -154,7 +164,7 @@ package final class NetlinkSource {
     for watcher in watchers { watcher.fail(error) }
   }
 
-  func signal(of index: Int32) -> WiFiSignal? { nil }
+  func signal(of index: Int32) -> WiFiSignal? { radios.signal(of: index) }
 
   // MARK: Suspend
 

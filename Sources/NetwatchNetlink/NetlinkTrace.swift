@@ -16,9 +16,15 @@ struct NetlinkTrace {
     _ source: String, _ header: NetlinkDecoder.Header, _ message: NetlinkDecoder.Message, _ bytes: RawSpan,
     _ range: Range<Int>
   ) {
+    print(source, header, text(message), bytes, range)
+  }
+
+  func print(
+    _ source: String, _ header: NetlinkDecoder.Header, _ text: String, _ bytes: RawSpan, _ range: Range<Int>
+  ) {
     var line = "netwatch: netlink \(source) type \(header.type) seq \(header.sequence)"
     if header.isInterrupted { line += " interrupted" }
-    line += ": \(text(message))\n  \(range.count) bytes:"
+    line += ": \(text)\n  \(range.count) bytes:"
     for offset in range { line += " " + hex(bytes.load(offset, as: UInt8.self)) }
     line += "\n"
     var copy = line

@@ -46,7 +46,7 @@ extension Medium {
   ) -> (medium: Medium, mark: MediumMark) {
     if let mark = modemMark(name: name, kind: kind, hardwareType: hardwareType, device: device) { return (.wwan, mark) }
     // An access point is no way out, and a monitor is no link.
-    if let wireless { return (wireless.mode.isWayOut ? .wifi : .other, .radio(wireless.mode)) }
+    if let wireless { return (wireless.isMediumWiFi ? .wifi : .other, .radio(wireless.mode)) }
     if device.isWireless { return (.wifi, .sysfsRadio) }
     switch device.type {
     case "wlan"?: return (.wifi, .deviceType("wlan"))
