@@ -15,7 +15,8 @@ struct ExplainCommand: ParsableCommand {
       Exit status: 0 reachable, 1 not reachable, 2 could not run.
       """)
 
-  @Argument(help: ArgumentHelp("An address or a host. Default: the internet.", valueName: "target"), transform: Target.parse)
+  @Argument(
+    help: ArgumentHelp("An address or a host. Default: the internet.", valueName: "target"), transform: Target.parse)
   var target: NetworkTarget = .internet
 
   @Flag(help: "One line of JSON.")

@@ -4,7 +4,7 @@ import Netwatch
 struct Explanation {
   /// What a step is about.
   enum Topic: String {
-    case rule, route, link, source, tunnel, medium
+    case name, rule, route, link, source, tunnel, medium
   }
 
   /// A value of a step, for programs.
@@ -32,6 +32,8 @@ struct Explanation {
   }
 
   let target: String
+  /// What the name of a host has led to; nil where the target is none.
+  let resolution: Step?
   let verdict: NetworkPath.Verdict
   /// Why nothing can be reached; nil where something can.
   let reason: ReachabilityReason?
@@ -56,6 +58,7 @@ struct Explanation {
     }
     self.sections = sections
     target = words.target
+    resolution = words.resolution
     verdict = findings.verdict
     reason = findings.verdict.isReachable ? nil : findings.failure
     summary = words.summary

@@ -13,17 +13,19 @@ struct ExplanationRenderer {
   ///   not reachable: no carrier
   /// ```
   func text(_ explanation: Explanation) -> String {
-    var text = ""
+    var text = explanation.resolution.map { line($0) + "\n" } ?? ""
     for section in explanation.sections {
       text += paint("\(section.destination.family == .ipv4 ? "IPv4" : "IPv6") to \(section.destination)", "1") + "\n"
-      for step in section.steps {
-        let line = mark(step) + " " + pad(step.topic.rawValue, 7) + " " + step.text
-        text += (step.isFault ? paint(line, "31") : line) + "\n"
-      }
+      for step in section.steps { text += line(step) }
       let outcome = section.failure.map { "not reachable: \(words($0.rawValue))" } ?? "reachable"
       text += "  " + paint(outcome, section.failure == nil ? "32" : "31") + "\n\n"
     }
     return text + explanation.summary.capitalizedSentence + "\n"
+  }
+
+  private func line(_ step: Explanation.Step) -> String {
+    let line = mark(step) + " " + pad(step.topic.rawValue, 7) + " " + step.text
+    return (step.isFault ? paint(line, "31") : line) + "\n"
   }
 
   private func mark(_ step: Explanation.Step) -> String {
@@ -58,6 +60,10 @@ struct ExplanationRenderer {
     buffer.appendQuoted(orNull: verdict.vpn?.interfaceName)
     buffer.append(#","summary":"#)
     buffer.appendQuoted(explanation.summary.capitalizedSentence)
+    if let resolution = explanation.resolution {
+      buffer.append(#","name":"#)
+      append(resolution, to: &buffer)
+    }
     buffer.append(#","ways":["#)
     for (position, section) in explanation.sections.enumerated() {
       if position > 0 { buffer.append(",") }
@@ -72,7 +78,8 @@ struct ExplanationRenderer {
     buffer.appendQuoted(section.destination.family == .ipv4 ? "ipv4" : "ipv6")
     buffer.append(#","destination":"#)
     buffer.appendQuoted("\(section.destination)")
-    buffer.append(section.failure == nil ? #","reachable":true,"reason":null,"steps":["# : #","reachable":false,"reason":"#)
+    buffer.append(
+      section.failure == nil ? #","reachable":true,"reason":null,"steps":["# : #","reachable":false,"reason":"#)
     if let failure = section.failure {
       buffer.appendQuoted(failure.rawValue)
       buffer.append(#","steps":["#)

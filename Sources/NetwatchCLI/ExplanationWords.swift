@@ -52,7 +52,8 @@ struct ExplanationWords {
     let gateway = hop.gateway.map { "via \($0) " } ?? ""
     let metric = hop.metric == 0 ? "" : " metric \(hop.metric)"
     return .init(
-      topic: .route, text: "table \(table(hop.table)): \(gateway)dev \(name(hop.interfaceIndex))\(metric)" + packets(request),
+      topic: .route,
+      text: "table \(table(hop.table)): \(gateway)dev \(name(hop.interfaceIndex))\(metric)" + packets(request),
       facts: [
         ("table", .number(UInt64(hop.table))), ("gateway", hop.gateway.map { .text("\($0)") } ?? .nothing),
         ("interface", .text(name(hop.interfaceIndex))), ("metric", .number(UInt64(hop.metric))),
@@ -65,7 +66,8 @@ struct ExplanationWords {
     case .marked(let mark): ", for \(family(request.family)) packets with the mark \(hex(mark))"
     case .remote: ", to the tunnel's other end"
     case .allHops: ", another of its hops"
-    case .link where request.destination == RouteRequest.internet: ", the best \(family(request.family)) route by no tunnel"
+    case .link where request.destination == RouteRequest.internet:
+      ", the best \(family(request.family)) route by no tunnel"
     case .plain, .link, .rules: ""
     }
   }
@@ -148,7 +150,9 @@ struct ExplanationWords {
     case .base, .tunnel: text += " (\(mark(of: interface)))"
     case .stacked, .aggregate:
       let below = findings.snapshot.links(below: interface).map { "\($0.shownName) (\(mark(of: $0)))" }
-      text += ", a \(interface.kind ?? "stack") " + (below.isEmpty ? "on nothing here" : "on \(below.joined(separator: ", "))")
+      text +=
+        ", a \(interface.kind ?? "stack") "
+        + (below.isEmpty ? "on nothing here" : "on \(below.joined(separator: ", "))")
     }
     if let ssid = findings.snapshot.radio(below: index)?.wireless?.ssid { text += " in “\(clean(ssid.text))”" }
     return [
@@ -167,11 +171,23 @@ struct ExplanationWords {
     case .name: "by its name"
     case .radio(let mode): "nl80211: \(mode)"
     case .sysfsRadio: "sysfs: a radio"
-    case .plainEthernet: "Ethernet without a mark of anything else" + (interface.device.isTether ? ", a phone's driver" : "")
+    case .plainEthernet:
+      "Ethernet without a mark of anything else" + (interface.device.isTether ? ", a phone's driver" : "")
     }
   }
 
   // MARK: The whole
+
+  /// Where the name of a host leads.
+  var resolution: Explanation.Step? {
+    guard let resolution = findings.resolution else { return nil }
+    let addresses = resolution.addresses.map(\.description).joined(separator: ", ")
+    let problem = resolution.problem ?? (addresses.isEmpty ? "no name server has answered yet" : nil)
+    let known = addresses.isEmpty ? "\(target) has no address" : "\(target) is \(addresses)"
+    return .init(
+      topic: .name, text: [known, problem].compactMap { $0 }.joined(separator: "; "),
+      isFault: resolution.addresses.isEmpty, facts: [("name", .text(target)), ("addresses", .text(addresses))])
+  }
 
   var target: String {
     switch findings.target {

@@ -18,6 +18,7 @@ final class TextRenderer: LineRenderer {
     static let medium = 9
     static let interface = 10
     static let address = 15
+    static let network = 32
   }
 
   private enum Color: String {
@@ -53,7 +54,7 @@ final class TextRenderer: LineRenderer {
   private func line(_ record: EventRecord) -> String {
     let path = record.path
     let color = color(of: path.status)
-    let reason = reason(record)
+    let reason = reason(record) + details(of: path)
     let clock = localTime(record.nanosecondsSince1970)
     let status = pad(words(path.status.rawValue), Column.status)
     let medium = pad(path.medium?.rawValue ?? "", Column.medium)
@@ -80,6 +81,18 @@ final class TextRenderer: LineRenderer {
     case .activity: return (activity.state.isVisible ? "busy" : "idle") + running
     default: return words(record.reason) + running
     }
+  }
+
+  /// The WiFi network and the tunnel, where there are any.
+  private func details(of path: NetworkPath) -> String {
+    var text = ""
+    if let wifi = path.wifi {
+      let name = fit(clean(wifi.ssid.text), Column.network)
+      text += terminal.isUnicode ? ", “\(name)”" : ", \"\(name)\""
+      if let signal = wifi.signal { text += " \(signal.percent) %" }
+    }
+    if let vpn = path.vpn { text += ", through \(clean(vpn.interfaceName))" }
+    return text
   }
 
   private var busyMark: String { terminal.isUnicode ? "⇅" : "%" }

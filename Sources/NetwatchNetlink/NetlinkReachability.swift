@@ -86,7 +86,9 @@ package final class NetlinkReachability {
     for family in AddressFamily.allCases {
       if case .rules(let found) = try source.queries.rules(family) { rules[family] = found }
     }
-    return PathFindings(machine.evaluator, machine.answers, machine.destinations, rules, user: getuid())
+    let resolution = host.map { PathFindings.Resolution(addresses: $0.addresses, problem: $0.failure?.description) }
+    return PathFindings(
+      machine.evaluator, machine.answers, machine.destinations, rules, user: getuid(), resolution: resolution)
   }
 
   /// Leaves the loop. Nothing is published any more.

@@ -5,7 +5,8 @@ import Testing
   private static func namespace() throws -> NetworkNamespace {
     let namespace = try NetworkNamespace.online()
     try namespace.run(
-      "ip link add w0 type veth peer name w1", "ip link set w1 up", "ip link set w0 up", "ip addr add 10.5.0.1/24 dev w0",
+      "ip link add w0 type veth peer name w1", "ip link set w1 up", "ip link set w0 up",
+      "ip addr add 10.5.0.1/24 dev w0",
       "ip route add 198.51.100.0/24 via 10.5.0.2")
     return namespace
   }

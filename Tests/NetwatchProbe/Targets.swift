@@ -11,7 +11,8 @@ enum Targets {
     for text in texts {
       let monitor = try NetworkMonitor.start(target: NetworkTarget(text), sharing: monitors.first)
       monitors.append(monitor)
-      subscriptions.append(monitor.onChangeImmediately { say("\(text) \($0.status.rawValue) \($0.interfaceName ?? "-")") })
+      subscriptions.append(
+        monitor.onChangeImmediately { say("\(text) \($0.status.rawValue) \($0.interfaceName ?? "-")") })
     }
     say("threads \(Library.threadCount()) netlink sockets \(netlinkSockets())")
     while readLine() != nil {
@@ -32,7 +33,9 @@ enum Targets {
     for descriptor in 0..<256 as Range<CInt> {
       var family: CInt = 0
       var length = socklen_t(MemoryLayout<CInt>.size)
-      if unsafe getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &family, &length) == 0, family == AF_NETLINK { count += 1 }
+      if unsafe getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &family, &length) == 0, family == AF_NETLINK {
+        count += 1
+      }
     }
     return count
   }

@@ -59,7 +59,8 @@ extension Medium {
     switch (hardwareType, device.type) {
     case (HardwareType.infiniband, _): return (.wired, .hardwareType(hardwareType))
     case (HardwareType.ethernet, nil): return (.wired, .plainEthernet)
-    case (HardwareType.ethernet, let type?): return (type == "gadget" || type == "dsa" ? .wired : .other, .deviceType(type))
+    case (HardwareType.ethernet, let type?):
+      return (type == "gadget" || type == "dsa" ? .wired : .other, .deviceType(type))
     default: return (.other, .hardwareType(hardwareType))
     }
   }

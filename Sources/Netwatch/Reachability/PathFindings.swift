@@ -1,6 +1,20 @@
 /// Everything that a verdict was made of, for those who want to know why.
 package struct PathFindings: Sendable {
+  /// What a host's name has led to.
+  package struct Resolution: Sendable {
+    package let addresses: [IPAddress]
+    /// Why the last question to the name servers failed; nil where it has not.
+    package let problem: String?
+
+    package init(addresses: [IPAddress], problem: String?) {
+      self.addresses = addresses
+      self.problem = problem
+    }
+  }
+
   package let target: NetworkTarget
+  /// Nil unless the target is a host.
+  package let resolution: Resolution?
   package let steps: [EvaluationTrail.Step]
   package let verdict: NetworkPath.Verdict
   /// Why nothing can be reached, where the verdict says so.
@@ -13,7 +27,8 @@ package struct PathFindings: Sendable {
 
   package init(
     _ evaluator: PathEvaluator, _ answers: RouteAnswers, _ destinations: Destinations,
-    _ rules: FamilyPair<[RoutingRule]>, user: UInt32
+    _ rules: FamilyPair<[RoutingRule]>, user: UInt32,
+    resolution: Resolution? = nil
   ) {
     var trail = EvaluationTrail(keepsSteps: true)
     let judgement = evaluator.judge(answers, to: destinations, &trail)
@@ -24,6 +39,7 @@ package struct PathFindings: Sendable {
     snapshot = evaluator.snapshot
     self.rules = rules
     self.user = user
+    self.resolution = resolution
   }
 
   /// The rule that led a packet to a table; nil where none is known that does.
