@@ -1,0 +1,69 @@
+import CLibNetlink
+import CLibNetlinkGeneric
+import Netwatch
+
+@testable import NetwatchNetlink
+
+/// The decoder and the filter of wireless links as tests call them.
+enum Wireless {
+  struct Result: Hashable {
+    let header: NetlinkDecoder.Header
+    let message: WirelessDecoder.Message
+    let range: Range<Int>
+  }
+
+  /// Where the command stands: behind the header of netlink.
+  static let commandOffset = 16
+  /// As ``WirelessCorpus`` has it.
+  static let family = WirelessDecoder.Family(id: WirelessCorpus.family, associations: 12, configuration: 9)
+  static let filter = FilterInterpreter(program: WirelessEvents.filter)
+
+  static func all(_ bytes: [UInt8], family: UInt16? = WirelessCorpus.family) -> [Result] {
+    var results: [Result] = []
+    unsafe bytes.withUnsafeBytes { raw in
+      unsafe WirelessDecoder.decode(raw.bytes, family: family) { header, message, range in
+        results.append(Result(header: header, message: message, range: range))
+      }
+    }
+    return results
+  }
+
+  static func messages(_ bytes: [UInt8], family: UInt16? = WirelessCorpus.family) -> [WirelessDecoder.Message] {
+    all(bytes, family: family).map(\.message)
+  }
+
+  /// Of one message that is nl80211's.
+  static func content(_ bytes: [UInt8]) -> WirelessDecoder.Content? {
+    guard case .wireless(let content) = messages(bytes).first else { return nil }
+    return content
+  }
+}
+
+extension MessageBuilder {
+  static func wireless(
+    _ command: nl80211_commands, link: Int32? = nil, _ fill: (inout MessageBuilder) -> Void = { _ in }
+  ) -> [UInt8] {
+    var message = MessageBuilder(type: Int(WirelessCorpus.family))
+    message.append([UInt8(command.rawValue), 1, 0, 0])
+    if let link { message.attribute(Int(NL80211_ATTR_IFINDEX.rawValue), number: link) }
+    fill(&message)
+    return message.bytes
+  }
+
+  /// One of a list of networks.
+  static func network(_ status: nl80211_bss_status, _ elements: [UInt8]) -> [UInt8] {
+    wireless(NL80211_CMD_NEW_SCAN_RESULTS, link: 2) {
+      $0.attribute(
+        Int(NL80211_ATTR_BSS.rawValue),
+        attribute(Int(NL80211_BSS_INFORMATION_ELEMENTS.rawValue), elements)
+          + attribute(Int(NL80211_BSS_STATUS.rawValue), raw(status.rawValue)))
+    }
+  }
+
+  static func controller(_ fill: [(inout MessageBuilder) -> Void]) -> [UInt8] {
+    var message = MessageBuilder(type: Int(GENL_ID_CTRL))
+    message.append([UInt8(CTRL_CMD_NEWFAMILY), 2, 0, 0])
+    for step in fill { step(&message) }
+    return message.bytes
+  }
+}

@@ -1,0 +1,161 @@
+import CLibNetlink
+import CLibNetlinkGeneric
+import Glibc
+import Netwatch
+import Testing
+
+@testable import NetwatchNetlink
+
+@Suite struct WirelessDecodingTests {
+  // MARK: The family
+
+  @Test func `the controller tells the numbers of nl80211 and of its groups`() {
+    #expect(Wireless.messages(WirelessCorpus.familyListed, family: nil) == [.family(Wireless.family)])
+    #expect(Wireless.messages(WirelessCorpus.otherFamilyListed, family: nil) == [.ignored])
+  }
+
+  @Test func `a family that goes is told as it was`() {
+    var bytes = WirelessCorpus.familyListed
+    bytes[Wireless.commandOffset] = UInt8(CTRL_CMD_DELFAMILY)
+    #expect(Wireless.messages(bytes) == [.familyRemoved])
+    bytes[Wireless.commandOffset] = UInt8(CTRL_CMD_NEWMCAST_GRP)
+    #expect(Wireless.messages(bytes) == [.ignored])
+  }
+
+  @Test func `a family needs a name and a number, and may lack groups`() {
+    let name = { (message: inout MessageBuilder) in message.attribute(CTRL_ATTR_FAMILY_NAME, text: "nl80211") }
+    let number = { (message: inout MessageBuilder) in message.attribute(CTRL_ATTR_FAMILY_ID, number: UInt16(40)) }
+    let bare = WirelessDecoder.Family(id: 40)
+    #expect(Wireless.messages(MessageBuilder.controller([name, number])) == [.family(bare)])
+    #expect(Wireless.messages(MessageBuilder.controller([number, name])) == [.family(bare)])
+    #expect(Wireless.messages(MessageBuilder.controller([name])) == [.ignored])
+    #expect(Wireless.messages(MessageBuilder.controller([number])) == [.ignored])
+    #expect(Wireless.messages(MessageBuilder.controller([])) == [.ignored])
+  }
+
+  @Test func `messages of a family that is not known, or of another one, are left alone`() {
+    for family in [nil, 31, 33] as [UInt16?] {
+      #expect(Wireless.messages(WirelessCorpus.stationWithName, family: family) == [.ignored])
+    }
+  }
+
+  // MARK: Links
+
+  @Test(arguments: [
+    (WirelessCorpus.stationIdle, WirelessLink.Mode.station, nil), (WirelessCorpus.stationWithoutName, .station, nil),
+    (WirelessCorpus.stationWithName, .station, "feas-net"), (WirelessCorpus.adHoc, .adHoc, "ad-hoc-net"),
+    (WirelessCorpus.monitor, .monitor, nil), (WirelessCorpus.mesh, .mesh, nil),
+  ])
+  func `a link says what it is and where it belongs`(
+    _ bytes: [UInt8], _ mode: WirelessLink.Mode, _ name: String?
+  ) throws {
+    let content = try #require(Wireless.content(bytes))
+    #expect((content.index, content.mode, content.ssid?.text) == (2, mode, name))
+  }
+
+  @Test func `an access point is told by its link`() throws {
+    let content = try #require(Wireless.content(WirelessCorpus.accessPoint))
+    #expect((content.index, content.mode, content.ssid?.text) == (7, .accessPoint, "feas-net"))
+  }
+
+  @Test(arguments: [
+    (NL80211_IFTYPE_STATION, WirelessLink.Mode.station, true), (NL80211_IFTYPE_P2P_CLIENT, .p2pClient, true),
+    (NL80211_IFTYPE_ADHOC, .adHoc, true), (NL80211_IFTYPE_MESH_POINT, .mesh, true),
+    (NL80211_IFTYPE_AP, .accessPoint, false), (NL80211_IFTYPE_AP_VLAN, .accessPoint, false),
+    (NL80211_IFTYPE_P2P_GO, .accessPoint, false), (NL80211_IFTYPE_MONITOR, .monitor, false),
+    (NL80211_IFTYPE_UNSPECIFIED, .other, false), (NL80211_IFTYPE_WDS, .other, false),
+    (NL80211_IFTYPE_P2P_DEVICE, .other, false), (NL80211_IFTYPE_OCB, .other, false),
+    (NL80211_IFTYPE_NAN, .other, false),
+    (nl80211_iftype(rawValue: .max), .other, false),
+  ])
+  func `the kernel's types are modes`(_ type: nl80211_iftype, _ mode: WirelessLink.Mode, _ isMediumWiFi: Bool) {
+    #expect(WirelessLink.Mode(interfaceType: type.rawValue) == mode)
+    #expect(WirelessLink(mode: mode).isMediumWiFi == isMediumWiFi)
+  }
+
+  @Test func `what is missing is nil, and so is a name that is hidden or too long`() throws {
+    for (bytes, count) in [([], 0), ([0], 0), ([0, 0, 0], 0), ([0x61], 1)] as [([UInt8], Int)] {
+      let message = MessageBuilder.wireless(NL80211_CMD_NEW_INTERFACE) {
+        $0.attribute(Int(NL80211_ATTR_SSID.rawValue), bytes)
+      }
+      let content = try #require(Wireless.content(message))
+      #expect((content.index, content.mode, content.ssid?.count ?? 0) == (nil, nil, count))
+    }
+    let long = MessageBuilder.wireless(NL80211_CMD_NEW_INTERFACE) {
+      $0.attribute(Int(NL80211_ATTR_SSID.rawValue), [UInt8](repeating: 0x61, count: 33))
+      $0.attribute(Int(NL80211_ATTR_IFTYPE.rawValue), [2, 0])
+      $0.attribute(Int(NL80211_ATTR_IFINDEX.rawValue), number: Int32(-1))
+    }
+    #expect(Wireless.content(long) == Wireless.content(MessageBuilder.wireless(NL80211_CMD_NEW_INTERFACE)))
+  }
+
+  @Test func `refusals and ends are told apart`() {
+    #expect(Wireless.messages(WirelessCorpus.unknownLink) == [.error(code: ENODEV)])
+    #expect(Wireless.messages(WirelessCorpus.listingRefused) == [.error(code: ENODEV)])
+    #expect(Wireless.messages(WirelessCorpus.listingDone) == [.done])
+    #expect(Wireless.messages(MessageBuilder(type: Int(NLMSG_OVERRUN)).bytes) == [.overrun])
+    #expect(Wireless.messages(MessageBuilder(type: Int(NLMSG_ERROR)).bytes) == [.ignored])
+    var error = MessageBuilder(type: Int(NLMSG_ERROR))
+    error.append(MessageBuilder.raw(Int32.min))
+    #expect(Wireless.messages(error.bytes) == [.error(code: .max)])
+  }
+
+  // MARK: Signals and networks
+
+  @Test func `a peer has a signal, in dBm`() {
+    #expect(Wireless.content(WirelessCorpus.peer)?.signal == -30)
+    #expect(Wireless.content(WirelessCorpus.peerAdded)?.signal == nil)
+  }
+
+  @Test func `of a list of networks the one that is joined has a name`() {
+    #expect(Wireless.content(WirelessCorpus.networkJoined)?.joinedSSID?.text == "feas-net")
+    #expect(Wireless.content(WirelessCorpus.networkNotJoined)?.joinedSSID == nil)
+    #expect(Wireless.content(WirelessCorpus.hiddenNetworkJoined)?.joinedSSID?.text == "hidden-net")
+    let strange = Wireless.content(WirelessCorpus.strangeNetworkJoined)?.joinedSSID
+    #expect(strange?.bytes == [UInt8](repeating: 0xff, count: 32))
+  }
+
+  @Test(arguments: [
+    ([0, 1, 0x61], "a"), ([1, 2, 9, 9, 0, 1, 0x61], "a"), ([0, 1, 0x61, 0, 1, 0x62], "a"), ([1, 0, 0, 1, 0x61], "a"),
+    ([], nil), ([0], nil), ([0, 0], nil), ([0, 2, 0x61], nil), ([0, 255], nil), ([1, 3, 0, 1, 0x61, 0], nil),
+    ([1, 2, 0, 1, 0x61], nil), ([0, 33] + [UInt8](repeating: 0x61, count: 33), nil), ([0, 2, 0, 0], nil),
+  ])
+  func `elements are walked by their own lengths`(_ elements: [UInt8], _ name: String?) {
+    for status in [NL80211_BSS_STATUS_ASSOCIATED, NL80211_BSS_STATUS_IBSS_JOINED] {
+      #expect(Wireless.content(MessageBuilder.network(status, elements))?.joinedSSID?.text == name)
+    }
+    #expect(Wireless.content(MessageBuilder.network(NL80211_BSS_STATUS_AUTHENTICATED, elements))?.joinedSSID == nil)
+  }
+
+  // MARK: Events
+
+  @Test(arguments: [
+    (WirelessCorpus.connected, NL80211_CMD_CONNECT), (WirelessCorpus.disconnected, NL80211_CMD_DISCONNECT),
+    (WirelessCorpus.deauthenticated, NL80211_CMD_DEAUTHENTICATE), (WirelessCorpus.joinedAdHoc, NL80211_CMD_JOIN_IBSS),
+    (WirelessCorpus.interfaceChanged, NL80211_CMD_SET_INTERFACE),
+    (WirelessCorpus.interfaceRemoved, NL80211_CMD_DEL_INTERFACE),
+    (MessageBuilder.wireless(NL80211_CMD_ROAM, link: 2), NL80211_CMD_ROAM),
+    (MessageBuilder.wireless(NL80211_CMD_DISASSOCIATE, link: 2), NL80211_CMD_DISASSOCIATE),
+  ])
+  func `an event names its link, and wakes us`(_ bytes: [UInt8], _ command: nl80211_commands) throws {
+    let content = try #require(Wireless.content(bytes))
+    #expect((UInt32(content.command), content.index) == (command.rawValue, 2))
+    #expect(Wireless.filter.run(bytes) == .max)
+  }
+
+  @Test func `news of families, and of links that are none, come through`() {
+    #expect(Wireless.filter.run(WirelessCorpus.familyListed) == .max)
+    #expect(Wireless.filter.run(WirelessCorpus.interfaceAdded) == .max)
+    #expect(Wireless.filter.run(WirelessCorpus.p2pDeviceAdded) == .max)
+    #expect(Wireless.content(WirelessCorpus.p2pDeviceAdded)?.index == nil)
+  }
+
+  @Test(arguments: [
+    WirelessCorpus.authenticated, WirelessCorpus.associated, WirelessCorpus.peerAdded, WirelessCorpus.peer,
+    MessageBuilder.wireless(NL80211_CMD_NEW_SCAN_RESULTS, link: 2), MessageBuilder.wireless(NL80211_CMD_FRAME, link: 2),
+    MessageBuilder.wireless(NL80211_CMD_NOTIFY_CQM, link: 2), MessageBuilder(type: 32).bytes, [],
+  ])
+  func `what can not matter wakes nobody`(_ bytes: [UInt8]) {
+    #expect(Wireless.filter.run(bytes) == 0)
+  }
+}

@@ -1,0 +1,43 @@
+import CLibNetlink
+import Glibc
+import Testing
+
+@testable import NetwatchNetlink
+
+/// On the machine as it is: with radios or without, and mostly without nl80211.
+@Suite struct WirelessSocketTests {
+  @Test func `a link that is not wireless has no answers, and no errors`() throws {
+    let queries = try WirelessQueries(trace: nil)
+    let noLink = Int32(1) << 30
+    for _ in 0..<1000 {
+      for index in [1, 0, -1, .min, .max, noLink] {
+        #expect(try queries.link(index) == nil)
+        #expect(try queries.signal(index) == nil)
+      }
+    }
+  }
+
+  @Test func `nl80211 can be looked for at any time`() throws {
+    let queries = try WirelessQueries(trace: nil)
+    for _ in 0..<100 {
+      #expect(try (queries.findFamily() != nil) == queries.isAvailable)
+    }
+    // cfg80211 makes this folder before it registers nl80211. Where sysfs is hidden, nothing follows.
+    if unsafe access("/sys/class/ieee80211", F_OK) == 0 { #expect(queries.isAvailable) }
+  }
+
+  @Test func `events are there to be waited for, with nl80211 or without`() throws {
+    let queries = try WirelessQueries(trace: nil)
+    let events = try WirelessEvents(queries, trace: nil)
+    #expect(fcntl(events.descriptor, F_GETFL) & O_NONBLOCK != 0)
+    _ = try events.read { #expect($0 > 0) }
+  }
+
+  @Test func `the kernel takes the filter`() throws {
+    let socket = try NetlinkSocket.open(protocol: NETLINK_GENERIC)
+    try socket.attach(WirelessEvents.filter)
+    #expect(throws: NetlinkError(operation: "setsockopt(NETLINK_ADD_MEMBERSHIP)", code: EINVAL)) {
+      try socket.join(group: 1 << 24)
+    }
+  }
+}
