@@ -92,7 +92,7 @@ import Testing
     (["--count", "3"], "--follow"), (["--hold", "2"], "--follow"), (["--hold", "soon", "-f"], "seconds"),
     (["--hold", "nan", "-f"], "seconds"), (["--hold", "1e300", "-f"], "seconds"),
     (["--target", "https://example.org"], "URL"), (["--target", "example..org"], "example..org"),
-    (["--target", "example.org:0"], "port"), (["explain", "a\u{2260}b.example"], "xn--"), (["explain", ""], "empty"),
+    (["--target", "example.org:0"], "port"), (["explain", "\u{0300}a.example"], "xn--"), (["explain", ""], "empty"),
     (["--target", "127.0.0.1"], "this machine"), (["--target", "fe80::1"], "beyond the link"),
     (["wait", "-t", "x"], "seconds"),
     (["wait", "--for", "lunch"], "reachable"), (["--json", "--format", "text"], "give one"), (["nonsense"], "nonsense"),

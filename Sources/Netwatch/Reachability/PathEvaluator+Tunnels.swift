@@ -7,12 +7,14 @@ extension PathEvaluator {
   /// Tunnels in tunnels.
   private static let depthLimit = 8
 
+  func isTunnel(_ hop: RouteHop) -> Bool {
+    guard let position = snapshot.position(of: hop.interfaceIndex) else { return false }
+    return snapshot.interfaces[position].role.tunnelKind != nil
+  }
+
   /// The same way, over the link beneath if it leads into a tunnel.
-  func descend(
-    _ way: Way, _ hop: RouteHop, _ family: AddressFamily, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
-  ) -> Way {
-    guard case .reachable(let path, _) = way, let position = snapshot.position(of: hop.interfaceIndex),
-      snapshot.interfaces[position].role.tunnelKind != nil
+  func descend(_ way: Way, _ hop: RouteHop, _ answers: RouteAnswers, _ trail: inout EvaluationTrail) -> Way {
+    guard case .reachable(let path, _) = way, isTunnel(hop), let position = snapshot.position(of: hop.interfaceIndex)
     else { return way }
     var search = UnderlaySearch(evaluator: self, answers: answers, trail: trail)
     let found = search.underlay(of: snapshot.interfaces[position], table: hop.table, beneath: [])

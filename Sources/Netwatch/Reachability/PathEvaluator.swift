@@ -23,17 +23,11 @@ package struct PathEvaluator: Sendable {
     package var verdict = NetworkPath.Verdict.notReachable
     /// Of the families' own failures, the one that got furthest.
     package var failure = ReachabilityReason.noRoute
-    /// What to ask before there is a verdict; empty if this is it.
-    package var missing: [RouteRequest] = []
   }
 
   // MARK: Both families
 
-  package func judge(_ answers: RouteAnswers, to destinations: Destinations) -> Judgement {
-    var trail = EvaluationTrail()
-    return judge(answers, to: destinations, &trail)
-  }
-
+  /// - Parameter trail: says what to ask before there is a verdict.
   package func judge(
     _ answers: RouteAnswers, to destinations: Destinations, _ trail: inout EvaluationTrail
   ) -> Judgement {
@@ -61,7 +55,6 @@ package struct PathEvaluator: Sendable {
     }
     if destinations.isEmpty { judgement.failure = .unresolved }
     if let link { complete(&judgement.verdict, over: link) }
-    judgement.missing = trail.missing
     return judgement
   }
 
@@ -82,6 +75,8 @@ package struct PathEvaluator: Sendable {
   private func judge(
     _ family: AddressFamily, _ answers: RouteAnswers, to destinations: [IPAddress], _ trail: inout EvaluationTrail
   ) -> Way {
+    // As nearly always.
+    if destinations.count == 1, trail.steps == nil { return judge(family, to: 0, answers, &trail) }
     var first: Way?
     for destination in destinations.indices {
       trail.note(.destination(destinations[destination]))
@@ -116,7 +111,7 @@ package struct PathEvaluator: Sendable {
     note(hop, way, &trail)
     switch way {
     case .open: return .open
-    case .reachable: return descend(way, hop, family, answers, &trail)
+    case .reachable: return isTunnel(hop) ? descend(way, hop, answers, &trail) : way
     case .failed: break
     }
     // Its link is dead, and may be but one of several hops. Only a hop that works is better than the kernel's own choice,
@@ -132,7 +127,7 @@ package struct PathEvaluator: Sendable {
     else { return way }
     trail.note(.answer(allHops, .hop(next)))
     note(next, judge(next, family), &trail)
-    return descend(judge(next, family), next, family, answers, &trail)
+    return descend(judge(next, family), next, answers, &trail)
   }
 
   /// The best way over links that count, where the kernel's own choice does not.
@@ -146,7 +141,7 @@ package struct PathEvaluator: Sendable {
       let way = judge(hop, family)
       trail.note(.answer(RouteRequest(family, .link(hop.interfaceIndex), to: destination), .hop(hop)))
       note(hop, way, &trail)
-      if way.isReachable { return descend(way, hop, family, answers, &trail) }
+      if way.isReachable { return descend(way, hop, answers, &trail) }
     }
     return hops.first.map { judge($0, family) } ?? .failed(.noRoute)
   }

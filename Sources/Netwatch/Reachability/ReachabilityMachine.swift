@@ -210,7 +210,9 @@ package struct ReachabilityMachine: Sendable {
     case (_, .timerFired(.resolution)):
       guard !isResolved else { return state }
       isResolved = true
-      if case .settled = state { conclude(evaluator.judge(answers, to: destinations), at: now, &effects) }
+      // Nothing has been asked without an address, so nothing is missing.
+      var trail = EvaluationTrail()
+      if case .settled = state { conclude(evaluator.judge(answers, to: destinations, &trail), at: now, &effects) }
       return state
     case (_, .timerFired(.hold)):
       guard let reason = heldReason else { return state }
@@ -256,8 +258,9 @@ package struct ReachabilityMachine: Sendable {
     var families = pending.routing.intersection(destinations.families)
     if usesTunnel, !pending.routing.isEmpty { families = destinations.families }
     guard !families.isEmpty else {
-      let judgement = evaluator.judge(answers, to: destinations)
-      guard judgement.missing.isEmpty else { return ask(further: judgement.missing, Inquiry(families: []), &effects) }
+      var trail = EvaluationTrail()
+      let judgement = evaluator.judge(answers, to: destinations, &trail)
+      guard trail.missing.isEmpty else { return ask(further: trail.missing, Inquiry(families: []), &effects) }
       conclude(judgement, at: now, &effects)
       return .settled
     }
@@ -293,8 +296,9 @@ package struct ReachabilityMachine: Sendable {
     if case .plain = request.scope, evaluator.contradicts(answer) { inquiry.isContradicted = true }
     guard inquiry.outstanding <= 0 else { return .asking(inquiry) }
 
-    let judgement = evaluator.judge(answers, to: destinations)
-    guard judgement.missing.isEmpty else { return ask(further: judgement.missing, inquiry, &effects) }
+    var trail = EvaluationTrail()
+    let judgement = evaluator.judge(answers, to: destinations, &trail)
+    guard trail.missing.isEmpty else { return ask(further: trail.missing, inquiry, &effects) }
     usesTunnel = answers.lookBeneathTunnels
     if !inquiry.isConfirmed, isDoubtful(inquiry, judgement) {
       inquiry.isConfirmed = true
