@@ -19,6 +19,7 @@ enum LinkInfoDecoder {
     var inner = NetlinkCursor(data)
     while let attribute = inner.nextAttribute(in: bytes) {
       switch attribute.type {
+      case known.lower: fact.lowerIndex = bytes.number(attribute.value, as: Int32.self).flatMap { $0 > 0 ? $0 : nil }
       case known.port: fact.activePortIndex = bytes.number(attribute.value, as: Int32.self)
       case known.remote4: remote(NetlinkDecoder.ipAddress(bytes, attribute.value, family: AddressFamily.ipv4.number))
       case known.remote6: remote(NetlinkDecoder.ipAddress(bytes, attribute.value, family: AddressFamily.ipv6.number))
@@ -35,6 +36,8 @@ enum LinkInfoDecoder {
   private struct KnownAttributes {
     /// A bond's active port.
     var port: Int?
+    /// The link beneath, where IFLA_LINK does not say it.
+    var lower: Int?
     var remote4: Int?
     var remote6: Int?
   }
@@ -44,11 +47,11 @@ enum LinkInfoDecoder {
     case "bond": .init(port: IFLA_BOND_ACTIVE_SLAVE)
     case "ipip", "sit": .init(remote4: IFLA_IPTUN_REMOTE)
     case "ip6tnl": .init(remote6: IFLA_IPTUN_REMOTE)
-    case "gre", "gretap": .init(remote4: IFLA_GRE_REMOTE)
-    case "ip6gre", "ip6gretap": .init(remote6: IFLA_GRE_REMOTE)
+    case "gre", "gretap", "erspan": .init(remote4: IFLA_GRE_REMOTE)
+    case "ip6gre", "ip6gretap", "ip6erspan": .init(remote6: IFLA_GRE_REMOTE)
     case "vti": .init(remote4: IFLA_VTI_REMOTE)
     case "vti6": .init(remote6: IFLA_VTI_REMOTE)
-    case "vxlan": .init(remote4: IFLA_VXLAN_GROUP, remote6: IFLA_VXLAN_GROUP6)
+    case "vxlan": .init(lower: IFLA_VXLAN_LINK, remote4: IFLA_VXLAN_GROUP, remote6: IFLA_VXLAN_GROUP6)
     case "geneve": .init(remote4: IFLA_GENEVE_REMOTE, remote6: IFLA_GENEVE_REMOTE6)
     default: .init()
     }

@@ -81,7 +81,6 @@ package enum NetlinkDecoder {
 
     var fact = LinkFact(
       index: index, flags: bytes.load(start + 8, as: UInt32.self), hardwareType: bytes.load(start + 2, as: UInt16.self))
-    var lowerIsElsewhere = false
     var cursor = NetlinkCursor((start + linkHeaderLength)..<payload.upperBound)
     while let attribute = cursor.nextAttribute(in: bytes) {
       switch attribute.type {
@@ -91,13 +90,13 @@ package enum NetlinkDecoder {
         fact.isComplete = true
       case IFLA_MASTER: fact.masterIndex = bytes.number(attribute.value, as: Int32.self)
       case IFLA_LINK: fact.lowerIndex = bytes.number(attribute.value, as: Int32.self).flatMap { $0 > 0 ? $0 : nil }
-      case IFLA_LINK_NETNSID: lowerIsElsewhere = true
+      case IFLA_LINK_NETNSID: fact.isCarriedElsewhere = true
       case IFLA_LINKINFO: LinkInfoDecoder.read(bytes, attribute.value, into: &fact)
       case IFLA_ADDRESS: fact.hardwareAddress = hardwareAddress(bytes, attribute.value)
       default: break
       }
     }
-    if lowerIsElsewhere { fact.lowerIndex = nil }
+    if fact.isCarriedElsewhere { (fact.lowerIndex, fact.remote) = (nil, nil) }
     return .event(.link(fact))
   }
 

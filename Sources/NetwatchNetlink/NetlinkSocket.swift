@@ -90,15 +90,26 @@ import Glibc
       descriptor, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &one, socklen_t(MemoryLayout<CInt>.size))
   }
 
+  /// Replaces the filter. Where the kernel has no room for it (net.core.optmem_max), everything passes.
   func attach(_ program: [sock_filter]) throws(NetlinkError) {
+    if setFilter(program) { return }
+    // Old and new count together until the old one is gone; kernels before 6.8 have room for ten addresses or so.
+    var nothing: CInt = 0
+    if errno == ENOMEM {
+      unsafe setsockopt(descriptor, SOL_SOCKET, SO_DETACH_FILTER, &nothing, socklen_t(MemoryLayout<CInt>.size))
+      if setFilter(program) { return }
+    }
+    guard errno == ENOMEM else { throw .last("setsockopt(SO_ATTACH_FILTER)") }
+  }
+
+  private func setFilter(_ program: [sock_filter]) -> Bool {
     var program = program
     let count = UInt16(program.count)
-    let result = unsafe program.withUnsafeMutableBufferPointer { instructions in
+    return unsafe program.withUnsafeMutableBufferPointer { instructions in
       var fprog = unsafe sock_fprog(len: count, filter: instructions.baseAddress)
       return unsafe setsockopt(
-        descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &fprog, socklen_t(MemoryLayout<sock_fprog>.size))
+        descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &fprog, socklen_t(MemoryLayout<sock_fprog>.size)) == 0
     }
-    guard result == 0 else { throw .last("setsockopt(SO_ATTACH_FILTER)") }
   }
 
   func send(_ message: borrowing [UInt8]) throws(NetlinkError) {

@@ -154,8 +154,10 @@ package final class NetlinkSource {
     // By position: to hold the array while its elements are called would copy it if one leaves.
     var position = 0
     while position < watchers.count {
-      watchers[position].dispatch(event)
-      position += 1
+      let watcher = watchers[position]
+      watcher.dispatch(event)
+      // If it has left, the next one has its place.
+      if position < watchers.count, watchers[position] === watcher { position += 1 }
     }
   }
 

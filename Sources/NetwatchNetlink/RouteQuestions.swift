@@ -55,6 +55,8 @@ struct RouteQuestions {
       address = interface.remote
       options.link = interface.lowerIndex ?? 0
     }
-    return try address.map { address throws(NetlinkError) in try .lookUp(address, user: user, options) }
+    // What carries a tunnel is sent by the kernel or by a program of root's; rules for this user are not about it.
+    let sender = request.destination == RouteRequest.internet ? 0 : user
+    return try address.map { address throws(NetlinkError) in try .lookUp(address, user: sender, options) }
   }
 }

@@ -40,7 +40,8 @@ extension InterfaceName: ExpressibleByStringLiteral {
 extension LinkFact {
   package init(
     _ index: Int32, _ name: String, _ state: LinkState = .up, kind: String? = nil, hardwareType: UInt16 = 1,
-    master: Int32? = nil, lower: Int32? = nil, device: DeviceTraits? = nil
+    master: Int32? = nil, lower: Int32? = nil, activePort: Int32? = nil, remote: IPAddress? = nil,
+    device: DeviceTraits? = nil
   ) {
     self.init(index: index, flags: state.flags, hardwareType: hardwareType)
     isComplete = true
@@ -49,6 +50,8 @@ extension LinkFact {
     operationalState = state.operationalState
     masterIndex = master
     lowerIndex = lower
+    activePortIndex = activePort
+    self.remote = remote
     self.device = device
   }
 }
@@ -56,11 +59,13 @@ extension LinkFact {
 extension NetworkEvent {
   package static func link(
     _ index: Int32, _ name: String, _ state: LinkState = .up, kind: String? = nil, hardwareType: UInt16 = 1,
-    master: Int32? = nil, lower: Int32? = nil, device: DeviceTraits? = nil
+    master: Int32? = nil, lower: Int32? = nil, activePort: Int32? = nil, remote: IPAddress? = nil,
+    device: DeviceTraits? = nil
   ) -> NetworkEvent {
     .link(
       LinkFact(
-        index, name, state, kind: kind, hardwareType: hardwareType, master: master, lower: lower, device: device))
+        index, name, state, kind: kind, hardwareType: hardwareType, master: master, lower: lower,
+        activePort: activePort, remote: remote, device: device))
   }
 
   /// The loopback of every namespace.
@@ -98,6 +103,11 @@ extension RouteAnswer {
 extension RouteRequest {
   package static let ipv4 = RouteRequest(.ipv4)
   package static let ipv6 = RouteRequest(.ipv6)
+
+  /// About what carries a tunnel.
+  package static func beneath(_ family: AddressFamily, _ scope: Scope) -> RouteRequest {
+    RouteRequest(family, scope, to: internet)
+  }
 }
 
 extension MonitorConfiguration {

@@ -4,7 +4,7 @@ import Netwatch
 /// is published is kept.
 package struct ScriptedKernel {
   package private(set) var machine: ReachabilityMachine
-  /// What lookups are answered; `noRoute` where nothing stands.
+  /// What lookups are answered; `noRoute` where nothing stands, and the rules that every kernel has.
   package var answers: [RouteRequest: RouteAnswer] = [:]
   /// What a listing tells.
   package var facts: [NetworkEvent] = []
@@ -97,7 +97,7 @@ package struct ScriptedKernel {
         refusedLookUps -= 1
         return handle(.failed)
       }
-      handle(.answered(request, answers[request] ?? .noRoute))
+      handle(.answered(request, answers[request] ?? (request.scope == .rules ? .rules(RoutingRule.standard) : .noRoute)))
     // Whatever changes in here is told.
     case .watch, .resolve: break
     case .arm(let timer, let deadline): timers[timer] = deadline

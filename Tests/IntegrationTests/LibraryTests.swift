@@ -40,4 +40,17 @@ import Testing
     try namespace.run("ip link set v1 down")
     #expect(try example.nextLine() == "notReachable - noCarrier")
   }
+
+  @Test func `one of two that watch the same source leaves, and the other misses nothing`() throws {
+    let namespace = try NetworkNamespace.online()
+    let probe = try ChildProcess(namespace.command([Programs.probe, "watchers"]))
+    #expect(try probe.nextLine() == "first wifi")
+    #expect(try probe.nextLine() == "second wifi")
+    // The kernel says one thing, and no more.
+    try namespace.run("while ip -6 addr | grep -q tentative; do sleep 0.02; done", "ip route del default")
+    #expect(try probe.nextLine() == "first not-reachable")
+    #expect(try probe.nextLine() == "second not-reachable")
+    try namespace.run("ip route add default via 10.0.0.2")
+    #expect(try probe.nextLine() == "second wifi")
+  }
 }

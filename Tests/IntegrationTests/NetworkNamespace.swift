@@ -49,6 +49,28 @@ final class NetworkNamespace {
     return namespace
   }
 
+  /// w0, with carrier as long as w1 is up, an address, and a default route that is second to the one of ``online()``.
+  func addSecondUplink() throws {
+    try run(
+      "ip link add w0 type veth peer name w1", "ip link set w1 up", "ip link set w0 up",
+      "ip addr add 10.1.0.1/24 dev w0", "ip route add default via 10.1.0.2 metric 600")
+    try waitUntilRunning("w0")
+  }
+
+  /// A tun device with an address, 10.8.`number`.2, that works until its program ends.
+  func addTunnel(_ name: String, _ number: Int = 0) throws -> ChildProcess {
+    let program = try ChildProcess(command([Programs.probe, "tunnel", name]))
+    guard try program.nextLine() == "open" else { throw TestFailure("no tunnel: \(try program.errorText())") }
+    try run("ip link set \(name) up", "ip addr add 10.8.\(number).2/24 dev \(name)")
+    try waitUntilRunning(name)
+    return program
+  }
+
+  /// A link that was switched on has its carrier a moment later.
+  func waitUntilRunning(_ link: String) throws {
+    try run("until ip -o link show \(link) up | grep -v NO-CARRIER | grep -qE 'state (UP|UNKNOWN)'; do sleep 0.01; done")
+  }
+
   // MARK: netwatch in here
 
   func netwatch(_ arguments: String..., environment: [String] = []) throws -> ChildProcess {
@@ -57,6 +79,13 @@ final class NetworkNamespace {
 
   func follow(_ arguments: String...) throws -> Follow {
     try Follow(ChildProcess(command([Programs.netwatch, "--follow", "--json"] + arguments)))
+  }
+
+  /// The same as an ordinary user, where this one may become it: in a user namespace there is none.
+  func followAsNobody(from folder: TemporaryFolder, _ arguments: String...) throws -> Follow {
+    let program = try folder.install(Programs.netwatch)
+    let user = Self.isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : []
+    return try Follow(ChildProcess(command(user + [program, "--follow", "--json"] + arguments)))
   }
 }
 

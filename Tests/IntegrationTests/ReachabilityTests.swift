@@ -155,18 +155,35 @@ import Testing
     #expect(try follow.isQuiet(in: namespace))
   }
 
-  @Test func `a sysctl makes the kernel pass over a dead link`() throws {
+  @Test(arguments: ["v0", "all"])
+  func `a sysctl makes the kernel pass over a dead link`(scope: String) throws {
     let namespace = try NetworkNamespace.online()
-    try namespace.run(
-      "ip link add w0 type veth peer name w1", "ip link set w1 up", "ip link set w0 up",
-      "ip addr add 10.1.0.1/24 dev w0",
-      "ip route add default via 10.1.0.2 metric 600")
+    try namespace.addSecondUplink()
+    let setting = "/proc/sys/net/ipv4/conf/\(scope)/ignore_routes_with_linkdown"
     let follow = try namespace.follow()
     #expect(try follow.summary() == "wifi initial v0")
     try namespace.run("ip link set v1 down")
     #expect(try follow.summary() == "not-reachable no_carrier -")
-    try namespace.run("echo 1 > /proc/sys/net/ipv4/conf/v0/ignore_routes_with_linkdown")
+    try namespace.run("echo 1 > \(setting)")
     #expect(try follow.summary() == "wifi route_up w0")
+    try namespace.run("echo 0 > \(setting)")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    try namespace.run("ip link set v1 up")
+    #expect(try follow.summary() == "wifi route_up v0")
+    #expect(try follow.isQuiet(in: namespace))
+  }
+
+  @Test(arguments: [0, 1])
+  func `a dead link is to blame, whether the kernel passes over it or not`(setting: Int) throws {
+    let namespace = try NetworkNamespace.online()
+    try namespace.run("echo \(setting) > /proc/sys/net/ipv4/conf/all/ignore_routes_with_linkdown")
+    let follow = try namespace.follow()
+    #expect(try follow.summary() == "wifi initial v0")
+    try namespace.run("ip link set v1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    try namespace.run("ip link set v1 up")
+    #expect(try follow.summary() == "wifi route_up v0")
+    #expect(try follow.isQuiet(in: namespace))
   }
 
   @Test func `an unreachable default with a high metric counts when nothing better is left`() throws {
@@ -191,6 +208,13 @@ import Testing
     let (used, other) = first.interface == "v0" ? ("v1", "w0") : ("w1", "v0")
     try namespace.run("ip link set \(used) down")
     #expect(try follow.summary() == "wifi interface_changed \(other)")
+    try namespace.run("ip link set \(used) up")
+    #expect(try follow.summary() == "wifi interface_changed \(first.interface ?? "")")
+    // With both dead, it is the fault of the one that the kernel chose.
+    try namespace.run("ip link set w1 down", "ip link set v1 down")
+    #expect(try follow.next().status != nil)
+    while follow.lines.last?.status != "not-reachable" { _ = try follow.next() }
+    #expect(follow.lines.last?.reason == "no_carrier")
   }
 
   @Test func `a tentative address is none, until it is not`() throws {
@@ -224,30 +248,6 @@ import Testing
     #expect(try follow.summary() == "wifi route_up v0")
   }
 
-  @Test func `OpenVPN takes over with two halves of the default, and gives back`() throws {
-    let namespace = try NetworkNamespace.online()
-    let follow = try namespace.follow()
-    #expect(try follow.summary() == "wifi initial v0")
-    let tunnel = try ChildProcess(namespace.command([Programs.probe, "tunnel", "tun0"]))
-    #expect(try tunnel.nextLine() == "open")
-    try namespace.run(
-      "ip link set tun0 up", "ip addr add 10.8.0.2/24 dev tun0", "ip route add 0.0.0.0/1 via 10.8.0.1",
-      "ip route add 128.0.0.0/1 via 10.8.0.1")
-    let line = try follow.next()
-    // The tunnel is named apart; the link beneath carries the traffic.
-    #expect(line.summary == "wifi vpn_up v0")
-    #expect(line.vpn?["interface"] as? String == "tun0")
-    #expect(line.vpn?["kind"] as? String == "tun")
-    try namespace.run("ip route del 128.0.0.0/1")
-    #expect(try follow.summary() == "wifi vpn_down v0")
-    try namespace.run("ip route add 128.0.0.0/1 via 10.8.0.1")
-    #expect(try follow.summary() == "wifi vpn_up v0")
-    tunnel.closeInput()
-    #expect(try tunnel.wait() == .exited(0))
-    #expect(try follow.summary() == "wifi vpn_down v0")
-    #expect(try follow.isQuiet(in: namespace))
-  }
-
   @Test func `a default route in another table, by rule`() throws {
     let namespace = try NetworkNamespace.withPair()
     try namespace.run("ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2 table 77")
@@ -266,6 +266,25 @@ import Testing
     #expect(try follow.summary() == "wifi initial v0")
     try namespace.run("ip rule add uidrange 0-0 prohibit")
     #expect(try follow.summary() == "not-reachable route_unreachable -")
+  }
+
+  @Test func `rules for one user are not for the other`() throws {
+    // Only root can become another user.
+    guard geteuid() == 0 else { return }
+    let namespace = try NetworkNamespace.online()
+    try namespace.addSecondUplink()
+    try namespace.run("ip route add default via 10.1.0.2 table 100")
+    let (folder, root) = (try TemporaryFolder(), try namespace.follow())
+    let user = try namespace.followAsNobody(from: folder)
+    #expect(try root.summary() == "wifi initial v0")
+    #expect(try user.summary() == "wifi initial v0")
+    try namespace.run("ip rule add uidrange 65534-65534 prohibit")
+    #expect(try user.summary() == "not-reachable route_unreachable -")
+    try namespace.run("ip rule del uidrange 65534-65534 prohibit")
+    #expect(try user.summary() == "wifi route_up v0")
+    try namespace.run("ip rule add uidrange 65534-65534 table 100")
+    #expect(try user.summary() == "wifi interface_changed w0")
+    #expect(try root.isQuiet(in: namespace))
   }
 
   @Test func `a link is renamed`() throws {

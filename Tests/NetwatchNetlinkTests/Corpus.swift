@@ -6,7 +6,9 @@ enum Corpus {
     addressLinkLocal, addressRemovedV4, addressRemovedV6, routeAnswerV4, routeAnswerV6, fibMatch, multipathV4,
     multipathV6, errorNoRoute, errorUnreachable, errorBlackhole, errorProhibit, done, routeAddedV4, routeAddedV6,
     routeRemovedV6, routeRemovedV4, ruleAddedV4, ruleAddedV6, ruleRemovedV4, nexthopAdded, nexthopGroup,
-    nexthopRemoved, netconfIgnoringLinkdown, netconfForwarding, netconfRemoved,
+    nexthopRemoved, netconfIgnoringLinkdown, netconfForwarding, netconfRemoved, vxlan, vxlanIPv6, gre, greWithoutLink,
+    sit, wireguard, bond, ruleLocal, ruleFromLink, rulePort, ruleGoto, ruleDestination, ruleOutput, ruleMarked,
+    ruleUnreachable, ruleUsers, ruleProhibit, ruleSuppress, ruleUnlessMarked, ruleUnlessMarkedIPv6, ruleVRF,
   ]
 
   /// The bytes that hexadecimal digits stand for.

@@ -27,6 +27,7 @@ import Testing
     var facts = 0
     var answers = 0
     private var recent: [NetworkEvent] = []
+    private var rules: [RoutingRule] = []
     private var known: Set<Int32> = []
     private var last: NetworkPath?
 
@@ -54,7 +55,13 @@ import Testing
         fault = "places \(places) in \(bytes.count) bytes"
       }
       for case .event(let event) in results.map(\.message) { take(event) }
-      for case .route(let answer) in Decoding.messages(bytes, as: .answer) { keep(answer) }
+      for message in Decoding.messages(bytes, as: .answer) {
+        switch message {
+        case .route(let answer): keep(answer)
+        case .rule(let rule): keep(rule)
+        default: break
+        }
+      }
       disturb(round)
       check()
       kernel.forget()
@@ -70,10 +77,21 @@ import Testing
 
     private mutating func keep(_ answer: RouteAnswer) {
       answers += 1
-      let scopes: [RouteRequest.Scope] = [.plain, .allHops, .link(Int32.random(in: 1...9, using: &random))]
-      let scope = scopes[Int.random(in: 0..<3, using: &random)]
-      kernel.answers[RouteRequest(random.oneIn(2) ? .ipv4 : .ipv6, scope)] = answer
-      if random.oneIn(8) { kernel.answers = [:] }
+      let family: AddressFamily = random.oneIn(2) ? .ipv4 : .ipv6
+      let index = Int32.random(in: 1...25, using: &random)
+      let mark = rules.last { $0.mark != 0 }?.mark ?? 51820
+      let requests = [
+        RouteRequest(family), RouteRequest(family, .allHops), RouteRequest(family, .link(index)),
+        .beneath(family, .link(index)), .beneath(family, .marked(mark)), .beneath(family, .remote(tunnel: index)),
+      ]
+      kernel.answers[requests[Int.random(in: 0..<requests.count, using: &random)]] = answer
+      if random.oneIn(16) { kernel.answers = [:] }
+    }
+
+    private mutating func keep(_ rule: RoutingRule) {
+      rules.append(rule)
+      if rules.count > 20 { rules.removeFirst() }
+      for family in AddressFamily.allCases { kernel.answers[.beneath(family, .rules)] = .rules(rules) }
     }
 
     private mutating func disturb(_ round: Int) {

@@ -129,8 +129,29 @@ import Testing
     #expect(filter.run(Corpus.routeAddedV4).map { $0 > 0 } == true)
   }
 
-  @Test func `a program for many addresses fits`() {
-    let targets = (0..<16).map { IPAddress.v6(UInt128($0) << 64 | 0x2001 << 112) }
-    #expect(RouteFilter.program(watching: targets).count < 4096)
+  // MARK: Many addresses
+
+  static func addresses(_ family: AddressFamily, _ count: Int) -> [IPAddress] {
+    (0..<count).map { family == .ipv4 ? .v4(0xc633_6400 + UInt32($0)) : .v6(UInt128($0) << 64 | 0x2001 << 112) }
+  }
+
+  @Test(arguments: [(AddressFamily.ipv4, AddressFamily.ipv6), (.ipv6, .ipv4)])
+  func `of too many addresses of one family everything passes, and of the other what it should`(
+    _ many: AddressFamily, _ few: AddressFamily
+  ) {
+    let targets = Self.addresses(many, 200) + Self.addresses(few, 1)
+    let filter = FilterInterpreter(program: RouteFilter.program(watching: targets))
+    for sample in Self.allSamples(targets.suffix(1)) {
+      let isOfMany = sample.bytes[16] == UInt8(many == .ipv4 ? AF_INET : AF_INET6)
+      #expect(filter.run(sample.bytes).map { $0 > 0 } == (isOfMany || sample.passes), "\(sample.text)")
+    }
+    #expect(filter.run(MessageBuilder.route(family: 28)) == 0)
+  }
+
+  @Test func `no program is longer than the kernel takes`() {
+    for count in 0...40 {
+      let program = RouteFilter.program(watching: Self.addresses(.ipv4, count) + Self.addresses(.ipv6, count))
+      #expect(program.count <= 4096)  // BPF_MAXINSNS
+    }
   }
 }

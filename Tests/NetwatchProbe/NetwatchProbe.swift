@@ -4,7 +4,7 @@ import NetwatchEventLoop
 import NetwatchNetlink
 
 /// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `targets ADDRESS…`,
-/// `reporter`.
+/// `reporter`, `watchers`.
 @main
 enum NetwatchProbe {
   static func main() async throws {
@@ -12,6 +12,7 @@ enum NetwatchProbe {
     switch arguments.first {
     case "overrun": try Overrun.run(receiveBuffer: Int(arguments[1]) ?? 4096)
     case "tunnel": try Tunnel.hold(arguments[1])
+    case "watchers": try Watchers.run()
     case "library": try await Library.run()
     case "targets": try await Targets.run(Array(arguments.dropFirst()))
     case "reporter": try Reporter.run()

@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchTestSupport
 import Testing
 
 @Suite struct MediumTests {
@@ -50,6 +51,34 @@ import Testing
     let medium = Medium.classify(
       name: link.name, kind: link.kind, hardwareType: link.hardwareType, device: link.device)
     #expect(medium == link.medium)
+  }
+
+  @Test func `the user says which line is a modem's`() {
+    var configuration = MonitorConfiguration.withInterfaces
+    configuration.isModem = { $0.hasPrefix("ppp") }
+    var kernel = ScriptedKernel(configuration)
+    kernel.facts = [
+      .loopback, .link(2, "ppp0", .unknown, kind: "ppp", hardwareType: 512), .address(2, .ip("10.0.0.1")),
+      .link(3, "dsl0", .unknown, kind: "ppp", hardwareType: 512), .address(3, .ip("10.1.0.1")),
+      .link(4, "wg0", .unknown, kind: "wireguard", hardwareType: 65534), .address(4, .ip("10.2.0.1")),
+    ]
+    kernel.answers[.ipv4] = .via(2, nil, from: .ip("10.0.0.1"))
+    kernel.start()
+    #expect(kernel.story == ["wwan initial ppp0"])
+    #expect(kernel.published.last?.isExpensive == true)
+    #expect(kernel.published.last?.interfaces.map(\.medium) == [.other, .wwan, .other, .other])
+    kernel.answers[.ipv4] = .via(3, nil, from: .ip("10.1.0.1"))
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    #expect(kernel.story.last == "wifi medium_changed dsl0")
+    #expect(kernel.published.last?.isExpensive == false)
+    // By the name that it has now.
+    kernel.tell(.link(3, "ppp1", .unknown, kind: "ppp", hardwareType: 512))
+    #expect(kernel.story.last == "wwan medium_changed ppp1")
+    // What else it may look like: even a tunnel is one then, and nothing is looked for beneath.
+    kernel.answers[.ipv4] = .via(4, nil, from: .ip("10.2.0.1"))
+    kernel.tell(.link(4, "pppx", .unknown, kind: "wireguard", hardwareType: 65534))
+    #expect(kernel.story.last == "wwan interface_changed pppx")
+    #expect(kernel.published.last?.vpn == nil)
   }
 
   @Test func `everything that is not cellular is wifi, as AFNetworking has it`() {

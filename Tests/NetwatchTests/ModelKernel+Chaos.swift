@@ -2,15 +2,16 @@ import Netwatch
 import NetwatchTestSupport
 
 extension ModelKernel {
-  /// The links that may come and go: two cards, a modem, a bridge and a vlan on the first card.
+  /// The links that may come and go: two cards, a modem, a bridge, a vlan on the first card, and a tunnel.
   static let kinds: [Int32: (name: String, kind: String?, lower: Int32?)] = [
     2: ("eth0", nil, nil), 3: ("eth1", nil, nil), 4: ("wwan0", "wwan", nil), 5: ("br0", "bridge", nil),
-    6: ("eth0.5", "vlan", 2),
+    6: ("eth0.5", "vlan", 2), tunnel: ("wg0", "wireguard", nil),
   ]
 
   /// Something happens. Returns what the kernel tells of it.
   mutating func change(_ random: inout SplitMix) -> [NetworkEvent] {
-    let index = Int32.random(in: 2...6, using: &random)
+    let index = Int32.random(in: 2...Self.tunnel, using: &random)
+    if random.oneIn(24) { return setUpTunnel() }
     guard var link = links[index] else { return create(index) }
     switch Int.random(in: 0..<12, using: &random) {
     case 0: return remove(index)
@@ -20,6 +21,7 @@ extension ModelKernel {
     case 5 where link.kind != "bridge": return set(index) { $0.isDormant.toggle() }
     case 6 where link.kind == nil: return set(index) { $0.master = $0.master == nil ? 5 : nil }
     case 7 where index == 3: return set(index) { $0.name = $0.name == "eth1" ? "lan1" : "eth1" }
+    case 8 where index == Self.tunnel && hasTunnelRule: return removeTunnelRule()
     case 8, 9: return changeAddress(&link, &random)
     default: return changeRoute(&random)
     }
@@ -89,9 +91,29 @@ extension ModelKernel {
     return [.noAddress(link.index, ip)]
   }
 
+  /// As wg-quick does it: the link, its address, the route in a table of its own, and the rule.
+  private mutating func setUpTunnel() -> [NetworkEvent] {
+    var events = links[Self.tunnel] == nil ? create(Self.tunnel) : []
+    let address = Address(ip: .ip("10.7.0.1"))
+    if links[Self.tunnel]?.addresses.contains(address) == false {
+      links[Self.tunnel]?.addresses.append(address)
+      events.append(.address(Self.tunnel, address.ip, flags: address.flags))
+    }
+    events += set(Self.tunnel) { ($0.isOn, $0.hasCarrier, $0.isDormant) = (true, true, false) }
+    hasTunnelRule = true
+    routes.removeAll { $0.table == Self.mark }
+    routes.append(Route(family: .ipv4, metric: 0, hops: [Self.tunnel], table: Self.mark))
+    return events + [.routing(.ipv4, isRemoval: false)]
+  }
+
+  private mutating func removeTunnelRule() -> [NetworkEvent] {
+    hasTunnelRule = false
+    return [.routing(.ipv4, isRemoval: true)]
+  }
+
   private mutating func changeRoute(_ random: inout SplitMix) -> [NetworkEvent] {
     let family: AddressFamily = random.oneIn(2) ? .ipv4 : .ipv6
-    if random.oneIn(3), let position = routes.firstIndex(where: { $0.family == family }) {
+    if random.oneIn(3), let position = routes.firstIndex(where: { $0.family == family && $0.table != Self.mark }) {
       routes.remove(at: position)
       return [.routing(AddressFamilies(family), isRemoval: true)]
     }
@@ -100,7 +122,7 @@ extension ModelKernel {
     let hops = Array(usable.shuffled(using: &random).prefix(count))
     guard count == 0 || !hops.isEmpty else { return [] }
     let metric = UInt32.random(in: 1...6, using: &random) * 100
-    routes.removeAll { $0.family == family && $0.metric == metric }
+    routes.removeAll { $0.family == family && $0.metric == metric && $0.table != Self.mark }
     routes.append(Route(family: family, metric: metric, hops: hops))
     return [.routing(AddressFamilies(family), isRemoval: false)]
   }

@@ -4,7 +4,8 @@ import NetwatchTestSupport
 /// A kernel with a few links, and the truth about it, worked out by brute force.
 ///
 /// It behaves as Linux does where that matters: IPv4 routes vanish without a word, IPv6 routes and addresses with one;
-/// removals may be told before they are done; routes over dead links stay; links that stand on others are told of late.
+/// removals may be told before they are done; routes over dead links stay; links that stand on others are told of late. Of
+/// the tunnel's own packets, which wg-quick's rule sends past its table, the kernel tells only who asks with their mark.
 struct ModelKernel {
   struct Address: Equatable {
     var ip: IPAddress
@@ -33,50 +34,88 @@ struct ModelKernel {
     let metric: UInt32
     /// Empty: it refuses.
     var hops: [Int32]
+    var table = RoutingRule.mainTable
   }
+
+  /// The number of the tunnel, and of its mark and table.
+  static let tunnel: Int32 = 7
+  static let mark: UInt32 = 51820
 
   var links: [Int32: Link] = [:]
   var routes: [Route] = []
+  /// The rule that leads IPv4 into the tunnel's table, but for its mark.
+  var hasTunnelRule = false
 
   // MARK: Truth
 
+  typealias Way = (link: Int32, source: IPAddress)
+
   struct Truth: Equatable, CustomStringConvertible {
-    var ipv4: (link: Int32, source: IPAddress)?
-    var ipv6: (link: Int32, source: IPAddress)?
-    var link: Int32? { ipv4?.link ?? ipv6?.link }
+    var ipv4: Way?
+    var ipv6: Way?
+    /// Beneath the tunnel, if there is one.
+    var carrier: Int32?
+    var tunnel: Int32? { (ipv4 ?? ipv6).flatMap { $0.link == ModelKernel.tunnel ? $0.link : nil } }
     static func == (one: Truth, other: Truth) -> Bool { one.description == other.description }
-    var description: String { "\(String(describing: ipv4)) \(String(describing: ipv6))" }
+    var description: String {
+      "\(String(describing: ipv4)) \(String(describing: ipv6)) over \(String(describing: carrier))"
+    }
   }
 
   func truth(includes: (String) -> Bool) -> Truth {
-    Truth(ipv4: way(.ipv4, includes), ipv6: way(.ipv6, includes))
+    var truth = Truth()
+    for family in [AddressFamily.ipv6, .ipv4] {
+      guard let (way, table) = way(family, includes) else { continue }
+      let carrier = way.link == Self.tunnel ? carrier(ofTunnelIn: table) : way.link
+      guard let carrier else { continue }
+      if family == .ipv4 { truth.ipv4 = way } else { truth.ipv6 = way }
+      truth.carrier = carrier
+    }
+    return truth
   }
 
-  private func way(_ family: AddressFamily, _ includes: (String) -> Bool) -> (link: Int32, source: IPAddress)? {
-    guard let route = best(family, over: nil), let chosen = route.hops.first, let link = links[chosen] else {
+  /// What the tunnel's packets leave by: with its mark, or where no rule makes an exception for one, over the best link.
+  private func carrier(ofTunnelIn table: UInt32) -> Int32? {
+    for family in AddressFamily.allCases {
+      if table == RoutingRule.mainTable {
+        let links = links.values.filter { $0.master == nil && $0.index != Self.tunnel && carries($0.index) }
+        if let way = best(family, of: links.map(\.index)) { return way.way.link }
+      } else if let hop = route(family, isMarked: true)?.hops.first, hop != Self.tunnel, carries(hop),
+        source(family, on: hop).map(isGlobal) == true
+      {
+        return hop
+      }
+    }
+    return nil
+  }
+
+  private func way(_ family: AddressFamily, _ includes: (String) -> Bool) -> (way: Way, table: UInt32)? {
+    guard let route = self.route(family), let chosen = route.hops.first, let link = links[chosen] else {
       return nil
     }
     if includes(link.name) {
       if carries(chosen) {
-        return source(family, on: chosen).flatMap { isGlobal($0) ? (chosen, $0) : nil } ?? other(route)
+        if let source = source(family, on: chosen), isGlobal(source) { return ((chosen, source), route.table) }
       }
       return other(route)
     }
-    let ways = links.keys.filter { includes(links[$0]?.name ?? "") && carries($0) }.compactMap { index in
-      best(family, over: index).map { (metric: $0.metric, index: index) }
-    }
-    for way in ways.sorted(by: { ($0.metric, $0.index) < ($1.metric, $1.index) }) {
-      if let source = own(family, on: way.index) { return (way.index, source) }
-    }
-    return nil
+    return best(family, of: links.keys.filter { includes(links[$0]?.name ?? "") && carries($0) })
 
-    func other(_ route: Route) -> (link: Int32, source: IPAddress)? {
+    func other(_ route: Route) -> (way: Way, table: UInt32)? {
       guard route.hops.count > 1 else { return nil }
       for hop in route.hops where carries(hop) && includes(links[hop]?.name ?? "") {
-        if let source = own(family, on: hop) { return (hop, source) }
+        if let source = own(family, on: hop) { return ((hop, source), route.table) }
       }
       return nil
     }
+  }
+
+  private func best(_ family: AddressFamily, of links: [Int32]) -> (way: Way, table: UInt32)? {
+    let ways = links.compactMap { index in route(family, over: index).map { (route: $0, index: index) } }
+    for (route, index) in ways.sorted(by: { ($0.route.metric, $0.index) < ($1.route.metric, $1.index) }) {
+      if let source = own(family, on: index) { return ((index, source), route.table) }
+    }
+    return nil
   }
 
   /// What the link can do for its bearer, whatever it says of itself.
@@ -105,9 +144,14 @@ struct ModelKernel {
 
   // MARK: What the kernel answers
 
-  private func best(_ family: AddressFamily, over index: Int32?) -> Route? {
-    routes.filter { $0.family == family && (index.map($0.hops.contains) ?? true) }
-      .min { ($0.metric, $0.hops.first ?? 0) < ($1.metric, $1.hops.first ?? 0) }
+  private func route(_ family: AddressFamily, over index: Int32? = nil, isMarked: Bool = false) -> Route? {
+    let tables = (hasTunnelRule && family == .ipv4 && !isMarked ? [Self.mark] : []) + [RoutingRule.mainTable]
+    for table in tables {
+      let found = routes.filter { $0.family == family && $0.table == table && (index.map($0.hops.contains) ?? true) }
+        .min { ($0.metric, $0.hops.first ?? 0) < ($1.metric, $1.hops.first ?? 0) }
+      if let found { return found }
+    }
+    return nil
   }
 
   private func source(_ family: AddressFamily, on index: Int32) -> IPAddress? {
@@ -121,22 +165,22 @@ struct ModelKernel {
 
   func answer(_ request: RouteRequest) -> RouteAnswer {
     switch request.scope {
-    case .plain:
-      guard let route = best(request.family, over: nil) else { return .noRoute }
+    case .plain, .marked:
+      guard let route = self.route(request.family, isMarked: request.scope != .plain) else { return .noRoute }
       guard let hop = route.hops.first else { return .refused }
-      return .via(hop, nil, from: source(request.family, on: hop), metric: route.metric)
+      return .via(hop, nil, from: source(request.family, on: hop), metric: route.metric, table: route.table)
     case .allHops:
-      guard let route = best(request.family, over: nil) else { return .noRoute }
+      guard let route = self.route(request.family) else { return .noRoute }
       return route.hops.isEmpty ? .refused : answer(route)
     case .link(let index):
-      return best(request.family, over: index).map(answer) ?? .noRoute
-    case .marked, .remote: return .noRoute
-    case .rules: return .rules([])
+      return route(request.family, over: index).map(answer) ?? .noRoute
+    case .remote: return .noRoute
+    case .rules: return .rules(hasTunnelRule && request.family == .ipv4 ? RoutingRule.wgQuick : RoutingRule.standard)
     }
   }
 
   private func answer(_ route: Route) -> RouteAnswer {
-    let hops = route.hops.map { RouteHop(interfaceIndex: $0, metric: route.metric) }
+    let hops = route.hops.map { RouteHop(interfaceIndex: $0, metric: route.metric, table: route.table) }
     return hops.count == 1 ? .hop(hops[0]) : .hops(hops)
   }
 
@@ -163,10 +207,11 @@ struct ModelKernel {
   var answers: [RouteRequest: RouteAnswer] {
     var result: [RouteRequest: RouteAnswer] = [:]
     for family in AddressFamily.allCases {
-      for scope in [.plain, .allHops] + links.keys.map(RouteRequest.Scope.link) {
-        let request = RouteRequest(family, scope)
-        result[request] = answer(request)
-      }
+      let overLinks = links.keys.map(RouteRequest.Scope.link)
+      let requests =
+        ([.plain, .allHops] + overLinks).map { RouteRequest(family, $0) }
+        + ([.rules, .marked(Self.mark)] + overLinks).map { RouteRequest.beneath(family, $0) }
+      for request in requests { result[request] = answer(request) }
     }
     return result
   }

@@ -12,7 +12,7 @@ import Testing
 
   @Test(arguments: [
     Setting(testDescription: "all links", seed: 1), Setting(testDescription: "all links, another walk", seed: 2),
-    Setting(testDescription: "some links", seed: 3, names: ["eth1", "wwan0", "br0"]),
+    Setting(testDescription: "some links", seed: 3, names: ["eth1", "wwan0", "br0", "wg0"]),
     Setting(testDescription: "one link", seed: 4, names: ["eth0"]),
   ])
   func `what is published is true after every step`(_ setting: Setting) {
@@ -27,6 +27,7 @@ import Testing
     }
     // A walk that never gets anywhere proves nothing.
     #expect(walk.reachable > steps / 100)
+    #expect(walk.tunnelled > steps / 100 || !walk.includes("wg0"))
     #expect(walk.kernel.machine.statistics.transitions > steps / 100)
   }
 
@@ -37,6 +38,7 @@ import Testing
     let includes: @Sendable (String) -> Bool
     var fault: String?
     var reachable = 0
+    var tunnelled = 0
     private var last: NetworkPath?
 
     init(_ setting: Setting) {
@@ -47,6 +49,7 @@ import Testing
       kernel = ScriptedKernel(configuration)
       random = SplitMix(seed: setting.seed)
       model.links[1] = .init(index: 1, name: "lo", isOn: true, addresses: [.init(ip: .ip("127.0.0.1"))])
+      model.links[2] = .init(index: 2, name: "eth0")
       kernel.facts = model.listing
       kernel.start()
       last = kernel.published.last
@@ -114,14 +117,15 @@ import Testing
         last = path
       }
       guard let last else { return }
-      if truth.link != nil { reachable += 1 }
+      if truth.carrier != nil { reachable += 1 }
+      if truth.tunnel != nil { tunnelled += 1 }
       let said = ModelKernel.Truth(
-        ipv4: last.ipv4.map { ($0.interfaceIndex, $0.address) }, ipv6: last.ipv6.map { ($0.interfaceIndex, $0.address) }
-      )
+        ipv4: last.ipv4.map { ($0.interfaceIndex, $0.address) },
+        ipv6: last.ipv6.map { ($0.interfaceIndex, $0.address) }, carrier: last.interfaceIndex)
       let status: ReachabilityStatus =
-        truth.link.map { model.links[$0]?.kind == "wwan" ? .wwan : .wifi } ?? .notReachable
-      if said != truth || last.status != status || last.interfaceIndex != truth.link
-        || last.interfaceName != truth.link.flatMap({ model.links[$0]?.name })
+        truth.carrier.map { model.links[$0]?.kind == "wwan" ? .wwan : .wifi } ?? .notReachable
+      if said != truth || last.status != status || last.vpn?.interfaceIndex != truth.tunnel
+        || last.interfaceName != truth.carrier.flatMap({ model.links[$0]?.name })
       {
         fault = "truth \(truth), published \(last.status) \(said) after \(events)\n\(model)"
       }

@@ -27,6 +27,8 @@ public struct Interface: Hashable, Sendable, Identifiable {
   package var masterIndex: Int32?
   /// The link that this one is stacked on, in the same namespace.
   package var lowerIndex: Int32?
+  /// What it stands on is in another namespace.
+  package var isCarriedElsewhere = false
   /// The only port of a bond that sends, if there is but one.
   package var activePortIndex: Int32?
   /// The other end of a tunnel that says it.

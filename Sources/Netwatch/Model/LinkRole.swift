@@ -13,10 +13,11 @@ package enum LinkRole: Hashable, Sendable {
     switch kind {
     case "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec": self = .stacked
     case "bond", "bridge", "team", "vrf": self = .aggregate
-    case let kind?: self = TunnelKind(rawValue: kind).map(LinkRole.tunnel) ?? .base
-    case nil:
+    default:
       // Modems without an Ethernet header look like tunnels but for their DEVTYPE.
-      self = device.type != "wwan" && HardwareType.tunnels.contains(hardwareType) ? .tunnel(.other) : .base
+      let looksLikeOne = device.type != "wwan" && HardwareType.tunnels.contains(hardwareType)
+      let tunnel = kind.flatMap(TunnelKind.init) ?? (looksLikeOne ? .other : nil)
+      self = tunnel.map(LinkRole.tunnel) ?? .base
     }
   }
 
@@ -32,7 +33,8 @@ package enum LinkRole: Hashable, Sendable {
 
 /// The kinds of links that are tunnels: IFLA_INFO_KIND.
 public enum TunnelKind: String, Hashable, Sendable, CaseIterable {
-  case wireguard, ovpn, tun, xfrm, vti, vti6, gre, gretap, ip6gre, ip6gretap, ipip, sit, ip6tnl, vxlan, geneve
+  case wireguard, ovpn, tun, xfrm, vti, vti6, gre, gretap, erspan, ip6gre, ip6gretap, ip6erspan, ipip, sit, ip6tnl
+  case vxlan, geneve
   /// It behaves like one, and does not say which.
   case other = "tunnel"
 }

@@ -25,6 +25,8 @@ package struct LinkFact: Hashable, Sendable {
   package var operationalState: OperationalState?
   package var masterIndex: Int32?
   package var lowerIndex: Int32?
+  /// What it stands on is in another network namespace.
+  package var isCarriedElsewhere = false
   package var activePortIndex: Int32?
   package var remote: IPAddress?
   /// Its hardware address, up to eight bytes, to tell whether a sysfs entry is about the same link.

@@ -20,6 +20,11 @@ extension NetworkSnapshot {
     }
   }
 
+  /// It belongs to a bridge, bond or team, and leads nowhere by itself.
+  func isPort(_ interface: Interface) -> Bool {
+    interface.masterIndex.flatMap(position).map { interfaces[$0].needsPorts } ?? false
+  }
+
   /// The radio that a link is, or stands on.
   package func radio(below index: Int32) -> Interface? {
     func search(_ interface: Interface, _ depth: Int) -> Interface? {

@@ -2,6 +2,8 @@
 package struct NetworkSnapshot: Sendable {
   /// Sorted by index.
   package private(set) var interfaces: [Interface] = []
+  /// There has been a link that is neither the loopback nor a tunnel.
+  package private(set) var hasHadUplink = false
   private let isModem: (@Sendable (_ name: String) -> Bool)?
 
   /// - Parameter isModem: whether the user calls a link of this name a modem.
@@ -89,6 +91,7 @@ package struct NetworkSnapshot: Sendable {
 
   private mutating func replace(_ old: Interface, at position: Int, by new: Interface, _ delta: inout SnapshotDelta) {
     interfaces[position] = new
+    if !new.isLoopback, new.role.tunnelKind == nil { hasHadUplink = true }
     if !new.looksLike(old) { delta.isVisible = true }
     if new.remote != old.remote { delta.movesRemotes = true }
     if new.carriesUnlike(old) {
@@ -214,7 +217,10 @@ extension Interface {
     if let master = fact.masterIndex { new.masterIndex = master } else if fact.isComplete { new.masterIndex = nil }
     if let lower = fact.lowerIndex { new.lowerIndex = lower } else if fact.isComplete { new.lowerIndex = nil }
     if let remote = fact.remote { new.remote = remote } else if fact.isComplete { new.remote = nil }
-    if fact.isComplete { new.activePortIndex = fact.activePortIndex }
+    if fact.isComplete {
+      new.activePortIndex = fact.activePortIndex
+      new.isCarriedElsewhere = fact.isCarriedElsewhere
+    }
     new.classify()
     return new
   }
@@ -224,6 +230,8 @@ extension Interface {
     let own = Medium.classify(
       name: name, kind: kind, hardwareType: hardwareType, device: device, wireless: wireless)
     role = own == .wwan ? .base : LinkRole(kind: kind, hardwareType: hardwareType, device: device)
+    // There is nothing beneath it here.
+    if isCarriedElsewhere, role.tunnelKind != nil { role = .base }
     switch role {
     case .stacked, .aggregate: break
     case .base, .tunnel:

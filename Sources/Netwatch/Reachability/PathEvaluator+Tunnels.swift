@@ -12,12 +12,14 @@ extension PathEvaluator {
     return snapshot.interfaces[position].role.tunnelKind != nil
   }
 
-  /// The same way, over the link beneath if it leads into a tunnel.
+  /// The same way, over the link beneath if it leads into a tunnel. Where there never was any other link, as in many a
+  /// container, what carries tunnels is in another namespace.
   func descend(_ way: Way, _ hop: RouteHop, _ answers: RouteAnswers, _ trail: inout EvaluationTrail) -> Way {
-    guard case .reachable(let path, _) = way, isTunnel(hop), let position = snapshot.position(of: hop.interfaceIndex)
+    guard case .reachable(let path, _) = way, isTunnel(hop), snapshot.hasHadUplink,
+      let position = snapshot.position(of: hop.interfaceIndex)
     else { return way }
     var search = UnderlaySearch(evaluator: self, answers: answers, trail: trail)
-    let found = search.underlay(of: snapshot.interfaces[position], table: hop.table, beneath: [])
+    let found = search.underlay(of: snapshot.interfaces[position], table: hop.table)
     trail = search.trail
     switch found {
     case .reachable(_, let link): return .reachable(path, link: link)
@@ -29,19 +31,19 @@ extension PathEvaluator {
     let evaluator: PathEvaluator
     let answers: RouteAnswers
     var trail: EvaluationTrail
+    /// Those that have been looked beneath. None is twice: what leads out from it has been tried.
+    var tunnels: [Int32] = []
 
-    /// - Parameters:
-    ///   - table: the routing table whose route led into the tunnel.
-    ///   - above: the tunnels that led here.
-    mutating func underlay(of tunnel: Interface, table: UInt32, beneath above: [Int32]) -> Way {
-      let tunnels = above + [tunnel.index]
-      guard tunnels.count <= depthLimit, !above.contains(tunnel.index) else {
+    /// - Parameter table: the routing table whose route led into the tunnel.
+    mutating func underlay(of tunnel: Interface, table: UInt32) -> Way {
+      guard tunnels.count < depthLimit, !tunnels.contains(tunnel.index) else {
         note(tunnel, .loop)
         return .failed(.vpnWithoutUnderlay)
       }
+      tunnels.append(tunnel.index)
       if let lower = tunnel.lowerIndex.flatMap(evaluator.snapshot.interface), tunnel.remote == nil {
         note(tunnel, .link(lower.index))
-        return over(lower, beneath: tunnels)
+        return over(lower)
       }
       if tunnel.lowerIndex == nil {
         guard let marks = marks(for: table) else { return .open }
@@ -50,13 +52,13 @@ extension PathEvaluator {
           let requests = marks.flatMap { mark in
             AddressFamily.allCases.map { RouteRequest($0, .marked(mark), to: RouteRequest.internet) }
           }
-          return best(of: requests, beneath: tunnels)
+          return best(of: requests)
         }
       }
       if let remote = tunnel.remote {
         note(tunnel, .remote(remote))
         return best(
-          of: [RouteRequest(remote.family, .remote(tunnel: tunnel.index), to: RouteRequest.internet)], beneath: tunnels)
+          of: [RouteRequest(remote.family, .remote(tunnel: tunnel.index), to: RouteRequest.internet)])
       }
       note(tunnel, .bestLink)
       return overAnyLink()
@@ -67,7 +69,7 @@ extension PathEvaluator {
     }
 
     /// Over a link that the tunnel names without saying where it leads.
-    private mutating func over(_ link: Interface, beneath tunnels: [Int32]) -> Way {
+    private mutating func over(_ link: Interface) -> Way {
       let fault = evaluator.linkFault(link)
       trail.note(.link(link.index, fault: fault))
       if let fault { return .failed(fault) }
@@ -76,14 +78,14 @@ extension PathEvaluator {
       }
       trail.note(.source(source?.address, isUsable: source != nil))
       guard let source else { return .failed(.noAddress) }
-      if link.role.tunnelKind != nil { return underlay(of: link, table: RoutingRule.mainTable, beneath: tunnels) }
+      if link.role.tunnelKind != nil { return underlay(of: link, table: RoutingRule.mainTable) }
       return .reachable(.init(address: source.address, gateway: nil, interfaceIndex: link.index), link: link.index)
     }
 
     /// Over the best link that is no tunnel: IPv4's route before IPv6's, as the tunnel's own packets may be of either.
     private mutating func overAnyLink() -> Way {
       let links = evaluator.snapshot.interfaces.filter {
-        $0.role.tunnelKind == nil && evaluator.snapshot.interfaces.isUsable($0)
+        $0.role.tunnelKind == nil && evaluator.snapshot.interfaces.isUsable($0) && !evaluator.snapshot.isPort($0)
       }
       var isOpen = false
       for family in AddressFamily.allCases {
@@ -104,7 +106,7 @@ extension PathEvaluator {
     }
 
     /// The first of the answers that carries, else why the first of them that leads anywhere does not.
-    private mutating func best(of requests: [RouteRequest], beneath tunnels: [Int32]) -> Way {
+    private mutating func best(of requests: [RouteRequest]) -> Way {
       let unasked = requests.filter { answers[$0] == nil }
       for request in unasked { trail.needs(request) }
       guard unasked.isEmpty else { return .open }
@@ -112,7 +114,7 @@ extension PathEvaluator {
       for request in requests {
         guard let answer = answers[request] else { continue }
         trail.note(.answer(request, answer))
-        switch over(answer, request.family, beneath: tunnels) {
+        switch over(answer, request.family) {
         case .open: return .open
         case .reachable(let path, let link): return .reachable(path, link: link)
         case .failed(let reason):
@@ -122,13 +124,13 @@ extension PathEvaluator {
       return .failed(failure ?? .vpnWithoutUnderlay)
     }
 
-    private mutating func over(_ answer: RouteAnswer, _ family: AddressFamily, beneath tunnels: [Int32]) -> Way {
+    private mutating func over(_ answer: RouteAnswer, _ family: AddressFamily) -> Way {
       let way = evaluator.judge(answer, family)
       if case .hop(let hop) = answer { evaluator.note(hop, way, &trail) }
       guard case .reachable(_, let index) = way, let link = evaluator.snapshot.interface(index),
         link.role.tunnelKind != nil
       else { return way }
-      return underlay(of: link, table: answer.table(over: index), beneath: tunnels)
+      return underlay(of: link, table: answer.table(over: index))
     }
 
     /// The marks whose packets go by the tunnel's table; nil if the rules have to be asked for.
@@ -164,11 +166,12 @@ extension RouteAnswer {
 
 extension [RoutingRule] {
   /// The marks that lead past a table. wg-quick writes `not fwmark 51820 lookup 51820`; others put `fwmark … lookup main`
-  /// before the rule for their table.
+  /// before the rule for their table. Rules that ask for more than a mark are for other traffic.
   package func marks(passing table: UInt32) -> [UInt32] {
-    let exceptions = filter { $0.isInverted && $0.mark != 0 && $0.table == table }
+    let general = filter { !$0.hasOtherSelectors && $0.suppressedPrefixLength == nil }
+    let exceptions = general.filter { $0.isInverted && $0.mark != 0 && $0.table == table }
     if !exceptions.isEmpty { return exceptions.map(\.mark) }
-    guard let own = firstIndex(where: { $0.table == table }) else { return [] }
-    return self[..<own].filter { !$0.isInverted && $0.mark != 0 && $0.table == RoutingRule.mainTable }.map(\.mark)
+    guard let own = general.firstIndex(where: { $0.table == table }) else { return [] }
+    return general[..<own].filter { !$0.isInverted && $0.mark != 0 && $0.table == RoutingRule.mainTable }.map(\.mark)
   }
 }

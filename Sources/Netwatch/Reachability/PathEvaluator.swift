@@ -266,12 +266,19 @@ package struct PathEvaluator: Sendable {
   func lossReason(published: NetworkPath.Verdict, _ judgement: Judgement) -> ReachabilityReason {
     if judgement.failure == .unresolved { return .unresolved }
     guard let index = published.interfaceIndex else { return judgement.failure }
-    for link in [index, published.vpn?.interfaceIndex ?? index] {
+    let outer = published.vpn?.interfaceIndex ?? index
+    for link in [index, outer] {
       guard let position = snapshot.position(of: link) else { return .linkDown }
       if let fault = linkFault(snapshot.interfaces[position]) { return fault }
     }
-    guard let position = snapshot.position(of: index) else { return .linkDown }
-    return hasAddress(published, over: snapshot.interfaces[position]) ? judgement.failure : .noAddress
+    guard let carrier = snapshot.interface(index), let leaving = snapshot.interface(outer),
+      hasAddress(published, over: leaving), outer == index || hasUsableAddress(carrier)
+    else { return .noAddress }
+    return judgement.failure
+  }
+
+  private func hasUsableAddress(_ interface: Interface) -> Bool {
+    interface.addresses.contains { $0.isUsable(allowingLinkLocalIPv4: configuration.allowsLinkLocalIPv4) }
   }
 
   private func hasAddress(_ published: NetworkPath.Verdict, over interface: Interface) -> Bool {

@@ -252,8 +252,7 @@ package struct ReachabilityMachine: Sendable {
   // MARK: Asking
 
   private mutating func inquire(at now: Duration, _ effects: inout Effects) -> State {
-    if pending.movesRemotes { effects.append(.watch) }
-    pending.movesRemotes = false
+    watchRemotes(&effects)
     if destinations.isEmpty, !pending.routing.isEmpty { effects.append(.resolve) }
     var families = pending.routing.intersection(destinations.families)
     if usesTunnel, !pending.routing.isEmpty { families = destinations.families }
@@ -293,9 +292,10 @@ package struct ReachabilityMachine: Sendable {
     var inquiry = inquiry
     inquiry.outstanding -= 1
     answers.keep(answer, to: request)
-    if case .plain = request.scope, evaluator.contradicts(answer) { inquiry.isContradicted = true }
+    if evaluator.contradicts(answer) { inquiry.isContradicted = true }
     guard inquiry.outstanding <= 0 else { return .asking(inquiry) }
 
+    watchRemotes(&effects)
     var trail = EvaluationTrail()
     let judgement = evaluator.judge(answers, to: destinations, &trail)
     guard trail.missing.isEmpty else { return ask(further: trail.missing, inquiry, &effects) }
@@ -308,6 +308,12 @@ package struct ReachabilityMachine: Sendable {
     }
     conclude(judgement, at: now, &effects)
     return .settled
+  }
+
+  /// Before anybody asks for the way to the other end of a tunnel, the routes there are watched.
+  private mutating func watchRemotes(_ effects: inout Effects) {
+    if pending.movesRemotes { effects.append(.watch) }
+    pending.movesRemotes = false
   }
 
   /// Asks what the first answers have made necessary.
@@ -327,6 +333,8 @@ package struct ReachabilityMachine: Sendable {
   private func isDoubtful(_ inquiry: Inquiry, _ judgement: PathEvaluator.Judgement) -> Bool {
     if inquiry.isContradicted { return true }
     guard hasPublished else { return false }
+    // Beneath a tunnel another link may carry, by the other family, and the path is the same.
+    if usesTunnel { return !inquiry.early.isEmpty }
     let unchanged = judgement.verdict.familiesEqual(to: concluded)
     return !inquiry.early.intersection(inquiry.families).intersection(unchanged).isEmpty
   }
@@ -390,10 +398,13 @@ package struct ReachabilityMachine: Sendable {
     }
     if let listingCause { return listingCause }
     if !published.isReachable { return .routeUp }
-    if judgement.verdict.vpn != published.vpn { return judgement.verdict.vpn == nil ? .vpnDown : .vpnUp }
+    if judgement.verdict.vpn?.interfaceIndex != published.vpn?.interfaceIndex {
+      return judgement.verdict.vpn == nil ? .vpnDown : .vpnUp
+    }
     if judgement.verdict.medium != published.medium { return .mediumChanged }
     if judgement.verdict.interfaceIndex != published.interfaceIndex { return .interfaceChanged }
     if judgement.verdict.interfaceName != published.interfaceName { return .interfaceChanged }
+    if judgement.verdict.vpn != published.vpn { return .interfaceChanged }
     if judgement.verdict.ssid != published.ssid { return .networkChanged }
     return .addressChanged
   }

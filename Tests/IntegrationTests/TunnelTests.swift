@@ -1,0 +1,317 @@
+import Glibc
+import Testing
+
+/// What lies beneath tunnels, in the layouts that people have, each on the real kernel.
+@Suite struct TunnelTests {
+  /// wg-quick's, with a tun in the place of the wireguard.
+  static func wgQuick(_ namespace: NetworkNamespace, tunnel: String = "tun0") throws {
+    try namespace.run(
+      "ip route add default dev \(tunnel) table 51820", "ip rule add not fwmark 51820 table 51820",
+      "ip rule add table main suppress_prefixlength 0")
+  }
+
+  @Test(arguments: [true, false])
+  func `wg-quick: the mark's way is followed, by any user`(isRoot: Bool) throws {
+    let namespace = try NetworkNamespace.online()
+    try namespace.addSecondUplink()
+    let folder = try TemporaryFolder()
+    let follow = try isRoot ? namespace.follow() : namespace.followAsNobody(from: folder)
+    #expect(try follow.summary() == "wifi initial v0")
+    let tunnel = try namespace.addTunnel("tun0")
+    try Self.wgQuick(namespace)
+    let line = try follow.next()
+    #expect(line.summary == "wifi vpn_up v0")
+    #expect(line.vpn?["interface"] as? String == "tun0")
+    #expect(line.ipv4?["address"] as? String == "10.8.0.2")
+    #expect(line.medium == "virtual")
+    // The cable beneath is pulled, while the tunnel is none the worse for it.
+    try namespace.run("ip link set v1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    try namespace.run("ip link set v1 up")
+    #expect(try follow.summary() == "wifi route_up v0")
+    // The kernel drops the route without a word.
+    try namespace.run("ip link set v0 down")
+    #expect(try follow.summary() == "wifi interface_changed w0")
+    try namespace.run("ip link set v0 up")
+    try namespace.waitUntilRunning("v0")
+    try namespace.run("ip route add default via 10.0.0.2")
+    #expect(try follow.summary() == "wifi interface_changed v0")
+    try namespace.run("ip addr del 10.0.0.1/24 dev v0")
+    #expect(try follow.summary() == "wifi interface_changed w0")
+    try namespace.run("ip route del default via 10.1.0.2 metric 600")
+    #expect(try follow.summary() == "not-reachable vpn_without_underlay -")
+    try namespace.run("ip route add default via 10.1.0.2 metric 600")
+    #expect(try follow.summary() == "wifi route_up w0")
+    try namespace.run("ip rule del not fwmark 51820 table 51820")
+    #expect(try follow.summary() == "wifi vpn_down w0")
+    #expect(try follow.isQuiet(in: namespace))
+    withExtendedLifetime(tunnel) {}
+  }
+
+  @Test func `IPv6 inside, IPv4 outside, for a target of IPv6`() throws {
+    let namespace = try NetworkNamespace.online()
+    let tunnel = try namespace.addTunnel("tun0")
+    try namespace.run(
+      "ip addr add fd00:8::2/64 dev tun0 nodad", "ip -6 route add default dev tun0 table 51820",
+      "ip -6 rule add not fwmark 51820 table 51820")
+    let follow = try namespace.follow("--target", "2001:db8:77::1")
+    let line = try follow.next()
+    #expect(line.summary == "wifi initial v0")
+    #expect(line.ipv4 == nil)
+    #expect(line.ipv6?["address"] as? String == "fd00:8::2")
+    #expect(line.vpn?["interface"] as? String == "tun0")
+    // The kernel tells of it before it does it, and of the other family than the one that is asked for.
+    for _ in 0..<5 {
+      try namespace.run("ip route del default")
+      #expect(try follow.summary() == "not-reachable vpn_without_underlay -")
+      try namespace.run("ip route add default via 10.0.0.2")
+      #expect(try follow.summary() == "wifi route_up v0")
+    }
+    try namespace.run("ip addr del 10.0.0.1/24 dev v0")
+    #expect(try follow.summary() == "not-reachable no_address -")
+    withExtendedLifetime(tunnel) {}
+  }
+
+  @Test func `tailscale: a mark's rule before the table of the tunnel`() throws {
+    let namespace = try NetworkNamespace.online()
+    let tunnel = try namespace.addTunnel("tailscale0")
+    try namespace.run(
+      "ip route add default dev tailscale0 table 52", "ip rule add prio 5210 fwmark 0x80000/0xff0000 lookup main",
+      "ip rule add prio 5250 fwmark 0x80000/0xff0000 unreachable")
+    let follow = try namespace.follow()
+    #expect(try follow.summary() == "wifi initial v0")
+    try namespace.run("ip rule add prio 5270 lookup 52")
+    let line = try follow.next()
+    #expect(line.summary == "wifi vpn_up v0")
+    #expect(line.vpn?["interface"] as? String == "tailscale0")
+    try namespace.run("ip route del default via 10.0.0.2")
+    // For rules, other than for routes, the kernel's word for "unreachable" is that there is no route.
+    #expect(try follow.summary() == "not-reachable vpn_without_underlay -")
+    withExtendedLifetime(tunnel) {}
+  }
+
+  @Test func `OpenVPN takes over with two halves of the default, and gives back`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try namespace.follow()
+    #expect(try follow.summary() == "wifi initial v0")
+    let tunnel = try namespace.addTunnel("tun0")
+    try namespace.run("ip route add 0.0.0.0/1 via 10.8.0.1", "ip route add 128.0.0.0/1 via 10.8.0.1")
+    let line = try follow.next()
+    // The tunnel is named apart; the link beneath carries the traffic.
+    #expect(line.summary == "wifi vpn_up v0")
+    #expect(line.vpn?["interface"] as? String == "tun0")
+    #expect(line.vpn?["kind"] as? String == "tun")
+    try namespace.run("ip route del 128.0.0.0/1")
+    #expect(try follow.summary() == "wifi vpn_down v0")
+    try namespace.run("ip route add 128.0.0.0/1 via 10.8.0.1")
+    #expect(try follow.summary() == "wifi vpn_up v0")
+    // Another uplink is better.
+    try namespace.addSecondUplink()
+    try namespace.run("ip route del default via 10.0.0.2", "ip route add default via 10.0.0.2 metric 700")
+    #expect(try follow.summary() == "wifi interface_changed w0")
+    try namespace.run("ip link set w1 down")
+    #expect(try follow.summary() == "wifi interface_changed v0")
+    tunnel.closeInput()
+    #expect(try tunnel.wait() == .exited(0))
+    // Without the tunnel the kernel's own choice counts, though it leads over the dead link. What was lost is the tunnel.
+    #expect(try follow.summary() == "not-reachable link_down -")
+    try namespace.run("ip link set w1 up")
+    #expect(try follow.summary() == "wifi route_up w0")
+    #expect(try follow.isQuiet(in: namespace))
+  }
+
+  @Test func `a dead uplink under a live tunnel`() throws {
+    let namespace = try NetworkNamespace.online()
+    let tunnel = try namespace.addTunnel("tun0")
+    try namespace.run("ip route add 0.0.0.0/1 via 10.8.0.1", "ip route add 128.0.0.0/1 via 10.8.0.1")
+    let follow = try namespace.follow()
+    #expect(try follow.summary() == "wifi initial v0")
+    try namespace.run("ip link set v1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    // Who comes only now knows no more than that nothing carries the tunnel.
+    let second = try namespace.follow()
+    #expect(try second.summary() == "not-reachable vpn_without_underlay -")
+    try namespace.run("ip link set v1 up")
+    #expect(try follow.summary() == "wifi route_up v0")
+    #expect(try second.summary() == "wifi route_up v0")
+    tunnel.signal(SIGKILL)
+    #expect(try follow.summary() == "wifi vpn_down v0")
+    #expect(try follow.isQuiet(in: namespace))
+  }
+
+  @Test func `a user whose traffic may go nowhere but into the tunnel`() throws {
+    // Only root can become another user.
+    guard geteuid() == 0 else { return }
+    let namespace = try NetworkNamespace.online()
+    let tunnel = try namespace.addTunnel("tun0")
+    try namespace.run(
+      "ip route add default dev tun0 table 100", "ip route add unreachable default metric 4278198272 table 100",
+      "ip rule add uidrange 65534-65534 table 100")
+    let folder = try TemporaryFolder()
+    let follow = try namespace.followAsNobody(from: folder)
+    let line = try follow.next()
+    #expect(line.summary == "wifi initial v0")
+    #expect(line.vpn?["interface"] as? String == "tun0")
+    tunnel.closeInput()
+    #expect(try follow.summary() == "not-reachable link_down -")
+  }
+
+  // MARK: Tunnels in tunnels
+
+  @Test func `a tunnel in a tunnel, by marks`() throws {
+    let namespace = try NetworkNamespace.online()
+    let tunnels = [try namespace.addTunnel("tun0", 0), try namespace.addTunnel("tun1", 1)]
+    try namespace.run(
+      "ip route add default dev tun0 table 101", "ip route add default dev tun1 table 102",
+      "ip rule add prio 100 fwmark 1 lookup main", "ip rule add prio 200 not fwmark 2 table 102",
+      "ip rule add prio 300 not fwmark 1 table 101")
+    let follow = try namespace.follow()
+    let line = try follow.next()
+    #expect(line.summary == "wifi initial v0")
+    #expect(line.vpn?["interface"] as? String == "tun1")
+    // The inner one is gone, and nothing carries the outer one but what the rules say then.
+    tunnels[0].closeInput()
+    #expect(try tunnels[0].wait() == .exited(0))
+    try namespace.run("ip link set v1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    try namespace.run("ip link set v1 up")
+    #expect(try follow.summary() == "wifi route_up v0")
+  }
+
+  @Test func `marks that lead to each other end in nothing`() throws {
+    let namespace = try NetworkNamespace.online()
+    let tunnels = [try namespace.addTunnel("tun0", 0), try namespace.addTunnel("tun1", 1)]
+    try namespace.run(
+      "ip route add default dev tun0 table 101", "ip route add default dev tun1 table 102",
+      "ip rule add prio 200 not fwmark 2 table 102", "ip rule add prio 300 not fwmark 1 table 101")
+    let follow = try namespace.follow()
+    #expect(try follow.summary() == "not-reachable vpn_without_underlay -")
+    try namespace.run("ip rule add prio 100 fwmark 1 lookup main")
+    #expect(try follow.summary() == "wifi route_up v0")
+    withExtendedLifetime(tunnels) {}
+  }
+
+  @Test func `other ends that lie behind each other`() throws {
+    let namespace = try NetworkNamespace.online()
+    try namespace.run(
+      "ip link add vx0 type vxlan id 1 remote 198.51.100.7 dstport 4789",
+      "ip link add vx1 type vxlan id 2 remote 198.51.100.8 dstport 4789", "ip link set vx0 up", "ip link set vx1 up",
+      "ip addr add 10.8.0.2/24 dev vx0", "ip addr add 10.8.1.2/24 dev vx1", "ip route add 198.51.100.7 via 10.8.1.1",
+      "ip route add 198.51.100.8 via 10.8.0.1", "ip route replace default via 10.8.0.1")
+    let follow = try namespace.follow()
+    #expect(try follow.summary() == "not-reachable vpn_without_underlay -")
+    try namespace.run("ip route replace 198.51.100.8 via 10.0.0.2")
+    let line = try follow.next()
+    #expect(line.summary == "wifi route_up v0")
+    #expect(line.vpn?["interface"] as? String == "vx0")
+    #expect(line.vpn?["kind"] as? String == "vxlan")
+    #expect(try follow.isQuiet(in: namespace))
+  }
+
+  // MARK: Another end
+
+  /// A VXLAN that takes everything; only a route to its other end leads out.
+  static func vxlan(remote: String = "198.51.100.7", _ options: String = "") throws -> NetworkNamespace {
+    let namespace = try NetworkNamespace.withPair()
+    try namespace.run(
+      "ip addr add 10.0.0.1/24 dev v0", "ip addr add 2001:db8:1::1/64 dev v0 nodad",
+      "ip link add vx0 type vxlan id 1 remote \(remote) dstport 4789 \(options)", "ip link set vx0 up",
+      "ip addr add 10.8.0.2/24 dev vx0", "ip route add default via 10.8.0.1")
+    return namespace
+  }
+
+  @Test(arguments: [("198.51.100.7", "10.0.0.2"), ("2001:db8:9::7", "2001:db8:1::2")])
+  func `the route to the other end goes away, and comes back`(remote: String, gateway: String) throws {
+    let namespace = try Self.vxlan(remote: remote)
+    try namespace.run("ip route add \(remote) via \(gateway)")
+    let follow = try namespace.follow()
+    let line = try follow.next()
+    #expect(line.summary == "wifi initial v0")
+    #expect(line.ipv4?["address"] as? String == "10.8.0.2")
+    for _ in 0..<3 {
+      try namespace.run("ip route del \(remote)")
+      #expect(try follow.summary() == "not-reachable vpn_without_underlay -")
+      try namespace.run("ip route add \(remote) via \(gateway)")
+      #expect(try follow.summary() == "wifi route_up v0")
+    }
+    #expect(try follow.isQuiet(in: namespace))
+  }
+
+  @Test func `a tunnel that comes later brings another end to watch`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try namespace.follow()
+    #expect(try follow.summary() == "wifi initial v0")
+    try namespace.run(
+      "ip route add 198.51.100.7 via 10.0.0.2", "ip link add vx0 type vxlan id 1 remote 198.51.100.7 dstport 4789",
+      "ip link set vx0 up", "ip addr add 10.8.0.2/24 dev vx0", "ip route replace default via 10.8.0.1")
+    #expect(try follow.summary() == "wifi vpn_up v0")
+    try namespace.run("ip route del 198.51.100.7")
+    #expect(try follow.summary() == "not-reachable vpn_without_underlay -")
+    try namespace.run("ip link del vx0", "ip route add default via 10.0.0.2")
+    #expect(try follow.summary() == "wifi route_up v0")
+    #expect(try follow.isQuiet(in: namespace))
+  }
+
+  @Test func `more other ends than the socket's filter has room for`() throws {
+    let namespace = try NetworkNamespace.withPair()
+    // As kernels before 6.8 have it for all namespaces.
+    try namespace.run(
+      "echo 20480 > /proc/sys/net/core/optmem_max || true", "ip addr add 10.0.0.1/24 dev v0",
+      "ip addr add 2001:db8:1::1/64 dev v0 nodad",
+      "for i in $(seq 20); do ip link add vx$i type vxlan id $i remote 2001:db8:9::$i dstport 4789; done",
+      "ip link set vx20 up", "ip addr add 10.8.0.2/24 dev vx20", "ip route add default via 10.8.0.1",
+      "ip route add 2001:db8:9::20 via 2001:db8:1::2",
+      // What else happens would be a reason to look too.
+      "while ip -6 addr | grep -q tentative; do sleep 0.02; done")
+    let follow = try namespace.follow()
+    #expect(try follow.summary() == "wifi initial v0")
+    try namespace.run("ip route del 2001:db8:9::20")
+    #expect(try follow.summary() == "not-reachable vpn_without_underlay -")
+    try namespace.run("for i in $(seq 19); do ip link del vx$i; done", "ip route add 2001:db8:9::20 via 2001:db8:1::2")
+    #expect(try follow.summary() == "wifi route_up v0")
+  }
+
+  @Test func `a tunnel to a group is bound to a link`() throws {
+    let namespace = try NetworkNamespace.withPair()
+    try namespace.addSecondUplink()
+    try namespace.run(
+      "ip addr add 10.0.0.1/24 dev v0", "ip link add vx0 type vxlan id 1 group 239.1.1.1 dev v0 dstport 4789",
+      "ip link set vx0 up", "ip addr add 10.8.0.2/24 dev vx0", "ip route add default via 10.8.0.1")
+    let follow = try namespace.follow()
+    #expect(try follow.summary() == "wifi initial v0")
+    try namespace.run("ip addr del 10.0.0.1/24 dev v0")
+    #expect(try follow.summary() == "not-reachable no_address -")
+  }
+
+  // MARK: Elsewhere
+
+  @Test func `a namespace with nothing but a tunnel is carried from elsewhere`() throws {
+    let namespace = try NetworkNamespace()
+    let tunnel = try namespace.addTunnel("tap0")
+    try namespace.run("ip route add default via 10.8.0.1")
+    let follow = try namespace.follow()
+    let line = try follow.next()
+    #expect(line.summary == "wifi initial tap0")
+    #expect(line.medium == "other")
+    #expect(line.vpn == nil)
+    tunnel.closeInput()
+    #expect(try follow.summary() == "not-reachable link_down -")
+  }
+
+  @Test func `a tunnel that was brought from another namespace names no link of this one`() throws {
+    let namespace = try NetworkNamespace.withPair()
+    try namespace.run(
+      "ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2 metric 600",
+      "unshare --net sleep 60 & pid=$!; sleep 0.2",
+      "nsenter --target $pid --net ip link add vx0 type vxlan id 1 remote 198.51.100.7 dstport 4789",
+      "nsenter --target $pid --net ip link set vx0 netns $$", "ip link set vx0 up", "ip addr add 10.8.0.2/24 dev vx0",
+      "ip route add default via 10.8.0.1")
+    let follow = try namespace.follow()
+    let line = try follow.next()
+    #expect(line.summary == "wifi initial vx0")
+    #expect(line.medium == "other")
+    #expect(line.vpn == nil)
+    try namespace.run("kill $pid")
+    #expect(try follow.summary() == "wifi medium_changed v0")
+  }
+}
