@@ -19,6 +19,8 @@ struct CommandFailure: Error {
       report(failure.message)
     } catch let error as NetlinkError {
       report(error.description)
+    } catch let error as TraceError {
+      report(error.description)
     } catch let error as ServiceError {
       report(error.description)
     } catch let error as SystemError {

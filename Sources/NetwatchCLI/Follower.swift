@@ -18,6 +18,8 @@ final class Follower {
     var service: ServiceUse? = .everything
     /// Run for each line; nil for none.
     var hook: Hook?
+    /// What netlink says, and whether it is recorded.
+    var input = NetlinkInput.kernel
   }
 
   /// What a service is asked for.
@@ -59,6 +61,7 @@ final class Follower {
     try output.whenReaderGoes(on: loop) { [unowned self] in loop.stop() }
     try renderer.prepare(on: loop)
     hooks = try options.hook.map { try HookRunner($0, on: loop) }
+    options.input.onFailure { [unowned self] error in stop(because: error) }
     connect()
     if link?.isConnected == true {
       loop.schedule(at: KernelClock.monotonic.now + Self.patience) { [unowned self] in
@@ -67,7 +70,11 @@ final class Follower {
     } else {
       watchNetlink()
     }
-    if !isFinished { try loop.run() }
+    if case .replayed(let player) = options.input {
+      reachability?.replay(player) { isFinished }
+    } else if !isFinished {
+      try loop.run()
+    }
     reachability?.stop()
     link = nil
     if let failure { throw failure }
@@ -89,7 +96,7 @@ final class Follower {
     guard reachability == nil, !isFinished else { return }
     do {
       let reachability = try NetlinkReachability(
-        on: NetlinkSource(on: loop), configuration: options.configuration,
+        on: NetlinkSource(on: loop, input: options.input), configuration: options.configuration,
         handlers: .init(
           publish: { [unowned self] path, change, moment in publish(path, change, moment) },
           fail: { [unowned self] error in stop(because: error) }))

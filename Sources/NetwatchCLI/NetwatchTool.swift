@@ -1,6 +1,7 @@
 import ArgumentParser
 import Netwatch
 import NetwatchEventLoop
+import NetwatchNetlink
 
 /// `netwatch`: one snapshot, or with `--follow` every change.
 ///
@@ -16,7 +17,9 @@ public struct NetwatchTool: ParsableCommand {
       Exit status: 0 done or reachable, 1 not reachable or timed out, 2 could not run, 64 wrong usage.
       """,
     version: "0.1.0",
-    subcommands: [StatusCommand.self, WaitCommand.self, ExplainCommand.self, ServeCommand.self, RunCommand.self])
+    subcommands: [
+      StatusCommand.self, WaitCommand.self, ExplainCommand.self, ServeCommand.self, RunCommand.self, ReplayCommand.self,
+    ])
 
   @Flag(name: .shortAndLong, help: "Print the state, then a line for each change.")
   var follow = false
@@ -49,6 +52,13 @@ public struct NetwatchTool: ParsableCommand {
     transform: Seconds.parse)
   var hookTimeout: Duration?
 
+  @Option(
+    name: .customLong("record"),
+    help: ArgumentHelp(
+      "With --follow, also write what netlink says into this new file, which netwatch replay can play. Does without a "
+        + "service.", valueName: "file"), completion: .file())
+  var recordingPath: String?
+
   public init() {}
 
   public mutating func validate() throws {
@@ -59,20 +69,34 @@ public struct NetwatchTool: ParsableCommand {
     if hookCommand != nil { throw ValidationError("--exec belongs to --follow; add -f.") }
     if hold != nil { throw ValidationError("--hold belongs to --follow; add -f.") }
     if count != nil { throw ValidationError("--count belongs to --follow; add -f.") }
+    if recordingPath != nil { throw ValidationError("--record belongs to --follow; add -f.") }
   }
 
   public func run() throws {
     guard follow else {
       return try Snapshot.print(output, snapshot, path, service)
     }
+    try CommandFailure.reporting {
+      var options = lineOptions
+      options.service = service.use(judgesAlike: path.isDefault && hold == nil && !snapshot.interfaces)
+      options.hook = hookCommand.map { Hook(command: $0, timeout: hookTimeout ?? .seconds(90)) }
+      if let recordingPath {
+        // What a service says is not in the trace.
+        options.service = nil
+        options.input = .recorded(try TraceWriter(creating: recordingPath, traceSettings))
+      }
+      try Follower(options, renderer: output.makeRenderer()).run()
+    }
+  }
+
+  /// What decides the lines of `--follow`, beside what is followed.
+  var lineOptions: Follower.Options {
     var options = Follower.Options()
     options.configuration = path.configuration
     options.configuration.hold = hold ?? .zero
     options.configuration.publishesInterfaceChanges = snapshot.interfaces
     options.count = count
     options.listsInterfaces = snapshot.interfaces
-    options.service = service.use(judgesAlike: path.isDefault && hold == nil && !snapshot.interfaces)
-    options.hook = hookCommand.map { Hook(command: $0, timeout: hookTimeout ?? .seconds(90)) }
-    try CommandFailure.reporting { try Follower(options, renderer: output.makeRenderer()).run() }
+    return options
   }
 }

@@ -17,9 +17,9 @@ final class NetlinkQueries {
   private var addressList: NetlinkRequest
   private var link: NetlinkRequest
 
-  init(trace: NetlinkTrace?) throws(NetlinkError) {
+  init(trace: NetlinkTrace?, input: NetlinkInput) throws(NetlinkError) {
     self.trace = trace
-    socket = try NetlinkSocket.open()
+    socket = try NetlinkSocket.open(.reply, of: input)
     socket.enableStrictChecking()
     socket.setReceiveTimeout(seconds: 5)
     linkList = try .list(RTM_GETLINK)

@@ -10,11 +10,13 @@ package final class NetlinkReachability {
   /// When the kernel's message was read.
   package struct Moment: Hashable, Sendable {
     /// On the monotonic clock, in nanoseconds.
-    package let monotonic = KernelClock.monotonic.nanoseconds
+    package let monotonic: Int64
     /// Since 1970 in UTC, in nanoseconds.
-    package let wall = KernelClock.wall.nanoseconds
+    package let wall: Int64
 
-    package static var now: Moment { Moment() }
+    package static var now: Moment {
+      Moment(monotonic: KernelClock.monotonic.nanoseconds, wall: KernelClock.wall.nanoseconds)
+    }
   }
 
   package struct Handlers {
@@ -62,13 +64,15 @@ package final class NetlinkReachability {
   /// Of a host's path the first one comes later, when the addresses of the host are known.
   package func start() throws {
     source.add(self)
-    if case .host(let name, _) = target { resolve(try InternationalName.ascii(of: name)) }
-    source.touchMoment()
+    if case .host(let name, _) = target, !source.isReplayed { resolve(try InternationalName.ascii(of: name)) }
+    source.touchMoment(because: .start)
     if machine.destinations != .internet { try source.watchRoutes() }
     dispatch(.started)
     let deadline = KernelClock.monotonic.now + Self.startPatience
     while machine.isListing {
-      guard KernelClock.monotonic.now < deadline else { throw NetlinkError(operation: "dump", code: EAGAIN) }
+      guard KernelClock.monotonic.now < deadline, !source.hasLostInput else {
+        throw NetlinkError(operation: "dump", code: EAGAIN)
+      }
       dispatch(.timerFired(.retry))
     }
     try source.follow()
@@ -76,7 +80,7 @@ package final class NetlinkReachability {
 
   /// Reads everything from the kernel again.
   package func resync() {
-    source.touchMoment()
+    source.touchMoment(because: .start)
     dispatch(.started)
   }
 
@@ -103,6 +107,12 @@ package final class NetlinkReachability {
   // MARK: Events
 
   func take(_ event: NetworkEvent) { dispatch(.fact(event)) }
+
+  /// The addresses of the target's host, the best one first.
+  package func take(resolved addresses: [IPAddress]) {
+    source.touchMoment(because: .resolved(addresses))
+    dispatch(.resolved(addresses))
+  }
 
   func dispatch(_ event: ReachabilityMachine.Event) {
     machine.handle(event, at: .nanoseconds(source.moment.monotonic)).forEach { perform($0) }
@@ -140,6 +150,7 @@ package final class NetlinkReachability {
   }
 
   private func publish(_ change: ReachabilityMachine.Change) {
+    guard !source.hasLostInput else { return }
     // Field by field: asking the machine for a path would copy the machine.
     let path = NetworkPath(
       verdict: machine.published, reason: machine.reason, interfaces: machine.evaluator.snapshot.interfaces,
@@ -153,10 +164,7 @@ package final class NetlinkReachability {
   private func resolve(_ name: HostName) {
     var configuration = ResolverConfiguration()
     configuration.refresh = machine.evaluator.configuration.resolutionInterval
-    host = HostFollower(of: name, on: source.loop, configuration) { [unowned self] addresses in
-      source.touchMoment()
-      dispatch(.resolved(addresses))
-    }
+    host = HostFollower(of: name, on: source.loop, configuration) { [unowned self] in take(resolved: $0) }
   }
 
   /// Of the radio that carries the published path.
@@ -166,10 +174,14 @@ package final class NetlinkReachability {
 
   private func arm(_ timer: ReachabilityMachine.Timer, at deadline: Duration) {
     if let armed = timers[timer] { source.loop.cancel(armed) }
-    timers[timer] = source.loop.schedule(at: deadline) { [unowned self] in
-      timers[timer] = nil
-      source.touchMoment()
-      dispatch(.timerFired(timer))
-    }
+    timers[timer] = source.loop.schedule(at: deadline) { [unowned self] in fire(timer) }
+  }
+
+  func isArmed(_ timer: ReachabilityMachine.Timer) -> Bool { timers[timer] != nil }
+
+  func fire(_ timer: ReachabilityMachine.Timer) {
+    timers[timer] = nil
+    source.touchMoment(because: .timer(timer))
+    dispatch(.timerFired(timer))
   }
 }

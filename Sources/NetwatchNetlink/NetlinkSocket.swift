@@ -12,13 +12,24 @@ import Glibc
     case overrun
   }
 
-  let descriptor: CInt
-  private let handle: OpaquePointer
   /// Larger than any message: the kernel makes a listing's parts as large as the reader's buffer, up to 32 KiB.
-  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+  static let bufferSize = 64 << 10
 
-  /// - Parameter family: NETLINK_*, the kernel's subsystem.
-  static func open(protocol family: CInt = NETLINK_ROUTE) throws(NetlinkError) -> NetlinkSocket {
+  /// Negative in a replay, where what is set on it is set nowhere.
+  let descriptor: CInt
+  /// Nil in a replay.
+  private let handle: OpaquePointer?
+  private let input: NetlinkInput
+  private let channel: TraceChannel
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bufferSize, alignment: 16)
+
+  /// - Parameters:
+  ///   - channel: what a trace calls it.
+  ///   - family: NETLINK_*, the kernel's subsystem.
+  static func open(
+    _ channel: TraceChannel = .event, of input: NetlinkInput = .kernel, protocol family: CInt = NETLINK_ROUTE
+  ) throws(NetlinkError) -> NetlinkSocket {
+    if input.isReplayed { return unsafe NetlinkSocket(owning: nil, channel, input) }
     guard let handle = unsafe nl_socket_alloc() else {
       throw NetlinkError(operation: "nl_socket_alloc", code: ENOMEM)
     }
@@ -27,14 +38,16 @@ import Glibc
       unsafe nl_socket_free(handle)
       throw error
     }
-    let socket = unsafe NetlinkSocket(owning: handle)
+    let socket = unsafe NetlinkSocket(owning: handle, channel, input)
     try socket.talkToTheKernelOnly()
     return socket
   }
 
-  private init(owning handle: OpaquePointer) {
+  private init(owning handle: OpaquePointer?, _ channel: TraceChannel, _ input: NetlinkInput) {
     unsafe self.handle = unsafe handle
-    descriptor = unsafe nl_socket_get_fd(handle)
+    self.channel = channel
+    self.input = input
+    descriptor = unsafe handle.map { unsafe nl_socket_get_fd($0) } ?? -1
   }
 
   deinit {
@@ -61,12 +74,12 @@ import Glibc
 
   /// Of generic netlink the groups' numbers are known at run time only.
   func join(group number: Int32) throws(NetlinkError) {
-    guard unsafe nl_socket_add_membership(handle, number) == 0 else {
-      throw .last("setsockopt(NETLINK_ADD_MEMBERSHIP)")
-    }
+    if case .replayed(let player) = input { return try player.perform(.join, on: channel) }
+    guard unsafe nl_socket_add_membership(handle, number) == 0 else { throw failure(of: .join) }
   }
 
   func makeNonBlocking() throws(NetlinkError) {
+    if input.isReplayed { return }
     guard unsafe nl_socket_set_nonblocking(handle) == 0 else { throw .last("fcntl(O_NONBLOCK)") }
   }
 
@@ -92,6 +105,7 @@ import Glibc
 
   /// Replaces the filter. Where the kernel has no room for it (net.core.optmem_max), everything passes.
   func attach(_ program: [sock_filter]) throws(NetlinkError) {
+    if case .replayed(let player) = input { return try player.perform(.attach, on: channel) }
     if setFilter(program) { return }
     // Old and new count together until the old one is gone; kernels before 6.8 have room for ten addresses or so.
     var nothing: CInt = 0
@@ -99,7 +113,7 @@ import Glibc
       unsafe setsockopt(descriptor, SOL_SOCKET, SO_DETACH_FILTER, &nothing, socklen_t(MemoryLayout<CInt>.size))
       if setFilter(program) { return }
     }
-    guard errno == ENOMEM else { throw .last("setsockopt(SO_ATTACH_FILTER)") }
+    guard errno == ENOMEM else { throw failure(of: .attach) }
   }
 
   private func setFilter(_ program: [sock_filter]) -> Bool {
@@ -113,8 +127,16 @@ import Glibc
   }
 
   func send(_ message: borrowing [UInt8]) throws(NetlinkError) {
+    if case .replayed(let player) = input { return try player.perform(.send, on: channel) }
     let sent = unsafe message.withUnsafeBytes { unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, 0) }
-    guard sent == message.count else { throw .last("send") }
+    guard sent == message.count else { throw failure(of: .send) }
+  }
+
+  /// Of the call that just failed. A trace has it too.
+  private func failure(of call: TraceCall) -> NetlinkError {
+    let error = NetlinkError.last(call.operation)
+    if case .recorded(let recorder) = input { recorder.write(call, failedWith: error.code, on: channel) }
+    return error
   }
 
   /// The messages of the last ``receive()``.
@@ -123,6 +145,29 @@ import Glibc
   }
 
   func receive() throws(NetlinkError) -> Received {
+    switch input {
+    case .kernel: return try read()
+    case .recorded(let recorder):
+      let received = try read()
+      switch received {
+      case .messages(let count): withMessages(count) { recorder.write($0, from: channel) }
+      case .wouldBlock: recorder.writeEnd(of: channel)
+      case .overrun: recorder.writeOverrun(of: channel)
+      }
+      return received
+    case .replayed(let player):
+      switch try player.receive(on: channel) {
+      case .datagram(let bytes):
+        unsafe buffer.copyBytes(from: bytes.prefix(buffer.count))
+        return unsafe .messages(min(bytes.count, buffer.count))
+      case .end: return .wouldBlock
+      case .overrun: return .overrun
+      case .failed(let call, let code): throw NetlinkError(operation: call.operation, code: code)
+      }
+    }
+  }
+
+  private func read() throws(NetlinkError) -> Received {
     while true {
       // With MSG_TRUNC the result is the message's own length, also where it did not fit.
       let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, CInt(MSG_TRUNC))
@@ -131,7 +176,7 @@ import Glibc
         case EINTR: continue
         case EAGAIN: return .wouldBlock
         case ENOBUFS: return .overrun
-        default: throw .last("recv")
+        default: throw failure(of: .receive)
         }
       }
       return unsafe count > buffer.count ? .overrun : .messages(count)

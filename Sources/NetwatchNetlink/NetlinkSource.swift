@@ -22,8 +22,9 @@ package final class NetlinkSource {
   /// When the message that is worked on was read.
   private(set) var moment = NetlinkReachability.Moment.now
   private let trace: NetlinkTrace?
+  private let input: NetlinkInput
   private let events: NetlinkSocket
-  private var devices = KnownDevices(read: DeviceIdentity.traits(name:index:hardwareAddress:))
+  private var devices: KnownDevices
   private let radios: Radios
   private var watchers: [NetlinkReachability] = []
   private var registration: EventLoop.Registration?
@@ -32,22 +33,24 @@ package final class NetlinkSource {
 
   /// Opens the sockets. They are joined before anything is listed, so that nothing falls between.
   ///
-  /// - Parameter receiveBuffer: in bytes; small ones are for tests of overruns.
-  package init(on loop: EventLoop, receiveBuffer: Int? = nil) throws(NetlinkError) {
+  /// - Parameters:
+  ///   - input: a replay has no sockets, and does nothing on the loop.
+  ///   - receiveBuffer: in bytes; small ones are for tests of overruns.
+  package init(
+    on loop: EventLoop, input: NetlinkInput = .kernel, receiveBuffer: Int? = nil
+  ) throws(NetlinkError) {
     self.loop = loop
+    self.input = input
     trace = .fromEnvironment()
-    queries = try NetlinkQueries(trace: trace)
-    radios = Radios(on: loop, trace: trace)
-    events = try NetlinkSocket.open()
+    devices = KnownDevices(read: input.traits(name:index:hardwareAddress:))
+    queries = try NetlinkQueries(trace: trace, input: input)
+    radios = Radios(on: loop, trace: trace, input: input)
+    events = try NetlinkSocket.open(.event, of: input)
     try events.makeNonBlocking()
     events.setReceiveBuffer(bytes: receiveBuffer ?? Self.receiveBufferSize)
     try events.attach(RouteFilter.program(watching: Destinations.internet.all))
     for group in Self.groups { try events.join(group) }
-    radios.changed = { [unowned self] index, link in
-      moment = .now
-      tell(.fact(.wireless(index: index, link)))
-      tell(.drained)
-    }
+    radios.isReadable = { [unowned self] in readRadios() }
   }
 
   // MARK: Watchers
@@ -59,7 +62,7 @@ package final class NetlinkSource {
 
   /// Begins to read, once the first path is known.
   func follow() throws {
-    guard registration == nil else { return }
+    guard registration == nil, !input.isReplayed else { return }
     registration = try loop.watch(events.descriptor, for: .readable) { _ in self.readEvents() }
     wallClock = try WallClockWatch(on: loop) { [unowned self] in wallClockWasSet() }
   }
@@ -80,7 +83,12 @@ package final class NetlinkSource {
   /// Nobody watches.
   var isIdle: Bool { watchers.isEmpty }
 
-  func touchMoment() { moment = .now }
+  var isReplayed: Bool { input.isReplayed }
+
+  func touchMoment(because cause: TraceCause) { moment = input.moment(of: cause) }
+
+  /// A replay has come to its end or to a fault.
+  var hasLostInput: Bool { input.isLost }
 
   /// Lets the routes pass that somebody watches, and no others.
   func watchRoutes() throws(NetlinkError) {
@@ -102,14 +110,11 @@ package final class NetlinkSource {
     try queries.readLink(index) { identify($0, watcher.take) }
   }
 
-  private func readEvents() {
-    var isFirst = true
+  func readEvents() {
+    touchMoment(because: .turn(.event))
     do throws(NetlinkError) {
       reading: while true {
-        let received = try events.receive()
-        if isFirst { moment = .now }
-        isFirst = false
-        switch received {
+        switch try events.receive() {
         case .wouldBlock: break reading
         case .overrun: tell(.overrun)
         case .messages(let count): decode(count)
@@ -118,6 +123,13 @@ package final class NetlinkSource {
     } catch {
       return fail(error)
     }
+    tell(.drained)
+  }
+
+  /// Reads what nl80211 has told.
+  func readRadios() {
+    touchMoment(because: .turn(.wirelessEvent))
+    radios.read { tell(.fact(.wireless(index: $0, $1))) }
     tell(.drained)
   }
 
@@ -175,7 +187,11 @@ package final class NetlinkSource {
     // A step of the wall clock alone means nothing.
     guard now - suspendedTime > Self.suspendThreshold else { return }
     suspendedTime = now
-    moment = .now
+    resume()
+  }
+
+  func resume() {
+    touchMoment(because: .resumed)
     tell(.resumed)
     readEvents()
   }

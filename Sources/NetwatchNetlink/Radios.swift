@@ -15,16 +15,18 @@ final class Radios {
 
   private let loop: EventLoop
   private let trace: NetlinkTrace?
-  /// A link may have joined another network, or be used for something else.
-  var changed: (_ index: Int32, WirelessLink?) -> Void = { _, _ in }
+  private let input: NetlinkInput
+  /// There is something to ``read(_:)``.
+  var isReadable: () -> Void = {}
   private var queries: WirelessQueries?
   private var events: WirelessEvents?
   private var registration: EventLoop.Registration?
   private var known: [Int32: Known] = [:]
 
-  init(on loop: EventLoop, trace: NetlinkTrace?) {
+  init(on loop: EventLoop, trace: NetlinkTrace?, input: NetlinkInput) {
     self.loop = loop
     self.trace = trace
+    self.input = input
   }
 
   /// What is known of a link. Asks if it is new or has begun to run, and never else: while the kernel leaves a network, an
@@ -64,7 +66,7 @@ final class Radios {
   /// Nil where it is no radio's, and where nl80211 does not answer: what rtnetlink says is enough to go on.
   private func ask(_ index: Int32) -> WirelessLink? {
     do throws(NetlinkError) {
-      if queries == nil { queries = try WirelessQueries(trace: trace) }
+      if queries == nil { queries = try WirelessQueries(trace: trace, input: input) }
       guard let queries else { return nil }
       // It comes with the driver of the first radio.
       if !queries.isAvailable { try queries.findFamily() }
@@ -75,19 +77,21 @@ final class Radios {
   }
 
   private func listen() {
-    guard events == nil, let queries, let opened = try? WirelessEvents(queries, trace: trace) else { return }
+    guard events == nil, let queries, let opened = try? WirelessEvents(queries, trace: trace, input: input) else { return }
     events = opened
-    registration = try? loop.watch(opened.descriptor, for: .readable) { [unowned self] _ in read() }
+    guard !input.isReplayed else { return }
+    registration = try? loop.watch(opened.descriptor, for: .readable) { [unowned self] _ in isReadable() }
   }
 
-  private func read() {
+  /// Reads what nl80211 has told. `body` gets each link that may have joined another network, or be used for something else.
+  func read(_ body: (_ index: Int32, WirelessLink?) -> Void) {
     var indices: [Int32] = []
     guard let events, let isWhole = try? events.read({ index in indices.append(index) }) else { return stop() }
     if !isWhole { indices = Array(known.keys) }
     for index in indices where known[index] != nil {
       let link = ask(index)
       known[index]?.link = link
-      changed(index, link)
+      body(index, link)
     }
   }
 }

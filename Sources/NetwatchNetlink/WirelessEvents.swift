@@ -27,10 +27,12 @@ final class WirelessEvents {
   /// - Parameters:
   ///   - queries: look for nl80211 again whenever it comes or goes.
   ///   - receiveBuffer: in bytes; small ones are for tests of overruns.
-  init(_ queries: WirelessQueries, trace: NetlinkTrace?, receiveBuffer: Int? = nil) throws(NetlinkError) {
+  init(
+    _ queries: WirelessQueries, trace: NetlinkTrace?, input: NetlinkInput = .kernel, receiveBuffer: Int? = nil
+  ) throws(NetlinkError) {
     self.queries = queries
     self.trace = trace
-    socket = try NetlinkSocket.open(protocol: NETLINK_GENERIC)
+    socket = try NetlinkSocket.open(.wirelessEvent, of: input, protocol: NETLINK_GENERIC)
     try socket.makeNonBlocking()
     socket.setReceiveBuffer(bytes: receiveBuffer ?? Self.receiveBufferSize)
     try socket.attach(Self.filter)

@@ -20,9 +20,9 @@ final class WirelessQueries {
   private static let attempts = 3
 
   /// Opens the socket, and looks for nl80211.
-  init(trace: NetlinkTrace?) throws(NetlinkError) {
+  init(trace: NetlinkTrace?, input: NetlinkInput = .kernel) throws(NetlinkError) {
     self.trace = trace
-    socket = try NetlinkSocket.open(protocol: NETLINK_GENERIC)
+    socket = try NetlinkSocket.open(.wirelessReply, of: input, protocol: NETLINK_GENERIC)
     socket.setReceiveTimeout(seconds: 5)
     familyList = try .listFamilies()
     interface = try .wireless(NL80211_CMD_GET_INTERFACE, isListing: false)

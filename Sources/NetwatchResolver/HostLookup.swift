@@ -124,7 +124,8 @@ private final class LookupSockets {
       } else if let registration = registrations[descriptor] {
         try loop.change(registration, to: interest)
       } else {
-        registrations[descriptor] = try loop.watch(descriptor, for: interest) { [unowned self] in ready(descriptor, $0)
+        registrations[descriptor] = try loop.watch(descriptor, for: interest) { [unowned self] readiness in
+          ready(descriptor, readiness)
         }
       }
     } catch {

@@ -4,7 +4,7 @@ import Foundation
 public enum EventLine {
   private static let schema = Result {
     let project = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
-    return try JSONSchema(Data(contentsOf: project.appending(path: "contrib/event.schema.json")))
+    return try JSONSchema(Data(contentsOf: project.appending(path: "contrib/event.schema.json").standardizedFileURL))
   }
 
   /// Problems of one line; empty if it is fine.

@@ -28,6 +28,9 @@ struct Line: CustomStringConvertible {
   var isExpensive: Bool? { reachability["expensive"] as? Bool }
   var vpn: [String: Any]? { reachability["vpn"] as? [String: Any] }
   var wifi: [String: Any]? { reachability["wifi"] as? [String: Any] }
+  var networkName: String? { wifi?["ssid"] as? String }
+  /// The bytes of the name, in hexadecimal.
+  var networkBytes: String? { wifi?["ssid_hex"] as? String }
   var ipv4: [String: Any]? { reachability["ipv4"] as? [String: Any] }
   var ipv6: [String: Any]? { reachability["ipv6"] as? [String: Any] }
 

@@ -5,12 +5,16 @@ import Glibc
 /// As root, or with user namespaces. Where neither is permitted a test fails and says so: skipping would hide it.
 final class NetworkNamespace {
   private let shell: ChildProcess
-  private let pid: pid_t
+  let pid: pid_t
+  private let hasSysfs: Bool
   private static let isRoot = geteuid() == 0
 
-  init() throws {
+  /// - Parameter withSysfs: as root alone. Else programs in here see that of the test, with other devices.
+  init(withSysfs: Bool = false) throws {
     let unshare = Self.isRoot ? ["unshare", "--net"] : ["unshare", "--user", "--map-root-user", "--net"]
-    shell = try ChildProcess(unshare + ["sh"])
+    hasSysfs = withSysfs
+    shell = try ChildProcess(unshare + (withSysfs ? ["--mount"] : []) + ["sh"])
+    if withSysfs { shell.write("mount -t sysfs sysfs /sys || exit\n") }
     // What commands say goes to a file without a name, which nobody has to remove.
     shell.write("log=$(mktemp) && exec 3<>$log && rm $log; log=/proc/$$/fd/3; ip link set lo up && echo $$\n")
     guard let line = try shell.nextLine(), let pid = pid_t(line) else {
@@ -23,7 +27,7 @@ final class NetworkNamespace {
   /// The command to run a program in here.
   func command(_ arguments: [String]) -> [String] {
     let user = Self.isRoot ? [] : ["--user", "--preserve-credentials"]
-    return ["nsenter", "--target", "\(pid)"] + user + ["--net", "--"] + arguments
+    return ["nsenter", "--target", "\(pid)"] + user + ["--net"] + (hasSysfs ? ["--mount"] : []) + ["--"] + arguments
   }
 
   /// Runs shell commands in here, one after the other; the first failure fails the test.
@@ -36,8 +40,8 @@ final class NetworkNamespace {
   }
 
   /// A veth pair: v0, with carrier as long as v1 is up.
-  static func withPair() throws -> NetworkNamespace {
-    let namespace = try NetworkNamespace()
+  static func withPair(withSysfs: Bool = false) throws -> NetworkNamespace {
+    let namespace = try NetworkNamespace(withSysfs: withSysfs)
     try namespace.run("ip link add v0 type veth peer name v1", "ip link set v1 up", "ip link set v0 up")
     return namespace
   }

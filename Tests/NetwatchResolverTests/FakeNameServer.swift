@@ -55,7 +55,7 @@ final class FakeNameServer {
   var configuration: ResolverConfiguration {
     var configuration = ResolverConfiguration()
     configuration.servers = [.init(.v4(0x7f00_0001), port: port)]
-    configuration.resolvConf = "/dev/null"
+    configuration.resolvConf = "/nowhere/resolv.conf"
     return configuration
   }
 

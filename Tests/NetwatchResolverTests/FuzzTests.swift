@@ -61,7 +61,7 @@ import Testing
       case 4: bytes.insert(contentsOf: bytes[start..<place], at: place)
       default:
         // How many records there are.
-        bytes[7] = UInt8(truncatingIfNeeded: random.next())
+        if bytes.count > 7 { bytes[7] = UInt8(truncatingIfNeeded: random.next()) }
       }
     }
     return random.oneIn(20)

@@ -149,7 +149,7 @@ import Testing
     }
     _ = run.handle(.failed(.noServer), at: 0)
     #expect(run.handle(.changed, at: 0.1) == [.disarm, .lookUp])
-    #expect(run.handle(.failed(.noServer), at: 0.2) == [.arm(.seconds(1.2))])
+    #expect(run.handle(.failed(.noServer), at: 0.25) == [.arm(.seconds(1.25))])
   }
 
   @Test func `a lookup that a change overtakes is dropped after a second`() {

@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "\u{301}a.example", "a\u{fffd}.example", "\u{200d}a.example", "a≠b.example", "x\u{e000}.example", "aא.example",
+    "\u{301}a.example", "a\u{fffd}.example", "\u{200d}a.example", "x\u{e000}.example", "aא.example",
     "ü-.example", "１２７。０。０。１", "ｌｏｃａｌｈｏｓｔ", "a．．b", "300。1。1。1", "\u{ad}", "ü。。example",
     String(repeating: "ü", count: 60) + ".example", (0..<60).map { _ in "üüü" }.joined(separator: "."),
     "a\u{ff0f}b.example", "a\u{ff20}b.example",

@@ -1,3 +1,4 @@
+import Foundation
 import Netwatch
 import NetwatchEventLoop
 import Testing
@@ -103,6 +104,7 @@ import Testing
       }
       try run.hears { try $0.write("nameserver 192.0.2.2\n", to: "\(new)/resolv.conf") }
       // Where it led before does not matter any more.
+      #expect(try run.folder.isWatched(new) && !run.folder.isWatched(old))
       try run.ignores { try $0.write("nameserver 192.0.2.2\n", to: "\(old)/resolv.conf") }
     }
   }
@@ -162,5 +164,18 @@ import Testing
     try folder.write("x", to: "a")
     try loop.runPatiently()
     withExtendedLifetime(other) {}
+  }
+}
+
+extension TemporaryFolder {
+  /// Whether anyone in this process has an inotify watch on it.
+  fileprivate func isWatched(_ name: String) throws -> Bool {
+    let attributes = try FileManager.default.attributesOfItem(atPath: file(name))
+    let inode = String((attributes[.systemFileNumber] as? Int) ?? 0, radix: 16)
+    let tables = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fdinfo")
+    return tables.contains { number in
+      let table = (try? String(contentsOfFile: "/proc/self/fdinfo/\(number)", encoding: .utf8)) ?? ""
+      return table.split(separator: "\n").contains { $0.hasPrefix("inotify ") && $0.contains(" ino:\(inode) ") }
+    }
   }
 }

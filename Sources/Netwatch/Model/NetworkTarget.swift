@@ -69,7 +69,7 @@ extension NetworkTarget {
 
   /// In brackets, or with so many colons that nothing else can be meant.
   private static func ipv6(_ text: String) throws(NetworkTargetError) -> NetworkTarget {
-    guard !text.contains("%") else {
+    guard !text.contains("%" as Character) else {
       throw NetworkTargetError("'\(text)' has a zone; give an address that means the same on every link.")
     }
     let parts = text.dropFirst().split(separator: "]", maxSplits: 1, omittingEmptySubsequences: false)
@@ -102,18 +102,19 @@ extension NetworkTarget {
 
   /// URLs, and what is left of them.
   private static func refuseMoreThanHost(_ text: String) throws(NetworkTargetError) {
-    let rest = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]
+    var rest = text[...]
     let kind: String
-    if rest.startIndex > text.startIndex {
+    if let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") {
+      rest = text[colon...].dropFirst(3)
       kind = "is a URL"
-    } else if text.contains("@") {
+    } else if text.contains("@" as Character) {
       kind = "names a user"
-    } else if text.contains("/") {
+    } else if text.contains("/" as Character) {
       kind = "has a path"
     } else {
       return
     }
-    let authority = rest.prefix { !"/?#".contains($0) }
+    let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     let host = String(authority.split(separator: "@", omittingEmptySubsequences: false).last ?? "")
     let example = (try? NetworkTarget(host)).map { "write \($0)" } ?? "write one such as example.org"
     throw NetworkTargetError("'\(text)' \(kind); give its host alone, \(example).")

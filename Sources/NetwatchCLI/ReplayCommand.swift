@@ -1,0 +1,28 @@
+import ArgumentParser
+import NetwatchNetlink
+
+/// `netwatch replay`: the lines of a recording.
+struct ReplayCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "replay", abstract: "Print the lines that netwatch --follow --record has printed.",
+    discussion: """
+      Reads a trace and nothing else: no netlink, no service. It does not wait where the recording did. A trace that was \
+      cut, changed, or recorded by a netwatch that asks the kernel otherwise is played as far as it goes; then the exit \
+      status is 2.
+      """)
+
+  @OptionGroup var output: OutputOptions
+
+  @Argument(help: "What --record has written.", completion: .file())
+  var file: String
+
+  func run() throws {
+    try CommandFailure.reporting {
+      let player = TracePlayer(try TraceReader(opening: file))
+      var options = try NetwatchTool.recorded(in: file, player.settings).lineOptions
+      options.service = nil
+      options.input = .replayed(player)
+      try Follower(options, renderer: output.makeRenderer()).run()
+    }
+  }
+}

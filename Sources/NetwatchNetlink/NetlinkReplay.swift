@@ -1,0 +1,21 @@
+extension NetlinkReachability {
+  /// Does again what was done when the trace was recorded, from its first turn on and without a pause. ``start()`` has
+  /// played what stands before.
+  ///
+  /// Returns at the end of the trace, at its first fault, or when `isEnough`.
+  package func replay(_ player: TracePlayer, until isEnough: () -> Bool) {
+    while !isEnough(), let cause = player.nextCause() {
+      switch cause {
+      case .start: resync()
+      case .turn(.event): source.readEvents()
+      case .turn(.wirelessEvent): source.readRadios()
+      case .turn: player.refuse(needing: "a turn of a socket that there is")
+      case .timer(let timer):
+        guard isArmed(timer) else { return player.refuse(needing: "something else than a timer that is not set") }
+        fire(timer)
+      case .resumed: source.resume()
+      case .resolved(let addresses): take(resolved: addresses)
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import CLinux
+import Glibc
+import Testing
+
+extension GuestTests {
+  /// The machine sleeps and wakes; its clock is set.
+  @Suite struct Sleep {
+    /// Puts the machine to sleep until the hardware clock wakes it, and makes sure that it was so.
+    private func sleep() throws {
+      let before = timeAsleep
+      try Guest.run("rtcwake --mode mem --seconds 4")
+      #expect(timeAsleep - before > .seconds(1))
+    }
+
+    /// CLOCK_BOOTTIME runs on while the machine sleeps, CLOCK_MONOTONIC does not.
+    private var timeAsleep: Duration {
+      func now(_ clock: clockid_t) -> Duration {
+        var time = timespec()
+        unsafe clock_gettime(clock, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+      }
+      return now(CLOCK_BOOTTIME) - now(CLOCK_MONOTONIC)
+    }
+
+    @Test func `nothing has changed after a sleep`() throws {
+      let namespace = try NetworkNamespace.online()
+      let follow = try namespace.follow()
+      #expect(try follow.summary() == "wifi initial v0")
+      for _ in 1...2 {
+        try sleep()
+        #expect(try follow.isQuiet(in: namespace))
+      }
+    }
+
+    @Test func `a change after a sleep is told`() throws {
+      let namespace = try NetworkNamespace.online()
+      let follow = try namespace.follow()
+      #expect(try follow.summary() == "wifi initial v0")
+      try sleep()
+      try namespace.run("ip link set v1 down")
+      #expect(try follow.summary() == "not-reachable no_carrier -")
+    }
+
+    @Test func `a radio finds its network again after a sleep`() throws {
+      let radios = try GuestRadios.online()
+      let follow = try radios.station.follow("--hold", "60")
+      #expect(try follow.next().networkName == "home")
+      try sleep()
+      // The access point is asleep too, and does not know what has become of it.
+      try radios.stop()
+      try radios.start(.home)
+      try radios.join(.home)
+      #expect(try follow.isQuiet(in: radios.station))
+      #expect(follow.lines.last?.networkName == "home")
+    }
+
+    @Test func `the clock is set by hours`() throws {
+      let namespace = try NetworkNamespace.online()
+      let follow = try namespace.follow()
+      #expect(try follow.summary() == "wifi initial v0")
+      for step in ["+5 hours", "-5 hours"] {
+        try Guest.run("date --set '\(step)'")
+        #expect(try follow.isQuiet(in: namespace))
+      }
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import Testing
+
+extension GuestTests {
+  /// A station with the network that it is in: it comes, it goes, it moves.
+  @Suite struct WiFi {
+    @Test func `a station joins a network`() throws {
+      let radios = try GuestRadios()
+      try radios.start(.home)
+      let follow = try radios.station.follow()
+      #expect(try follow.next().status == "not-reachable")
+      try radios.join(.home)
+      try radios.configure()
+      let line = try follow.next()
+      #expect(line.summary == "wifi route_up wlan0")
+      #expect(line.medium == "wifi")
+      #expect(line.isExpensive == false)
+      #expect(line.ipv4?["address"] as? String == "10.77.0.2")
+      #expect(line.networkName == "home")
+      #expect(line.networkBytes == "686f6d65")
+      #expect(try #require(line.wifi?["signal_dbm"] as? Int) < 0)
+      #expect(try #require(line.wifi?["signal_percent"] as? Int) > 0)
+      #expect(try follow.isQuiet(in: radios.station))
+    }
+
+    @Test func `a station that is sent away comes back at once`() throws {
+      let radios = try GuestRadios.online()
+      let follow = try radios.station.follow()
+      // It waits longer than any machine needs for the way back.
+      let patient = try radios.station.follow("--hold", "30")
+      for one in [follow, patient] { #expect(try one.next().networkName == "home") }
+      try radios.sendAway()
+      let loss = try follow.next()
+      #expect(loss.status == "not-reachable")
+      #expect(["dormant", "no_carrier"].contains(loss.reason), "\(loss)")
+      let line = try follow.next()
+      #expect(line.summary == "wifi route_up wlan0")
+      #expect(line.networkName == "home")
+      #expect(try follow.isQuiet(in: radios.station))
+      _ = try patient.next()
+      _ = try patient.next()
+      #expect(patient.lines.map(\.interface) == ["wlan0", "mark0", "wlan0"])
+    }
+
+    @Test(arguments: ["says goodbye", "falls silent"])
+    func `the access point goes, and comes back`(how: String) throws {
+      let radios = try GuestRadios.online()
+      let follow = try radios.station.follow()
+      #expect(try follow.summary() == "wifi initial wlan0")
+      if how == "says goodbye" { try radios.stop() } else { try radios.air.run("ip link set wlan1 down") }
+      let loss = try follow.next()
+      #expect(loss.status == "not-reachable")
+      #expect(["dormant", "no_carrier"].contains(loss.reason), "\(loss)")
+      try radios.stop()
+      #expect(try follow.isQuiet(in: radios.station))
+      try radios.start(.home)
+      let line = try follow.next()
+      #expect(line.summary == "wifi route_up wlan0")
+      #expect(line.networkName == "home")
+      #expect(try follow.isQuiet(in: radios.station))
+    }
+
+    @Test func `the radio is switched off, and on`() throws {
+      let radios = try GuestRadios.online()
+      let follow = try radios.station.follow()
+      #expect(try follow.summary() == "wifi initial wlan0")
+      let patient = try radios.station.follow("--hold", "1")
+      #expect(try patient.summary() == "wifi initial wlan0")
+      try radios.station.run("echo 1 > $(echo /sys/class/net/wlan0/phy80211/rfkill*/soft)")
+      // The kernel says first that the station has left, and then that its link is down.
+      let loss = try follow.next()
+      #expect(loss.status == "not-reachable")
+      #expect(["no_carrier", "dormant", "link_down"].contains(loss.reason), "\(loss)")
+      #expect(try patient.summary() == "not-reachable link_down -")
+      try radios.station.run("echo 0 > $(echo /sys/class/net/wlan0/phy80211/rfkill*/soft)")
+      try radios.waitForConnection()
+      // The kernel has dropped the default route without a word.
+      try radios.station.run("ip route add default via 10.77.0.1")
+      let line = try follow.next()
+      #expect(line.summary == "wifi route_up wlan0")
+      #expect(line.networkName == "home")
+      #expect(try follow.isQuiet(in: radios.station))
+    }
+
+    @Test func `a station moves to the other access point of its network`() throws {
+      let radios = try GuestRadios.online()
+      let follow = try radios.station.follow("--hold", "30")
+      #expect(try follow.next().networkName == "home")
+      try radios.station.run("iw dev wlan0 link | grep -q \(GuestRadios.address(of: 1))")
+      try radios.start(.home, radio: 2)
+      let other = GuestRadios.address(of: 2)
+      try radios.roam(to: other)
+      try radios.station.run("iw dev wlan0 link | grep -q \(other)")
+      #expect(try follow.isQuiet(in: radios.station))
+      #expect(follow.lines.last?.networkName == "home")
+    }
+
+    @Test func `a station moves to another network`() throws {
+      let radios = try GuestRadios.online()
+      let cafe = GuestNetwork(name: Array("Café".utf8))
+      let follow = try radios.station.follow("--hold", "30")
+      #expect(try follow.next().networkName == "home")
+      try radios.start(cafe, radio: 2)
+      radios.leave()
+      try radios.join(cafe)
+      let line = try follow.next()
+      #expect(line.status == "wifi")
+      #expect(line.networkName == "Café")
+      #expect(try follow.isQuiet(in: radios.station))
+    }
+
+    // MARK: Names
+
+    static let names: [[UInt8]] = [
+      Array("%{A1:reboot:}x%{A}".utf8), Array(#"Café <b>&"\%{x}#"#.utf8), Array(repeating: 0xff, count: 32),
+      // An accent that is none, bytes that end a C string or a line, and an emoji without its end.
+      [0x61, 0xc3, 0x28, 0x00, 0x1b, 0x0a, 0x22, 0xf0, 0x9f, 0x98],
+    ]
+
+    @Test(arguments: names)
+    func `a name is told byte by byte`(name: [UInt8]) throws {
+      let radios = try GuestRadios.online(GuestNetwork(name: name))
+      let line = try radios.station.follow().next()
+      #expect(line.summary == "wifi initial wlan0")
+      #expect(line.networkBytes == GuestNetwork(name: name).hexadecimalName)
+      #expect(line.networkName == String(decoding: name, as: UTF8.self))
+    }
+
+    @Test func `a hidden network has its name`() throws {
+      let radios = try GuestRadios.online(GuestNetwork(name: Array("hidden".utf8), isOpen: false, isHidden: true))
+      #expect(try radios.station.follow().next().networkName == "hidden")
+    }
+
+    /// The kernel refuses to join a network with an empty name; but a mesh has none.
+    @Test func `a mesh has no name`() throws {
+      let radios = try GuestRadios()
+      try radios.station.run(
+        "iw dev wlan0 set type mp", "ip link set wlan0 up", "iw dev wlan0 mesh join mesh freq 2412")
+      try radios.configure()
+      let follow = try radios.station.follow()
+      while try follow.next().status != "wifi" {}
+      #expect(follow.lines.last?.medium == "wifi")
+      #expect(follow.lines.last?.wifi == nil)
+    }
+
+    // MARK: The driver
+
+    @Test func `the driver is unloaded, and loaded again`() throws {
+      let radios = try GuestRadios.online()
+      let follow = try radios.station.follow()
+      #expect(try follow.summary() == "wifi initial wlan0")
+      try GuestRadios.unload()
+      let loss = try follow.next()
+      #expect(loss.status == "not-reachable")
+      #expect(["no_carrier", "dormant", "link_down"].contains(loss.reason), "\(loss)")
+      #expect(try follow.isQuiet(in: radios.station))
+      radios.leave()
+      try radios.stop()
+      // With it nl80211 goes, which has another number when it comes back.
+      try Guest.run("modprobe -r cfg80211")
+      try Guest.run("modprobe mac80211_hwsim radios=3")
+      try radios.bringBack()
+      try radios.start(.home)
+      try radios.join(.home)
+      try radios.configure()
+      let line = try follow.next()
+      #expect(line.summary == "wifi route_up wlan0")
+      #expect(line.networkName == "home")
+      #expect(try follow.isQuiet(in: radios.station))
+    }
+  }
+}

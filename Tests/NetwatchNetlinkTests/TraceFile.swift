@@ -1,0 +1,83 @@
+import Foundation
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import Testing
+
+@testable import NetwatchNetlink
+
+/// Bytes that a reader finds under a path. They go when the test does.
+final class TraceFile {
+  let path: String
+
+  init(_ bytes: [UInt8]) throws {
+    path = FileManager.default.temporaryDirectory.appending(path: "netwatch-\(UUID().uuidString).trace").path
+    try Data(bytes).write(to: URL(filePath: path))
+  }
+
+  convenience init(_ lines: [String]) throws { try self.init(Array((lines.joined(separator: "\n") + "\n").utf8)) }
+
+  /// A name that nothing has yet.
+  init() {
+    path = FileManager.default.temporaryDirectory.appending(path: "netwatch-\(UUID().uuidString).trace").path
+  }
+
+  deinit { _ = unsafe unlink(path) }
+
+  var text: String { get throws { String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self) } }
+
+  /// What Tests/Traces has: recorded in a namespace by the script there.
+  static func recorded(_ name: String) throws -> [UInt8] {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    return [UInt8](try Data(contentsOf: folder.appending(path: "Traces/\(name)")))
+  }
+}
+
+/// A trace that was played, in this process.
+struct Replay {
+  /// Each path: when, status, reason, link.
+  private(set) var told: [String] = []
+  private(set) var fault: TraceError?
+  /// Netlink was lost, as the trace says.
+  private(set) var failure: NetlinkError?
+
+  init(_ bytes: [UInt8], _ configuration: MonitorConfiguration = .init()) throws {
+    let file = try TraceFile(bytes)
+    let player: TracePlayer
+    do throws(TraceError) {
+      player = TracePlayer(try TraceReader(opening: file.path))
+    } catch {
+      fault = error
+      return
+    }
+    let log = Log()
+    let loop = try EventLoop()
+    do {
+      let reachability = try NetlinkReachability(
+        on: NetlinkSource(on: loop, input: .replayed(player)), configuration: configuration,
+        handlers: .init(
+          publish: { path, change, moment in
+            if change == .interfaces { return }
+            log.told.append(
+              "\(moment.monotonic) \(moment.wall) \(path.status.rawValue) \(path.reason.rawValue) "
+                + (path.interfaceName ?? "-"))
+          },
+          fail: { log.failure = $0 }))
+      defer { reachability.stop() }
+      try reachability.start()
+      reachability.replay(player) { log.failure != nil }
+    } catch let error as NetlinkError {
+      log.failure = error
+    }
+    (told, failure, fault) = (log.told, log.failure, player.fault)
+  }
+
+  init(_ lines: [String], _ configuration: MonitorConfiguration = .init()) throws {
+    try self.init(Array((lines.joined(separator: "\n") + "\n").utf8), configuration)
+  }
+
+  private final class Log {
+    var told: [String] = []
+    var failure: NetlinkError?
+  }
+}

@@ -1,0 +1,65 @@
+import Netwatch
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchNetlink
+
+/// Whatever stands in a trace: its end is reached, nothing traps, and no more is told than there are reasons to.
+@Suite struct TraceFuzzTests {
+  @Test(arguments: [UInt64(21), 22])
+  func `a mutated trace does no harm`(_ seed: UInt64) throws {
+    var random = SplitMix(seed: seed)
+    let recorded = try TraceFile.recorded("cable-pulled.trace").split(separator: UInt8(ascii: "\n")).map { Array($0) }
+    let small = SmallTrace.lines.map { Array($0.utf8) }
+    var refused = 0
+    let rounds = FuzzRounds.count(default: 1_000) / 2
+    for round in 0..<rounds {
+      var lines = random.oneIn(4) ? recorded : small
+      for _ in 0..<Int.random(in: 1...4, using: &random) { mutate(&lines, &random) }
+      var configuration = MonitorConfiguration()
+      if random.oneIn(2) { configuration.hold = .milliseconds(200) }
+      let bytes = Array(lines.joined(separator: [UInt8(ascii: "\n")])) + (random.oneIn(9) ? [] : [UInt8(ascii: "\n")])
+      let replay = try Replay(bytes, configuration)
+      if replay.fault != nil || replay.failure != nil { refused += 1 }
+      guard replay.told.count <= lines.count, replay.fault.map({ $0.line <= lines.count + 1 }) ?? true else {
+        Issue.record("seed \(seed), round \(round): \(replay)")
+        return
+      }
+    }
+    #expect(refused > rounds / 4 && refused < rounds)
+  }
+
+  private func mutate(_ lines: inout [[UInt8]], _ random: inout SplitMix) {
+    guard !lines.isEmpty else { return }
+    // The first line is rarely of interest: without it nothing is read.
+    let place = random.oneIn(50) ? 0 : Int.random(in: 0..<lines.count, using: &random)
+    let other = Int.random(in: 0..<lines.count, using: &random)
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0: lines.swapAt(place, other)
+    case 1: lines.remove(at: place)
+    case 2: lines.insert(lines[place], at: other)
+    case 3: lines.removeSubrange(place...)
+    case 4: lines.insert(contentsOf: lines[min(place, other)...max(place, other)], at: place)
+    case 5:
+      let kinds = [
+        "event end", "event overrun", "reply overrun", "reply end", "start 5 5", "turn 5 5 event", "resumed 5 5",
+      ]
+      lines[place] = Array(kinds[Int.random(in: 0..<kinds.count, using: &random)].utf8)
+    case 6:
+      if !lines[place].isEmpty {
+        lines[place][Int.random(in: 0..<lines[place].count, using: &random)] = UInt8(truncatingIfNeeded: random.next())
+      }
+    default: changeDatagram(&lines[place], &random)
+    }
+  }
+
+  /// Leaves the number of the question as it is, so that the rest is looked at.
+  private func changeDatagram(_ line: inout [UInt8], _ random: inout SplitMix) {
+    let words = line.split(separator: UInt8(ascii: " "))
+    guard words.count == 2, words[1].count >= 32 else { return }
+    let old = Corpus.bytes(String(decoding: words[1], as: UTF8.self))
+    var new = Mutation.message(from: random.oneIn(2) ? [old] : Corpus.all, &random)
+    if new.count >= 16, old.count >= 16 { new.replaceSubrange(8..<12, with: old[8..<12]) }
+    line = Array("\(String(decoding: words[0], as: UTF8.self)) \(SmallTrace.hex(new))".utf8)
+  }
+}

@@ -1,0 +1,120 @@
+import Glibc
+import Netwatch
+import Testing
+
+@testable import NetwatchNetlink
+
+/// What is written is what is read, and nothing else is.
+@Suite struct TraceRecordTests {
+  private typealias Moment = NetlinkReachability.Moment
+
+  @Test func `every kind of record reads back as it was`() throws {
+    let file = TraceFile()
+    let settings = [
+      TraceSetting("ignore", "a b%\u{1b}[2Jé"), TraceSetting("interfaces"), TraceSetting("hold", ""),
+    ]
+    let writer = try TraceWriter(creating: file.path, settings)
+    let moment = Moment(monotonic: 7, wall: .max / 2)
+    let causes: [TraceCause] = [
+      .start, .turn(.event), .turn(.wirelessEvent), .timer(.hold), .timer(.retry), .timer(.resolution), .resumed,
+      .resolved([]), .resolved([.v6(1), .v4(0xc000_0207)]),
+    ]
+    for cause in causes { writer.write(cause, at: moment) }
+    let datagram: [UInt8] = Array(0...255)
+    var expected: [TraceRecord] = causes.map { .cause($0, moment) }
+    for channel in TraceChannel.allCases {
+      unsafe writer.write(datagram.span.bytes, from: channel)
+      unsafe writer.write([UInt8]().span.bytes, from: channel)
+      writer.writeOverrun(of: channel)
+      writer.writeEnd(of: channel)
+      expected += [.input(channel, .datagram(datagram)), .input(channel, .datagram([]))]
+      expected += [.input(channel, .overrun), .input(channel, .end)]
+    }
+    for call in TraceCall.allCases {
+      writer.write(call, failedWith: ENOBUFS, on: .event)
+      expected.append(.input(.event, .failed(call, code: ENOBUFS)))
+    }
+    var modem = DeviceTraits(type: "w wan%", isWireless: true, isTether: true)
+    modem.isModem = true
+    for traits in [DeviceTraits(), modem] {
+      writer.write(traits, ofLink: 3)
+      expected.append(.device(index: 3, traits))
+    }
+
+    let reader = try TraceReader(opening: file.path)
+    #expect(reader.settings == settings)
+    for record in expected { #expect(try reader.next() == record) }
+    #expect(try reader.next() == nil)
+    // A person reads it, in a terminal.
+    #expect(try file.text.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 && $0.value != 0x7f })
+  }
+
+  @Test(arguments: [
+    "", " ", "evnt 00", "event", "event 0", "event 0g", "event 0A", "event  00", "event 00 00", "event over", "set",
+    "event failed", "event failed recv", "event failed recv -1", "event failed recv 5000", "event failed open 5",
+    "turn 1 2", "turn 1 2 lunch", "turn -1 2 event", "turn 1 9223372036854775807 event", "turn 1 event",
+    "turn 99999999999999999999 2 event", "start 1", "start 1 2 3", "timer 1 2", "timer 1 2 tea", "resumed 1 2 3",
+    "resolved 1 2 example.org", "device", "device x", "device 99999999999", "device 3 fast", "device 3 type=%4",
+    "device 3 type=%zz", "device 3 type=%ff", "start 1 2\r",
+  ])
+  func `what is no record is refused, with its line`(_ line: String) throws {
+    let file = try TraceFile(["netwatch-trace 1", "start 1 2", line, "start 1 2"])
+    let reader = try TraceReader(opening: file.path)
+    #expect(try reader.next() != nil)
+    let shown = line.replacing("\r", with: "?")
+    #expect(throws: TraceError(file: file.path, line: 3, problem: .malformed(shown))) { try reader.next() }
+  }
+
+  @Test func `a message of an error steers no terminal and stays short`() throws {
+    let file = try TraceFile(["netwatch-trace 1", "\u{1b}[31m" + String(repeating: "é", count: 500)])
+    let reader = try TraceReader(opening: file.path)
+    let error = #expect(throws: TraceError.self) { try reader.next() }
+    let text = try #require(error).description
+    #expect(text.hasPrefix("line 2 of '\(file.path)' is no record of a trace: '?[31m???"))
+    #expect(text.utf8.count < 200 && text.utf8.allSatisfy { 0x20..<0x7f ~= $0 })
+  }
+
+  private static let noTraces: [(String, TraceError.Problem)] = [
+    ("", .notATrace), ("netwatch-tra", .notATrace), ("hello\n", .notATrace), ("netwatch-trace 1", .notATrace),
+    (String(repeating: "\0", count: 3 << 20), .notATrace), ("netwatch-trace 2\n", .version),
+    ("netwatch-trace 10\n", .version), ("netwatch-trace 1\nset a", .cut),
+    ("netwatch-trace 1\n" + String(repeating: "set a\n", count: 1001), .tooManySettings),
+    ("netwatch-trace 1\nevent " + String(repeating: "0", count: 2 << 20), .tooLong),
+    ("netwatch-trace 1\nevent " + String(repeating: "0", count: 2 << 20) + "\n", .tooLong),
+  ]
+
+  @Test(arguments: noTraces.indices)
+  func `what is no trace is said so`(_ index: Int) throws {
+    let (text, problem) = Self.noTraces[index]
+    let file = try TraceFile(Array(text.utf8))
+    let error = #expect(throws: TraceError.self) { try TraceReader(opening: file.path) }
+    #expect(error?.problem == problem)
+  }
+
+  @Test func `a datagram of 64 KiB is read, a longer one is not`() throws {
+    let longest = String(repeating: "ab", count: NetlinkSocket.bufferSize)
+    let file = try TraceFile(["netwatch-trace 1", "event \(longest)", "event \(longest)ab"])
+    let reader = try TraceReader(opening: file.path)
+    #expect(try reader.next() == .input(.event, .datagram([UInt8](repeating: 0xab, count: NetlinkSocket.bufferSize))))
+    #expect(throws: TraceError.self) { try reader.next() }
+  }
+
+  @Test func `settings stand first`() throws {
+    let file = try TraceFile(["netwatch-trace 1", "set a", "start 1 2", "set b"])
+    let reader = try TraceReader(opening: file.path)
+    _ = try reader.next()
+    #expect(throws: TraceError(file: file.path, line: 4, problem: .settingTooLate)) { try reader.next() }
+  }
+
+  // MARK: Writing
+
+  @Test func `a trace is its owner's, and takes no other file's place`() throws {
+    let file = TraceFile()
+    _ = try TraceWriter(creating: file.path)
+    var status = stat()
+    #expect(unsafe stat(file.path, &status) == 0)
+    #expect(status.st_mode & 0o777 == 0o600)
+    #expect(throws: TraceError(file: file.path, line: 0, problem: .exists)) { try TraceWriter(creating: file.path) }
+    #expect(try file.text == "netwatch-trace 1\n")
+  }
+}
