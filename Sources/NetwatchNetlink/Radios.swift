@@ -66,8 +66,11 @@ final class Radios {
   /// Nil where it is no radio's, and where nl80211 does not answer: what rtnetlink says is enough to go on.
   private func ask(_ index: Int32) -> WirelessLink? {
     do throws(NetlinkError) {
-      if queries == nil { queries = try WirelessQueries(trace: trace, input: input) }
-      guard let queries else { return nil }
+      guard let queries else {
+        let new = try WirelessQueries(trace: trace, input: input)
+        queries = new
+        return try new.link(index)
+      }
       // It comes with the driver of the first radio.
       if !queries.isAvailable { try queries.findFamily() }
       return try queries.link(index)
@@ -77,7 +80,9 @@ final class Radios {
   }
 
   private func listen() {
-    guard events == nil, let queries, let opened = try? WirelessEvents(queries, trace: trace, input: input) else { return }
+    guard events == nil, let queries, let opened = try? WirelessEvents(queries, trace: trace, input: input) else {
+      return
+    }
     events = opened
     guard !input.isReplayed else { return }
     registration = try? loop.watch(opened.descriptor, for: .readable) { [unowned self] _ in isReadable() }

@@ -97,7 +97,8 @@ package struct ScriptedKernel {
         refusedLookUps -= 1
         return handle(.failed)
       }
-      handle(.answered(request, answers[request] ?? (request.scope == .rules ? .rules(RoutingRule.standard) : .noRoute)))
+      handle(
+        .answered(request, answers[request] ?? (request.scope == .rules ? .rules(RoutingRule.standard) : .noRoute)))
     // Whatever changes in here is told.
     case .watch, .resolve: break
     case .arm(let timer, let deadline): timers[timer] = deadline

@@ -13,13 +13,15 @@ import Testing
     let namespace = try NetworkNamespace.withPair()
     try namespace.run(
       "ip link add ifb0 type ifb", "ip link set ifb0 up", "ip link add ifb1 type ifb", "ip link set ifb1 up",
-      "ip link add br0 type bridge", "ip link set br0 up", "ip link set v0 master br0", "ip link add link v1 name mv0 type macvlan",
+      "ip link add br0 type bridge", "ip link set br0 up", "ip link set v0 master br0",
+      "ip link add link v1 name mv0 type macvlan",
       "ip link add link ifb0 name mv1 type macvlan", "ip link add link br0 name mv2 type macvlan",
       "ip link add vx0 type vxlan id 1 remote 198.51.100.7 dstport 4789", "ip link add br1 type bridge")
     let follow = try namespace.follow("--interfaces")
     #expect(
       Self.media(try follow.next()) == [
-        "lo": "other", "v0": "virtual", "v1": "virtual", "ifb0": "other", "ifb1": "other", "br0": "virtual", "mv0": "virtual",
+        "lo": "other", "v0": "virtual", "v1": "virtual", "ifb0": "other", "ifb1": "other", "br0": "virtual",
+        "mv0": "virtual",
         "mv1": "other", "mv2": "virtual", "vx0": "other", "br1": "virtual",
       ])
     // A port that is no guest changes the bridge, and what stands on it.

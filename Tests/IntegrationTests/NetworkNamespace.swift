@@ -72,7 +72,8 @@ final class NetworkNamespace {
 
   /// A link that was switched on has its carrier a moment later.
   func waitUntilRunning(_ link: String) throws {
-    try run("until ip -o link show \(link) up | grep -v NO-CARRIER | grep -qE 'state (UP|UNKNOWN)'; do sleep 0.01; done")
+    try run(
+      "until ip -o link show \(link) up | grep -v NO-CARRIER | grep -qE 'state (UP|UNKNOWN)'; do sleep 0.01; done")
   }
 
   // MARK: netwatch in here

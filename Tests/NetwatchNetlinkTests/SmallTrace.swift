@@ -8,7 +8,9 @@ enum SmallTrace {
   static let lines =
     [
       "netwatch-trace 1", "set ignore docker*", "start 1000 2000",
-      reply(1, card(isRunning: true)), "device 3 type=wlan wireless", reply(1, done), reply(2, address), reply(2, done),
+      reply(1, card(isRunning: true)), "device 3 type=wlan wireless",
+      // This kernel has no nl80211.
+      "wireless-" + reply(1, done), reply(1, done), reply(2, address), reply(2, done),
       route(3), noRoute(4),
       "turn 5000 6000 event", "event " + hex(card(isRunning: false)), "event end", route(5), noRoute(6), noRoute(7),
     ]

@@ -98,7 +98,8 @@ import Testing
   @Test func `tunnels that name each other as their link`() {
     var kernel = Kernel.openVPN()
     kernel.facts =
-      Kernel.uplinks + Kernel.tunnel(10, "x0", kind: "xfrm", lower: 11) + Kernel.tunnel(11, "x1", kind: "xfrm", lower: 10)
+      Kernel.uplinks + Kernel.tunnel(10, "x0", kind: "xfrm", lower: 11)
+      + Kernel.tunnel(11, "x1", kind: "xfrm", lower: 10)
     kernel.start()
     #expect(kernel.story == ["not-reachable vpn_without_underlay -"])
   }

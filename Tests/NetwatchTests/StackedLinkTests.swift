@@ -79,7 +79,9 @@ import Testing
   @Test(arguments: [(6, Medium.wired), (7, .other)])
   func `very deep stacks end`(_ count: Int, _ medium: Medium) {
     var links: [NetworkEvent] = [.link(30, "l30")]
-    for index in Int32(31)..<Int32(31 + count) { links.append(.link(index, "l\(index)", kind: "vlan", lower: index - 1)) }
+    for index in Int32(31)..<Int32(31 + count) {
+      links.append(.link(index, "l\(index)", kind: "vlan", lower: index - 1))
+    }
     #expect(Self.kernel("vlan", links, lower: Int32(30 + count)).published.last?.medium == medium)
   }
 
@@ -105,9 +107,11 @@ import Testing
     Ports(testDescription: "bond, equal ports", kind: "bond", ports: [cable, secondCable], medium: .wired),
     Ports(testDescription: "bond, mixed ports", kind: "bond", ports: [cable, wireless], medium: .other),
     Ports(
-      testDescription: "bond, the wire is active", kind: "bond", ports: [cable, wireless], activePort: 2, medium: .wired),
+      testDescription: "bond, the wire is active", kind: "bond", ports: [cable, wireless], activePort: 2, medium: .wired
+    ),
     Ports(
-      testDescription: "bond, the radio is active", kind: "bond", ports: [cable, wireless], activePort: 4, medium: .wifi),
+      testDescription: "bond, the radio is active", kind: "bond", ports: [cable, wireless], activePort: 4, medium: .wifi
+    ),
     Ports(testDescription: "bond, unknown active port", kind: "bond", ports: [cable], activePort: 77, medium: .wired),
     Ports(testDescription: "bond over veth", kind: "bond", ports: [veth], medium: .virtual),
     Ports(testDescription: "empty", kind: "bond", ports: [], medium: .virtual),
@@ -125,7 +129,9 @@ import Testing
       ports: [cable, .link(4, "wlan0", .dormant, master: 20, device: radio)], medium: .wired),
     Ports(
       testDescription: "bridge of a bond of cards", kind: "bridge",
-      ports: [.link(10, "bond0", kind: "bond", master: 20), .link(2, "eth0", master: 10), .link(3, "eth1", master: 10)],
+      ports: [
+        .link(10, "bond0", kind: "bond", master: 20), .link(2, "eth0", master: 10), .link(3, "eth1", master: 10),
+      ],
       medium: .wired),
   ])
   func `a link on ports has their medium`(_ ports: Ports) {
@@ -196,7 +202,8 @@ import Testing
   // MARK: Beside the path
 
   @Test func `the list of links says the medium too, and each change`() {
-    var kernel = Self.kernel("macvlan", [.link(2, "eth0"), .link(30, "br0", kind: "bridge")], lower: 2, .withInterfaces)
+    var kernel = Self.kernel(
+      "macvlan", [.link(2, "eth0"), .link(30, "br0", kind: "bridge")], lower: 2, .withInterfaces)
     func media() -> [Medium]? { kernel.published.last?.interfaces.map(\.medium) }
     #expect(media() == [.other, .wired, .wired, .virtual])
     kernel.tell(.link(4, "wlan0", master: 30, device: Self.radio))

@@ -106,12 +106,14 @@ import Testing
     Loss(
       testDescription: "tunnel's address", events: [.noAddress(10, .ip("10.8.10.2"))], answer: .noRoute,
       reason: .noAddress),
-    Loss(testDescription: "tunnel's route", events: [.routing(.ipv4, isRemoval: true)], answer: .noRoute, reason: .noRoute),
+    Loss(
+      testDescription: "tunnel's route", events: [.routing(.ipv4, isRemoval: true)], answer: .noRoute, reason: .noRoute),
     Loss(testDescription: "carrier deleted", events: [.linkRemoved(index: 2)], reason: .linkDown),
     Loss(testDescription: "carrier switched off", events: [.link(2, "eth0", .down)], reason: .linkDown),
     Loss(testDescription: "carrier dormant", events: [.link(2, "eth0", .dormant)], reason: .dormant),
     Loss(
-      testDescription: "carrier's addresses", events: [.noAddress(2, .ip("10.0.0.1")), .noAddress(2, .ip("2001:db8:1::1"), 64)],
+      testDescription: "carrier's addresses",
+      events: [.noAddress(2, .ip("10.0.0.1")), .noAddress(2, .ip("2001:db8:1::1"), 64)],
       reason: .noAddress),
     Loss(
       testDescription: "carrier and tunnel", events: [.linkRemoved(index: 10), .link(2, "eth0", .noCarrier)],
@@ -202,7 +204,8 @@ import Testing
     kernel.facts = Kernel.uplinks + Kernel.tunnel(10, "t0", kind: "vxlan", lower: 2)
     kernel.start()
     kernel.forget()
-    kernel.links[10] = .link(10, "t0", .unknown, kind: "vxlan", hardwareType: 65534, lower: 2, remote: .ip("198.51.100.7"))
+    kernel.links[10] = .link(
+      10, "t0", .unknown, kind: "vxlan", hardwareType: 65534, lower: 2, remote: .ip("198.51.100.7"))
     kernel.tell(.link(2, "eth0", .unknown))
     let watch = try #require(kernel.effects.firstIndex(of: .watch))
     let question = try #require(kernel.effects.firstIndex(of: .lookUp(.beneath(.ipv4, .remote(tunnel: 10)))))

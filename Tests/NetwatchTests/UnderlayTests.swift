@@ -119,8 +119,10 @@ import Testing
     Rules(testDescription: "the zero mark", rules: [.unlessMark(0, table: 52), .mark(0), .table(52)], marks: []),
     Rules(testDescription: "a mark of one link", rules: [other(.mark(5)), .mark(6), .table(52)], marks: [6]),
     Rules(testDescription: "an exception of one link", rules: [other(.unlessMark(5, table: 52))], marks: []),
-    Rules(testDescription: "a table for one source first", rules: [other(.table(52)), .mark(5), .table(52)], marks: [5]),
-    Rules(testDescription: "all but defaults first", rules: [.table(52, suppressing: 0), .mark(5), .table(52)], marks: [5]),
+    Rules(
+      testDescription: "a table for one source first", rules: [other(.table(52)), .mark(5), .table(52)], marks: [5]),
+    Rules(
+      testDescription: "all but defaults first", rules: [.table(52, suppressing: 0), .mark(5), .table(52)], marks: [5]),
     Rules(testDescription: "none", rules: [], marks: []),
   ])
   func `which marks lead past a table`(_ rules: Rules) {
