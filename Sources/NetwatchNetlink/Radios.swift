@@ -38,7 +38,7 @@ final class Radios {
     let isRunning = fact.flags & running == running
     if let old = known[fact.index] {
       known[fact.index]?.isRunning = isRunning
-      if old.link != nil, isRunning, !old.isRunning { known[fact.index]?.link = ask(fact.index) }
+      if old.link != nil, isRunning, !old.isRunning { known[fact.index]?.link = ask(fact.index) ?? old.link }
     } else {
       guard fact.isComplete, fact.kind == nil, fact.hardwareType == ARPHRD_ETHER else { return nil }
       let link = ask(fact.index)
@@ -94,7 +94,8 @@ final class Radios {
     guard let events, let isWhole = try? events.read({ index in indices.append(index) }) else { return stop() }
     if !isWhole { indices = Array(known.keys) }
     for index in indices where known[index] != nil {
-      let link = ask(index)
+      // A radio that nl80211 does not know any more is about to go; it has not become something else.
+      guard let link = ask(index) else { continue }
       known[index]?.link = link
       body(index, link)
     }

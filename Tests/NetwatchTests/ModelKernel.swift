@@ -4,8 +4,8 @@ import NetwatchTestSupport
 /// A kernel with a few links, and the truth about it, worked out by brute force.
 ///
 /// It behaves as Linux does where that matters: IPv4 routes vanish without a word, IPv6 routes and addresses with one;
-/// removals may be told before they are done; routes over dead links stay; links that stand on others are told of late. Of
-/// the tunnel's own packets, which wg-quick's rule sends past its table, the kernel tells only who asks with their mark.
+/// removals may be told before they are done; routes over dead links stay; links that stand on others are told of late.
+/// The way of a tunnel's own packets is another one than that of the rest, by a rule as wg-quick writes it.
 struct ModelKernel {
   struct Address: Equatable {
     var ip: IPAddress
@@ -74,7 +74,7 @@ struct ModelKernel {
     return truth
   }
 
-  /// What the tunnel's packets leave by: with its mark, or where no rule makes an exception for one, over the best link.
+  /// What the tunnel's packets leave by: with its mark, or where no rule makes an exception for it, over the best link.
   private func carrier(ofTunnelIn table: UInt32) -> Int32? {
     for family in AddressFamily.allCases {
       if table == RoutingRule.mainTable {

@@ -84,6 +84,10 @@ package struct NetworkSnapshot: Sendable {
     let old = interfaces[position]
     var new = old
     new.wireless = wireless
+    // nl80211 says that the network is left before rtnetlink says that the link is lost, which is the news.
+    if let wireless, wireless.ssid == nil, let known = old.wireless, known.mode == wireless.mode, old.isRunning {
+      new.wireless = known
+    }
     new.classify()
     replace(old, at: position, by: new, &delta)
     return delta
@@ -250,6 +254,6 @@ extension Interface {
   fileprivate func carriesUnlike(_ other: Interface) -> Bool {
     !looksLike(other) || masterIndex != other.masterIndex || lowerIndex != other.lowerIndex
       || isExpensive != other.isExpensive || role != other.role || remote != other.remote
-      || activePortIndex != other.activePortIndex || wireless != other.wireless
+      || activePortIndex != other.activePortIndex
   }
 }

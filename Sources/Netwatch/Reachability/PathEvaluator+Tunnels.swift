@@ -68,7 +68,7 @@ extension PathEvaluator {
       trail.note(.tunnel(tunnel.index, tunnel.role.tunnelKind ?? .other, carrier))
     }
 
-    /// Over a link that the tunnel names without saying where it leads.
+    /// Over a link, without asking where it leads.
     private mutating func over(_ link: Interface) -> Way {
       let fault = evaluator.linkFault(link)
       trail.note(.link(link.index, fault: fault))
@@ -105,7 +105,8 @@ extension PathEvaluator {
       return isOpen ? .open : .failed(.vpnWithoutUnderlay)
     }
 
-    /// The first of the answers that carries, else why the first of them that leads anywhere does not.
+    /// The first of the answers that carries, else why the first of them that leads anywhere does not. Of a single link
+    /// without a route the kernel says "unreachable", so that neither is a reason of its own.
     private mutating func best(of requests: [RouteRequest]) -> Way {
       let unasked = requests.filter { answers[$0] == nil }
       for request in unasked { trail.needs(request) }
@@ -118,7 +119,7 @@ extension PathEvaluator {
         case .open: return .open
         case .reachable(let path, let link): return .reachable(path, link: link)
         case .failed(let reason):
-          if reason != .noRoute, failure == nil { failure = reason }
+          if reason != .noRoute, reason != .routeUnreachable, failure == nil { failure = reason }
         }
       }
       return .failed(failure ?? .vpnWithoutUnderlay)
@@ -165,8 +166,8 @@ extension RouteAnswer {
 }
 
 extension [RoutingRule] {
-  /// The marks that lead past a table. wg-quick writes `not fwmark 51820 lookup 51820`; others put `fwmark … lookup main`
-  /// before the rule for their table. Rules that ask for more than a mark are for other traffic.
+  /// The marks that lead past a table. wg-quick writes `not fwmark 51820 lookup 51820`; others put
+  /// `fwmark … lookup main` before the rule for their table. Rules that ask for more than a mark are for other traffic.
   package func marks(passing table: UInt32) -> [UInt32] {
     let general = filter { !$0.hasOtherSelectors && $0.suppressedPrefixLength == nil }
     let exceptions = general.filter { $0.isInverted && $0.mark != 0 && $0.table == table }
