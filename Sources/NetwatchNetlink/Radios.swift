@@ -13,6 +13,11 @@ final class Radios {
     var isRunning: Bool
   }
 
+  /// What radios call themselves: Ethernet, or one of the kinds of monitors.
+  private static let hardwareTypes = [
+    ARPHRD_ETHER, ARPHRD_IEEE80211, ARPHRD_IEEE80211_PRISM, ARPHRD_IEEE80211_RADIOTAP,
+  ]
+
   private let loop: EventLoop
   private let trace: NetlinkTrace?
   private let input: NetlinkInput
@@ -40,7 +45,7 @@ final class Radios {
       known[fact.index]?.isRunning = isRunning
       if old.link != nil, isRunning, !old.isRunning { known[fact.index]?.link = ask(fact.index) ?? old.link }
     } else {
-      guard fact.isComplete, fact.kind == nil, fact.hardwareType == ARPHRD_ETHER else { return nil }
+      guard fact.isComplete, fact.kind == nil, Self.hardwareTypes.contains(Int32(fact.hardwareType)) else { return nil }
       let link = ask(fact.index)
       known[fact.index] = Known(link: link, isRunning: isRunning)
       if link != nil { listen() }

@@ -1,5 +1,6 @@
 import EventSchema
 import Foundation
+import Testing
 
 /// A line of the stream, as a reader sees it.
 struct Line: CustomStringConvertible {
@@ -48,8 +49,33 @@ struct Line: CustomStringConvertible {
 final class Follow {
   let process: ChildProcess
   private(set) var lines: [Line] = []
+  private let trace: String?
 
-  init(_ process: ChildProcess) { self.process = process }
+  /// - Parameter trace: where the process records; at the end the trace must give the same lines again.
+  init(_ process: ChildProcess, trace: String? = nil) {
+    self.process = process
+    self.trace = trace
+  }
+
+  deinit {
+    guard let trace else { return }
+    do { try replay(trace) } catch { Issue.record("\(trace): \(error)") }
+    unsafe unlink(trace)
+  }
+
+  static func newTrace() -> String { "/tmp/netwatch-\(UUID().uuidString).trace" }
+
+  private func replay(_ trace: String) throws {
+    process.signal(SIGTERM)
+    // Lines that no test has asked for.
+    while let text = try process.nextLine() { lines.append(try Line(text)) }
+    let replayed = try ChildProcess.run([Programs.netwatch, "replay", "--json", trace])
+    // Ended within a turn, it may have printed a line less, or recorded a turn without its line.
+    let told = lines.map(\.text)
+    guard abs(replayed.output.count - told.count) <= 1, zip(told, replayed.output).allSatisfy({ $0 == $1 }) else {
+      throw TestFailure("replayed \(replayed.output) \(replayed.error), told \(told)")
+    }
+  }
 
   func next() throws -> Line {
     guard let text = try process.nextLine() else {

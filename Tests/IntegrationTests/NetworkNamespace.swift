@@ -83,7 +83,10 @@ final class NetworkNamespace {
   }
 
   func follow(_ arguments: String...) throws -> Follow {
-    try Follow(ChildProcess(command([Programs.netwatch, "--follow", "--json"] + arguments)))
+    let trace = Guest.isHere ? Follow.newTrace() : nil
+    let recording = trace.map { ["--record", $0] } ?? []
+    let process = try ChildProcess(command([Programs.netwatch, "--follow", "--json"] + arguments + recording))
+    return Follow(process, trace: trace)
   }
 
   /// The same as an ordinary user, where this one may become it: in a user namespace there is none.

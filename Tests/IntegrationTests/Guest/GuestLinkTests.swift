@@ -35,7 +35,7 @@ extension GuestTests {
       let expected = [
         "lo": "other", "v0": "virtual", "v1": "virtual", "dummy": "other", "modem": "wwan", "vlan": "virtual",
         "macvlan": "virtual", "ipvlan": "other", "macsec": "virtual", "bridge0": "virtual", "bond0": "virtual",
-        "team0": "virtual", "vrf0": "other",
+        "team0": "virtual", "vrf0": "virtual",
       ]
       for (name, medium) in expected { #expect(media[name] == medium, "\(name)") }
     }

@@ -8,7 +8,7 @@ extension GuestTests {
     /// Puts the machine to sleep until the hardware clock wakes it, and makes sure that it was so.
     private func sleep() throws {
       let before = timeAsleep
-      try Guest.run("rtcwake --mode mem --seconds 4")
+      try Guest.run("rtcwake --mode mem --seconds 5")
       #expect(timeAsleep - before > .seconds(1))
     }
 
