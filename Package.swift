@@ -13,8 +13,8 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+func tests(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+  .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
 }
 
 let package = Package(
@@ -69,7 +69,8 @@ let package = Package(
     // The command in namespaces of the tests' own making, and the programs that are run in them.
     tests(
       "IntegrationTests",
-      ["CLinux", "EventSchema", "NetwatchCommand", "NetwatchProbe", "ReadmeExample", "TestSandbox"]),
+      ["CLinux", "EventSchema", "NetwatchCommand", "NetwatchProbe", "ReadmeExample", "TestSandbox"],
+      exclude: ["Golden"]),
     .executableTarget(name: "TestSandbox", path: "Tests/TestSandbox"),
     .executableTarget(
       name: "NetwatchProbe",

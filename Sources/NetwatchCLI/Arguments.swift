@@ -12,8 +12,11 @@ enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
   case auto, always, never
 }
 
+// What both `netwatch` itself and a subcommand understand, stands in groups: it takes all the options that it knows, even
+// those behind the subcommand's name, and groups are all that it hands on.
+
 struct OutputOptions: ParsableArguments {
-  @Option(help: "How lines look. Default: text on a terminal, JSON otherwise.")
+  @Option(help: "How lines look. Default: text on a terminal, JSON otherwise; of explain, always text.")
   var format: OutputFormat?
 
   @Flag(help: "The same as --format json.")
@@ -26,8 +29,10 @@ struct OutputOptions: ParsableArguments {
     if json, format == .text { throw ValidationError("--json and --format text contradict each other; give one.") }
   }
 
+  var terminal: Terminal { Terminal(descriptor: STDOUT_FILENO, color: color) }
+
   func makeRenderer() -> any LineRenderer {
-    let terminal = Terminal(descriptor: STDOUT_FILENO, color: color)
+    let terminal = terminal
     let format = json ? .json : format ?? (terminal.isTerminal ? .text : .json)
     switch format {
     case .json: return JSONRenderer()

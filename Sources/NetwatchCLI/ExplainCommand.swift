@@ -17,21 +17,21 @@ struct ExplainCommand: ParsableCommand {
 
   @Argument(
     help: ArgumentHelp("An address or a host. Default: the internet.", valueName: "target"), transform: Target.parse)
-  var target: NetworkTarget = .internet
+  var target: NetworkTarget?
 
-  @Flag(help: "One line of JSON.")
-  var json = false
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var path: PathOptions
 
-  @Option(help: "Whether text is coloured. NO_COLOR is honoured.")
-  var color = ColorChoice.auto
-
-  @OptionGroup var links: LinkOptions
+  mutating func validate() throws {
+    if target != nil, path.target != .internet { throw ValidationError("There are two targets; give one.") }
+  }
 
   func run() throws {
     let isReachable = try CommandFailure.reporting {
       let explanation = Explanation(try findings())
-      let renderer = ExplanationRenderer(terminal: Terminal(descriptor: STDOUT_FILENO, color: color))
-      let text = json ? ExplanationRenderer.json(explanation) : renderer.text(explanation)
+      let renderer = ExplanationRenderer(terminal: output.terminal)
+      let wantsJSON = output.json || output.format == .json
+      let text = wantsJSON ? ExplanationRenderer.json(explanation) : renderer.text(explanation)
       try unsafe StandardOutput().write([UInt8](text.utf8).span.bytes)
       return explanation.verdict.isReachable
     }
@@ -43,7 +43,7 @@ struct ExplainCommand: ParsableCommand {
     var failure: NetlinkError?
     var isKnown = false
     let reachability = try NetlinkReachability(
-      on: NetlinkSource(on: loop), configuration: links.configuration(for: target),
+      on: NetlinkSource(on: loop), configuration: path.links.configuration(for: target ?? path.target),
       handlers: .init(
         publish: { [unowned loop] _, _, _ in
           isKnown = true

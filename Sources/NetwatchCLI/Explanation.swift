@@ -10,6 +10,7 @@ struct Explanation {
   /// A value of a step, for programs.
   enum Value {
     case text(String)
+    case list([String])
     case number(UInt64)
     case flag(Bool)
     case nothing
@@ -26,6 +27,7 @@ struct Explanation {
   /// The way to one address.
   struct Section {
     let destination: IPAddress
+    let title: String
     var steps: [Step] = []
     /// Nil if it can be reached.
     var failure: ReachabilityReason?
@@ -38,6 +40,8 @@ struct Explanation {
   /// Why nothing can be reached; nil where something can.
   let reason: ReachabilityReason?
   let sections: [Section]
+  /// Where no way was found: links that carry nothing, and so are on none.
+  let deadLinks: [Step]
   /// One sentence.
   let summary: String
 
@@ -45,15 +49,14 @@ struct Explanation {
     let words = ExplanationWords(findings)
     var sections: [Section] = []
     for step in findings.steps {
-      switch step {
-      case .destination(let address): sections.append(Section(destination: address))
-      case .outcome(let failure, let link):
-        guard let last = sections.indices.last else { continue }
+      if case .destination(let address) = step {
+        sections.append(Section(destination: address, title: words.title(of: address)))
+      }
+      guard let last = sections.indices.last else { continue }
+      sections[last].steps += words.steps(for: step, to: sections[last].destination)
+      if case .outcome(let failure, let link) = step {
         sections[last].failure = failure
         if let link { sections[last].steps += words.media(of: link) }
-      default:
-        guard let last = sections.indices.last else { continue }
-        sections[last].steps += words.steps(for: step)
       }
     }
     self.sections = sections
@@ -61,6 +64,7 @@ struct Explanation {
     resolution = words.resolution
     verdict = findings.verdict
     reason = findings.verdict.isReachable ? nil : findings.failure
+    deadLinks = words.deadLinks
     summary = words.summary
   }
 }

@@ -6,19 +6,25 @@ struct ExplanationRenderer {
   let terminal: Terminal
 
   /// ```
-  /// IPv4 to 192.0.2.1
+  /// IPv4 to the internet (192.0.2.1)
   ///   rule    32766: from all lookup main
   ///   route   table main: via 10.0.0.2 dev eth0
-  /// ✗ link    eth0: switched on, no carrier, operational state down; the cable … is missing
+  /// ✗ link    eth0: switched on, no carrier; the cable or its other end is missing
   ///   not reachable: no carrier
+  ///
+  /// The internet is not reachable: eth0 has no carrier.
   /// ```
   func text(_ explanation: Explanation) -> String {
     var text = explanation.resolution.map { line($0) + "\n" } ?? ""
     for section in explanation.sections {
-      text += paint("\(section.destination.family == .ipv4 ? "IPv4" : "IPv6") to \(section.destination)", "1") + "\n"
+      text += paint(section.title, "1") + "\n"
       for step in section.steps { text += line(step) }
       let outcome = section.failure.map { "not reachable: \(words($0.rawValue))" } ?? "reachable"
       text += "  " + paint(outcome, section.failure == nil ? "32" : "31") + "\n\n"
+    }
+    if !explanation.deadLinks.isEmpty {
+      text += paint("Links that carry nothing", "1") + "\n"
+      text += explanation.deadLinks.map { line($0) }.joined() + "\n"
     }
     return text + explanation.summary.capitalizedSentence + "\n"
   }
@@ -57,7 +63,7 @@ struct ExplanationRenderer {
     buffer.append(#","interface":"#)
     buffer.appendQuoted(orNull: verdict.interfaceName?.text)
     buffer.append(#","vpn":"#)
-    buffer.appendQuoted(orNull: verdict.vpn?.interfaceName)
+    append(verdict.vpn, to: &buffer)
     buffer.append(#","summary":"#)
     buffer.appendQuoted(explanation.summary.capitalizedSentence)
     if let resolution = explanation.resolution {
@@ -69,8 +75,20 @@ struct ExplanationRenderer {
       if position > 0 { buffer.append(",") }
       append(section, to: &buffer)
     }
+    buffer.append(#"],"dead_links":["#)
+    append(explanation.deadLinks, to: &buffer)
     buffer.append("]}\n")
     return buffer.text
+  }
+
+  /// As in the stream.
+  private static func append(_ vpn: VPN?, to buffer: inout LineBuffer) {
+    guard let vpn else { return buffer.append("null") }
+    buffer.append(#"{"interface":"#)
+    buffer.appendQuoted(vpn.interfaceName)
+    buffer.append(#","kind":"#)
+    buffer.appendQuoted(vpn.kind.rawValue)
+    buffer.append("}")
   }
 
   private static func append(_ section: Explanation.Section, to buffer: inout LineBuffer) {
@@ -84,11 +102,15 @@ struct ExplanationRenderer {
       buffer.appendQuoted(failure.rawValue)
       buffer.append(#","steps":["#)
     }
-    for (position, step) in section.steps.enumerated() {
+    append(section.steps, to: &buffer)
+    buffer.append("]}")
+  }
+
+  private static func append(_ steps: [Explanation.Step], to buffer: inout LineBuffer) {
+    for (position, step) in steps.enumerated() {
       if position > 0 { buffer.append(",") }
       append(step, to: &buffer)
     }
-    buffer.append("]}")
   }
 
   private static func append(_ step: Explanation.Step, to buffer: inout LineBuffer) {
@@ -102,6 +124,13 @@ struct ExplanationRenderer {
       buffer.append(":")
       switch fact.value {
       case .text(let text): buffer.appendQuoted(text)
+      case .list(let texts):
+        buffer.append("[")
+        for (position, text) in texts.enumerated() {
+          if position > 0 { buffer.append(",") }
+          buffer.appendQuoted(text)
+        }
+        buffer.append("]")
       case .number(let number): buffer.appendDecimal(number)
       case .flag(let isSet): buffer.append(isSet ? "true" : "false")
       case .nothing: buffer.append("null")

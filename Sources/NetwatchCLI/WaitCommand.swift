@@ -29,17 +29,14 @@ struct WaitCommand: ParsableCommand {
     transform: Seconds.parse)
   var timeout: Duration?
 
-  @Option(help: ArgumentHelp("Wait for a way to this address.", valueName: "address"), transform: Target.parse)
-  var target: NetworkTarget = .internet
-
   @Flag(name: .shortAndLong, help: "Print nothing; the exit status tells.")
   var quiet = false
 
   @OptionGroup var output: OutputOptions
+  @OptionGroup var path: PathOptions
 
   func run() throws {
-    var configuration = MonitorConfiguration()
-    configuration.target = target
+    let configuration = path.configuration
     let renderer = quiet ? nil : output.makeRenderer()
     let isMet = try CommandFailure.reporting {
       try Waiter(configuration: configuration, renderer: renderer, timeout: timeout, isMet: goal.isMet).run()

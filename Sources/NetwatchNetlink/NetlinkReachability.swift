@@ -45,6 +45,8 @@ package final class NetlinkReachability {
   private let target: NetworkTarget
   /// Where the name of a host leads.
   private var host: HostFollower?
+  /// What is published meanwhile is no change of the network, after which names would lead elsewhere.
+  private var isTellingAddresses = false
 
   package init(
     on source: NetlinkSource, configuration: MonitorConfiguration, handlers: Handlers
@@ -90,7 +92,11 @@ package final class NetlinkReachability {
     for family in AddressFamily.allCases {
       if case .rules(let found) = try source.queries.rules(family) { rules[family] = found }
     }
-    let resolution = host.map { PathFindings.Resolution(addresses: $0.addresses, problem: $0.failure?.description) }
+    let resolution = host.map { host in
+      PathFindings.Resolution(
+        addresses: host.addresses, problem: host.failure?.description,
+        isDefinite: host.failure?.kind.isDefinite ?? false)
+    }
     return PathFindings(
       machine.evaluator, machine.answers, machine.destinations, rules, user: getuid(), resolution: resolution)
   }
@@ -111,7 +117,9 @@ package final class NetlinkReachability {
   /// The addresses of the target's host, the best one first.
   package func take(resolved addresses: [IPAddress]) {
     source.touchMoment(because: .resolved(addresses))
+    isTellingAddresses = true
     dispatch(.resolved(addresses))
+    isTellingAddresses = false
   }
 
   func dispatch(_ event: ReachabilityMachine.Event) {
@@ -158,7 +166,7 @@ package final class NetlinkReachability {
       allowsLinkLocalIPv4: machine.evaluator.configuration.allowsLinkLocalIPv4)
     handlers.publish(path, change, source.moment)
     // Name servers may answer differently over another path.
-    if case .reachability = change { host?.pathChanged() }
+    if case .reachability = change, !isTellingAddresses { host?.pathChanged() }
   }
 
   private func resolve(_ name: HostName) {

@@ -231,7 +231,7 @@ import Testing
       if round % 2 == 0 {
         for follow in follows { while try follow.next().reason != "service_lost" {} }
       }
-      births.append(Self.monotonicNow)
+      births.append(Line.monotonicNow)
       try service.restart()
     }
     #expect(command.descriptorCount > 0)
@@ -259,11 +259,5 @@ import Testing
         #expect(zip(sequences, sequences.dropFirst()).allSatisfy { $0 < $1 }, "\(lines)")
       }
     }
-  }
-
-  private static var monotonicNow: Int {
-    var now = timespec()
-    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
-    return now.tv_sec * 1_000_000_000 + now.tv_nsec
   }
 }

@@ -40,6 +40,12 @@ struct Line: CustomStringConvertible {
   var isVisible: Bool? { activity["visible"] as? Bool }
   var inFlight: Int? { activity["in_flight"] as? Int }
   var monotonicNanoseconds: Int? { object["mono_ns"] as? Int }
+  /// The same clock.
+  static var monotonicNow: Int {
+    var now = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+    return now.tv_sec * 1_000_000_000 + now.tv_nsec
+  }
 
   /// What most tests look at: status, reason, interface.
   var summary: String { "\(status ?? "?") \(reason ?? "?") \(interface ?? "-")" }

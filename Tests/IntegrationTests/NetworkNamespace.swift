@@ -9,11 +9,14 @@ final class NetworkNamespace {
   private let hasSysfs: Bool
   private static let isRoot = geteuid() == 0
 
-  /// - Parameter withSysfs: as root alone. Else programs in here see that of the test, with other devices.
-  init(withSysfs: Bool = false) throws {
-    let unshare = Self.isRoot ? ["unshare", "--net"] : ["unshare", "--user", "--map-root-user", "--net"]
+  /// - Parameters:
+  ///   - withSysfs: as root alone. Else programs in here see that of the test, with other devices.
+  ///   - neighbour: one that links are moved to and from; without privilege, both must be the same user's.
+  init(withSysfs: Bool = false, beside neighbour: NetworkNamespace? = nil) throws {
+    let own = Self.isRoot || neighbour != nil ? [] : ["--user", "--map-root-user"]
+    let unshare = ["unshare"] + own + ["--net"] + (withSysfs ? ["--mount"] : []) + ["sh"]
     hasSysfs = withSysfs
-    shell = try ChildProcess(unshare + (withSysfs ? ["--mount"] : []) + ["sh"])
+    shell = try ChildProcess(neighbour?.command(unshare) ?? unshare)
     if withSysfs { shell.write("mount -t sysfs sysfs /sys || exit\n") }
     // What commands say goes to a file without a name, which nobody has to remove.
     shell.write("log=$(mktemp) && exec 3<>$log && rm $log; log=/proc/$$/fd/3; ip link set lo up && echo $$\n")

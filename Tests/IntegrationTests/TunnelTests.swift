@@ -128,9 +128,9 @@ import Testing
     #expect(try follow.summary() == "wifi initial v0")
     try namespace.run("ip link set v1 down")
     #expect(try follow.summary() == "not-reachable no_carrier -")
-    // Who comes only now knows no more than that nothing carries the tunnel.
+    // Who comes only now is told the same.
     let second = try namespace.follow()
-    #expect(try second.summary() == "not-reachable vpn_without_underlay -")
+    #expect(try second.summary() == "not-reachable no_carrier -")
     try namespace.run("ip link set v1 up")
     #expect(try follow.summary() == "wifi route_up v0")
     #expect(try second.summary() == "wifi route_up v0")

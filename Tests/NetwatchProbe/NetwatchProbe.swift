@@ -3,7 +3,7 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchNetlink
 
-/// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `targets ADDRESS…`,
+/// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `targets TARGET…`, `silent-server`,
 /// `reporter`, `watchers`.
 @main
 enum NetwatchProbe {
@@ -15,6 +15,7 @@ enum NetwatchProbe {
     case "watchers": try Watchers.run()
     case "library": try await Library.run()
     case "targets": try await Targets.run(Array(arguments.dropFirst()))
+    case "silent-server": try SilentServer.run()
     case "reporter": try Reporter.run()
     default: throw ProbeFailure("unknown probe")
     }

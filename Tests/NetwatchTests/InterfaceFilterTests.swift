@@ -33,10 +33,10 @@ import Testing
     #expect(kernel.lookUps == [.ipv4, .ipv6])
   }
 
-  @Test func `the usable links that count are asked one by one, and the lowest metric wins`() {
+  @Test func `the links that count are asked one by one, and the lowest metric that carries wins`() {
     var kernel = Self.kernel(["wlan0", "wwan0", "eth1"])
     #expect(kernel.story == ["wifi initial wlan0"])
-    #expect(Set(kernel.lookUps) == [.ipv4, .ipv6, Self.link(3), Self.link(4)])
+    #expect(Set(kernel.lookUps) == [.ipv4, .ipv6, Self.link(3), Self.link(4), Self.link(5)])
     #expect(kernel.published.first?.ipv4?.address == .ip("10.1.0.1"))
     kernel.forget()
     kernel.answers[Self.link(4)] = .via(4, .ip("10.2.0.254"), from: nil, metric: 60)
@@ -53,7 +53,18 @@ import Testing
 
   @Test func `without a link that counts there is no route`() {
     #expect(Self.kernel([]).story == ["not-reachable no_route -"])
-    #expect(Self.kernel(["eth1"]).story == ["not-reachable no_route -"])
+  }
+
+  @Test func `of dead links that count the best one names the cause, and one that is off is not asked`() {
+    var kernel = Self.kernel(["eth1", "wlan0"], start: false)
+    kernel.facts.append(.link(3, "wlan0", .dormant))
+    kernel.start()
+    #expect(kernel.story == ["not-reachable no_carrier -"])
+    kernel.forget()
+    kernel.tell(.link(5, "eth1", .down))
+    #expect(!kernel.lookUps.contains(Self.link(5)))
+    kernel.tell(.link(3, "wlan0"))
+    #expect(kernel.story.last == "wifi route_up wlan0")
   }
 
   @Test func `a link that counts and goes down is lost as such`() {

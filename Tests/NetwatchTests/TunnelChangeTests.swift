@@ -23,12 +23,12 @@ import Testing
 
   @Test func `a carrier that is dead at the start`() {
     var kernel = Kernel.openVPN()
+    // The kernel still leads packets there, so the fault has a name.
     kernel.facts.append(.link(2, "eth0", .noCarrier))
     kernel.answers[.beneath(.ipv4, .link(3))] = nil
     kernel.start()
-    #expect(kernel.story == ["not-reachable vpn_without_underlay -"])
+    #expect(kernel.story == ["not-reachable no_carrier -"])
     kernel = Kernel.wgQuick()
-    // The kernel still leads the tunnel's packets there, so the fault has a name.
     kernel.facts.append(.link(2, "eth0", .noCarrier))
     kernel.start()
     #expect(kernel.story == ["not-reachable no_carrier -"])

@@ -129,13 +129,21 @@ import Testing
     #expect(kernel.published.last?.supportsIPv6 == false)
   }
 
-  @Test func `dead links, other tunnels and the loopback are not asked`() {
+  @Test func `a dead link does not carry, though the best route leads over it`() {
+    var kernel = Kernel.openVPN()
+    kernel.facts.append(.link(5, "eth1", .noCarrier))
+    kernel.answers[.beneath(.ipv4, .link(5))] = Kernel.route(over: 5, metric: 1)
+    kernel.start()
+    #expect(kernel.carrier == "eth0 tun0 wired")
+  }
+
+  @Test func `links that are off, other tunnels and the loopback are not asked`() {
     var kernel = Kernel.openVPN()
     kernel.facts += Kernel.tunnel(11, "tun1", kind: "tun") + [.link(5, "eth1", .noCarrier), .link(6, "eth2", .down)]
     kernel.start()
     let links = kernel.lookUps.compactMap { if case .link(let index) = $0.scope { index } else { nil } }
-    #expect(Set(links) == [2, 3, 4])
-    #expect(links.count == 6)
+    #expect(Set(links) == [2, 3, 4, 5])
+    #expect(links.count == 8)
   }
 
   @Test func `a best link without an address yields to the next one`() {

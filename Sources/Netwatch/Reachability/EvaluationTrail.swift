@@ -9,10 +9,12 @@ package struct EvaluationTrail: Sendable {
     case answer(RouteRequest, RouteAnswer)
     /// The route's link does not count, by name; the others are asked.
     case excluded(link: Int32)
+    /// None of the links that were asked instead has a route.
+    case noneInstead
     /// The link of a way, and what keeps it from carrying packets.
     case link(Int32, fault: ReachabilityReason?)
-    /// The source of a way; nil where there is none.
-    case source(IPAddress?, isUsable: Bool)
+    /// The source of a way over a link; nil where there is none.
+    case source(IPAddress?, isUsable: Bool, link: Int32)
     /// The link is a tunnel, and how the one beneath is found.
     case tunnel(Int32, TunnelKind, Carrier)
   }

@@ -76,7 +76,7 @@ extension PathEvaluator {
       let source = link.addresses.first {
         $0.isUsable(allowingLinkLocalIPv4: evaluator.configuration.allowsLinkLocalIPv4)
       }
-      trail.note(.source(source?.address, isUsable: source != nil))
+      trail.note(.source(source?.address, isUsable: source != nil, link: link.index))
       guard let source else { return .failed(.noAddress) }
       if link.role.tunnelKind != nil { return underlay(of: link, table: RoutingRule.mainTable) }
       return .reachable(.init(address: source.address, gateway: nil, interfaceIndex: link.index), link: link.index)
@@ -85,9 +85,10 @@ extension PathEvaluator {
     /// Over the best link that is no tunnel: IPv4's route before IPv6's, as the tunnel's own packets may be of either.
     private mutating func overAnyLink() -> Way {
       let links = evaluator.snapshot.interfaces.filter {
-        $0.role.tunnelKind == nil && evaluator.snapshot.interfaces.isUsable($0) && !evaluator.snapshot.isPort($0)
+        $0.role.tunnelKind == nil && evaluator.mayHaveRoutes($0) && !evaluator.snapshot.isPort($0)
       }
       var isOpen = false
+      var failure: Way?
       for family in AddressFamily.allCases {
         let requests = links.map { RouteRequest(family, .link($0.index), to: RouteRequest.internet) }
         guard let hops = evaluator.hops(to: requests, answers, &trail) else {
@@ -100,9 +101,12 @@ extension PathEvaluator {
             .answer(RouteRequest(family, .link(hop.interfaceIndex), to: RouteRequest.internet), .hop(hop)))
           evaluator.note(hop, way, &trail)
           if way.isReachable, !isOpen { return way }
+          failure = failure ?? way
         }
       }
-      return isOpen ? .open : .failed(.vpnWithoutUnderlay)
+      if isOpen { return .open }
+      if failure == nil { trail.note(.noneInstead) }
+      return failure ?? .failed(.vpnWithoutUnderlay)
     }
 
     /// The first of the answers that carries, else why the first of them that leads anywhere does not. Of a single link

@@ -134,9 +134,10 @@ package struct PathEvaluator: Sendable {
   private func judgeOthers(
     _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
   ) -> Way {
-    let links = snapshot.interfaces.filter { includes($0) && snapshot.interfaces.isUsable($0) }
+    let links = snapshot.interfaces.filter { includes($0) && mayHaveRoutes($0) }
     let requests = links.map { RouteRequest(family, .link($0.index), to: destination) }
     guard let hops = hops(to: requests, answers, &trail) else { return .open }
+    if hops.isEmpty { trail.note(.noneInstead) }
     for hop in hops {
       let way = judge(hop, family)
       trail.note(.answer(RouteRequest(family, .link(hop.interfaceIndex), to: destination), .hop(hop)))
@@ -145,6 +146,9 @@ package struct PathEvaluator: Sendable {
     }
     return hops.first.map { judge($0, family) } ?? .failed(.noRoute)
   }
+
+  /// Without carrier too: a route over a link whose cable was pulled is still there, and tells what is wrong.
+  func mayHaveRoutes(_ interface: Interface) -> Bool { interface.isAdministrativelyUp && !interface.isLoopback }
 
   /// The hops over single links, the best one first; nil where some have not been asked for.
   func hops(to requests: [RouteRequest], _ answers: RouteAnswers, _ trail: inout EvaluationTrail) -> [RouteHop]? {
@@ -178,9 +182,9 @@ package struct PathEvaluator: Sendable {
     trail.note(.link(hop.interfaceIndex, fault: fault))
     if fault != nil { return }
     if case .reachable(let path, _) = way {
-      trail.note(.source(path.address, isUsable: true))
+      trail.note(.source(path.address, isUsable: true, link: hop.interfaceIndex))
     } else {
-      trail.note(.source(hop.source, isUsable: false))
+      trail.note(.source(hop.source, isUsable: false, link: hop.interfaceIndex))
     }
   }
 

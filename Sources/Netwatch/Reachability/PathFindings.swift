@@ -5,10 +5,13 @@ package struct PathFindings: Sendable {
     package let addresses: [IPAddress]
     /// Why the last question to the name servers failed; nil where it has not.
     package let problem: String?
+    /// A server knows that there is no address.
+    package let isDefinite: Bool
 
-    package init(addresses: [IPAddress], problem: String?) {
+    package init(addresses: [IPAddress], problem: String?, isDefinite: Bool) {
       self.addresses = addresses
       self.problem = problem
+      self.isDefinite = isDefinite
     }
   }
 
@@ -20,6 +23,8 @@ package struct PathFindings: Sendable {
   /// Why nothing can be reached, where the verdict says so.
   package let failure: ReachabilityReason
   package let snapshot: NetworkSnapshot
+  /// The links that count and can carry nothing as they are.
+  package let deadLinks: [(index: Int32, fault: ReachabilityReason)]
   /// In the order of their priority.
   package let rules: FamilyPair<[RoutingRule]>
   /// Whose lookups they were.
@@ -37,6 +42,10 @@ package struct PathFindings: Sendable {
     verdict = judgement.verdict
     failure = judgement.failure
     snapshot = evaluator.snapshot
+    deadLinks = snapshot.interfaces.compactMap { interface in
+      guard evaluator.includes(interface), !interface.isLoopback, interface.role.tunnelKind == nil else { return nil }
+      return evaluator.linkFault(interface).map { (interface.index, $0) }
+    }
     self.rules = rules
     self.user = user
     self.resolution = resolution
@@ -44,14 +53,23 @@ package struct PathFindings: Sendable {
 
   /// The rule that led a packet to a table; nil where none is known that does.
   package func rule(leadingTo table: UInt32, mark: UInt32, _ family: AddressFamily) -> RoutingRule? {
-    rules[family].first { $0.table == table && $0.suppressedPrefixLength == nil && $0.matches(mark: mark, user: user) }
+    let first = rules[family].first {
+      $0.table == table && $0.suppressedPrefixLength == nil && $0.mayMatch(mark: mark, user: user)
+    }
+    return first?.hasOtherSelectors == true ? nil : first
+  }
+
+  /// The rules that may have forbidden a packet its way.
+  package func rules(forbidding mark: UInt32, _ family: AddressFamily) -> [RoutingRule] {
+    rules[family].filter { $0.forbids && $0.mayMatch(mark: mark, user: user) }
   }
 }
 
 extension RoutingRule {
   /// As far as we can judge.
-  fileprivate func matches(mark: UInt32, user: UInt32) -> Bool {
-    if hasOtherSelectors { return false }
+  fileprivate func mayMatch(mark: UInt32, user: UInt32) -> Bool {
+    // What is inverted as a whole may go either way.
+    if hasOtherSelectors, isInverted { return true }
     let isSelected = mark & markMask == self.mark || self.mark == 0
     return (isSelected && (users?.contains(user) ?? true)) != isInverted
   }

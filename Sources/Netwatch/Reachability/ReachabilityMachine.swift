@@ -198,8 +198,8 @@ package struct ReachabilityMachine: Sendable {
         answers = RouteAnswers()
         effects.append(.watch)
       }
-      pending.routing = .both
       // A question that is under way is about the old ones.
+      pending.routing = destinations.families
       if case .listing = state { return state }
       return inquire(at: now, &effects)
 
@@ -253,7 +253,9 @@ package struct ReachabilityMachine: Sendable {
 
   private mutating func inquire(at now: Duration, _ effects: inout Effects) -> State {
     watchRemotes(&effects)
-    if destinations.isEmpty, !pending.routing.isEmpty { effects.append(.resolve) }
+    // Not for the first listing: that is what there was when the host was asked for.
+    let isNews = isResolved || isWaitingForResolution
+    if destinations.isEmpty, isNews, !pending.routing.isEmpty { effects.append(.resolve) }
     var families = pending.routing.intersection(destinations.families)
     if usesTunnel, !pending.routing.isEmpty { families = destinations.families }
     guard !families.isEmpty else {
@@ -349,6 +351,7 @@ package struct ReachabilityMachine: Sendable {
       // The first path waits for the addresses of the host, not for ever.
       if !isWaitingForResolution { effects.append(.arm(.resolution, at: now + Self.resolutionPatience)) }
       isWaitingForResolution = true
+      pending = SnapshotDelta()
       return
     }
     if hasPublished, concluded == published {

@@ -72,6 +72,13 @@ package struct RoutingRule: Hashable, Sendable {
   package static let defaultTable: UInt32 = 253
   package static let localTable: UInt32 = 255
 
+  /// FR_ACT_* of <linux/fib_rules.h>: those that end the way.
+  package enum Action {
+    package static let blackhole: UInt8 = 6
+    package static let unreachable: UInt8 = 7
+    package static let prohibit: UInt8 = 8
+  }
+
   package var priority: UInt32 = 0
   /// Nil where the action is none that looks a route up: unreachable, blackhole, goto.
   package var table: UInt32?
@@ -88,4 +95,6 @@ package struct RoutingRule: Hashable, Sendable {
   package var hasOtherSelectors = false
 
   package init() {}
+
+  package var forbids: Bool { [Action.blackhole, Action.unreachable, Action.prohibit].contains(action) }
 }

@@ -1,0 +1,127 @@
+import Netwatch
+
+/// What is said of a way's links: their state, their addresses, what lies beneath a tunnel, what carries the traffic.
+extension ExplanationWords {
+  // MARK: Links
+
+  func link(_ index: Int32, _ fault: ReachabilityReason?) -> Explanation.Step {
+    guard let interface = findings.snapshot.interface(index) else {
+      return .init(topic: .link, text: "number \(index) is not there any more", isFault: true)
+    }
+    var state = ["switched off"]
+    if interface.isAdministrativelyUp {
+      state = ["switched on", interface.hasCarrier ? "carrier" : "no carrier"]
+      // The others say no more than the carrier does.
+      if [.dormant, .testing, .notPresent].contains(interface.operationalState) {
+        state.append(words("\(interface.operationalState.name)"))
+      }
+    }
+    return .init(
+      topic: .link, text: "\(interface.shownName): " + state.joined(separator: ", ") + advice(fault, interface),
+      isFault: fault != nil,
+      facts: [
+        ("interface", .text(interface.name)), ("up", .flag(interface.isAdministrativelyUp)),
+        ("carrier", .flag(interface.hasCarrier)),
+        ("operational_state", .text("\(interface.operationalState.name)")),
+      ])
+  }
+
+  private func advice(_ fault: ReachabilityReason?, _ interface: Interface) -> String {
+    switch fault {
+    case nil, .linkDown?: ""
+    case _ where interface.isLoopback: "; it leads back to this machine"
+    case .dormant?: "; it waits for something, such as an authentication"
+    case .noCarrier? where interface.needsPorts: "; none of its ports runs"
+    case .noCarrier? where interface.medium == .wifi: "; it has not joined a network"
+    case .noCarrier? where interface.medium == .wired: "; the cable or its other end is missing"
+    case .noCarrier?: "; its other end is missing"
+    default: ""
+    }
+  }
+
+  // MARK: Sources
+
+  func source(_ address: IPAddress?) -> Explanation.Step {
+    guard let address else { return .init(topic: .source, text: "any") }
+    let owner = findings.snapshot.interfaces.first { $0.addresses.contains { $0.address == address } }
+    return .init(
+      topic: .source, text: "\(address)" + (owner.map { " of \($0.shownName)" } ?? ""),
+      facts: [("address", .text("\(address)"))])
+  }
+
+  /// The kernel may name an address that is no help, even ::1; what the link has is what can be put right.
+  func noSource(_ named: IPAddress?, _ family: AddressFamily, over index: Int32) -> Explanation.Step {
+    let addresses = findings.snapshot.interface(index)?.addresses.filter { $0.address.family == family } ?? []
+    var flaws = addresses.map { "\($0.address)\(flaw($0))" }
+    if let named, !isOwn(named) { flaws.append("\(named), which the route asks for, is on no link") }
+    let text =
+      flaws.isEmpty
+      ? "\(name(index)) has no \(family.shownName) address"
+      : "\(name(index)) has no address that works: \(flaws.joined(separator: "; "))"
+    return .init(topic: .source, text: text, isFault: true, facts: [("address", .nothing)])
+  }
+
+  private func flaw(_ address: InterfaceAddress) -> String {
+    if address.flags & InterfaceAddress.Flags.duplicate != 0 { return " is another machine's too" }
+    if address.address.isLinkLocal { return " is good on the link alone" }
+    if address.flags & InterfaceAddress.Flags.tentative != 0 { return " is still being checked for duplicates" }
+    return " is not used here"
+  }
+
+  // MARK: Tunnels
+
+  func tunnel(
+    _ index: Int32, _ kind: TunnelKind, _ carrier: EvaluationTrail.Carrier
+  ) -> Explanation.Step {
+    let way =
+      switch carrier {
+      case .link(let lower): "stands on \(name(lower))"
+      case .marks(let marks): "its own packets carry the mark \(marks.map(hex).joined(separator: " or "))"
+      case .remote(let remote): "its other end is \(remote)"
+      case .bestLink: "nothing says what carries it, so the links that are no tunnels are asked for the best route"
+      case .loop: "it leads back into itself"
+      }
+    return .init(
+      topic: .tunnel, text: "\(name(index)) is a tunnel (\(kind.rawValue)); \(way)", isFault: carrier == .loop,
+      facts: [("interface", .text(rawName(index))), ("kind", .text(kind.rawValue))])
+  }
+
+  // MARK: Media
+
+  /// What carries the traffic, by which mark it is known, and what it stands on.
+  func media(of index: Int32) -> [Explanation.Step] {
+    guard let interface = findings.snapshot.interface(index) else { return [] }
+    var text = "\(interface.shownName) is \(interface.medium.rawValue)"
+    switch interface.role {
+    case .base, .tunnel: text += " (\(mark(of: interface)))"
+    case .stacked, .aggregate: text += ", a \(interface.kind ?? "stack") " + foundation(of: interface)
+    }
+    if let ssid = findings.snapshot.radio(below: index)?.wireless?.ssid { text += " in “\(clean(ssid.text))”" }
+    return [
+      .init(
+        topic: .medium, text: text,
+        facts: [("interface", .text(interface.name)), ("medium", .text(interface.medium.rawValue))])
+    ]
+  }
+
+  private func foundation(of interface: Interface) -> String {
+    let below = findings.snapshot.links(below: interface).map { "\($0.shownName) (\(mark(of: $0)))" }
+    if !below.isEmpty { return "on \(below.joined(separator: ", "))" }
+    // Ports that run are there, or it would not carry.
+    return interface.needsPorts ? "whose ports lead to containers or virtual machines alone" : "on a link elsewhere"
+  }
+
+  private func mark(of interface: Interface) -> String {
+    switch interface.mediumMark {
+    case .user: "as you said"
+    case .kind(let kind): "kind \(kind)"
+    case .deviceType(let type): "DEVTYPE \(type)"
+    case .hardwareType(let type): "hardware type \(type)"
+    case .name: "by its name"
+    case .radio(let mode): "nl80211: \(mode)"
+    case .sysfsRadio: "sysfs: a radio"
+    case .plainEthernet:
+      "Ethernet without a mark of anything else" + (interface.device.isTether ? ", a phone's driver" : "")
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import Netwatch
+
+/// What is said once: the target, its name, the links beside the way, and the sentence at the end.
+extension ExplanationWords {
+  var target: String {
+    switch findings.target {
+    case .internet: "the internet"
+    case .address, .host: "\(findings.target)"
+    }
+  }
+
+  /// What a section is about.
+  func title(of destination: IPAddress) -> String {
+    let family = destination.family.shownName
+    if case .internet = findings.target { return "\(family) to the internet (\(destination))" }
+    return "\(family) to \(destination)" + (findings.target.port.map { ", TCP port \($0)" } ?? "")
+  }
+
+  /// Where the name of a host leads.
+  var resolution: Explanation.Step? {
+    guard let resolution = findings.resolution, case .host(let host, _) = findings.target else { return nil }
+    let addresses = resolution.addresses.map(\.description)
+    let text =
+      addresses.isEmpty
+      ? resolution.problem ?? "no name server has answered for \(host) yet"
+      : "\(host) is \(addresses.joined(separator: ", "))"
+    return .init(
+      topic: .name, text: text, isFault: addresses.isEmpty,
+      facts: [("name", .text(host.text)), ("addresses", .list(addresses))])
+  }
+
+  /// Where no way leads anywhere, the links that could have had one.
+  var deadLinks: [Explanation.Step] {
+    guard !findings.verdict.isReachable else { return [] }
+    switch findings.failure {
+    case .noRoute, .vpnWithoutUnderlay: break
+    case .unresolved where findings.resolution?.isDefinite != true: break
+    default: return []
+    }
+    return findings.deadLinks.map { index, fault in
+      var step = link(index, fault)
+      step.isFault = false
+      return step
+    }
+  }
+
+  // MARK: The sentence
+
+  var summary: String {
+    let verdict = findings.verdict
+    guard verdict.isReachable, let name = verdict.interfaceName, let medium = verdict.medium else {
+      return "\(target) is not reachable: \(cause)."
+    }
+    var text = "\(target) is reachable over \(clean(name.text)) (\(medium.rawValue))"
+    if let vpn = verdict.vpn { text += ", through the tunnel \(clean(vpn.interfaceName)) (\(vpn.kind.rawValue))" }
+    switch (verdict.ipv4, verdict.ipv6) {
+    case (_?, _?): text += ", by IPv4 and IPv6"
+    case (_?, nil): text += ", by IPv4"
+    default: text += ", by IPv6"
+    }
+    return text + (verdict.isExpensive ? "; it may cost money." : ".")
+  }
+
+  private var cause: String {
+    let failure = failedWay
+    let link = failure.link.flatMap { findings.snapshot.interface($0) }
+    let subject = (link?.shownName ?? "the link of the route") + failure.tunnel
+    switch findings.failure {
+    case .noRoute: return "no route leads there" + (failure.isFiltered ? " over a link that counts" : "")
+    case .routeUnreachable where failure.destination.map(isOwn) == true: return "it is this machine itself"
+    case .routeUnreachable: return "a route or a rule forbids it"
+    case .noCarrier where link?.isLoopback == true: return "the route leads back to this machine"
+    case .noCarrier where link?.needsPorts == true: return "none of the ports of \(subject) runs"
+    case .noCarrier: return "\(subject) has no carrier"
+    case .dormant: return "\(subject) waits for something, such as an authentication"
+    case .linkDown: return "\(subject) is " + (link == nil ? "gone" : "switched off")
+    case .noAddress: return "\(subject) has no address that works"
+    case .vpnWithoutUnderlay: return "the route leads into a tunnel, and nothing carries it"
+    case .unresolved: return findings.resolution?.isDefinite == true ? "it has no address" : "its address is not known"
+    default: return findings.failure.rawValue
+    }
+  }
+
+  private struct FailedWay {
+    var destination: IPAddress?
+    /// Whose fault it is.
+    var link: Int32?
+    /// What the link is beneath of, in words; empty where it is no tunnel.
+    var tunnel = ""
+    /// Links were passed over because they do not count.
+    var isFiltered = false
+  }
+
+  /// The one that the verdict names.
+  private var failedWay: FailedWay {
+    var way = FailedWay()
+    for step in findings.steps {
+      switch step {
+      case .destination(let address): way = FailedWay(destination: address)
+      case .link(let index, fault: findings.failure?) where way.link == nil: way.link = index
+      case .source(_, isUsable: false, let index) where findings.failure == .noAddress && way.link == nil:
+        way.link = index
+      case .tunnel(let index, _, _) where way.link == nil: way.tunnel = ", beneath the tunnel \(name(index)),"
+      case .excluded: way.isFiltered = true
+      case .outcome(failure: findings.failure?, _): return way
+      default: break
+      }
+    }
+    return FailedWay()
+  }
+}

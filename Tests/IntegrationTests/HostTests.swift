@@ -1,0 +1,332 @@
+import CLinux
+import Foundation
+import Glibc
+import Testing
+
+/// A host as the target, with a real name server that comes, goes, changes its mind and falls silent.
+@Suite struct HostTests {
+  /// v0 with 10.0.0.1 and w0 with 10.5.0.1; a network behind each, 10.1/16 and 10.6/16, and no default route.
+  private static func namespace() throws -> NetworkNamespace {
+    let namespace = try NetworkNamespace.withPair()
+    try namespace.run(
+      "ip link add w0 type veth peer name w1", "ip link set w1 up", "ip link set w0 up",
+      "ip addr add 10.0.0.1/24 dev v0", "ip addr add 10.5.0.1/24 dev w0", "ip route add 10.1.0.0/16 via 10.0.0.2",
+      "ip route add 10.6.0.0/16 via 10.5.0.2")
+    return namespace
+  }
+
+  // MARK: What a name leads to
+
+  @Test func `a host is as reachable as its address`() throws {
+    let namespace = try Self.namespace()
+    let server = try NameServer(in: namespace, "office.example,10.1.2.3")
+    let follow = try server.follow("--target", "office.example")
+    let line = try follow.next()
+    #expect(line.summary == "wifi initial v0")
+    #expect(line.ipv4?["address"] as? String == "10.0.0.1")
+    #expect(line.ipv4?["gateway"] as? String == "10.0.0.2")
+    #expect(line.ipv6 == nil)
+    try namespace.run("ip route del 10.1.0.0/16")
+    #expect(try follow.summary() == "not-reachable no_route -")
+    try namespace.run("ip route add 10.1.2.3/32 via 10.5.0.2")
+    #expect(try follow.summary() == "wifi route_up w0")
+    try namespace.run("ip link set w1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+  }
+
+  @Test func `one good address of two families is enough`() throws {
+    let namespace = try Self.namespace()
+    try namespace.run("ip addr add fd00::1/64 dev w0 nodad", "ip route add fd00:7::/64 via fd00::2")
+    let server = try NameServer(in: namespace, "office.example,10.1.2.3,fd00:7::3")
+    let follow = try server.follow("--target", "office.example")
+    let line = try follow.next()
+    #expect(line.summary == "wifi initial v0")
+    #expect(line.ipv6?["address"] as? String == "fd00::1")
+    try namespace.run("ip link set v1 down")
+    #expect(try follow.summary() == "wifi interface_changed w0")
+    try namespace.run("ip link set w1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    try namespace.run("ip link set w1 up")
+    #expect(try follow.summary() == "wifi route_up w0")
+  }
+
+  @Test func `one good address of one family is enough`() throws {
+    let namespace = try Self.namespace()
+    let server = try NameServer(in: namespace)
+    try server.write(hosts: "10.1.2.3 office.example\n10.6.2.3 office.example\n")
+    let follow = try server.follow("--target", "office.example")
+    let first = try follow.next()
+    #expect(first.status == "wifi" && first.reason == "initial")
+    let (used, other) = first.interface == "v0" ? ("v1", "w0") : ("w1", "v0")
+    try namespace.run("ip link set \(used) down")
+    #expect(try follow.summary() == "wifi interface_changed \(other)")
+    try namespace.run("ip link set v1 down", "ip link set w1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+  }
+
+  // MARK: Names that come, change and go
+
+  @Test func `a name that is not there comes`() throws {
+    let server = try NameServer(in: Self.namespace())
+    let follow = try server.follow("--target", "office.example")
+    #expect(try follow.summary() == "not-reachable unresolved -")
+    try server.change(to: "office.example,10.1.2.3")
+    try server.writeConfiguration()
+    #expect(try follow.summary() == "wifi route_up v0")
+  }
+
+  @Test func `a name comes by the hosts file`() throws {
+    let server = try NameServer(in: Self.namespace())
+    let follow = try server.follow("--target", "office.example")
+    #expect(try follow.summary() == "not-reachable unresolved -")
+    try server.write(hosts: "10.6.2.3 office.example\n")
+    #expect(try follow.summary() == "wifi route_up w0")
+  }
+
+  @Test func `a name goes, and only a server that knows takes it away`() throws {
+    let namespace = try Self.namespace()
+    let server = try NameServer(in: namespace, "office.example,10.1.2.3")
+    let follow = try server.follow("--target", "office.example")
+    #expect(try follow.summary() == "wifi initial v0")
+    // Nobody answers any more: what was known holds, and is judged as before.
+    server.stop()
+    try server.writeConfiguration()
+    try namespace.run("ip link set v1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    try namespace.run("ip link set v1 up")
+    #expect(try follow.summary() == "wifi route_up v0")
+    try server.change(to: "another.example,10.1.2.3")
+    try server.writeConfiguration()
+    #expect(try follow.summary() == "not-reachable unresolved -")
+  }
+
+  @Test func `a name that leads elsewhere moves the path`() throws {
+    let namespace = try Self.namespace()
+    let server = try NameServer(in: namespace, "office.example,10.1.2.3")
+    let follow = try server.follow("--target", "office.example")
+    #expect(try follow.summary() == "wifi initial v0")
+    try server.change(to: "office.example,10.6.2.3")
+    try server.writeConfiguration()
+    #expect(try follow.summary() == "wifi interface_changed w0")
+    try namespace.run("ip route add 10.7.0.0/16 via 10.5.0.3")
+    try server.change(to: "office.example,10.7.2.3")
+    try server.writeConfiguration()
+    let line = try follow.next()
+    #expect(line.summary == "wifi address_changed w0")
+    #expect(line.ipv4?["gateway"] as? String == "10.5.0.3")
+  }
+
+  @Test func `an address with the same path makes no line, and is the one that counts`() throws {
+    let namespace = try Self.namespace()
+    let server = try NameServer(in: namespace, "office.example,10.1.2.3")
+    let follow = try server.follow("--target", "office.example")
+    #expect(try follow.summary() == "wifi initial v0")
+    try server.change(to: "office.example,10.1.4.5")
+    try server.writeConfiguration()
+    #expect(try server.nextQuestion().name == "office.example")
+    try namespace.run("ip route add 10.1.4.5/32 via 10.5.0.2")
+    #expect(try follow.summary() == "wifi interface_changed w0")
+    // What becomes of the old address is nothing to anybody.
+    try namespace.run("ip route add prohibit 10.1.2.3/32")
+    try namespace.run("ip route add prohibit 10.1.4.5/32 metric 1", "ip route del 10.1.4.5/32 via 10.5.0.2")
+    #expect(try follow.summary() == "not-reachable route_unreachable -")
+    #expect(follow.lines.map(\.sequence) == [1, 2, 3])
+  }
+
+  // MARK: When it is asked
+
+  @Test func `another path asks for the name again`() throws {
+    let namespace = try Self.namespace()
+    let server = try NameServer(in: namespace, "office.example,10.1.2.3")
+    let follow = try server.follow("--target", "office.example")
+    #expect(try follow.summary() == "wifi initial v0")
+    #expect(Set([try server.nextQuestion().type, try server.nextQuestion().type]) == ["A", "AAAA"])
+    // An hour before the answer is old, and a minute before it would be asked for anyway.
+    let start = Line.monotonicNow
+    try namespace.run("ip route replace 10.1.0.0/16 via 10.5.0.2")
+    #expect(try follow.summary() == "wifi interface_changed w0")
+    #expect(try server.nextQuestion().name == "office.example")
+    #expect(Line.monotonicNow - start < 20_000_000_000)
+  }
+
+  @Test func `a change of the network does not wait for the next try`() throws {
+    let namespace = try Self.namespace()
+    let server = try NameServer(in: namespace)
+    let follow = try server.follow("--target", "office.example")
+    #expect(try follow.summary() == "not-reachable unresolved -")
+    // At once, then after one, two and four seconds; the next one comes after eight.
+    var tries = 0
+    while tries < 4 { tries += try server.nextQuestion().type == "A" ? 1 : 0 }
+    let start = Line.monotonicNow
+    try server.change(to: "office.example,10.1.2.3")
+    try namespace.run("ip addr add 10.7.0.1/24 dev w0")
+    let line = try follow.next()
+    #expect(line.summary == "wifi route_up v0")
+    #expect(try #require(line.monotonicNanoseconds) - start < 6_000_000_000)
+  }
+
+  // MARK: A server that does not answer
+
+  @Test func `who never answers is waited for, but not for ever`() throws {
+    let server = try NameServer(in: Self.namespace())
+    let silent = try server.fallSilent()
+    let start = Line.monotonicNow
+    let follow = try server.follow("--target", "office.example")
+    #expect(try silent.nextLine() == "asked")
+    let line = try follow.next()
+    #expect(line.summary == "not-reachable unresolved -")
+    #expect(line.event == "initial")
+    #expect(try #require(line.monotonicNanoseconds) - start > 1_900_000_000)
+  }
+
+  @Test func `it ends at once while it waits for an answer`() throws {
+    let server = try NameServer(in: Self.namespace())
+    let silent = try server.fallSilent()
+    let follow = try server.follow("--target", "office.example")
+    #expect(try silent.nextLine() == "asked")
+    follow.process.signal(SIGTERM)
+    #expect(try follow.process.wait() == .signalled(SIGTERM))
+    // The first line would have come after two seconds.
+    #expect(try follow.process.nextLine() == nil)
+  }
+
+  @Test func `it sees that its reader goes while it waits for an answer`() throws {
+    let server = try NameServer(in: Self.namespace())
+    let silent = try server.fallSilent()
+    let follow = try server.follow("--target", "office.example")
+    #expect(try silent.nextLine() == "asked")
+    follow.process.closeOutput()
+    #expect(try follow.process.wait(within: 1.5) == .exited(0))
+  }
+
+  @Test func `a pulled cable is told at once while it waits for an answer`() throws {
+    let namespace = try Self.namespace()
+    let server = try NameServer(in: namespace, "office.example,10.1.2.3")
+    let follow = try server.follow("--target", "office.example")
+    #expect(try follow.summary() == "wifi initial v0")
+    let silent = try server.fallSilent()
+    try server.writeConfiguration()
+    #expect(try silent.nextLine() == "asked")
+    let start = Line.monotonicNow
+    try namespace.run("ip link set v1 down")
+    let line = try follow.next()
+    #expect(line.summary == "not-reachable no_carrier -")
+    // A lookup takes five seconds to fail.
+    #expect(try #require(line.monotonicNanoseconds) - start < 2_000_000_000)
+    try namespace.run("ip link set v1 up")
+    #expect(try follow.summary() == "wifi route_up v0")
+  }
+
+  @Test func `a network that comes brings the name with it`() throws {
+    let here = try NetworkNamespace.withPair()
+    let there = try NetworkNamespace(beside: here)
+    try here.run("ip link set v1 netns \(there.pid)")
+    try there.run("ip link set v1 up", "ip addr add 10.0.0.2/24 dev v1")
+    let server = try NameServer(in: there, at: "10.0.0.2", "office.example,10.1.2.3")
+    let follow = try server.follow("--target", "office.example", in: here)
+    #expect(try follow.summary() == "not-reachable unresolved -")
+    try here.run("ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2")
+    #expect(try follow.summary() == "wifi route_up v0")
+  }
+
+  // MARK: Kinds of names and targets
+
+  @Test func `an international name is asked for in ASCII`() throws {
+    let server = try NameServer(in: Self.namespace(), "xn--bcher-kva.example,10.1.2.3")
+    let follow = try server.follow("--target", "Bücher.example")
+    #expect(try follow.summary() == "wifi initial v0")
+    #expect(try server.nextQuestion().name == "xn--bcher-kva.example")
+  }
+
+  @Test(arguments: [["--follow", "--target"], ["status", "--target"], ["wait", "--target"], ["explain"]])
+  func `a name that can not be one is refused with one sentence`(arguments: [String]) throws {
+    let result = try ChildProcess.run([Programs.netwatch] + arguments + ["\u{300}a.example"])
+    #expect(result.ending == .exited(64))
+    #expect(result.output == [])
+    let sentences = result.error.split(separator: "\n").filter { $0.hasPrefix("Error:") }
+    #expect(sentences.count == 1)
+    #expect(sentences.first?.contains("'\u{300}a.example' is not a host name") == true, "\(result.error)")
+    #expect(sentences.first?.hasSuffix("check its letters, or write its xn-- form.") == true)
+  }
+
+  @Test func `a rule for a port is obeyed`() throws {
+    let namespace = try Self.namespace()
+    try namespace.run(
+      "ip rule add dport 443 ipproto tcp lookup 100", "ip route add default via 10.5.0.2 table 100")
+    let server = try NameServer(in: namespace, "office.example,10.1.2.3")
+    // Of two addresses, one is shut for either port.
+    try namespace.run("ip route add prohibit 10.1.9.9/32", "ip route add prohibit 10.1.9.9/32 table 100")
+    try server.write(hosts: "10.1.9.9 both.example\n10.1.4.5 both.example\n")
+    for (target, interface) in [
+      ("office.example:443", "w0"), ("office.example:80", "v0"), ("office.example", "v0"), ("both.example:443", "w0"),
+      ("both.example:80", "v0"),
+    ] {
+      let follow = try server.follow("--target", target)
+      #expect(try follow.summary() == "wifi initial \(interface)", "\(target)")
+    }
+    let follow = try server.follow("--target", "office.example:443")
+    #expect(try follow.summary() == "wifi initial w0")
+    try namespace.run("ip rule del dport 443 ipproto tcp lookup 100")
+    #expect(try follow.summary() == "wifi interface_changed v0")
+  }
+
+  // MARK: Other commands
+
+  @Test func `status looks once`() throws {
+    let server = try NameServer(in: Self.namespace(), "office.example,10.1.2.3", "far.example,198.51.100.7")
+    for (target, summary, status) in [
+      ("office.example", "wifi initial v0", 0), ("far.example", "not-reachable no_route -", 1),
+      ("nowhere.example", "not-reachable unresolved -", 1),
+    ] {
+      let status = CInt(status)
+      let once = try ChildProcess.run(server.command([Programs.netwatch, "status", "--target", target]))
+      #expect(once.ending == .exited(0))
+      #expect(try once.output.map { try Line($0).summary } == [summary])
+      for command in [["status"], []] {
+        let checked = try ChildProcess.run(
+          server.command([Programs.netwatch] + command + ["--check", "--target", target]))
+        #expect(checked.ending == .exited(status))
+      }
+    }
+  }
+
+  @Test func `wait waits for the host and not for the internet`() throws {
+    let namespace = try Self.namespace()
+    let server = try NameServer(in: namespace, "office.example,10.1.2.3", "far.example,198.51.100.7")
+    let office = try server.netwatch("wait", "--target", "office.example")
+    #expect(try office.nextLine().map(Line.init)?.summary == "wifi initial v0")
+    #expect(try office.wait() == .exited(0))
+    let timedOut = try ChildProcess.run(
+      server.command([Programs.netwatch, "wait", "-t", "0.5", "-q", "--target", "far.example"]))
+    #expect(timedOut.ending == .exited(1))
+    // Every way is shut to it but w0, which does not count.
+    let filtered = try ChildProcess.run(
+      server.command([Programs.netwatch, "wait", "-t", "0.5", "-q", "-i", "w*", "--target", "office.example"]))
+    #expect(filtered.ending == .exited(1))
+    let far = try server.netwatch("wait", "--target", "far.example")
+    #expect(try server.nextQuestion().name == "office.example")
+    while try server.nextQuestion().name != "far.example" {}
+    try namespace.run("ip route add 198.51.100.0/24 via 10.5.0.2")
+    #expect(try far.nextLine().map(Line.init)?.interface == "w0")
+    #expect(try far.wait() == .exited(0))
+  }
+
+  @Test func `an app with a host and an address`() throws {
+    let namespace = try Self.namespace()
+    let server = try NameServer(in: namespace, "office.example,10.1.2.3")
+    let probe = try ChildProcess(
+      server.command([Programs.probe, "targets", "office.example", "10.6.0.7", "nowhere.example"]))
+    #expect(try probe.nextLine() == "office.example wifi v0")
+    #expect(try probe.nextLine() == "10.6.0.7 wifi w0")
+    #expect(try probe.nextLine() == "nowhere.example not-reachable -")
+    #expect(try probe.nextLine() == "threads 1 netlink sockets 2")
+    try namespace.run("ip link set v1 down")
+    #expect(try probe.nextLine() == "office.example not-reachable -")
+    try server.change(to: "office.example,10.6.2.3")
+    try server.writeConfiguration()
+    #expect(try probe.nextLine() == "office.example wifi w0")
+    probe.closeInput()
+    #expect(try probe.nextLine() == "threads 0")
+    #expect(try probe.wait() == .exited(0))
+  }
+}
