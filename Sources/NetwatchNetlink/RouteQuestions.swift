@@ -7,15 +7,14 @@ struct RouteQuestions {
   private let port: UInt16?
   private var destinations: Destinations
   /// What is asked for every event, as bytes that are built once.
-  private var plain = FamilyPair<NetlinkRequest?>(nil)
+  private var plainIPv4: NetlinkRequest?
+  private var plainIPv6: NetlinkRequest?
 
   init(_ destinations: Destinations, port: UInt16?) throws(NetlinkError) {
     self.destinations = destinations
     self.port = port
-    for family in AddressFamily.allCases {
-      guard let address = destinations[family].first else { continue }
-      plain[family] = try .lookUp(address, user: user, .init(port: port))
-    }
+    if let address = destinations.ipv4.first { plainIPv4 = try .lookUp(address, user: user, .init(port: port)) }
+    if let address = destinations.ipv6.first { plainIPv6 = try .lookUp(address, user: user, .init(port: port)) }
   }
 
   /// Answers by way of `queries`. What lies at the other end of a tunnel, `snapshot` knows.
@@ -24,8 +23,7 @@ struct RouteQuestions {
   ) throws(NetlinkError) -> RouteAnswer {
     if case .rules = request.scope { return try queries.rules(request.family) }
     if case .plain = request.scope, request.destination == 0 {
-      guard plain[request.family] != nil else { return .noRoute }
-      return try ask(queries, &plain[request.family])
+      return request.family == .ipv4 ? try ask(queries, &plainIPv4) : try ask(queries, &plainIPv6)
     }
     guard let lookUp = try rareLookUp(request, snapshot) else { return .noRoute }
     var built: NetlinkRequest? = lookUp

@@ -271,14 +271,16 @@ package struct PathEvaluator: Sendable {
     if judgement.failure == .unresolved { return .unresolved }
     guard let index = published.interfaceIndex else { return judgement.failure }
     let outer = published.vpn?.interfaceIndex ?? index
-    for link in [index, outer] {
-      guard let position = snapshot.position(of: link) else { return .linkDown }
-      if let fault = linkFault(snapshot.interfaces[position]) { return fault }
-    }
+    if let fault = fault(ofLink: index) ?? fault(ofLink: outer) { return fault }
     guard let carrier = snapshot.interface(index), let leaving = snapshot.interface(outer),
       hasAddress(published, over: leaving), outer == index || hasUsableAddress(carrier)
     else { return .noAddress }
     return judgement.failure
+  }
+
+  private func fault(ofLink index: Int32) -> ReachabilityReason? {
+    guard let position = snapshot.position(of: index) else { return .linkDown }
+    return linkFault(snapshot.interfaces[position])
   }
 
   private func hasUsableAddress(_ interface: Interface) -> Bool {

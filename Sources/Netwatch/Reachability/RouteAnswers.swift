@@ -1,7 +1,8 @@
 /// What the kernel has answered so far, until something happens that could make it answer differently.
 package struct RouteAnswers: Sendable {
-  /// The two that nearly every judgement needs, and nothing else.
-  private var plain = FamilyPair<RouteAnswer?>(nil)
+  /// The two that nearly every judgement needs, and nothing else. Not a pair: generic, it would go by the runtime's tables.
+  private var plainIPv4: RouteAnswer?
+  private var plainIPv6: RouteAnswer?
   private var others: [Entry] = []
 
   private struct Entry: Sendable {
@@ -12,13 +13,15 @@ package struct RouteAnswers: Sendable {
   package init() {}
 
   package subscript(request: RouteRequest) -> RouteAnswer? {
-    if case .plain = request.scope, request.destination == 0 { return plain[request.family] }
+    if case .plain = request.scope, request.destination == 0 {
+      return request.family == .ipv4 ? plainIPv4 : plainIPv6
+    }
     return others.first { $0.request == request }?.answer
   }
 
   mutating func keep(_ answer: RouteAnswer, to request: RouteRequest) {
     if case .plain = request.scope, request.destination == 0 {
-      plain[request.family] = answer
+      if request.family == .ipv4 { plainIPv4 = answer } else { plainIPv6 = answer }
     } else {
       others.append(Entry(request: request, answer: answer))
     }
@@ -30,8 +33,8 @@ package struct RouteAnswers: Sendable {
   }
 
   mutating func forget(_ families: AddressFamilies) {
-    if families.contains(.ipv4) { plain.ipv4 = nil }
-    if families.contains(.ipv6) { plain.ipv6 = nil }
+    if families.contains(.ipv4) { plainIPv4 = nil }
+    if families.contains(.ipv6) { plainIPv6 = nil }
     if !others.isEmpty { others.removeAll { families.contains($0.request.family) } }
   }
 }
