@@ -217,7 +217,8 @@ package struct ReachabilityMachine: Sendable {
     case (_, .timerFired(.hold)):
       guard let reason = heldReason else { return state }
       heldReason = nil
-      publish(concluded, reason, .reachability, &effects)
+      published = concluded
+      publish(reason, .reachability, &effects)
       return state
     }
   }
@@ -244,7 +245,8 @@ package struct ReachabilityMachine: Sendable {
     if attempts >= Self.eagerAttempts, hasPublished, published.status != .unknown {
       stopHolding(&effects)
       listingCause = .resynced
-      publish(.unknown, .unresolved, .reachability, &effects)
+      published = .unknown
+      publish(.unresolved, .reachability, &effects)
     }
     return listAgain(after: attempts, at: now, &effects)
   }
@@ -361,13 +363,15 @@ package struct ReachabilityMachine: Sendable {
       heldReason = reason(for: judgement)
     } else {
       stopHolding(&effects)
-      publish(concluded, reason(for: judgement), hasPublished ? .reachability : .initial, &effects)
+      let reason = reason(for: judgement)
+      published = concluded
+      publish(reason, hasPublished ? .reachability : .initial, &effects)
     }
     // What came and went within one turn has changed nothing.
     if pending.isVisible,
       !configuration.publishesInterfaceChanges || evaluator.snapshot.interfaces != publishedInterfaces
     {
-      publish(published, .interfaceChanged, .interfaces, &effects)
+      publish(.interfaceChanged, .interfaces, &effects)
     }
     pending = SnapshotDelta()
     listingCause = nil
@@ -379,21 +383,20 @@ package struct ReachabilityMachine: Sendable {
     heldReason = nil
   }
 
-  private mutating func publish(
-    _ verdict: NetworkPath.Verdict, _ reason: ReachabilityReason, _ change: Change, _ effects: inout Effects
-  ) {
+  /// Tells of what has been put into ``published``.
+  private mutating func publish(_ reason: ReachabilityReason, _ change: Change, _ effects: inout Effects) {
     if change != .interfaces {
       statistics.transitions += 1
       pending.isVisible = false
     }
-    published = verdict
     hasPublished = true
     if configuration.publishesInterfaceChanges { publishedInterfaces = evaluator.snapshot.interfaces }
     self.reason = reason
     effects.append(.publish(change))
   }
 
-  private func reason(for judgement: PathEvaluator.Judgement) -> ReachabilityReason {
+  // Inlined into one that mutates, it would copy the whole machine.
+  @inline(never) private func reason(for judgement: PathEvaluator.Judgement) -> ReachabilityReason {
     let isReachable = judgement.verdict.isReachable
     guard hasPublished else { return isReachable ? .initial : judgement.failure }
     guard isReachable else {
