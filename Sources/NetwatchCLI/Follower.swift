@@ -119,10 +119,9 @@ final class Follower {
     record.listsInterfaces = options.listsInterfaces
     // The first path after a service has gone is no news unless it differs.
     if case .initial = change, let printed {
-      guard let next = record.successor(of: printed, becauseOf: hasLostService ? .serviceLost : .requestEnded) else {
-        return
-      }
-      record = next
+      let next = record.successor(of: printed, becauseOf: hasLostService ? .serviceLost : .requestEnded)
+      if let next { print(next) }
+      return
     }
     print(record)
   }
@@ -180,7 +179,7 @@ final class Follower {
   private func print(_ record: EventRecord) {
     records += 1
     if renderer.shows(record) { lines += 1 }
-    isReachable = record.path.isReachable
+    isReachable = record.path.verdict.status.isReachable
     // Without a service there is nothing to compare it with.
     if options.service != nil { printed = record }
     do throws(CommandFailure) {

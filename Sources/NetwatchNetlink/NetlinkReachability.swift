@@ -98,7 +98,8 @@ package final class NetlinkReachability {
         isDefinite: host.failure?.kind.isDefinite ?? false)
     }
     return PathFindings(
-      machine.evaluator, machine.answers, machine.destinations, rules, user: getuid(), resolution: resolution)
+      of: target, machine.evaluator, machine.answers, machine.destinations, rules, user: getuid(),
+      resolution: resolution)
   }
 
   /// Leaves the loop. Nothing is published any more.
@@ -163,7 +164,7 @@ package final class NetlinkReachability {
     let path = NetworkPath(
       verdict: machine.published, reason: machine.reason, interfaces: machine.evaluator.snapshot.interfaces,
       signal: machine.published.ssid == nil ? nil : signal,
-      allowsLinkLocalIPv4: machine.evaluator.configuration.allowsLinkLocalIPv4)
+      allowsLinkLocalIPv4: machine.configuration.allowsLinkLocalIPv4)
     handlers.publish(path, change, source.moment)
     // Name servers may answer differently over another path.
     if case .reachability = change, !isTellingAddresses { host?.pathChanged() }
@@ -171,7 +172,7 @@ package final class NetlinkReachability {
 
   private func resolve(_ name: HostName) {
     var configuration = ResolverConfiguration()
-    configuration.refresh = machine.evaluator.configuration.resolutionInterval
+    configuration.refresh = machine.configuration.resolutionInterval
     host = HostFollower(of: name, on: source.loop, configuration) { [unowned self] in take(resolved: $0) }
   }
 

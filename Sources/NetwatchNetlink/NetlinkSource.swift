@@ -138,6 +138,8 @@ package final class NetlinkSource {
       NetlinkDecoder.decode(bytes, as: .notification) { header, message, range in
         trace?.print("event", header, message, bytes, range)
         switch message {
+        // The bulk, about which nobody else knows more.
+        case .event(.routing(let families, let isRemoval)): tell(.fact(.routing(families, isRemoval: isRemoval)))
         case .event(let event): identify(event) { tell(.fact($0)) }
         case .overrun: tell(.overrun)
         case .route, .rule, .done, .error, .ignored: break
@@ -147,7 +149,7 @@ package final class NetlinkSource {
   }
 
   /// Adds what only others than rtnetlink know of a link.
-  private func identify(_ event: NetworkEvent, _ body: (NetworkEvent) -> Void) {
+  @inline(never) private func identify(_ event: NetworkEvent, _ body: (NetworkEvent) -> Void) {
     switch event {
     case .link(var fact):
       devices.identify(&fact)

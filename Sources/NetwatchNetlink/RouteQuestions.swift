@@ -19,13 +19,13 @@ struct RouteQuestions {
 
   /// Answers by way of `queries`. What lies at the other end of a tunnel, `snapshot` knows.
   mutating func ask(
-    _ request: RouteRequest, _ queries: NetlinkQueries, _ snapshot: NetworkSnapshot
+    _ request: RouteRequest, _ queries: NetlinkQueries, _ snapshot: @autoclosure () -> NetworkSnapshot
   ) throws(NetlinkError) -> RouteAnswer {
     if case .rules = request.scope { return try queries.rules(request.family) }
     if case .plain = request.scope, request.destination == 0 {
       return request.family == .ipv4 ? try ask(queries, &plainIPv4) : try ask(queries, &plainIPv6)
     }
-    guard let lookUp = try rareLookUp(request, snapshot) else { return .noRoute }
+    guard let lookUp = try rareLookUp(request, snapshot()) else { return .noRoute }
     var built: NetlinkRequest? = lookUp
     return try ask(queries, &built)
   }
@@ -37,7 +37,8 @@ struct RouteQuestions {
   }
 
   /// A lookup that only some layouts need; nil where it leads nowhere.
-  private func rareLookUp(_ request: RouteRequest, _ snapshot: NetworkSnapshot) throws(NetlinkError) -> NetlinkRequest?
+  @inline(never) private func rareLookUp(_ request: RouteRequest, _ snapshot: NetworkSnapshot) throws(NetlinkError)
+    -> NetlinkRequest?
   {
     let addresses = request.destination == RouteRequest.internet ? Destinations.internet : destinations
     let position = max(0, Int(request.destination))

@@ -79,7 +79,7 @@ extension LineBuffer {
   fileprivate mutating func append(_ path: NetworkPath) {
     append(#""status":""#)
     append(text: path.status.rawValue)
-    guard path.isReachable, let medium = path.medium, let name = path.verdict.interfaceName,
+    guard path.verdict.status.isReachable, let medium = path.medium, let name = path.verdict.interfaceName,
       let index = path.interfaceIndex
     else {
       let nothing: StaticString = #"","medium":null,"interface":null,"index":null,"expensive":null,"vpn":null,"#

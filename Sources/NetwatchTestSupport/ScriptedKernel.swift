@@ -107,7 +107,7 @@ package struct ScriptedKernel {
       published.append(
         NetworkPath(
           verdict: machine.published, reason: machine.reason, interfaces: machine.evaluator.snapshot.interfaces,
-          allowsLinkLocalIPv4: machine.evaluator.configuration.allowsLinkLocalIPv4))
+          allowsLinkLocalIPv4: machine.configuration.allowsLinkLocalIPv4))
       changes.append(change)
     }
   }

@@ -61,11 +61,17 @@ public struct Interface: Hashable, Sendable, Identifiable {
     package static let relevant = up | loopback | running | lowerUp
   }
 
-  /// It can carry packets, as far as its own state says. IFF_LOWER_UP alone is not enough: it stays set while dormant.
-  package var isRunning: Bool {
+  /// It can carry packets, as far as its own state says.
+  package var isRunning: Bool { Self.isRunning(flags, operationalState) }
+
+  /// IFF_LOWER_UP alone is not enough: it stays set while dormant.
+  static func isRunning(_ flags: UInt32, _ state: OperationalState) -> Bool {
     let needed = Flags.up | Flags.running | Flags.lowerUp
-    guard flags & needed == needed, !isLoopback else { return false }
-    return operationalState == .up || operationalState == .unknown
+    guard flags & (needed | Flags.loopback) == needed else { return false }
+    switch state {
+    case .up, .unknown: return true
+    case .notPresent, .down, .lowerLayerDown, .testing, .dormant: return false
+    }
   }
 }
 

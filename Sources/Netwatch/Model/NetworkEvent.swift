@@ -2,11 +2,13 @@
 ///
 /// Links and addresses are facts. Routes and rules are hints that a lookup may answer differently now: the kernel drops
 /// IPv4 routes without a word, so nobody can keep a list of them.
+///
+/// What is large and rare lies beside it: hints about routes go through here a hundred times as often as links.
 package enum NetworkEvent: Hashable, Sendable {
-  case link(LinkFact)
+  indirect case link(LinkFact)
   case linkRemoved(index: Int32)
   /// What nl80211 says of a link; nil if it is no radio's.
-  case wireless(index: Int32, WirelessLink?)
+  indirect case wireless(index: Int32, WirelessLink?)
   case address(index: Int32, InterfaceAddress)
   case addressRemoved(index: Int32, IPAddress, prefixLength: UInt8)
   /// `isRemoval`: something was taken away. The kernel may say so before it does it.

@@ -13,8 +13,17 @@ package struct NetworkSnapshot: Sendable {
     position(of: index).map { interfaces[$0] }
   }
 
-  package func knows(_ address: IPAddress) -> Bool {
-    interfaces.contains { $0.addresses.contains { $0.address == address } }
+  package func knows(_ address: IPAddress) -> Bool { hasAddress { $0.address == address } }
+
+  /// Some link has such an address.
+  func hasAddress(where matches: (InterfaceAddress) -> Bool) -> Bool {
+    // By position: to go through the links themselves would copy each.
+    interfaces.indices.contains { interfaces[$0].addresses.contains(where: matches) }
+  }
+
+  /// Some port of a bridge, bond or team carries.
+  func hasRunningPort(_ index: Int32) -> Bool {
+    interfaces.indices.contains { interfaces[$0].masterIndex == index && interfaces[$0].isRunning }
   }
 
   // MARK: Listings

@@ -37,7 +37,7 @@ public struct NetworkPath: Hashable, Sendable {
 
     package init(status: ReachabilityStatus) { self.status = status }
 
-    package var isReachable: Bool { status == .wifi || status == .wwan }
+    package var isReachable: Bool { status.isReachable }
 
     /// The families that fare as in another verdict; none where there is no other.
     func familiesEqual(to other: Verdict) -> AddressFamilies {
@@ -76,7 +76,7 @@ public struct NetworkPath: Hashable, Sendable {
 
   public var status: ReachabilityStatus { verdict.status }
   /// The status is `.wifi` or `.wwan`.
-  public var isReachable: Bool { verdict.isReachable }
+  public var isReachable: Bool { verdict.status.isReachable }
   /// What the traffic goes over; nil unless reachable.
   public var medium: Medium? { verdict.medium }
   /// The link that carries the traffic, beneath any tunnel: IPv4's where both families are reachable. Nil unless

@@ -14,7 +14,9 @@ extension PathEvaluator {
 
   /// The same way, over the link beneath if it leads into a tunnel. Where there never was any other link, as in many a
   /// container, what carries tunnels is in another namespace.
-  func descend(_ way: Way, _ hop: RouteHop, _ answers: RouteAnswers, _ trail: inout EvaluationTrail) -> Way {
+  @inline(never) func descend(_ way: Way, _ hop: RouteHop, _ answers: RouteAnswers, _ trail: inout EvaluationTrail)
+    -> Way
+  {
     guard case .reachable(let path, _) = way, isTunnel(hop), snapshot.hasHadUplink,
       let position = snapshot.position(of: hop.interfaceIndex)
     else { return way }
@@ -70,11 +72,11 @@ extension PathEvaluator {
 
     /// Over a link, without asking where it leads.
     private mutating func over(_ link: Interface) -> Way {
-      let fault = evaluator.linkFault(link)
+      let fault = evaluator.fault(ofLink: link.index)
       trail.note(.link(link.index, fault: fault))
       if let fault { return .failed(fault) }
       let source = link.addresses.first {
-        $0.isUsable(allowingLinkLocalIPv4: evaluator.configuration.allowsLinkLocalIPv4)
+        $0.isUsable(allowingLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
       }
       trail.note(.source(source?.address, isUsable: source != nil, link: link.index))
       guard let source else { return .failed(.noAddress) }

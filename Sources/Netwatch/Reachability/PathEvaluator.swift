@@ -2,10 +2,13 @@
 package struct PathEvaluator: Sendable {
   /// What is known of links and addresses.
   package internal(set) var snapshot: NetworkSnapshot
-  package let configuration: MonitorConfiguration
+  // Not the configuration, which is large: an evaluator is copied for each question to it.
+  let includesInterface: (@Sendable (_ name: String) -> Bool)?
+  let allowsLinkLocalIPv4: Bool
 
   init(configuration: MonitorConfiguration) {
-    self.configuration = configuration
+    includesInterface = configuration.includesInterface
+    allowsLinkLocalIPv4 = configuration.allowsLinkLocalIPv4
     snapshot = NetworkSnapshot(isModem: configuration.isModem)
   }
 
@@ -61,8 +64,14 @@ package struct PathEvaluator: Sendable {
   /// Adds what the links say to a verdict that is reachable.
   private func complete(_ verdict: inout NetworkPath.Verdict, over link: Int32) {
     guard let position = snapshot.position(of: link) else { return }
-    verdict.leave(by: snapshot.interfaces[position])
-    if verdict.medium == .wifi { verdict.ssid = snapshot.radio(below: link)?.wireless?.ssid }
+    // Piece by piece: a link is large to copy.
+    let medium = snapshot.interfaces[position].medium
+    verdict.status = ReachabilityStatus(of: medium)
+    verdict.medium = medium
+    verdict.interfaceName = snapshot.interfaces[position].kernelName
+    verdict.interfaceIndex = link
+    verdict.isExpensive = snapshot.interfaces[position].isExpensive
+    if case .wifi = medium { verdict.ssid = snapshot.radio(below: link)?.wireless?.ssid }
     guard let index = (verdict.ipv4 ?? verdict.ipv6)?.interfaceIndex, index != link,
       let outer = snapshot.position(of: index), let kind = snapshot.interfaces[outer].role.tunnelKind
     else { return }
@@ -112,10 +121,16 @@ package struct PathEvaluator: Sendable {
     switch way {
     case .open: return .open
     case .reachable: return isTunnel(hop) ? descend(way, hop, answers, &trail) : way
-    case .failed: break
+    case .failed: return judgeOtherHops(than: hop, way, family, to: destination, answers, &trail)
     }
-    // Its link is dead, and may be but one of several hops. Only a hop that works is better than the kernel's own choice,
-    // whose fault is to be named.
+  }
+
+  /// The link of the kernel's choice is dead, and may be but one of several hops. Only a hop that works is better than the
+  /// choice, whose fault is to be named.
+  @inline(never) private func judgeOtherHops(
+    than hop: RouteHop, _ way: Way, _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers,
+    _ trail: inout EvaluationTrail
+  ) -> Way {
     guard snapshot.position(of: hop.interfaceIndex) != nil else { return way }
     let allHops = RouteRequest(family, .allHops, to: destination)
     guard let hops = answers[allHops] else {
@@ -131,7 +146,7 @@ package struct PathEvaluator: Sendable {
   }
 
   /// The best way over links that count, where the kernel's own choice does not.
-  private func judgeOthers(
+  @inline(never) private func judgeOthers(
     _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
   ) -> Way {
     let links = snapshot.interfaces.filter { includes($0) && mayHaveRoutes($0) }
@@ -175,10 +190,7 @@ package struct PathEvaluator: Sendable {
   /// The steps in which a hop was judged.
   func note(_ hop: RouteHop, _ way: Way, _ trail: inout EvaluationTrail) {
     guard trail.steps != nil else { return }
-    guard let position = snapshot.position(of: hop.interfaceIndex) else {
-      return trail.note(.link(hop.interfaceIndex, fault: .linkDown))
-    }
-    let fault = linkFault(snapshot.interfaces[position])
+    let fault = fault(ofLink: hop.interfaceIndex)
     trail.note(.link(hop.interfaceIndex, fault: fault))
     if fault != nil { return }
     if case .reachable(let path, _) = way {
@@ -205,33 +217,39 @@ package struct PathEvaluator: Sendable {
 
   /// Whatever the hop's link stands on.
   func judge(_ hop: RouteHop, _ family: AddressFamily) -> Way {
-    // By position, here and below: a link is large to copy, and this is the way of every event.
-    guard let position = snapshot.position(of: hop.interfaceIndex) else { return .failed(.linkDown) }
-    if let fault = linkFault(snapshot.interfaces[position]) { return .failed(fault) }
-    guard let source = usableSource(of: hop, family, over: snapshot.interfaces[position]) else {
-      return .failed(.noAddress)
-    }
+    if let fault = fault(ofLink: hop.interfaceIndex) { return .failed(fault) }
+    guard let source = usableSource(of: hop, family) else { return .failed(.noAddress) }
     return .reachable(
       .init(address: source, gateway: hop.gateway, interfaceIndex: hop.interfaceIndex), link: hop.interfaceIndex)
   }
 
   /// What keeps a link from carrying packets, by S1.
-  package func linkFault(_ interface: Interface) -> ReachabilityReason? {
-    guard interface.isAdministrativelyUp else { return .linkDown }
-    if interface.hasCarrier, interface.operationalState == .dormant { return .dormant }
-    return snapshot.interfaces.isUsable(interface) ? nil : .noCarrier
+  package func fault(ofLink index: Int32) -> ReachabilityReason? {
+    guard let position = snapshot.position(of: index) else { return .linkDown }
+    // Field by field: to ask the link itself would copy it, and this is the way of every event.
+    let flags = snapshot.interfaces[position].flags
+    let state = snapshot.interfaces[position].operationalState
+    guard flags & Interface.Flags.up != 0 else { return .linkDown }
+    if flags & Interface.Flags.lowerUp != 0, case .dormant = state { return .dormant }
+    guard Interface.isRunning(flags, state) else { return .noCarrier }
+    return snapshot.interfaces[position].needsPorts && !snapshot.hasRunningPort(index) ? .noCarrier : nil
   }
 
-  private func usableSource(of hop: RouteHop, _ family: AddressFamily, over interface: Interface) -> IPAddress? {
-    let allowsLinkLocal = configuration.allowsLinkLocalIPv4
+  private func usableSource(of hop: RouteHop, _ family: AddressFamily) -> IPAddress? {
     if let source = hop.source {
       // It may sit on another link (unnumbered), but it has to exist: the kernel says ::1 or a link-local address while
       // the only global one is tentative, and names one that is being removed.
       return isUsable(source) ? source : nil
     }
+    guard let position = snapshot.position(of: hop.interfaceIndex) else { return nil }
+    return usableSource(family, amongAddressesOf: position)
+  }
+
+  /// Where the kernel names no source, to a question for the route itself.
+  @inline(never) private func usableSource(_ family: AddressFamily, amongAddressesOf position: Int) -> IPAddress? {
     var best: InterfaceAddress?
-    for address in interface.addresses
-    where address.address.family == family && address.isUsable(allowingLinkLocalIPv4: allowsLinkLocal) {
+    for address in snapshot.interfaces[position].addresses
+    where address.address.family == family && address.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4) {
       if best == nil || best?.isDeprecated == true && !address.isDeprecated { best = address }
     }
     return best?.address
@@ -239,19 +257,17 @@ package struct PathEvaluator: Sendable {
 
   /// Some link has the address, and it is usable.
   private func isUsable(_ address: IPAddress) -> Bool {
-    snapshot.interfaces.contains {
-      $0.addresses.contains {
-        $0.address == address && $0.isUsable(allowingLinkLocalIPv4: configuration.allowsLinkLocalIPv4)
-      }
+    snapshot.hasAddress {
+      $0.address == address && $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
     }
   }
 
   package func includes(_ interface: Interface) -> Bool {
-    configuration.includesInterface?(interface.name) ?? true
+    includesInterface?(interface.name) ?? true
   }
 
   private func includesLink(_ index: Int32) -> Bool {
-    guard configuration.includesInterface != nil, let position = snapshot.position(of: index) else { return true }
+    guard includesInterface != nil, let position = snapshot.position(of: index) else { return true }
     return includes(snapshot.interfaces[position])
   }
 
@@ -261,7 +277,8 @@ package struct PathEvaluator: Sendable {
     guard let position = snapshot.position(of: hop.interfaceIndex),
       snapshot.interfaces[position].isAdministrativelyUp
     else { return true }
-    return hop.source.map { !snapshot.knows($0) } ?? false
+    guard let source = hop.source else { return false }
+    return !snapshot.knows(source)
   }
 
   // MARK: Why
@@ -272,26 +289,23 @@ package struct PathEvaluator: Sendable {
     guard let index = published.interfaceIndex else { return judgement.failure }
     let outer = published.vpn?.interfaceIndex ?? index
     if let fault = fault(ofLink: index) ?? fault(ofLink: outer) { return fault }
-    guard let carrier = snapshot.interface(index), let leaving = snapshot.interface(outer),
-      hasAddress(published, over: leaving), outer == index || hasUsableAddress(carrier)
+    guard let carrier = snapshot.position(of: index), let leaving = snapshot.position(of: outer),
+      hasAddress(published, over: leaving), outer == index || hasUsableAddress(at: carrier)
     else { return .noAddress }
     return judgement.failure
   }
 
-  private func fault(ofLink index: Int32) -> ReachabilityReason? {
-    guard let position = snapshot.position(of: index) else { return .linkDown }
-    return linkFault(snapshot.interfaces[position])
+  private func hasUsableAddress(at position: Int) -> Bool {
+    snapshot.interfaces[position].addresses.contains {
+      $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
+    }
   }
 
-  private func hasUsableAddress(_ interface: Interface) -> Bool {
-    interface.addresses.contains { $0.isUsable(allowingLinkLocalIPv4: configuration.allowsLinkLocalIPv4) }
-  }
-
-  private func hasAddress(_ published: NetworkPath.Verdict, over interface: Interface) -> Bool {
+  private func hasAddress(_ published: NetworkPath.Verdict, over position: Int) -> Bool {
     // An unnumbered link borrows the address of another one.
     if let borrowed = published.ipv4?.address ?? published.ipv6?.address, isUsable(borrowed) { return true }
-    return interface.addresses.contains {
-      $0.isUsable(allowingLinkLocalIPv4: configuration.allowsLinkLocalIPv4)
+    return snapshot.interfaces[position].addresses.contains {
+      $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
         && ($0.address.family == .ipv4 ? published.ipv4 != nil : published.ipv6 != nil)
     }
   }
@@ -308,16 +322,5 @@ extension PathEvaluator.Way {
 
   var isReachable: Bool {
     if case .reachable = self { true } else { false }
-  }
-}
-
-extension NetworkPath.Verdict {
-  /// Reachable, over this link.
-  fileprivate mutating func leave(by interface: Interface) {
-    status = ReachabilityStatus(of: interface.medium)
-    medium = interface.medium
-    interfaceName = interface.kernelName
-    interfaceIndex = interface.index
-    isExpensive = interface.isExpensive
   }
 }

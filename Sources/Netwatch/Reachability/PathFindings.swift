@@ -31,20 +31,20 @@ package struct PathFindings: Sendable {
   package let user: UInt32
 
   package init(
-    _ evaluator: PathEvaluator, _ answers: RouteAnswers, _ destinations: Destinations,
+    of target: NetworkTarget, _ evaluator: PathEvaluator, _ answers: RouteAnswers, _ destinations: Destinations,
     _ rules: FamilyPair<[RoutingRule]>, user: UInt32,
     resolution: Resolution? = nil
   ) {
     var trail = EvaluationTrail(keepsSteps: true)
     let judgement = evaluator.judge(answers, to: destinations, &trail)
-    target = evaluator.configuration.target
+    self.target = target
     steps = trail.steps ?? []
     verdict = judgement.verdict
     failure = judgement.failure
     snapshot = evaluator.snapshot
     deadLinks = snapshot.interfaces.compactMap { interface in
       guard evaluator.includes(interface), !interface.isLoopback, interface.role.tunnelKind == nil else { return nil }
-      return evaluator.linkFault(interface).map { (interface.index, $0) }
+      return evaluator.fault(ofLink: interface.index).map { (interface.index, $0) }
     }
     self.rules = rules
     self.user = user

@@ -79,7 +79,7 @@ package struct ReachabilityMachine: Sendable {
   private static let resolutionPatience = Duration.seconds(2)
 
   package private(set) var statistics = MonitorStatistics()
-  private let configuration: MonitorConfiguration
+  package let configuration: MonitorConfiguration
   package private(set) var evaluator: PathEvaluator
   private var state = State.listing(attempts: 0)
   /// What has changed since the last look.
@@ -137,90 +137,93 @@ package struct ReachabilityMachine: Sendable {
   }
 
   private mutating func transition(on event: Event, at now: Duration, _ effects: inout Effects) -> State {
-    switch (state, event) {
-    case (_, .started):
+    // Not over the pair of both, which would be copied with all that the event carries.
+    switch event {
+    case .started:
       return list(&effects)
 
-    case (_, .fact(let fact)):
+    case .fact(let fact):
       statistics.facts += 1
       pending.merge(evaluator.snapshot.apply(fact))
-      return state
 
-    case (_, .overrun):
+    case .overrun:
       statistics.overruns += 1
       needsListing = true
       listingCause = .resynced
-      return state
 
-    case (_, .resumed):
+    case .resumed:
       statistics.resumes += 1
       needsListing = true
       listingCause = .resumed
-      return state
 
-    case (.settled, .drained):
-      if needsListing { return list(&effects) }
-      return inquire(at: now, &effects)
-    case (.listing, .drained), (.asking, .drained):
-      return state
+    case .drained:
+      guard case .settled = state else { break }
+      return needsListing ? list(&effects) : inquire(at: now, &effects)
 
-    case (_, .listingBegan):
+    case .listingBegan:
       evaluator.snapshot.beginListing()
-      return state
 
-    case (.listing, .listingEnded(isWhole: true)):
+    case .listingEnded(let isWhole):
+      guard case .listing(let attempts) = state else { break }
+      guard isWhole else {
+        statistics.interruptedListings += 1
+        return listAgain(after: attempts, at: now, &effects)
+      }
       needsListing = false
       statistics.listings += 1
       pending.merge(evaluator.snapshot.endListing())
       return inquire(at: now, &effects)
-    case (.listing(let attempts), .listingEnded(isWhole: false)):
-      statistics.interruptedListings += 1
-      return listAgain(after: attempts, at: now, &effects)
-    case (.listing(let attempts), .failed):
-      return fail(after: attempts, at: now, &effects)
-    case (.asking, .failed), (.settled, .failed):
+
+    case .failed:
+      if case .listing(let attempts) = state { return fail(after: attempts, at: now, &effects) }
       needsListing = true
       refusals += 1
       return fail(after: refusals - 1, at: now, &effects)
-    case (.settled, .listingEnded), (.asking, .listingEnded):
-      return state
 
-    case (.asking(let inquiry), .answered(let request, let answer)):
+    case .answered(let request, let answer):
+      guard case .asking(let inquiry) = state else { break }
       return accept(answer, to: request, in: inquiry, at: now, &effects)
-    case (.listing, .answered), (.settled, .answered):
-      return state
 
-    case (_, .resolved(let addresses)):
-      isResolved = true
-      let new = Destinations(addresses)
-      if new != destinations {
-        destinations = new
-        answers = RouteAnswers()
-        effects.append(.watch)
-      }
-      // A question that is under way is about the old ones.
-      pending.routing = destinations.families
-      if case .listing = state { return state }
+    case .resolved(let addresses):
+      take(resolved: addresses, &effects)
+      if case .listing = state { break }
       return inquire(at: now, &effects)
 
-    case (.listing, .timerFired(.retry)):
-      return list(&effects)
-    case (.settled, .timerFired(.retry)), (.asking, .timerFired(.retry)):
-      return state
-    case (_, .timerFired(.resolution)):
-      guard !isResolved else { return state }
-      isResolved = true
-      // Nothing has been asked without an address, so nothing is missing.
-      var trail = EvaluationTrail()
-      if case .settled = state { conclude(evaluator.judge(answers, to: destinations, &trail), at: now, &effects) }
-      return state
-    case (_, .timerFired(.hold)):
-      guard let reason = heldReason else { return state }
+    case .timerFired(.retry):
+      if case .listing = state { return list(&effects) }
+
+    case .timerFired(.resolution):
+      giveUpResolving(at: now, &effects)
+
+    case .timerFired(.hold):
+      guard let reason = heldReason else { break }
       heldReason = nil
       published = concluded
       publish(reason, .reachability, &effects)
-      return state
     }
+    return state
+  }
+
+  // MARK: Hosts
+
+  private mutating func take(resolved addresses: [IPAddress], _ effects: inout Effects) {
+    isResolved = true
+    let new = Destinations(addresses)
+    if new != destinations {
+      destinations = new
+      answers = RouteAnswers()
+      effects.append(.watch)
+    }
+    // A question that is under way is about the old ones.
+    pending.routing = destinations.families
+  }
+
+  private mutating func giveUpResolving(at now: Duration, _ effects: inout Effects) {
+    guard !isResolved else { return }
+    isResolved = true
+    // Nothing has been asked without an address, so nothing is missing.
+    var trail = EvaluationTrail()
+    if case .settled = state { conclude(evaluator.judge(answers, to: destinations, &trail), at: now, &effects) }
   }
 
   // MARK: Listing
@@ -356,15 +359,16 @@ package struct ReachabilityMachine: Sendable {
       pending = SnapshotDelta()
       return
     }
-    if hasPublished, concluded == published {
+    let isReachable = judgement.verdict.status.isReachable
+    if hasPublished, judgement.verdict == published {
       stopHolding(&effects)
-    } else if published.isReachable, !concluded.isReachable, configuration.hold > .zero {
+    } else if published.status.isReachable, !isReachable, configuration.hold > .zero {
       if heldReason == nil { effects.append(.arm(.hold, at: now + configuration.hold)) }
       heldReason = reason(for: judgement)
     } else {
       stopHolding(&effects)
       let reason = reason(for: judgement)
-      published = concluded
+      published = judgement.verdict
       publish(reason, hasPublished ? .reachability : .initial, &effects)
     }
     // What came and went within one turn has changed nothing.
@@ -395,15 +399,15 @@ package struct ReachabilityMachine: Sendable {
     effects.append(.publish(change))
   }
 
-  // Inlined into one that mutates, it would copy the whole machine.
-  @inline(never) private func reason(for judgement: PathEvaluator.Judgement) -> ReachabilityReason {
-    let isReachable = judgement.verdict.isReachable
+  // It changes nothing: what does not mutate gets a copy of the whole machine.
+  private mutating func reason(for judgement: PathEvaluator.Judgement) -> ReachabilityReason {
+    let isReachable = judgement.verdict.status.isReachable
     guard hasPublished else { return isReachable ? .initial : judgement.failure }
     guard isReachable else {
       return evaluator.lossReason(published: published, judgement)
     }
     if let listingCause { return listingCause }
-    if !published.isReachable { return .routeUp }
+    if !published.status.isReachable { return .routeUp }
     if judgement.verdict.vpn?.interfaceIndex != published.vpn?.interfaceIndex {
       return judgement.verdict.vpn == nil ? .vpnDown : .vpnUp
     }

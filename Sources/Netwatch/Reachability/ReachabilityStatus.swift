@@ -9,7 +9,18 @@ public enum ReachabilityStatus: String, Hashable, Sendable, CaseIterable {
   case wifi
 
   /// The status of a machine that is reachable over `medium`.
-  package init(of medium: Medium) { self = medium == .wwan ? .wwan : .wifi }
+  package init(of medium: Medium) {
+    // Not `==`, here and below: of enumerations with raw values it compares the texts.
+    if case .wwan = medium { self = .wwan } else { self = .wifi }
+  }
+
+  /// Wifi or wwan.
+  @inline(__always) package var isReachable: Bool {
+    switch self {
+    case .wifi, .wwan: true
+    case .unknown, .notReachable: false
+    }
+  }
 }
 
 /// Why a path was published.

@@ -65,12 +65,15 @@
     reserve(width)
     var rest = value
     var position = count &+ width
-    while position > count {
-      position &-= 1
-      let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-      unsafe storage[position] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: digit)
-      rest = quotient
+    // Two at a time: half the divisions of a large number.
+    while position &- count > 1 {
+      position &-= 2
+      let pair = UInt32(truncatingIfNeeded: rest % 100)
+      rest /= 100
+      unsafe storage[position] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: pair / 10)
+      unsafe storage[position &+ 1] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: pair % 10)
     }
+    if position > count { unsafe storage[count] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10) }
     count &+= width
   }
 
