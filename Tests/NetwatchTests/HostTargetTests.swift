@@ -60,6 +60,8 @@ import Testing
     #expect(kernel.story == ["wifi initial eth0"])
     #expect(kernel.changes == [.initial])
     #expect(kernel.lookUps == [.ipv4])
+    // Nothing is left to wake up for.
+    #expect(kernel.timers.isEmpty)
     kernel.advance(by: .seconds(60))
     #expect(kernel.published.count == 1)
   }

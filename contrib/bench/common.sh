@@ -51,7 +51,7 @@ compile_programs() {
     gcc "${compiler_flags[@]}" c-raw-q.c -o "$build_folder/c-raw-q"
     gcc "${compiler_flags[@]}" glib-monitor.c "${glib_flags[@]}" -o "$build_folder/glib-monitor"
     gcc "${compiler_flags[@]}" harness.c latency.c storm.c footprint.c activity.c fanout.c \
-      peer.c process.c routes.c service.c \
+      peer.c process.c resolver.c routes.c service.c \
       -o "$build_folder/harness"
   ) || die "could not compile the programs"
 }
@@ -76,7 +76,7 @@ netwatch_path() {
   printf '%s\n' "$path"
 }
 
-# run_benchmark NAME [--rounds N]
+# run_benchmark NAME [--rounds N] [--apart] [--host]
 run_benchmark() {
   install_packages
   build_folder=$(mkdir -p "$build_folder" && cd "$build_folder" && pwd)
@@ -87,6 +87,13 @@ run_benchmark() {
   "${namespace[@]}" true || die "no right to make a network namespace"
   # Pages of a file just written count as private dirty until they reach the disk.
   sync
-  exec "${namespace[@]}" "$build_folder/harness" "$1" \
+  # A host's name is asked of the benchmark's own server.
+  local prepare='ip link set lo up && exec "$@"'
+  if [[ " $* " == *' --host '* ]]; then
+    namespace+=(--mount)
+    prepare="echo nameserver 127.0.0.1 >'$build_folder/resolv.conf' &&
+      mount --bind '$build_folder/resolv.conf' /etc/resolv.conf && $prepare"
+  fi
+  exec "${namespace[@]}" sh -c "$prepare" sh "$build_folder/harness" "$1" \
     --netwatch "$netwatch" --programs "$build_folder" "${@:2}"
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 
 #include "harness.h"
+#include "resolver.h"
 
 #include <err.h>
 #include <getopt.h>
@@ -81,7 +82,7 @@ void *allocate(size_t count, size_t size) {
 static void usage(void) {
   fprintf(stderr,
           "usage: harness latency|storm|footprint|activity|fanout --netwatch PATH --programs FOLDER "
-          "[--rounds N] [--apart]\n");
+          "[--rounds N] [--apart] [--host]\n");
   exit(64);
 }
 
@@ -91,6 +92,7 @@ int main(int count, char **arguments) {
       {"programs", required_argument, NULL, 'p'},
       {"rounds", required_argument, NULL, 'r'},
       {"apart", no_argument, NULL, 'a'},
+      {"host", no_argument, NULL, 'h'},
       {0},
   };
   struct options options = {0};
@@ -105,6 +107,9 @@ int main(int count, char **arguments) {
       case 'a':
         options.apart = true;
         break;
+      case 'h':
+        options.host = true;
+        break;
       default: usage();
     }
   }
@@ -113,6 +118,7 @@ int main(int count, char **arguments) {
   /* The peers die with the harness, so this bounds the whole run. */
   alarm(TIME_LIMIT_SECONDS);
   signal(SIGPIPE, SIG_IGN);
+  if (options.host) resolver_open();
   for (size_t i = 0; i < sizeof benchmarks / sizeof *benchmarks; i++) {
     if (strcmp(arguments[optind], benchmarks[i].name) == 0)
       return benchmarks[i].run(&options) ? 0 : 1;

@@ -12,6 +12,7 @@ struct options {
   const char *netwatch; /* path of the program under test */
   const char *programs; /* folder of the compiled peers, and of everybody's stderr */
   int rounds;           /* 0: the benchmark's own default */
+  bool host;            /* netwatch watches a host, whose name server falls silent */
   bool apart;           /* latency: the harness and each program on a processor of their own */
 };
 

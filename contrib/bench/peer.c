@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 
 #include "peer.h"
+#include "resolver.h"
 
 #include <err.h>
 #include <errno.h>
@@ -57,7 +58,12 @@ void peer_start(struct peer *peer, enum peer_id id, const struct options *option
   }
   char *arguments[] = {path, (char *)descriptions[id].arguments[0],
                        (char *)descriptions[id].arguments[1],
-                       (char *)descriptions[id].arguments[2], NULL};
+                       (char *)descriptions[id].arguments[2], NULL, NULL, NULL};
+  if (id == NETWATCH && options->host) {
+    arguments[4] = "--target";
+    arguments[5] = (char *)resolver_host;
+    peer->is_resolving = true;
+  }
 
   int messages = open_log(options, peer_name(id));
   int ends[2];
@@ -116,6 +122,7 @@ void peer_read_until_silent(struct peer *peer, int silence_ms) {
 }
 
 uint64_t peer_wait_first_line(struct peer *peer) {
+  if (peer->is_resolving) resolver_serve_until_readable(peer->output, START_LIMIT_MS);
   if (!peer_read(peer, START_LIMIT_MS)) give_up(peer, "prints nothing");
   return peer->read_ns - peer->started_ns;
 }

@@ -14,6 +14,7 @@ enum { LINE_CAPACITY = 8192 };
 
 struct peer {
   enum peer_id id;
+  bool is_resolving; /* its first line waits for the addresses of a host */
   pid_t pid;
   int output;
   uint64_t started_ns;

@@ -207,6 +207,7 @@ package struct ReachabilityMachine: Sendable {
   // MARK: Hosts
 
   private mutating func take(resolved addresses: [IPAddress], _ effects: inout Effects) {
+    if !isResolved, isWaitingForResolution { effects.append(.disarm(.resolution)) }
     isResolved = true
     let new = Destinations(addresses)
     if new != destinations {
