@@ -36,6 +36,8 @@ let package = Package(
       name: "CLibNetlinkRoute", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-route-3-dev"])]),
     .systemLibrary(
       name: "CLibNetlinkGeneric", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
+    .systemLibrary(
+      name: "CLibNetlinkDiag", pkgConfig: "libnl-idiag-3.0", providers: [.apt(["libnl-idiag-3-dev"])]),
     .systemLibrary(name: "CLibCAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
     .systemLibrary(name: "CLibIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
 
@@ -44,7 +46,8 @@ let package = Package(
     module(
       "NetwatchNetlink",
       [
-        "Netwatch", "NetwatchEventLoop", "NetwatchResolver", "CLibNetlink", "CLibNetlinkGeneric", "CLibNetlinkRoute",
+        "Netwatch", "NetwatchEventLoop", "NetwatchResolver", "CLibNetlink", "CLibNetlinkDiag", "CLibNetlinkGeneric",
+        "CLibNetlinkRoute",
       ]),
     module("NetwatchResolver", ["Netwatch", "NetwatchEventLoop", "CLinux", "CLibCAres", "CLibIDN2"]),
     module("NetwatchStream", ["Netwatch", "NetwatchEventLoop"]),
@@ -59,7 +62,7 @@ let package = Package(
     module("NetwatchTestSupport", ["Netwatch"]),
     tests("NetwatchTests", ["Netwatch", "NetwatchTestSupport"]),
     tests("NetwatchEventLoopTests", ["NetwatchEventLoop"]),
-    tests("NetwatchNetlinkTests", ["NetwatchNetlink", "Netwatch", "NetwatchTestSupport"]),
+    tests("NetwatchNetlinkTests", ["NetwatchNetlink", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
     tests(
       "NetwatchResolverTests", ["NetwatchResolver", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
     // Every JSON line that a test sees is held against contrib/event.schema.json.

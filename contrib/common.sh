@@ -5,7 +5,7 @@ say() { printf '%s\n' "$*" >&2; }
 die() { say "netwatch: $*"; exit 1; }
 
 # What the build needs, then what the caller names.
-build_packages="pkg-config libnl-3-dev libnl-route-3-dev libnl-genl-3-dev libc-ares-dev libidn2-dev"
+build_packages="pkg-config libnl-3-dev libnl-route-3-dev libnl-genl-3-dev libnl-idiag-3-dev libc-ares-dev libidn2-dev"
 
 # Installs the Debian packages that are missing, or says which.
 need_packages() {
@@ -28,6 +28,18 @@ need_packages() {
     { "${as_root[@]}" apt-get update -qq >&2 &&
       "${as_root[@]}" apt-get install -y -qq "${missing[@]}" >/dev/null; }; } ||
     die "apt-get could not install ${missing[*]}; see above."
+}
+
+# Prints the folder of a program, which is taken out of its package without installing that: folder_of_program PACKAGE PATH
+folder_of_program() {
+  local folder=${XDG_CACHE_HOME:-$HOME/.cache}/netwatch/programs/$1
+  if [ ! -x "/$2" ] && [ ! -x "$folder/$2" ]; then
+    say "Fetching $1"
+    mkdir -p "$folder"
+    (cd "$folder" && { apt-get download -qq "$1" >&2 || die "apt-get could not download $1; see above."; } &&
+      dpkg-deb -x "$1"_*.deb . && rm "$1"_*.deb)
+  fi
+  if [ -x "/$2" ]; then dirname "/$2"; else dirname "$folder/$2"; fi
 }
 
 need_swift() {

@@ -115,7 +115,7 @@ struct NetlinkRequest {
     unsafe bytes.withUnsafeMutableBytes { unsafe $0.storeBytes(of: value, toByteOffset: offset, as: Value.self) }
   }
 
-  private static func build(
+  static func build(
     _ type: Int, flags: CInt, _ fill: (OpaquePointer) -> Bool
   ) throws(NetlinkError) -> NetlinkRequest {
     guard let message = unsafe nlmsg_alloc_simple(CInt(type), NLM_F_REQUEST | flags) else {

@@ -1,0 +1,182 @@
+/// What is known of one connection from look to look, and whether a request is in flight on it.
+struct ConnectionMemory: Sendable {
+  /// The number of the last look that saw it.
+  private(set) var look: UInt32 = 0
+  /// In flight, and so in the count, since the end of the last look.
+  private(set) var isCounted = false
+  /// It belongs to a program that does not count; nil while nobody has said so.
+  var isIgnored: Bool?
+  private(set) var isInFlight = false
+  /// Of the newest beginning or end.
+  private(set) var date: Int64 = 0
+  /// When it will be at rest unless more comes; nil if that is not what it waits for.
+  private(set) var quietAt: Int64?
+  private(set) var inode: UInt32 = 0
+  /// As the last look had them.
+  private var sent: UInt64 = 0
+  private var received: UInt64 = 0
+  private var acknowledged: UInt64 = 0
+  /// When it was last at rest, and what was so far then.
+  private var restedAt: Int64?
+  private var sentAtRest: UInt64 = 0
+  private var receivedAtRest: UInt64 = 0
+  private var busyAtRest: Int64 = 0
+  /// When a byte last moved.
+  private var movedAt: Int64?
+  /// When a request was last made, and when its answer last came.
+  private var askedAt: Int64?
+  private var answeredAt: Int64?
+  private var seenAt: Int64?
+  /// Its answer comes in bursts, as throttled servers send.
+  private var isPausing = false
+
+  /// - Parameters:
+  ///   - now: when the kernel was asked.
+  ///   - look: the number of the look.
+  ///   - lastLook: when it was asked before; nil if it was not.
+  mutating func take(_ facts: ConnectionFacts, at now: Int64, look: UInt32, lastLook: Int64?, patience: Int64) {
+    self.look = look
+    inode = facts.inode
+    follow(facts, at: now, patience: patience)
+    note(facts, at: now)
+    // What it rested with, it does not wait for.
+    let isWaiting = facts.isWaiting && (restedAt == nil || asked(facts) > 0)
+    let lull = isPausing ? ConnectionRules.pause : ConnectionRules.lull
+    let isRecent = facts.idleAge.map { $0 <= (isInFlight || isPausing ? lull : ConnectionRules.quiet) } ?? false
+    let isBusy =
+      switch facts.stage {
+      case .connecting: true
+      case .open: facts.queued > 0 || isWaiting || isRecent
+      case .halfClosed: (facts.queued > 0 || isWaiting || isRecent) && facts.inode != 0
+      case .ending: facts.queued > 0 || isRecent
+      }
+    let isPatient = now - (movedAt ?? now) < patience
+    let wasInFlight = isInFlight
+    isInFlight = isBusy && isPatient && !isSmallTalk(facts)
+    if isInFlight != wasInFlight {
+      date =
+        isInFlight
+        ? now - beginAge(facts, at: now, lastLook: lastLook, patience: patience)
+        : now - (isPatient ? facts.idleAge ?? 0 : 0)
+    }
+    let waitsForQuiet = isInFlight && facts.queued == 0 && !isWaiting && facts.stage != .connecting
+    quietAt = waitsForQuiet ? facts.idleAge.map { now - $0 + lull } : nil
+    if !isInFlight { rest(facts, at: now) }
+  }
+
+  enum Outcome {
+    case same
+    /// It counts from now on, or does not any more; since when.
+    case began(Int64)
+    case ended(Int64)
+    case gone(wasCounted: Bool)
+  }
+
+  /// A look is over.
+  mutating func conclude(_ look: UInt32, isWhole: Bool) -> Outcome {
+    if self.look != look, isWhole { return .gone(wasCounted: isCounted) }
+    let counts = isInFlight && isIgnored != true
+    guard counts != isCounted else { return .same }
+    isCounted = counts
+    return counts ? .began(date) : .ended(date)
+  }
+
+  private mutating func follow(_ facts: ConnectionFacts, at now: Int64, patience: Int64) {
+    let isAccepted = facts.isAccepted
+    let hasAsked = isAccepted ? facts.bytesReceived != received : facts.bytesSent != sent
+    let hasAnswered = isAccepted ? facts.bytesSent != sent : facts.bytesReceived != received
+    let answered = now - (isAccepted ? facts.sentAge : facts.receivedAge)
+    if hasAsked, !isSmallTalk(facts) {
+      askedAt = now - (isAccepted ? facts.receivedAge : facts.sentAge)
+      isPausing = false
+    } else if hasAnswered, let answeredAt, let seenAt, seenAt - answeredAt > ConnectionRules.lull {
+      // The last look saw a pause, and now it goes on.
+      let isFresh = isInFlight || askedAt.map { now - $0 < patience } ?? false
+      isPausing = isFresh && answered - answeredAt <= ConnectionRules.pause
+    }
+    if hasAnswered { answeredAt = answered }
+    seenAt = now
+  }
+
+  private mutating func note(_ facts: ConnectionFacts, at now: Int64) {
+    if movedAt == nil {
+      movedAt = now - (facts.stage == .connecting ? facts.attemptAge : facts.idleAge ?? 0)
+    } else if facts.bytesSent != sent || facts.bytesReceived != received || facts.bytesAcknowledged != acknowledged {
+      movedAt = now - min(facts.idleAge ?? 0, facts.heardAge)
+    }
+    (sent, received, acknowledged) = (facts.bytesSent, facts.bytesReceived, facts.bytesAcknowledged)
+  }
+
+  private mutating func rest(_ facts: ConnectionFacts, at now: Int64) {
+    isPausing = false
+    if mayBeEchoed(facts) {
+      quietAt = now - askedAge(facts) + ConnectionRules.quiet
+      return
+    }
+    restedAt = now
+    // What has just come unasked may be a ping, whose answer belongs to it.
+    if isSmallTalk(facts), asked(facts) == 0, facts.idleAge ?? 0 <= ConnectionRules.lull { return }
+    (sentAtRest, receivedAtRest, busyAtRest) = (facts.bytesSent, facts.bytesReceived, facts.busyTime)
+  }
+
+  /// Since it was at rest, no more than a ping was answered, or came unasked, or may be answered yet.
+  private func isSmallTalk(_ facts: ConnectionFacts) -> Bool {
+    guard restedAt != nil else { return false }
+    let (asked, answered) = (asked(facts), answered(facts))
+    return answered > 0 && max(asked, answered) <= ConnectionRules.smallTalk || mayBeEchoed(facts)
+  }
+
+  /// A key of a shell, whose echo comes sooner than most answers. If it is a request, the next look will know how old.
+  private func mayBeEchoed(_ facts: ConnectionFacts) -> Bool {
+    guard restedAt != nil, facts.stage == .open, answered(facts) == 0 else { return false }
+    return 1...ConnectionRules.smallTalk ~= asked(facts) && askedAge(facts) < ConnectionRules.quiet
+  }
+
+  private func askedAge(_ facts: ConnectionFacts) -> Int64 { facts.isAccepted ? facts.receivedAge : facts.sentAge }
+
+  private func asked(_ facts: ConnectionFacts) -> UInt64 {
+    facts.isAccepted ? facts.bytesReceived &- receivedAtRest : facts.bytesSent &- sentAtRest
+  }
+
+  private func answered(_ facts: ConnectionFacts) -> UInt64 {
+    facts.isAccepted ? facts.bytesSent &- sentAtRest : facts.bytesReceived &- receivedAtRest
+  }
+
+  /// How long ago the request began: no longer than since it was known that nothing was in flight.
+  private func beginAge(_ facts: ConnectionFacts, at now: Int64, lastLook: Int64?, patience: Int64) -> Int64 {
+    let known = restedAt ?? lastLook
+    let window = known.map { now - $0 } ?? patience
+    if facts.stage == .connecting { return min(facts.attemptAge, window) }
+    var age = facts.idleAge ?? 0
+    func consider(_ candidate: Int64) { if candidate <= window { age = max(age, candidate) } }
+    if facts.bytesSent > 0 { consider(facts.sentAge) }
+    // An answer that goes on after a pause belongs to what was asked before it.
+    if isPausing, let askedAt, now - askedAt <= patience { age = max(age, now - askedAt) }
+    if known != nil { consider(facts.busyTime &- busyAtRest) }
+    // On a new connection that has not heard anything yet, it is the age of the connection.
+    if restedAt == nil || facts.isAccepted { consider(facts.receivedAge) }
+    return age
+  }
+}
+
+extension ConnectionFacts {
+  /// Since a byte went either way; nil if none did.
+  package var idleAge: Int64? {
+    switch (bytesSent > 0, bytesReceived > 0) {
+    case (true, true): min(sentAge, receivedAge)
+    case (true, false): sentAge
+    case (false, true): receivedAge
+    case (false, false): nil
+    }
+  }
+
+  /// One side has asked, and the other has not answered.
+  package var isWaiting: Bool {
+    if isAccepted { return bytesReceived > 0 && (bytesSent == 0 || receivedAge < sentAge) }
+    guard bytesSent > 0 else { return false }
+    if bytesReceived == 0 || sentAge < receivedAge { return true }
+    // Within one tick of the kernel's clock: who came last is told by what came after. An answer brings its own
+    // acknowledgement; of a question there will be one.
+    return sentAge == receivedAge && heardAge < receivedAge
+  }
+}

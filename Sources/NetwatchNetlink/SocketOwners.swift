@@ -1,0 +1,118 @@
+import Glibc
+import NetwatchEventLoop
+
+/// Which programs hold sockets, as far as /proc shows this user. Its work is bounded: what is not found in time is
+/// looked for from there on the next time.
+final class SocketOwners {
+  enum Owner: Hashable {
+    /// As `ps` has it.
+    case program(String)
+    /// No process that we may look into holds it.
+    case unknown
+  }
+
+  /// Of sockets that were asked for the last time.
+  private var owners: [UInt32: Owner] = [:]
+  /// Those that are still to be searched, the newest last, and what this search has looked for from its beginning.
+  private var processes: [pid_t] = []
+  private var sought: Set<UInt32> = []
+  /// They hold sockets of these, and so probably the next ones.
+  private var holders: [pid_t] = []
+
+  /// Nil for what has not been found yet.
+  func owner(of inode: UInt32) -> Owner? { owners[inode] }
+
+  /// Looks for the owners of these sockets, and forgets all others.
+  func find(_ inodes: some Sequence<UInt32>, within time: Duration) {
+    var known: [UInt32: Owner] = [:]
+    var wanted: Set<UInt32> = []
+    for inode in inodes {
+      if let owner = owners[inode] { known[inode] = owner } else { wanted.insert(inode) }
+    }
+    owners = known
+    guard !wanted.isEmpty else { return }
+    let deadline = KernelClock.monotonic.now + time
+    for process in holders { search(process, &wanted) }
+    if processes.isEmpty {
+      processes = Self.allProcesses()
+      sought = wanted
+    }
+    while !wanted.isEmpty, let process = processes.popLast() {
+      search(process, &wanted)
+      if KernelClock.monotonic.now >= deadline, !processes.isEmpty { return }
+    }
+    for inode in wanted where sought.contains(inode) { owners[inode] = .unknown }
+    processes = []
+  }
+
+  private func search(_ process: pid_t, _ wanted: inout Set<UInt32>) {
+    var found: [UInt32] = []
+    Self.forEachSocket(of: process) { inode in
+      if wanted.remove(inode) != nil { found.append(inode) }
+      return !wanted.isEmpty
+    }
+    if found.isEmpty {
+      holders.removeAll { $0 == process }
+      return
+    }
+    if !holders.contains(process) { holders = holders.suffix(15) + [process] }
+    let owner = Self.name(of: process).map { Owner.program($0) } ?? .unknown
+    for inode in found { owners[inode] = owner }
+  }
+
+  // MARK: /proc
+
+  private static func allProcesses() -> [pid_t] {
+    var processes: [pid_t] = []
+    unsafe forEachEntry(of: "/proc") { name, _ in
+      if let process = unsafe pid_t(String(cString: name)) { processes.append(process) }
+      return true
+    }
+    return processes
+  }
+
+  /// - Parameter body: returns whether it wants more.
+  private static func forEachSocket(of process: pid_t, _ body: (UInt32) -> Bool) {
+    unsafe forEachEntry(of: "/proc/\(process)/fd") { name, folder in
+      unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { target in
+        guard let place = target.baseAddress else { return false }
+        let count = unsafe readlinkat(folder, name, place, target.count)
+        guard count > 0, let inode = unsafe inode(UnsafeBufferPointer(rebasing: target[..<count])) else { return true }
+        return body(inode)
+      }
+    }
+  }
+
+  /// Of `socket:[4711]`.
+  private static func inode(_ target: UnsafeBufferPointer<CChar>) -> UInt32? {
+    let prefix = "socket:[".utf8
+    guard unsafe target.lazy.map({ UInt8(bitPattern: $0) }).starts(with: prefix) else { return nil }
+    return unsafe UInt32(
+      String(decoding: target.dropFirst(prefix.count).dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+  }
+
+  private static func name(of process: pid_t) -> String? {
+    let descriptor = unsafe open("/proc/\(process)/comm", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    return unsafe withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
+      let count = unsafe read(descriptor, buffer.baseAddress, buffer.count)
+      guard count > 0 else { return nil }
+      // A newline ends it.
+      return unsafe String(decoding: buffer[..<(count - 1)], as: UTF8.self)
+    }
+  }
+
+  /// - Parameter body: gets each name, and the folder's descriptor; returns whether it wants more.
+  private static func forEachEntry(of path: String, _ body: (UnsafePointer<CChar>, CInt) -> Bool) {
+    guard let folder = unsafe opendir(path) else { return }
+    defer { unsafe closedir(folder) }
+    let descriptor = unsafe dirfd(folder)
+    while let entry = unsafe readdir(folder) {
+      let goesOn = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { name in
+        unsafe name.assumingMemoryBound(to: CChar.self).baseAddress.map { unsafe body($0, descriptor) } ?? false
+      }
+      guard goesOn else { return }
+    }
+  }
+}
