@@ -16,6 +16,10 @@ final class Follower {
     var count: Int?
     /// Whether a service is asked; nil does without.
     var service: ServiceUse? = .everything
+    /// What is counted as in flight where no service counts.
+    var activity = ActivitySettings()
+    /// Whether lines name the programs whose connections are in flight.
+    var namesPrograms = false
     /// Run for each line; nil for none.
     var hook: Hook?
     /// What netlink says, and whether it is recorded.
@@ -47,6 +51,12 @@ final class Follower {
   private var printed: EventRecord?
   private var activity = EventRecord.Activity()
   private var hasLostService = false
+  /// Counts where no service does; nil where there is nothing to count without one.
+  private var counter: ActivityCounter?
+  private var isCounting = false
+  /// Looks at connections for their programs' names where a service counts them.
+  private var namer: ActivityCounter?
+  private var hasHinted = false
   private var failure: (any Error)?
 
   init(_ options: Options, renderer: any LineRenderer) throws {
@@ -62,13 +72,17 @@ final class Follower {
     try renderer.prepare(on: loop)
     hooks = try options.hook.map { try HookRunner($0, on: loop) }
     options.input.onFailure { [unowned self] error in stop(because: error) }
+    if options.activity.choice.countsConnections {
+      counter = ActivityCounter(options.activity, on: loop) { [unowned self] reason in takeCount(because: reason) }
+    }
+    if options.namesPrograms { renderer.namePrograms { [unowned self] record in programs(of: record) } }
     connect()
     if link?.isConnected == true {
       loop.schedule(at: KernelClock.monotonic.now + Self.patience) { [unowned self] in
-        if printed == nil { watchNetlink() }
+        if printed == nil { watchAlone() }
       }
     } else {
-      watchNetlink()
+      watchAlone()
     }
     if case .replayed(let player) = options.input {
       reachability?.replay(player) { isFinished }
@@ -77,6 +91,7 @@ final class Follower {
     }
     reachability?.stop()
     link = nil
+    counter?.rest()
     if let failure { throw failure }
     try hooks?.finish()
   }
@@ -88,6 +103,47 @@ final class Follower {
       handlers: .init(record: { [unowned self] in take($0) }, lost: { [unowned self] in loseService() }))
     self.link = link
     link.start()
+  }
+
+  // MARK: Without a service
+
+  private func watchAlone() {
+    count()
+    watchNetlink()
+  }
+
+  /// What is in flight is known when this returns.
+  private func count() {
+    guard let counter, !isCounting else { return }
+    counter.watchNow()
+    isCounting = true
+    activity = counter.activity
+  }
+
+  private func stopCounting() {
+    guard isCounting else { return }
+    isCounting = false
+    counter?.rest()
+  }
+
+  private func takeCount(because reason: EventRecord.ActivityReason) {
+    guard isCounting, let counter, !isFinished else { return }
+    activity = counter.activity
+    printActivity(because: reason)
+  }
+
+  /// By looks of our own, whoever counts: so nobody learns more than his own rights let him.
+  private func programs(of record: EventRecord) -> [EventRecord.ProgramCount]? {
+    guard let connections = record.activity.connections else { return nil }
+    if connections == 0 { return [] }
+    if isCounting, let counter { return counter.programs }
+    var settings = options.activity
+    settings.choice = .tcp
+    let namer = namer ?? ActivityCounter(settings, on: loop) { _ in }
+    self.namer = namer
+    namer.watchNow()
+    defer { namer.rest() }
+    return namer.programs
   }
 
   // MARK: From netlink
@@ -132,6 +188,8 @@ final class Follower {
     if isFinished { return }
     let reason = activityReason(of: record)
     hasLostService = false
+    stopCounting()
+    if counter != nil, record.activity.connections == nil { hint() }
     activity = record.activity
     switch options.service {
     case .everything where link?.sharesNetwork == true:
@@ -159,7 +217,17 @@ final class Follower {
     hasLostService = true
     // Nobody counts any more.
     activity = EventRecord.Activity()
+    count()
     if reachability == nil { watchNetlink() } else { printActivity(because: .serviceLost) }
+  }
+
+  /// Its choice holds for all who ask it, so that all show the same.
+  private func hint() {
+    guard !hasHinted else { return }
+    hasHinted = true
+    CommandFailure.report(
+      "the service does not count TCP connections; start it with --activity \(options.activity.choice.rawValue), or add "
+        + "--no-service here")
   }
 
   private func printActivity(because reason: EventRecord.ActivityReason) {
@@ -180,8 +248,8 @@ final class Follower {
     records += 1
     if renderer.shows(record) { lines += 1 }
     isReachable = record.path.verdict.status.isReachable
-    // Without a service there is nothing to compare it with.
-    if options.service != nil { printed = record }
+    // Without a service or a count there is nothing to compare it with.
+    if options.service != nil || counter != nil { printed = record }
     do throws(CommandFailure) {
       try renderer.print(record, to: output)
     } catch {

@@ -8,20 +8,26 @@ protocol LineRenderer: AnyObject {
   func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure)
   /// Whether a record gives a line; `print` prints nothing for those that do not.
   func shows(_ record: EventRecord) -> Bool
+  /// From now on lines also name the programs whose connections are in flight, as `body` says.
+  func namePrograms(_ body: @escaping (EventRecord) -> [EventRecord.ProgramCount]?)
 }
 
 extension LineRenderer {
   func shows(_ record: EventRecord) -> Bool { true }
+  func namePrograms(_ body: @escaping (EventRecord) -> [EventRecord.ProgramCount]?) {}
 }
 
 /// The JSON stream.
 final class JSONRenderer: LineRenderer {
   private var writer = JSONLineWriter()
+  private var programs: ((EventRecord) -> [EventRecord.ProgramCount]?)?
 
   func prepare(on loop: EventLoop) {}
 
   func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
-    writer.write(record)
+    writer.write(record, programs: programs?(record))
     try writer.withLine { line throws(CommandFailure) in try output.write(line) }
   }
+
+  func namePrograms(_ body: @escaping (EventRecord) -> [EventRecord.ProgramCount]?) { programs = body }
 }

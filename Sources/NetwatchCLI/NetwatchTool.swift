@@ -38,6 +38,8 @@ public struct NetwatchTool: ParsableCommand {
   var count: Int?
 
   @OptionGroup var service: ServiceOptions
+  @OptionGroup var activity: ActivityOptions
+  @OptionGroup var programs: ProgramOptions
 
   @Option(
     name: .customLong("exec"),
@@ -64,6 +66,9 @@ public struct NetwatchTool: ParsableCommand {
   public mutating func validate() throws {
     if let count, count < 1 { throw ValidationError("--count needs a number from 1.") }
     if follow, snapshot.check { throw ValidationError("--check gives a status once; leave out --follow.") }
+    if recordingPath != nil, activity.activity != .requests {
+      throw ValidationError("--record does not hold what TCP connections do; leave out --activity.")
+    }
     if hookTimeout != nil, hookCommand == nil { throw ValidationError("--exec-timeout belongs to --exec; add it.") }
     if follow { return }
     if hookCommand != nil { throw ValidationError("--exec belongs to --follow; add -f.") }
@@ -74,18 +79,21 @@ public struct NetwatchTool: ParsableCommand {
 
   public func run() throws {
     guard follow else {
-      return try Snapshot.print(output, snapshot, path, service)
+      return try Snapshot.print(output, snapshot, path, service, activity, programs)
     }
     try CommandFailure.reporting {
       var options = lineOptions
       options.service = service.use(judgesAlike: path.isDefault && hold == nil && !snapshot.interfaces)
+      options.activity = activity.settings
+      let renderer = output.makeRenderer()
+      options.namesPrograms = renderer is TextRenderer ? programs.verbose : programs.programs
       options.hook = hookCommand.map { Hook(command: $0, timeout: hookTimeout ?? .seconds(90)) }
       if let recordingPath {
         // What a service says is not in the trace.
         options.service = nil
         options.input = .recorded(try TraceWriter(creating: recordingPath, traceSettings))
       }
-      try Follower(options, renderer: output.makeRenderer()).run()
+      try Follower(options, renderer: renderer).run()
     }
   }
 

@@ -18,6 +18,8 @@ struct ServeCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Refuse more clients than so many.", valueName: "n"))
   var connections = EventServer.standardConnectionLimit
 
+  @OptionGroup var activity: ActivityOptions
+
   mutating func validate() throws {
     if connections < 1 { throw ValidationError("--connections needs a number from 1.") }
   }
@@ -26,7 +28,7 @@ struct ServeCommand: ParsableCommand {
     try CommandFailure.reporting {
       let manager = ServiceManager.fromEnvironment()
       raiseDescriptorLimit()
-      try Service(manager: manager).run(try listen(manager), connectionLimit: connections)
+      try Service(manager: manager, activity.settings).run(try listen(manager), connectionLimit: connections)
     }
   }
 

@@ -7,24 +7,26 @@ import NetwatchStream
 /// One monitor and one indicator for everyone: `netwatch serve`.
 final class Service {
   private let manager: ServiceManager
+  private let settings: ActivitySettings
   private let loop: EventLoop
   private var server: EventServer?
   private var reachability: NetlinkReachability?
-  private var activity: ActivityRunner?
+  private var activity: ActivityCounter?
   private var signals: SignalSource?
   private var record: EventRecord?
   /// Why the activity has changed in this turn; nil if it has not.
   private var activityReason: EventRecord.ActivityReason?
   private var failure: (any Error)?
 
-  init(manager: ServiceManager) throws {
+  init(manager: ServiceManager, _ settings: ActivitySettings) throws {
     self.manager = manager
+    self.settings = settings
     loop = try EventLoop()
   }
 
   /// Serves until SIGTERM or SIGINT.
   func run(_ socket: ListeningSocket, connectionLimit: Int) throws {
-    activity = ActivityRunner(on: loop) { [unowned self] in activityReason = $0 }
+    activity = ActivityCounter(settings, on: loop) { [unowned self] in activityReason = $0 }
     let reachability = try NetlinkReachability(
       on: NetlinkSource(on: loop), configuration: MonitorConfiguration(),
       handlers: .init(
@@ -38,8 +40,10 @@ final class Service {
     let server = try EventServer(
       socket, on: loop, connectionLimit: connectionLimit,
       handlers: .init(
-        requestsChanged: { [unowned self] in activity?.setCount($0) },
-        statistics: { [unowned self] in statistics }))
+        requestsChanged: { [unowned self] in activity?.setRequests($0) },
+        statistics: { [unowned self] in statistics },
+        prepareGreeting: { [unowned self] greet in prepare(greet) },
+        lastSubscriberLeft: { [unowned self] in activity?.rest() }))
     self.server = server
     if let record { server.publish(record) }
     loop.onTurnEnd = { [unowned self] in publishActivity() }
@@ -74,6 +78,15 @@ final class Service {
       guard activity?.activity != record?.activity else { return }
       record?.activityReason = reason
       send(path, .activity, .now)
+    }
+  }
+
+  /// Connections are looked at while somebody watches; who comes first waits for a look.
+  private func prepare(_ greet: @escaping () -> Void) {
+    guard let activity else { return greet() }
+    activity.watch { [unowned self] in
+      publishActivity()
+      greet()
     }
   }
 

@@ -11,6 +11,8 @@ struct StatusCommand: ParsableCommand {
   @OptionGroup var path: PathOptions
 
   @OptionGroup var service: ServiceOptions
+  @OptionGroup var activity: ActivityOptions
+  @OptionGroup var programs: ProgramOptions
 
   @Flag(help: "Print metrics for the textfile collector of Prometheus' node_exporter.")
   var prometheus = false
@@ -23,7 +25,7 @@ struct StatusCommand: ParsableCommand {
 
   func run() throws {
     let renderer = prometheus ? MetricsRenderer(asksService: !service.noService) : nil
-    try Snapshot.print(output, snapshot, path, service, renderer: renderer)
+    try Snapshot.print(output, snapshot, path, service, activity, programs, renderer: renderer)
   }
 }
 
@@ -31,14 +33,16 @@ struct StatusCommand: ParsableCommand {
 enum Snapshot {
   static func print(
     _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, _ service: ServiceOptions,
-    renderer: (any LineRenderer)? = nil
+    _ activity: ActivityOptions, _ programs: ProgramOptions, renderer: (any LineRenderer)? = nil
   ) throws {
     var options = Follower.Options()
     options.configuration = path.configuration
     options.count = 1
     options.listsInterfaces = snapshot.interfaces
     options.service = service.use(judgesAlike: path.isDefault && !snapshot.interfaces)
+    options.activity = activity.settings
     let renderer = renderer ?? output.makeRenderer()
+    options.namesPrograms = renderer is TextRenderer || programs.programs
     let isReachable = try CommandFailure.reporting {
       let follower = try Follower(options, renderer: renderer)
       try follower.run()

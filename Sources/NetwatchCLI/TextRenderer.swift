@@ -27,6 +27,7 @@ final class TextRenderer: LineRenderer {
 
   private let terminal: Terminal
   private var wasVisible = false
+  private var programs: ((EventRecord) -> [EventRecord.ProgramCount]?)?
 
   init(terminal: Terminal) { self.terminal = terminal }
 
@@ -44,6 +45,8 @@ final class TextRenderer: LineRenderer {
     let bytes = [UInt8](text.utf8)
     try unsafe output.write(bytes.span.bytes)
   }
+
+  func namePrograms(_ body: @escaping (EventRecord) -> [EventRecord.ProgramCount]?) { programs = body }
 
   func shows(_ record: EventRecord) -> Bool {
     record.event != .activity || record.activity.state.isVisible != wasVisible
@@ -74,13 +77,19 @@ final class TextRenderer: LineRenderer {
 
   private func reason(_ record: EventRecord) -> String {
     let activity = record.activity
-    let running = activity.inFlight > 0 ? ", \(activity.inFlight) in flight" : ""
+    let running = activity.inFlight > 0 ? ", \(activity.inFlight) in flight" + names(record) : ""
     switch record.event {
     case .interfaces: return "links changed" + running
     case .activity where record.activityReason == .serviceLost: return words(record.reason)
     case .activity: return (activity.state.isVisible ? "busy" : "idle") + running
     default: return words(record.reason) + running
     }
+  }
+
+  /// A program names itself as it likes.
+  private func names(_ record: EventRecord) -> String {
+    let names = programs?(record)?.map { "\(clean($0.name)) \($0.connections)" } ?? []
+    return names.isEmpty ? "" : ": " + names.joined(separator: ", ")
   }
 
   /// The WiFi network and the tunnel, where there are any.

@@ -22,16 +22,46 @@ public final class ActivityRunner {
   deinit { if let timer { loop.cancel(timer) } }
 
   /// Takes note of how many requests run.
-  public func setCount(_ count: Int) {
+  public func setCount(_ count: Int) { change(to: count + connections, at: KernelClock.monotonic.now) }
+
+  /// Takes note of how many TCP connections are in flight, which are counted from the first call on.
+  ///
+  /// - Parameter date: when that came about. What is due since then is due now.
+  package func setConnectionCount(_ count: Int, at date: Duration) {
+    let requests = activity.inFlight - connections
+    activity.connections = count
+    change(to: requests + count, at: date)
+  }
+
+  /// TCP connections are not counted any more.
+  package func forgetConnections() {
+    setConnectionCount(0, at: KernelClock.monotonic.now)
+    activity.connections = nil
+  }
+
+  /// When the indicator decides next.
+  package var deadline: Duration? { machine.deadline }
+
+  /// Does at once what is due, for somebody who wants the present state.
+  package func settle() {
+    while let timer, let deadline = machine.deadline, deadline <= KernelClock.monotonic.now {
+      loop.cancel(timer)
+      fire()
+    }
+  }
+
+  private var connections: Int { activity.connections ?? 0 }
+
+  private func change(to count: Int, at date: Duration) {
     let before = activity.inFlight
     guard count != before else { return }
     activity.inFlight = count
-    if before == 0 || count == 0 { handle(count > 0 ? .busy : .idle) }
+    if before == 0 || count == 0 { handle(count > 0 ? .busy : .idle, at: date) }
     changed(count > before ? .requestBegan : .requestEnded)
   }
 
-  private func handle(_ event: ActivityMachine.Event) {
-    let effects = machine.handle(event, at: KernelClock.monotonic.now)
+  private func handle(_ event: ActivityMachine.Event, at date: Duration) {
+    let effects = machine.handle(event, at: date)
     activity.state = machine.state
     guard effects.setsTimer else { return }
     if let timer { loop.cancel(timer) }
@@ -41,7 +71,7 @@ public final class ActivityRunner {
   private func fire() {
     timer = nil
     let reason: EventRecord.ActivityReason = machine.state == .delayingStart ? .activationDelay : .completionDelay
-    handle(.timerFired)
+    handle(.timerFired, at: KernelClock.monotonic.now)
     changed(reason)
   }
 }

@@ -30,6 +30,7 @@ extension EventRecord.Activity {
     self.init()
     self.state = state
     self.inFlight = Int(clamping: inFlight)
+    connections = value["in_flight_by"]?["tcp"]?.integer.map { Int(clamping: $0) }
   }
 }
 

@@ -12,8 +12,22 @@ public struct EventRecord: Hashable, Sendable {
     public var state = ActivityState.inactive
     /// Requests that run.
     public var inFlight = 0
+    /// How many of these are TCP connections of programs that announce nothing; nil where those are not counted.
+    public var connections: Int?
 
     public init() {}
+  }
+
+  /// A program with TCP connections in flight. No record has them: a line names programs where that was asked for.
+  public struct ProgramCount: Hashable, Sendable {
+    /// As `ps` shows it.
+    public let name: String
+    public let connections: Int
+
+    public init(name: String, connections: Int) {
+      self.name = name
+      self.connections = connections
+    }
   }
 
   /// Why an activity line was published.

@@ -12,10 +12,20 @@ import NetwatchEventLoop
     let requestsChanged: (_ count: Int) -> Void
     /// Of the service as a whole; the number of subscribers is filled in here.
     let statistics: () -> ServiceStatistics
+    /// Clients have come, who get the present state when `greet` is called.
+    let prepareGreeting: (_ greet: @escaping () -> Void) -> Void
+    /// Nobody wants events any more.
+    let lastSubscriberLeft: () -> Void
 
-    public init(requestsChanged: @escaping (_ count: Int) -> Void, statistics: @escaping () -> ServiceStatistics) {
+    public init(
+      requestsChanged: @escaping (_ count: Int) -> Void, statistics: @escaping () -> ServiceStatistics,
+      prepareGreeting: @escaping (_ greet: @escaping () -> Void) -> Void = { greet in greet() },
+      lastSubscriberLeft: @escaping () -> Void = {}
+    ) {
       self.requestsChanged = requestsChanged
       self.statistics = statistics
+      self.prepareGreeting = prepareGreeting
+      self.lastSubscriberLeft = lastSubscriberLeft
     }
   }
 
@@ -129,7 +139,11 @@ import NetwatchEventLoop
     let client = ClientConnection(descriptor, mayBegin: isOwner || peer.user == 0)
     clients[ObjectIdentifier(client)] = client
     // The kernel's news that was there before it came is read first: a service that was asleep would tell of yesterday.
-    if arrivals.isEmpty { loop.schedule(at: KernelClock.monotonic.now) { [weak self] in self?.greetArrivals() } }
+    if arrivals.isEmpty {
+      loop.schedule(at: KernelClock.monotonic.now) { [weak self] in
+        self?.handlers.prepareGreeting { self?.greetArrivals() }
+      }
+    }
     arrivals.append(client)
   }
 
@@ -207,7 +221,9 @@ import NetwatchEventLoop
       }
       changeRequests(of: client) { $0.began(id) }
     case .end(let id): changeRequests(of: client) { $0.ended(id) }
-    case .events(let isOn): client.wantsEvents = isOn
+    case .events(let isOn):
+      client.wantsEvents = isOn
+      if isOn { handlers.prepareGreeting {} } else { noteLoss() }
     case .ping: return client.answer(ServiceAnswer.pong)
     case .stats:
       var statistics = handlers.statistics()
@@ -243,5 +259,10 @@ import NetwatchEventLoop
     guard clients.removeValue(forKey: ObjectIdentifier(client)) != nil else { return }
     if let registration = client.registration { loop.remove(registration) }
     endRequests(of: client)
+    if client.wantsEvents { noteLoss() }
+  }
+
+  private func noteLoss() {
+    if !clients.values.contains(where: \.wantsEvents) { handlers.lastSubscriberLeft() }
   }
 }

@@ -20,10 +20,12 @@ public struct JSONLineWriter: ~Copyable {
   }
 
   /// Makes ``line`` say `record`.
-  public mutating func write(_ record: EventRecord) {
+  ///
+  /// - Parameter programs: whose connections are in flight; nil leaves that out.
+  public mutating func write(_ record: EventRecord, programs: [EventRecord.ProgramCount]? = nil) {
     buffer.removeAll()
     clock.update(nanosecondsSince1970: record.nanosecondsSince1970)
-    buffer.append(record, clock)
+    buffer.append(record, programs, clock)
   }
 }
 
@@ -45,7 +47,9 @@ private struct ClockText: ~Copyable {
 }
 
 extension LineBuffer {
-  fileprivate mutating func append(_ record: EventRecord, _ clock: borrowing ClockText) {
+  fileprivate mutating func append(
+    _ record: EventRecord, _ programs: [EventRecord.ProgramCount]?, _ clock: borrowing ClockText
+  ) {
     append(#"{"v":1,"seq":"#)
     appendDecimal(record.sequence)
     append(#","time":""#)
@@ -73,7 +77,27 @@ extension LineBuffer {
     append(text: record.activity.state.rawValue)
     append(record.activity.state.isVisible ? #"","visible":true,"in_flight":"# : #"","visible":false,"in_flight":"#)
     appendDecimal(UInt64(clamping: record.activity.inFlight))
+    if let connections = record.activity.connections {
+      append(#","in_flight_by":{"requests":"#)
+      appendDecimal(UInt64(clamping: record.activity.inFlight - connections))
+      append(#","tcp":"#)
+      appendDecimal(UInt64(clamping: connections))
+      append("}")
+      if let programs { append(programs) }
+    }
     append("}}\n")
+  }
+
+  private mutating func append(_ programs: [EventRecord.ProgramCount]) {
+    append(#","programs":["#)
+    for (position, program) in programs.enumerated() {
+      append(position > 0 ? #",{"name":"# : #"{"name":"#)
+      appendQuoted(program.name)
+      append(#","tcp":"#)
+      appendDecimal(UInt64(clamping: program.connections))
+      append("}")
+    }
+    append("]")
   }
 
   fileprivate mutating func append(_ path: NetworkPath) {

@@ -39,6 +39,16 @@ struct Line: CustomStringConvertible {
   var state: String? { activity["state"] as? String }
   var isVisible: Bool? { activity["visible"] as? Bool }
   var inFlight: Int? { activity["in_flight"] as? Int }
+  /// What is in flight, by what it is; nil where TCP connections are not counted.
+  private var inFlightBy: [String: Any]? { activity["in_flight_by"] as? [String: Any] }
+  var requestsInFlight: Int? { inFlightBy?["requests"] as? Int }
+  var tcpInFlight: Int? { inFlightBy?["tcp"] as? Int }
+  /// How many connections each program has; nil where programs are not named.
+  var programs: [String: Int]? {
+    (activity["programs"] as? [[String: Any]])?.reduce(into: [:]) { counts, program in
+      if let name = program["name"] as? String { counts[name] = program["tcp"] as? Int }
+    }
+  }
   var monotonicNanoseconds: Int? { object["mono_ns"] as? Int }
   /// The same clock.
   static var monotonicNow: Int {

@@ -16,11 +16,13 @@ import Testing
     busy.activity.state = .active
     busy.activity.inFlight = 3
     busy.activityReason = .activationDelay
+    var connected = busy
+    connected.activity.connections = 2
     var verdict = JSONLineTests.path().verdict
     verdict.ipv6 = .init(address: .v6(0x2001_0db8 << 96 | 5), gateway: .v6(0xfe80 << 112 | 1), interfaceIndex: 2)
     verdict.isExpensive = true
     return [
-      busy, JSONLineTests.record(NetworkPath(verdict: verdict, reason: .addressChanged, interfaces: [])),
+      busy, connected, JSONLineTests.record(NetworkPath(verdict: verdict, reason: .addressChanged, interfaces: [])),
       JSONLineTests.record(JSONLineTests.path(.notReachable, reason: .noCarrier)),
       JSONLineTests.record(NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: []), .initial),
     ]
@@ -39,14 +41,14 @@ import Testing
     "2100-03-01T00:00:00.000001Z",
   ])
   func `times come back as they went`(_ time: String) throws {
-    let line = String(decoding: Self.written(Self.samples[2]), as: UTF8.self)
+    let line = String(decoding: Self.written(Self.samples[3]), as: UTF8.self)
     let other = line.replacing("2026-11-21T02:15:00.123456Z", with: time)
     let read = try #require(EventRecord(line: Array(other.utf8)[...]))
     #expect(String(decoding: Self.written(read), as: UTF8.self) == other)
   }
 
   @Test func `a line of a later version is not read, an unknown key or reason is`() throws {
-    let line = String(decoding: Self.written(Self.samples[1]), as: UTF8.self)
+    let line = String(decoding: Self.written(Self.samples[2]), as: UTF8.self)
     func read(_ old: String, _ new: String) -> EventRecord? {
       EventRecord(line: Array(line.replacing(old, with: new).utf8)[...])
     }

@@ -74,6 +74,26 @@ import Testing
     #expect(try Self.line(record).contains(#""in_flight":0}}"#))
   }
 
+  @Test func `connections are told apart where they are counted, programs where they are asked for`() throws {
+    var record = Self.record(Self.path(), .activity)
+    record.activity.inFlight = 5
+    record.activity.connections = 3
+    #expect(try Self.line(record).contains(#""in_flight":5,"in_flight_by":{"requests":2,"tcp":3}}}"#))
+    var writer = JSONLineWriter()
+    func named(_ programs: [EventRecord.ProgramCount]) -> String {
+      writer.write(record, programs: programs)
+      return String(decoding: writer.line, as: UTF8.self)
+    }
+    let line = named([.init(name: "curl", connections: 2), .init(name: "a\"\u{1b}[2J", connections: 1)])
+    #expect(EventLine.problems(line) == [])
+    let programs = #""programs":[{"name":"curl","tcp":2},{"name":"a\"\u001b[2J","tcp":1}]}}"#
+    #expect(line.contains(#""in_flight_by":{"requests":2,"tcp":3},"# + programs))
+    #expect(named([]).contains(#""tcp":3},"programs":[]}}"#))
+    // Without connections nobody has any.
+    record.activity.connections = nil
+    #expect(named([.init(name: "curl", connections: 2)]).contains(#""in_flight":5}}"#))
+  }
+
   @Test(arguments: [
     (#"a"b"#, #""a\"b""#), (#"a\b"#, #""a\\b""#), ("a\nb", #""a\u000ab""#), ("\u{1}\u{1f}", #""\u0001\u001f""#),
     ("\u{7f}", #""\u007f""#), ("\u{80}\u{9f}", #""\u0080\u009f""#), ("\u{a0}", "\"\u{a0}\""), ("w😀é", #""w😀é""#),

@@ -1,5 +1,6 @@
 /* Runs a command with something taken away:
  *   TestSandbox netlink COMMAND…   socket(AF_NETLINK) fails with EPERM
+ *   TestSandbox sockdiag COMMAND…  socket(AF_NETLINK, …, NETLINK_SOCK_DIAG) does
  *   TestSandbox sigpipe COMMAND…   SIGPIPE is ignored, as waybar's children have it
  *   TestSandbox stdout COMMAND…    standard output is closed
  *   TestSandbox sigchld COMMAND…   SIGCHLD is ignored, as some window managers have it
@@ -7,6 +8,7 @@
  * C, because prctl is variadic. */
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,12 +21,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int forbid_netlink(void) {
+static int forbid(int argument, unsigned value) {
   struct sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 5),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * argument),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
@@ -55,7 +59,8 @@ int main(int argc, char **argv) {
   if (argc < 3) return 64;
   if (!strcmp(argv[1], "connect")) return join_socket(argv[2]);
   int failed = 0;
-  if (!strcmp(argv[1], "netlink")) failed = forbid_netlink();
+  if (!strcmp(argv[1], "netlink")) failed = forbid(0, AF_NETLINK);
+  if (!strcmp(argv[1], "sockdiag")) failed = forbid(2, NETLINK_SOCK_DIAG);
   if (!strcmp(argv[1], "sigpipe")) failed = signal(SIGPIPE, SIG_IGN) == SIG_ERR;
   if (!strcmp(argv[1], "sigchld")) failed = signal(SIGCHLD, SIG_IGN) == SIG_ERR;
   if (!strcmp(argv[1], "stdout")) failed = close(STDOUT_FILENO);

@@ -1,0 +1,307 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `--activity tcp`, with programs that know nothing of netwatch.
+@Suite struct ConnectionTests {
+  /// Lines until the indicator is shown, or hidden.
+  private static func lines(_ follow: Follow, untilVisible: Bool) throws -> [Line] {
+    var lines: [Line] = []
+    repeat { lines.append(try follow.next()) } while lines.last?.isVisible != untilVisible
+    return lines
+  }
+
+  /// Milliseconds from `moment` to the line.
+  private static func delay(_ line: Line?, since moment: Int) -> Int {
+    ((line?.monotonicNanoseconds ?? 0) - moment) / 1_000_000
+  }
+
+  // MARK: Requests
+
+  @Test(arguments: [
+    ["curl", "-s", "http://10.0.0.2/wait/5000"], ["wget", "-qO-", "http://[fd00::2]/wait/5000"],
+    ["curl", "-s", "http://[::ffff:10.0.0.2]/drip/5000"],
+  ])
+  func `a request of five seconds shows after one, and hides with its end`(command: [String]) throws {
+    let networks = try TwoNetworks()
+    let server = try networks.slowServer()
+    let follow = try networks.near.follow("--activity", "tcp")
+    #expect(try follow.next().inFlight == 0)
+    let program = try ChildProcess(networks.near.command(command))
+    let asked = try server.next("asked")
+    let shown = try Self.lines(follow, untilVisible: true)
+    #expect(shown.last?.tcpInFlight == 1 && shown.last?.requestsInFlight == 0)
+    #expect(970...1_300 ~= Self.delay(shown.last, since: asked))
+    let hidden = try Self.lines(follow, untilVisible: false)
+    let answered = try server.next("answered")
+    #expect(0...700 ~= Self.delay(hidden.last, since: answered))
+    #expect(try program.wait() == .exited(0))
+    #expect((shown + hidden).map { $0.inFlight ?? -1 } == [1, 1, 0, 0])
+  }
+
+  @Test func `a short request never shows, a train of them does, one at a time`() throws {
+    let networks = try TwoNetworks()
+    let server = try networks.slowServer()
+    let follow = try networks.near.follow("--activity", "tcp")
+    _ = try follow.next()
+    for _ in 0..<3 {
+      let program = try networks.start("curl", "-s", "http://10.0.0.2/wait/300")
+      #expect(try program.wait() == .exited(0))
+      usleep(700_000)  // so that they are no train
+    }
+    let train = try networks.start("sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do curl -s http://10.0.0.2/wait/300; done")
+    // The fourth one is the first of the train.
+    var asked = 0
+    for _ in 0..<4 { asked = try server.next("asked") }
+    let shown = try Self.lines(follow, untilVisible: true)
+    #expect(970...3_000 ~= Self.delay(shown.last, since: asked))
+    #expect(try train.wait() == .exited(0))
+    let hidden = try Self.lines(follow, untilVisible: false)
+    #expect((shown + hidden).allSatisfy { $0.inFlight ?? 2 <= 1 })
+  }
+
+  @Test func `fifty requests on one connection count one at a time`() throws {
+    let networks = try TwoNetworks()
+    let server = try networks.slowServer()
+    let follow = try networks.near.follow("--activity", "tcp")
+    _ = try follow.next()
+    let program = try networks.start("curl", "-s", "http://10.0.0.2/wait/[50-99]")
+    let asked = try server.next("asked")
+    let shown = try Self.lines(follow, untilVisible: true)
+    // The kernel remembers when the last one began, not the first.
+    #expect(970...1_600 ~= Self.delay(shown.last, since: asked))
+    let hidden = try Self.lines(follow, untilVisible: false)
+    #expect(try program.wait() == .exited(0))
+    #expect((shown + hidden).map { $0.inFlight ?? -1 } == [1, 1, 0, 0])
+  }
+
+  @Test func `a throttled download of nginx is one request`() throws {
+    let networks = try TwoNetworks()
+    let folder = try TemporaryFolder()
+    try Data(count: 50_000).write(to: URL(filePath: folder.file("data")))
+    let server = try networks.nginx(folder, bytesPerSecond: 10_000)
+    let follow = try networks.near.follow("--activity", "tcp")
+    _ = try follow.next()
+    let program = try networks.start("curl", "-so", "/dev/null", "http://10.0.0.2:8080/data")
+    let shown = try Self.lines(follow, untilVisible: true)
+    let hidden = try Self.lines(follow, untilVisible: false)
+    #expect(try program.wait() == .exited(0))
+    let time = Self.delay(hidden.last, since: shown.last?.monotonicNanoseconds ?? 0)
+    #expect(2_000...5_000 ~= time, "\(time)")
+    withExtendedLifetime(server) {}
+  }
+
+  // MARK: What is no request
+
+  @Test func `what stays open, pings and polls is no request for long`() throws {
+    let networks = try TwoNetworks()
+    let server = try networks.slowServer()
+    // It is kept after its answer, as is the WebSocket; the third one waits for an answer.
+    let kept = try networks.clients(3, of: "/wait/20")
+    let socket = try networks.clients(1, of: "/socket/1300", host: "fd00::2")
+    let poll = try networks.clients(1, of: "/wait/3600000")
+    let follow = try networks.near.follow("--activity", "tcp", "--activity-patience", "3")
+    var line = try follow.next()
+    #expect(line.inFlight ?? 0 >= 1)
+    while line.inFlight != 0 || line.isVisible != false { line = try follow.next() }
+    // Two pings later nothing has shown.
+    for _ in 0..<2 { _ = try server.next("pong") }
+    #expect(try !follow.process.hasLine(within: 0.6))
+    withExtendedLifetime((kept, socket, poll)) {}
+  }
+
+  @Test func `a long poll counts for thirty seconds`() throws {
+    let networks = try TwoNetworks()
+    let server = try networks.slowServer()
+    let follow = try networks.near.follow("--activity", "tcp")
+    _ = try follow.next()
+    let poll = try networks.clients(1, of: "/wait/3600000")
+    let asked = try server.next("asked")
+    #expect(970...1_300 ~= Self.delay(try Self.lines(follow, untilVisible: true).last, since: asked))
+    let ended = try follow.process.nextLine(within: 60).map { try Line($0) }
+    #expect(ended?.inFlight == 0)
+    #expect(30_000...30_600 ~= Self.delay(ended, since: asked))
+    withExtendedLifetime(poll) {}
+  }
+
+  @Test func `a shell on another machine is no request, at either end`() throws {
+    // Only root can be a server of shells.
+    guard geteuid() == 0 else { return }
+    let networks = try TwoNetworks()
+    let folder = try TemporaryFolder()
+    let (host, key) = (folder.file("host"), folder.file("key"))
+    try networks.far.run("dropbearkey -t ed25519 -f \(host)", "ssh-keygen -qt ed25519 -N '' -f \(key)")
+    // It looks for keys at home, and that is somebody's.
+    let script = """
+      mount -t tmpfs -o mode=700 none ~ && mkdir -m 700 ~/.ssh && cp \(key).pub ~/.ssh/authorized_keys &&
+      exec dropbear -FEsr \(host) -p 10.0.0.2:2222 -P ''
+      """
+    let server = try ChildProcess(networks.far.command(["unshare", "--mount", "sh", "-c", script]))
+    try networks.far.run("until ss -Hltn | grep -q :2222; do sleep 0.02; done")
+    let shell = try networks.start(
+      "ssh", "-tt", "-p", "2222", "-i", key, "-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=no", "-o",
+      "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", "root@10.0.0.2", "echo ready; exec cat")
+    #expect(try shell.nextLine()?.hasPrefix("ready") == true)
+    let near = try networks.near.follow("--activity", "tcp")
+    let far = try networks.far.follow("--activity", "tcp", "--target", "10.0.0.1")
+    for follow in [near, far] {
+      var line = try follow.next()
+      while line.inFlight != 0 || line.isVisible != false { line = try follow.next() }
+    }
+    for key in 0..<8 {
+      shell.write("\(key)\n")
+      _ = try shell.nextLine()
+      usleep(300_000)  // as somebody types
+    }
+    for follow in [near, far] {
+      while try follow.process.hasLine(within: 0.6) {
+        let line = try follow.next()
+        #expect(line.isVisible == false, "\(line)")
+      }
+    }
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `what is ignored does not count`() throws {
+    let networks = try TwoNetworks()
+    let server = try networks.slowServer()
+    let ignoring = try ["80", "10.0.0.0/8", "10.0.0.2", "curl"].map {
+      try networks.near.follow("--activity", "tcp", "--activity-ignore", "1", "--activity-ignore", $0)
+    }
+    let other = try networks.near.follow(
+      "--activity", "tcp", "--activity-ignore", "wget", "--activity-ignore", "fd00::/8")
+    for follow in ignoring + [other] { #expect(try follow.next().inFlight == 0) }
+    let program = try networks.start("curl", "-s", "http://10.0.0.2/wait/2000")
+    #expect(try Self.lines(other, untilVisible: true).last?.inFlight == 1)
+    _ = try server.next("answered")
+    for follow in ignoring { #expect(try !follow.process.hasLine(within: 0.1)) }
+    #expect(try program.wait() == .exited(0))
+  }
+
+  // MARK: Who looks
+
+  @Test func `an ordinary user counts too, and learns no names of others' programs`() throws {
+    let networks = try TwoNetworks()
+    let server = try networks.slowServer()
+    let folder = try TemporaryFolder()
+    let clients = try networks.clients(2, of: "/wait/3600000")
+    _ = try server.next("asked")
+    let nobody = try networks.near.followAsNobody(from: folder, "--activity", "tcp", "--programs")
+    let line = try nobody.next()
+    #expect(line.tcpInFlight == 2)
+    if geteuid() == 0 { #expect(line.programs == [:]) }
+    let own = try networks.near.follow("--activity", "tcp", "--programs")
+    #expect(try own.next().programs == ["NetwatchProbe": 2])
+    // Not unless somebody asks.
+    let plain = try networks.near.follow("--activity", "tcp", "-v")
+    #expect(try plain.next().programs == nil)
+    let text = try ChildProcess.run(
+      networks.near.command([Programs.netwatch, "status", "--activity", "tcp", "--format", "text"]))
+    #expect(text.output.first?.contains("2 in flight: NetwatchProbe 2") == true, "\(text.output)")
+    withExtendedLifetime(clients) {}
+  }
+
+  @Test func `without sock_diag there is one warning, and all else works`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try Follow(
+      ChildProcess(
+        namespace.command([
+          Programs.sandbox, "sockdiag", Programs.netwatch, "--follow", "--json", "--activity", "all", "--programs",
+        ])))
+    let line = try follow.next()
+    #expect(line.summary == "wifi initial v0" && line.inFlight == 0 && line.tcpInFlight == nil)
+    let warning = try follow.process.nextErrorLine() ?? ""
+    #expect(
+      warning.hasPrefix("netwatch: TCP connections are not counted, all else works: netlink is not permitted here"))
+    try namespace.run("ip link set v1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    follow.process.signal(SIGTERM)
+    #expect(try follow.process.errorText() == "")
+  }
+
+  @Test func `many at once, and what they were is forgotten`() throws {
+    let networks = try TwoNetworks()
+    let server = try networks.slowServer()
+    let follow = try networks.near.follow("--activity", "tcp")
+    #expect(try follow.next().inFlight == 0)
+    let clients = try networks.clients(500, of: "/wait/3600000")
+    var line = try follow.next()
+    while line.inFlight != 500 { line = try follow.next() }
+    clients.signal(SIGKILL)
+    while line.inFlight != 0 { line = try follow.next() }
+    withExtendedLifetime(server) {}
+  }
+
+  // MARK: The service
+
+  @Test func `a service counts both, looks only while somebody watches, and all show the same`() throws {
+    let networks = try TwoNetworks()
+    let server = try networks.slowServer()
+    let service = try RunningService("--activity", "all", in: networks.near)
+    let lease = try service.client()
+    _ = try lease.next()
+    lease.send("{\"events\":false}\n{\"begin\":\"a\"}")
+    try lease.ping()
+    let clients = try networks.clients(1, of: "/wait/3600000")
+    _ = try server.next("asked")
+    // Nobody watches: when the indicator has shown and the link has its addresses, nothing wakes it. Looks would.
+    let deadline = Deadline(20)
+    var (before, after) = (0, 1)
+    while before != after, !deadline.isOver {
+      before = try service.process.contextSwitches()
+      usleep(1_500_000)
+      after = try service.process.contextSwitches()
+    }
+    #expect(before == after)
+    // Whoever comes is told what is.
+    let follows = try (0..<2).map { _ in try service.follow() }
+    for follow in follows {
+      let line = try follow.next()
+      #expect((line.requestsInFlight, line.tcpInFlight, line.inFlight, line.isVisible) == (1, 1, 2, true))
+    }
+    // The service's choice holds, also for one who asks for less.
+    let status = try ChildProcess.run(
+      networks.near.command([Programs.netwatch, "status", "--json", "--programs"]), environment: service.environment)
+    let line = try Line(status.output.first ?? "")
+    #expect(line.tcpInFlight == 1 && line.programs == ["NetwatchProbe": 1])
+    clients.signal(SIGKILL)
+    for follow in follows { #expect(try follow.next().tcpInFlight == 0) }
+    lease.close()
+    for follow in follows { #expect(try Self.lines(follow, untilVisible: false).last?.inFlight == 0) }
+  }
+
+  @Test func `a follower counts by itself where no service does`() throws {
+    let networks = try TwoNetworks()
+    let server = try networks.slowServer()
+    let service = try RunningService(in: networks.near)
+    let follow = try service.follow("--activity", "tcp")
+    #expect(try follow.next().tcpInFlight == nil)
+    let hint = "the service does not count TCP connections; start it with --activity tcp, or add --no-service here"
+    #expect(try follow.process.nextErrorLine() == "netwatch: \(hint)")
+    let clients = try networks.clients(1, of: "/wait/3600000")
+    _ = try server.next("asked")
+    try service.kill()
+    var line = try follow.next()
+    while line.isVisible != true { line = try follow.next() }
+    #expect(line.tcpInFlight == 1)
+    try service.restart()
+    while line.tcpInFlight != nil || line.isVisible != false { line = try follow.next() }
+    #expect(line.inFlight == 0)
+    withExtendedLifetime(clients) {}
+  }
+
+  // MARK: Mistakes
+
+  @Test(arguments: [
+    (["--activity", "udp"], "requests"), (["--activity", "tcp", "--activity-ignore", "70000"], "1 to 65535"),
+    (["--activity", "tcp", "--activity-ignore", "10.0.0.0/40"], "0 to 32"),
+    (["--activity-ignore", "22"], "add --activity tcp"), (["--activity-interval", "1"], "add --activity tcp"),
+    (["--activity", "tcp", "--activity-interval", "0"], "0.02"),
+    (["--activity", "tcp", "--follow", "--record", "/dev/null/x"], "leave out --activity"),
+  ])
+  func `a mistake is told in a sentence that helps`(arguments: [String], help: String) throws {
+    let result = try ChildProcess.run([Programs.netwatch] + arguments)
+    #expect(result.ending == .exited(64))
+    #expect(result.error.split(separator: "\n").first?.contains(help) == true, "\(result.error)")
+  }
+}

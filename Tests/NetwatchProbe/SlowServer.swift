@@ -1,0 +1,122 @@
+import Foundation
+import Glibc
+
+/// An HTTP server on port 80 of both families that takes its time. It prints when it was asked and when it has answered,
+/// on the monotonic clock: `asked NANOSECONDS`, `answered NANOSECONDS`.
+///
+/// - `/wait/MS`: the whole answer after so long.
+/// - `/drip/MS`: a byte every tenth of a second for so long.
+/// - `/socket/MS`: a WebSocket that is pinged every so often.
+enum SlowServer {
+  static func run() throws {
+    let listener = socket(AF_INET6, CInt(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_port = UInt16(80).bigEndian
+    let length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    let code = unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe bind(listener, $0, length) }
+    }
+    guard listener >= 0, code == 0, listen(listener, 4_096) == 0 else { throw ProbeFailure("bind: \(errno)") }
+    signal(SIGPIPE, SIG_IGN)
+    say("ready")
+    while true {
+      let client = accept(listener, nil, nil)
+      guard client >= 0 else { continue }
+      Thread.detachNewThread { serve(client) }
+    }
+  }
+
+  private static func serve(_ client: CInt) {
+    defer { close(client) }
+    while let path = nextPath(client) {
+      let parts = path.split(separator: "/")
+      guard parts.count == 2, let milliseconds = UInt32(parts[1]) else { return }
+      note("asked")
+      switch parts[0] {
+      case "wait":
+        usleep(milliseconds * 1_000)  // what the answer takes is what is tested
+        send(client, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+      case "drip":
+        let count = milliseconds / 100
+        send(client, "HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n")
+        for _ in 0..<count {
+          usleep(100_000)
+          send(client, "x")
+        }
+      default: return ping(client, every: milliseconds)
+      }
+      note("answered")
+    }
+  }
+
+  private static func ping(_ client: CInt, every milliseconds: UInt32) {
+    send(client, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+    note("answered")
+    var pong = [UInt8](repeating: 0, count: 64)
+    while true {
+      usleep(milliseconds * 1_000)
+      send(client, "\u{9}\u{0}")
+      guard unsafe recv(client, &pong, pong.count, 0) > 0 else { return }
+      say("pong")
+    }
+  }
+
+  /// Of the next request; nil when there are no more.
+  private static func nextPath(_ client: CInt) -> String? {
+    var request: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    while request.count < 65_536 {
+      let count = unsafe recv(client, &buffer, buffer.count, 0)
+      guard count > 0 else { return nil }
+      request += buffer[..<count]
+      guard request.suffix(4) == [13, 10, 13, 10] else { continue }
+      return String(decoding: request, as: UTF8.self).split(separator: " ").dropFirst().first.map(String.init)
+    }
+    return nil
+  }
+
+  private static func send(_ client: CInt, _ text: String) {
+    var text = text
+    text.withUTF8 { bytes in _ = unsafe Glibc.send(client, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
+  }
+
+  private static func note(_ what: String) {
+    var now = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+    say("\(what) \(now.tv_sec * 1_000_000_000 + now.tv_nsec)")
+  }
+}
+
+/// Clients of the slow server that stay: `clients HOST COUNT PATH`, `clients HOST 1 websocket`.
+enum SlowClients {
+  static func run(_ host: String, _ count: Int, _ path: String) throws {
+    var hints = unsafe addrinfo()
+    unsafe hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
+    var found: UnsafeMutablePointer<addrinfo>?
+    guard unsafe getaddrinfo(host, "80", &hints, &found) == 0, let address = unsafe found?.pointee else {
+      throw ProbeFailure("no address")
+    }
+    var sockets: [CInt] = []
+    for _ in 0..<count {
+      let descriptor = unsafe socket(address.ai_family, CInt(SOCK_STREAM.rawValue), 0)
+      guard unsafe connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 else {
+        throw ProbeFailure("connect: \(errno)")
+      }
+      let request = Array("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n".utf8)
+      _ = unsafe send(descriptor, request, request.count, 0)
+      sockets.append(descriptor)
+    }
+    say("ready")
+    guard path.hasPrefix("/socket/") else {
+      while true { pause() }
+    }
+    // A masked pong for whatever comes after the answer.
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    var isOpen = false
+    while unsafe recv(sockets[0], &bytes, bytes.count, 0) > 0 {
+      if isOpen { _ = unsafe send(sockets[0], [0x8a, 0x80, 1, 2, 3, 4] as [UInt8], 6, 0) }
+      isOpen = true
+    }
+  }
+}
