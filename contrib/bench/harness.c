@@ -25,6 +25,7 @@ static const struct {
     {"footprint", run_footprint},
     {"activity", run_activity},
     {"fanout", run_fanout},
+    {"sockets", run_sockets},
 };
 
 bool verdict(bool met, const char *format, ...) {
@@ -81,7 +82,7 @@ void *allocate(size_t count, size_t size) {
 
 static void usage(void) {
   fprintf(stderr,
-          "usage: harness latency|storm|footprint|activity|fanout --netwatch PATH --programs FOLDER "
+          "usage: harness latency|storm|footprint|activity|fanout|sockets --netwatch PATH --programs FOLDER "
           "[--rounds N] [--apart] [--host]\n");
   exit(64);
 }

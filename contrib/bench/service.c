@@ -45,7 +45,7 @@ static bool try_to_connect(struct client *client, const struct service *service)
   return false;
 }
 
-void service_start(struct service *service, const struct options *options) {
+void service_start_with(struct service *service, const struct options *options, char *option, char *value) {
   static bool is_registered;
   if (!is_registered && atexit(remove_folder) != 0) err(2, "atexit");
   is_registered = true;
@@ -53,7 +53,7 @@ void service_start(struct service *service, const struct options *options) {
   if (mkdtemp(folder) == NULL) err(2, "%s", folder);
   snprintf(service->socket, sizeof service->socket, "%s/socket", folder);
 
-  char *arguments[] = {(char *)options->netwatch, "serve", "--socket", service->socket, NULL};
+  char *arguments[] = {(char *)options->netwatch, "serve", "--socket", service->socket, option, value, NULL};
   int messages = open_log(options, "netwatch serve");
   service->pid = process_start(options->netwatch, arguments, messages, messages);
   close(messages);
@@ -68,6 +68,10 @@ void service_start(struct service *service, const struct options *options) {
   }
   if (!client_await(&client, line_start, START_LIMIT_MS)) errx(2, "the service says nothing");
   client_close(&client);
+}
+
+void service_start(struct service *service, const struct options *options) {
+  service_start_with(service, options, NULL, NULL);
 }
 
 void service_stop(struct service *service) {

@@ -16,6 +16,8 @@ struct service {
 
 /* Returns when it listens. One at a time. */
 void service_start(struct service *service, const struct options *options);
+/* The same with one option more. */
+void service_start_with(struct service *service, const struct options *options, char *option, char *value);
 void service_stop(struct service *service);
 
 enum { CLIENT_CAPACITY = 8192 };
