@@ -49,13 +49,15 @@ import Testing
       #expect(try program.wait() == .exited(0))
       usleep(700_000)  // so that they are no train
     }
-    let train = try networks.start("sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do curl -s http://10.0.0.2/wait/300; done")
+    // Where a busy machine takes its time between two of them, the indicator may decide just then: so the train is long.
+    let train = try networks.start("sh", "-c", "while curl -s http://10.0.0.2/wait/300; do :; done")
     // The fourth one is the first of the train.
     var asked = 0
     for _ in 0..<4 { asked = try server.next("asked") }
     let shown = try Self.lines(follow, untilVisible: true)
-    #expect(970...3_000 ~= Self.delay(shown.last, since: asked))
-    #expect(try train.wait() == .exited(0))
+    #expect(Self.delay(shown.last, since: asked) >= 970)
+    train.signal(SIGTERM)
+    _ = try train.wait()
     let hidden = try Self.lines(follow, untilVisible: false)
     #expect((shown + hidden).allSatisfy { $0.inFlight ?? 2 <= 1 })
   }

@@ -211,19 +211,24 @@ import Testing
     #expect(script.counts.allSatisfy { $0 == 0 } || script.counts == [1, 0])
   }
 
-  @Test(arguments: [20, 150])
-  func `keys and echoes of a shell, at either end, are no requests`(echo: Int) {
+  @Test(arguments: [20, 150], [300, 370, 450, 700])
+  func `keys and echoes of a shell, at either end, are no requests`(echo: Int, interval: Int) {
     for isAccepted in [false, true] {
       var connection = ScriptedConnection(1, at: .seconds(1))
       connection.isAccepted = isAccepted
       connection.add(isAccepted ? .receives(2_000) : .sends(2_000), at: .seconds(1))
       connection.add(isAccepted ? .sends(2_000) : .receives(2_000), at: .seconds(1) + .milliseconds(100))
       for number in 1...40 {
-        let key = Duration.seconds(3) + .milliseconds(700 * number)
+        let key = Duration.seconds(3) + .milliseconds(interval * number)
         connection.add(isAccepted ? .receives(36) : .sends(36), at: key)
         connection.add(isAccepted ? .sends(36) : .receives(36), at: key + .milliseconds(echo))
       }
-      var script = Self.script(.init(), connection)
+      // What is short elsewhere makes the indicator decide, and so brings looks that come soon after others.
+      var other = ScriptedConnection(2, at: .seconds(4))
+      for number in 1...4 {
+        other.request(at: .milliseconds(4_137 * number), answeredAfter: .milliseconds(300))
+      }
+      var script = Self.script(.init(), connection, other)
       script.run(until: .seconds(100))
       #expect(script.shown.isEmpty)
       #expect(script.machine.count == 0)

@@ -39,10 +39,12 @@ struct ConnectionMemory: Sendable {
     inode = facts.inode
     follow(facts, at: now, patience: patience)
     note(facts, at: now)
-    // What it rested with, it does not wait for.
+    // What it rested with, it does not wait for; nor is that news, however soon the next look comes.
     let isWaiting = facts.isWaiting && (restedAt == nil || asked(facts) > 0)
     let lull = isPausing ? ConnectionRules.pause : ConnectionRules.lull
-    let isRecent = facts.idleAge.map { $0 <= (isInFlight || isPausing ? lull : ConnectionRules.quiet) } ?? false
+    let isRecent =
+      facts.idleAge.map { $0 <= (isInFlight || isPausing ? lull : ConnectionRules.quiet) } ?? false
+      && (restedAt == nil || asked(facts) > 0 || answered(facts) > 0)
     let isBusy =
       switch facts.stage {
       case .connecting: true
