@@ -18,3 +18,23 @@ skip() {
 unpacked() {
   (export LD_LIBRARY_PATH=$guest_libraries && exec -a "$2" "$guest_root/usr/bin/$1" "${@:3}")
 }
+
+# copy_modules FOLDER NAME…: the kernel's modules, and those that they stand on, to a root file system.
+copy_modules() {
+  local version name path
+  version=$(<"$guest_version")
+  for name in "${@:2}"; do
+    unpacked kmod modprobe -d "$guest_root" -S "$version" --show-depends "$name" || say "There is no module $name."
+  done | awk '$1 == "insmod" { print $2 }' | sort -u | while read -r path; do
+    install -D -m 644 "$path" "$1${path#"$guest_root"}"
+  done
+  install -m 644 -t "$1/lib/modules/$version" "$guest_root/lib/modules/$version"/modules.{order,builtin,builtin.modinfo}
+  unpacked kmod depmod -b "$1" "$version"
+}
+
+# pack_tree FOLDER ARCHIVE [FIND…]: the archive that the kernel unpacks into memory; FIND says what is left out.
+pack_tree() {
+  local owner=()
+  [ "$(id -u)" = 0 ] || owner=(-R 0:0)
+  (cd "$1" && find . "${@:3}" -print | unpacked cpio cpio -o -H newc "${owner[@]}" --quiet) >"$2"
+}
