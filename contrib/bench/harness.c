@@ -21,6 +21,7 @@ static const struct {
   bool (*run)(const struct options *);
 } benchmarks[] = {
     {"latency", run_latency},
+    {"formats", run_formats},
     {"storm", run_storm},
     {"footprint", run_footprint},
     {"activity", run_activity},
@@ -82,7 +83,7 @@ void *allocate(size_t count, size_t size) {
 
 static void usage(void) {
   fprintf(stderr,
-          "usage: harness latency|storm|footprint|activity|fanout|sockets --netwatch PATH --programs FOLDER "
+          "usage: harness latency|formats|storm|footprint|activity|fanout|sockets --netwatch PATH --programs FOLDER "
           "[--rounds N] [--apart] [--host]\n");
   exit(64);
 }

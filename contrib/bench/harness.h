@@ -18,6 +18,7 @@ struct options {
 
 /* Each prints its table and targets, and returns whether every target was met. */
 bool run_latency(const struct options *options);
+bool run_formats(const struct options *options);
 bool run_storm(const struct options *options);
 bool run_footprint(const struct options *options);
 bool run_activity(const struct options *options);

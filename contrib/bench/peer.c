@@ -28,13 +28,18 @@ static const struct {
   const char *arguments[4];
   bool greets;
   const char *unreachable_mark;
-} descriptions[PEER_COUNT] = {
+} descriptions[EVERY_PEER] = {
     [NETWATCH] = {"netwatch", NULL, {"--follow", "--json", "--no-service"}, true,
                   "\"status\":\"not-reachable\""},
     [C_RAW_Q] = {"c-raw-q", "/c-raw-q", {0}, true, "\"status\":\"not-reachable\""},
     [C_RAW] = {"c-raw", "/c-raw-q", {"--no-lookup"}, true, NULL},
     [GLIB] = {"glib-monitor", "/glib-monitor", {0}, true, "\"available\":false"},
     [IP_MONITOR] = {"ip monitor route", "ip", {"monitor", "route"}, false, NULL},
+    [NETWATCH_WAYBAR] = {"waybar", NULL, {"--follow", "--format=waybar", "--no-service"}, true, NULL},
+    [NETWATCH_POLYBAR] = {"polybar", NULL, {"--follow", "--format=polybar", "--no-service"}, true, NULL},
+    [NETWATCH_TMUX] = {"tmux", NULL, {"--follow", "--format=tmux", "--no-service"}, true, NULL},
+    [NETWATCH_ONCE] = {"netwatch status", NULL, {"status", "--json"}, true, NULL},
+    [NETWATCH_BAR_ONCE] = {"netwatch status --format tmux", NULL, {"status", "--format=tmux"}, true, NULL},
 };
 
 const char *peer_name(enum peer_id id) { return descriptions[id].name; }

@@ -8,7 +8,21 @@
 
 #include "harness.h"
 
-enum peer_id { NETWATCH, C_RAW_Q, C_RAW, GLIB, IP_MONITOR, PEER_COUNT };
+enum peer_id {
+  NETWATCH,
+  C_RAW_Q,
+  C_RAW,
+  GLIB,
+  IP_MONITOR,
+  PEER_COUNT,
+  /* The same netwatch with lines for bars, and asked once. */
+  NETWATCH_WAYBAR = PEER_COUNT,
+  NETWATCH_POLYBAR,
+  NETWATCH_TMUX,
+  NETWATCH_ONCE,
+  NETWATCH_BAR_ONCE,
+  EVERY_PEER,
+};
 
 enum { LINE_CAPACITY = 8192 };
 

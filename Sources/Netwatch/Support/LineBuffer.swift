@@ -1,3 +1,5 @@
+import Glibc
+
 /// Text of one line after another, as UTF-8, in memory that is used again.
 ///
 /// An array of bytes would do, at four times the cost: it checks for other owners at every piece.
@@ -49,6 +51,25 @@
 
   package mutating func append(_ other: borrowing LineBuffer) {
     if let start = unsafe other.storage.baseAddress { unsafe append(start, other.count) }
+  }
+
+  /// Appends a part of another buffer.
+  package mutating func append(_ other: borrowing LineBuffer, _ range: Range<Int>) {
+    precondition(range.lowerBound >= 0 && range.upperBound <= other.count, "beyond the text's end")
+    if let start = unsafe other.storage.baseAddress { unsafe append(start + range.lowerBound, range.count) }
+  }
+
+  package subscript(position: Int) -> UInt8 {
+    precondition(position >= 0 && position < count, "beyond the text's end")
+    return unsafe storage[position]
+  }
+
+  /// The same bytes.
+  package func equals(_ other: borrowing LineBuffer) -> Bool {
+    guard count == other.count, let own = unsafe storage.baseAddress, let its = unsafe other.storage.baseAddress else {
+      return false
+    }
+    return unsafe memcmp(own, its, count) == 0
   }
 
   package mutating func appendDecimal(_ value: UInt64) { appendDecimal(value, digits: 1) }

@@ -1,0 +1,59 @@
+import Netwatch
+import NetwatchStream
+
+/// What a template can name.
+enum BarField: String, CaseIterable {
+  case icon, name, status, medium, interface, ssid, signal
+  case signalPower = "signal_dbm"
+  case ip, ipv4, ipv6, gateway, vpn
+  case vpnKind = "vpn_kind"
+  case vpnMark = "vpn_mark"
+  case activity
+  case inFlight = "in_flight"
+  case reason
+}
+
+extension LineBuffer {
+  /// Appends what a field says: text that steers nothing, and nothing where there is nothing to say.
+  mutating func append(_ field: BarField, of state: BarState) {
+    let path = state.path
+    switch field {
+    case .icon: append(state.icons.mark(of: state.condition))
+    case .name: appendName(of: state)
+    case .status: append(text: path.status.rawValue)
+    case .medium: append(text: path.medium?.rawValue ?? "")
+    case .interface: append(clean: path.verdict.interfaceName)
+    case .ssid: append(clean: path.verdict.ssid)
+    case .signal:
+      guard let signal = path.wifi?.signal else { return }
+      appendDecimal(UInt64(clamping: signal.percent))
+      append("%")
+    case .signalPower:
+      guard let signal = path.wifi?.signal else { return }
+      if signal.dBm < 0 { append("-") }
+      appendDecimal(UInt64(signal.dBm.magnitude))
+    case .ip: (path.ipv4 ?? path.ipv6)?.address.write(to: &self)
+    case .ipv4: path.ipv4?.address.write(to: &self)
+    case .ipv6: path.ipv6?.address.write(to: &self)
+    case .gateway: (path.ipv4?.gateway ?? path.ipv6?.gateway)?.write(to: &self)
+    case .vpn: append(clean: path.vpn?.kernelName)
+    case .vpnKind: append(text: path.vpn?.kind.rawValue ?? "")
+    case .vpnMark: if path.vpn != nil { append(state.icons.vpn) }
+    case .activity: if state.isBusy { append(state.icons.activity) }
+    case .inFlight: if state.record.activity.inFlight > 0 { appendDecimal(UInt64(state.record.activity.inFlight)) }
+    case .reason: append(text: state.record.reason)
+    }
+  }
+
+  /// The WiFi network, else the link, else that there is none.
+  private mutating func appendName(of state: BarState) {
+    switch state.condition {
+    case .online:
+      let start = count
+      append(.ssid, of: state)
+      if count == start { append(.interface, of: state) }
+    case .offline: append("not reachable")
+    case .unknown: append("unknown")
+    }
+  }
+}

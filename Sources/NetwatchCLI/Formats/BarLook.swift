@@ -1,0 +1,33 @@
+import Netwatch
+import NetwatchStream
+
+/// What somebody wants to see on a bar.
+struct BarLook {
+  /// When nothing is shown.
+  enum Occasion: String, CaseIterable {
+    case reachable
+    case notReachable = "not-reachable"
+    case wifi, wired, wwan, bluetooth, virtual, other
+    /// The activity mark is not shown.
+    case idle
+
+    func isMet(by record: EventRecord) -> Bool {
+      switch self {
+      case .reachable: record.path.isReachable
+      case .notReachable: record.path.status == .notReachable
+      case .wifi, .wired, .wwan, .bluetooth, .virtual, .other: record.path.medium?.rawValue == rawValue
+      case .idle: !record.activity.state.isVisible
+      }
+    }
+  }
+
+  /// Nil for the format's own.
+  var template: BarTemplate?
+  var icons = IconSet.unicode
+  /// In graphemes; nil for no end.
+  var maximumWidth: Int?
+  var hidden: [Occasion] = []
+  var usesColor = true
+
+  func hides(_ record: EventRecord) -> Bool { hidden.contains { $0.isMet(by: record) } }
+}

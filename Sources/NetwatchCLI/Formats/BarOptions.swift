@@ -1,0 +1,62 @@
+import ArgumentParser
+import Netwatch
+
+/// What a bar shows. Options of every command that prints lines.
+struct BarOptions: ParsableArguments {
+  static let names = "--template, --icons, --max-width and --hide-when"
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      What is shown, as '{icon} {ssid|interface}{ ip}': fields in braces, | for the first that says anything, and spaces \
+      that are there only with it; {{ for a brace. Values are escaped for the bar, your own text may be markup. \
+      Fields: \(BarField.list).
+      """, valueName: "text"))
+  var template: String?
+
+  @Option(help: "Which marks. nerd needs a font of nerdfonts.com; none has words. Default: unicode.")
+  var icons: IconSet?
+
+  @Option(
+    name: .customLong("max-width"),
+    help: ArgumentHelp("Cut long values, so that so many characters do.", valueName: "n"))
+  var maximumWidth: Int?
+
+  @Option(
+    name: .customLong("hide-when"), parsing: .singleValue,
+    help: ArgumentHelp(
+      "Show nothing then: \(BarLook.Occasion.list). May be repeated; wifi to other are what carries the traffic.",
+      valueName: "when"),
+    completion: .list(BarLook.Occasion.names), transform: BarLook.Occasion.named)
+  var hidden: [BarLook.Occasion] = []
+
+  var isGiven: Bool { template != nil || icons != nil || maximumWidth != nil || !hidden.isEmpty }
+
+  mutating func validate() throws {
+    if let maximumWidth, maximumWidth < 1 { throw ValidationError("--max-width needs a number from 1.") }
+  }
+
+  /// Nil for JSON.
+  func makeRenderer(for format: OutputFormat, _ color: ColorChoice) throws -> (any LineRenderer)? {
+    do throws(BarTemplateError) {
+      let look = BarLook(
+        template: try template.map { text throws(BarTemplateError) in try BarTemplate(text) }, icons: icons ?? .unicode,
+        maximumWidth: maximumWidth, hidden: hidden, usesColor: color != .never)
+      return switch format {
+      case .json: nil
+      case .text, .dwm, .screen: try BarRenderer(PlainFormat(), look)
+      case .waybar: try BarRenderer(WaybarFormat(), look)
+      case .i3bar, .swaybar: try BarRenderer(I3barFormat(), look)
+      case .i3blocks: try BarRenderer(I3blocksFormat(), look)
+      case .i3statusRust: try BarRenderer(I3statusRustFormat(), look)
+      case .polybar: try BarRenderer(PolybarFormat(), look)
+      case .lemonbar: try BarRenderer(LemonbarFormat(), look)
+      case .xmobar: try BarRenderer(XmobarFormat(), look)
+      case .tmux: try BarRenderer(TmuxFormat(), look)
+      case .conky: try BarRenderer(ConkyFormat(), look)
+      }
+    } catch {
+      throw ValidationError("--template: \(error.message).")
+    }
+  }
+}

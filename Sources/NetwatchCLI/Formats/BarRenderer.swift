@@ -1,0 +1,79 @@
+import Netwatch
+import NetwatchEventLoop
+import NetwatchStream
+
+/// Lines for a bar: each says something else than the one before, unless the bar wants it twice.
+final class BarRenderer: LineRenderer {
+  private let format: any BarFormat
+  private var writer: BarLineWriter
+  private var printed = LineBuffer()
+  private var hasPrinted = false
+  /// Whether the writer's line is that of the record that comes to be printed.
+  private var isReady = false
+  private weak var loop: EventLoop?
+  private var repetition: EventLoop.Timer?
+  private var clicks: ClickDrain?
+  private var fail: ((any Error) -> Void)?
+
+  init(_ format: any BarFormat, _ look: BarLook) throws(BarTemplateError) {
+    self.format = format
+    writer = try BarLineWriter(format, look)
+  }
+
+  func prepare(on loop: EventLoop) throws {
+    self.loop = loop
+    if format.getsClicks { clicks = try ClickDrain(on: loop) }
+  }
+
+  func onFailure(_ body: @escaping (any Error) -> Void) { fail = body }
+
+  func shows(_ record: EventRecord) -> Bool {
+    writer.write(record)
+    isReady = true
+    return !hasPrinted || !writer.line.equals(printed)
+  }
+
+  func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
+    if !isReady { writer.write(record) }
+    isReady = false
+    try printLine(to: output)
+  }
+
+  /// The bar must not go on showing what nobody watches any more.
+  func printEnd(to output: StandardOutput) throws(CommandFailure) {
+    writer.writeEnd()
+    try printLine(to: output)
+  }
+
+  private func printLine(to output: StandardOutput) throws(CommandFailure) {
+    if hasPrinted, writer.line.equals(printed) { return }
+    if !hasPrinted, format.header.utf8CodeUnitCount > 0 {
+      var header = LineBuffer(capacity: 64)
+      header.append(format.header)
+      try output.write(header)
+    }
+    try output.write(writer.line, after: hasPrinted ? 0 : format.separator.utf8CodeUnitCount)
+    hasPrinted = true
+    printed.removeAll()
+    printed.append(writer.line)
+    scheduleRepetition(to: output)
+  }
+
+  private func scheduleRepetition(to output: StandardOutput) {
+    guard let delay = format.repetition, let loop else { return }
+    if let repetition { loop.cancel(repetition) }
+    repetition = loop.schedule(at: KernelClock.monotonic.now + delay) { [unowned self] in
+      do throws(CommandFailure) {
+        try output.write(printed)
+      } catch {
+        fail?(error)
+      }
+    }
+  }
+}
+
+extension StandardOutput {
+  fileprivate func write(_ line: borrowing LineBuffer, after start: Int = 0) throws(CommandFailure) {
+    try line.withBytes { bytes throws(CommandFailure) in try write(bytes.extracting(droppingFirst: start)) }
+  }
+}

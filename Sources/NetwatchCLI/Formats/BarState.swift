@@ -1,0 +1,54 @@
+import Netwatch
+import NetwatchStream
+
+/// What a bar is to show.
+struct BarState {
+  enum Condition: Hashable {
+    case online(Medium)
+    case offline
+    case unknown
+  }
+
+  /// Of Okabe and Ito's palette, which people tell apart however they see colours: sky blue, orange, vermilion.
+  private enum Color {
+    static let online: StaticString = "56b4e9"
+    static let expensive: StaticString = "e69f00"
+    static let offline: StaticString = "d55e00"
+    static let unknown: StaticString = "999999"
+  }
+
+  let record: EventRecord
+  let icons: IconSet
+  let usesColor: Bool
+  /// Nothing is to be seen: `--hide-when`, or netwatch ends.
+  let isHidden: Bool
+
+  var path: NetworkPath { record.path }
+  var isBusy: Bool { record.activity.state.isVisible }
+
+  var condition: Condition {
+    switch record.path.status {
+    case .wifi, .wwan: .online(record.path.medium ?? .other)
+    case .notReachable: .offline
+    case .unknown: .unknown
+    }
+  }
+
+  /// The condition in a word: a class of a style sheet.
+  var word: String {
+    switch condition {
+    case .online(let medium): medium.rawValue
+    case .offline: "offline"
+    case .unknown: "unknown"
+    }
+  }
+
+  /// Six hexadecimal digits.
+  var color: StaticString {
+    switch condition {
+    case .online: record.path.isExpensive ? Color.expensive : Color.online
+    case .offline: Color.offline
+    case .unknown: Color.unknown
+    }
+  }
+}

@@ -1,0 +1,151 @@
+/// What a bar shows: text with fields, as `{icon} {ssid|interface}{ vpn}`.
+struct BarTemplate: Hashable {
+  enum Piece: Hashable {
+    case literal(String)
+    /// The first field that says anything, with spaces that are there only with it.
+    case fields([BarField], before: Int, after: Int)
+  }
+
+  let pieces: [Piece]
+
+  /// - Throws: what is wrong, in a sentence.
+  init(_ text: String) throws(BarTemplateError) {
+    var pieces: [Piece] = []
+    var literal = ""
+    var rest = text[...]
+    while let character = rest.popFirst() {
+      if character.unicodeScalars.contains(where: { $0.value < 0x20 || 0x7f..<0xa0 ~= $0.value }) {
+        throw BarTemplateError("a template is one line without control characters")
+      }
+      switch character {
+      case "{" where rest.first == "{", "}" where rest.first == "}":
+        rest.removeFirst()
+        literal.append(character)
+      case "{":
+        guard let end = rest.firstIndex(of: "}") else {
+          throw BarTemplateError("'{\(rest)' lacks its '}'; write {{ for a brace")
+        }
+        if !literal.isEmpty { pieces.append(.literal(literal)) }
+        literal = ""
+        pieces.append(try Self.fields(rest[..<end]))
+        rest = rest[end...].dropFirst()
+      default: literal.append(character)
+      }
+    }
+    if !literal.isEmpty { pieces.append(.literal(literal)) }
+    self.pieces = pieces
+  }
+
+  private static func fields(_ text: Substring) throws(BarTemplateError) -> Piece {
+    let before = text.prefix { $0 == " " }.count
+    let inner = text.dropFirst(before)
+    let after = inner.reversed().prefix { $0 == " " }.count
+    var fields: [BarField] = []
+    for name in inner.dropLast(after).split(separator: "|", omittingEmptySubsequences: false) {
+      guard let field = BarField(rawValue: String(name)) else { throw .unknownField(String(name)) }
+      fields.append(field)
+    }
+    return .fields(fields, before: before, after: after)
+  }
+
+  /// Whether a field is in it.
+  func names(_ field: BarField) -> Bool {
+    pieces.contains { piece in
+      if case .fields(let fields, _, _) = piece { fields.contains(field) } else { false }
+    }
+  }
+}
+
+/// What is wrong with a template.
+struct BarTemplateError: Error {
+  let message: String
+
+  init(_ message: String) { self.message = message }
+
+  static func unknownField(_ name: String) -> BarTemplateError {
+    let hint = nearest(to: name, of: BarField.names).map { "did you mean {\($0)}? " } ?? ""
+    return BarTemplateError(
+      "{\(name)} is no field; \(hint)there are \(BarField.list). Write {{ for a brace")
+  }
+}
+
+extension BarTemplate {
+  /// The template's own text as the bar reads it.
+  struct Literal {
+    struct Unit {
+      let character: Character
+      let isInTag: Bool
+    }
+
+    var units: [Unit] = []
+    /// What of it is seen.
+    var width = 0
+  }
+
+  /// Takes the bar's own markup out of a literal, and sees to it that a value behind it is not drawn into it.
+  static func read(
+    _ text: String, _ markup: BarMarkup, isBeforeField: Bool
+  ) throws(BarTemplateError) -> Literal {
+    var literal = Literal()
+    var rest = text[...]
+    var tag: Substring?
+    while let character = rest.first {
+      if tag == nil, let opening = markup.opening, rest.hasPrefix(opening), !Self.isDoubled(rest, markup) {
+        tag = rest
+      }
+      if tag == nil, let doubled = markup.doubled, character == doubled, rest.dropFirst().first == doubled {
+        literal.units += [.init(character: doubled, isInTag: false), .init(character: doubled, isInTag: false)]
+        literal.width += 1
+        rest = rest.dropFirst(2)
+        continue
+      }
+      if tag == nil, markup.hasEntities, character == "&" {
+        guard let entity = rest.prefixMatch(of: /&(#[0-9]+|#x[0-9A-Fa-f]+|amp|lt|gt|quot|apos);/) else {
+          throw BarTemplateError("a '&' in a template for this bar has to be written as '&amp;'")
+        }
+        literal.units += entity.output.0.map { .init(character: $0, isInTag: false) }
+        literal.width += 1
+        rest = rest.dropFirst(entity.output.0.count)
+        continue
+      }
+      literal.units.append(.init(character: character, isInTag: tag != nil))
+      if tag == nil { literal.width += 1 }
+      if character == markup.closing { tag = nil }
+      rest = rest.dropFirst()
+    }
+    if let tag {
+      throw BarTemplateError(
+        "'\(tag)' in the template is not closed by '\(markup.closing)'; a field can not stand within the bar's own markup"
+      )
+    }
+    if isBeforeField, let doubled = markup.doubled, text.last == doubled,
+      !text.reversed().prefix(while: { $0 == doubled }).count.isMultiple(of: 2)
+    {
+      literal.units.append(.init(character: doubled, isInTag: false))
+    }
+    return literal
+  }
+
+  /// Pango's elements end in turn; where they do not, waybar goes on showing what it showed before.
+  func checkElements() throws(BarTemplateError) {
+    var open: [Substring] = []
+    for case .literal(let text) in pieces {
+      for part in text.split(separator: "<", omittingEmptySubsequences: false).dropFirst() {
+        let tag = part.prefix { $0 != ">" }
+        let name = tag.drop { $0 == "/" }.prefix { $0 != " " && $0 != "/" }
+        if !tag.hasPrefix("/") {
+          if !tag.hasSuffix("/") { open.append(name) }
+        } else if open.popLast() != name {
+          throw BarTemplateError("'<\(tag)>' in the template ends nothing that was begun just before")
+        }
+      }
+    }
+    if let name = open.last { throw BarTemplateError("'<\(name)>' in the template lacks its '</\(name)>'") }
+  }
+
+  /// Whether what looks like a tag is a doubled sign, as `##[`.
+  private static func isDoubled(_ rest: Substring, _ markup: BarMarkup) -> Bool {
+    guard let doubled = markup.doubled else { return false }
+    return rest.dropFirst().first == doubled
+  }
+}

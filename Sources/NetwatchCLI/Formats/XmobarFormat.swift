@@ -1,0 +1,29 @@
+import Netwatch
+
+/// xmobar, `CommandReader` and `PipeReader`.
+final class XmobarFormat: BarFormat {
+  var markup: BarMarkup { BarMarkup(opening: "<", closing: ">") }
+
+  func begin(_ line: inout LineBuffer, _ state: BarState) {
+    guard state.usesColor, !state.isHidden else { return }
+    line.append("<fc=#")
+    line.append(state.color)
+    line.append(">")
+  }
+
+  /// Raw text, with its length in characters of Unicode in front.
+  func append(_ text: borrowing LineBuffer, _ range: Range<Int>, to line: inout LineBuffer) {
+    var scalars = 0
+    for position in range where text[position] & 0xc0 != 0x80 { scalars += 1 }
+    line.append("<raw=")
+    line.appendDecimal(UInt64(scalars))
+    line.append(":")
+    line.append(text, range)
+    line.append("/>")
+  }
+
+  func end(_ line: inout LineBuffer, _ state: BarState) {
+    if state.usesColor, !state.isHidden { line.append("</fc>") }
+    line.append("\n")
+  }
+}

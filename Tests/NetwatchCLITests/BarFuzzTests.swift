@@ -1,0 +1,157 @@
+import Netwatch
+import NetwatchStream
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchCLI
+
+/// Whatever a network or a link is called: the bar shows that, and obeys none of it.
+@Suite struct BarFuzzTests {
+  /// What has run commands or changed colours in one bar or another.
+  static let attacks = [
+    "%{A1:touch pwned:}x%{A}", "%%{A1:touch pwned:}x%%{A}", "%%%{F#f00}", "x%", "%{", "{A:x:}", "%", "{",
+    "${exec touch pwned}", "$$${exec id}", "$nodename", "\\${exec id}", "a#b", "\\#", "\\", "#", "##", "###[x",
+    "#[fg=red]",
+    "##[fg=red]", "#(touch pwned)", "#{host}", "#H", "#S##", "####", "#}", "#,", "[fg=red]", "(x)",
+    "<action=`touch pwned`>x</action>", "<fc=#ff0000>x</fc>", "<raw=1:x/>", "/>", "<b>", "</b>", "&", "&amp;", "&#92;",
+    "\"", "'", "\\\"", "\"}", "\",\"class\":\"x", "\\u0022", "<span foreground='red'>", "\u{5}{r}", "\u{1b}[31m",
+    "a\nb", "a\rb",
+    "\u{202e}abc", "\u{2066}x", "\u{9b}31m", "x\u{2028}y", "\u{0}", " ", "  x  ", "", "e\u{301}", "👩‍👩‍👧", "网络", "\u{fffe}",
+    "日本語🛜",
+  ]
+
+  /// Bytes of any kind, or of those that some bar minds.
+  private static func name(_ random: inout SplitMix, upTo length: Int) -> [UInt8] {
+    let minded = Array("%%%{{}}##[]$$<>&&\"'\\\\/:;()=AF01a \u{e9}\u{202e}".utf8)
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0:
+      return (0..<Int.random(in: 0...length, using: &random)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    case 1:
+      let attack = Array(attacks[Int.random(in: 0..<attacks.count, using: &random)].utf8)
+      return Array((attack + name(&random, upTo: length)).prefix(length))
+    default:
+      return (0..<Int.random(in: 0...length, using: &random)).map { _ in
+        minded[Int.random(in: 0..<minded.count, using: &random)]
+      }
+    }
+  }
+
+  private struct Case: Sendable, CustomStringConvertible {
+    let format: String
+    /// Takes records, and says what the bar shows.
+    let show: @Sendable (EventRecord, BarLook) throws -> BarReading
+    /// What there may be beside text.
+    let tags: Set<String>
+
+    var description: String { format }
+  }
+
+  private static let cases = [
+    Case(
+      format: "waybar",
+      show: { record, look in
+        let object = try BarGrammar.object(BarLines.line(WaybarFormat(), record, look))
+        let tooltip = try BarGrammar.pango(BarGrammar.string("tooltip", object))
+        let names = record.path.verdict
+        let name = BarLines.visible(names.ssid?.bytes ?? [])
+        guard tooltip.tags.isEmpty, name.isEmpty || tooltip.text.unicodeScalars.contains(name.unicodeScalars),
+          Set(object.keys).isSubset(of: ["text", "alt", "tooltip", "class", "percentage"]),
+          object["class"] as? [String] == ["wifi", "online"], object["percentage"] as? Int == 72
+        else { throw BarGrammar.Fault("\(object)") }
+        return try BarGrammar.pango(BarGrammar.string("text", object))
+      }, tags: []),
+    Case(
+      format: "i3bar",
+      show: { record, look in
+        let block = try BarGrammar.block(BarLines.line(I3barFormat(), record, look), isFirst: false)
+        guard Set(block.keys) == ["name", "instance", "full_text", "short_text", "color", "markup"],
+          block["markup"] as? String == "none",
+          block["instance"] as? String == record.path.interfaceName.map({ BarLines.visible(Array($0.utf8)) })
+        else { throw BarGrammar.Fault("\(block)") }
+        return BarReading(text: try BarGrammar.string("full_text", block))
+      }, tags: []),
+    Case(
+      format: "i3blocks",
+      show: { record, look in
+        let line = try BarLines.line(I3blocksFormat(), record, look)
+        let block = try BarGrammar.i3blocks(line)
+        // Version 1.5 decodes it as JSON.
+        guard Set(block.keys) == ["full_text", "short_text", "color", "markup"],
+          try BarGrammar.object(line) as? [String: String] == block
+        else { throw BarGrammar.Fault("\(block)") }
+        return try BarGrammar.pango(block["full_text"] ?? "")
+      }, tags: []),
+    Case(
+      format: "i3status-rust",
+      show: { record, look in
+        let object = try BarGrammar.object(BarLines.line(I3statusRustFormat(), record, look))
+        guard Set(object.keys) == ["icon", "state", "text", "short_text"] else { throw BarGrammar.Fault("\(object)") }
+        return try BarGrammar.pango(BarGrammar.string("text", object))
+      }, tags: []),
+    Case(
+      format: "polybar", show: { try BarGrammar.polybar(BarLines.line(PolybarFormat(), $0, $1)) },
+      tags: ["F#56b4e9", "O0", "F-"]),
+    Case(
+      format: "lemonbar", show: { try BarGrammar.lemonbar(BarLines.line(LemonbarFormat(), $0, $1)) },
+      tags: ["F#56b4e9", "F-"]),
+    Case(
+      format: "xmobar", show: { try BarGrammar.xmobar(BarLines.line(XmobarFormat(), $0, $1)) },
+      tags: ["fc=#56b4e9", "/fc"]),
+    Case(
+      format: "tmux", show: { try BarGrammar.tmux(BarLines.line(TmuxFormat(), $0, $1)) },
+      tags: ["fg=#56b4e9", "", "default"]),
+    Case(
+      format: "conky", show: { try BarGrammar.conky(BarLines.line(ConkyFormat(), $0, $1)) },
+      tags: ["color 56b4e9", "color"]),
+    Case(format: "plain", show: { BarGrammar.plain(try BarLines.line(PlainFormat(), $0, $1)) }, tags: []),
+  ]
+
+  @Test(arguments: cases)
+  private func `any name comes back as text, and opens nothing`(_ bar: Case) throws {
+    var random = SplitMix(seed: 6)
+    // Values one behind the other, and behind what might begin a tag.
+    let templates = try ["{ssid}{interface}", "{ssid} {interface}", "x{ssid}y{interface}z", "{ssid}[{interface}]"]
+      .map { try BarLines.look($0) }
+    let around = [["", "", ""], ["", " ", ""], ["x", "y", "z"], ["", "[", "]"]]
+    for round in 0..<FuzzRounds.count(default: 5_000) + Self.attacks.count {
+      let isAttack = round < Self.attacks.count
+      let ssid = isAttack ? Array(Self.attacks[round].utf8) : Self.name(&random, upTo: 32)
+      let interface = isAttack ? ssid : Self.name(&random, upTo: 15)
+      let record = BarLines.record(ssid: ssid, interface: interface)
+      let choice = round % templates.count
+      let known = record.path.verdict
+      let expected =
+        around[choice][0] + BarLines.visible(known.ssid?.bytes ?? []) + around[choice][1]
+        + BarLines.visible(Array((known.interfaceName?.text ?? "").utf8)) + around[choice][2]
+      do {
+        let reading = try bar.show(record, templates[choice])
+        if Array(reading.text.unicodeScalars) == Array(expected.unicodeScalars), bar.tags.isSuperset(of: reading.tags) {
+          continue
+        }
+        Issue.record("round \(round): \(ssid) \(interface): \(reading) instead of \(expected)")
+      } catch {
+        Issue.record("round \(round): \(ssid) \(interface): \(error)")
+      }
+      return
+    }
+  }
+
+  /// What a template of the bar's own says is the user's; a name does not get into it.
+  @Test func `a template's own sign does not open a tag for a name`() throws {
+    let brace = BarLines.record(ssid: Array("{A1:touch pwned:}x".utf8))
+    let polybar = try BarGrammar.polybar(BarLines.line(PolybarFormat(), brace, BarLines.look("%{ssid}")))
+    #expect(polybar.text == "%{A1:touch pwned:}x")
+    #expect(polybar.tags == ["F#56b4e9", "O0", "F-"])
+    let sign = BarLines.record(ssid: Array("x%".utf8))
+    let behind = try BarGrammar.polybar(BarLines.line(PolybarFormat(), sign, BarLines.look("{ssid}{{A1:x:}}")))
+    #expect(behind.text == "x%{A1:x:}")
+    let lemonbar = try BarGrammar.lemonbar(BarLines.line(LemonbarFormat(), brace, BarLines.look("%{ssid}")))
+    #expect(lemonbar == BarReading(text: "%{A1:touch pwned:}x", tags: ["F#56b4e9", "F-"]))
+    let style = BarLines.record(ssid: Array("[fg=red]x".utf8))
+    let tmux = try BarGrammar.tmux(BarLines.line(TmuxFormat(), style, BarLines.look("#{ssid}")))
+    #expect(tmux == BarReading(text: "#[fg=red]x", tags: ["fg=#56b4e9", "default"]))
+    let conky = try BarGrammar.conky(BarLines.line(ConkyFormat(), brace, BarLines.look("${ssid}")))
+    #expect(conky.text == "${A1:touch pwned:}x")
+    #expect(conky.tags == ["color 56b4e9", "color"])
+  }
+}

@@ -1,0 +1,113 @@
+import Netwatch
+import NetwatchStream
+import Testing
+
+@testable import NetwatchCLI
+
+/// What bars get to see.
+@Suite struct BarLineTests {
+  private let nasty = BarLines.record(ssid: Array(##"Café <b>&"\%{x}#"##.utf8))
+
+  @Test func `each bar's line of a name with everything in it`() throws {
+    #expect(try BarLines.line(PlainFormat(), nasty) == ##"● Café <b>&"\%{x}#"##)
+    #expect(try BarLines.line(PolybarFormat(), nasty) == ##"%{F#56b4e9}● Café <b>&"\%%{O0}{x}#%{F-}"##)
+    #expect(try BarLines.line(LemonbarFormat(), nasty) == ##"%{F#56b4e9}● Café <b>&"\%%{x}#%{F-}"##)
+    #expect(try BarLines.line(XmobarFormat(), nasty) == ##"<fc=#56b4e9><raw=1:●/> <raw=16:Café <b>&"\%{x}#/></fc>"##)
+    #expect(try BarLines.line(TmuxFormat(), nasty) == ##"#[fg=#56b4e9]● Café <b>&"\%{x}###[default]"##)
+    #expect(try BarLines.line(ConkyFormat(), nasty) == ##"${color 56b4e9}● Café <b>&"\%{x}\#${color}"##)
+    #expect(
+      try BarLines.line(I3barFormat(), nasty)
+        == ##",[{"name":"netwatch","instance":"wlan0","full_text":"● Café <b>&\"\\%{x}#","short_text":"wifi","##
+        + ##""color":"#56b4e9","markup":"none"}]"##)
+    #expect(
+      try BarLines.line(I3blocksFormat(), nasty)
+        == ##"{"full_text":"● Café &lt;b&gt;&amp;&quot;&#92;%{x}#","short_text":"wifi","color":"#56b4e9","markup":"pango"}"##
+    )
+    #expect(
+      try BarLines.line(I3statusRustFormat(), nasty)
+        == ##"{"icon":"","state":"Good","text":"● Café &lt;b&gt;&amp;&quot;\\%{x}#","short_text":"wifi"}"##)
+    #expect(
+      try BarLines.line(WaybarFormat(), nasty)
+        == ##"{"text":"● Café &lt;b&gt;&amp;&quot;\\%{x}#","alt":"wifi","tooltip":"wifi wlan0: Café "##
+        + ##"&lt;b&gt;&amp;&quot;\\%{x}#, 72%\n192.168.1.23 via 192.168.1.1","class":["wifi","online"],"percentage":72}"##
+    )
+  }
+
+  @Test func `shape and word tell apart what colour does`() throws {
+    let states = [
+      BarLines.record(), BarLines.record(ssid: nil, medium: .wired),
+      BarLines.record(ssid: nil, interface: Array("wwan0".utf8), medium: .wwan, isExpensive: true),
+      BarLines.record(vpn: "wg0"), BarLines.record(activity: .active, inFlight: 1), BarLines.offline(),
+    ]
+    for icons in IconSet.allCases {
+      let look = try BarLines.look(icons: icons, color: false)
+      let lines = try states.map { try BarLines.line(PlainFormat(), $0, look) }
+      #expect(Set(lines).count == lines.count, "\(lines)")
+    }
+    #expect(
+      try states.map { try BarLines.line(PlainFormat(), $0) }
+        == ["● Café", "● wlan0", "● wwan0", "● Café VPN", "● Café ⇅", "○ not reachable"])
+    let ascii = try BarLines.look(icons: .ascii)
+    #expect(
+      try states.dropFirst(3).map { try BarLines.line(PlainFormat(), $0, ascii) }
+        == ["* Café VPN", "* Café %", "- not reachable"])
+    let colors = try states.map { try BarGrammar.polybar(BarLines.line(PolybarFormat(), $0)).tags[0] }
+    #expect(colors == ["F#56b4e9", "F#56b4e9", "F#e69f00", "F#56b4e9", "F#56b4e9", "F#d55e00"])
+  }
+
+  @Test func `waybar's classes and tooltip`() throws {
+    let record = BarLines.record(
+      ssid: nil, interface: Array("usb0".utf8), medium: .wired, signal: nil, vpn: "wg0", activity: .delayingEnd,
+      ipv6: "2001:db8::1", isExpensive: true)
+    let object = try BarGrammar.object(BarLines.line(WaybarFormat(), record))
+    #expect(object["class"] as? [String] == ["wired", "online", "expensive", "vpn", "busy"])
+    #expect(
+      object["tooltip"] as? String
+        == "wired usb0\n192.168.1.23 via 192.168.1.1\n2001:db8::1 via fe80::1\nVPN wg0, wireguard")
+    #expect(object["percentage"] == nil)
+    let offline = try BarGrammar.object(BarLines.line(WaybarFormat(), BarLines.offline()))
+    #expect(offline["class"] as? [String] == ["offline"])
+    #expect(offline["tooltip"] as? String == "not reachable: no carrier")
+  }
+
+  @Test func `without colour there is none`() throws {
+    let look = try BarLines.look(color: false)
+    for line in [
+      try BarLines.line(PolybarFormat(), nasty, look), try BarLines.line(LemonbarFormat(), nasty, look),
+      try BarLines.line(XmobarFormat(), nasty, look), try BarLines.line(TmuxFormat(), nasty, look),
+      try BarLines.line(ConkyFormat(), nasty, look), try BarLines.line(I3barFormat(), nasty, look),
+      try BarLines.line(I3blocksFormat(), nasty, look),
+    ] {
+      #expect(!line.contains("56b4e9"), "\(line)")
+    }
+  }
+
+  @Test func `hidden is empty, in every format`() throws {
+    let look = try BarLines.look(hidden: [.wifi])
+    let record = BarLines.record()
+    #expect(try BarLines.line(PlainFormat(), record, look) == "")
+    #expect(try BarLines.line(PolybarFormat(), record, look) == "")
+    #expect(try BarLines.line(LemonbarFormat(), record, look) == "")
+    #expect(try BarLines.line(XmobarFormat(), record, look) == "")
+    #expect(try BarLines.line(TmuxFormat(), record, look) == "")
+    #expect(try BarLines.line(ConkyFormat(), record, look) == "")
+    #expect(try BarGrammar.object(BarLines.line(WaybarFormat(), record, look))["text"] as? String == "")
+    #expect(
+      try BarGrammar.block(BarLines.line(I3barFormat(), record, look), isFirst: false)["full_text"] as? String == "")
+    #expect(try BarGrammar.i3blocks(BarLines.line(I3blocksFormat(), record, look))["full_text"] == "")
+    #expect(try BarGrammar.object(BarLines.line(I3statusRustFormat(), record, look))["text"] as? String == "")
+    #expect(try BarLines.line(PlainFormat(), BarLines.offline(), look) != "")
+  }
+
+  @Test(arguments: [
+    (BarLook.Occasion.reachable, [true, true, false]), (.notReachable, [false, false, true]),
+    (.wifi, [true, false, false]), (.wired, [false, true, false]), (.idle, [false, true, true]),
+  ])
+  func `hide when`(occasion: BarLook.Occasion, hidden: [Bool]) throws {
+    let records = [
+      BarLines.record(activity: .active), BarLines.record(ssid: nil, medium: .wired), BarLines.offline(),
+    ]
+    let look = try BarLines.look(hidden: [occasion])
+    #expect(try records.map { try BarLines.line(PlainFormat(), $0, look).isEmpty } == hidden)
+  }
+}

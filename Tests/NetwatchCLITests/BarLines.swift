@@ -1,0 +1,77 @@
+import Foundation
+import Netwatch
+import NetwatchStream
+
+@testable import NetwatchCLI
+
+/// Records and lines to test bars with.
+enum BarLines {
+  static func record(
+    ssid: [UInt8]? = Array("Café".utf8), interface: [UInt8] = Array("wlan0".utf8), medium: Medium = .wifi,
+    signal: Int? = -64, vpn: String? = nil, activity: ActivityState = .inactive, inFlight: Int = 0,
+    ipv4: String? = "192.168.1.23", ipv6: String? = nil, isExpensive: Bool = false
+  ) -> EventRecord {
+    var verdict = NetworkPath.Verdict(status: ReachabilityStatus(of: medium))
+    verdict.medium = medium
+    verdict.interfaceName = unsafe InterfaceName(interface.span.bytes)
+    verdict.interfaceIndex = 2
+    verdict.isExpensive = isExpensive
+    verdict.ssid = ssid.flatMap { SSID($0) }
+    verdict.vpn = vpn.map { VPN(kernelName: InterfaceName($0), interfaceIndex: 7, kind: .wireguard) }
+    verdict.ipv4 = ipv4.flatMap(IPAddress.init).map {
+      .init(address: $0, gateway: IPAddress("192.168.1.1"), interfaceIndex: 2)
+    }
+    verdict.ipv6 = ipv6.flatMap(IPAddress.init).map {
+      .init(address: $0, gateway: IPAddress("fe80::1"), interfaceIndex: 2)
+    }
+    let path = NetworkPath(
+      verdict: verdict, reason: .initial, interfaces: [], signal: signal.map { WiFiSignal(dBm: $0) })
+    return record(path, activity, inFlight)
+  }
+
+  static func offline(_ reason: ReachabilityReason = .noCarrier, activity: ActivityState = .inactive) -> EventRecord {
+    record(NetworkPath(verdict: .notReachable, reason: reason, interfaces: []), activity, 0)
+  }
+
+  private static func record(_ path: NetworkPath, _ activity: ActivityState, _ inFlight: Int) -> EventRecord {
+    var record = EventRecord(
+      sequence: 1, nanosecondsSince1970: 0, monotonicNanoseconds: 0, event: .initial, path: path)
+    record.activity.state = activity
+    record.activity.inFlight = inFlight
+    return record
+  }
+
+  static func look(
+    _ template: String? = nil, icons: IconSet = .unicode, width: Int? = nil, hidden: [BarLook.Occasion] = [],
+    color: Bool = true
+  ) throws -> BarLook {
+    BarLook(
+      template: try template.map { try BarTemplate($0) }, icons: icons, maximumWidth: width, hidden: hidden,
+      usesColor: color)
+  }
+
+  /// The line without its newline; i3bar's has its comma.
+  static func line(
+    _ format: any BarFormat, _ record: EventRecord, _ look: BarLook? = nil
+  ) throws -> String {
+    var writer = try BarLineWriter(format, look ?? BarLines.look())
+    writer.write(record)
+    let text = writer.line.text
+    guard text.hasSuffix("\n"), !text.dropLast().contains("\n") else { throw BarGrammar.Fault("not a line: \(text)") }
+    return String(text.dropLast())
+  }
+
+  /// What may be seen of a name: UTF-8 without what steers text. Written anew, apart from the code that is tested.
+  static func visible(_ bytes: [UInt8]) -> String {
+    let forbidden = CharacterSet(
+      charactersIn: "\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}"
+    )
+    .union(CharacterSet(charactersIn: "\u{2028}\u{2029}"))
+    var text = ""
+    for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars
+    where scalar.properties.generalCategory != .control && !forbidden.contains(scalar) {
+      text.unicodeScalars.append(scalar)
+    }
+    return text
+  }
+}

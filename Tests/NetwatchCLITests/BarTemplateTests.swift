@@ -1,0 +1,100 @@
+import Netwatch
+import NetwatchStream
+import Testing
+
+@testable import NetwatchCLI
+
+/// `--template` and `--max-width`.
+@Suite struct BarTemplateTests {
+  private func shown(_ template: String, _ record: EventRecord = BarLines.record(), width: Int? = nil) throws -> String
+  {
+    try BarLines.line(PlainFormat(), record, BarLines.look(template, width: width))
+  }
+
+  @Test func `fields, choices, spaces and braces`() throws {
+    #expect(try shown("{ssid} on {interface}: {ip}, {gateway}") == "Café on wlan0: 192.168.1.23, 192.168.1.1")
+    #expect(try shown("{ssid|interface}", BarLines.record(ssid: nil)) == "wlan0")
+    #expect(try shown("{ssid|vpn|interface}", BarLines.record(ssid: [], vpn: "wg0")) == "wg0")
+    #expect(try shown("{medium}{ vpn }{ signal}") == "wifi 72%")
+    #expect(try shown("{medium}{ vpn }|", BarLines.record(vpn: "wg0")) == "wifi wg0 |")
+    #expect(try shown("{{{status}}}") == "{wifi}")
+    #expect(
+      try shown("{signal} {signal_dbm} {ipv4}{ipv6}{vpn_kind}{in_flight}{activity}{reason}")
+        == "72% -64 192.168.1.23initial")
+    #expect(try shown("") == "")
+    #expect(try shown("{icon}{name}", BarLines.offline()) == "○not reachable")
+  }
+
+  @Test func `every field can be named`() throws {
+    for field in BarField.allCases { _ = try shown("{\(field.rawValue)}") }
+  }
+
+  @Test(arguments: [
+    ("{sid}", "{ssid}"), ("{nonsense}", "there are icon, name"), ("{ssid", "lacks its '}'"), ("{}", "no field"),
+    ("{ssid|}", "no field"), ("{ssid,ip}", "no field"), ("a\nb", "one line"), ("\u{1b}[1m", "control"),
+  ])
+  func `a template that can not be read`(template: String, hint: String) {
+    let error = #expect(throws: BarTemplateError.self) { try BarTemplate(template) }
+    #expect(error?.message.contains(hint) == true, "\(error?.message ?? "")")
+  }
+
+  @Test func `one's own markup goes through, and no field gets into it`() throws {
+    let bold = try BarLines.look("<b>{ssid}</b> &amp; \"{ip}\"")
+    #expect(try BarLines.line(WaybarFormat(), BarLines.record(), bold).hasPrefix(#"{"text":"<b>Café</b> &amp; \"192."#))
+    let quoted = try BarLines.look("<span color=\"red\">\"{ssid}\"</span>")
+    #expect(
+      try BarLines.line(I3blocksFormat(), BarLines.record(), quoted)
+        .hasPrefix(#"{"full_text":"<span color='red'>&quot;Café&quot;</span>","#))
+    #expect(throws: BarTemplateError.self) { try BarLines.line(WaybarFormat(), nothing, look("<a href='{ssid}'>")) }
+    #expect(throws: BarTemplateError.self) { try BarLines.line(WaybarFormat(), nothing, look("this & that")) }
+    #expect(throws: BarTemplateError.self) { try BarLines.line(PolybarFormat(), nothing, look("%{{F{ssid}}}")) }
+    #expect(throws: BarTemplateError.self) { try BarLines.line(TmuxFormat(), nothing, look("#[fg={ssid}]")) }
+    #expect(throws: BarTemplateError.self) { try BarLines.line(ConkyFormat(), nothing, look("${{exec {ssid}}}")) }
+    #expect(throws: BarTemplateError.self) { try BarLines.line(XmobarFormat(), nothing, look("<action={ssid}>")) }
+  }
+
+  @Test(arguments: [
+    ("<b>{ssid}", "'<b>' in the template lacks its '</b>'"), ("{ssid}</b>", "'</b>' in the template ends nothing"),
+    ("<b><i>{ssid}</b></i>", "'</b>' in the template ends nothing"), ("<span size='small'>{ip}</b>", "'</b>'"),
+  ])
+  func `markup that would leave an old text on the bar`(template: String, hint: String) throws {
+    for format in [WaybarFormat(), I3blocksFormat(), I3statusRustFormat()] as [any BarFormat] {
+      let error = #expect(throws: BarTemplateError.self) { try BarLines.line(format, nothing, look(template)) }
+      #expect(error?.message.contains(hint) == true, "\(error?.message ?? "")")
+    }
+    _ = try BarLines.line(WaybarFormat(), nothing, look("<span size='small'><b>{name}</b></span> <i/>{ip}"))
+    _ = try BarLines.line(PolybarFormat(), nothing, look(template))
+  }
+
+  private let nothing = BarLines.offline()
+  private func look(_ template: String) throws -> BarLook { try BarLines.look(template) }
+
+  @Test func `long values are cut by grapheme, all alike`() throws {
+    let long = BarLines.record(ssid: Array("abcdefghijklmnopqrstuvwxyz".utf8), interface: Array("wlp0s20f3".utf8))
+    #expect(try shown("{icon} {ssid}", long, width: 10) == "● abcdefg…")
+    #expect(try shown("{icon} {ssid}", long, width: 28) == "● abcdefghijklmnopqrstuvwxyz")
+    #expect(try shown("{ssid} {interface}", long, width: 17) == "abcdefg… wlp0s20…")
+    #expect(try shown("{ssid} {interface}", long, width: 22) == "abcdefghijk… wlp0s20f3")
+    #expect(try shown("{ssid}", long, width: 1) == "…")
+    let family = BarLines.record(ssid: Array("👩‍👩‍👧e\u{301}xy".utf8))
+    #expect(try shown("{ssid}", family, width: 3) == "👩‍👩‍👧e\u{301}…")
+    #expect(try shown("{ssid}", family, width: 4) == "👩‍👩‍👧e\u{301}xy")
+  }
+
+  @Test func `markup takes no room`() throws {
+    let record = BarLines.record(ssid: Array("abcdefghij".utf8))
+    let look = try BarLines.look("<b>&lt;</b>{ssid}", width: 6)
+    let object = try BarGrammar.object(BarLines.line(WaybarFormat(), record, look))
+    #expect(object["text"] as? String == "<b>&lt;</b>abcd…")
+    let polybar = try BarLines.look("%{{B#222}}{ssid}%{{B-}}", width: 6, color: false)
+    #expect(try BarLines.line(PolybarFormat(), record, polybar) == "%{B#222}abcde…%{B-}")
+  }
+
+  @Test func `the activity mark outlives a long name`() throws {
+    let record = BarLines.record(
+      ssid: Array(repeating: UInt8(ascii: "x"), count: 32), vpn: "wg0", activity: .active, inFlight: 2)
+    let line = try BarLines.line(PlainFormat(), record, BarLines.look(width: 16))
+    #expect(line == "● xxxxxxx… VPN ⇅")
+    #expect(line.count == 16)
+  }
+}

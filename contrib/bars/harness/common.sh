@@ -1,0 +1,264 @@
+# What the checks of all bars share. A bar's file says how it is started, looked at and ended:
+#   start          starts it with the recipe, and waits for nothing
+#   see FILE       writes what it shows: the same bytes for the same picture or text
+#   end            ends it as a user would
+#   kill_bar       kills it
+#   life           what happens to it beside that; may be left out
+# and sets
+#   takes_clicks   whether there is a pointer to click with
+#   obeys          lines that make the bar touch the file `pwned`, for without these the attacks would prove nothing
+export SHELL=/bin/sh HOME=$WORK XDG_RUNTIME_DIR=$WORK XDG_CONFIG_HOME=$WORK LANG=C.UTF-8 LC_ALL=C.UTF-8
+export NETWATCH_SOCKET=$WORK/netwatch.sock
+takes_clicks=false
+obeys=()
+results=()
+online='● eth7' offline='○ not reachable' busy='● eth7 ⇅'
+# What stands in the recipes' templates, and its colours.
+colour_online='#56b4e9' colour_offline='#d55e00'
+# What a bar itself may be late by, in milliseconds: of what it shows, nothing is measured closer.
+tolerance=60
+# How long the request runs that lights the activity mark.
+request=2.6
+
+fail() {
+  judged=true
+  printf '%-14s FAILED: %s\n' "$bar" "$*"
+  tail -n 5 "$WORK"/*.log 2>/dev/null | cut -c 1-300 >&2 || true
+  exit 1
+}
+passed() { results+=("$*"); }
+report() {
+  judged=true
+  printf '%-14s ok: %s\n' "$bar" "$(IFS=';'; sed 's/;/; /g' <<<"${results[*]}")"
+}
+
+# within SECONDS COMMAND…: waits until it succeeds.
+within() {
+  local end=$((${EPOCHREALTIME/./} + $1 * 1000000))
+  shift
+  until "$@"; do
+    [ "${EPOCHREALTIME/./}" -lt "$end" ] || return 1
+    sleep 0.05
+  done
+}
+
+cable() { if [ "$1" = out ]; then ip link set far down; else ip link set far up; fi; }
+
+# stop PROCESS…: as a user would; a group has a '-' in front. It may have ended already.
+stop() {
+  kill -- "$@" 2>/dev/null || true
+  wait "$process" 2>/dev/null || true
+}
+
+# end_hard PROCESS…: without the shell's telling of it.
+end_hard() {
+  kill -9 "$@"
+  wait "${process:-}" 2>/dev/null || true
+}
+
+# The processes of netwatch that feed a bar.
+feeders() {
+  local process
+  for process in /proc/[0-9]*; do
+    [ "$(readlink "$process/exe" 2>/dev/null)" = "$TOOLS/bin/netwatch" ] || continue
+    tr '\0' ' ' <"$process/cmdline" 2>/dev/null | grep -q -- ' --follow ' && echo "${process#/proc/}" || true
+  done
+}
+has_feeders() { [ "$(feeders | wc -l)" = "$1" ]; }
+
+# What stands in netwatch's place: a file of lines, by hand.
+use_stand_in() {
+  mkdir -p "$WORK/stand-in"
+  : >"$WORK/lines"
+  printf '#!/bin/sh\nexec tail -n +1 -f %s\n' "$WORK/lines" >"$WORK/stand-in/netwatch"
+  chmod 755 "$WORK/stand-in/netwatch"
+  PATH=$WORK/stand-in:$PATH
+}
+use_netwatch() { PATH=${PATH#"$WORK/stand-in:"}; }
+
+start_service() {
+  netwatch serve 2>"$WORK/service.log" &
+  service=$!
+  within 5 test -S "$NETWATCH_SOCKET" || fail "no service: $(cat "$WORK/service.log")"
+}
+stop_service() {
+  kill "$service"
+  wait "$service" 2>/dev/null || true
+}
+
+# Something else than FILE is shown, and stays for a moment.
+see_something_new() {
+  see "$WORK/seen" && ! cmp -s "$WORK/seen" "$1" || return 1
+  sleep 0.3
+  see "$WORK/again" && cmp -s "$WORK/seen" "$WORK/again"
+}
+# The bar may still be coming up: its colour tells that it has come.
+sees_reference() {
+  see_something_new "$WORK/before" || return 1
+  keep_picture "reference-$1"
+  case $1 in
+    offline) has_colour "$1" "$colour_offline" ;;
+    *) has_colour "$1" "$colour_online" ;;
+  esac
+}
+shows() { see "$WORK/seen" && cmp -s "$WORK/seen" "$WORK/$1.reference"; }
+keep_picture() { if [ -f "$WORK/seen.png" ]; then cp "$WORK/seen.png" "$WORK/$1.png"; fi; }
+
+# What the bar makes of lines that were written by hand.
+make_references() {
+  use_stand_in
+  [ -z "${reference_header:-}" ] || printf '%s\n' "$reference_header" >>"$WORK/lines"
+  start
+  : >"$WORK/before"
+  within 10 see "$WORK/before" || fail "it does not come up"
+  local state
+  for state in online offline busy; do
+    reference_line "$state" >>"$WORK/lines"
+    within 10 sees_reference "$state" || fail "the reference line for $state does not show, or without its colour"
+    cp "$WORK/seen" "$WORK/before"
+    cp "$WORK/seen" "$WORK/$state.reference"
+  done
+  local line
+  for line in "${obeys[@]}"; do
+    rm -f "$WORK/pwned"
+    printf '%s\n' "$line" >>"$WORK/lines"
+    within 10 is_obeyed || fail "the bar should obey $line, and does not: the attacks prove nothing"
+  done
+  rm -f "$WORK/pwned"
+  end
+  use_netwatch
+}
+is_obeyed() {
+  ! $takes_clicks || click
+  [ -e "$WORK/pwned" ]
+}
+
+check_shows() {
+  make_references
+  start_service
+  start
+  within 10 shows online || fail "the start: not '$online'"
+  keep_picture online
+  cable out
+  within 5 shows offline || fail "the cable is out: not '$offline'"
+  keep_picture offline
+  cable in
+  within 5 shows online || fail "the cable is back: not '$online'"
+  passed "text and colour at the start, cable out, cable in"
+}
+
+# Times in the log of `watch`, which has what is seen and since when; in microseconds.
+first_seen() { awk -v since="$2" -v what="$1" '$1 >= since && $2 == what { print $1; exit }' "$WORK/watch.log"; }
+last_hash() { tail -n 1 "$WORK/watch.log" | cut -d ' ' -f 2; }
+
+check_activity() {
+  local round shown=() hidden=() idle_hash begun ended busy_hash at
+  watch >"$WORK/watch.log" 2>"$WORK/watch.error.log" &
+  local watcher=$!
+  within 5 test -s "$WORK/watch.log" || fail "nothing can be watched: $(cat "$WORK/watch.error.log")"
+  for round in 1 2 3; do
+    sleep 0.5
+    idle_hash=$(last_hash)
+    netwatch run -- bash -c 'echo ${EPOCHREALTIME/./} >begun; sleep $1; echo ${EPOCHREALTIME/./} >ended' bash "$request" &
+    local process_of_request=$!
+    within 5 shows busy || fail "a request runs: not '$busy'"
+    [ "$round" -gt 1 ] || keep_picture busy
+    # The watcher may be a picture behind.
+    sleep 0.2
+    busy_hash=$(last_hash)
+    wait "$process_of_request"
+    within 5 shows online || fail "the request is over: not '$online'"
+    sleep 0.1
+    begun=$(cat "$WORK/begun") ended=$(cat "$WORK/ended")
+    at=$(first_seen "$busy_hash" "$begun")
+    shown+=($(((at - begun) / 1000)))
+    at=$(first_seen "$idle_hash" "$ended")
+    hidden+=($(((at - ended) / 1000)))
+  done
+  kill "$watcher"
+  wait "$watcher" 2>/dev/null || true
+  judge_delay shown 1000 "${shown[@]}"
+  judge_delay hidden 170 "${hidden[@]}"
+}
+
+# judge_delay WHAT TARGET MILLISECONDS…: by the middle one.
+judge_delay() {
+  local what=$1 target=$2 middle
+  shift 2
+  middle=$(printf '%s\n' "$@" | sort -n | sed -n 2p)
+  [ "$middle" -ge $((target - 60)) ] && [ "$middle" -le $((target + tolerance)) ] ||
+    fail "activity is $what after $* ms, not $target"
+  passed "$what after $* ms"
+}
+
+# What names have done to bars, at most 32 bytes each; the bar's folder is where a command would leave its file.
+attacks=(
+  '%{A1:touch pwned:}x%{A}' '%%{A1:touch pwned:}x%%{A}' '%%%{A:touch pwned:}y%{A}' '%{F#ff0000}red'
+  '${exec touch pwned}' '$${exec touch pwned}' '\${exec touch pwned}' '$nodename # comment' '\# \\# #x'
+  '<action=`touch pwned`>x</action>' '<fc=#ff0000>x</fc>' '<raw=3:x/>' '#(touch pwned)' '##(touch pwned)' '#[fg=red]##[x'
+  '#{pane_id}#H' '####' '<b>bold' '</span>' '&amp;&' '","class":"online","x":"' '"}' '\u0022\"' $'\x05{r}%H:%M'
+  $'\x1b[31m\x1b]0;x\x07' $'a\nb' $'a\rb\tc' $'\xff\xfe\xc3(' $'\xe2\x80\xaedrow' '%' '{' 'x%' "'" '`touch pwned`;touch pwned'
+)
+
+# A service that tells what `tell_name` says.
+start_liar() {
+  : >"$WORK/told"
+  setsid socat "UNIX-LISTEN:$NETWATCH_SOCKET,fork" "SYSTEM:exec tail -n 1 -f $WORK/told" 2>"$WORK/liar.log" &
+  liar=$!
+  within 5 test -S "$NETWATCH_SOCKET" || fail "no liar"
+}
+told=0
+tell_name() {
+  told=$((told + 1))
+  local hex
+  hex=$(printf '%s' "$1" | od -An -v -tx1 | tr -d ' \n')
+  printf '{"v":1,"seq":%s,"time":"2026-01-01T00:00:00.000000Z","mono_ns":1,"event":"reachability","reason":"network_changed","reachability":{"status":"wifi","medium":"wifi","interface":"wlan0","index":9,"expensive":false,"vpn":null,"ipv4":{"address":"10.0.0.1","gateway":null},"ipv6":null,"wifi":{"ssid":"","ssid_hex":"%s","signal_dbm":null,"signal_percent":null}},"activity":{"state":"inactive","visible":false,"in_flight":0}}\n' \
+    "$told" "$hex" >>"$WORK/told"
+}
+
+check_attacks() {
+  end
+  stop_service
+  rm -f "$NETWATCH_SOCKET" "$WORK/pwned"
+  start_liar
+  tell_name start
+  start
+  within 10 shows_name start || fail "no name is shown"
+  local attack
+  for attack in "${attacks[@]}"; do
+    see "$WORK/before" || true
+    tell_name "$attack"
+    within 6 shows_name "$attack" || fail "the name $(printf %q "$attack") is not shown"
+    if $takes_clicks; then click; fi
+    [ ! -e "$WORK/pwned" ] || fail "the name $(printf %q "$attack") has run a command"
+  done
+  sleep 0.3
+  [ ! -e "$WORK/pwned" ] || fail "a name has run a command"
+  keep_picture attacked
+  # With those that it has started for each client.
+  kill -- "-$liar"
+  wait "$liar" 2>/dev/null || true
+  rm -f "$NETWATCH_SOCKET"
+  start_service
+  # The followers change over, and what was told is gone.
+  within 10 shows online || fail "the liar is gone: not '$online'"
+  passed "${#attacks[@]} names obeyed by nothing"
+}
+# Of a picture, that it is another one than before; a bar that can not read a line keeps the last one.
+shows_name() { see "$WORK/seen" && ! cmp -s "$WORK/seen" "$WORK/before"; }
+
+check_life() {
+  if declare -F life >/dev/null; then life; fi
+  kill_bar
+  within 5 has_feeders 0 || fail "killed, and netwatch is still there: $(feeders)"
+  passed "killed, no orphan"
+}
+life_is_as_before() {
+  within 10 shows online || fail "$1: not '$online'"
+  within 5 has_feeders 1 || fail "$1: $(feeders | wc -l) feeders"
+  cable out
+  within 5 shows offline || fail "$1, cable out: not '$offline'"
+  cable in
+  within 5 shows online || fail "$1, cable in: not '$online'"
+  passed "$1"
+}

@@ -1,0 +1,27 @@
+# For bars that show text. Sourced by theirs.
+has_text() { [ "$(see_text)" = "$1" ]; }
+see() { see_text >"$1"; }
+shows() {
+  local state=$1
+  has_text "${!state}"
+}
+has_colour() { :; }
+# Instead of a line by hand, the text itself; and its colour, where the bar has one.
+make_references() { :; }
+watch() {
+  local last='' text
+  while :; do
+    text=$(see_text | sha1sum | cut -c 1-16)
+    [ "$text" = "$last" ] || echo "${EPOCHREALTIME/./} $text"
+    last=$text
+    sleep 0.005
+  done
+}
+# What is left of a name: UTF-8, without control characters and what turns the direction of writing.
+shown_name() {
+  printf '%s' "$1" | python3 -c '
+import sys, unicodedata
+text = sys.stdin.buffer.read().decode("utf-8", "replace")
+print("".join(c for c in text if unicodedata.category(c) != "Cc" and c not in "\u202a\u202b\u202c\u202d\u202e"))'
+}
+shows_name() { has_text "● $(shown_name "$1")"; }
