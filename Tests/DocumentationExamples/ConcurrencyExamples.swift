@@ -1,0 +1,34 @@
+import Dispatch
+import Netwatch
+import NetwatchNetlink
+
+/// The code of the article on concurrency.
+struct ConcurrencyExamples {
+  @MainActor func follow(_ monitor: NetworkMonitor, in label: Label) -> Subscription {
+    monitor.onChange { path in label.text = path.isReachable ? "online" : "offline: \(path.reason.rawValue)" }
+  }
+
+  func follow(
+    _ monitor: NetworkMonitor, on queue: DispatchQueue, log: @escaping @Sendable (NetworkPath) -> Void
+  ) -> Subscription {
+    monitor.onChange(enqueue: { queue.async(execute: $0) }, log)
+  }
+
+  func wait(for monitor: NetworkMonitor) async throws {
+    for try await path in monitor.paths where path.isReachable { return }
+  }
+
+  @MainActor final class Model {
+    private var subscription: Subscription?
+    private(set) var isOnline = false
+
+    func start() throws {
+      subscription = try NetworkMonitor.start().onChange { [weak self] in self?.isOnline = $0.isReachable }
+    }
+  }
+}
+
+/// Stands for a view.
+@MainActor final class Label {
+  var text = ""
+}

@@ -1,0 +1,34 @@
+import Netwatch
+import NetwatchNetlink
+import NetwatchStream
+
+/// The code on the modules' own pages, and of the article on the event stream.
+struct ModuleExamples {
+  func look() throws {
+    let monitor = try NetworkMonitor.start()
+    print(monitor.currentPath.status, monitor.currentPath.reason)
+  }
+
+  func start() throws -> NetworkMonitor {
+    let monitor = try NetworkMonitor.start()
+    print(monitor.currentPath.status)
+    return monitor
+  }
+
+  func startOrExplain() -> NetworkMonitor? {
+    do {
+      return try NetworkMonitor.start()
+    } catch {
+      print("\(error.description) (\(error.operation): \(error.code))")
+      return nil
+    }
+  }
+
+  func line(of path: NetworkPath, number: UInt64, at nanoseconds: Int64) -> [UInt8] {
+    var writer = JSONLineWriter()
+    let record = EventRecord(
+      sequence: number, nanosecondsSince1970: nanoseconds, monotonicNanoseconds: 0, event: .reachability, path: path)
+    writer.write(record)
+    return writer.line
+  }
+}

@@ -1,0 +1,34 @@
+import Netwatch
+import NetwatchNetlink
+
+/// The code of the article on reachability.
+struct ReachabilityExamples {
+  func watch() async throws {
+    let monitor = try NetworkMonitor.start()
+    for try await path in monitor.paths {
+      print(path.isReachable ? "online over \(path.medium?.rawValue ?? "?")" : "offline: \(path.reason.rawValue)")
+    }
+  }
+
+  func hint(for path: NetworkPath) -> String? {
+    switch path.reason {
+    case .noCarrier: "Is the cable plugged in?"
+    case .noAddress: "Waiting for an address"
+    case .vpnWithoutUnderlay: "The tunnel is up, but nothing carries it"
+    default: nil
+    }
+  }
+
+  func watchOffice() throws -> [NetworkMonitor] {
+    let office = try NetworkMonitor.start(target: NetworkTarget("vpn.example.org:443"))
+    let printer = try NetworkMonitor.start(target: NetworkTarget("10.1.2.3"), sharing: office)
+    return [office, printer]
+  }
+
+  func startPatiently() throws -> NetworkMonitor {
+    var configuration = MonitorConfiguration()
+    configuration.hold = .seconds(2)
+    configuration.includesInterface = { !$0.hasPrefix("docker") }
+    return try NetworkMonitor.start(configuration)
+  }
+}

@@ -1,0 +1,16 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "NetwatchApp",
+  // Yours says .package(url: …) here.
+  dependencies: [.package(name: "netwatch", path: "../../..")],
+  targets: [
+    .executableTarget(
+      name: "NetwatchApp",
+      dependencies: [
+        .product(name: "Netwatch", package: "netwatch"), .product(name: "NetwatchNetlink", package: "netwatch"),
+        .product(name: "NetwatchStream", package: "netwatch"),
+      ], path: "Sources")
+  ]
+)
