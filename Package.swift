@@ -69,16 +69,24 @@ let package = Package(
     .target(name: "EventSchema", path: "Tests/EventSchema", swiftSettings: settings),
     tests(
       "NetwatchStreamTests", ["NetwatchStream", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport", "EventSchema"]),
+    tests("NetwatchCLITests", ["NetwatchCLI", "Netwatch", "NetwatchStream", "NetwatchTestSupport"]),
     // The command in namespaces of the tests' own making, and the programs that are run in them.
     tests(
       "IntegrationTests",
-      ["CLinux", "EventSchema", "NetwatchCommand", "NetwatchProbe", "ReadmeExample", "TestSandbox"],
+      [
+        "CLinux", "EventSchema", "NetwatchCommand", "NetwatchProbe", "ReadmeExample", "TestSandbox",
+        "DocumentationExamples",
+      ],
       exclude: ["Golden"]),
     .executableTarget(name: "TestSandbox", path: "Tests/TestSandbox"),
     .executableTarget(
       name: "NetwatchProbe",
       dependencies: ["Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchStream", "CLinux"],
       path: "Tests/NetwatchProbe", swiftSettings: settings),
+    // The code of the articles and the README, so that it compiles.
+    .target(
+      name: "DocumentationExamples", dependencies: ["Netwatch", "NetwatchNetlink", "NetwatchStream"],
+      path: "Tests/DocumentationExamples", swiftSettings: settings),
     .executableTarget(
       name: "ReadmeExample", dependencies: ["Netwatch", "NetwatchNetlink"], path: "Tests/ReadmeExample",
       swiftSettings: settings),

@@ -56,15 +56,6 @@ struct ActivityOptions: ParsableArguments {
   }
 }
 
-/// Whether lines name programs.
-struct ProgramOptions: ParsableArguments {
-  @Flag(name: .shortAndLong, help: "In text, also name the programs whose TCP connections are in flight.")
-  var verbose = false
-
-  @Flag(help: "In JSON, also name the programs whose TCP connections are in flight.")
-  var programs = false
-}
-
 /// `--activity-ignore`.
 enum Exclusion {
   @Sendable static func parse(_ text: String) throws -> ConnectionExclusion {

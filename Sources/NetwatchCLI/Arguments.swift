@@ -4,8 +4,10 @@ import Netwatch
 import NetwatchResolver
 
 /// How lines look.
-enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
-  case text, json
+enum OutputFormat: String, CaseIterable {
+  case text, json, waybar, i3bar, swaybar, i3blocks
+  case i3statusRust = "i3status-rust"
+  case polybar, lemonbar, xmobar, tmux, conky, dwm, screen
 }
 
 enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
@@ -16,7 +18,9 @@ enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
 // those behind the subcommand's name, and groups are all that it hands on.
 
 struct OutputOptions: ParsableArguments {
-  @Option(help: "How lines look. Default: text on a terminal, JSON otherwise; of explain, always text.")
+  @Option(
+    help: "How lines look: \(OutputFormat.list). Default: text on a terminal, JSON otherwise.",
+    completion: .list(OutputFormat.names), transform: OutputFormat.named)
   var format: OutputFormat?
 
   @Flag(help: "The same as --format json.")
@@ -25,19 +29,33 @@ struct OutputOptions: ParsableArguments {
   @Option(help: "Whether text is coloured. NO_COLOR is honoured.")
   var color = ColorChoice.auto
 
+  @OptionGroup var bar: BarOptions
+
   mutating func validate() throws {
-    if json, format == .text { throw ValidationError("--json and --format text contradict each other; give one.") }
+    if json, let format, format != .json {
+      throw ValidationError("--json and --format \(format.rawValue) contradict each other; give one.")
+    }
+    if bar.isGiven, json || format == .json {
+      throw ValidationError(
+        "\(BarOptions.names) are for bars and text; leave out the format JSON, which says everything.")
+    }
+    _ = try makeBarRenderer()
+  }
+
+  /// Nil where lines are for people or programs.
+  private func makeBarRenderer() throws -> (any LineRenderer)? {
+    if let format, format != .text { return try bar.makeRenderer(for: format, color) }
+    return bar.isGiven ? try bar.makeRenderer(for: .text, color) : nil
   }
 
   var terminal: Terminal { Terminal(descriptor: STDOUT_FILENO, color: color) }
 
-  func makeRenderer() -> any LineRenderer {
+  /// - Parameter saysWhy: whether text says in a sentence why.
+  func makeRenderer(saysWhy: Bool = false) throws -> any LineRenderer {
+    if let renderer = try makeBarRenderer() { return renderer }
     let terminal = terminal
-    let format = json ? .json : format ?? (terminal.isTerminal ? .text : .json)
-    switch format {
-    case .json: return JSONRenderer()
-    case .text: return TextRenderer(terminal: terminal)
-    }
+    let wantsText = format == .text || format == nil && terminal.isTerminal
+    return wantsText && !json ? TextRenderer(terminal: terminal, saysWhy: saysWhy) : JSONRenderer()
   }
 }
 

@@ -15,6 +15,8 @@ struct ExplainCommand: ParsableCommand {
       Exit status: 0 reachable, 1 not reachable, 2 could not run.
       """)
 
+  @ParentCommand var root: NetwatchTool
+
   @Argument(
     help: ArgumentHelp("An address or a host. Default: the internet.", valueName: "target"), transform: Target.parse)
   var target: NetworkTarget?
@@ -23,6 +25,10 @@ struct ExplainCommand: ParsableCommand {
   @OptionGroup var path: PathOptions
 
   mutating func validate() throws {
+    try root.refuseFollowing(with: Self.self)
+    if output.bar.isGiven || !(output.format.map { [.text, .json].contains($0) } ?? true) {
+      throw ValidationError("explain is too long for a bar; give --format text or --format json.")
+    }
     if target != nil, path.target != .internet { throw ValidationError("There are two targets; give one.") }
   }
 

@@ -3,6 +3,12 @@ import NetwatchStream
 
 /// An ``Explanation`` as text, or as one line of JSON.
 struct ExplanationRenderer {
+  /// Where the columns begin.
+  private enum Column {
+    static let topic = 2
+    static let text = 10
+  }
+
   let terminal: Terminal
 
   /// ```
@@ -17,34 +23,31 @@ struct ExplanationRenderer {
   func text(_ explanation: Explanation) -> String {
     var text = explanation.resolution.map { line($0) + "\n" } ?? ""
     for section in explanation.sections {
-      text += paint(section.title, "1") + "\n"
+      text += line(section.title, .bold)
       for step in section.steps { text += line(step) }
       let outcome = section.failure.map { "not reachable: \(words($0.rawValue))" } ?? "reachable"
-      text += "  " + paint(outcome, section.failure == nil ? "32" : "31") + "\n\n"
+      text += line(outcome, section.failure == nil ? .green : .red, at: Column.topic) + "\n"
     }
     if !explanation.deadLinks.isEmpty {
-      text += paint("Links that carry nothing", "1") + "\n"
+      text += line("Links that carry nothing", .bold)
       text += explanation.deadLinks.map { line($0) }.joined() + "\n"
     }
-    return text + explanation.summary.capitalizedSentence + "\n"
+    return text + line(explanation.summary.capitalizedSentence)
+  }
+
+  private func line(_ phrase: String, _ color: TextColor? = nil, at column: Int = 0) -> String {
+    var line = terminal.foldedText(indent: column)
+    line.append(phrase, color, at: column)
+    return line.lines
   }
 
   private func line(_ step: Explanation.Step) -> String {
-    let line = mark(step) + " " + pad(step.topic.rawValue, 7) + " " + step.text
-    return (step.isFault ? paint(line, "31") : line) + "\n"
-  }
-
-  private func mark(_ step: Explanation.Step) -> String {
-    guard step.isFault else { return " " }
-    return terminal.isUnicode ? "✗" : "!"
-  }
-
-  private func pad(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(0, width - text.count))
-  }
-
-  private func paint(_ text: String, _ code: String) -> String {
-    terminal.usesColor ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text
+    let color = step.isFault ? TextColor.red : nil
+    var line = terminal.foldedText(indent: Column.text)
+    line.append(step.isFault ? terminal.faultMark : "", color)
+    line.append(step.topic.rawValue, color, at: Column.topic)
+    line.append(step.text, color, at: Column.text)
+    return line.lines
   }
 
   // MARK: JSON
@@ -138,6 +141,10 @@ struct ExplanationRenderer {
     }
     buffer.append("}")
   }
+}
+
+extension Terminal {
+  fileprivate var faultMark: String { isUnicode ? "✗" : "!" }
 }
 
 extension LineBuffer {

@@ -16,27 +16,14 @@ extension ExplanationWords {
         state.append(words("\(interface.operationalState.name)"))
       }
     }
+    let advice = fault.flatMap { interface.advice(on: $0) }.map { "; " + $0 } ?? ""
     return .init(
-      topic: .link, text: "\(interface.shownName): " + state.joined(separator: ", ") + advice(fault, interface),
-      isFault: fault != nil,
+      topic: .link, text: "\(interface.shownName): " + state.joined(separator: ", ") + advice, isFault: fault != nil,
       facts: [
         ("interface", .text(interface.name)), ("up", .flag(interface.isAdministrativelyUp)),
         ("carrier", .flag(interface.hasCarrier)),
         ("operational_state", .text("\(interface.operationalState.name)")),
       ])
-  }
-
-  private func advice(_ fault: ReachabilityReason?, _ interface: Interface) -> String {
-    switch fault {
-    case nil, .linkDown?: ""
-    case _ where interface.isLoopback: "; it leads back to this machine"
-    case .dormant?: "; it waits for something, such as an authentication"
-    case .noCarrier? where interface.needsPorts: "; none of its ports runs"
-    case .noCarrier? where interface.medium == .wifi: "; it has not joined a network"
-    case .noCarrier? where interface.medium == .wired: "; the cable or its other end is missing"
-    case .noCarrier?: "; its other end is missing"
-    default: ""
-    }
   }
 
   // MARK: Sources

@@ -135,7 +135,3 @@ extension RouteAnswer {
 extension AddressFamily {
   var shownName: String { self == .ipv4 ? "IPv4" : "IPv6" }
 }
-
-extension Interface {
-  var shownName: String { clean(name) }
-}

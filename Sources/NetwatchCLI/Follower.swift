@@ -70,6 +70,7 @@ final class Follower {
   func run() throws {
     try output.whenReaderGoes(on: loop) { [unowned self] in loop.stop() }
     try renderer.prepare(on: loop)
+    renderer.onFailure { [unowned self] error in stop(because: error) }
     hooks = try options.hook.map { try HookRunner($0, on: loop) }
     options.input.onFailure { [unowned self] error in stop(because: error) }
     if options.activity.choice.countsConnections {
@@ -92,7 +93,11 @@ final class Follower {
     reachability?.stop()
     link = nil
     counter?.rest()
-    if let failure { throw failure }
+    if let failure {
+      // The disk may be what has failed.
+      try? renderer.printEnd(to: output)
+      throw failure
+    }
     try hooks?.finish()
   }
 

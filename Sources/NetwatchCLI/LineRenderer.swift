@@ -10,11 +10,17 @@ protocol LineRenderer: AnyObject {
   func shows(_ record: EventRecord) -> Bool
   /// From now on lines also name the programs whose connections are in flight, as `body` says.
   func namePrograms(_ body: @escaping (EventRecord) -> [EventRecord.ProgramCount]?)
+  /// Calls `body` if something fails that was not asked for just now.
+  func onFailure(_ body: @escaping (any Error) -> Void)
+  /// Prints what has to stay on a bar when netwatch can not go on.
+  func printEnd(to output: StandardOutput) throws(CommandFailure)
 }
 
 extension LineRenderer {
   func shows(_ record: EventRecord) -> Bool { true }
   func namePrograms(_ body: @escaping (EventRecord) -> [EventRecord.ProgramCount]?) {}
+  func onFailure(_ body: @escaping (any Error) -> Void) {}
+  func printEnd(to output: StandardOutput) throws(CommandFailure) {}
 }
 
 /// The JSON stream.

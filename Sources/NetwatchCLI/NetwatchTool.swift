@@ -19,6 +19,7 @@ public struct NetwatchTool: ParsableCommand {
     version: "0.1.0",
     subcommands: [
       StatusCommand.self, WaitCommand.self, ExplainCommand.self, ServeCommand.self, RunCommand.self, ReplayCommand.self,
+      SnippetCommand.self,
     ])
 
   @Flag(name: .shortAndLong, help: "Print the state, then a line for each change.")
@@ -39,6 +40,7 @@ public struct NetwatchTool: ParsableCommand {
 
   @OptionGroup var service: ServiceOptions
   @OptionGroup var activity: ActivityOptions
+  @OptionGroup var details: DetailOptions
   @OptionGroup var programs: ProgramOptions
 
   @Option(
@@ -77,16 +79,22 @@ public struct NetwatchTool: ParsableCommand {
     if recordingPath != nil { throw ValidationError("--record belongs to --follow; add -f.") }
   }
 
+  /// The parser hands an option to whoever declares it, wherever it stands.
+  func refuseFollowing(with command: (some ParsableCommand).Type) throws {
+    let name = command.configuration.commandName ?? ""
+    if follow { throw ValidationError("--follow goes without a command; leave out \(name).") }
+  }
+
   public func run() throws {
     guard follow else {
-      return try Snapshot.print(output, snapshot, path, service, activity, programs)
+      return try Snapshot.print(output, snapshot, path, service, activity, details, programs)
     }
     try CommandFailure.reporting {
       var options = lineOptions
       options.service = service.use(judgesAlike: path.isDefault && hold == nil && !snapshot.interfaces)
       options.activity = activity.settings
-      let renderer = output.makeRenderer()
-      options.namesPrograms = renderer is TextRenderer ? programs.verbose : programs.programs
+      let renderer = try output.makeRenderer(saysWhy: details.verbose)
+      options.namesPrograms = renderer is TextRenderer ? details.verbose : programs.programs
       options.hook = hookCommand.map { Hook(command: $0, timeout: hookTimeout ?? .seconds(90)) }
       if let recordingPath {
         // What a service says is not in the trace.

@@ -11,10 +11,15 @@ struct ReplayCommand: ParsableCommand {
       status is 2.
       """)
 
+  @ParentCommand var root: NetwatchTool
+
   @OptionGroup var output: OutputOptions
+  @OptionGroup var details: DetailOptions
 
   @Argument(help: "What --record has written.", completion: .file())
   var file: String
+
+  mutating func validate() throws { try root.refuseFollowing(with: Self.self) }
 
   func run() throws {
     try CommandFailure.reporting {
@@ -22,7 +27,7 @@ struct ReplayCommand: ParsableCommand {
       var options = try NetwatchTool.recorded(in: file, player.settings).lineOptions
       options.service = nil
       options.input = .replayed(player)
-      try Follower(options, renderer: output.makeRenderer()).run()
+      try Follower(options, renderer: output.makeRenderer(saysWhy: details.verbose)).run()
     }
   }
 }

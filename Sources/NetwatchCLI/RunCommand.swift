@@ -11,6 +11,8 @@ struct RunCommand: ParsableCommand {
       are handed on, and the exit status is the command's own; 126 and 127 as in a shell.
       """)
 
+  @ParentCommand var root: NetwatchTool
+
   @Option(help: ArgumentHelp("A name for people who look at the service.", valueName: "text"))
   var label: String?
 
@@ -19,6 +21,7 @@ struct RunCommand: ParsableCommand {
   var command: [String]
 
   mutating func validate() throws {
+    try root.refuseFollowing(with: Self.self)
     if command.isEmpty {
       throw ValidationError("Give a command after --, such as: netwatch run -- rsync -a here there:")
     }

@@ -12,6 +12,8 @@ struct ServeCommand: ParsableCommand {
       read everything from the kernel again.
       """)
 
+  @ParentCommand var root: NetwatchTool
+
   @Option(help: ArgumentHelp("Where to listen.", valueName: "path"))
   var socket: String?
 
@@ -21,6 +23,7 @@ struct ServeCommand: ParsableCommand {
   @OptionGroup var activity: ActivityOptions
 
   mutating func validate() throws {
+    try root.refuseFollowing(with: Self.self)
     if connections < 1 { throw ValidationError("--connections needs a number from 1.") }
   }
 

@@ -6,18 +6,22 @@ import NetwatchEventLoop
 struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "status", abstract: "Print the present state and end.")
 
+  @ParentCommand var root: NetwatchTool
+
   @OptionGroup var output: OutputOptions
   @OptionGroup var snapshot: SnapshotOptions
   @OptionGroup var path: PathOptions
 
   @OptionGroup var service: ServiceOptions
   @OptionGroup var activity: ActivityOptions
+  @OptionGroup var details: DetailOptions
   @OptionGroup var programs: ProgramOptions
 
   @Flag(help: "Print metrics for the textfile collector of Prometheus' node_exporter.")
   var prometheus = false
 
   mutating func validate() throws {
+    try root.refuseFollowing(with: Self.self)
     if prometheus, output.json || output.format != nil || snapshot.interfaces {
       throw ValidationError("--prometheus is a format of its own; leave out --json, --format and --interfaces.")
     }
@@ -25,7 +29,7 @@ struct StatusCommand: ParsableCommand {
 
   func run() throws {
     let renderer = prometheus ? MetricsRenderer(asksService: !service.noService) : nil
-    try Snapshot.print(output, snapshot, path, service, activity, programs, renderer: renderer)
+    try Snapshot.print(output, snapshot, path, service, activity, details, programs, renderer: renderer)
   }
 }
 
@@ -33,15 +37,18 @@ struct StatusCommand: ParsableCommand {
 enum Snapshot {
   static func print(
     _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, _ service: ServiceOptions,
-    _ activity: ActivityOptions, _ programs: ProgramOptions, renderer: (any LineRenderer)? = nil
+    _ activity: ActivityOptions, _ details: DetailOptions, _ programs: ProgramOptions,
+    renderer: (any LineRenderer)? = nil
   ) throws {
     var options = Follower.Options()
     options.configuration = path.configuration
     options.count = 1
-    options.listsInterfaces = snapshot.interfaces
-    options.service = service.use(judgesAlike: path.isDefault && !snapshot.interfaces)
+    let renderer = try renderer ?? output.makeRenderer(saysWhy: details.verbose)
+    if !snapshot.interfaces { (renderer as? TextRenderer)?.listFewLinks() }
+    options.listsInterfaces = snapshot.interfaces || renderer is TextRenderer
+    // A service does not list links.
+    options.service = service.use(judgesAlike: path.isDefault && !options.listsInterfaces)
     options.activity = activity.settings
-    let renderer = renderer ?? output.makeRenderer()
     options.namesPrograms = renderer is TextRenderer || programs.programs
     let isReachable = try CommandFailure.reporting {
       let follower = try Follower(options, renderer: renderer)

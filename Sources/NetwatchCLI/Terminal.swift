@@ -7,8 +7,8 @@ final class Terminal {
   let usesColor: Bool
   /// Whether it shows more than ASCII.
   let isUnicode: Bool
-  /// Columns; a standard width where it is not a terminal.
-  private(set) var width: Int
+  /// How wide it is; nil where a line may be as long as it likes. COLUMNS counts where the terminal does not say.
+  private(set) var columns: Int?
   private let descriptor: CInt
   private var resizes: SignalSource?
 
@@ -26,14 +26,20 @@ final class Terminal {
       }
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(environment).first { !$0.isEmpty } ?? ""
     isUnicode = locale.uppercased().contains("UTF-8") || locale.uppercased().contains("UTF8")
-    width = Self.columns(of: descriptor) ?? Self.standardWidth
+    measure()
   }
 
   func followResizes(on loop: EventLoop) throws(SystemError) {
     guard isTerminal else { return }
-    resizes = try SignalSource([SIGWINCH], on: loop) { [unowned self] _ in
-      width = Self.columns(of: descriptor) ?? Self.standardWidth
-    }
+    resizes = try SignalSource([SIGWINCH], on: loop) { [unowned self] _ in measure() }
+  }
+
+  /// Text that is folded at its width.
+  func foldedText(indent: Int) -> FoldedText { FoldedText(width: columns, usesColor: usesColor, indent: indent) }
+
+  private func measure() {
+    let declared = environment("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+    columns = Self.columns(of: descriptor) ?? declared ?? (isTerminal ? Self.standardWidth : nil)
   }
 
   private static func columns(of descriptor: CInt) -> Int? {

@@ -11,36 +11,56 @@ import NetwatchStream
 /// 14:07:02 ⇅ wifi          wired     eth0       192.168.122.10  busy, 2 in flight
 /// ```
 ///
-/// Of the activity, a person sees whether it is visible; each begin and end would fill the screen.
+/// Where a terminal is too narrow the rest goes on lines beneath. Of the activity, a person sees whether it is visible; each
+/// begin and end would fill the screen.
 final class TextRenderer: LineRenderer {
+  /// Where the columns begin.
   private enum Column {
-    static let status = 13
-    static let medium = 9
+    static let mark = 9
+    static let status = 11
+    static let medium = 25
+    static let interface = 35
+    static let address = 46
+    static let reason = 62
+  }
+
+  /// How long names may be.
+  private enum Width {
     static let interface = 10
     static let address = 15
     static let network = 32
   }
 
-  private enum Color: String {
-    case green = "32", yellow = "33", red = "31", dim = "2"
-  }
-
   private let terminal: Terminal
+  private let saysWhy: Bool
+  private var listsFewLinks = false
   private var wasVisible = false
   private var programs: ((EventRecord) -> [EventRecord.ProgramCount]?)?
+  /// The link that carried the traffic when the last line was printed.
+  private var formerName: String?
 
-  init(terminal: Terminal) { self.terminal = terminal }
+  /// - Parameter saysWhy: whether a sentence beneath each line says why.
+  init(terminal: Terminal, saysWhy: Bool = false) {
+    self.terminal = terminal
+    self.saysWhy = saysWhy
+  }
 
   func prepare(on loop: EventLoop) throws {
     try terminal.followResizes(on: loop)
   }
 
+  /// Of the links beneath each line, lists those alone that a person wants to know of.
+  func listFewLinks() { listsFewLinks = true }
+
   func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
     guard shows(record) else { return }
     wasVisible = record.activity.state.isVisible
     var text = line(record)
+    if !listsFewLinks, saysWhy, record.event != .activity { text += sentence(record.path) }
+    formerName = record.path.interfaceName
     if record.listsInterfaces {
-      for interface in record.path.interfaces { text += self.line(interface, in: record.path) }
+      if listsFewLinks { text += "\n" }
+      text += LinkTable(record.path, on: terminal, isWhole: !listsFewLinks, explains: saysWhy).text
     }
     let bytes = [UInt8](text.utf8)
     try unsafe output.write(bytes.span.bytes)
@@ -56,23 +76,39 @@ final class TextRenderer: LineRenderer {
 
   private func line(_ record: EventRecord) -> String {
     let path = record.path
-    let color = color(of: path.status)
-    let reason = reason(record) + details(of: path)
-    let clock = localTime(record.nanosecondsSince1970)
-    let status = pad(words(path.status.rawValue), Column.status)
-    let medium = pad(path.medium?.rawValue ?? "", Column.medium)
-    let interface = pad(fit(clean(path.interfaceName ?? ""), Column.interface), Column.interface)
-
+    let reasons = reasons(record)
     // What is left goes to the address, which yields where it is long, and to the reason.
-    let before = clock.count + 3 + status.count + 1 + medium.count + 1 + interface.count + 1
-    let room = max(Column.address, terminal.width - before - 1 - reason.count)
-    let address = pad(fit(addressText(path), room), Column.address)
+    let room = terminal.columns.map { $0 - Column.address - 1 - columns(of: reasons[0]) } ?? .max
+    // Where the columns alone fill the terminal there are none.
+    let isRoomy = Column.reason <= terminal.columns ?? .max
+    func start(_ column: Int) -> Int { isRoomy ? column : 0 }
 
-    var line =
-      paint(clock, .dim) + " " + paint(record.activity.state.isVisible ? busyMark : mark(path.status), color) + " "
-    line += paint(status, color) + " "
-    line += medium + " " + interface + " " + address + " " + paint(reason, .dim)
-    return line + "\n"
+    var line = terminal.foldedText(indent: Column.status)
+    let color = terminal.color(of: path.status)
+    line.append(localTime(record.nanosecondsSince1970), .dim)
+    line.append(record.activity.state.isVisible ? terminal.busyMark : terminal.mark(path.status), color)
+    line.append(words(path.status.rawValue), color, at: start(Column.status))
+    line.append(path.medium?.rawValue ?? "", at: start(Column.medium))
+    line.append(
+      fit(clean(path.interfaceName ?? ""), isRoomy ? Width.interface : .max), at: start(Column.interface))
+    line.append(fit(addressText(path), isRoomy ? max(Width.address, room) : .max), at: start(Column.address))
+    for (position, reason) in reasons.enumerated() {
+      line.append(reason, .dim, at: position == 0 ? start(Column.reason) : 0)
+    }
+    return line.lines
+  }
+
+  /// The reason, the WiFi network and the tunnel, each with a comma if there is another one.
+  private func reasons(_ record: EventRecord) -> [String] {
+    let phrases = [reason(record)] + details(of: record.path)
+    return phrases.dropLast().map { $0 + "," } + phrases.suffix(1)
+  }
+
+  private func sentence(_ path: NetworkPath) -> String {
+    guard let sentence = ReasonWords(path: path, formerName: formerName).sentence else { return "" }
+    var line = terminal.foldedText(indent: Column.status)
+    line.append(sentence, at: Column.status)
+    return line.lines
   }
 
   private func reason(_ record: EventRecord) -> String {
@@ -93,47 +129,19 @@ final class TextRenderer: LineRenderer {
   }
 
   /// The WiFi network and the tunnel, where there are any.
-  private func details(of path: NetworkPath) -> String {
-    var text = ""
+  private func details(of path: NetworkPath) -> [String] {
+    var details: [String] = []
     if let wifi = path.wifi {
-      let name = fit(clean(wifi.ssid.text), Column.network)
-      text += terminal.isUnicode ? ", “\(name)”" : ", \"\(name)\""
-      if let signal = wifi.signal { text += " \(signal.percent) %" }
+      let name = fit(clean(wifi.ssid.text), Width.network)
+      let signal = wifi.signal.map { " \($0.percent) %" } ?? ""
+      details.append((terminal.isUnicode ? "“\(name)”" : "\"\(name)\"") + signal)
     }
-    if let vpn = path.vpn { text += ", through \(clean(vpn.interfaceName))" }
-    return text
+    if let vpn = path.vpn { details.append("through \(clean(vpn.interfaceName))") }
+    return details
   }
-
-  private var busyMark: String { terminal.isUnicode ? "⇅" : "%" }
 
   private func addressText(_ path: NetworkPath) -> String {
     (path.ipv4 ?? path.ipv6)?.address.description ?? ""
-  }
-
-  private func mark(_ status: ReachabilityStatus) -> String {
-    switch status {
-    case .wifi, .wwan: terminal.isUnicode ? "●" : "*"
-    case .notReachable: terminal.isUnicode ? "○" : "-"
-    case .unknown: "?"
-    }
-  }
-
-  private func color(of status: ReachabilityStatus) -> Color {
-    switch status {
-    case .wifi: .green
-    case .wwan, .unknown: .yellow
-    case .notReachable: .red
-    }
-  }
-
-  private func line(_ interface: Interface, in path: NetworkPath) -> String {
-    let status = path.status(of: interface)
-    let addresses = interface.addresses.map { "\($0.address)/\($0.prefixLength)" }.joined(separator: " ")
-    let name = pad(clean(interface.name), 15)
-    let medium = pad(interface.medium.rawValue, Column.medium)
-    let state = pad(words(interface.operationalState.name.description), 16)
-    let shown = fit(addresses, max(Column.address, terminal.width - 46))
-    return "  " + paint(mark(status), color(of: status)) + " " + name + " " + medium + " " + state + " " + shown + "\n"
   }
 
   // MARK: Pieces
@@ -146,16 +154,27 @@ final class TextRenderer: LineRenderer {
       separator: ":")
   }
 
-  private func pad(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(0, width - text.count))
-  }
-
   private func fit(_ text: String, _ width: Int) -> String {
-    guard text.count > width else { return text }
-    return text.prefix(max(0, width - 1)) + (terminal.isUnicode ? "…" : "~")
+    NetwatchCLI.fit(text, width, ellipsis: terminal.isUnicode ? "…" : "~")
+  }
+}
+
+extension Terminal {
+  fileprivate var busyMark: String { isUnicode ? "⇅" : "%" }
+
+  func mark(_ status: ReachabilityStatus) -> String {
+    switch status {
+    case .wifi, .wwan: isUnicode ? "●" : "*"
+    case .notReachable: isUnicode ? "○" : "-"
+    case .unknown: "?"
+    }
   }
 
-  private func paint(_ text: String, _ color: Color) -> String {
-    terminal.usesColor ? "\u{1b}[\(color.rawValue)m\(text)\u{1b}[0m" : text
+  func color(of status: ReachabilityStatus) -> TextColor {
+    switch status {
+    case .wifi: .green
+    case .wwan, .unknown: .yellow
+    case .notReachable: .red
+    }
   }
 }

@@ -21,6 +21,8 @@ struct WaitCommand: ParsableCommand {
     }
   }
 
+  @ParentCommand var root: NetwatchTool
+
   @Option(name: .customLong("for"), help: "What to wait for.")
   var goal = Goal.reachable
 
@@ -35,9 +37,11 @@ struct WaitCommand: ParsableCommand {
   @OptionGroup var output: OutputOptions
   @OptionGroup var path: PathOptions
 
+  mutating func validate() throws { try root.refuseFollowing(with: Self.self) }
+
   func run() throws {
     let configuration = path.configuration
-    let renderer = quiet ? nil : output.makeRenderer()
+    let renderer = quiet ? nil : try output.makeRenderer()
     let isMet = try CommandFailure.reporting {
       try Waiter(configuration: configuration, renderer: renderer, timeout: timeout, isMet: goal.isMet).run()
     }

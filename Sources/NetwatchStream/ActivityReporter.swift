@@ -1,7 +1,7 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Tells the service of this machine what an app's ``ActivityIndicator`` counts, so that the status bar shows it:
+/// Tells the service of this machine what an app's `ActivityIndicator` counts, so that the status bar shows it:
 ///
 /// ```swift
 /// let reporter = try ActivityReporter(of: indicator)

@@ -1,7 +1,7 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Runs an ``ActivityMachine`` on a loop: a number of requests goes in, what to publish comes out.
+/// Runs an activity indicator on a loop: a number of requests goes in, what to publish comes out.
 public final class ActivityRunner {
   public private(set) var activity = EventRecord.Activity()
   private var machine: ActivityMachine
@@ -9,7 +9,10 @@ public final class ActivityRunner {
   private let changed: (EventRecord.ActivityReason) -> Void
   private var timer: EventLoop.Timer?
 
-  /// - Parameter changed: called after each change of ``activity``, with its reason.
+  /// - Parameters:
+  ///   - configuration: the two delays.
+  ///   - loop: where it runs.
+  ///   - changed: called after each change of ``activity``, with its reason.
   public init(
     _ configuration: ActivityConfiguration = .init(), on loop: EventLoop,
     changed: @escaping (EventRecord.ActivityReason) -> Void

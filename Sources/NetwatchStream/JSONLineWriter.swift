@@ -21,7 +21,9 @@ public struct JSONLineWriter: ~Copyable {
 
   /// Makes ``line`` say `record`.
   ///
-  /// - Parameter programs: whose connections are in flight; nil leaves that out.
+  /// - Parameters:
+  ///   - record: what the line says.
+  ///   - programs: whose connections are in flight; nil leaves that out.
   public mutating func write(_ record: EventRecord, programs: [EventRecord.ProgramCount]? = nil) {
     buffer.removeAll()
     clock.update(nanosecondsSince1970: record.nanosecondsSince1970)

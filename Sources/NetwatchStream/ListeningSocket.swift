@@ -78,10 +78,17 @@ public final class ListeningSocket {
       }
       unsafe unlink(address.path)
     }
-    throw failure("can not make \(address.path)")
+    throw notMade(address.path)
   }
 
-  fileprivate static func failure(_ what: String) -> ServiceError {
+  fileprivate static func notMade(_ path: String) -> ServiceError {
+    let code = errno
+    let advice = code == ENOENT ? "make its folder, or name another socket" : "name another socket"
+    return unsafe ServiceError(
+      "can not make \(path): \(String(cString: strerror(code))); \(advice) with --socket", code: code)
+  }
+
+  private static func failure(_ what: String) -> ServiceError {
     let code = errno
     return unsafe ServiceError("\(what): \(String(cString: strerror(code)))", code: code)
   }
@@ -103,7 +110,7 @@ private struct SocketLock: ~Copyable {
     let path = address.path + ".lock"
     while true {
       let number = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-      guard number >= 0 else { throw ListeningSocket.failure("can not make \(path)") }
+      guard number >= 0 else { throw ListeningSocket.notMade(path) }
       let descriptor = FileDescriptor(owning: number)
       guard flock(descriptor.rawValue, LOCK_EX | LOCK_NB) == 0 else { return nil }
       // The one before us may have removed the file after we opened it; then the lock says nothing.

@@ -248,7 +248,8 @@ import Testing
     let result = try ChildProcess.run([Programs.netwatch, "serve", "--socket", folder.file("none/s")])
     #expect(result.ending == .exited(2))
     #expect(result.error.hasPrefix("netwatch: can not make \(folder.file("none/s"))"), "\(result.error)")
-    #expect(result.error.hasSuffix(": No such file or directory"))
+    #expect(
+      result.error.hasSuffix(": No such file or directory; make its folder, or name another socket with --socket"))
   }
 
   @Test func `without a folder of the login it asks for a name`() throws {

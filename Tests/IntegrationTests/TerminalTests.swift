@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 /// What a person sees.
@@ -31,6 +32,98 @@ import Testing
     #expect(line.contains("2001:db8:"))
     #expect(line.hasSuffix("initial"))
     #expect(try /\d\d:\d\d:\d\d .*/.wholeMatch(in: line) != nil)
+  }
+
+  @Test(arguments: [12, 24, 40, 60, 80, 132])
+  func `nothing is wider than the terminal`(columns: Int) throws {
+    let namespace = try namespace()
+    try namespace.run(
+      "ip link add 網路網路 type veth peer name w1", "ip link set 網路網路 up", "ip link add br0 type bridge",
+      "ip link set w1 master br0")
+    for command in ["status -v", "status --interfaces", "explain", "-f -v --count 1"] {
+      let lines = try onTerminal(namespace, columns: columns, "\(Programs.netwatch) \(command) --color never")
+      for line in lines {
+        let wide = line.unicodeScalars.filter { 0x3000...0x9fff ~= $0.value }.count
+        #expect(line.count + wide <= columns, "\(line)")
+      }
+      // Broken anywhere, whole again when joined.
+      let text = lines.joined().replacing(" ", with: "")
+      #expect(text.contains("2001:db8:1234:5678:9abc:def0:1234:5678") || columns >= 62 && command.hasPrefix("-f"))
+    }
+  }
+
+  @Test func `a terminal that changes its width`() throws {
+    let namespace = try NetworkNamespace.online()
+    let folder = try TemporaryFolder()
+    try namespace.run("mkfifo \(folder.file("go")) \(folder.file("done"))")
+    let resize = "(read x <\(folder.file("go")); stty cols 30 <&1; echo >\(folder.file("done"))) &"
+    let child = try ChildProcess(
+      namespace.command([
+        "script", "-qec", "stty cols 80; \(resize) exec \(Programs.netwatch) -f --color never", "/dev/null",
+      ]), environment: ["LC_ALL=C.UTF-8", "TERM=xterm"])
+    #expect(try child.nextLine()?.contains("● wifi          virtual   v0         10.0.0.1        initial") == true)
+    try namespace.run("echo >\(folder.file("go"))", "read x <\(folder.file("done"))", "ip link set v1 down")
+    #expect(try child.nextLine()?.hasSuffix("○ not reachable\r") == true)
+    #expect(try child.nextLine() == "           no carrier\r")
+  }
+
+  @Test func `status lists the links and what state they are in`() throws {
+    let namespace = try NetworkNamespace.online()
+    try namespace.run(
+      "ip link add w0 type veth peer name w1", "ip link set w0 up", "ip link add br0 type bridge",
+      "ip link add x0 type veth peer name x1", "ip link set x0 master br0", "ip link set x0 up", "ip link set x1 up")
+    try namespace.waitUntilRunning("x0")
+    let status = try ChildProcess.run(
+      namespace.command([Programs.netwatch, "status", "-v", "--format", "text"]), environment: ["LC_ALL=C.UTF-8"])
+    #expect(status.ending == .exited(0))
+    #expect(status.output[0].contains("● wifi          virtual   v0         10.0.0.1        initial"))
+    #expect(status.output[1] == "")
+    #expect(status.output[2].contains(#/^  ● v0   virtual  in use        10\.0\.0\.1\/24$/#))
+    func row(_ name: String) throws -> Int { try #require(status.output.firstIndex { $0.contains("○ \(name) ") }) }
+    #expect(try status.output[row("w0")].hasSuffix("virtual  no carrier"))
+    #expect(try status.output[row("w0") + 1] == "      its other end is missing")
+    #expect(try status.output[row("w1")].hasSuffix("virtual  switched off"))
+    #expect(try status.output[row("x0")].hasSuffix("virtual  port of br0"))
+    // Loopback is nobody's way out.
+    #expect(!status.output.contains { $0.contains(" lo ") })
+    let all = try ChildProcess.run(namespace.command([Programs.netwatch, "--interfaces", "--format", "text"]))
+    #expect(all.output.contains { $0.contains(" lo ") })
+  }
+
+  @Test func `a machine of many links shows those that matter`() throws {
+    let namespace = try NetworkNamespace.online()
+    try namespace.run(
+      "for i in $(seq 20); do echo link add c$i type veth peer name d$i; done | ip -batch -")
+    let status = try ChildProcess.run(namespace.command([Programs.netwatch, "status", "--format", "text"]))
+    #expect(status.output.count == 15)
+    #expect(status.output[2].contains("v0"))
+    #expect(status.output.last == "  and 30 more; --interfaces lists them all")
+  }
+
+  @Test func `verbose says why in a sentence`() throws {
+    let namespace = try NetworkNamespace.online()
+    let child = try ChildProcess(namespace.command([Programs.netwatch, "-f", "-v", "--format", "text"]))
+    #expect(try child.nextLine()?.hasSuffix("initial") == true)
+    try namespace.run("ip link set v1 down")
+    #expect(try child.nextLine()?.hasSuffix("no carrier") == true)
+    #expect(try child.nextLine() == "           v0 has no carrier; its other end is missing")
+    try namespace.run("ip link set v1 up")
+    #expect(try child.nextLine()?.hasSuffix("route up") == true)
+    #expect(try child.nextLine() == "           a route leads out again, over v0")
+    try namespace.run("ip link set v0 down")
+    #expect(try child.nextLine()?.hasSuffix("link down") == true)
+    #expect(try child.nextLine() == "           v0 is switched off")
+  }
+
+  @Test func `a pipe is as wide as it likes, unless COLUMNS says`() throws {
+    let namespace = try namespace()
+    let command = namespace.command([Programs.netwatch, "-f", "--count", "1", "--format", "text"])
+    let whole = try ChildProcess.run(command, environment: ["LC_ALL=C.UTF-8"])
+    #expect(whole.output.count == 1)
+    #expect(whole.output[0].contains(" 2001:db8:1234:5678:9abc:def0:1234:5678 initial"))
+    let folded = try ChildProcess.run(command, environment: ["LC_ALL=C.UTF-8", "COLUMNS=40"])
+    #expect(folded.output.count > 1)
+    #expect(folded.output.allSatisfy { $0.count <= 40 })
   }
 
   @Test func `columns are aligned`() throws {
@@ -82,5 +175,29 @@ import Testing
     let json = try ChildProcess.run(namespace.command([Programs.netwatch, "--json"]))
     #expect(!json.output[0].contains("\u{1b}"))
     #expect(try Line(json.output[0]).interface == "a\u{1b}[31mb")
+  }
+
+  @Test func `a network's name can not steer the terminal`() throws {
+    let folder = try TemporaryFolder()
+    let door = try ListeningPath(folder.file("s"))
+    let child = try ChildProcess(
+      [Programs.netwatch, "-f", "--format", "text"],
+      environment: ["NETWATCH_SOCKET=\(folder.file("s"))", "LC_ALL=C.UTF-8"])
+    // Whoever the service is: the bytes of a name come from the air.
+    let name = "\u{1b}]0;x\u{7}a\r\n\u{9b}2J\u{202e}網"
+    let hex = name.utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    let line = #"""
+      {"v":1,"seq":1,"time":"2026-11-21T14:19:02.100562Z","mono_ns":1,"event":"initial","reason":"initial",\#
+      "reachability":{"status":"wifi","medium":"wifi","interface":"wlan0","index":2,"expensive":false,"vpn":null,\#
+      "ipv4":{"address":"10.0.0.1","gateway":null},"ipv6":null,"wifi":{"ssid":"","ssid_hex":"\#(hex)","signal_dbm":-60,\#
+      "signal_percent":80}},"activity":{"state":"inactive","visible":false,"in_flight":0}}\#n
+      """#
+    let client = accept(door.descriptor, nil, nil)
+    defer { close(client) }
+    let bytes = Array(line.utf8)
+    #expect(unsafe send(client, bytes, bytes.count, CInt(MSG_NOSIGNAL)) == bytes.count)
+    let text = try #require(try child.nextLine())
+    #expect(text.hasSuffix("initial, “?]0;x?a???2J?網” 80 %"), "\(text)")
+    #expect(text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
   }
 }

@@ -10,7 +10,9 @@ public final class ActivityIndicator: RequestObserver, Sendable {
     self.init(configuration, clock: SuspendingClock())
   }
 
-  /// - Parameter clock: of the two delays.
+  /// - Parameters:
+  ///   - configuration: the two delays.
+  ///   - clock: what they are counted on.
   public init<C: Clock>(_ configuration: ActivityConfiguration, clock: C) where C.Duration == Duration {
     core = ActivityCore(configuration, clock: clock)
   }
@@ -59,7 +61,10 @@ public final class ActivityIndicator: RequestObserver, Sendable {
 
   /// Calls `body` on the caller's actor whenever the indicator is to be shown or hidden.
   ///
-  /// - Parameter initial: whether `body` gets the present value too, before this returns. Default true.
+  /// - Parameters:
+  ///   - initial: whether `body` gets the present value too, before this returns. Default true.
+  ///   - isolation: the actor; leave it out for the caller's.
+  ///   - body: gets whether it is visible.
   public func onVisibilityChange(
     initial: Bool = true, isolation: isolated any Actor = #isolation, _ body: @escaping (Bool) -> Void
   ) -> Subscription {
@@ -68,7 +73,10 @@ public final class ActivityIndicator: RequestObserver, Sendable {
 
   /// Calls `body` wherever `enqueue` runs what it is given, such as `{ queue.async(execute: $0) }`.
   ///
-  /// - Parameter initial: whether `body` gets the present value too. Default true.
+  /// - Parameters:
+  ///   - initial: whether `body` gets the present value too. Default true.
+  ///   - enqueue: is given what is to be run.
+  ///   - body: gets whether it is visible.
   public func onVisibilityChange(
     initial: Bool = true, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
     _ body: @escaping @Sendable (Bool) -> Void
@@ -78,7 +86,9 @@ public final class ActivityIndicator: RequestObserver, Sendable {
 
   /// Calls `body` at once, on the thread of the timer or of the change that caused it, which waits for it: be short.
   ///
-  /// - Parameter initial: whether `body` gets the present value too, on this thread before this returns. Default true.
+  /// - Parameters:
+  ///   - initial: whether `body` gets the present value too, on this thread before this returns. Default true.
+  ///   - body: gets whether it is visible.
   public func onVisibilityChangeImmediately(
     initial: Bool = true, _ body: @escaping @Sendable (Bool) -> Void
   ) -> Subscription {

@@ -18,7 +18,9 @@ public struct RequestID: Hashable, Sendable, ExpressibleByStringLiteral, Express
 public protocol RequestObserver: Sendable {
   /// A request has begun, or runs on after a pause.
   ///
-  /// - Parameter isIndicated: false for what runs for long without anybody waiting: a long poll, a socket.
+  /// - Parameters:
+  ///   - id: names it until its end.
+  ///   - isIndicated: false for what runs for long without anybody waiting: a long poll, a socket.
   func began(_ id: RequestID, isIndicated: Bool)
   /// A request is over, or pauses.
   func ended(_ id: RequestID)

@@ -35,7 +35,10 @@ public final class NetworkMonitor: Sendable {
   ///
   /// `body` may touch the actor's own state. A path that could not be delivered before a newer one came is left out. If
   /// netlink is lost, the last path that is delivered has the status `.unknown`.
-  /// - Parameter initial: whether `body` gets the current path too, before this returns. Default true.
+  /// - Parameters:
+  ///   - initial: whether `body` gets the current path too, before this returns. Default true.
+  ///   - isolation: the actor; leave it out for the caller's.
+  ///   - body: gets the path.
   public func onChange(
     initial: Bool = true, isolation: isolated any Actor = #isolation, _ body: @escaping (NetworkPath) -> Void
   ) -> Subscription {
@@ -45,7 +48,10 @@ public final class NetworkMonitor: Sendable {
   /// Calls `body` with each new path wherever `enqueue` runs what it is given, such as `{ queue.async(execute: $0) }`.
   ///
   /// At most one call waits in the queue at a time; it delivers what is newest when it runs.
-  /// - Parameter initial: whether `body` gets the current path too. Default true.
+  /// - Parameters:
+  ///   - initial: whether `body` gets the current path too. Default true.
+  ///   - enqueue: is given what is to be run.
+  ///   - body: gets the path.
   public func onChange(
     initial: Bool = true, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
     _ body: @escaping @Sendable (NetworkPath) -> Void
@@ -55,7 +61,9 @@ public final class NetworkMonitor: Sendable {
 
   /// Calls `body` with each new path on the monitor's own thread, at once. The thread waits for it: be short.
   ///
-  /// - Parameter initial: whether `body` gets the current path too, on this thread before this returns. Default true.
+  /// - Parameters:
+  ///   - initial: whether `body` gets the current path too, on this thread before this returns. Default true.
+  ///   - body: gets the path.
   public func onChangeImmediately(
     initial: Bool = true, _ body: @escaping @Sendable (NetworkPath) -> Void
   ) -> Subscription {

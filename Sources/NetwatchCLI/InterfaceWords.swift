@@ -1,0 +1,31 @@
+import Netwatch
+
+extension Interface {
+  /// Its name, made harmless.
+  var shownName: String { clean(name) }
+
+  /// Why it can carry nothing, as far as its own state says; nil if it can.
+  var fault: ReachabilityReason? {
+    guard isAdministrativelyUp else { return .linkDown }
+    guard hasCarrier else { return .noCarrier }
+    switch operationalState {
+    case .up, .unknown: return nil
+    case .dormant: return .dormant
+    case .notPresent, .down, .lowerLayerDown, .testing: return .noCarrier
+    }
+  }
+
+  /// What may be behind a fault; nil where nothing is known.
+  func advice(on fault: ReachabilityReason) -> String? {
+    switch fault {
+    case .linkDown: nil
+    case _ where isLoopback: "it leads back to this machine"
+    case .dormant: "it waits for something, such as an authentication"
+    case .noCarrier where needsPorts: "none of its ports runs"
+    case .noCarrier where medium == .wifi: "it has not joined a network"
+    case .noCarrier where medium == .wired: "the cable or its other end is missing"
+    case .noCarrier: "its other end is missing"
+    default: nil
+    }
+  }
+}

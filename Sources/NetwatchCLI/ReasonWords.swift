@@ -1,0 +1,50 @@
+import Netwatch
+
+/// Says in a sentence why a path was published, for `-v`.
+struct ReasonWords {
+  let path: NetworkPath
+  /// The link that carried the traffic before, if any did.
+  let formerName: String?
+
+  /// Nil where the reason's own words say everything.
+  var sentence: String? {
+    let reason = path.reason
+    switch reason {
+    case .initial, .linkDown, .noCarrier, .dormant, .noAddress: return ofLink(reason)
+    case .routeUp: return "a route leads out again, over \(name)"
+    case .noRoute: return "no route leads out" + (formerName.map { ", as one over \(clean($0)) did" } ?? "")
+    case .routeUnreachable: return "a route or a rule forbids it: unreachable, prohibit or blackhole"
+    case .mediumChanged: return "\(name) carries the traffic now, over \(medium)"
+    case .interfaceChanged: return "\(name) carries the traffic now" + (isSame ? "" : former(", and no longer "))
+    case .addressChanged: return "\(name) has another address or gateway"
+    case .networkChanged: return "\(name) has joined another WiFi network"
+    case .vpnUp: return "the traffic goes through the tunnel \(tunnel) now, over \(name)"
+    case .vpnDown: return "the traffic goes through no tunnel any more, straight over \(name)"
+    case .vpnWithoutUnderlay: return "the route leads into a tunnel, and nothing is known that could carry it"
+    case .resynced: return "found when everything was read again, because messages of the kernel were lost"
+    case .resumed: return "found when everything was read again after a suspend"
+    case .unresolved: return "there is no answer: netlink can not be read, or the name has no address"
+    case .serviceLost: return "the service is gone"
+    }
+  }
+
+  private var name: String { clean(path.interfaceName ?? "a link") }
+  private var medium: String { path.medium?.rawValue ?? "nothing" }
+  private var tunnel: String { path.vpn.map { clean($0.interfaceName) } ?? "?" }
+  private var isSame: Bool { path.interfaceName == formerName }
+  private func former(_ before: String) -> String { formerName.map { before + clean($0) } ?? "" }
+
+  private func ofLink(_ reason: ReachabilityReason) -> String? {
+    let suspects = path.interfaces.filter { $0.name == formerName ?? $0.name && $0.fault == reason && !$0.isLoopback }
+    let link = suspects.count == 1 ? suspects.first : nil
+    let former = (formerName ?? link?.name).map { clean($0) } ?? "the link of the route"
+    let advice = link.flatMap { $0.advice(on: reason) }.map { "; " + $0 } ?? ""
+    switch reason {
+    case .linkDown: return "\(former) is " + (link == nil ? "gone" : "switched off")
+    case .noCarrier: return "\(former) has no carrier" + advice
+    case .dormant: return "\(former) is dormant" + (advice.isEmpty ? "; it waits for something" : advice)
+    case .noAddress: return "\(former) has no address that traffic can come from"
+    default: return nil
+    }
+  }
+}

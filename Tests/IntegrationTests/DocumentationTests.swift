@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+/// What the articles and the README show is code that compiles.
+@Suite struct DocumentationTests {
+  private static let catalogs = ["Netwatch", "NetwatchNetlink", "NetwatchStream"].map { "Sources/\($0)/\($0).docc" }
+
+  private static var pages: [String] {
+    get throws {
+      try catalogs.flatMap { folder in
+        try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".md") }.map {
+          "\(folder)/\($0)"
+        }
+      } + ["README.md"]
+    }
+  }
+
+  /// Without what is the same in every file, or hangs on where a piece stands.
+  private static func normalized(_ code: String) -> String {
+    code.split(separator: "\n").filter { !$0.hasPrefix("import ") }
+      .map { $0.split(separator: " ").joined(separator: " ") }.joined(separator: "\n") + "\n"
+  }
+
+  private static var examples: String {
+    get throws {
+      let folder = "Tests/DocumentationExamples"
+      let files = try FileManager.default.contentsOfDirectory(atPath: folder).map { "\(folder)/\($0)" }
+      return try (files + ["Tests/ReadmeExample/ReadmeExample.swift"]).map { file in
+        normalized(try String(contentsOfFile: file, encoding: .utf8))
+      }.joined(separator: "\n")
+    }
+  }
+
+  @Test func `the code of every page stands in Tests DocumentationExamples`() throws {
+    let examples = try Self.examples
+    var count = 0
+    for page in try Self.pages {
+      for part in try String(contentsOfFile: page, encoding: .utf8).components(separatedBy: "```swift\n").dropFirst() {
+        let code = part.components(separatedBy: "```")[0]
+        count += 1
+        #expect(examples.contains(Self.normalized(code)), "\(page):\n\(code)")
+      }
+    }
+    #expect(count > 10)
+  }
+
+  @Test func `lines of the stream that pages show are valid`() throws {
+    var count = 0
+    for page in try Self.pages {
+      for line in try String(contentsOfFile: page, encoding: .utf8).split(separator: "\n")
+      where line.hasPrefix(#"{"v":1,"seq""#) {
+        count += 1
+        _ = try Line(String(line))
+      }
+    }
+    #expect(count >= 2)
+  }
+}
