@@ -71,9 +71,10 @@ final class ActivityCounter {
   /// Nobody wants to know about connections any more.
   func rest() { connections?.rest() }
 
-  /// Whose connections are in flight, as far as this user may know.
-  var programs: [EventRecord.ProgramCount] {
-    connections?.programs.map { EventRecord.ProgramCount(name: $0.name, connections: $0.connections) } ?? []
+  /// Whose connections are in flight, as far as this user may know and that can be told in time.
+  func programs(within time: Duration) -> [EventRecord.ProgramCount] {
+    connections?.programs(within: time).map { EventRecord.ProgramCount(name: $0.name, connections: $0.connections) }
+      ?? []
   }
 
   private func giveUp(_ error: NetlinkError) {

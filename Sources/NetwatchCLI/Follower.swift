@@ -141,15 +141,18 @@ final class Follower {
   private func programs(of record: EventRecord) -> [EventRecord.ProgramCount]? {
     guard let connections = record.activity.connections else { return nil }
     if connections == 0 { return [] }
-    if isCounting, let counter { return counter.programs }
+    if isCounting, let counter { return counter.programs(within: searchTime) }
     var settings = options.activity
     settings.choice = .tcp
     let namer = namer ?? ActivityCounter(settings, on: loop) { _ in }
     self.namer = namer
     namer.watchNow()
     defer { namer.rest() }
-    return namer.programs
+    return namer.programs(within: searchTime)
   }
+
+  /// How long /proc is searched for programs. Nothing else is to be done by who prints one line.
+  private var searchTime: Duration { options.count == 1 ? .seconds(1) : .milliseconds(50) }
 
   // MARK: From netlink
 

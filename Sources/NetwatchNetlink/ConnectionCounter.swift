@@ -32,8 +32,8 @@ package final class ConnectionCounter {
     }
   }
 
-  /// /proc is searched for so long at a time, on the loop and for somebody who waits.
-  private static let searchTime = (onLoop: Duration.milliseconds(2), waitedFor: Duration.milliseconds(50))
+  /// /proc is searched for so long at a time.
+  private static let searchTime = Duration.milliseconds(2)
 
   private let loop: EventLoop
   private let handlers: Handlers
@@ -90,10 +90,11 @@ package final class ConnectionCounter {
     if machine.isLooking { whenLooked.append(body) } else { body() }
   }
 
-  /// Programs with connections in flight, as far as this user may know, those with most of them first.
-  package var programs: [(name: String, connections: Int)] {
+  /// Programs with connections in flight, as far as this user may know, those with most of them first. Those that are not found
+  /// in time are left out.
+  package func programs(within time: Duration) -> [(name: String, connections: Int)] {
     let inodes = machine.inodes
-    owners.find(inodes, within: Self.searchTime.waitedFor)
+    owners.find(inodes, within: time)
     var counts: [String: Int] = [:]
     for inode in inodes {
       if case .program(let name) = owners.owner(of: inode) { counts[name, default: 0] += 1 }
@@ -182,7 +183,7 @@ package final class ConnectionCounter {
     if let next { loop.cancel(next) }
     var strangers: [UInt64: UInt32] = [:]
     machine.forEachStranger { strangers[$0] = $1 }
-    owners.find(strangers.values, within: Self.searchTime.onLoop)
+    owners.find(strangers.values, within: Self.searchTime)
     var isComplete = true
     for (cookie, inode) in strangers {
       switch owners.owner(of: inode) {
