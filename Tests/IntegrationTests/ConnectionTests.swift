@@ -122,7 +122,7 @@ import Testing
     #expect(970...3_000 ~= Self.delay(try Self.lines(follow, untilVisible: true).last, since: asked))
     let ended = try follow.process.nextLine(within: 60).map { try Line($0) }
     #expect(ended?.inFlight == 0)
-    #expect(30_000...33_000 ~= Self.delay(ended, since: asked))
+    #expect(29_000...33_000 ~= Self.delay(ended, since: asked))
     withExtendedLifetime(poll) {}
   }
 
