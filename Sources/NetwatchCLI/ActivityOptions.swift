@@ -5,11 +5,11 @@ import NetwatchNetlink
 extension ActivitySettings.Choice: ExpressibleByArgument {}
 
 /// What counts as in flight.
-struct ActivityOptions: ParsableArguments {
+struct ActivityOptions: SharedOptions {
   @Option(
     help: ArgumentHelp(
       "What counts as in flight: requests that programs announce, TCP connections of all programs, or both. Where a "
-        + "service counts, its choice holds."))
+        + "service counts, its choice holds.", valueName: "what"))
   var activity = ActivitySettings.Choice.requests
 
   @Option(
@@ -33,6 +33,9 @@ struct ActivityOptions: ParsableArguments {
     ), transform: Seconds.parse)
   var patience: Duration?
 
+  /// All others belong to it.
+  var given: String? { activity != .requests ? "--activity" : nil }
+
   /// Shorter looks would only wear out the machine.
   private static let shortestInterval = Duration.milliseconds(20)
 
@@ -40,6 +43,7 @@ struct ActivityOptions: ParsableArguments {
     if let interval, interval < Self.shortestInterval {
       throw ValidationError("--activity-interval needs a number from 0.02.")
     }
+    if patience == .zero { throw ValidationError("--activity-patience needs a number above 0.") }
     guard !activity.countsConnections else { return }
     if !exclusions.isEmpty { throw ValidationError("--activity-ignore is about TCP connections; add --activity tcp.") }
     if interval != nil { throw ValidationError("--activity-interval is about TCP connections; add --activity tcp.") }

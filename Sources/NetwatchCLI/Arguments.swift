@@ -14,10 +14,14 @@ enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
   case auto, always, never
 }
 
-// What both `netwatch` itself and a subcommand understand, stands in groups: it takes all the options that it knows, even
-// those behind the subcommand's name, and groups are all that it hands on.
+/// What both `netwatch` itself and a subcommand understand, stands in groups: it takes all the options that it knows, even
+/// those behind the subcommand's name, and groups are all that it hands on.
+protocol SharedOptions: ParsableArguments {
+  /// The name of one that was given; nil if none was.
+  var given: String? { get }
+}
 
-struct OutputOptions: ParsableArguments {
+struct OutputOptions: SharedOptions {
   @Option(
     help: "How lines look: \(OutputFormat.list). Default: text on a terminal, JSON otherwise.",
     completion: .list(OutputFormat.names), transform: OutputFormat.named)
@@ -26,16 +30,22 @@ struct OutputOptions: ParsableArguments {
   @Flag(help: "The same as --format json.")
   var json = false
 
-  @Option(help: "Whether text is coloured. NO_COLOR is honoured.")
+  @Option(help: "Whether text is coloured. NO_COLOR is honoured. Lines for bars are, unless it is never.")
   var color = ColorChoice.auto
 
   @OptionGroup var bar: BarOptions
+
+  var given: String? {
+    if format != nil { return "--format" }
+    if json { return "--json" }
+    return color != .auto ? "--color" : bar.given
+  }
 
   mutating func validate() throws {
     if json, let format, format != .json {
       throw ValidationError("--json and --format \(format.rawValue) contradict each other; give one.")
     }
-    if bar.isGiven, json || format == .json {
+    if bar.given != nil, json || format == .json {
       throw ValidationError(
         "\(BarOptions.names) are for bars and text; leave out the format JSON, which says everything.")
     }
@@ -45,7 +55,7 @@ struct OutputOptions: ParsableArguments {
   /// Nil where lines are for people or programs.
   private func makeBarRenderer() throws -> (any LineRenderer)? {
     if let format, format != .text { return try bar.makeRenderer(for: format, color) }
-    return bar.isGiven ? try bar.makeRenderer(for: .text, color) : nil
+    return bar.given != nil ? try bar.makeRenderer(for: .text, color) : nil
   }
 
   var terminal: Terminal { Terminal(descriptor: STDOUT_FILENO, color: color) }
@@ -59,12 +69,14 @@ struct OutputOptions: ParsableArguments {
   }
 }
 
-struct SnapshotOptions: ParsableArguments {
+struct SnapshotOptions: SharedOptions {
   @Flag(help: "List every link, and tell when the list changes.")
   var interfaces = false
 
   @Flag(help: "Exit with status 1 unless reachable.")
   var check = false
+
+  var given: String? { interfaces ? "--interfaces" : check ? "--check" : nil }
 }
 
 /// Which links count, and as what.
@@ -85,7 +97,11 @@ struct LinkOptions: ParsableArguments {
       "Take links whose name matches for modems, such as 'ppp*'; may be repeated.", valueName: "glob"))
   var modems: [String] = []
 
-  var isDefault: Bool { included.isEmpty && ignored.isEmpty && modems.isEmpty }
+  var given: String? {
+    if !included.isEmpty { return "--interface" }
+    if !ignored.isEmpty { return "--ignore" }
+    return modems.isEmpty ? nil : "--wwan"
+  }
 
   func configuration(for target: NetworkTarget) -> MonitorConfiguration {
     var configuration = MonitorConfiguration()
@@ -102,7 +118,7 @@ struct LinkOptions: ParsableArguments {
   }
 }
 
-struct PathOptions: ParsableArguments {
+struct PathOptions: SharedOptions {
   @OptionGroup var links: LinkOptions
 
   @Option(
@@ -112,14 +128,18 @@ struct PathOptions: ParsableArguments {
   var target: NetworkTarget = .internet
 
   /// Whether a service's judgement would be the same.
-  var isDefault: Bool { links.isDefault && target == .internet }
+  var isDefault: Bool { given == nil }
+
+  var given: String? { target != .internet ? "--target" : links.given }
 
   var configuration: MonitorConfiguration { links.configuration(for: target) }
 }
 
-struct ServiceOptions: ParsableArguments {
+struct ServiceOptions: SharedOptions {
   @Flag(help: "Watch netlink in this process, and count no requests, even where a service runs.")
   var noService = false
+
+  var given: String? { noService ? "--no-service" : nil }
 
   /// - Parameter judgesAlike: whether the service's judgement is the one that is wanted.
   func use(judgesAlike: Bool) -> Follower.ServiceUse? {
@@ -131,7 +151,7 @@ private func matches(_ glob: String, _ name: String) -> Bool {
   unsafe fnmatch(glob, name, 0) == 0
 }
 
-/// `--hold` and `--timeout`.
+/// Options that are a time.
 enum Seconds {
   /// A hundred years: as good as for ever, and far from every overflow.
   private static let longest = 3_155_760_000.0

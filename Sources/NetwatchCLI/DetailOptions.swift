@@ -1,15 +1,19 @@
 import ArgumentParser
 
 /// How much text says.
-struct DetailOptions: ParsableArguments {
+struct DetailOptions: SharedOptions {
   @Flag(
     name: .shortAndLong,
     help: "In text, also say why, of each link too, and name the programs whose TCP connections are in flight.")
   var verbose = false
+
+  var given: String? { verbose ? "--verbose" : nil }
 }
 
 /// Whether JSON names programs.
-struct ProgramOptions: ParsableArguments {
+struct ProgramOptions: SharedOptions {
   @Flag(help: "In JSON, also name the programs whose TCP connections are in flight.")
   var programs = false
+
+  var given: String? { programs ? "--programs" : nil }
 }

@@ -25,8 +25,8 @@ struct ExplainCommand: ParsableCommand {
   @OptionGroup var path: PathOptions
 
   mutating func validate() throws {
-    try root.refuseFollowing(with: Self.self)
-    if output.bar.isGiven || !(output.format.map { [.text, .json].contains($0) } ?? true) {
+    try root.refuseOptions(of: Self.self, but: [OutputOptions.self, PathOptions.self])
+    if output.bar.given != nil || !(output.format.map { [.text, .json].contains($0) } ?? true) {
       throw ValidationError("explain is too long for a bar; give --format text or --format json.")
     }
     if target != nil, path.target != .internet { throw ValidationError("There are two targets; give one.") }

@@ -85,6 +85,18 @@ public struct NetwatchTool: ParsableCommand {
     if follow { throw ValidationError("--follow goes without a command; leave out \(name).") }
   }
 
+  /// A command would not see the options of groups that it lacks.
+  ///
+  /// - Parameter groups: those that it has.
+  func refuseOptions(of command: (some ParsableCommand).Type, but groups: [any SharedOptions.Type] = []) throws {
+    try refuseFollowing(with: command)
+    let name = command.configuration.commandName ?? ""
+    let all: [any SharedOptions] = [output, snapshot, path, service, activity, details, programs]
+    for options in all where !groups.contains(where: { $0 == type(of: options) }) {
+      if let option = options.given { throw ValidationError("\(name) does nothing with \(option); leave it out.") }
+    }
+  }
+
   public func run() throws {
     guard follow else {
       return try Snapshot.print(output, snapshot, path, service, activity, details, programs)

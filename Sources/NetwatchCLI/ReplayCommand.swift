@@ -19,7 +19,9 @@ struct ReplayCommand: ParsableCommand {
   @Argument(help: "What --record has written.", completion: .file())
   var file: String
 
-  mutating func validate() throws { try root.refuseFollowing(with: Self.self) }
+  mutating func validate() throws {
+    try root.refuseOptions(of: Self.self, but: [OutputOptions.self, DetailOptions.self])
+  }
 
   func run() throws {
     try CommandFailure.reporting {

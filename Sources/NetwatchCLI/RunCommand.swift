@@ -21,7 +21,7 @@ struct RunCommand: ParsableCommand {
   var command: [String]
 
   mutating func validate() throws {
-    try root.refuseFollowing(with: Self.self)
+    try root.refuseOptions(of: Self.self)
     if command.isEmpty {
       throw ValidationError("Give a command after --, such as: netwatch run -- rsync -a here there:")
     }

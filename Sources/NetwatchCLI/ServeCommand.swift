@@ -23,7 +23,7 @@ struct ServeCommand: ParsableCommand {
   @OptionGroup var activity: ActivityOptions
 
   mutating func validate() throws {
-    try root.refuseFollowing(with: Self.self)
+    try root.refuseOptions(of: Self.self, but: [ActivityOptions.self])
     if connections < 1 { throw ValidationError("--connections needs a number from 1.") }
   }
 

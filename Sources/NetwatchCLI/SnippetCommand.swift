@@ -14,7 +14,7 @@ struct SnippetCommand: ParsableCommand {
     transform: Snippet.named)
   var bar: Snippet
 
-  mutating func validate() throws { try root.refuseFollowing(with: Self.self) }
+  mutating func validate() throws { try root.refuseOptions(of: Self.self) }
 
   func run() throws {
     try CommandFailure.reporting {

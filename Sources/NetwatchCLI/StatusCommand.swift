@@ -22,8 +22,9 @@ struct StatusCommand: ParsableCommand {
 
   mutating func validate() throws {
     try root.refuseFollowing(with: Self.self)
-    if prometheus, output.json || output.format != nil || snapshot.interfaces {
-      throw ValidationError("--prometheus is a format of its own; leave out --json, --format and --interfaces.")
+    let strange = output.given ?? (snapshot.interfaces ? "--interfaces" : nil) ?? details.given ?? programs.given
+    if prometheus, let strange {
+      throw ValidationError("--prometheus is a format of its own; leave out \(strange).")
     }
   }
 

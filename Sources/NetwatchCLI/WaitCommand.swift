@@ -37,7 +37,9 @@ struct WaitCommand: ParsableCommand {
   @OptionGroup var output: OutputOptions
   @OptionGroup var path: PathOptions
 
-  mutating func validate() throws { try root.refuseFollowing(with: Self.self) }
+  mutating func validate() throws {
+    try root.refuseOptions(of: Self.self, but: [OutputOptions.self, PathOptions.self])
+  }
 
   func run() throws {
     let configuration = path.configuration

@@ -10,10 +10,7 @@ struct LookTiming {
   private var partBegan: Int64 = 0
 
   /// Nil unless the environment asks for it.
-  static func fromEnvironment() -> LookTiming? {
-    guard let value = unsafe getenv("NETWATCH_DEBUG") else { return nil }
-    return unsafe String(cString: value).split(separator: ",").contains("looks") ? LookTiming() : nil
-  }
+  static func fromEnvironment() -> LookTiming? { NetlinkTrace.isAskedFor("looks") ? LookTiming() : nil }
 
   mutating func begin() {
     self = LookTiming()

@@ -6,10 +6,12 @@ import Netwatch
 /// `NETWATCH_DEBUG=netlink`: each decoded message on stderr, with its bytes.
 struct NetlinkTrace {
   /// Nil unless the environment asks for it.
-  static func fromEnvironment() -> NetlinkTrace? {
-    guard let value = unsafe getenv("NETWATCH_DEBUG") else { return nil }
-    let topics = unsafe String(cString: value).split(separator: ",")
-    return topics.contains("netlink") ? NetlinkTrace() : nil
+  static func fromEnvironment() -> NetlinkTrace? { isAskedFor("netlink") ? NetlinkTrace() : nil }
+
+  /// Whether `NETWATCH_DEBUG` has a topic among its own, with commas between them.
+  static func isAskedFor(_ topic: String) -> Bool {
+    guard let value = unsafe getenv("NETWATCH_DEBUG") else { return false }
+    return unsafe String(cString: value).split(separator: ",").contains { $0 == topic }
   }
 
   func print(

@@ -85,7 +85,10 @@ import Testing
     try namespace.run("ip link set v1 down")
     let offline = try packets.next()
     try namespace.run("ip link set v1 up")
-    #expect(try packets.next() == first)
+    var next = try packets.next()
+    // Where that took longer than a second it was repeated in time.
+    if next == offline { next = try packets.next() }
+    #expect(next == first)
     #expect(try packets.next() == first)
     start = .now
     try namespace.run("ip link set v1 down")
@@ -131,8 +134,10 @@ import Testing
     child.signal(SIGCONT)
     // What was queued may pass by, but the last line is right.
     var line = try child.nextLine()
-    while try child.hasLine(within: 0.5) { line = try child.nextLine() }
-    #expect(line?.contains("not reachable") == true)
+    while let known = line, try !known.contains("not reachable") || child.hasLine(within: 0.5) {
+      line = try child.nextLine()
+    }
+    #expect(line != nil)
   }
 
   @Test func `clicks do not fill i3blocks' pipe`() throws {

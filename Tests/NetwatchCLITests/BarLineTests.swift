@@ -51,6 +51,10 @@ import Testing
     #expect(
       try states.dropFirst(3).map { try BarLines.line(PlainFormat(), $0, ascii) }
         == ["* Café VPN", "* Café %", "- not reachable"])
+    let words = try BarLines.look(icons: .none)
+    #expect(
+      try states.dropFirst(3).map { try BarLines.line(PlainFormat(), $0, words) }
+        == ["Café VPN", "Café busy", "not reachable"])
     let colors = try states.map { try BarGrammar.polybar(BarLines.line(PolybarFormat(), $0)).tags[0] }
     #expect(colors == ["F#56b4e9", "F#56b4e9", "F#e69f00", "F#56b4e9", "F#56b4e9", "F#d55e00"])
   }

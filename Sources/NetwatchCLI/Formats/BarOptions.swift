@@ -30,7 +30,13 @@ struct BarOptions: ParsableArguments {
     completion: .list(BarLook.Occasion.names), transform: BarLook.Occasion.named)
   var hidden: [BarLook.Occasion] = []
 
-  var isGiven: Bool { template != nil || icons != nil || maximumWidth != nil || !hidden.isEmpty }
+  /// The name of one that was given; nil if none was.
+  var given: String? {
+    if template != nil { return "--template" }
+    if icons != nil { return "--icons" }
+    if maximumWidth != nil { return "--max-width" }
+    return hidden.isEmpty ? nil : "--hide-when"
+  }
 
   mutating func validate() throws {
     if let maximumWidth, maximumWidth < 1 { throw ValidationError("--max-width needs a number from 1.") }

@@ -47,13 +47,6 @@ struct BarTemplate: Hashable {
     }
     return .fields(fields, before: before, after: after)
   }
-
-  /// Whether a field is in it.
-  func names(_ field: BarField) -> Bool {
-    pieces.contains { piece in
-      if case .fields(let fields, _, _) = piece { fields.contains(field) } else { false }
-    }
-  }
 }
 
 /// What is wrong with a template.
