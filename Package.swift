@@ -23,10 +23,12 @@ let package = Package(
     .library(name: "Netwatch", targets: ["Netwatch"]),
     .library(name: "NetwatchNetlink", targets: ["NetwatchNetlink"]),
     .library(name: "NetwatchStream", targets: ["NetwatchStream"]),
+    .library(name: "NetwatchHTTP", targets: ["NetwatchHTTP"]),
     .executable(name: "netwatch", targets: ["NetwatchCommand"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.5.0"),
   ],
   targets: [
     // C: headers alone, no code of ours.
@@ -40,6 +42,8 @@ let package = Package(
       name: "CLibNetlinkDiag", pkgConfig: "libnl-idiag-3.0", providers: [.apt(["libnl-idiag-3-dev"])]),
     .systemLibrary(name: "CLibCAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
     .systemLibrary(name: "CLibIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
+    .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CLibOpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
 
     module("Netwatch"),
     module("NetwatchEventLoop", ["CLinux"]),
@@ -51,6 +55,12 @@ let package = Package(
       ]),
     module("NetwatchResolver", ["Netwatch", "NetwatchEventLoop", "CLinux", "CLibCAres", "CLibIDN2"]),
     module("NetwatchStream", ["Netwatch", "NetwatchEventLoop"]),
+    module(
+      "NetwatchHTTP",
+      [
+        "Netwatch", "NetwatchEventLoop", "CLibCurl", "CLibOpenSSL",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ]),
     module(
       "NetwatchCLI",
       [
@@ -70,6 +80,7 @@ let package = Package(
     tests(
       "NetwatchStreamTests", ["NetwatchStream", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport", "EventSchema"]),
     tests("NetwatchCLITests", ["NetwatchCLI", "Netwatch", "NetwatchStream", "NetwatchTestSupport"]),
+    tests("NetwatchHTTPTests", ["NetwatchHTTP", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
     // The command in namespaces of the tests' own making, and the programs that are run in them.
     tests(
       "IntegrationTests",
@@ -85,7 +96,7 @@ let package = Package(
       path: "Tests/NetwatchProbe", swiftSettings: settings),
     // The code of the articles and the README, so that it compiles.
     .target(
-      name: "DocumentationExamples", dependencies: ["Netwatch", "NetwatchNetlink", "NetwatchStream"],
+      name: "DocumentationExamples", dependencies: ["Netwatch", "NetwatchNetlink", "NetwatchStream", "NetwatchHTTP"],
       path: "Tests/DocumentationExamples", swiftSettings: settings),
     .executableTarget(
       name: "ReadmeExample", dependencies: ["Netwatch", "NetwatchNetlink"], path: "Tests/ReadmeExample",

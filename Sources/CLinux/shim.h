@@ -23,3 +23,6 @@ struct peer_credentials {
 
 #define MFD_CLOEXEC 1U
 int memfd_create(const char *name, unsigned int flags);
+
+int renameat2(int old_folder, const char *old_path, int new_folder, const char *new_path, unsigned int flags);
+static const unsigned int netwatch_rename_noreplace = 1;

@@ -23,9 +23,14 @@ public final class LoopHandle: Sendable {
   /// - Returns: false if the loop has ended, and `job` will not run.
   @discardableResult
   public func submit(_ job: @escaping Job) -> Bool {
-    guard mailbox.append(job) else { return false }
-    eventfd_write(wakeUp.rawValue, 1)
-    return true
+    switch mailbox.append(job) {
+    case .refused: return false
+    // The one before it has woken the loop, or is about to.
+    case .behindAnother: return true
+    case .first:
+      eventfd_write(wakeUp.rawValue, 1)
+      return true
+    }
   }
 
   /// Runs `job` on the loop's thread and waits until its answer is given, then or later.
@@ -68,6 +73,8 @@ public final class LoopHandle: Sendable {
 ///
 /// `@unchecked`: every access to `jobs` and `isClosed` holds `mutex`.
 @safe private final class Mailbox: @unchecked Sendable {
+  enum Place { case first, behindAnother, refused }
+
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private var jobs: [LoopHandle.Job] = []
   private var isClosed = false
@@ -79,11 +86,11 @@ public final class LoopHandle: Sendable {
     unsafe mutex.deallocate()
   }
 
-  func append(_ job: @escaping LoopHandle.Job) -> Bool {
+  func append(_ job: @escaping LoopHandle.Job) -> Place {
     locked {
-      guard !isClosed else { return false }
+      guard !isClosed else { return .refused }
       jobs.append(job)
-      return true
+      return jobs.count == 1 ? .first : .behindAnother
     }
   }
 

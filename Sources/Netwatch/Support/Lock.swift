@@ -30,12 +30,14 @@
   import Synchronization
 
   /// The project's one lock. Never held while a user's code runs.
+  ///
+  /// Inlinable: without its type at hand, each use would look up how to copy the value.
   package final class Lock<Value: Sendable>: Sendable {
-    private let mutex: Mutex<Value>
+    @usableFromInline let mutex: Mutex<Value>
 
-    package init(_ value: Value) { mutex = Mutex(value) }
+    @inlinable package init(_ value: Value) { mutex = Mutex(value) }
 
-    package func withLock<Result: Sendable, Failure: Error>(
+    @inlinable package func withLock<Result: Sendable, Failure: Error>(
       _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
       try mutex.withLock { value throws(Failure) in try body(&value) }

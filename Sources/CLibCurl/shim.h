@@ -1,0 +1,80 @@
+/* libcurl. Its options are set and read by variadic functions, which Swift can not call: here is a typed one for each kind
+   of argument, without logic. */
+#define CURL_DISABLE_TYPECHECK
+#include <curl/curl.h>
+
+static inline CURLcode netwatch_curl_set_long(CURL *_Nonnull easy, CURLoption option, long value) {
+  return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode netwatch_curl_set_offset(CURL *_Nonnull easy, CURLoption option, curl_off_t value) {
+  return curl_easy_setopt(easy, option, value);
+}
+/* The string is copied. */
+static inline CURLcode netwatch_curl_set_string(CURL *_Nonnull easy, CURLoption option, const char *_Nullable value) {
+  return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode netwatch_curl_set_pointer(CURL *_Nonnull easy, CURLoption option, void *_Nullable value) {
+  return curl_easy_setopt(easy, option, value);
+}
+/* For CURLOPT_WRITEFUNCTION, CURLOPT_HEADERFUNCTION and CURLOPT_READFUNCTION, which share a type. */
+static inline CURLcode netwatch_curl_set_data_callback(
+    CURL *_Nonnull easy, CURLoption option, curl_write_callback _Nonnull value) {
+  return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode netwatch_curl_set_seek_callback(CURL *_Nonnull easy, curl_seek_callback _Nonnull value) {
+  return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, value);
+}
+static inline CURLcode netwatch_curl_set_ssl_callback(CURL *_Nonnull easy, curl_ssl_ctx_callback _Nonnull value) {
+  return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
+}
+
+static inline CURLcode netwatch_curl_get_long(CURL *_Nonnull easy, CURLINFO info, long *_Nonnull value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+static inline CURLcode netwatch_curl_get_offset(CURL *_Nonnull easy, CURLINFO info, curl_off_t *_Nonnull value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+/* The string lives as long as the handle does nothing else. */
+static inline const char *_Nullable netwatch_curl_get_string(CURL *_Nonnull easy, CURLINFO info) {
+  char *value = NULL;
+  curl_easy_getinfo(easy, info, &value);
+  return value;
+}
+static inline void *_Nullable netwatch_curl_get_private(CURL *_Nonnull easy) {
+  char *value = NULL;
+  curl_easy_getinfo(easy, CURLINFO_PRIVATE, &value);
+  return value;
+}
+/* To be freed with curl_slist_free_all. */
+static inline struct curl_slist *_Nullable netwatch_curl_get_list(CURL *_Nonnull easy, CURLINFO info) {
+  struct curl_slist *value = NULL;
+  curl_easy_getinfo(easy, info, &value);
+  return value;
+}
+
+static inline CURLMcode netwatch_curl_multi_set_long(CURLM *_Nonnull multi, CURLMoption option, long value) {
+  return curl_multi_setopt(multi, option, value);
+}
+static inline CURLMcode netwatch_curl_multi_set_pointer(
+    CURLM *_Nonnull multi, CURLMoption option, void *_Nullable value) {
+  return curl_multi_setopt(multi, option, value);
+}
+static inline CURLMcode netwatch_curl_multi_set_socket_callback(
+    CURLM *_Nonnull multi, curl_socket_callback _Nonnull value) {
+  return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, value);
+}
+static inline CURLMcode netwatch_curl_multi_set_timer_callback(
+    CURLM *_Nonnull multi, curl_multi_timer_callback _Nonnull value) {
+  return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, value);
+}
+
+static inline CURLSHcode netwatch_curl_share(CURLSH *_Nonnull share, curl_lock_data what) {
+  return curl_share_setopt(share, CURLSHOPT_SHARE, what);
+}
+
+/* Macros with a cast in them do not reach Swift. */
+static const unsigned long netwatch_curl_auth_basic = CURLAUTH_BASIC;
+static const unsigned long netwatch_curl_auth_digest = CURLAUTH_DIGEST;
+static const size_t netwatch_curl_write_pause = CURL_WRITEFUNC_PAUSE;
+static const size_t netwatch_curl_read_pause = CURL_READFUNC_PAUSE;
+static const size_t netwatch_curl_read_abort = CURL_READFUNC_ABORT;

@@ -1,0 +1,217 @@
+import CLibCurl
+import CLibOpenSSL
+import Glibc
+
+/// What libcurl wants to know from, and tells, whoever makes a request.
+///
+/// Called from within libcurl: a handler must neither add nor remove a transfer.
+protocol CurlEasyDelegate: AnyObject {
+  /// A line of a response's head, with its line break.
+  /// - Returns: false to fail the transfer.
+  func received(headLine: UnsafeRawBufferPointer) -> Bool
+  /// A part of the body, without its transfer and content encodings.
+  func received(body: UnsafeRawBufferPointer) -> CurlEasy.Acceptance
+  /// Room for more of the request's body.
+  func supply(_ room: UnsafeMutableRawBufferPointer) -> CurlEasy.Supply
+  /// The request's body has to be sent once more.
+  /// - Returns: false where that can not be done.
+  func rewind() -> Bool
+  /// libcurl is done, and has let go of the transfer. From here others may be added and removed.
+  func ended(_ code: CURLcode)
+}
+
+/// One transfer of libcurl, used again for the next request. The handle never leaves this file and ``CurlMulti``.
+@safe final class CurlEasy {
+  enum Acceptance { case taken, paused, refused }
+  enum Supply {
+    /// None: the body has ended.
+    case bytes(Int)
+    case paused
+    case failed
+  }
+
+  let handle: UnsafeMutableRawPointer
+  /// Nil between requests.
+  private(set) var delegate: (any CurlEasyDelegate)?
+  /// Where libcurl writes what went wrong.
+  private let words: UnsafeMutablePointer<CChar>
+  private var headers: UnsafeMutablePointer<curl_slist>?
+  /// Of the options that are set; nil for those that are good for one request alone.
+  private var shape: CurlRequest.Shape?
+  /// The first option that libcurl has refused since ``prepare()``.
+  private(set) var refusal: HTTPError?
+
+  static func open() throws(HTTPError) -> CurlEasy {
+    try CurlLibrary.start()
+    guard let handle = unsafe curl_easy_init() else { throw HTTPError(.other, "curl_easy_init") }
+    return unsafe CurlEasy(owning: handle)
+  }
+
+  private init(owning handle: UnsafeMutableRawPointer) {
+    unsafe self.handle = handle
+    unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    unsafe words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+  }
+
+  deinit {
+    unsafe curl_easy_cleanup(handle)
+    unsafe words.deallocate()
+    unsafe curl_slist_free_all(headers)
+  }
+
+  private var pointer: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
+
+  static func at(_ pointer: UnsafeMutableRawPointer) -> CurlEasy {
+    unsafe Unmanaged<CurlEasy>.fromOpaque(pointer).takeUnretainedValue()
+  }
+
+  /// Between two requests: whoever made the last one is let go.
+  func rest() { delegate = nil }
+
+  /// Begins a new request. Connections, cookies and TLS sessions stay.
+  ///
+  /// - Returns: false where the options of the last request stand, because they were of the same `shape`.
+  func prepare(_ delegate: any CurlEasyDelegate, shape: CurlRequest.Shape?) -> Bool {
+    self.delegate = delegate
+    unsafe words.pointee = 0
+    refusal = nil
+    if unsafe headers != nil {
+      check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_HTTPHEADER, nil))
+      unsafe curl_slist_free_all(headers)
+      unsafe headers = nil
+    }
+    if let shape, shape == self.shape { return false }
+    unsafe curl_easy_reset(handle)
+    self.shape = shape
+    prepareCallbacks()
+    return true
+  }
+
+  private func prepareCallbacks() {
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, words))
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_PRIVATE, pointer))
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_HEADERDATA, pointer))
+    check(
+      unsafe netwatch_curl_set_data_callback(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, pointer in
+        guard let pointer = unsafe pointer, let delegate = unsafe CurlEasy.at(pointer).delegate else { return 0 }
+        let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+        return unsafe delegate.received(headLine: line) ? line.count : 0
+      })
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_WRITEDATA, pointer))
+    check(
+      unsafe netwatch_curl_set_data_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, pointer in
+        guard let pointer = unsafe pointer, let delegate = unsafe CurlEasy.at(pointer).delegate else { return 0 }
+        let body = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+        switch unsafe delegate.received(body: body) {
+        case .taken: return body.count
+        case .paused: return netwatch_curl_write_pause
+        // Anything but the number of bytes is an error; of none, too.
+        case .refused: return body.count == 0 ? 1 : 0
+        }
+      })
+  }
+
+  /// To be called where the request has a body.
+  func prepareBody() {
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_READDATA, pointer))
+    check(
+      unsafe netwatch_curl_set_data_callback(handle, CURLOPT_READFUNCTION) { bytes, size, count, pointer in
+        guard let pointer = unsafe pointer, let delegate = unsafe CurlEasy.at(pointer).delegate else {
+          return netwatch_curl_read_abort
+        }
+        switch unsafe delegate.supply(UnsafeMutableRawBufferPointer(start: bytes, count: size * count)) {
+        case .bytes(let supplied): return min(supplied, size * count)
+        case .paused: return netwatch_curl_read_pause
+        case .failed: return netwatch_curl_read_abort
+        }
+      })
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_SEEKDATA, pointer))
+    check(
+      unsafe netwatch_curl_set_seek_callback(handle) { pointer, offset, origin in
+        guard let pointer = unsafe pointer, let delegate = unsafe CurlEasy.at(pointer).delegate,
+          offset == 0, origin == SEEK_SET
+        else { return CURL_SEEKFUNC_FAIL }
+        return delegate.rewind() ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+      })
+  }
+
+  // MARK: Options
+
+  func set(_ option: CURLoption, _ value: Int) { check(unsafe netwatch_curl_set_long(handle, option, value)) }
+  func set(_ option: CURLoption, offset value: Int64) {
+    check(unsafe netwatch_curl_set_offset(handle, option, curl_off_t(value)))
+  }
+  func set(_ option: CURLoption, _ value: String?) { check(unsafe netwatch_curl_set_string(handle, option, value)) }
+  /// What `pointer` leads to has to outlive the request.
+  func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
+    check(unsafe netwatch_curl_set_pointer(handle, option, pointer))
+  }
+
+  func addHeader(_ line: String) {
+    guard let longer = unsafe curl_slist_append(headers, line) else {
+      refusal = refusal ?? HTTPError(.other, "curl_slist_append")
+      return
+    }
+    unsafe headers = longer
+  }
+
+  func useHeaders() {
+    if unsafe headers == nil { return }
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_HTTPHEADER, UnsafeMutableRawPointer(headers)))
+  }
+
+  func share(_ share: CurlShare) {
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_SHARE, share.handle))
+    // Reads no file, but switches cookies on.
+    set(CURLOPT_COOKIEFILE, "")
+  }
+
+  /// - Parameter callback: is given `pointer`.
+  func setTLSCallback(_ callback: @escaping curl_ssl_ctx_callback, _ pointer: UnsafeMutableRawPointer) {
+    check(unsafe netwatch_curl_set_ssl_callback(handle, callback))
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_SSL_CTX_DATA, pointer))
+  }
+
+  /// Stops reading and sending, or goes on; received data may come from within this call.
+  ///
+  /// - Returns: false where such data were refused. libcurl says it here alone, and would go on without them.
+  @discardableResult
+  func pause(_ isPaused: Bool) -> Bool {
+    let code = unsafe curl_easy_pause(handle, isPaused ? CURLPAUSE_ALL : CURLPAUSE_CONT)
+    // A transfer without a connection can not be paused, and has nothing to say.
+    return code == CURLE_OK || code == CURLE_BAD_FUNCTION_ARGUMENT
+  }
+
+  private func check(_ code: CURLcode) {
+    if code != CURLE_OK, refusal == nil { refusal = HTTPError(code, "curl_easy_setopt") }
+  }
+
+  // MARK: Facts
+
+  /// What has ended the transfer, in libcurl's words.
+  func failure(_ code: CURLcode) -> HTTPError {
+    if code == CURLE_PEER_FAILED_VERIFICATION,
+      integer(CURLINFO_SSL_VERIFYRESULT) == Int(X509_V_ERR_APPLICATION_VERIFICATION)
+    {
+      return HTTPError(code, "request", message: "no pin is in the server's chain of certificates")
+    }
+    let message = unsafe String(cString: words)
+    return HTTPError(code, "request", message: message.isEmpty ? nil : message)
+  }
+
+  func integer(_ info: CURLINFO) -> Int {
+    var value = 0
+    unsafe netwatch_curl_get_long(handle, info, &value)
+    return value
+  }
+
+  func offset(_ info: CURLINFO) -> Int64 {
+    var value: curl_off_t = 0
+    unsafe netwatch_curl_get_offset(handle, info, &value)
+    return Int64(value)
+  }
+
+  func text(_ info: CURLINFO) -> String? {
+    unsafe netwatch_curl_get_string(handle, info).map { unsafe String(cString: $0) }
+  }
+}

@@ -1,0 +1,128 @@
+import CLibCurl
+import HTTPTypes
+
+/// A request as libcurl's options.
+struct CurlRequest {
+  let request: HTTPRequest
+  let body: HTTPBody?
+  let credential: HTTPCredential?
+
+  /// What requests have in common that differ in their URLs and plain header fields alone: libcurl keeps its options for them.
+  struct Shape: Hashable {
+    let method: HTTPRequest.Method
+    let isSecure: Bool
+    let hasEncoding: Bool
+  }
+
+  /// Nil where there is more to it: a body, a credential, cookies of its own.
+  private var shape: Shape? {
+    guard body?.length ?? 0 == 0, body?.contentType == nil, credential == nil, request.headerFields[.cookie] == nil
+    else {
+      return nil
+    }
+    return Shape(
+      method: request.method, isSecure: request.scheme?.lowercased() == "https",
+      hasEncoding: request.headerFields.contains(.acceptEncoding))
+  }
+
+  /// - Throws: `badURL`, or what libcurl says to an option.
+  func apply(
+    to easy: CurlEasy, for delegate: any CurlEasyDelegate, _ session: SessionEngine
+  ) throws(HTTPError) {
+    guard let url = request.urlText, session.allows(request) else {
+      throw HTTPError(.badURL, "request", message: "\(request.scheme ?? "")://\(request.authority ?? "")")
+    }
+    let isNew = easy.prepare(delegate, shape: shape)
+    easy.set(CURLOPT_URL, url)
+    applyFields(to: easy, acceptsCompressed: session.configuration.acceptsCompressed)
+    if isNew { applyShape(to: easy, session) }
+    if let refusal = easy.refusal { throw refusal }
+  }
+
+  private func applyShape(to easy: CurlEasy, _ session: SessionEngine) {
+    easy.set(CURLOPT_NOSIGNAL, 1)
+    easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    // The task's own deadline counts.
+    easy.set(CURLOPT_CONNECTTIMEOUT, 1_000_000)
+    applyMethod(to: easy)
+    if let credential { apply(credential, to: easy) }
+    if session.configuration.handlesCookies { easy.share(session.cookies) }
+    if request.scheme?.lowercased() == "https" {
+      easy.set(
+        CURLOPT_HTTP_VERSION,
+        Int(session.configuration.allowsHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
+      // Rather share a connection that is being made than make another one.
+      if session.configuration.allowsHTTP2 { easy.set(CURLOPT_PIPEWAIT, 1) }
+      session.trust.apply(to: easy)
+    } else {
+      easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+    }
+  }
+
+  private func applyMethod(to easy: CurlEasy) {
+    let method = request.method
+    if let body, body.length != 0 {
+      easy.prepareBody()
+      easy.set(CURLOPT_UPLOAD, 1)
+      easy.set(CURLOPT_INFILESIZE_LARGE, offset: body.length ?? -1)
+      if method != .put { easy.set(CURLOPT_CUSTOMREQUEST, method.rawValue) }
+    } else if method == .head {
+      easy.set(CURLOPT_NOBODY, 1)
+    } else if method == .post || method == .put || method == .patch {
+      // Says that there is none.
+      easy.set(CURLOPT_POST, 1)
+      easy.set(CURLOPT_POSTFIELDSIZE, 0)
+      easy.set(CURLOPT_POSTFIELDS, "")
+      if method != .post { easy.set(CURLOPT_CUSTOMREQUEST, method.rawValue) }
+    } else if method != .get {
+      easy.set(CURLOPT_CUSTOMREQUEST, method.rawValue)
+    }
+  }
+
+  private func applyFields(to easy: CurlEasy, acceptsCompressed: Bool) {
+    var hasEncoding = false
+    var hasType = false
+    var hasExpectation = false
+    var cookies = ""
+    for field in request.headerFields {
+      let name = field.name.canonicalName
+      switch name {
+      case "cookie":
+        cookies += cookies.isEmpty ? field.value : "; \(field.value)"
+        continue
+      // How long the body is, nobody knows better than the body.
+      case "content-length", "transfer-encoding": continue
+      case "accept-encoding": hasEncoding = true
+      case "content-type": hasType = true
+      case "expect": hasExpectation = true
+      default: break
+      }
+      // A header without a value would be taken for one that is to be left out.
+      easy.addHeader(field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
+    }
+    if !cookies.isEmpty { easy.set(CURLOPT_COOKIE, cookies) }
+    if !hasEncoding, acceptsCompressed { easy.set(CURLOPT_ACCEPT_ENCODING, "") }
+    if !hasType {
+      if let type = body?.contentType {
+        easy.addHeader("Content-Type: \(type)")
+      } else if body?.length ?? 0 == 0, request.method == .post || request.method == .put || request.method == .patch {
+        easy.addHeader("Content-Type:")
+      }
+    }
+    // A server that does not know it would make each larger upload wait for a second.
+    if let body, body.length != 0, !hasExpectation { easy.addHeader("Expect:") }
+    easy.useHeaders()
+  }
+
+  private func apply(_ credential: HTTPCredential, to easy: CurlEasy) {
+    easy.set(CURLOPT_USERNAME, credential.user)
+    easy.set(CURLOPT_PASSWORD, credential.password)
+    let methods =
+      switch credential.scheme {
+      case .basic: netwatch_curl_auth_basic
+      case .digest: netwatch_curl_auth_digest
+      case .any: netwatch_curl_auth_basic | netwatch_curl_auth_digest
+      }
+    easy.set(CURLOPT_HTTPAUTH, Int(methods))
+  }
+}

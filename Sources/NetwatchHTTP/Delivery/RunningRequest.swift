@@ -1,0 +1,34 @@
+import Netwatch
+
+/// A request that somebody awaits, and can cancel before it has begun.
+final class RunningRequest: Sendable {
+  private struct State: Sendable {
+    var id: RequestID?
+    var isCancelled = false
+  }
+
+  private let state = Lock(State())
+  private let port: EnginePort
+
+  init(_ port: EnginePort) { self.port = port }
+
+  func begin(_ order: TransferOrder) {
+    let id = order.id
+    port.submit { $0.start(order, isSuspended: false) }
+    let isCancelled = state.withLock { state in
+      state.id = id
+      return state.isCancelled
+    }
+    if isCancelled { cancel(id) }
+  }
+
+  func cancel() {
+    let id = state.withLock { state in
+      state.isCancelled = true
+      return state.id
+    }
+    if let id { cancel(id) }
+  }
+
+  private func cancel(_ id: RequestID) { port.submit { $0.transfer(id)?.fail(HTTPError(.cancelled, "cancel")) } }
+}

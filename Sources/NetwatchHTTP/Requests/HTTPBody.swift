@@ -1,0 +1,37 @@
+import Foundation
+import HTTPTypes
+
+/// What a request carries.
+public struct HTTPBody: Sendable {
+  /// In bytes. Nil where it is not known before the end: then it is sent in chunks.
+  public let length: Int64?
+  /// The type of what is in it, for a request that does not say so itself.
+  public let contentType: String?
+  let open: @Sendable (_ wake: @escaping @Sendable () -> Void) throws(HTTPError) -> any BodySource
+
+  init(
+    length: Int64?, contentType: String?,
+    open: @escaping @Sendable (_ wake: @escaping @Sendable () -> Void) throws(HTTPError) -> any BodySource
+  ) {
+    self.length = length
+    self.contentType = contentType
+    self.open = open
+  }
+
+  /// Bytes in memory.
+  public static func data(_ data: Data, contentType: String? = nil) -> HTTPBody {
+    HTTPBody(length: Int64(data.count), contentType: contentType) { _ in DataSource(data) }
+  }
+
+  /// A file, which is read while it is sent.
+  ///
+  /// - Throws: `fileFailed` for what can not be read now.
+  public static func file(_ url: URL, contentType: String? = nil) throws(HTTPError) -> HTTPBody {
+    let path = url.path(percentEncoded: false)
+    guard url.isFileURL else { throw HTTPError(.fileFailed, "upload \(url)", message: "not a file") }
+    guard let length = try OpenFile(reading: path).size() else {
+      throw HTTPError(.fileFailed, "upload \(path)", message: "not a regular file")
+    }
+    return HTTPBody(length: length, contentType: contentType) { _ throws(HTTPError) in try FileSource(path: path) }
+  }
+}

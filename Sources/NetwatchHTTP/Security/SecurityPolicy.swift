@@ -1,0 +1,70 @@
+import Foundation
+
+/// Whom a session trusts. A server that is not trusted sees nothing of a request: the task fails with
+/// `serverCertificateUntrusted`.
+public struct SecurityPolicy: Sendable {
+  public enum PinningMode: Hashable, Sendable {
+    /// The roots, and the name of the host.
+    case none
+    /// The chain has to be valid, and some certificate of it has to have the key of a pin.
+    case publicKey
+    /// The pins are the only roots, be they roots, intermediates or servers' own, and one of them has to be in the chain.
+    case certificate
+  }
+
+  public enum Roots: Sendable {
+    /// The system's.
+    case system
+    /// These alone.
+    case certificates([Certificate])
+  }
+
+  public let pinningMode: PinningMode
+  public let pins: [Certificate]
+  public let roots: Roots
+  public let allowsInvalidCertificates: Bool
+  public let validatesDomainName: Bool
+
+  /// The system's roots, and the name of the host.
+  public static let system = SecurityPolicy()
+
+  private init() {
+    pinningMode = .none
+    pins = []
+    roots = .system
+    allowsInvalidCertificates = false
+    validatesDomainName = true
+  }
+
+  /// - Parameters:
+  ///   - pins: at least one, with pinning.
+  ///   - roots: whose certificates are valid. The pins take their place in the mode `certificate`.
+  ///   - allowsInvalidCertificates: for a development server that has signed its certificate itself, or whose certificate has
+  ///     expired. A pin is needed all the same. Default false.
+  ///   - validatesDomainName: whether the certificate has to be for the host's name or address. Default true.
+  /// - Throws: `badSecurityPolicy` for pinning without pins, pins without pinning, and for invalid certificates without a pin
+  ///   that are to be checked for a name, which anybody can put into a certificate.
+  public init(
+    _ pinningMode: PinningMode, pins: [Certificate] = [], roots: Roots = .system,
+    allowsInvalidCertificates: Bool = false,
+    validatesDomainName: Bool = true
+  ) throws(HTTPError) {
+    func refusal(_ message: String) -> HTTPError { HTTPError(.badSecurityPolicy, "make policy", message: message) }
+    if pinningMode == .none {
+      guard pins.isEmpty else { throw refusal("pins without pinning") }
+      guard !allowsInvalidCertificates || !validatesDomainName else {
+        throw refusal("a name in an invalid certificate says nothing; pin the certificate")
+      }
+    } else if pins.isEmpty {
+      throw refusal("pinning without pins")
+    }
+    self.pinningMode = pinningMode
+    self.pins = pins
+    self.roots = roots
+    self.allowsInvalidCertificates = allowsInvalidCertificates
+    self.validatesDomainName = validatesDomainName
+  }
+
+  /// Whether a request without TLS would undo it.
+  var requiresTLS: Bool { pinningMode != .none }
+}

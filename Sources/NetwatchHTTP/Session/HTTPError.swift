@@ -1,0 +1,106 @@
+import CLibCurl
+import Foundation
+import HTTPTypes
+
+/// A request that has failed: what kind of failure, which operation, and its own number for it.
+public struct HTTPError: Error, Sendable, CustomStringConvertible {
+  /// What a caller may want to tell apart. More may come.
+  public struct Kind: Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+
+    /// By its caller.
+    public static let cancelled = Kind(description: "cancelled")
+    /// The manager was invalidated, or is gone.
+    public static let invalidated = Kind(description: "the session manager is invalidated")
+    public static let timedOut = Kind(description: "timed out")
+    public static let cannotFindHost = Kind(description: "the host was not found")
+    public static let cannotConnect = Kind(description: "can not connect")
+    /// The server has gone away in the middle, or what it says is not HTTP.
+    public static let connectionLost = Kind(description: "the connection was lost")
+    /// There was no path to the network, for longer than the task waits for one.
+    public static let notReachable = Kind(description: "not reachable")
+    /// TLS failed for another reason than the server's certificate.
+    public static let secureConnectionFailed = Kind(description: "no secure connection")
+    /// The certificate or its chain is not valid, has another name, or has none of the pins. Nothing of the request was sent.
+    public static let serverCertificateUntrusted = Kind(description: "the server's certificate is not trusted")
+    public static let tooManyRedirects = Kind(description: "too many redirects")
+    /// The status is none of those that are accepted.
+    public static let badServerResponse = Kind(description: "unacceptable response")
+    /// The body is not of an accepted type, or can not be decoded.
+    public static let cannotDecodeContentData = Kind(description: "the body can not be decoded")
+    /// The response is larger than the limit.
+    public static let responseTooLarge = Kind(description: "the response is too large")
+    /// The parameters or the body can not be put into a request. Nothing was sent.
+    public static let cannotEncodeRequest = Kind(description: "the request can not be encoded")
+    public static let badURL = Kind(description: "not a URL for a request")
+    /// A file can not be read or written.
+    public static let fileFailed = Kind(description: "a file failed")
+    /// The security policy can not be used as it is.
+    public static let badSecurityPolicy = Kind(description: "unusable security policy")
+    public static let other = Kind(description: "failed")
+  }
+
+  public let kind: Kind
+  /// The call that failed, or what was being done.
+  public let operation: String
+  /// Its own number: libcurl's, OpenSSL's, or `errno`; 0 where it has none.
+  public let code: CInt
+  /// The words of the library or of the system for ``code``.
+  public let message: String
+  /// What the server has answered, as far as it has.
+  public var response: HTTPResponse?
+  /// The body that came with ``response``, where it was kept in memory.
+  public var body: Data?
+  /// What the serializer has made of ``body`` in spite of the status.
+  public var decoded: (any Sendable)?
+  /// A second reason beneath this one.
+  public var underlying: (any Error)?
+
+  /// - Parameters:
+  ///   - operation: The call that failed, or what was being done.
+  ///   - message: The words of the library or of the system.
+  public init(
+    _ kind: Kind, _ operation: String, code: CInt = 0, message: String = "", underlying: (any Error)? = nil
+  ) {
+    self.kind = kind
+    self.operation = operation
+    self.code = code
+    self.message = message
+    self.underlying = underlying
+  }
+
+  public var description: String {
+    let reason = message.isEmpty ? "" : ": \(message)"
+    let beneath = underlying.map { " (\($0))" } ?? ""
+    return "\(kind) (\(operation)\(reason))\(beneath)"
+  }
+}
+
+extension HTTPError {
+  init(_ code: CURLcode, _ operation: String, message: String? = nil) {
+    let words = message ?? (unsafe String(cString: curl_easy_strerror(code)))
+    self.init(Self.kind(code), operation, code: CInt(code.rawValue), message: words)
+  }
+
+  init(_ code: CURLMcode, _ operation: String) {
+    self.init(.other, operation, code: code.rawValue, message: unsafe String(cString: curl_multi_strerror(code)))
+  }
+
+  private static func kind(_ code: CURLcode) -> Kind {
+    switch code {
+    case CURLE_OPERATION_TIMEDOUT: .timedOut
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .cannotFindHost
+    case CURLE_COULDNT_CONNECT: .cannotConnect
+    case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
+      CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_UNSUPPORTED_PROTOCOL:
+      .connectionLost
+    case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED: .secureConnectionFailed
+    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
+      .serverCertificateUntrusted
+    case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM: .badSecurityPolicy
+    case CURLE_URL_MALFORMAT: .badURL
+    case CURLE_READ_ERROR, CURLE_SEND_FAIL_REWIND: .cannotEncodeRequest
+    default: .other
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import HTTPTypes
+
+/// Tasks with callbacks. They are made suspended: `resume()` begins them.
+extension HTTPSessionManager {
+  /// A request whose response is kept in memory.
+  ///
+  /// - Parameter completion: called once, by the options' executor.
+  public func dataTask(
+    _ request: HTTPRequest, body: HTTPBody? = nil, options: HTTPTaskOptions? = nil,
+    completion: @escaping @Sendable (Result<HTTPReply<Data>, HTTPError>) -> Void
+  ) -> HTTPTask {
+    task(
+      request, body, options, MemorySink.init, { reply throws(HTTPError) in reply.with(reply.value.data) }, completion)
+  }
+
+  /// A request with a body, whose response is kept in memory.
+  ///
+  /// - Parameter completion: called once, by the options' executor.
+  public func uploadTask(
+    _ request: HTTPRequest, from body: HTTPBody, options: HTTPTaskOptions? = nil,
+    completion: @escaping @Sendable (Result<HTTPReply<Data>, HTTPError>) -> Void
+  ) -> HTTPTask {
+    dataTask(request, body: body, options: options, completion: completion)
+  }
+
+  /// A request whose response becomes a file, once it is whole.
+  ///
+  /// A response that is no success is an error, and no file. A file that can not be put into its place is an error too.
+  /// - Parameter completion: called once, by the options' executor.
+  public func downloadTask(
+    _ request: HTTPRequest, body: HTTPBody? = nil, to destination: HTTPDestination, options: HTTPTaskOptions? = nil,
+    completion: @escaping @Sendable (Result<HTTPReply<URL>, HTTPError>) -> Void
+  ) -> HTTPTask {
+    task(
+      request, body, options, { FileSink(destination) },
+      { reply throws(HTTPError) in reply.with(try reply.value.file) }, completion)
+  }
+
+  /// - Parameters:
+  ///   - decodes: whether `convert` may take long. Then it holds up neither the loop's thread nor the caller's executor.
+  ///   - convert: called away from the loop's thread.
+  func task<Value: Sendable>(
+    _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions?,
+    isSuspended: Bool = true, decodes: Bool = false, _ makeSink: @escaping @Sendable () -> any BodySink,
+    _ convert: @escaping @Sendable (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>,
+    _ completion: @escaping @Sendable (Result<HTTPReply<Value>, HTTPError>) -> Void
+  ) -> HTTPTask {
+    let callbacks = CallbackQueue(options ?? configuration.taskOptions)
+    let order = order(
+      request, body, options, callbacks: callbacks, makeSink: { _ in makeSink() },
+      completion: { outcome, ticket in
+        guard decodes else {
+          return callbacks.append {
+            completion(outcome.converted(convert))
+            withExtendedLifetime(ticket) {}
+          }
+        }
+        Task {
+          let result = outcome.converted(convert)
+          callbacks.append {
+            completion(result)
+            withExtendedLifetime(ticket) {}
+          }
+        }
+      })
+    return HTTPTask(order, port, isSuspended: isSuspended)
+  }
+}
+
+/// The same, awaited. A task that is cancelled cancels its request.
+extension HTTPSessionManager {
+  /// A request whose response is kept in memory.
+  public func data(
+    for request: HTTPRequest, body: HTTPBody? = nil, options: HTTPTaskOptions? = nil
+  ) async throws(HTTPError) -> HTTPReply<Data> {
+    try await reply(request, body, options, MemorySink.init) { reply throws(HTTPError) in reply.with(reply.value.data) }
+  }
+
+  /// A request with a body, whose response is kept in memory.
+  public func upload(
+    _ body: HTTPBody, with request: HTTPRequest, options: HTTPTaskOptions? = nil
+  ) async throws(HTTPError) -> HTTPReply<Data> {
+    try await data(for: request, body: body, options: options)
+  }
+
+  /// A request whose response becomes a file, once it is whole.
+  ///
+  /// A response that is no success is an error, and no file. A file that can not be put into its place is an error too.
+  public func download(
+    _ request: HTTPRequest, body: HTTPBody? = nil, to destination: HTTPDestination, options: HTTPTaskOptions? = nil
+  ) async throws(HTTPError) -> HTTPReply<URL> {
+    try await reply(request, body, options, { FileSink(destination) }) { reply throws(HTTPError) in
+      reply.with(try reply.value.file)
+    }
+  }
+
+  func reply<Value: Sendable>(
+    _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions?,
+    _ makeSink: @escaping @Sendable () -> any BodySink,
+    _ convert: (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>
+  ) async throws(HTTPError) -> HTTPReply<Value> {
+    let running = RunningRequest(port)
+    let (outcome, ticket) = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        running.begin(
+          order(
+            request, body, options, makeSink: { _ in makeSink() },
+            completion: { outcome, ticket in continuation.resume(returning: (outcome, ticket)) }))
+      }
+    } onCancel: {
+      running.cancel()
+    }
+    defer { withExtendedLifetime(ticket) {} }
+    return try convert(outcome.get())
+  }
+}
+
+extension Result where Success == HTTPReply<ReceivedBody>, Failure == HTTPError {
+  func converted<Value>(
+    _ convert: (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>
+  ) -> Result<HTTPReply<Value>, HTTPError> {
+    do throws(HTTPError) {
+      return .success(try convert(get()))
+    } catch {
+      return .failure(error)
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import HTTPTypes
+import Netwatch
+import NetwatchEventLoop
+
+/// Makes HTTP requests: connections that are used again, HTTP/2, cookies, and one thread for all of it.
+///
+/// From any thread; no call waits. A manager runs as long as somebody holds it. Then, or when it is invalidated, its tasks end
+/// with `invalidated`, and its thread and sockets are gone.
+public final class HTTPSessionManager: Sendable {
+  public let configuration: HTTPSessionConfiguration
+  /// Ends with a slash.
+  public let baseURL: URL?
+  let port: EnginePort
+  private let ledger: DeliveryLedger
+  /// The first id of its requests. Random, so that two managers can share an observer.
+  private let firstID: UInt64
+  private let count = Lock<UInt64>(0)
+
+  /// - Parameters:
+  ///   - baseURL: what paths are relative to. Pinning needs one with https.
+  ///   - observer: hears of each request; an ``ActivityIndicator`` lights up.
+  ///   - path: what tasks wait for, where their options say so: a ``NetworkMonitor``.
+  /// - Throws: `badURL`, `badSecurityPolicy`, or what prevents a thread.
+  public init(
+    baseURL: URL? = nil, configuration: HTTPSessionConfiguration = .init(), policy: SecurityPolicy = .system,
+    observer: (any RequestObserver)? = nil, path: (any PathSource)? = nil
+  ) throws(HTTPError) {
+    self.baseURL = try baseURL.map { url throws(HTTPError) in try Self.base(url.absoluteURL, policy) }
+    self.configuration = configuration
+    firstID = .random(in: 0...UInt64.max)
+    let ledger = DeliveryLedger()
+    self.ledger = ledger
+    do {
+      port = try BackgroundLoop.start(name: "netwatch-http") { loop in
+        let engine = try SessionEngine(on: loop, configuration, policy, observer: observer, path: path, ledger)
+        guard let port = engine.port else { throw HTTPError(.other, "start session") }
+        return port
+      }
+    } catch let error as HTTPError {
+      throw error
+    } catch {
+      throw HTTPError(.other, "start session", underlying: error)
+    }
+  }
+
+  deinit { port.submit { $0.invalidate(cancels: true) } }
+
+  private static func base(_ url: URL, _ policy: SecurityPolicy) throws(HTTPError) -> URL {
+    let request = try HTTPRequest(.get, to: url)
+    guard request.scheme == "https" || !policy.requiresTLS else {
+      throw HTTPError(.badSecurityPolicy, "start session", message: "pinning needs a base with https")
+    }
+    return url.path(percentEncoded: true).hasSuffix("/") ? url : url.appending(path: "/")
+  }
+
+  /// The place of a path: relative to ``baseURL``, unless it is a URL of its own.
+  ///
+  /// - Throws: `badURL`.
+  public func url(for path: String) throws(HTTPError) -> URL {
+    guard let url = URL(string: path, relativeTo: baseURL)?.absoluteURL, url.scheme != nil else {
+      throw HTTPError(.badURL, "request", message: path)
+    }
+    return url
+  }
+
+  /// Takes no task any more; its tasks end with `invalidated`.
+  public func invalidate() { port.submit { $0.invalidate(cancels: true) } }
+
+  /// Takes no task any more, and lets its tasks come to their end.
+  public func finishTasksAndInvalidate() { port.submit { $0.invalidate(cancels: false) } }
+
+  /// Waits until an invalidated manager is done: every completion has run, and nothing is delivered any more.
+  public func waitUntilInvalidated() async {
+    await withCheckedContinuation { continuation in ledger.whenEmpty { continuation.resume() } }
+  }
+
+  // MARK: Tasks
+
+  /// - Parameter completion: called on the loop's thread.
+  func order(
+    _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions?, callbacks: CallbackQueue? = nil,
+    makeSink: @escaping @Sendable (TransferWaker) -> any BodySink,
+    completion: @escaping @Sendable (TransferOutcome, DeliveryTicket) -> Void
+  ) -> TransferOrder {
+    var request = request
+    for field in configuration.headerFields where request.headerFields[field.name] == nil {
+      request.headerFields.append(field)
+    }
+    let options = options ?? configuration.taskOptions
+    return TransferOrder(
+      nextID(), request, body, options, ledger,
+      callbacks: callbacks ?? (options.onProgress == nil ? nil : CallbackQueue(options)), makeSink: makeSink,
+      completion: completion)
+  }
+
+  private func nextID() -> RequestID {
+    RequestID(
+      count.withLock { count in
+        count &+= 1
+        return firstID &+ count
+      })
+  }
+}

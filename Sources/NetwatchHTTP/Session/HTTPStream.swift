@@ -1,0 +1,87 @@
+import Foundation
+import HTTPTypes
+
+/// A response whose body is read as it comes.
+public struct HTTPStream: Sendable {
+  public let response: HTTPResponse
+  /// The request that the server has answered: after redirects, another one than the task's.
+  public let request: HTTPRequest
+  public let body: Body
+
+  /// The parts of a body, for one reader. A server that is faster than the reader is made to wait.
+  ///
+  /// When nobody holds it or an iterator of it any more, the request is cancelled.
+  public struct Body: AsyncSequence, Sendable {
+    public typealias Element = Data
+    public typealias Failure = HTTPError
+
+    let lease: StreamLease
+
+    public struct Iterator: AsyncIteratorProtocol {
+      let lease: StreamLease
+
+      public mutating func next() async throws(HTTPError) -> Data? { try await lease.next() }
+      public mutating func next(isolation: isolated (any Actor)?) async throws(HTTPError) -> Data? {
+        try await lease.next()
+      }
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(lease: lease) }
+  }
+}
+
+/// Cancels the request of a stream that nobody reads any more.
+final class StreamLease: Sendable {
+  private let buffer: BodyBuffer
+  private let running: RunningRequest
+
+  init(_ buffer: BodyBuffer, _ running: RunningRequest) {
+    self.buffer = buffer
+    self.running = running
+  }
+
+  deinit { running.cancel() }
+
+  func next() async throws(HTTPError) -> Data? {
+    let result = await withTaskCancellationHandler {
+      do throws(HTTPError) {
+        return Result<Data?, HTTPError>.success(try await buffer.next())
+      } catch {
+        return .failure(error)
+      }
+    } onCancel: {
+      running.cancel()
+    }
+    return try result.get()
+  }
+}
+
+extension HTTPSessionManager {
+  /// A request whose response is read as it comes. Returns with its head.
+  public func stream(
+    _ request: HTTPRequest, body: HTTPBody? = nil, options: HTTPTaskOptions? = nil
+  ) async throws(HTTPError) -> HTTPStream {
+    let buffer = BodyBuffer()
+    let running = RunningRequest(port)
+    let result = await withTaskCancellationHandler {
+      running.begin(
+        order(
+          request, body, options, makeSink: { StreamSink(buffer, $0) },
+          completion: { outcome, ticket in
+            buffer.end(outcome.map { _ in () })
+            withExtendedLifetime(ticket) {}
+          }))
+      do throws(HTTPError) {
+        return Result<HTTPReply<Void>, HTTPError>.success(try await buffer.head())
+      } catch {
+        return .failure(error)
+      }
+    } onCancel: {
+      running.cancel()
+    }
+    let head = try result.get()
+    return HTTPStream(
+      response: head.response, request: head.request,
+      body: HTTPStream.Body(lease: StreamLease(buffer, running)))
+  }
+}

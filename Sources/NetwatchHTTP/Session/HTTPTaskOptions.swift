@@ -1,0 +1,45 @@
+import HTTPTypes
+
+/// Runs what it is given, now or later: `{ queue.async(execute: $0) }`.
+public typealias HTTPExecutor = @Sendable (_ job: @escaping @Sendable () -> Void) -> Void
+
+/// How one task is made. The session's configuration has those of tasks that say nothing.
+public struct HTTPTaskOptions: Sendable {
+  /// How long neither side may send a byte before the task fails with `timedOut`. Default 60 s. A suspended task has time.
+  public var timeout: Duration = .seconds(60)
+  /// For all of it, redirects included. Default nil: no limit.
+  public var totalTimeout: Duration?
+  /// A longer body, without its content encoding, fails with `responseTooLarge`. Default nil: no limit.
+  public var maximumResponseBytes: Int64?
+
+  /// Whether the request lights the activity indicator. Default true; false for a long poll.
+  public var isIndicated = true
+
+  /// Redirects that are followed. Default 10; with 0 the redirect itself is the response.
+  public var maximumRedirects = 10
+  /// Asked before each redirect is followed. What it returns is sent next; nil makes the redirect the response.
+  ///
+  /// Default nil: all are followed. Headers that it adds are sent, wherever they go.
+  public var onRedirect: (@Sendable (HTTPRedirect) async -> HTTPRequest?)?
+
+  /// Sent to the host of the request alone.
+  public var credential: HTTPCredential?
+  /// Asked when the server does not know, or refuses, who asks. Nil makes its answer the response.
+  public var onChallenge: (@Sendable (HTTPChallenge) async -> HTTPCredential?)?
+
+  /// How long the task waits for a path to the network before it begins; then it fails with `notReachable`. Default nil: it
+  /// does not wait. Only where the session knows a ``PathSource``.
+  public var waitsForReachability: Duration?
+  /// Whether a request that has failed while there is no path is made again once there is one. Default false.
+  ///
+  /// Not after the beginning of a response, nor for a POST or PATCH that may have reached the server. It waits for as long as
+  /// ``waitsForReachability``, or a minute.
+  public var retriesWhenReachable = false
+
+  /// Called as bytes are sent and received, with the newest figures, before the completion.
+  public var onProgress: (@Sendable (HTTPProgress) -> Void)?
+  /// Where ``onProgress`` and completions run, one at a time and in order. Default nil: on Swift's shared threads.
+  public var executor: HTTPExecutor?
+
+  public init() {}
+}

@@ -1,0 +1,89 @@
+import CLinux
+import Foundation
+import Glibc
+import HTTPTypes
+
+/// Where a download goes.
+public struct HTTPDestination: Sendable {
+  let place: @Sendable (HTTPResponse) -> URL
+  let replacesExisting: Bool
+
+  /// - Parameter replacesExisting: whether a file that is there is replaced, at the end and at once. Default false: then it
+  ///   is an error.
+  public static func file(_ url: URL, replacesExisting: Bool = false) -> HTTPDestination {
+    HTTPDestination(place: { _ in url }, replacesExisting: replacesExisting)
+  }
+
+  /// A place that depends on what the server says of the file.
+  ///
+  /// - Parameter place: called before the first byte, on the manager's thread: be short.
+  public static func named(
+    replacesExisting: Bool = false, _ place: @escaping @Sendable (HTTPResponse) -> URL
+  ) -> HTTPDestination {
+    HTTPDestination(place: place, replacesExisting: replacesExisting)
+  }
+}
+
+/// Writes the body into a new file beside its destination, and puts it there when it is whole.
+final class FileSink: BodySink {
+  private let destination: HTTPDestination
+  private var target: URL?
+  private var partial: (file: OpenFile, path: String)?
+
+  init(_ destination: HTTPDestination) { self.destination = destination }
+
+  deinit { discard() }
+
+  /// An answer that is not the file fails here, so that an error page never lands in it.
+  func begin(_ response: HTTPResponse, to request: HTTPRequest, length: Int64?) throws(HTTPError) {
+    guard response.status.kind == .successful else {
+      throw HTTPError(.badServerResponse, "download", code: CInt(response.status.code), message: "\(response.status)")
+    }
+    let target = destination.place(response)
+    let path = target.path(percentEncoded: false)
+    guard target.isFileURL else { throw HTTPError(.fileFailed, "download to \(target)", message: "not a file") }
+    if !destination.replacesExisting, unsafe access(path, F_OK) == 0 {
+      errno = EEXIST
+      throw HTTPError(file: path, "download to")
+    }
+    let name = "\(path).\(UInt32.random(in: 0...UInt32.max)).part"
+    self.target = target
+    partial = (try OpenFile(creating: name), name)
+  }
+
+  func take(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> CurlEasy.Acceptance {
+    guard let partial else { return .refused }
+    var written = 0
+    while written < bytes.count {
+      let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
+      let count = unsafe write(partial.file.number, rest.baseAddress, rest.count)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw HTTPError(file: partial.path, "write")
+      }
+      written += count
+    }
+    return .taken
+  }
+
+  func end(_ failure: HTTPError?) throws(HTTPError) -> ReceivedBody {
+    guard failure == nil, let partial, let target else {
+      discard()
+      return .none
+    }
+    let path = target.path(percentEncoded: false)
+    let flags = destination.replacesExisting ? 0 : netwatch_rename_noreplace
+    guard unsafe renameat2(AT_FDCWD, partial.path, AT_FDCWD, path, flags) == 0 else {
+      let failure = HTTPError(file: path, "rename to")
+      discard()
+      throw failure
+    }
+    self.partial = nil
+    return .file(target)
+  }
+
+  private func discard() {
+    if let partial { _ = unsafe unlink(partial.path) }
+    partial = nil
+  }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import HTTPTypes
+
+/// Where a response sends a request, by RFC 9110.
+enum Redirection {
+  /// What belongs to one host alone.
+  private static let credentials: [HTTPField.Name] =
+    [.authorization, .proxyAuthorization, .cookie] + ["Host"].compactMap { HTTPField.Name($0) }
+
+  /// Nil where the response is none to follow.
+  static func location(of response: HTTPResponse) -> String? {
+    [301, 302, 303, 307, 308].contains(response.status.code) ? response.headerFields[.location] : nil
+  }
+
+  /// Nil where there is no such place for a request.
+  static func next(to location: String, after response: HTTPResponse, to request: HTTPRequest) -> HTTPRequest? {
+    guard let base = request.urlText.flatMap({ URL(string: $0) }),
+      let url = URL(string: location, relativeTo: base)?.absoluteURL,
+      var next = try? HTTPRequest(method(after: response.status, request.method), to: url)
+    else { return nil }
+    next.headerFields = request.headerFields
+    if next.method != request.method {
+      for name in [HTTPField.Name.contentType, .contentLength, .contentEncoding] { next.headerFields[name] = nil }
+    }
+    if !request.isSameOrigin(as: next) {
+      for name in credentials { next.headerFields[name] = nil }
+    }
+    return next
+  }
+
+  /// 301 and 302 turn a POST into a GET, as every browser does; 303 all but HEAD.
+  private static func method(after status: HTTPResponse.Status, _ method: HTTPRequest.Method) -> HTTPRequest.Method {
+    switch status.code {
+    case 301, 302: method == .post ? .get : method
+    case 303: method == .head ? .head : .get
+    default: method
+    }
+  }
+}
+
+extension HTTPRequest {
+  /// For libcurl, which takes no fragment.
+  var urlText: String? {
+    guard let scheme, let authority, !authority.isEmpty else { return nil }
+    let path = path ?? "/"
+    let end = path.firstIndex(of: "#") ?? path.endIndex
+    let target = path[..<end]
+    return "\(scheme)://\(authority)\(target.hasPrefix("/") ? "" : "/")\(target)"
+  }
+
+  /// Scheme, host and port. What is secret between the two stays there.
+  func isSameOrigin(as other: HTTPRequest) -> Bool {
+    func origin(_ request: HTTPRequest) -> (String?, String?, Int?) {
+      let url = request.urlText.flatMap { URLComponents(string: $0) }
+      let scheme = url?.scheme?.lowercased()
+      return (scheme, url?.host?.lowercased(), url?.port ?? (scheme == "https" ? 443 : 80))
+    }
+    return origin(self) == origin(other)
+  }
+
+  /// A user and a password in the URL are left out: see ``HTTPCredential``.
+  ///
+  /// - Throws: `badURL` for what is neither http nor https, or has no host.
+  public init(_ method: HTTPRequest.Method, to url: URL, headerFields: HTTPFields = [:]) throws(HTTPError) {
+    guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let scheme = parts.scheme?.lowercased(),
+      scheme == "http" || scheme == "https", let host = parts.encodedHost, !host.isEmpty
+    else { throw HTTPError(.badURL, "request to \(url)") }
+    var path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
+    if let query = parts.percentEncodedQuery { path += "?\(query)" }
+    if let fragment = parts.percentEncodedFragment { path += "#\(fragment)" }
+    let port = parts.port.map { ":\($0)" } ?? ""
+    self.init(method: method, scheme: scheme, authority: host + port, path: path, headerFields: headerFields)
+  }
+}

@@ -1,0 +1,194 @@
+import CLibCurl
+import HTTPTypes
+import Netwatch
+import NetwatchEventLoop
+
+/// A session on its loop's thread: all transfers, their connections and cookies.
+final class SessionEngine {
+  /// Handles that wait for the next request.
+  private static let mostIdle = 64
+
+  let configuration: HTTPSessionConfiguration
+  let observer: (any RequestObserver)?
+  let path: (any PathSource)?
+  let trust: TrustEvaluator
+  let cookies: CurlShare
+  var fieldNames = FieldNames()
+  /// The way to here from elsewhere.
+  private(set) var port: EnginePort?
+  private let loop: EventLoop
+  private let ledger: DeliveryLedger
+  private var multi: CurlMulti?
+  private var transfers: [RequestID: Transfer] = [:]
+  private var idle: [CurlEasy] = []
+  private var deadline: (timer: EventLoop.Timer, at: Duration)?
+  private var waiting: [RequestID: EventLoop.Timer] = [:]
+  private var pathSubscription: (any AnyObject & Sendable)?
+  private var isClosing = false
+  private var turnTime: Duration?
+  /// Ended in this turn of the loop. Handed over together: whoever is woken for the first finds the others too.
+  private var outcomes: [(TransferOrder, TransferOutcome, (any RequestObserver)?)] = []
+
+  init(
+    on loop: EventLoop, _ configuration: HTTPSessionConfiguration, _ policy: SecurityPolicy,
+    observer: (any RequestObserver)?, path: (any PathSource)?, _ ledger: DeliveryLedger
+  ) throws(HTTPError) {
+    self.configuration = configuration
+    self.observer = observer
+    self.path = path
+    self.loop = loop
+    self.ledger = ledger
+    trust = try TrustEvaluator(policy)
+    cookies = try CurlShare.open()
+    multi = try CurlMulti.open(on: loop, connectionsPerHost: configuration.connectionsPerHost)
+    port = EnginePort(handle: loop.handle, engine: LoopConfined(self, on: loop))
+    loop.onTurnEnd = { [self] in turnEnded() }
+  }
+
+  /// The same for the whole of a turn of the loop.
+  var now: Duration {
+    if let turnTime { return turnTime }
+    let now = KernelClock.monotonic.now
+    turnTime = now
+    return now
+  }
+
+  private func turnEnded() {
+    multi?.settle()
+    deliver()
+    turnTime = nil
+    if isClosing, transfers.isEmpty { shutDown() }
+  }
+
+  // MARK: Tasks
+
+  func start(_ order: TransferOrder, isSuspended: Bool) {
+    guard !isClosing else { return order.complete(.failure(HTTPError(.invalidated, "request")), nil) }
+    let transfer = Transfer(order, self)
+    transfers[order.id] = transfer
+    if !isSuspended { transfer.handle(.resumed) }
+  }
+
+  func transfer(_ id: RequestID) -> Transfer? { transfers[id] }
+
+  /// A transfer is over, and is forgotten.
+  ///
+  /// - Parameter observer: to be told, after the completion, that the request's activity has ended.
+  func complete(_ transfer: Transfer, _ outcome: TransferOutcome, _ observer: (any RequestObserver)?) {
+    transfers[transfer.order.id] = nil
+    outcomes.append((transfer.order, outcome, observer))
+  }
+
+  private func deliver() {
+    guard !outcomes.isEmpty else { return }
+    for (order, outcome, observer) in outcomes { order.complete(outcome, observer) }
+    outcomes.removeAll(keepingCapacity: true)
+  }
+
+  /// To come back to a transfer from another thread, or from within libcurl.
+  func waker(of order: TransferOrder) -> TransferWaker { TransferWaker(port: port, id: order.id) }
+
+  /// - Parameter cancels: whether tasks that run are ended with `invalidated`, or come to their own end.
+  func invalidate(cancels: Bool) {
+    isClosing = true
+    guard cancels else { return }
+    for transfer in transfers.values { transfer.fail(HTTPError(.invalidated, "request")) }
+  }
+
+  private func shutDown() {
+    loop.onTurnEnd = nil
+    idle = []
+    multi = nil
+    port = nil
+    pathSubscription = nil
+    if let deadline { loop.cancel(deadline.timer) }
+    loop.stop()
+    ledger.close()
+  }
+
+  // MARK: libcurl
+
+  func takeEasy() throws(HTTPError) -> CurlEasy {
+    if let easy = idle.popLast() { return easy }
+    return try CurlEasy.open()
+  }
+
+  func giveBack(_ easy: CurlEasy) {
+    easy.rest()
+    if idle.count < Self.mostIdle { idle.append(easy) }
+  }
+
+  func add(_ easy: CurlEasy) throws(HTTPError) { try multi?.add(easy) }
+
+  func remove(_ easy: CurlEasy) { multi?.remove(easy) }
+
+  /// Whether the security policy lets a request go there.
+  func allows(_ request: HTTPRequest) -> Bool {
+    switch request.scheme?.lowercased() {
+    case "https": true
+    case "http": !trust.policy.requiresTLS
+    default: false
+    }
+  }
+
+  // MARK: Deadlines
+
+  /// One timer for all: it is moved only for a transfer that wants to be looked at sooner.
+  func watchDeadline(of transfer: Transfer) {
+    guard let at = transfer.deadline else { return }
+    if let deadline {
+      guard at < deadline.at else { return }
+      loop.cancel(deadline.timer)
+    }
+    deadline = (loop.schedule(at: at) { [unowned self] in lookAtDeadlines() }, at)
+  }
+
+  private func lookAtDeadlines() {
+    deadline = nil
+    turnTime = nil
+    let now = now
+    for transfer in transfers.values {
+      if let at = transfer.deadline, at <= now {
+        transfer.fail(HTTPError(.timedOut, "request"))
+      } else {
+        watchDeadline(of: transfer)
+      }
+    }
+  }
+
+  // MARK: Paths
+
+  func waitForPath(_ transfer: Transfer) {
+    guard let path else { return transfer.handle(.pathArrived) }
+    let id = transfer.order.id
+    if pathSubscription == nil {
+      let port = port
+      pathSubscription = path.onPathChange { port?.submit { $0.pathChanged() } }
+    }
+    let patience = transfer.order.options.waitsForReachability ?? .seconds(60)
+    waiting[id] = loop.schedule(at: now + patience) { [unowned self] in
+      self.transfer(id)?.fail(HTTPError(.notReachable, "wait for a path"))
+    }
+    // The subscription came first: a path that arrives now is not missed.
+    if path.hasPath { transfer.handle(.pathArrived) }
+  }
+
+  func stopWaiting(_ transfer: Transfer) {
+    if let timer = waiting.removeValue(forKey: transfer.order.id) { loop.cancel(timer) }
+    if waiting.isEmpty { pathSubscription = nil }
+  }
+
+  private func pathChanged() {
+    guard path?.hasPath ?? true else { return }
+    for id in waiting.keys { transfers[id]?.handle(.pathArrived) }
+  }
+}
+
+/// Gets a transfer going again that has paused, from any thread. Does nothing when it is over.
+struct TransferWaker: Sendable {
+  let port: EnginePort?
+  let id: RequestID
+
+  func goOnReading() { port?.submit { [id] in $0.transfer(id)?.goOnReading() } }
+  func goOnSending() { port?.submit { [id] in $0.transfer(id)?.proceed() } }
+}

@@ -1,0 +1,355 @@
+import CLibCurl
+import HTTPTypes
+import Netwatch
+import NetwatchEventLoop
+
+/// One task on its session's loop: runs the machine's effects, and is what libcurl talks to.
+final class Transfer: CurlEasyDelegate {
+  private enum Verdict {
+    /// The head has not come, or a further one may follow.
+    case undecided
+    case asking
+    /// Its body is read and thrown away.
+    case skipped(HTTPRequest)
+    case accepted
+  }
+
+  /// The body of a redirect is read up to here, so that the connection can be used again.
+  private static let mostSkipped = 64 * 1_024
+
+  let order: TransferOrder
+  /// Which holds it too, until it is over.
+  private let engine: SessionEngine
+  private let sink: any BodySink
+  private var machine: TransferMachine
+  private var easy: CurlEasy?
+  private var request: HTTPRequest
+  private var body: HTTPBody?
+  private var credential: HTTPCredential?
+  private var source: (any BodySource)?
+  private var head = ResponseHead()
+  private var verdict = Verdict.undecided
+  private var skipped = 0
+  private var progress = HTTPProgress()
+  private var metrics = HTTPMetrics()
+  private var failure: HTTPError?
+  private var attempts = 0
+  private var redirects = 0
+  private var challenges = 0
+  /// The reader of the body has enough for now.
+  private var isStalled = false
+  private var lastMoved = Duration.zero
+  private var end: Duration?
+
+  private var options: HTTPTaskOptions { order.options }
+
+  init(_ order: TransferOrder, _ engine: SessionEngine) {
+    self.order = order
+    self.engine = engine
+    sink = order.makeSink(engine.waker(of: order))
+    machine = TransferMachine(waitsForPath: order.options.waitsForReachability != nil && engine.path != nil)
+    request = order.request
+    body = order.body
+    credential = order.options.credential
+  }
+
+  // MARK: The machine
+
+  func handle(_ event: TransferMachine.Event) {
+    let effects = machine.handle(event)
+    if effects.contains(.detach) { detach() }
+    if effects.contains(.pause) { easy?.pause(true) }
+    if effects.contains(.endActivity) { engine.observer?.ended(order.id) }
+    if effects.contains(.stopWaiting) { engine.stopWaiting(self) }
+    if effects.contains(.waitForPath) { engine.waitForPath(self) }
+    if effects.contains(.beginActivity) { engine.observer?.began(order.id, isIndicated: options.isIndicated) }
+    if effects.contains(.attach) { attach() }
+    if effects.contains(.proceed) { proceed() }
+    if effects.contains(.complete) { complete() }
+    if !machine.isOver { order.status.change { $0.state = state } }
+  }
+
+  private var state: HTTPTask.State {
+    machine.isSuspended ? .suspended : machine.phase == .waiting ? .waiting : .running
+  }
+
+  /// Ends the task at once. Not from within libcurl.
+  func fail(_ failure: HTTPError) {
+    guard !machine.isOver else { return }
+    self.failure = failure
+    handle(.cancelled)
+  }
+
+  private func attach() {
+    attempts += 1
+    head = ResponseHead()
+    verdict = .undecided
+    skipped = 0
+    do throws(HTTPError) {
+      let waker = engine.waker(of: order)
+      source = try body?.open { waker.goOnSending() }
+      progress.sent = 0
+      progress.totalToSend = body == nil ? nil : body?.length
+      let easy = try engine.takeEasy()
+      self.easy = easy
+      let isHome = redirects == 0 || request.isSameOrigin(as: order.request)
+      try CurlRequest(request: request, body: body, credential: isHome ? credential : nil).apply(
+        to: easy, for: self, engine)
+      try engine.add(easy)
+    } catch {
+      failure = error
+      giveBack()
+      return handle(.attemptEnded)
+    }
+    lastMoved = engine.now
+    if end == nil, let limit = options.totalTimeout { end = lastMoved + limit }
+    engine.watchDeadline(of: self)
+  }
+
+  private func detach() {
+    if let easy { engine.remove(easy) }
+    giveBack()
+  }
+
+  private func giveBack() {
+    if let easy { engine.giveBack(easy) }
+    easy = nil
+    source = nil
+  }
+
+  func proceed() {
+    guard machine.isAttached, !machine.isSuspended else { return }
+    lastMoved = engine.now
+    engine.watchDeadline(of: self)
+    guard let easy, !easy.pause(false) else { return }
+    engine.remove(easy)
+    ended(CURLE_WRITE_ERROR)
+  }
+
+  func goOnReading() {
+    isStalled = false
+    proceed()
+  }
+
+  private func complete() {
+    var outcome: TransferOutcome
+    let response = head.isComplete ? head.response : nil
+    do throws(HTTPError) {
+      let received = try sink.end(failure)
+      if let failure { throw failure }
+      guard let response else { throw HTTPError(.connectionLost, "response", message: "the server has sent no head") }
+      outcome = .success(HTTPReply(response, received, to: request, metrics))
+    } catch {
+      var failure = error
+      if failure.response == nil { failure.response = response }
+      outcome = .failure(failure)
+    }
+    engine.complete(self, outcome, machine.isActive ? engine.observer : nil)
+  }
+
+  /// When nothing has moved for too long; nil where that does not matter now.
+  var deadline: Duration? {
+    guard machine.isAttached, !machine.isSuspended, !isStalled else { return end }
+    if case .asking = verdict { return end }
+    return min(lastMoved + options.timeout, end ?? .seconds(.max / 2))
+  }
+
+  // MARK: From libcurl
+
+  func received(headLine line: UnsafeRawBufferPointer) -> Bool {
+    lastMoved = engine.now
+    // After a verdict only trailers come.
+    guard case .undecided = verdict else { return true }
+    guard unsafe head.take(line, &engine.fieldNames) else {
+      failure = HTTPError(.connectionLost, "response", message: "its head is too long")
+      return false
+    }
+    // libcurl may have an answer to a 401, and its body is not to be seen then.
+    guard head.isComplete, head.response?.status != .unauthorized else { return true }
+    return decide()
+  }
+
+  func received(body bytes: UnsafeRawBufferPointer) -> CurlEasy.Acceptance {
+    if case .undecided = verdict, !decide() { return .refused }
+    if machine.isSuspended { return .paused }
+    switch verdict {
+    case .undecided: return .refused
+    case .asking: return .paused
+    case .skipped:
+      skipped += bytes.count
+      return skipped <= Self.mostSkipped ? .taken : .refused
+    case .accepted: return unsafe accept(bytes)
+    }
+  }
+
+  private func accept(_ bytes: UnsafeRawBufferPointer) -> CurlEasy.Acceptance {
+    lastMoved = engine.now
+    let count = progress.received + Int64(bytes.count)
+    if let limit = options.maximumResponseBytes, count > limit {
+      failure = HTTPError(.responseTooLarge, "response", message: "more than \(limit) bytes")
+      return .refused
+    }
+    do throws(HTTPError) {
+      let acceptance = try unsafe sink.take(bytes)
+      isStalled = acceptance == .paused
+      if acceptance == .taken {
+        progress.received = count
+        report()
+      }
+      return acceptance
+    } catch {
+      failure = error
+      return .refused
+    }
+  }
+
+  func supply(_ room: UnsafeMutableRawBufferPointer) -> CurlEasy.Supply {
+    guard let source else { return .failed }
+    if machine.isSuspended { return .paused }
+    let supply = unsafe source.supply(room)
+    if case .bytes(let count) = supply, count > 0 {
+      lastMoved = engine.now
+      progress.sent += Int64(count)
+      report()
+    }
+    return supply
+  }
+
+  func rewind() -> Bool {
+    progress.sent = 0
+    return source?.rewind() ?? false
+  }
+
+  private func report() {
+    order.status.change { $0.progress = progress }
+    order.callbacks?.report(progress)
+  }
+
+  func ended(_ code: CURLcode) {
+    guard let easy else { return }
+    metrics = HTTPMetrics(of: easy, furtherAttempts: attempts - 1)
+    if code == CURLE_OK, case .undecided = verdict { _ = decide() }
+    var event = TransferMachine.Event.attemptEnded
+    if case .skipped(let next) = verdict, failure == nil {
+      follow(next)
+      event = .attemptRedirected
+    } else if code != CURLE_OK, failure == nil {
+      let failure = source?.failure ?? easy.failure(code)
+      if mayTryAgain(after: failure) {
+        event = .attemptWentOffline
+      } else {
+        self.failure = failure
+      }
+    }
+    giveBack()
+    handle(event)
+  }
+
+  private func mayTryAgain(after failure: HTTPError) -> Bool {
+    guard options.retriesWhenReachable, head.response == nil, let path = engine.path, !path.hasPath else {
+      return false
+    }
+    switch failure.kind {
+    case .cannotFindHost, .cannotConnect: return true
+    case .connectionLost, .timedOut: return request.method != .post && request.method != .patch
+    default: return false
+    }
+  }
+
+  // MARK: Verdicts
+
+  /// - Returns: false where the attempt has to be broken off.
+  private func decide() -> Bool {
+    guard head.isComplete, let response = head.response else {
+      failure = HTTPError(.connectionLost, "response", message: "the server has sent no head")
+      return false
+    }
+    if options.maximumRedirects > 0, let location = Redirection.location(of: response) {
+      return decide(response, Redirection.next(to: location, after: response, to: request))
+    }
+    if response.status == .unauthorized, let ask = options.onChallenge {
+      let challenge = HTTPChallenge(request: request, response: response, failures: challenges)
+      self.ask(answer: { await ask(challenge) }, then: Transfer.answer(credential:))
+      return true
+    }
+    return accept(response)
+  }
+
+  private func decide(_ response: HTTPResponse, _ next: HTTPRequest?) -> Bool {
+    guard let next, engine.allows(next) else {
+      failure = HTTPError(.badURL, "redirect", message: response.headerFields[.location] ?? "")
+      failure?.response = response
+      return false
+    }
+    guard redirects < options.maximumRedirects else {
+      failure = HTTPError(.tooManyRedirects, "redirect", message: "more than \(options.maximumRedirects)")
+      return false
+    }
+    guard let ask = options.onRedirect else {
+      verdict = .skipped(next)
+      return true
+    }
+    let redirect = HTTPRedirect(request: request, response: response, next: next, count: redirects)
+    self.ask(answer: { await ask(redirect) }, then: Transfer.answer(redirect:))
+    return true
+  }
+
+  private func ask<Answer: Sendable>(
+    answer: @escaping @Sendable () async -> Answer, then: @escaping @Sendable (Transfer) -> (Answer) -> Void
+  ) {
+    verdict = .asking
+    handle(.asked)
+    let (port, id) = (engine.port, order.id)
+    Task {
+      let answer = await answer()
+      port?.submit { engine in
+        if let transfer = engine.transfer(id) { then(transfer)(answer) }
+      }
+    }
+  }
+
+  private func answer(redirect next: HTTPRequest?) {
+    guard case .asking = verdict else { return }
+    guard let next else { return goOnWithResponse() }
+    guard engine.allows(next) else { return fail(HTTPError(.badURL, "redirect")) }
+    follow(next)
+    handle(.refused)
+  }
+
+  private func answer(credential: HTTPCredential?) {
+    guard case .asking = verdict else { return }
+    guard let credential else { return goOnWithResponse() }
+    challenges += 1
+    self.credential = credential
+    failure = nil
+    handle(.refused)
+  }
+
+  private func goOnWithResponse() {
+    guard let response = head.response else { return }
+    if accept(response) {
+      handle(.accepted)
+    } else {
+      handle(.cancelled)
+    }
+  }
+
+  private func accept(_ response: HTTPResponse) -> Bool {
+    verdict = .accepted
+    progress.totalToReceive = head.bodyLength
+    do throws(HTTPError) {
+      try sink.begin(response, to: request, length: head.bodyLength)
+      return true
+    } catch {
+      failure = error
+      return false
+    }
+  }
+
+  private func follow(_ next: HTTPRequest) {
+    if next.method != request.method { body = nil }
+    redirects += 1
+    request = next
+    failure = nil
+  }
+}

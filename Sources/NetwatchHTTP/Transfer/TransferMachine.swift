@@ -1,0 +1,176 @@
+/// What a task does, from its creation to its one end. Pure: events in, effects out.
+///
+/// ```
+///             resumed           path                     ended, cancelled
+///   suspended --------> waiting -----> running <-----+ ----------------> over
+///       ^  ^   (only where a task waits)  |  | ^     |
+///       |  +------------------------------+  | +-----+ next attempt: redirect, answer to a challenge
+///       |        suspended: held back, paused|
+///       +------------------------------------+ offline, to be tried again
+/// ```
+///
+/// A running task that is suspended, or whose redirect or challenge somebody is thinking about, is held back: libcurl is
+/// paused, and an end that comes nevertheless waits until nothing holds it back any more.
+struct TransferMachine {
+  enum Event: CaseIterable {
+    case resumed
+    case suspended
+    /// The task is to end with the failure that its driver has at hand.
+    case cancelled
+    case pathArrived
+    /// Somebody is asked about a redirect or a challenge.
+    case asked
+    /// The response is the one.
+    case accepted
+    /// Another attempt is to be made.
+    case refused
+    /// libcurl is done with the attempt, and it is the last one.
+    case attemptEnded
+    /// libcurl is done with the attempt, and another one is to follow.
+    case attemptRedirected
+    /// The attempt has failed for want of a path, and may be made again.
+    case attemptWentOffline
+  }
+
+  /// To be carried out in this order.
+  struct Effects: OptionSet, Hashable {
+    let rawValue: UInt16
+    /// Take libcurl's handle away, in whatever state the attempt is.
+    static let detach = Effects(rawValue: 1 << 0)
+    static let pause = Effects(rawValue: 1 << 1)
+    static let endActivity = Effects(rawValue: 1 << 2)
+    static let stopWaiting = Effects(rawValue: 1 << 3)
+    static let waitForPath = Effects(rawValue: 1 << 4)
+    static let beginActivity = Effects(rawValue: 1 << 5)
+    /// Make an attempt.
+    static let attach = Effects(rawValue: 1 << 6)
+    static let proceed = Effects(rawValue: 1 << 7)
+    /// Deliver the outcome, and forget the task.
+    static let complete = Effects(rawValue: 1 << 8)
+  }
+
+  enum Phase: Hashable {
+    /// Not begun, or suspended while it waited.
+    case suspended
+    case waiting
+    case running(Attempt)
+    /// The completion is a part of the request: where that was active, its activity ends after the completion has run.
+    case over(wasActive: Bool)
+  }
+
+  struct Attempt: Hashable {
+    enum End: Hashable { case last, again, offline }
+    /// How it has ended; nil while libcurl has it.
+    var end: End?
+    var isSuspended = false
+    var isAsking = false
+
+    var isHeldBack: Bool { isSuspended || isAsking }
+  }
+
+  private(set) var phase = Phase.suspended
+  /// Begins only once there is a path.
+  let waitsForPath: Bool
+
+  init(waitsForPath: Bool) { self.waitsForPath = waitsForPath }
+
+  mutating func handle(_ event: Event) -> Effects {
+    let wasActive = isActive
+    var (next, effects) = transition(on: event)
+    phase = next
+    if isActive != wasActive, !isOver { effects.insert(isActive ? .beginActivity : .endActivity) }
+    return effects
+  }
+
+  /// Nothing counts as active that waits for a path or is suspended.
+  var isActive: Bool {
+    switch phase {
+    case .suspended, .waiting: false
+    case .running(let attempt): !attempt.isSuspended
+    case .over(let wasActive): wasActive
+    }
+  }
+
+  var isOver: Bool { if case .over = phase { true } else { false } }
+
+  /// Nothing happens any more unless somebody resumes it.
+  var isSuspended: Bool {
+    switch phase {
+    case .suspended: true
+    case .running(let attempt): attempt.isSuspended
+    case .waiting, .over: false
+    }
+  }
+
+  /// libcurl has the attempt.
+  var isAttached: Bool { if case .running(let attempt) = phase { attempt.end == nil } else { false } }
+
+  private func transition(on event: Event) -> (Phase, Effects) {
+    switch (phase, event) {
+    case (.suspended, .resumed):
+      return waitsForPath ? (.waiting, .waitForPath) : (.running(Attempt()), .attach)
+    case (.suspended, .cancelled):
+      return (over, .complete)
+
+    case (.waiting, .pathArrived):
+      return (.running(Attempt()), [.stopWaiting, .attach])
+    case (.waiting, .suspended):
+      return (.suspended, .stopWaiting)
+    case (.waiting, .cancelled):
+      return (over, [.stopWaiting, .complete])
+
+    case (.running(let attempt), _):
+      return transition(of: attempt, on: event)
+
+    case (.suspended, _), (.waiting, _), (.over, _):
+      return (phase, [])
+    }
+  }
+
+  private func transition(of attempt: Attempt, on event: Event) -> (Phase, Effects) {
+    var next = attempt
+    let isAttached = attempt.end == nil
+    switch event {
+    case .cancelled:
+      return (over, isAttached ? [.detach, .complete] : .complete)
+    case .suspended:
+      next.isSuspended = true
+      return (.running(next), isAttached && !attempt.isSuspended ? .pause : [])
+    case .resumed:
+      guard attempt.isSuspended else { return (phase, []) }
+      next.isSuspended = false
+      return goOn(next)
+    case .asked:
+      next.isAsking = true
+      return (.running(next), [])
+    case .accepted:
+      guard attempt.isAsking else { return (phase, []) }
+      next.isAsking = false
+      return goOn(next)
+    case .refused:
+      guard attempt.isAsking else { return (phase, []) }
+      next.isAsking = false
+      next.end = .again
+      let (phase, effects) = goOn(next)
+      return (phase, isAttached ? effects.union(.detach) : effects)
+    case .attemptEnded, .attemptRedirected, .attemptWentOffline:
+      guard isAttached else { return (phase, []) }
+      next.end = event == .attemptEnded ? .last : event == .attemptRedirected ? .again : .offline
+      return goOn(next)
+    case .pathArrived:
+      return (phase, [])
+    }
+  }
+
+  private func goOn(_ attempt: Attempt) -> (Phase, Effects) {
+    guard !attempt.isHeldBack else { return (.running(attempt), []) }
+    switch attempt.end {
+    case nil: return (.running(attempt), .proceed)
+    case .last: return (over, .complete)
+    case .again: return (.running(Attempt()), .attach)
+    case .offline: return (.waiting, .waitForPath)
+    }
+  }
+
+  private var over: Phase { .over(wasActive: isActive) }
+}
