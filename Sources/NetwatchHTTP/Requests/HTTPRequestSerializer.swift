@@ -1,0 +1,72 @@
+import Foundation
+import HTTPTypes
+
+/// Parameters in the URL or, for methods that have a body, in one that is written like a query.
+///
+/// The other serializers have one of these as ``JSONRequestSerializer/base``, for the header fields and for the methods
+/// whose parameters go into the URL.
+public struct HTTPRequestSerializer: RequestSerializer {
+  /// Writes parameters as a query.
+  ///
+  /// What it returns has to be escaped. Whatever it throws fails the request: an ``HTTPError`` as it is, another error
+  /// beneath `cannotEncodeRequest`.
+  public typealias Query = @Sendable (_ request: HTTPRequest, _ parameters: RequestParameters) throws -> String
+
+  /// Of every request that does not have a field of that name itself. Default: `Accept-Language` and `User-Agent`.
+  /// Setting one to nil removes it.
+  public var headerFields: HTTPFields
+  /// The methods whose parameters go into the URL. Default: GET, HEAD, DELETE.
+  public var queryMethods: Set<HTTPRequest.Method> = [.get, .head, .delete]
+  /// In place of ``QueryString``, for URLs and bodies. Default nil.
+  public var query: Query?
+
+  /// - Parameter headerFields: Of every request that does not have a field of that name itself.
+  public init(headerFields: HTTPFields = .standard()) { self.headerFields = headerFields }
+
+  /// Has every request say who asks, where the server can read it: only for https.
+  ///
+  /// - Throws: `cannotEncodeRequest` for a name with a colon or for control characters, which basic authentication has
+  ///   no way to write.
+  public mutating func setBasicAuthorization(user: String, password: String) throws(HTTPError) {
+    let isControl: (Unicode.Scalar) -> Bool = { $0.value < 0x20 || $0.value == 0x7f }
+    guard !user.contains(":"), !"\(user)\(password)".unicodeScalars.contains(where: isControl) else {
+      throw HTTPError(.cannotEncodeRequest, "basic authorization", message: "a colon or a control character")
+    }
+    headerFields[.authorization] = "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+  }
+
+  /// Takes back whatever authorization was set.
+  public mutating func removeAuthorization() { headerFields[.authorization] = nil }
+
+  public func serialize(
+    _ request: HTTPRequest, url: URL?, parameters: RequestParameters?
+  ) throws(HTTPError) -> (HTTPRequest, HTTPBody) {
+    var request = try prepare(request, url: url)
+    let query = try parameters.map { parameters throws(HTTPError) in try encode(parameters, for: request) } ?? ""
+    guard queryMethods.contains(request.method) else {
+      return (request, .data(Data(query.utf8), contentType: "application/x-www-form-urlencoded"))
+    }
+    if !query.isEmpty { try request.append(query: query) }
+    return (request, .empty)
+  }
+
+  /// The request with its place and the default header fields, but without parameters.
+  func prepare(_ request: HTTPRequest, url: URL?) throws(HTTPError) -> HTTPRequest {
+    var request = request
+    if let url { try request.setAddress(url) }
+    let own = request.headerFields
+    for field in headerFields where !own.contains(field.name) { request.headerFields.append(field) }
+    return request
+  }
+
+  private func encode(_ parameters: RequestParameters, for request: HTTPRequest) throws(HTTPError) -> String {
+    guard let query else { return try QueryString.encode(parameters) }
+    do {
+      return try query(request, parameters)
+    } catch let error as HTTPError {
+      throw error
+    } catch {
+      throw HTTPError(.cannotEncodeRequest, "encode the query", message: "\(error)", underlying: error)
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/// Bodies one behind the other, each opened when its turn comes. Belongs to the loop.
+final class JoinedSource: BodySource {
+  struct Piece: Sendable {
+    let body: HTTPBody
+    /// Exactly so much is sent of it; where there is less, the whole fails, because its length has been promised.
+    let length: Int64
+  }
+
+  private let pieces: [Piece]
+  private let wake: @Sendable () -> Void
+  private var next = 0
+  private var current: (source: any BodySource, left: Int64)?
+  private(set) var failure: HTTPError?
+
+  init(_ pieces: [Piece], wake: @escaping @Sendable () -> Void) {
+    self.pieces = pieces
+    self.wake = wake
+  }
+
+  /// Fills the room as far as that goes without waiting.
+  func supply(_ room: UnsafeMutableRawBufferPointer) -> CurlEasy.Supply {
+    guard failure == nil else { return .failed }
+    var filled = 0
+    while filled < room.count {
+      do throws(HTTPError) {
+        guard let (source, left) = try open() else { break }
+        let most = Int(min(Int64(room.count - filled), left))
+        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room[filled..<(filled + most)])
+        switch unsafe source.supply(rest) {
+        case .bytes(let count) where 1...most ~= count:
+          filled += count
+          current = (source, left - Int64(count))
+        case .bytes:
+          throw HTTPError(.cannotEncodeRequest, "send a part", message: "it ends \(left) bytes too early")
+        case .paused: return filled > 0 ? .bytes(filled) : .paused
+        case .failed: throw source.failure ?? HTTPError(.cannotEncodeRequest, "send a part")
+        }
+      } catch {
+        failure = error
+        return .failed
+      }
+    }
+    return .bytes(filled)
+  }
+
+  /// The piece that has something left, if any.
+  private func open() throws(HTTPError) -> (source: any BodySource, left: Int64)? {
+    while (current?.left ?? 0) == 0 {
+      current = nil
+      guard next < pieces.count else { return nil }
+      let piece = pieces[next]
+      next += 1
+      if piece.length > 0 { current = (try piece.body.open(wake), piece.length) }
+    }
+    return current
+  }
+
+  /// Every piece is opened anew.
+  func rewind() -> Bool {
+    guard failure == nil else { return false }
+    (next, current) = (0, nil)
+    return true
+  }
+}

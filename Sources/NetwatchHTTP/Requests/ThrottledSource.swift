@@ -1,0 +1,70 @@
+/// Hands a body over in packets, with a rest between them. Belongs to the loop.
+final class ThrottledSource<Time: Clock<Duration>>: BodySource {
+  private let source: any BodySource
+  private let packetSize: Int
+  private let delay: Duration
+  private let clock: Time
+  private let wake: @Sendable () -> Void
+  /// Of the packet.
+  private var left: Int
+  private var restEnds: Time.Instant?
+  private var alarm: Task<Void, Never>?
+
+  var failure: HTTPError? { source.failure }
+
+  /// - Parameter packetSize: in bytes, at least 1.
+  init(
+    _ source: any BodySource, packetSize: Int, delay: Duration, clock: Time, wake: @escaping @Sendable () -> Void
+  ) {
+    self.source = source
+    self.packetSize = packetSize
+    self.delay = delay
+    self.clock = clock
+    self.wake = wake
+    left = packetSize
+  }
+
+  deinit { alarm?.cancel() }
+
+  func supply(_ room: UnsafeMutableRawBufferPointer) -> CurlEasy.Supply {
+    if let end = restEnds {
+      guard clock.now >= end else {
+        sleep(until: end)
+        return .paused
+      }
+      (restEnds, alarm, left) = (nil, nil, packetSize)
+    }
+    let supply = unsafe source.supply(UnsafeMutableRawBufferPointer(rebasing: room.prefix(left)))
+    if case .bytes(let count) = supply {
+      left -= count
+      if left <= 0 { restEnds = clock.now.advanced(by: delay) }
+    }
+    return supply
+  }
+
+  private func sleep(until end: Time.Instant) {
+    alarm?.cancel()
+    let (clock, wake) = (clock, wake)
+    alarm = Task {
+      try? await clock.sleep(until: end, tolerance: nil)
+      if !Task.isCancelled { wake() }
+    }
+  }
+
+  /// The rest goes on.
+  func rewind() -> Bool { source.rewind() }
+}
+
+extension HTTPBody {
+  /// The same, sent in packets of `packetSize` bytes, at least 1, with a rest of `delay` behind each.
+  public func throttled(packetSize: Int, delay: Duration) -> HTTPBody {
+    throttled(packetSize: packetSize, delay: delay, clock: ContinuousClock())
+  }
+
+  func throttled(packetSize: Int, delay: Duration, clock: some Clock<Duration>) -> HTTPBody {
+    let open = open
+    return HTTPBody(length: length, contentType: contentType) { wake throws(HTTPError) in
+      ThrottledSource(try open(wake), packetSize: max(packetSize, 1), delay: delay, clock: clock, wake: wake)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import HTTPTypes
+
+/// Makes a value of a type of one's own, from JSON or a property list.
+///
+/// An empty body is nil where the type is an optional one, and an error otherwise.
+public struct DecodableResponseSerializer<Value: Decodable & Sendable>: ResponseSerializer {
+  /// Default: that of ``JSONResponseSerializer``, or of ``PropertyListResponseSerializer``.
+  public var validation: ResponseValidation
+  private let decode: @Sendable (Data) throws -> Value
+
+  /// - Parameter decoder: Not to be changed afterwards.
+  public init(_ type: Value.Type, decoder: JSONDecoder = JSONDecoder(), validation: ResponseValidation = .json) {
+    self.validation = validation
+    decode = { try decoder.decode(type, from: $0) }
+  }
+
+  /// - Parameter decoder: Not to be changed afterwards.
+  public init(_ type: Value.Type, decoder: PropertyListDecoder, validation: ResponseValidation = .propertyList) {
+    self.validation = validation
+    decode = { body in
+      // The decoder itself has no limit of depth, and ends the process with its stack.
+      _ = try PropertyListReading.object(in: body)
+      return try decoder.decode(type, from: body)
+    }
+  }
+
+  public func serialize(_ response: HTTPResponse, body: Data, request: HTTPRequest?) throws(HTTPError) -> Value {
+    try validation.decode(response, body: body, request: request, as: "decode \(Value.self)") { body in
+      if body.isEmpty, let nothing = (Value.self as? any ExpressibleByNilLiteral.Type)?.init(nilLiteral: ()) as? Value {
+        return nothing
+      }
+      return try decode(body)
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import Foundation
+
+/// What the first bytes of an image say of it.
+public struct ImageHeader: Hashable, Sendable {
+  /// How an image is encoded.
+  public enum Format: String, Hashable, Sendable, CaseIterable {
+    case png, jpeg, gif, webp, bmp, tiff, ico
+  }
+
+  public let format: Format
+  /// In pixels, as it is stored: before a rotation that the image asks for. Of an icon, the largest one's.
+  public let width: Int
+  public let height: Int
+
+  /// Nil for what is none of the formats, ends before the size, or has no pixels.
+  public init?(_ data: Data) {
+    let bytes = HeaderBytes(data)
+    guard let format = Self.format(of: bytes), let size = Self.size(format, bytes), size.width > 0, size.height > 0
+    else { return nil }
+    self.format = format
+    (width, height) = size
+  }
+
+  typealias Size = (width: Int, height: Int)
+
+  private static func format(of bytes: HeaderBytes) -> Format? {
+    if bytes.has([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a], at: 0) { return .png }
+    if bytes.has([0xff, 0xd8, 0xff], at: 0) { return .jpeg }
+    if bytes.has("GIF87a", at: 0) || bytes.has("GIF89a", at: 0) { return .gif }
+    if bytes.has("RIFF", at: 0), bytes.has("WEBP", at: 8) { return .webp }
+    if bytes.has("BM", at: 0) { return .bmp }
+    if bytes.has([0x49, 0x49, 42, 0], at: 0) || bytes.has([0x4d, 0x4d, 0, 42], at: 0) { return .tiff }
+    if bytes.has([0, 0, 1, 0], at: 0) { return .ico }
+    return nil
+  }
+
+  private static func size(_ format: Format, _ bytes: HeaderBytes) -> Size? {
+    switch format {
+    case .png: png(bytes)
+    case .jpeg: jpeg(bytes)
+    case .gif: pair(bytes.little16(at: 6), bytes.little16(at: 8))
+    case .webp: webp(bytes)
+    case .bmp: bmp(bytes)
+    case .tiff: tiff(bytes)
+    case .ico: ico(bytes)
+    }
+  }
+
+  static func pair(_ width: Int?, _ height: Int?) -> Size? {
+    if let width, let height { (width, height) } else { nil }
+  }
+}
+
+/// Numbers in a file's head. What lies outside of it is nil.
+struct HeaderBytes {
+  private let data: Data
+
+  init(_ data: Data) { self.data = data }
+
+  var count: Int { data.count }
+
+  func byte(at offset: Int) -> Int? {
+    guard offset >= 0, offset < data.count else { return nil }
+    return Int(data[data.startIndex + offset])
+  }
+
+  func little16(at offset: Int) -> Int? { number(at: offset, bytes: 2, isLittle: true) }
+  func little24(at offset: Int) -> Int? { number(at: offset, bytes: 3, isLittle: true) }
+  func little32(at offset: Int) -> Int? { number(at: offset, bytes: 4, isLittle: true) }
+  func big16(at offset: Int) -> Int? { number(at: offset, bytes: 2, isLittle: false) }
+  func big32(at offset: Int) -> Int? { number(at: offset, bytes: 4, isLittle: false) }
+
+  func big64(at offset: Int) -> Int? { number(at: offset, bytes: 8, isLittle: false) }
+
+  /// An element of a table of big-endian numbers; nil also below zero, as the largest ones of eight bytes come out.
+  func number(at table: Int, index: Int, bytes: Int) -> Int? {
+    guard 0...count ~= table else { return nil }
+    return number(at: table + index * bytes, bytes: bytes, isLittle: false).flatMap { $0 < 0 ? nil : $0 }
+  }
+
+  func number(at offset: Int, bytes: Int, isLittle: Bool) -> Int? {
+    guard offset >= 0, offset <= data.count - bytes else { return nil }
+    var value = 0
+    for index in 0..<bytes {
+      let place = isLittle ? bytes - 1 - index : index
+      value = value << 8 | Int(data[data.startIndex + offset + place])
+    }
+    return value
+  }
+
+  func has(_ expected: [UInt8], at offset: Int) -> Bool {
+    expected.indices.allSatisfy { byte(at: offset + $0) == Int(expected[$0]) }
+  }
+
+  func has(_ text: StaticString, at offset: Int) -> Bool { has(Array(text.description.utf8), at: offset) }
+}

@@ -1,0 +1,121 @@
+import Foundation
+
+/// Reads property lists of strangers.
+enum PropertyListReading {
+  /// XML or binary. Foundation would also take any word for a property list of NeXT's, such as an error page of one
+  /// word.
+  static func object(in body: Data) throws -> Any {
+    if body.starts(with: Data("bplist".utf8)) { try BinaryPropertyListCheck.run(body) }
+    var format = PropertyListSerialization.PropertyListFormat.xml
+    let object = try unsafe PropertyListSerialization.propertyList(from: body, options: [], format: &format)
+    guard format != .openStep else {
+      throw HTTPError(.cannotDecodeContentData, "decode a property list", message: "neither XML nor binary")
+    }
+    return object
+  }
+}
+
+/// Looks whether a binary property list is as large as it seems, and has nothing but plain values.
+///
+/// Its arrays and dictionaries refer to their elements by number, and Foundation makes a copy for each reference: a few
+/// hundred bytes can so become more than there is memory, and a reference to an array around it never ends.
+struct BinaryPropertyListCheck {
+  /// What a value takes in memory, about.
+  private static let valueSize = 64
+  private static let alwaysAllowed = 16 * 1_024 * 1_024
+
+  private let bytes: HeaderBytes
+  private let offsetSize: Int
+  private let referenceSize: Int
+  private let objectCount: Int
+  private let offsetTable: Int
+  private let mostMemory: Int
+  private var referencesLeft: Int
+  /// In bytes of memory, of each object that has been looked at; nil for those that are being.
+  private var sizes: [Int: Int?] = [:]
+
+  static func run(_ body: Data) throws(HTTPError) {
+    let bytes = HeaderBytes(body)
+    let trailer = body.count - 32
+    guard let offsetSize = bytes.byte(at: trailer + 6), let referenceSize = bytes.byte(at: trailer + 7),
+      1...8 ~= offsetSize, 1...8 ~= referenceSize, let objectCount = bytes.big64(at: trailer + 8),
+      let top = bytes.big64(at: trailer + 16), let offsetTable = bytes.big64(at: trailer + 24)
+    else { throw refusal("no trailer") }
+    var check = BinaryPropertyListCheck(
+      bytes: bytes, offsetSize: offsetSize, referenceSize: referenceSize, objectCount: objectCount,
+      offsetTable: offsetTable, mostMemory: alwaysAllowed + valueSize * body.count, referencesLeft: body.count)
+    _ = try check.size(of: top, depth: 0)
+  }
+
+  private init(
+    bytes: HeaderBytes, offsetSize: Int, referenceSize: Int, objectCount: Int, offsetTable: Int, mostMemory: Int,
+    referencesLeft: Int
+  ) {
+    self.bytes = bytes
+    self.offsetSize = offsetSize
+    self.referenceSize = referenceSize
+    self.objectCount = objectCount
+    self.offsetTable = offsetTable
+    self.mostMemory = mostMemory
+    self.referencesLeft = referencesLeft
+  }
+
+  /// With everything that it refers to, as often as it does.
+  private mutating func size(of object: Int, depth: Int) throws(HTTPError) -> Int {
+    if let known = sizes[object] {
+      guard let known else { throw Self.refusal("a value within itself") }
+      return known
+    }
+    guard depth < StructuredValue.deepest else { throw Self.refusal("too many levels") }
+    // Once for each byte at most, so that the products below do not overflow either.
+    guard object >= 0, object < min(objectCount, bytes.count),
+      let place = bytes.number(at: offsetTable, index: object, bytes: offsetSize), let marker = bytes.byte(at: place)
+    else { throw Self.refusal("an object outside") }
+    sizes[object] = .some(nil)
+    let (count, content) = try length(marker, at: place)
+    var size = Self.valueSize
+    switch marker >> 4 {
+    case 0x0 where marker == 0x08 || marker == 0x09: break
+    case 0x1, 0x2, 0x3: break
+    case 0x4, 0x5: size += count
+    case 0x6: size += 2 * count
+    case 0xa, 0xd:
+      let references = marker >> 4 == 0xd ? 2 * count : count
+      referencesLeft -= references
+      guard referencesLeft >= 0 else { throw Self.refusal("more references than bytes") }
+      for index in 0..<references {
+        guard let element = bytes.number(at: content, index: index, bytes: referenceSize) else {
+          throw Self.refusal("a reference outside")
+        }
+        if marker >> 4 == 0xd, index < count, !isString(element) { throw Self.refusal("a key that is no string") }
+        size += try self.size(of: element, depth: depth + 1)
+        guard size <= mostMemory else { throw Self.refusal("far larger than its bytes") }
+      }
+    // Sets, references of archives, nothing at all: no program sends them, and Foundation dies of a set of the wrong
+    // things.
+    default: throw Self.refusal("more than plain values")
+    }
+    sizes[object] = size
+    return size
+  }
+
+  private func isString(_ object: Int) -> Bool {
+    guard object < bytes.count, let place = bytes.number(at: offsetTable, index: object, bytes: offsetSize),
+      let marker = bytes.byte(at: place)
+    else { return false }
+    return marker >> 4 == 0x5 || marker >> 4 == 0x6
+  }
+
+  /// How many elements or characters, and where they begin.
+  private func length(_ marker: Int, at place: Int) throws(HTTPError) -> (count: Int, content: Int) {
+    guard marker & 0xf == 0xf, marker >> 4 >= 0x4 else { return (marker & 0xf, place + 1) }
+    guard let kind = bytes.byte(at: place + 1), 0x10...0x13 ~= kind,
+      let count = bytes.number(at: place + 2, bytes: 1 << (kind & 0xf), isLittle: false), 0...bytes.count ~= count
+    else { throw Self.refusal("a length that can not be") }
+    return (count, place + 2 + (1 << (kind & 0xf)))
+  }
+
+  private static func refusal(_ message: String) -> HTTPError {
+    HTTPError(.cannotDecodeContentData, "decode a property list", message: message)
+  }
+}

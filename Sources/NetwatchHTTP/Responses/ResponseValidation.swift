@@ -1,0 +1,104 @@
+import Foundation
+import HTTPTypes
+
+/// Which responses are accepted.
+public struct ResponseValidation: Hashable, Sendable {
+  /// Default: 200 to 299. Nil accepts every status.
+  public var statusCodes: Set<Int>?
+  /// In lower case and without parameters, such as `application/json`. Nil accepts every type, and none.
+  public var contentTypes: Set<String>?
+
+  public init(statusCodes: Set<Int>? = Set(200...299), contentTypes: Set<String>? = nil) {
+    self.statusCodes = statusCodes
+    self.contentTypes = contentTypes
+  }
+
+  /// A body has to have an accepted type. Without a body, a response need not have a type; but one that it has has to
+  /// be accepted too. Where there can be no body (HEAD, 204, 304), the type is not looked at.
+  ///
+  /// - Throws: `badServerResponse` for the status, with it as the code; `cannotDecodeContentData` for the type; for
+  ///   both, the first with the second beneath it.
+  public func check(_ response: HTTPResponse, body: Data, request: HTTPRequest?) throws(HTTPError) {
+    let typeFailure = failureOfType(response, body: body, request: request)
+    guard let statusCodes, !statusCodes.contains(response.status.code) else {
+      if let typeFailure { throw typeFailure }
+      return
+    }
+    var failure = HTTPError(
+      .badServerResponse, "check the status", code: CInt(response.status.code), message: "\(response.status)",
+      underlying: typeFailure)
+    failure.response = response
+    failure.body = body
+    throw failure
+  }
+
+  private func failureOfType(_ response: HTTPResponse, body: Data, request: HTTPRequest?) -> HTTPError? {
+    guard let contentTypes else { return nil }
+    if body.isEmpty {
+      guard request?.method != .head, response.status != .noContent, response.status != .notModified else { return nil }
+    }
+    let type = response.mediaType
+    guard type.map(contentTypes.contains) ?? body.isEmpty else {
+      var failure = HTTPError(
+        .cannotDecodeContentData, Self.typeCheck, message: type.map { "'\($0)' is not accepted" } ?? "it has none")
+      failure.response = response
+      failure.body = body
+      return failure
+    }
+    return nil
+  }
+
+  static let typeCheck = "check the content type"
+}
+
+extension HTTPResponse {
+  /// The content type in lower case, without parameters; nil where there is none.
+  var mediaType: String? {
+    guard let text = headerFields[.contentType] else { return nil }
+    let type = text.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+    return type.isEmpty ? nil : type
+  }
+}
+
+extension ResponseValidation {
+  /// Checks the response, and decodes its body. Where the type is right and only the status is not, the body is decoded
+  /// all the same: servers say in it what was wrong.
+  ///
+  /// - Parameter decode: Whatever it throws is `cannotDecodeContentData`.
+  func decode<Value: Sendable>(
+    _ response: HTTPResponse, body: Data, request: HTTPRequest?, as operation: String,
+    _ decode: (Data) throws -> Value
+  ) throws(HTTPError) -> Value {
+    var badStatus: HTTPError?
+    do {
+      try check(response, body: body, request: request)
+    } catch {
+      guard error.kind == .badServerResponse, error.underlying == nil else { throw error }
+      badStatus = error
+    }
+    let result = Result { try decode(body) }
+    guard var badStatus else {
+      do {
+        return try result.get()
+      } catch {
+        throw Self.decodingFailure(operation, response, body, error)
+      }
+    }
+    switch result {
+    case .success(let value): badStatus.decoded = (value as? any Nothing)?.isNothing == true ? nil : value
+    case .failure(let error): badStatus.underlying = Self.decodingFailure(operation, response, body, error)
+    }
+    throw badStatus
+  }
+
+  private static func decodingFailure(
+    _ operation: String, _ response: HTTPResponse, _ body: Data, _ error: any Error
+  ) -> HTTPError {
+    var failure =
+      error as? HTTPError
+      ?? HTTPError(.cannotDecodeContentData, operation, message: "\(error)", underlying: error)
+    failure.response = response
+    failure.body = body
+    return failure
+  }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import FoundationXML
+import HTTPTypes
+
+/// Checks the response, and hands over a parser of its body that has not started: an event for each element is the
+/// user's to follow.
+public struct XMLResponseSerializer: ResponseSerializer {
+  /// Default: a status from 200 to 299, and `application/xml` or `text/xml`.
+  public var validation: ResponseValidation
+
+  public init(validation: ResponseValidation = .xml) { self.validation = validation }
+
+  public func serialize(_ response: HTTPResponse, body: Data, request: HTTPRequest?) throws(HTTPError) -> XMLBody {
+    try validation.decode(response, body: body, request: request, as: "hand over XML") { XMLBody(data: $0) }
+  }
+}
+
+/// XML that nobody has read yet.
+public struct XMLBody: Hashable, Sendable {
+  public let data: Data
+
+  /// A new parser, which begins when its `parse()` is called, and tells its delegate on that thread. It fetches nothing
+  /// that the document names.
+  public func makeParser() -> XMLParser {
+    let parser = XMLParser(data: data)
+    parser.shouldResolveExternalEntities = false
+    return parser
+  }
+}
+
+extension ResponseValidation {
+  /// A status from 200 to 299, and `application/xml` or `text/xml`.
+  public static let xml = ResponseValidation(contentTypes: ["application/xml", "text/xml"])
+}
