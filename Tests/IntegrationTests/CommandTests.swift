@@ -282,3 +282,15 @@ import Testing
     #expect(result.error.contains("route hop"))
   }
 }
+
+/// What the command is made of.
+@Suite struct CommandLibraryTests {
+  @Test func `a command that makes no request maps no libcurl, and nothing of TLS`() throws {
+    // The loader lists what it would map, and runs nothing.
+    let listed = try ChildProcess.run([Programs.netwatch], environment: ["LD_TRACE_LOADED_OBJECTS=1"]).output
+    #expect(listed.contains { $0.contains("libnl-3.so") })
+    for name in ["libcurl", "libssl", "libcrypto", "libnghttp2"] {
+      #expect(!listed.contains { $0.contains(name) })
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import NetwatchHTTP
+
+@Suite(.timeLimit(.minutes(1))) struct DownloadTests {
+  private let server: NginxServer
+  private let session: HTTPSessionManager
+  private let folder: TemporaryFolder
+  private let content = Data((0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 41) })
+
+  init() throws {
+    server = try NginxServer()
+    session = try HTTPSessionManager(baseURL: server.url)
+    folder = try TemporaryFolder()
+    try server.serve(content, as: "large.bin")
+  }
+
+  private var request: HTTPRequest { get throws { try HTTPRequest(.get, to: session.url(for: "large.bin")) } }
+  private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }
+
+  @Test func `a download lies where it was wanted, and nothing else does`() async throws {
+    let target = folder.file("here.bin")
+    let reply = try await session.download(request, to: .file(target))
+    #expect(reply.value == target)
+    #expect(try Data(contentsOf: target) == content)
+    #expect(names == ["here.bin"])
+  }
+
+  @Test func `its name can depend on the response`() async throws {
+    let reply = try await session.download(
+      request, to: .named { [folder] in folder.file("\($0.status.code)-\($0.headerFields[.contentLength] ?? "").bin") })
+    #expect(reply.value == folder.file("200-2000000.bin"))
+    #expect(names == ["200-2000000.bin"])
+  }
+
+  @Test func `an existing file is kept, and that is an error`() async throws {
+    let target = try folder.write("old", to: "here.bin")
+    let error = await #expect(throws: HTTPError.self) { try await session.download(request, to: .file(target)) }
+    #expect(error?.kind == .fileFailed)
+    #expect(error?.code == EEXIST)
+    #expect(folder.text(of: "here.bin") == "old")
+    #expect(names == ["here.bin"])
+  }
+
+  @Test func `an existing file is replaced where that is wanted`() async throws {
+    let target = try folder.write("old", to: "here.bin")
+    _ = try await session.download(request, to: .file(target, replacesExisting: true))
+    #expect(try Data(contentsOf: target) == content)
+    #expect(names == ["here.bin"])
+  }
+
+  @Test func `a file that comes up meanwhile is not lost`() async throws {
+    let target = folder.file("here.bin")
+    let server = try ScriptedServer { [folder] connection, _ in
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
+      // The download has begun when its file is there.
+      while ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).isEmpty { usleep(1_000) }
+      _ = try? folder.write("old", to: "here.bin")
+      connection.write("new!")
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.download(HTTPRequest(.get, to: server.url), to: .file(target))
+    }
+    #expect(error?.kind == .fileFailed)
+    #expect(error?.code == EEXIST)
+    #expect(folder.text(of: "here.bin") == "old")
+    #expect(names == ["here.bin"])
+  }
+
+  @Test func `an error page never lands in the file`() async throws {
+    let target = folder.file("here.bin")
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.download(HTTPRequest(.get, to: session.url(for: "missing")), to: .file(target))
+    }
+    #expect(error?.kind == .badServerResponse)
+    #expect(error?.response?.status == .notFound)
+    #expect(names.isEmpty)
+  }
+
+  @Test func `a folder that is not there is an error`() async throws {
+    let target = folder.file("nowhere/here.bin")
+    let error = await #expect(throws: HTTPError.self) { try await session.download(request, to: .file(target)) }
+    #expect(error?.kind == .fileFailed)
+    #expect(error?.code == ENOENT)
+  }
+
+  @Test func `half a file is none`() async throws {
+    let server = try ScriptedServer { connection, _ in
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+      connection.reset()
+    }
+    defer { server.stop() }
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.download(HTTPRequest(.get, to: server.url), to: .file(folder.file("here.bin")))
+    }
+    #expect(error?.kind == .connectionLost)
+    #expect(names.isEmpty)
+  }
+
+  @Test func `a full disk is an error, and leaves nothing behind`() async throws {
+    try Programs.run(
+      ["mount", "-t", "tmpfs", "-o", "size=256k", "netwatch-test", folder.path], in: nil)
+    defer { _ = try? Programs.run(["umount", "-l", folder.path]) }
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.download(request, to: .file(folder.file("here.bin")))
+    }
+    #expect(error?.kind == .fileFailed)
+    #expect(error?.code == ENOSPC)
+    #expect(names.isEmpty)
+  }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import NetwatchHTTP
+
+/// What servers do that they should not.
+@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+  private let session: HTTPSessionManager
+
+  init() throws { session = try HTTPSessionManager() }
+
+  private func fail(
+    _ options: HTTPTaskOptions = .init(), _ script: @escaping @Sendable (ServerConnection) -> Void
+  ) async throws -> HTTPError? {
+    let server = try ScriptedServer { connection, _ in
+      guard connection.readHead() != nil else { return }
+      script(connection)
+    }
+    defer { server.stop() }
+    return await #expect(throws: HTTPError.self) {
+      try await session.data(for: HTTPRequest(.get, to: server.url), options: options)
+    }
+  }
+
+  @Test func `a server that hangs up without a word`() async throws {
+    #expect(try await fail { $0.close() }?.kind == .connectionLost)
+    #expect(try await fail { $0.reset() }?.kind == .connectionLost)
+  }
+
+  @Test func `half a head`() async throws {
+    #expect(try await fail { $0.write("HTTP/1.1 200 OK\r\nContent-Le") }?.kind == .connectionLost)
+  }
+
+  @Test func `something that is not HTTP`() async throws {
+    let error = try await fail {
+      $0.write("SSH-2.0-OpenSSH_9.2\r\n\r\n")
+      $0.waitForEnd()
+    }
+    #expect(error?.kind == .connectionLost)
+  }
+
+  @Test func `a head without end`() async throws {
+    let error = try await fail { connection in
+      connection.write("HTTP/1.1 200 OK\r\n")
+      while connection.write("X-More: \(String(repeating: "x", count: 1_000))\r\n") {}
+    }
+    #expect([.connectionLost, .other].contains(error?.kind))
+  }
+
+  @Test func `a body without end, where there is a limit`() async throws {
+    var options = HTTPTaskOptions()
+    options.maximumResponseBytes = 1_000_000
+    let error = try await fail(options) { connection in
+      connection.write("HTTP/1.1 200 OK\r\n\r\n")
+      while connection.write(Data(repeating: 0, count: 10_000)) {}
+    }
+    #expect(error?.kind == .responseTooLarge)
+    #expect(error?.response?.status == .ok)
+  }
+
+  @Test func `a compressed body that becomes too long`() async throws {
+    var options = HTTPTaskOptions()
+    options.maximumResponseBytes = 1_000_000
+    let folder = try TemporaryFolder()
+    try folder.write(Data(repeating: 0, count: 10_000_000), to: "bomb")
+    try Programs.run(["gzip", "bomb"], in: folder.url)
+    let bomb = try Data(contentsOf: folder.file("bomb.gz"))
+    let error = try await fail(options) { connection in
+      connection.write("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(bomb.count)\r\n\r\n")
+      connection.write(bomb)
+      connection.waitForEnd()
+    }
+    #expect(error?.kind == .responseTooLarge)
+  }
+
+  @Test func `a server that says nothing for too long`() async throws {
+    var options = HTTPTaskOptions()
+    options.timeout = .milliseconds(300)
+    #expect(try await fail(options) { $0.waitForEnd() }?.kind == .timedOut)
+  }
+
+  @Test func `a server that drips takes too long only in total`() async throws {
+    var options = HTTPTaskOptions()
+    options.timeout = .seconds(30)
+    options.totalTimeout = .milliseconds(500)
+    let error = try await fail(options) { connection in
+      connection.write("HTTP/1.1 200 OK\r\n\r\n")
+      while connection.write(".") { usleep(10_000) }
+    }
+    #expect(error?.kind == .timedOut)
+  }
+
+  @Test func `a body that was held back while somebody was asked is refused all the same`() async throws {
+    var options = HTTPTaskOptions()
+    options.maximumResponseBytes = 10
+    options.onChallenge = { _ in nil }
+    let error = try await fail(options) { connection in
+      connection.write("HTTP/1.1 401 Unauthorized\r\nContent-Length: 100\r\n\r\n\(String(repeating: "x", count: 100))")
+      connection.waitForEnd()
+    }
+    #expect(error?.kind == .responseTooLarge)
+  }
+
+  @Test func `a suspended task has time, and has none any more when it goes on`() async throws {
+    var options = HTTPTaskOptions()
+    options.timeout = .seconds(1)
+    let server = try ScriptedServer { connection, _ in connection.waitForEnd() }
+    defer { server.stop() }
+    let kinds = Box<[HTTPError.Kind]>([])
+    let task = session.dataTask(try HTTPRequest(.get, to: server.url), options: options) { result in
+      if case .failure(let error) = result { kinds.change { $0.append(error.kind) } }
+    }
+    task.resume()
+    task.suspend()
+    try await Task.sleep(for: .milliseconds(1_500))
+    #expect(kinds.now.isEmpty)
+    task.resume()
+    #expect(try await eventually { kinds.now.isEmpty ? nil : kinds.now } == [.timedOut])
+  }
+
+  @Test func `a drip that is slow, but never too slow, arrives`() async throws {
+    var options = HTTPTaskOptions()
+    options.timeout = .seconds(5)
+    let server = try ScriptedServer { connection, _ in
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n")
+      for _ in 0..<20 {
+        usleep(20_000)
+        connection.write(".")
+      }
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    let reply = try await session.data(for: HTTPRequest(.get, to: server.url), options: options)
+    #expect(reply.value.count == 20)
+  }
+
+  @Test func `trailers, and heads before the head, are not the response`() async throws {
+    let server = try ScriptedServer { connection, _ in
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n\r\n")
+      connection.write("HTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\nX-Real: 1\r\n\r\n")
+      connection.write("2\r\nok\r\n0\r\nX-Trailer: 1\r\n\r\n")
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    let reply = try await session.data(for: HTTPRequest(.get, to: server.url))
+    #expect(reply.value == Data("ok".utf8))
+    #expect(reply.response.status.reasonPhrase == "Fine")
+    #expect(reply.response.headerFields.map(\.name.rawName) == ["Transfer-Encoding", "X-Real"])
+  }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import HTTPTypes
+import NetwatchHTTP
+import Testing
+
+@Suite struct QueryStringTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    let parameters: RequestParameters
+    let query: String
+    var testDescription: String { query }
+    init(_ parameters: RequestParameters, _ query: String) { (self.parameters, self.query) = (parameters, query) }
+  }
+
+  @Test(arguments: [
+    Case([:], ""),
+    Case(["b": 2, "a": 1, "C": 3], "C=3&a=1&b=2"),
+    Case(["a": ["c": 1, "b": 2]], "a%5Bb%5D=2&a%5Bc%5D=1"),
+    Case(["a": ["b": ["c": "d"]]], "a%5Bb%5D%5Bc%5D=d"),
+    Case(["a": [3, 1, 2]], "a%5B%5D=3&a%5B%5D=1&a%5B%5D=2"),
+    Case(["a": [["x": 1], ["x": 2]]], "a%5B%5D%5Bx%5D=1&a%5B%5D%5Bx%5D=2"),
+    Case(["a": [[1, 2], [3]]], "a%5B%5D%5B%5D=1&a%5B%5D%5B%5D=2&a%5B%5D%5B%5D=3"),
+    Case(["a": [], "b": [:], "c": .set([])], ""),
+    Case(["a": .set(["c", "b", "a", "d"])], "a=a&a=b&a=c&a=d"),
+    Case(["a": .set([nil, true, ["k": 1]])], "a&a=1&a%5Bk%5D=1"),
+    Case(["a": nil], "a"),
+    Case(["a": ["b": nil]], "a%5Bb%5D"),
+    Case(["a": [nil]], "a%5B%5D"),
+    Case(["a": true, "b": false], "a=1&b=0"),
+    Case(["a": 9_223_372_036_854_775_807, "b": -1], "a=9223372036854775807&b=-1"),
+    Case(["a": 1.5, "b": 2.0, "c": -0.25], "a=1.5&b=2&c=-0.25"),
+    Case(["a": ""], "a="),
+    Case(["": "a"], "=a"),
+    Case(["a b": "c d"], "a%20b=c%20d"),
+    Case(["a": ":#[]@!$&'()*+,;="], "a=%3A%23%5B%5D%40%21%24%26%27%28%29%2A%2B%2C%3B%3D"),
+    Case(["a": "?/"], "a=?/"),
+    Case(["a": "-._~AZaz09"], "a=-._~AZaz09"),
+    Case(["a": "100%\"<>\\^`{|}"], "a=100%25%22%3C%3E%5C%5E%60%7B%7C%7D"),
+    Case(["a": "x\r\n\0y"], "a=x%0D%0A%00y"),
+    Case(["é": "日本"], "%C3%A9=%E6%97%A5%E6%9C%AC"),
+    Case(["a": "👩‍👩‍👧"], "a=%F0%9F%91%A9%E2%80%8D%F0%9F%91%A9%E2%80%8D%F0%9F%91%A7"),
+    Case(["a": "e\u{301}"], "a=e%CC%81"),
+    Case(["a": "🇦🇹"], "a=%F0%9F%87%A6%F0%9F%87%B9"),
+  ])
+  func `parameters become the query that AFNetworking's users know`(_ sample: Case) throws {
+    #expect(try QueryString.encode(sample.parameters) == sample.query)
+  }
+
+  @Test(arguments: [49, 50, 51, 99, 10_000])
+  func `an emoji is never split, however long the text is`(_ count: Int) throws {
+    let text = "a" + String(repeating: "👨‍👩‍👧‍👦🇦🇹👍🏽", count: count)
+    #expect(QueryString.escape(text).removingPercentEncoding == text)
+  }
+
+  @Test(arguments: [
+    RequestParameters.null, "a=b", [1, 2], .set([1]), ["a": .date(Date(timeIntervalSince1970: 0))],
+    ["a": .data(Data([1]))], ["a": .number(.nan)], ["a": [.number(.infinity)]],
+  ])
+  func `what has no form in a query is refused before anything is sent`(_ parameters: RequestParameters) {
+    let error = #expect(throws: HTTPError.self) { try QueryString.encode(parameters) }
+    #expect(error?.kind == .cannotEncodeRequest)
+  }
+
+  @Test func `a tree that is too deep for a stack is refused`() {
+    var parameters: RequestParameters = 1
+    for _ in 0..<2_000 { parameters = ["a": parameters] }
+    #expect(throws: HTTPError.self) { try QueryString.encode(parameters) }
+    let post = HTTPRequest(method: .post, scheme: "http", authority: "h", path: "/")
+    for serializer in [JSONRequestSerializer(), PropertyListRequestSerializer()] as [any RequestSerializer] {
+      #expect(throws: HTTPError.self) { try serializer.serialize(post, url: nil, parameters: parameters) }
+    }
+  }
+
+  struct Place: Sendable, CustomTestStringConvertible {
+    let url: String
+    let path: String
+    var testDescription: String { url }
+    init(_ url: String, _ path: String) { (self.url, self.path) = (url, path) }
+  }
+
+  @Test(arguments: [
+    Place("http://example.org", "/?k=v%20w"),
+    Place("http://example.org/", "/?k=v%20w"),
+    Place("http://example.org/a/b", "/a/b?k=v%20w"),
+    Place("http://example.org/a?x=1", "/a?x=1&k=v%20w"),
+    Place("http://example.org/a?x=%5B1%5D&y", "/a?x=%5B1%5D&y&k=v%20w"),
+    Place("http://example.org/a?", "/a?k=v%20w"),
+    Place("http://example.org/a?x&", "/a?x&k=v%20w"),
+    Place("http://example.org/a#part", "/a?k=v%20w"),
+    Place("http://example.org/a?x=1#part?y=2", "/a?x=1&k=v%20w"),
+    Place("http://example.org/%C3%A4%2Fb", "/%C3%A4%2Fb?k=v%20w"),
+  ])
+  func `a URL keeps the query that it has`(_ place: Place) throws {
+    let (request, body) = try HTTPRequestSerializer().serialize(
+      HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil), url: URL(string: place.url),
+      parameters: ["k": "v w"])
+    #expect(request.path == place.path)
+    #expect(request.authority == "example.org" && request.scheme == "http")
+    #expect(body.length == 0 && body.contentType == nil)
+  }
+
+  @Test(arguments: [
+    Place("/a#part", "/a?k=v#part"), Place("/a?x=1#part?y=2", "/a?x=1&k=v#part?y=2"), Place("/#", "/?k=v#"),
+    Place("/a?x=1", "/a?x=1&k=v"),
+  ])
+  func `parameters go before a fragment, not behind it`(_ place: Place) throws {
+    let request = HTTPRequest(method: .delete, scheme: "https", authority: "h", path: place.url)
+    #expect(try HTTPRequestSerializer().serialize(request, url: nil, parameters: ["k": "v"]).0.path == place.path)
+  }
+
+  @Test func `a port and an IPv6 address stay what they are`() throws {
+    let request = HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil)
+    let url = URL(string: "https://[::1]:8443/x")
+    let (made, _) = try HTTPRequestSerializer().serialize(request, url: url, parameters: nil)
+    #expect(made.authority == "[::1]:8443" && made.path == "/x" && made.scheme == "https")
+  }
+
+  @Test(arguments: ["nothing", "/relative", "mailto:a@b", "file:///etc/passwd"])
+  func `a URL without a host is refused`(_ text: String) {
+    let request = HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil)
+    let error = #expect(throws: HTTPError.self) {
+      try HTTPRequestSerializer().serialize(request, url: URL(string: text), parameters: nil)
+    }
+    #expect(error?.kind == .badURL)
+  }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import HTTPTypes
+import Netwatch
+import NetwatchTestSupport
+import Synchronization
+import Testing
+
+@testable import NetwatchHTTP
+
+/// A path that a test opens and closes.
+private final class ModelPath: PathSource {
+  private final class Observer: Sendable {
+    let body: @Sendable () -> Void
+    let end: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void, end: @escaping @Sendable () -> Void) {
+      self.body = body
+      self.end = end
+    }
+    deinit { end() }
+  }
+
+  private struct State {
+    var hasPath: Bool
+    var bodies: [Int: @Sendable () -> Void] = [:]
+    var count = 0
+  }
+  private let state: Mutex<State>
+
+  init(hasPath: Bool) { state = Mutex(State(hasPath: hasPath)) }
+
+  var observers: Int { state.withLock { $0.bodies.count } }
+
+  var hasPath: Bool { state.withLock { $0.hasPath } }
+
+  func set(_ hasPath: Bool) {
+    let bodies = state.withLock { state in
+      state.hasPath = hasPath
+      return Array(state.bodies.values)
+    }
+    for body in bodies { body() }
+  }
+
+  func onPathChange(_ body: @escaping @Sendable () -> Void) -> any AnyObject & Sendable {
+    let id = state.withLock { state in
+      state.count += 1
+      state.bodies[state.count] = body
+      return state.count
+    }
+    return Observer(body) { [weak self] in _ = self?.state.withLock { $0.bodies.removeValue(forKey: id) } }
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct ReachabilityTests {
+  private let server: NginxServer
+  private let observer = RecordingObserver()
+
+  init() throws { server = try NginxServer() }
+
+  private func session(_ path: ModelPath) throws -> HTTPSessionManager {
+    try HTTPSessionManager(baseURL: server.url, observer: observer, path: path)
+  }
+
+  private func options(_ change: (inout HTTPTaskOptions) -> Void) -> HTTPTaskOptions {
+    var options = HTTPTaskOptions()
+    change(&options)
+    return options
+  }
+
+  @Test func `a task waits for the path, is not active meanwhile, and then runs`() async throws {
+    let path = ModelPath(hasPath: false)
+    let session = try session(path)
+    let statuses = Box<[Int]>([])
+    let task = session.dataTask(
+      try HTTPRequest(.get, to: session.url(for: "method")), options: options { $0.waitsForReachability = .seconds(60) }
+    ) { result in statuses.change { $0.append((try? result.get().response.status.code) ?? 0) } }
+    task.resume()
+    _ = try await eventually { task.state == .waiting ? true : nil }
+    #expect(observer.all.isEmpty)
+    path.set(true)
+    #expect(try await eventually { statuses.now.isEmpty ? nil : statuses.now } == [200])
+    #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
+    // Nobody listens to a path that nobody waits for.
+    #expect(path.observers == 0)
+  }
+
+  @Test func `with a path nothing is waited for`() async throws {
+    let session = try session(ModelPath(hasPath: true))
+    let reply = try await session.data(
+      for: HTTPRequest(.get, to: session.url(for: "method")),
+      options: options { $0.waitsForReachability = .seconds(60) })
+    #expect(reply.response.status == .ok)
+  }
+
+  @Test func `patience ends`() async throws {
+    let session = try session(ModelPath(hasPath: false))
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.data(
+        for: HTTPRequest(.get, to: session.url(for: "method")),
+        options: options { $0.waitsForReachability = .milliseconds(50) })
+    }
+    #expect(error?.kind == .notReachable)
+    #expect(observer.all.isEmpty)
+  }
+
+  @Test func `a task that waits can be suspended and cancelled`() async throws {
+    let path = ModelPath(hasPath: false)
+    let session = try session(path)
+    let ends = Box<[HTTPError.Kind]>([])
+    let task = session.dataTask(
+      try HTTPRequest(.get, to: session.url(for: "method")), options: options { $0.waitsForReachability = .seconds(60) }
+    ) { result in
+      if case .failure(let error) = result { ends.change { $0.append(error.kind) } }
+    }
+    task.resume()
+    _ = try await eventually { task.state == .waiting ? true : nil }
+    task.suspend()
+    _ = try await eventually { task.state == .suspended ? true : nil }
+    path.set(true)
+    #expect(ends.now.isEmpty)
+    path.set(false)
+    task.resume()
+    _ = try await eventually { task.state == .waiting ? true : nil }
+    task.cancel()
+    #expect(try await eventually { ends.now.isEmpty ? nil : ends.now } == [.cancelled])
+    #expect(observer.all.isEmpty)
+  }
+
+  @Test func `what fails offline is made again when the path is back`() async throws {
+    let path = ModelPath(hasPath: true)
+    let isUp = Box(false)
+    let server = try ScriptedServer { connection, _ in
+      guard connection.readHead() != nil else { return }
+      if isUp.now {
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        connection.waitForEnd()
+      } else {
+        // The link goes, and the connection with it.
+        path.set(false)
+        connection.reset()
+      }
+    }
+    defer { server.stop() }
+    let session = try session(path)
+    let request = try HTTPRequest(.get, to: server.url)
+    let result = Task { [options = options { $0.retriesWhenReachable = true }] in
+      try await session.data(for: request, options: options)
+    }
+    _ = try await observer.first(2)
+    isUp.change { $0 = true }
+    path.set(true)
+    let reply = try await result.value
+    #expect(reply.value == Data("ok".utf8))
+    #expect(reply.metrics.furtherAttempts == 1)
+    #expect(observer.all == [.began(isIndicated: true), .ended, .began(isIndicated: true), .ended])
+  }
+
+  @Test func `what may have been done is not done twice`() async throws {
+    let path = ModelPath(hasPath: true)
+    let server = try ScriptedServer { connection, _ in
+      guard connection.readHead() != nil else { return }
+      path.set(false)
+      connection.reset()
+    }
+    defer { server.stop() }
+    let session = try session(path)
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.data(
+        for: HTTPRequest(.post, to: server.url), options: options { $0.retriesWhenReachable = true })
+    }
+    #expect(error?.kind == .connectionLost)
+  }
+
+  @Test func `what fails online fails`() async throws {
+    let session = try session(ModelPath(hasPath: true))
+    let port = try LoopbackSocket.freePort()
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.data(
+        for: HTTPRequest(.get, to: #require(URL(string: "http://127.0.0.1:\(port)/"))),
+        options: options { $0.retriesWhenReachable = true })
+    }
+    #expect(error?.kind == .cannotConnect)
+  }
+}

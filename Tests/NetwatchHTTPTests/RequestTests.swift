@@ -1,0 +1,167 @@
+import Foundation
+import HTTPTypes
+import Netwatch
+import Testing
+
+@testable import NetwatchHTTP
+
+@Suite(.timeLimit(.minutes(1))) struct RequestTests {
+  private let server: NginxServer
+  private let observer = RecordingObserver()
+  private let session: HTTPSessionManager
+
+  init() throws {
+    server = try NginxServer()
+    session = try HTTPSessionManager(baseURL: server.url, observer: observer)
+  }
+
+  private func request(_ method: HTTPRequest.Method, _ path: String) throws -> HTTPRequest {
+    try HTTPRequest(method, to: session.url(for: path))
+  }
+
+  @Test func `a request that is awaited brings head, body and metrics, and begins and ends once`() async throws {
+    try server.serve("hello", as: "hello.txt")
+    let reply = try await session.data(for: request(.get, "hello.txt"))
+    #expect(reply.response.status == .ok)
+    #expect(reply.response.headerFields[.contentType] == "text/plain")
+    #expect(String(decoding: reply.value, as: UTF8.self) == "hello")
+    #expect(reply.metrics.protocolVersion == "1.1")
+    #expect(reply.metrics.total > .zero)
+    #expect(reply.metrics.bytesReceived == 5)
+    #expect(observer.all == [.began(isIndicated: true), .ended])
+  }
+
+  @Test func `a request with a callback begins when it is resumed, and its end comes after the callback`() async throws
+  {
+    try server.serve("hello", as: "hello.txt")
+    let seen = Box<[RecordingObserver.Event]?>(nil)
+    let result = Box<Result<HTTPReply<Data>, HTTPError>?>(nil)
+    let task = session.dataTask(try request(.get, "hello.txt")) { [observer] outcome in
+      seen.change { $0 = observer.all }
+      result.change { $0 = outcome }
+    }
+    #expect(task.state == .suspended)
+    task.resume()
+    let outcome = try await eventually { result.now }
+    #expect(try outcome.get().value == Data("hello".utf8))
+    #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
+    #expect(seen.now == [.began(isIndicated: true)])
+    #expect(task.state == .finished)
+    #expect(task.progress.received == 5)
+    #expect(task.progress.totalToReceive == 5)
+  }
+
+  @Test(arguments: [
+    HTTPRequest.Method.get, .post, .put, .patch, .delete, .options,
+  ]) func `every method arrives as it is`(method: HTTPRequest.Method) async throws {
+    let reply = try await session.data(for: request(method, "method"))
+    #expect(String(decoding: reply.value, as: UTF8.self) == method.rawValue)
+    let body = try await session.data(for: request(method, "method"), body: .data(Data("body".utf8)))
+    #expect(String(decoding: body.value, as: UTF8.self) == method.rawValue)
+  }
+
+  @Test func `a HEAD has a head and no body`() async throws {
+    try server.serve("hello", as: "hello.txt")
+    let reply = try await session.data(for: request(.head, "hello.txt"))
+    #expect(reply.response.headerFields[.contentLength] == "5")
+    #expect(reply.value.isEmpty)
+  }
+
+  @Test func `a body in memory arrives byte for byte`() async throws {
+    let body = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    let reply = try await session.upload(.data(body), with: request(.put, "upload/data"))
+    #expect(reply.response.status == .created)
+    #expect(try Data(contentsOf: server.folder.file("files/upload/data")) == body)
+  }
+
+  @Test func `a file is sent as it is`() async throws {
+    let body = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 37) })
+    let file = try server.folder.write(body, to: "to-send")
+    let progress = Box<[HTTPProgress]>([])
+    var options = HTTPTaskOptions()
+    options.onProgress = { step in progress.change { $0.append(step) } }
+    _ = try await session.upload(.file(file), with: request(.put, "upload/file"), options: options)
+    #expect(try Data(contentsOf: server.folder.file("files/upload/file")) == body)
+    let last = try await eventually { progress.now.last.flatMap { $0.sent == 3_000_000 ? $0 : nil } }
+    #expect(last.totalToSend == 3_000_000)
+    #expect(zip(progress.now, progress.now.dropFirst()).allSatisfy { $0.sent <= $1.sent })
+  }
+
+  @Test func `a status that is no success is a reply like any other`() async throws {
+    let reply = try await session.data(for: request(.get, "missing"))
+    #expect(reply.response.status == .notFound)
+    #expect(String(decoding: reply.value, as: UTF8.self) == "not here")
+  }
+
+  @Test func `no content, and not modified, have no body`() async throws {
+    #expect(try await session.data(for: request(.get, "no-content")).response.status == .noContent)
+    try server.serve("hello", as: "hello.txt")
+    let first = try await session.data(for: request(.get, "hello.txt"))
+    var again = try request(.get, "hello.txt")
+    again.headerFields[.ifNoneMatch] = first.response.headerFields[.eTag]
+    let reply = try await session.data(for: again)
+    #expect(reply.response.status == .notModified)
+    #expect(reply.value.isEmpty)
+  }
+
+  @Test func `a compressed body comes unpacked, and its length is not known before`() async throws {
+    let text = String(repeating: "all work and no play. ", count: 1_000)
+    try server.serve(text, as: "long.txt")
+    let task = Box<HTTPTask?>(nil)
+    let reply = try await session.data(for: request(.get, "gzip/long.txt"))
+    #expect(reply.response.headerFields[.contentEncoding] == "gzip")
+    #expect(String(decoding: reply.value, as: UTF8.self) == text)
+    #expect(reply.metrics.bytesReceived < 2_000)
+    _ = task
+  }
+
+  @Test func `a header of the session is sent unless the request has its own`() async throws {
+    var configuration = HTTPSessionConfiguration()
+    let name = try #require(HTTPField.Name("X-Field"))
+    configuration.headerFields[name] = "session"
+    let session = try HTTPSessionManager(baseURL: server.url, configuration: configuration)
+    var request = try request(.get, "field")
+    #expect(try await session.data(for: request).value == Data("session".utf8))
+    request.headerFields[name] = "request"
+    #expect(try await session.data(for: request).value == Data("request".utf8))
+  }
+
+  @Test func `connections are used again`() async throws {
+    for _ in 0..<5 { _ = try await session.data(for: request(.get, "method")) }
+    let reply = try await session.data(for: request(.get, "method"))
+    #expect(reply.metrics.reusedConnection)
+    let lines = try await server.log(lines: 6)
+    #expect(Set(lines.compactMap { $0.split(separator: " ").first { $0.hasPrefix("connection=") } }).count == 1)
+  }
+
+  @Test func `cookies come back`() async throws {
+    _ = try await session.data(for: request(.get, "cookie/set"))
+    #expect(try await session.data(for: request(.get, "cookie/get")).value == Data("flavour=oat".utf8))
+  }
+
+  @Test func `nobody listens: the request fails with what happened`() async throws {
+    let port = try LoopbackSocket.freePort()
+    let request = try HTTPRequest(.get, to: #require(URL(string: "http://127.0.0.1:\(port)/")))
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: request) }
+    #expect(error?.kind == .cannotConnect)
+    #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
+  }
+
+  @Test func `a request that opts out is not indicated`() async throws {
+    var options = HTTPTaskOptions()
+    options.isIndicated = false
+    _ = try await session.data(for: request(.get, "method"), options: options)
+    #expect(observer.all == [.began(isIndicated: false), .ended])
+  }
+
+  @Test func `a thousand at once all come home`() async throws {
+    try server.serve(String(repeating: "x", count: 1_024), as: "kilo.txt")
+    let request = try request(.get, "kilo.txt")
+    let sizes = try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<1_000 { group.addTask { [session] in try await session.data(for: request).value.count } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(sizes == Array(repeating: 1_024, count: 1_000))
+    #expect(observer.all.count == 2_000)
+  }
+}

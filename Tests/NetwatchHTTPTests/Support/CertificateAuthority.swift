@@ -1,0 +1,96 @@
+import Foundation
+
+/// Makes certificates as a test needs them, with openssl.
+struct CertificateAuthority {
+  struct Pair {
+    let certificate: URL
+    let key: URL
+  }
+
+  let folder: TemporaryFolder
+  let root: Pair
+
+  /// - Parameter name: of the root; two may have the same.
+  init(name: String = "Test Root") throws {
+    folder = try TemporaryFolder()
+    root = Pair(certificate: folder.file("root.pem"), key: folder.file("root.key"))
+    try openssl(
+      "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -keyout root.key -out root.pem "
+        + "-addext basicConstraints=critical,CA:TRUE -addext keyUsage=critical,keyCertSign,cRLSign",
+      subject: name)
+  }
+
+  private func openssl(_ arguments: String, subject: String? = nil) throws {
+    let words = arguments.split(separator: " ").map(String.init)
+    try Programs.run(["openssl"] + words + (subject.map { ["-subj", "/CN=\($0)"] } ?? []), in: folder.url)
+  }
+
+  /// A certificate for a server, or for an authority beneath this one.
+  ///
+  /// - Parameters:
+  ///   - names: as `DNS:…` and `IP:…`.
+  ///   - issuer: default the root.
+  ///   - key: a key that is there already.
+  ///   - dates: from and to, relative to now, in days.
+  func issue(
+    _ name: String, names: String = "IP:127.0.0.1,DNS:localhost", by issuer: Pair? = nil, isAuthority: Bool = false,
+    key: URL? = nil, days: ClosedRange<Int> = -1...30
+  ) throws -> Pair {
+    let pair = Pair(certificate: folder.file("\(name).pem"), key: key ?? folder.file("\(name).key"))
+    if key == nil {
+      try openssl("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out \(pair.key.path)")
+    }
+    let constraints =
+      isAuthority
+      ? "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign,cRLSign\n"
+      : "basicConstraints=CA:FALSE\nsubjectAltName=\(names)\n"
+    try folder.write(constraints, to: "\(name).ext")
+    try openssl("req -new -key \(pair.key.path) -out \(name).csr", subject: name)
+    let issuer = issuer ?? root
+    // x509 has no dates before 3.4, ca has.
+    try folder.write("", to: "index.txt")
+    try folder.write(
+      """
+      [ca]
+      default_ca = it
+      [it]
+      database = index.txt
+      new_certs_dir = .
+      rand_serial = yes
+      default_md = sha256
+      policy = any
+      unique_subject = no
+      [any]
+      commonName = supplied
+      """, to: "ca.cnf")
+    try openssl(
+      "ca -batch -notext -config ca.cnf -cert \(issuer.certificate.path) -keyfile \(issuer.key.path) -in \(name).csr "
+        + "-out \(name).pem -extfile \(name).ext -startdate \(Self.date(days.lowerBound)) "
+        + "-enddate \(Self.date(days.upperBound))")
+    return pair
+  }
+
+  /// One that has signed itself.
+  func issueSelfSigned(_ name: String, names: String = "IP:127.0.0.1,DNS:localhost") throws -> Pair {
+    try openssl(
+      "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -keyout \(name).key -out \(name).pem "
+        + "-addext subjectAltName=\(names)", subject: name)
+    return Pair(certificate: folder.file("\(name).pem"), key: folder.file("\(name).key"))
+  }
+
+  /// What a server sends: its own certificate, then the others.
+  func chain(_ pairs: Pair..., key: Pair? = nil) throws -> (chain: URL, key: URL) {
+    let file = folder.file("chain-\(UUID().uuidString).pem")
+    try pairs.map { try String(contentsOf: $0.certificate, encoding: .utf8) }.joined()
+      .write(to: file, atomically: true, encoding: .utf8)
+    return (file, (key ?? pairs[0]).key)
+  }
+
+  private static func date(_ days: Int) -> String {
+    let format = DateFormatter()
+    format.dateFormat = "yyyyMMddHHmmss'Z'"
+    format.timeZone = TimeZone(identifier: "UTC")
+    format.locale = Locale(identifier: "en_US_POSIX")
+    return format.string(from: Date().addingTimeInterval(Double(days) * 86_400))
+  }
+}

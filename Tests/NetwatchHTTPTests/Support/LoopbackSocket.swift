@@ -1,0 +1,48 @@
+import Glibc
+
+struct TestFailure: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
+
+enum LoopbackSocket {
+  /// Listens on a free port of 127.0.0.1.
+  static func listen() throws -> (descriptor: CInt, port: UInt16) {
+    let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        unsafe bind(descriptor, address, length) == 0 && Glibc.listen(descriptor, 128) == 0
+          && getsockname(descriptor, address, &length) == 0
+      }
+    }
+    guard isBound else { throw TestFailure("can not listen: \(errno)") }
+    return (descriptor, UInt16(bigEndian: address.sin_port))
+  }
+
+  /// A port that nobody listens on.
+  static func freePort() throws -> UInt16 {
+    let (descriptor, port) = try listen()
+    close(descriptor)
+    return port
+  }
+
+  static func connect(to port: UInt16) -> CInt? {
+    let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+    address.sin_port = port.bigEndian
+    let isConnected = unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        unsafe Glibc.connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      }
+    }
+    if isConnected { return descriptor }
+    close(descriptor)
+    return nil
+  }
+}

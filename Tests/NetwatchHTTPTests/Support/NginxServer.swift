@@ -1,0 +1,168 @@
+import Foundation
+import Glibc
+
+/// A real web server on loopback, with a configuration and files of its own. It goes with its last reference.
+final class NginxServer {
+  let folder: TemporaryFolder
+  let port: UInt16
+  let tlsPort: UInt16
+  private let program: SpawnedServer
+
+  var url: URL { URL(string: "http://127.0.0.1:\(port)/")! }
+  /// For servers that were started with a certificate.
+  func tlsURL(host: String = "127.0.0.1") -> URL { URL(string: "https://\(host):\(tlsPort)/")! }
+
+  /// - Parameters:
+  ///   - server: more of nginx's `server` block.
+  ///   - certificate: the files of a chain and of its key.
+  init(server: String = "", certificate: (chain: URL, key: URL)? = nil) throws {
+    let folder = try TemporaryFolder()
+    self.folder = folder
+    for name in ["files", "body", "proxy", "fastcgi", "uwsgi", "scgi"] {
+      try FileManager.default.createDirectory(at: folder.file(name), withIntermediateDirectories: true)
+    }
+    // The password is "open sesame".
+    try folder.write("ali:{PLAIN}open sesame\n", to: "passwords")
+    // A port that is free may be taken before nginx has it.
+    for _ in 0..<20 {
+      let (port, tlsPort) = (try LoopbackSocket.freePort(), try LoopbackSocket.freePort())
+      try Self.configure(folder, port, tlsPort, server, certificate)
+      let program = try Self.start(in: folder)
+      guard try Self.isUp(folder, port) else { continue }
+      self.port = port
+      self.tlsPort = tlsPort
+      self.program = program
+      return
+    }
+    throw TestFailure("nginx: \(folder.text(of: "error.log"))")
+  }
+
+  private static func start(in folder: TemporaryFolder) throws -> SpawnedServer {
+    // It goes with this process too, should that crash: the shell reads from a pipe that nobody writes to.
+    try SpawnedServer([
+      "/bin/sh", "-c",
+      "PATH=$PATH:/usr/sbin; nginx -p \"$1\" -c nginx.conf -e error.log & read -r end; kill -9 $!; wait",
+      "sh", folder.path,
+    ])
+  }
+
+  /// - Returns: false where it could not have the port.
+  private static func isUp(_ folder: TemporaryFolder, _ port: UInt16) throws -> Bool {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while true {
+      // It writes down who it is once it has its ports.
+      if !folder.text(of: "nginx.pid").isEmpty, let descriptor = LoopbackSocket.connect(to: port) {
+        close(descriptor)
+        return true
+      }
+      if folder.text(of: "error.log").contains("[emerg]") {
+        try? FileManager.default.removeItem(at: folder.file("error.log"))
+        return false
+      }
+      guard .now < deadline else { throw TestFailure("nginx: \(folder.text(of: "error.log"))") }
+      usleep(5_000)
+    }
+  }
+
+  private static func configure(
+    _ folder: TemporaryFolder, _ port: UInt16, _ tlsPort: UInt16, _ server: String,
+    _ certificate: (chain: URL, key: URL)?
+  ) throws {
+    let tls =
+      certificate.map {
+        """
+        listen 127.0.0.1:\(tlsPort) ssl http2;
+        ssl_certificate \($0.chain.path);
+        ssl_certificate_key \($0.key.path);
+        """
+      } ?? ""
+    try folder.write(
+      """
+      daemon off;
+      master_process off;
+      pid nginx.pid;
+      error_log error.log;
+      events { worker_connections 1024; }
+      http {
+        client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+        uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+        types { text/html html; text/plain txt; application/json json; image/png png; }
+        log_format all '$request_method $request_uri $status $request_length $server_protocol '
+                       'connection=$connection authorization="$http_authorization" cookie="$http_cookie"';
+        access_log access.log all;
+        client_max_body_size 0;
+        keepalive_requests 1000000;
+        gzip_types text/plain; gzip_min_length 20;
+        server {
+          listen 127.0.0.1:\(port);
+          \(tls)
+          root files;
+          location = /method { default_type text/plain; return 200 $request_method; }
+          location = /arguments { default_type text/plain; return 200 "$args"; }
+          location = /field { default_type text/plain; return 200 $http_x_field; }
+          location = /cookie/set { add_header Set-Cookie "flavour=oat; Path=/"; return 204; }
+          location = /cookie/get { default_type text/plain; return 200 $http_cookie; }
+          location = /no-content { return 204; }
+          location = /missing { return 404 "not here"; }
+          location /upload/ { dav_methods PUT DELETE; create_full_put_path on; }
+          location /gzip/ { alias files/; gzip on; }
+          location /private/ { alias files/; auth_basic "the vault"; auth_basic_user_file \(folder.path)/passwords; }
+          \(server)
+        }
+      }
+      """, to: "nginx.conf")
+  }
+
+  /// Puts a file where the server finds it.
+  func serve(_ text: String, as name: String) throws { try folder.write(text, to: "files/\(name)") }
+  func serve(_ data: Data, as name: String) throws { try folder.write(data, to: "files/\(name)") }
+
+  /// What it has answered, one line a request, newest last. nginx writes a line when it is done with the request.
+  func log(lines count: Int) async throws -> [String] {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while true {
+      let lines = folder.text(of: "access.log").split(separator: "\n").map(String.init)
+      if lines.count >= count { return lines }
+      guard .now < deadline else { throw TestFailure("nginx has answered \(lines)") }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+}
+
+/// A program that ends when a line is written to it, or when nobody can write one any more.
+private final class SpawnedServer {
+  private var pid: pid_t = 0
+  private let lifeline: CInt
+
+  init(_ arguments: [String]) throws {
+    var ends: [CInt] = [-1, -1]
+    guard unsafe pipe(&ends) == 0 else { throw TestFailure("pipe: \(errno)") }
+    defer { close(ends[0]) }
+    lifeline = ends[1]
+    // Or the servers would keep each other alive.
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    unsafe posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO)
+    // What other tests have open would stay open as long as this.
+    for number in 3..<CInt(1_024) { unsafe posix_spawn_file_actions_addclose(&actions, number) }
+    // Threads of Dispatch block signals; a child would inherit that, and wait for its own in vain.
+    var attributes = posix_spawnattr_t()
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    unsafe posix_spawnattr_setsigmask(&attributes, &none)
+    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    var words = unsafe arguments.map { unsafe strdup($0) } + [nil]
+    defer { unsafe words.forEach { unsafe free($0) } }
+    let code = unsafe posix_spawn(&pid, arguments[0], &actions, &attributes, &words, environ)
+    guard code == 0 else { throw TestFailure("can not start \(arguments[0]): \(code)") }
+  }
+
+  deinit {
+    _ = unsafe write(lifeline, "end\n", 4)
+    close(lifeline)
+    waitpid(pid, nil, 0)
+  }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import Synchronization
+
+/// A server that does to each connection what a test says, on a thread for each.
+final class ScriptedServer: Sendable {
+  let port: UInt16
+  private let listener: CInt
+  private let connections = Mutex<[ServerConnection]>([])
+  private let isOver = Atomic(false)
+
+  var url: URL { URL(string: "http://127.0.0.1:\(port)/")! }
+
+  /// - Parameter script: called with each connection and its number; the connection is closed when it returns.
+  init(_ script: @escaping @Sendable (ServerConnection, Int) -> Void) throws {
+    (listener, port) = try LoopbackSocket.listen()
+    Thread.detachNewThread { [listener] in
+      for number in 0... {
+        let descriptor = accept(listener, nil, nil)
+        guard descriptor >= 0 else { return }
+        let connection = ServerConnection(descriptor)
+        guard self.keep(connection) else { return }
+        Thread.detachNewThread {
+          script(connection, number)
+          connection.close()
+          self.connections.withLock { $0.removeAll { $0 === connection } }
+        }
+      }
+    }
+  }
+
+  private func keep(_ connection: ServerConnection) -> Bool {
+    connections.withLock { $0.append(connection) }
+    return !isOver.load(ordering: .sequentiallyConsistent)
+  }
+
+  /// To be called at the end: it closes everything.
+  func stop() {
+    isOver.store(true, ordering: .sequentiallyConsistent)
+    shutdown(listener, CInt(SHUT_RDWR))
+    for connection in connections.withLock({ $0 }) { connection.stop() }
+    close(listener)
+  }
+}
+
+/// One connection of a ``ScriptedServer``, on its thread.
+final class ServerConnection: Sendable {
+  private struct State {
+    var descriptor: CInt
+    var unread = Data()
+  }
+  private let state: Mutex<State>
+  private let descriptor: CInt
+
+  init(_ descriptor: CInt) {
+    self.descriptor = descriptor
+    state = Mutex(State(descriptor: descriptor))
+  }
+
+  /// The next request's head; nil at the end.
+  func readHead() -> String? { readUntil(Data("\r\n\r\n".utf8)).map { String(decoding: $0, as: UTF8.self) } }
+
+  func readUntil(_ mark: Data) -> Data? {
+    var data = state.withLock { state in
+      defer { state.unread = Data() }
+      return state.unread
+    }
+    while true {
+      if let range = data.range(of: mark) {
+        let rest = Data(data[range.upperBound...])
+        state.withLock { $0.unread = rest }
+        return Data(data[..<range.upperBound])
+      }
+      guard let more = readSome() else { return nil }
+      data += more
+    }
+  }
+
+  func read(_ count: Int) -> Data? {
+    var data = state.withLock { state in
+      defer { state.unread = Data() }
+      return state.unread
+    }
+    while data.count < count {
+      guard let more = readSome() else { return nil }
+      data += more
+    }
+    let rest = Data(data.dropFirst(count))
+    state.withLock { $0.unread = rest }
+    return Data(data.prefix(count))
+  }
+
+  private func readSome() -> Data? {
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = unsafe Glibc.recv(descriptor, &bytes, bytes.count, 0)
+    return count > 0 ? Data(bytes[..<count]) : nil
+  }
+
+  /// - Returns: false when the other side is gone.
+  @discardableResult
+  func write(_ text: String) -> Bool { write(Data(text.utf8)) }
+
+  @discardableResult
+  func write(_ data: Data) -> Bool {
+    var rest = data[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { unsafe send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+      guard count > 0 else { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+
+  /// Waits until the other side has closed.
+  func waitForEnd() { while readSome() != nil {} }
+
+  /// Breaks off with a reset.
+  func reset() {
+    var setting = Glibc.linger(l_onoff: 1, l_linger: 0)
+    unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &setting, socklen_t(MemoryLayout<Glibc.linger>.size))
+    close()
+  }
+
+  func stop() {
+    state.withLock { state in
+      if state.descriptor >= 0 { shutdown(state.descriptor, CInt(SHUT_RDWR)) }
+    }
+  }
+
+  func close() {
+    state.withLock { state in
+      if state.descriptor >= 0 { Glibc.close(state.descriptor) }
+      state.descriptor = -1
+    }
+  }
+}

@@ -1,0 +1,233 @@
+import Foundation
+import HTTPTypes
+import Netwatch
+import Testing
+
+@testable import NetwatchHTTP
+
+/// How tasks end, and that each end is one.
+@Suite(.timeLimit(.minutes(1))) struct TaskTests {
+  private let observer = RecordingObserver()
+  private let ends = Box<[String]>([])
+
+  /// Answers nothing.
+  private static func silentServer(_ heard: Box<Int> = Box(0)) throws -> ScriptedServer {
+    try ScriptedServer { connection, _ in
+      while connection.readHead() != nil { heard.change { $0 += 1 } }
+    }
+  }
+
+  private func task(of session: HTTPSessionManager, _ server: ScriptedServer) throws -> HTTPTask {
+    session.dataTask(try HTTPRequest(.get, to: server.url)) { [ends] result in
+      switch result {
+      case .success: ends.change { $0.append("success") }
+      case .failure(let error): ends.change { $0.append(error.kind.description) }
+      }
+    }
+  }
+
+  private func end() async throws -> [String] { try await eventually { ends.now.isEmpty ? nil : ends.now } }
+
+  @Test func `a task that is cancelled before it begins was never active`() async throws {
+    let server = try Self.silentServer()
+    defer { server.stop() }
+    let session = try HTTPSessionManager(observer: observer)
+    let task = try task(of: session, server)
+    task.cancel()
+    task.resume()
+    #expect(try await end() == ["cancelled"])
+    #expect(task.state == .finished)
+    #expect(observer.all.isEmpty)
+  }
+
+  @Test func `a task that is cancelled while the server thinks ends once`() async throws {
+    let heard = Box(0)
+    let server = try Self.silentServer(heard)
+    defer { server.stop() }
+    let session = try HTTPSessionManager(observer: observer)
+    let task = try task(of: session, server)
+    task.resume()
+    _ = try await eventually { heard.now == 1 ? true : nil }
+    task.cancel()
+    task.cancel()
+    #expect(try await end() == ["cancelled"])
+    #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
+  }
+
+  @Test func `a suspended task is not active, and goes on where it was`() async throws {
+    let goesOn = DispatchSemaphore(value: 0)
+    let server = try ScriptedServer { connection, _ in
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 8000000\r\n\r\n")
+      for part in 0..<800 {
+        if part == 100 { goesOn.wait() }
+        guard connection.write(Data(repeating: 1, count: 10_000)) else { return }
+      }
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    let session = try HTTPSessionManager(observer: observer)
+    let sizes = Box<[Int]>([])
+    let task = session.dataTask(try HTTPRequest(.get, to: server.url)) { result in
+      sizes.change { $0.append((try? result.get().value.count) ?? -1) }
+    }
+    task.resume()
+    _ = try await eventually { task.progress.received > 0 ? true : nil }
+    task.suspend()
+    #expect(try await observer.first(2).last == .ended)
+    #expect(task.state == .suspended)
+    goesOn.signal()
+    task.resume()
+    #expect(try await eventually { sizes.now.isEmpty ? nil : sizes.now } == [8_000_000])
+    let events = try await observer.first(4)
+    #expect(events == [.began(isIndicated: true), .ended, .began(isIndicated: true), .ended])
+  }
+
+  @Test func `a task that is cancelled while it is suspended ends its activity once`() async throws {
+    let heard = Box(0)
+    let server = try Self.silentServer(heard)
+    defer { server.stop() }
+    let session = try HTTPSessionManager(observer: observer)
+    let task = try task(of: session, server)
+    task.resume()
+    _ = try await eventually { heard.now == 1 ? true : nil }
+    task.suspend()
+    task.cancel()
+    #expect(try await end() == ["cancelled"])
+    #expect(observer.all == [.began(isIndicated: true), .ended])
+  }
+
+  @Test func `a suspended task that nobody holds is cancelled`() async throws {
+    let server = try Self.silentServer()
+    defer { server.stop() }
+    let session = try HTTPSessionManager(observer: observer)
+    _ = try task(of: session, server)
+    #expect(try await end() == ["cancelled"])
+  }
+
+  @Test func `awaiting is cancelled with its task`() async throws {
+    let heard = Box(0)
+    let server = try Self.silentServer(heard)
+    defer { server.stop() }
+    let session = try HTTPSessionManager(observer: observer)
+    let request = try HTTPRequest(.get, to: server.url)
+    let waiting = Task { try await session.data(for: request) }
+    _ = try await eventually { heard.now == 1 ? true : nil }
+    waiting.cancel()
+    let error = await #expect(throws: HTTPError.self) { try await waiting.value }
+    #expect(error?.kind == .cancelled)
+    #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
+  }
+
+  @Test func `an invalidated manager ends its tasks, takes no more, and then says nothing any more`() async throws {
+    let heard = Box(0)
+    let server = try Self.silentServer(heard)
+    defer { server.stop() }
+    let session = try HTTPSessionManager(observer: observer)
+    let running = try (0..<3).map { _ in try task(of: session, server) }
+    for task in running { task.resume() }
+    let suspended = try task(of: session, server)
+    _ = try await eventually { heard.now == 3 ? true : nil }
+    session.invalidate()
+    await session.waitUntilInvalidated()
+    #expect(ends.now == Array(repeating: "the session manager is invalidated", count: 4))
+    #expect(observer.all.filter { $0 == .ended }.count == 3)
+    suspended.resume()
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: HTTPRequest(.get, to: server.url)) }
+    #expect(error?.kind == .invalidated)
+    #expect(ends.now.count == 4)
+    #expect(observer.all.count == 6)
+  }
+
+  @Test func `a manager that is to finish lets its tasks come to their end`() async throws {
+    let goesOn = DispatchSemaphore(value: 0)
+    let heard = Box(0)
+    let server = try ScriptedServer { connection, _ in
+      while connection.readHead() != nil {
+        heard.change { $0 += 1 }
+        goesOn.wait()
+        connection.write("HTTP/1.1 204 No Content\r\n\r\n")
+      }
+    }
+    defer { server.stop() }
+    let session = try HTTPSessionManager(observer: observer)
+    let task = try task(of: session, server)
+    task.resume()
+    _ = try await eventually { heard.now == 1 ? true : nil }
+    session.finishTasksAndInvalidate()
+    goesOn.signal()
+    await session.waitUntilInvalidated()
+    #expect(ends.now == ["success"])
+    #expect(observer.all == [.began(isIndicated: true), .ended])
+  }
+
+  @Test func `a manager that is released ends its tasks and its thread`() async throws {
+    let heard = Box(0)
+    let server = try Self.silentServer(heard)
+    defer { server.stop() }
+    var session: HTTPSessionManager? = try HTTPSessionManager(observer: observer)
+    let task = try self.task(of: #require(session), server)
+    task.resume()
+    _ = try await eventually { heard.now == 1 ? true : nil }
+    weak let released = session
+    session = nil
+    #expect(released == nil)
+    #expect(try await end() == ["the session manager is invalidated"])
+    #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
+  }
+
+  @Test func `a callback runs where its caller wants it, after the progress`() async throws {
+    let server = try NginxServer()
+    try server.serve(String(repeating: "x", count: 100_000), as: "large.txt")
+    let session = try HTTPSessionManager(baseURL: server.url)
+    let queue = DispatchQueue(label: "test")
+    let key = DispatchSpecificKey<Bool>()
+    queue.setSpecific(key: key, value: true)
+    let calls = Box<[String]>([])
+    var options = HTTPTaskOptions()
+    options.executor = { queue.async(execute: $0) }
+    options.onProgress = { _ in
+      calls.change { $0.append(DispatchQueue.getSpecific(key: key) == true ? "progress" : "elsewhere") }
+    }
+    let task = session.dataTask(try HTTPRequest(.get, to: session.url(for: "large.txt")), options: options) { _ in
+      calls.change { $0.append(DispatchQueue.getSpecific(key: key) == true ? "completion" : "elsewhere") }
+    }
+    task.resume()
+    let all = try await eventually { calls.now.last == "completion" ? calls.now : nil }
+    #expect(Set(all) == ["progress", "completion"])
+    #expect(all.filter { $0 == "completion" }.count == 1)
+  }
+
+  @Test func `a busy queue delays a completion, and does not lose it`() async throws {
+    let server = try NginxServer()
+    let session = try HTTPSessionManager(baseURL: server.url, observer: observer)
+    let queue = DispatchQueue(label: "busy")
+    let goesOn = DispatchSemaphore(value: 0)
+    queue.async { goesOn.wait() }
+    var options = HTTPTaskOptions()
+    options.executor = { queue.async(execute: $0) }
+    let request = try HTTPRequest(.get, to: session.url(for: "method"))
+    for _ in 0..<10 {
+      session.dataTask(request, options: options) { [ends] _ in ends.change { $0.append("called") } }.resume()
+    }
+    _ = try await server.log(lines: 10)
+    // Others are not held up by it.
+    _ = try await session.data(for: request)
+    #expect(ends.now.isEmpty)
+    goesOn.signal()
+    #expect(try await eventually { ends.now.count == 10 ? ends.now : nil }.count == 10)
+    #expect(try await observer.first(22).count == 22)
+  }
+
+  @Test func `a completion that its executor drops ends its activity all the same`() async throws {
+    let server = try NginxServer()
+    let session = try HTTPSessionManager(baseURL: server.url, observer: observer)
+    var options = HTTPTaskOptions()
+    options.executor = { _ in }
+    let request = try HTTPRequest(.get, to: session.url(for: "method"))
+    session.dataTask(request, options: options) { _ in }.resume()
+    #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
+    session.invalidate()
+    await session.waitUntilInvalidated()
+  }
+}

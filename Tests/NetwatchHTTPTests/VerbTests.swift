@@ -1,0 +1,131 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import NetwatchHTTP
+
+/// What a server has seen of a request.
+private struct Echo: Decodable, Sendable, Equatable {
+  var method: String
+  var path: String
+  var type: String
+  var body: String
+}
+
+@Suite(.timeLimit(.minutes(1))) struct VerbTests {
+  private let server: ScriptedServer
+  private let session: HTTPSessionManager
+
+  init() throws {
+    server = try ScriptedServer { connection, _ in
+      while let head = connection.readHead() {
+        let words = head.split(separator: " ", maxSplits: 2).map(String.init)
+        func field(_ name: String) -> String {
+          let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("\(name): ") }
+          return line.map { String($0.dropFirst(name.count + 2)) } ?? ""
+        }
+        let body = connection.read(Int(field("content-length")) ?? 0) ?? Data()
+        let echo = [
+          "method": words[0], "path": words[1], "type": field("content-type"),
+          "body": String(decoding: body, as: UTF8.self),
+        ]
+        let answer = (try? JSONSerialization.data(withJSONObject: echo)) ?? Data()
+        let isHead = words[0] == "HEAD"
+        let status = words[1].contains("refused") ? "422 Unprocessable Content" : "200 OK"
+        connection.write(
+          "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: \(answer.count)\r\n\r\n")
+        if !isHead { connection.write(answer) }
+      }
+    }
+    session = try HTTPSessionManager(baseURL: server.url.appending(path: "v1"))
+  }
+
+  private let parameters: RequestParameters = ["b": 2, "a": "x y"]
+  private let form = "application/x-www-form-urlencoded"
+
+  @Test func `verbs send their parameters where they belong`() async throws {
+    let get: Echo = try await session.get("users", parameters: parameters)
+    #expect(get == Echo(method: "GET", path: "/v1/users?a=x%20y&b=2", type: "", body: ""))
+    let delete: Echo = try await session.delete("users", parameters: parameters)
+    #expect(delete == Echo(method: "DELETE", path: "/v1/users?a=x%20y&b=2", type: "", body: ""))
+    let post: Echo = try await session.post("users", parameters: parameters)
+    #expect(post == Echo(method: "POST", path: "/v1/users", type: form, body: "a=x%20y&b=2"))
+    let put: Echo = try await session.put("users", parameters: parameters)
+    #expect(put == Echo(method: "PUT", path: "/v1/users", type: form, body: "a=x%20y&b=2"))
+    let patch: Echo = try await session.patch("users", parameters: parameters)
+    #expect(patch == Echo(method: "PATCH", path: "/v1/users", type: form, body: "a=x%20y&b=2"))
+    let head = try await session.head("users", parameters: parameters)
+    #expect(head.status == .ok)
+  }
+
+  @Test func `a POST without parameters says so`() async throws {
+    let post: Echo = try await session.post("users")
+    #expect(post == Echo(method: "POST", path: "/v1/users", type: form, body: ""))
+  }
+
+  @Test func `JSON goes out and comes back`() async throws {
+    var configuration = HTTPSessionConfiguration()
+    configuration.requestSerializer = JSONRequestSerializer()
+    let session = try HTTPSessionManager(baseURL: session.baseURL, configuration: configuration)
+    let post: Echo = try await session.post("users", parameters: ["a": [1, nil]])
+    #expect(post.type == "application/json")
+    #expect(post.body == #"{"a":[1,null]}"#)
+    let tree = try await session.send(HTTPCall(.get, "users"), as: JSONResponseSerializer())
+    #expect(tree.value?["method"]?.string == "GET")
+  }
+
+  @Test func `a refusal is an error that has what the server said`() async throws {
+    let error = await #expect(throws: HTTPError.self) { let _: Echo = try await session.get("refused") }
+    #expect(error?.kind == .badServerResponse)
+    #expect(error?.response?.status.code == 422)
+    #expect((error?.decoded as? Echo)?.path == "/v1/refused")
+  }
+
+  @Test func `callbacks get the same`() async throws {
+    let echo = Box<Echo?>(nil)
+    let task = session.post("users", parameters: ["a": 1], as: DecodableResponseSerializer(Echo.self)) { result in
+      echo.change { $0 = try? result.get().value }
+    }
+    #expect(task != nil)
+    #expect(try await eventually { echo.now } == Echo(method: "POST", path: "/v1/users", type: form, body: "a=1"))
+    let status = Box<HTTPResponse.Status?>(nil)
+    session.head("users") { result in status.change { $0 = try? result.get().status } }
+    #expect(try await eventually { status.now } == .ok)
+  }
+
+  @Test func `what can not be written down begins nothing, and says so later`() async throws {
+    struct Refusal: Error {}
+    let observer = RecordingObserver()
+    var configuration = HTTPSessionConfiguration()
+    var serializer = HTTPRequestSerializer()
+    serializer.query = { _, _ in throw Refusal() }
+    configuration.requestSerializer = serializer
+    let session = try HTTPSessionManager(baseURL: server.url, configuration: configuration, observer: observer)
+    let kinds = Box<[HTTPError.Kind]>([])
+    let task = session.get("users", parameters: ["a": 1], as: HTTPResponseSerializer()) { result in
+      if case .failure(let error) = result { kinds.change { $0.append(error.kind) } }
+    }
+    #expect(task == nil)
+    #expect(try await eventually { kinds.now.isEmpty ? nil : kinds.now } == [.cannotEncodeRequest])
+    #expect(observer.all.isEmpty)
+  }
+
+  @Test func `a form with a file arrives`() async throws {
+    var form = try MultipartFormData(boundary: "frontier")
+    form.append(Data("hello".utf8), name: "greeting", fileName: "hello.txt", contentType: "text/plain")
+    let echo: Echo = try await session.post("upload", form: form, parameters: ["a": 1])
+    #expect(echo.type == "multipart/form-data; boundary=frontier")
+    #expect(echo.body.contains("name=\"a\"\r\n"))
+    #expect(echo.body.contains("filename=\"hello.txt\""))
+    #expect(echo.body.hasSuffix("hello\r\n--frontier--\r\n"))
+  }
+
+  @Test func `a place of its own is not relative to the base`() async throws {
+    let echo: Echo = try await session.get(server.url.appending(path: "elsewhere").absoluteString)
+    #expect(echo.path == "/elsewhere")
+    let rooted: Echo = try await session.get("/rooted")
+    #expect(rooted.path == "/rooted")
+    let error = await #expect(throws: HTTPError.self) { let _: Echo = try await session.get("http://[::1") }
+    #expect(error?.kind == .badURL)
+  }
+}
