@@ -85,7 +85,7 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "CLinux", "EventSchema", "NetwatchCommand", "NetwatchProbe", "ReadmeExample", "TestSandbox",
+        "CLinux", "EventSchema", "HTTPProbe", "NetwatchCommand", "NetwatchProbe", "ReadmeExample", "TestSandbox",
         "DocumentationExamples",
       ],
       exclude: ["Golden"]),
@@ -94,6 +94,13 @@ let package = Package(
       name: "NetwatchProbe",
       dependencies: ["Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchStream", "CLinux"],
       path: "Tests/NetwatchProbe", swiftSettings: settings),
+    // Apart, so that the guest needs no libcurl.
+    .executableTarget(
+      name: "HTTPProbe",
+      dependencies: [
+        "Netwatch", "NetwatchHTTP", "NetwatchStream", .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
+      path: "Tests/HTTPProbe", swiftSettings: settings),
     // The code of the articles and the README, so that it compiles.
     .target(
       name: "DocumentationExamples", dependencies: ["Netwatch", "NetwatchNetlink", "NetwatchStream", "NetwatchHTTP"],
