@@ -32,7 +32,6 @@ package enum ConnectionDecoder {
     package var isLocal: Bool { remote.isLoopback || local == remote }
   }
 
-  private static let headerLength = 16
   /// struct inet_diag_msg: family, state, timer, retransmits, ports (2, 2), source (16), destination (16), link (4),
   /// cookie (8), expiry (4), receive queue (4), write queue (4), user (4), inode (4).
   private enum Place {
@@ -53,16 +52,8 @@ package enum ConnectionDecoder {
 
   /// Calls `body` with each message of a datagram, in order.
   package static func decode(_ bytes: RawSpan, _ body: (NetlinkDecoder.Header, Message, Range<Int>) -> Void) {
-    var cursor = NetlinkCursor(0..<bytes.byteCount)
-    while cursor.hasRoom(for: headerLength) {
-      let start = cursor.offset
-      let length = Int(bytes.load(start, as: UInt32.self))
-      let flags = bytes.load(start + 6, as: UInt16.self)
-      let header = NetlinkDecoder.Header(
-        type: bytes.load(start + 4, as: UInt16.self), sequence: bytes.load(start + 8, as: UInt32.self),
-        isInterrupted: flags & UInt16(NLM_F_DUMP_INTR) != 0)
-      guard let record = cursor.next(length: length, header: headerLength) else { return }
-      body(header, message(header.type, bytes, (start + headerLength)..<record.upperBound), record)
+    NetlinkFrames.forEach(in: bytes) { header, payload, record in
+      body(header, message(header.type, bytes, payload), record)
     }
   }
 
@@ -78,8 +69,7 @@ package enum ConnectionDecoder {
   }
 
   private static func error(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
-    guard let code = bytes.number(payload, as: Int32.self) else { return .ignored }
-    return .error(code: code == .min ? .max : abs(code))
+    NetlinkFrames.errorCode(bytes, payload).map { .error(code: $0) } ?? .ignored
   }
 
   // MARK: Sockets

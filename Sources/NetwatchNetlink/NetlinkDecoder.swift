@@ -28,20 +28,10 @@ package enum NetlinkDecoder {
   /// What a route message is: a notification that something changed, or the answer to a question.
   package enum Context: Sendable { case notification, answer }
 
-  private static let headerLength = 16
-
   /// Calls `body` with each message of a datagram, in order.
   package static func decode(_ bytes: RawSpan, as context: Context, _ body: (Header, Message, Range<Int>) -> Void) {
-    var cursor = NetlinkCursor(0..<bytes.byteCount)
-    while cursor.hasRoom(for: headerLength) {
-      let start = cursor.offset
-      let length = Int(bytes.load(start, as: UInt32.self))
-      let flags = bytes.load(start + 6, as: UInt16.self)
-      let header = Header(
-        type: bytes.load(start + 4, as: UInt16.self), sequence: bytes.load(start + 8, as: UInt32.self),
-        isInterrupted: flags & UInt16(NLM_F_DUMP_INTR) != 0)
-      guard let record = cursor.next(length: length, header: headerLength) else { return }
-      body(header, message(header, bytes, (start + headerLength)..<record.upperBound, context), record)
+    NetlinkFrames.forEach(in: bytes) { header, payload, record in
+      body(header, message(header, bytes, payload, context), record)
     }
   }
 
@@ -179,8 +169,7 @@ package enum NetlinkDecoder {
   // MARK: Control
 
   private static func error(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
-    guard let code = bytes.number(payload, as: Int32.self) else { return .ignored }
-    return .error(code: code == .min ? .max : abs(code))
+    NetlinkFrames.errorCode(bytes, payload).map { .error(code: $0) } ?? .ignored
   }
 
   /// A listing can also end with an error, in the place of the length.

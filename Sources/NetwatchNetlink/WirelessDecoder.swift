@@ -42,7 +42,6 @@ package enum WirelessDecoder {
     package var joinedSSID: SSID?
   }
 
-  private static let headerLength = 16
   /// struct genlmsghdr: command, version, reserved (2).
   private static let genericHeaderLength = 4
 
@@ -52,16 +51,8 @@ package enum WirelessDecoder {
   package static func decode(
     _ bytes: RawSpan, family: UInt16?, _ body: (NetlinkDecoder.Header, Message, Range<Int>) -> Void
   ) {
-    var cursor = NetlinkCursor(0..<bytes.byteCount)
-    while cursor.hasRoom(for: headerLength) {
-      let start = cursor.offset
-      let length = Int(bytes.load(start, as: UInt32.self))
-      let flags = bytes.load(start + 6, as: UInt16.self)
-      let header = NetlinkDecoder.Header(
-        type: bytes.load(start + 4, as: UInt16.self), sequence: bytes.load(start + 8, as: UInt32.self),
-        isInterrupted: flags & UInt16(NLM_F_DUMP_INTR) != 0)
-      guard let record = cursor.next(length: length, header: headerLength) else { return }
-      body(header, message(header.type, bytes, (start + headerLength)..<record.upperBound, family), record)
+    NetlinkFrames.forEach(in: bytes) { header, payload, record in
+      body(header, message(header.type, bytes, payload, family), record)
     }
   }
 
@@ -86,8 +77,7 @@ package enum WirelessDecoder {
   }
 
   private static func error(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
-    guard let code = bytes.number(payload, as: Int32.self) else { return .ignored }
-    return .error(code: code == .min ? .max : abs(code))
+    NetlinkFrames.errorCode(bytes, payload).map { .error(code: $0) } ?? .ignored
   }
 
   // MARK: The controller
