@@ -1,15 +1,9 @@
 import Netwatch
 
 /// conky, `execpi` and `execp`, which obey what is printed.
-final class ConkyFormat: BarFormat {
+final class ConkyFormat: TaggedFormat {
   var markup: BarMarkup { BarMarkup(opening: "${", closing: "}", doubled: "$") }
-
-  func begin(_ line: inout LineBuffer, _ state: BarState) {
-    guard state.usesColor, !state.isHidden else { return }
-    line.append("${color ")
-    line.append(state.color)
-    line.append("}")
-  }
+  var colorTag: (before: StaticString, after: StaticString, end: StaticString) { ("${color ", "}", "${color}") }
 
   /// `#` would begin a comment.
   func append(_ text: borrowing LineBuffer, _ range: Range<Int>, to line: inout LineBuffer) {
@@ -20,10 +14,5 @@ final class ConkyFormat: BarFormat {
       case let byte: line.append(byte)
       }
     }
-  }
-
-  func end(_ line: inout LineBuffer, _ state: BarState) {
-    if state.usesColor, !state.isHidden { line.append("${color}") }
-    line.append("\n")
   }
 }

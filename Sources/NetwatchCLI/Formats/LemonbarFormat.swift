@@ -1,25 +1,14 @@
 import Netwatch
 
 /// lemonbar, on its standard input.
-final class LemonbarFormat: BarFormat {
+final class LemonbarFormat: TaggedFormat {
   var markup: BarMarkup { BarMarkup(opening: "%{", closing: "}", doubled: "%") }
-
-  func begin(_ line: inout LineBuffer, _ state: BarState) {
-    guard state.usesColor, !state.isHidden else { return }
-    line.append("%{F#")
-    line.append(state.color)
-    line.append("}")
-  }
+  var colorTag: (before: StaticString, after: StaticString, end: StaticString) { ("%{F#", "}", "%{F-}") }
 
   func append(_ text: borrowing LineBuffer, _ range: Range<Int>, to line: inout LineBuffer) {
     for position in range {
       if text[position] == UInt8(ascii: "%") { line.append("%") }
       line.append(text[position])
     }
-  }
-
-  func end(_ line: inout LineBuffer, _ state: BarState) {
-    if state.usesColor, !state.isHidden { line.append("%{F-}") }
-    line.append("\n")
   }
 }

@@ -1,15 +1,9 @@
 import Netwatch
 
 /// polybar, `custom/script` with `tail = true`.
-final class PolybarFormat: BarFormat {
+final class PolybarFormat: TaggedFormat {
   var markup: BarMarkup { BarMarkup(opening: "%{", closing: "}") }
-
-  func begin(_ line: inout LineBuffer, _ state: BarState) {
-    guard state.usesColor, !state.isHidden else { return }
-    line.append("%{F#")
-    line.append(state.color)
-    line.append("}")
-  }
+  var colorTag: (before: StaticString, after: StaticString, end: StaticString) { ("%{F#", "}", "%{F-}") }
 
   /// `%{` opens a tag, even behind another `%`; an offset of nothing between the two keeps it shut. What stands before may be
   /// the template's.
@@ -25,10 +19,5 @@ final class PolybarFormat: BarFormat {
   func append(literal byte: UInt8, isInTag: Bool, to line: inout LineBuffer) {
     if byte == UInt8(ascii: "{"), line.count == 0 { line.append("%{O0}") }
     line.append(byte)
-  }
-
-  func end(_ line: inout LineBuffer, _ state: BarState) {
-    if state.usesColor, !state.isHidden { line.append("%{F-}") }
-    line.append("\n")
   }
 }

@@ -1,17 +1,11 @@
 import Netwatch
 
 /// tmux, `#(…)` in a status line.
-final class TmuxFormat: BarFormat {
+final class TmuxFormat: TaggedFormat {
   var markup: BarMarkup { BarMarkup(opening: "#[", closing: "]", doubled: "#") }
+  var colorTag: (before: StaticString, after: StaticString, end: StaticString) { ("#[fg=#", "]", "#[default]") }
   /// tmux keeps a line that comes within a second of the one before, but draws it only when something else comes.
   var repetition: Duration? { .milliseconds(1100) }
-
-  func begin(_ line: inout LineBuffer, _ state: BarState) {
-    guard state.usesColor, !state.isHidden else { return }
-    line.append("#[fg=#")
-    line.append(state.color)
-    line.append("]")
-  }
 
   /// `##` stands for one `#`, but `####` would too: tmux halves a run twice, unless a tag follows. An empty one is put there.
   func append(_ text: borrowing LineBuffer, _ range: Range<Int>, to line: inout LineBuffer) {
@@ -29,10 +23,5 @@ final class TmuxFormat: BarFormat {
       length += 1
     }
     if length > 1 { line.append("#[]") }
-  }
-
-  func end(_ line: inout LineBuffer, _ state: BarState) {
-    if state.usesColor, !state.isHidden { line.append("#[default]") }
-    line.append("\n")
   }
 }

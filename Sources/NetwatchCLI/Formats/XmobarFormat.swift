@@ -1,15 +1,9 @@
 import Netwatch
 
 /// xmobar, `CommandReader` and `PipeReader`.
-final class XmobarFormat: BarFormat {
+final class XmobarFormat: TaggedFormat {
   var markup: BarMarkup { BarMarkup(opening: "<", closing: ">") }
-
-  func begin(_ line: inout LineBuffer, _ state: BarState) {
-    guard state.usesColor, !state.isHidden else { return }
-    line.append("<fc=#")
-    line.append(state.color)
-    line.append(">")
-  }
+  var colorTag: (before: StaticString, after: StaticString, end: StaticString) { ("<fc=#", ">", "</fc>") }
 
   /// Raw text, with its length in characters of Unicode in front.
   func append(_ text: borrowing LineBuffer, _ range: Range<Int>, to line: inout LineBuffer) {
@@ -20,10 +14,5 @@ final class XmobarFormat: BarFormat {
     line.append(":")
     line.append(text, range)
     line.append("/>")
-  }
-
-  func end(_ line: inout LineBuffer, _ state: BarState) {
-    if state.usesColor, !state.isHidden { line.append("</fc>") }
-    line.append("\n")
   }
 }
