@@ -13,8 +13,6 @@ enum {
   CHANGES_PER_START = 6,
   CHANGES = STARTS * CHANGES_PER_START,
   COLD_STARTS = 20,
-  MISS_AFTER_MS = 2000,
-  SILENCE_MS = 2,
 };
 
 static const double ratio_target = 1.1, cold_target_ms = 10;
@@ -36,16 +34,11 @@ static void measure_start(const struct options *options, enum peer_id id, int so
   peer_start(&peer, id, options);
   peer_wait_ready(&peer);
   for (int i = 0; i < WARM_UP_CHANGES + CHANGES_PER_START; i++) {
-    uint64_t started = now_ns();
-    send_route_request(socket, &requests[i % 2]);
-    bool answered = peer_read(&peer, MISS_AFTER_MS);
-    uint64_t finished = peer.read_ns;
-    peer_read_until_silent(&peer, SILENCE_MS);
-    expect_no_refusal(socket);
-    if (!answered) {
+    double microseconds = peer_time_change(&peer, socket, &requests[i % 2]);
+    if (microseconds < 0) {
       record->misses++;
     } else if (i >= WARM_UP_CHANGES) {
-      record->samples[record->count++] = (finished - started) / 1000.0;
+      record->samples[record->count++] = microseconds;
     }
   }
   peer_stop(&peer);

@@ -16,8 +16,6 @@ enum {
   WARM_UP_CHANGES = 6, /* even, so that each start begins without the route */
   CHANGES_PER_START = 6,
   CHANGES = STARTS * CHANGES_PER_START,
-  MISS_AFTER_MS = 2000,
-  SILENCE_MS = 2,
 };
 
 static const double ratio_target = 1.15;
@@ -30,17 +28,6 @@ struct record {
   double *round_medians; /* one for each round; 0 if all changes were missed */
   int misses;
 };
-
-/* Microseconds, or negative for a miss. */
-static double time_change(struct peer *peer, int socket, const struct route_request *request) {
-  uint64_t started = now_ns();
-  send_route_request(socket, request);
-  bool answered = peer_read(peer, MISS_AFTER_MS);
-  uint64_t finished = peer->read_ns;
-  peer_read_until_silent(peer, SILENCE_MS);
-  expect_no_refusal(socket);
-  return answered ? (finished - started) / 1000.0 : -1;
-}
 
 static void pin(pid_t pid, int wanted) {
   cpu_set_t allowed, chosen;
@@ -63,9 +50,9 @@ static void measure_start(const struct options *options, enum peer_id id, int so
   peer_start(&peer, id, options);
   if (options->apart) pin(peer.pid, 1);
   peer_wait_ready(&peer);
-  for (int i = 0; i < WARM_UP_CHANGES; i++) time_change(&peer, socket, &requests[i % 2]);
+  for (int i = 0; i < WARM_UP_CHANGES; i++) peer_time_change(&peer, socket, &requests[i % 2]);
   for (int i = 0; i < CHANGES_PER_START; i++) {
-    double microseconds = time_change(&peer, socket, &requests[i % 2]);
+    double microseconds = peer_time_change(&peer, socket, &requests[i % 2]);
     if (microseconds < 0) {
       record->misses++;
       continue;

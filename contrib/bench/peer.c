@@ -17,6 +17,8 @@
 enum {
   START_LIMIT_MS = 10000,
   READY_SILENCE_MS = 50,
+  SILENCE_MS = 2,
+  MISS_AFTER_MS = 2000,
   SILENCE_LIMIT_MS = 10000,
   PIPE_CAPACITY = 1024 * 1024,
 };
@@ -140,6 +142,16 @@ void peer_wait_ready(struct peer *peer) {
     sleep_ms(1);
   }
   peer_read_until_silent(peer, READY_SILENCE_MS);
+}
+
+double peer_time_change(struct peer *peer, int socket, const struct route_request *request) {
+  uint64_t started = now_ns();
+  send_route_request(socket, request);
+  bool answered = peer_read(peer, MISS_AFTER_MS);
+  uint64_t finished = peer->read_ns;
+  peer_read_until_silent(peer, SILENCE_MS);
+  expect_no_refusal(socket);
+  return answered ? (finished - started) / 1000.0 : -1;
 }
 
 void peer_stop(struct peer *peer) {

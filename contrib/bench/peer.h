@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "harness.h"
+#include "routes.h"
 
 enum peer_id {
   NETWATCH,
@@ -60,6 +61,10 @@ bool peer_read(struct peer *peer, int timeout_ms);
 
 /* Reads until nothing came for so long; bounded. */
 void peer_read_until_silent(struct peer *peer, int silence_ms);
+
+/* Microseconds from a change of the kernel's to the first byte of what the program says of it, or negative if that never
+ * comes. Returns when it has said everything. */
+double peer_time_change(struct peer *peer, int socket, const struct route_request *request);
 
 void peer_stop(struct peer *peer);
 
