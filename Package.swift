@@ -24,6 +24,7 @@ let package = Package(
     .library(name: "NetwatchNetlink", targets: ["NetwatchNetlink"]),
     .library(name: "NetwatchStream", targets: ["NetwatchStream"]),
     .library(name: "NetwatchHTTP", targets: ["NetwatchHTTP"]),
+    .library(name: "NetwatchHTTPFoundation", targets: ["NetwatchHTTPFoundation"]),
     .executable(name: "netwatch", targets: ["NetwatchCommand"]),
   ],
   dependencies: [
@@ -61,6 +62,10 @@ let package = Package(
         "Netwatch", "NetwatchEventLoop", "CLibCurl", "CLibOpenSSL",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ]),
+    // What needs all of Foundation, which is large: FoundationEssentials is enough for the rest.
+    module(
+      "NetwatchHTTPFoundation",
+      ["Netwatch", "NetwatchHTTP", .product(name: "HTTPTypes", package: "swift-http-types")]),
     module(
       "NetwatchCLI",
       [
@@ -80,7 +85,9 @@ let package = Package(
     tests(
       "NetwatchStreamTests", ["NetwatchStream", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport", "EventSchema"]),
     tests("NetwatchCLITests", ["NetwatchCLI", "Netwatch", "NetwatchStream", "NetwatchTestSupport"]),
-    tests("NetwatchHTTPTests", ["NetwatchHTTP", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
+    tests(
+      "NetwatchHTTPTests",
+      ["NetwatchHTTP", "NetwatchHTTPFoundation", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
     // The command in namespaces of the tests' own making, and the programs that are run in them.
     tests(
       "IntegrationTests",

@@ -55,7 +55,8 @@ public final class EventLoop {
     timer = try .result(
       of: "timerfd_create", timerfd_create(CLOCK_MONOTONIC, CInt(TFD_CLOEXEC | TFD_NONBLOCK)))
     try watch(handle.wakeUp.rawValue, for: .readable) { [unowned self] _ in
-      for job in handle.takeJobs() { job(self) }
+      handle.acknowledgeWakeUp()
+      runJobs()
     }
     try watch(timer.rawValue, for: .readable) { [unowned self] _ in fireTimers() }
   }
@@ -148,6 +149,8 @@ public final class EventLoop {
     unsafe timerfd_settime(timer.rawValue, CInt(TFD_TIMER_ABSTIME), &setting, nil)
   }
 
+  private func runJobs() { for job in handle.takeJobs() { job(self) } }
+
   // MARK: Running
 
   /// Serves events on the calling thread until ``stop()``.
@@ -156,7 +159,7 @@ public final class EventLoop {
     isStopping = false
     handle.adoptCurrentThread()
     while !isStopping {
-      let count = unsafe epoll_wait(epoll.rawValue, &events, CInt(Self.eventsPerWait), -1)
+      let count = unsafe epoll_wait(epoll.rawValue, &events, CInt(Self.eventsPerWait), handle.hasOwnJobs ? 0 : -1)
       if count < 0 {
         // A SIGCONT after a SIGSTOP interrupts the wait, handler or none.
         if errno == EINTR { continue }
@@ -170,6 +173,7 @@ public final class EventLoop {
         guard slots[slot].generation == generation, let handler = slots[slot].handler else { continue }
         unsafe handler(Readiness(rawValue: event.events))
       }
+      if handle.hasOwnJobs { runJobs() }
       onTurnEnd?()
     }
   }

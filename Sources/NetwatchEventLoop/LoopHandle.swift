@@ -10,8 +10,10 @@ public final class LoopHandle: Sendable {
 
   let wakeUp: FileDescriptor
   private let mailbox: Mailbox
-  /// The thread that runs the loop; 0 before it does.
+  /// The thread that runs the loop; 0 before it does, and afterwards.
   private let runner = Atomic<UInt>(0)
+  /// Jobs of the loop's own thread have come, for which nobody wakes it. Touched on that thread alone.
+  private let ownJobs = Atomic(false)
 
   init() throws(SystemError) {
     wakeUp = try .result(of: "eventfd", eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK)))
@@ -28,7 +30,8 @@ public final class LoopHandle: Sendable {
     // The one before it has woken the loop, or is about to.
     case .behindAnother: return true
     case .first:
-      eventfd_write(wakeUp.rawValue, 1)
+      // The loop looks before it waits.
+      if isOnLoopThread { ownJobs.store(true, ordering: .relaxed) } else { eventfd_write(wakeUp.rawValue, 1) }
       return true
     }
   }
@@ -39,7 +42,7 @@ public final class LoopHandle: Sendable {
   public func call<Value: Sendable>(
     _ job: @escaping @Sendable (EventLoop, LoopAnswer<Value>) -> Void
   ) throws -> Value {
-    guard runner.load(ordering: .relaxed) != Self.currentThread else {
+    guard !isOnLoopThread else {
       throw SystemError(operation: "call", code: EDEADLK)
     }
     let promise = Promise<Value>()
@@ -57,16 +60,30 @@ public final class LoopHandle: Sendable {
 
   private static var currentThread: UInt { UInt(pthread_self()) }
 
+  private var isOnLoopThread: Bool { runner.load(ordering: .relaxed) == Self.currentThread }
+
   /// The thread that calls runs the loop from now on.
   func adoptCurrentThread() { runner.store(Self.currentThread, ordering: .relaxed) }
 
+  /// Whether jobs wait that no event tells of.
+  var hasOwnJobs: Bool { ownJobs.load(ordering: .relaxed) }
+
   func takeJobs() -> [Job] {
-    var count: eventfd_t = 0
-    _ = unsafe eventfd_read(wakeUp.rawValue, &count)
+    ownJobs.store(false, ordering: .relaxed)
     return mailbox.takeAll()
   }
 
-  func close() { mailbox.close() }
+  /// To be called when ``wakeUp`` is readable.
+  func acknowledgeWakeUp() {
+    var count: eventfd_t = 0
+    _ = unsafe eventfd_read(wakeUp.rawValue, &count)
+  }
+
+  func close() {
+    // The system may give the next thread the same number.
+    runner.store(0, ordering: .relaxed)
+    mailbox.close()
+  }
 }
 
 /// Jobs on their way to the loop. A pthread mutex, which the thread sanitizer understands.

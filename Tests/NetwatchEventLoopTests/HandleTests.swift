@@ -113,4 +113,23 @@ import Testing
     #expect(isBlocked)
     #expect(name == "netwatch-test")
   }
+
+  @Test func `jobs that the loop's own thread submits run in their order, and nothing has to wake it`() throws {
+    let order = try BackgroundLoop.start(name: "test") { $0.handle }.call { (loop, answer: LoopAnswer<[Int]>) in
+      let ran = LoopConfined(OwnJobs(), on: loop)
+      for number in 0..<3 {
+        loop.handle.submit { loop in
+          ran.value(on: loop)?.numbers.append(number)
+          guard number == 2 else { return }
+          loop.handle.submit { loop in
+            answer.give(.success(ran.value(on: loop)?.numbers ?? []))
+            loop.stop()
+          }
+        }
+      }
+    }
+    #expect(order == [0, 1, 2])
+  }
 }
+
+private final class OwnJobs { var numbers: [Int] = [] }

@@ -5,6 +5,7 @@ import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
+@testable import NetwatchHTTPFoundation
 
 @Suite(.timeLimit(.minutes(2))) struct MultipartTests {
   private func form() throws -> MultipartFormData { try MultipartFormData(boundary: "XX") }

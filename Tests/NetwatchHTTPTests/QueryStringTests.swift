@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import NetwatchHTTP
+import NetwatchHTTPFoundation
 import Testing
 
 @Suite struct QueryStringTests {

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import NetwatchHTTP
+import NetwatchHTTPFoundation
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct RequestSerializerTests {
@@ -194,7 +195,7 @@ import Testing
     ("a\r\nb/c", "1 beta", "a--b-c/1-beta ("), ("😀", "", "netwatch ("),
   ])
   func `the user agent is ASCII, whatever the app is called`(_ name: String, _ version: String, _ start: String) {
-    let agent = HTTPFields.userAgent(name: name, version: version)
+    let agent = HTTPFields.userAgent(transcribing: name, version: version)
     #expect(agent.hasPrefix(start) && agent.hasSuffix(")") && agent.utf8.allSatisfy { 0x20..<0x7f ~= $0 })
     #expect(agent.contains("Linux; "))
   }

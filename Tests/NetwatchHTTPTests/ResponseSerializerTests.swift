@@ -2,6 +2,7 @@ import Foundation
 import FoundationXML
 import HTTPTypes
 import NetwatchHTTP
+import NetwatchHTTPFoundation
 import NetwatchTestSupport
 import Testing
 

@@ -72,7 +72,7 @@ import Testing
       var options = HTTPTaskOptions()
       options.maximumResponseBytes = 100_000
       options.timeout = .milliseconds(200)
-      options.executor = { [executor] in executor.async(execute: $0) }
+      options.executor = HTTPExecutor { [executor] in executor.async(execute: $0) }
       if Bool.random() { options.onProgress = { _ in } }
       let fate: Fate = Bool.random() ? .none : Fate.allCases.randomElement() ?? .none
       await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in

@@ -185,7 +185,7 @@ import Testing
     queue.setSpecific(key: key, value: true)
     let calls = Box<[String]>([])
     var options = HTTPTaskOptions()
-    options.executor = { queue.async(execute: $0) }
+    options.executor = HTTPExecutor { queue.async(execute: $0) }
     options.onProgress = { _ in
       calls.change { $0.append(DispatchQueue.getSpecific(key: key) == true ? "progress" : "elsewhere") }
     }
@@ -205,7 +205,7 @@ import Testing
     let goesOn = DispatchSemaphore(value: 0)
     queue.async { goesOn.wait() }
     var options = HTTPTaskOptions()
-    options.executor = { queue.async(execute: $0) }
+    options.executor = HTTPExecutor { queue.async(execute: $0) }
     let request = try HTTPRequest(.get, to: session.url(for: "method"))
     for _ in 0..<10 {
       session.dataTask(request, options: options) { [ends] _ in ends.change { $0.append("called") } }.resume()
@@ -223,11 +223,52 @@ import Testing
     let server = try NginxServer()
     let session = try HTTPSessionManager(baseURL: server.url, observer: observer)
     var options = HTTPTaskOptions()
-    options.executor = { _ in }
+    options.executor = HTTPExecutor { _ in }
     let request = try HTTPRequest(.get, to: session.url(for: "method"))
     session.dataTask(request, options: options) { _ in }.resume()
     #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
     session.invalidate()
     await session.waitUntilInvalidated()
+  }
+
+  @Test func `an immediate completion runs on the session's thread, and what it asks for goes out`() async throws {
+    let server = try NginxServer()
+    let session = try HTTPSessionManager(baseURL: server.url, observer: observer)
+    let request = try HTTPRequest(.get, to: session.url(for: "method"))
+    var options = HTTPTaskOptions()
+    options.executor = .immediate
+    let threads = Box<[UInt]>([])
+    await withCheckedContinuation { [options] (continuation: CheckedContinuation<Void, Never>) in
+      @Sendable func ask(_ left: Int) {
+        guard left > 0 else { return continuation.resume() }
+        session.dataTask(request, options: options) { result in
+          if case .success = result { threads.change { $0.append(UInt(pthread_self())) } }
+          ask(left - 1)
+        }.resume()
+      }
+      ask(100)
+    }
+    #expect(threads.now.count == 100 && Set(threads.now).count == 1)
+    #expect(try await observer.first(200).count == 200)
+  }
+
+  @Test func `a task of a session that has ended completes, but not within the call that made it`()
+    async throws
+  {
+    let server = try NginxServer()
+    let session = try HTTPSessionManager(baseURL: server.url)
+    let request = try HTTPRequest(.get, to: session.url(for: "method"))
+    session.invalidate()
+    await session.waitUntilInvalidated()
+    var options = HTTPTaskOptions()
+    options.executor = .immediate
+    let isMade = Box(false)
+    let wasMade = Box<Bool?>(nil)
+    isMade.change { isMade in
+      session.dataTask(request, options: options) { _ in wasMade.change { $0 = true } }.resume()
+      isMade = wasMade.now == nil
+    }
+    #expect(isMade.now)
+    #expect(try await eventually { wasMade.now })
   }
 }

@@ -3,6 +3,7 @@ import HTTPTypes
 import Testing
 
 @testable import NetwatchHTTP
+@testable import NetwatchHTTPFoundation
 
 /// What a server has seen of a request.
 private struct Echo: Decodable, Sendable, Equatable {

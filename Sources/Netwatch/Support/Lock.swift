@@ -26,8 +26,14 @@
       return try body(&value)
     }
   }
+
+  /// A lock within whoever holds it.
+  package typealias InlineLock<Value> = Lock<Value>
 #else
   import Synchronization
+
+  /// A lock within whoever holds it: no allocation, and no type to be looked up when it is let go.
+  package typealias InlineLock<Value> = Mutex<Value>
 
   /// The project's one lock. Never held while a user's code runs.
   ///

@@ -12,7 +12,7 @@ protocol CurlEasyDelegate: AnyObject {
   /// A part of the body, without its transfer and content encodings.
   func received(body: UnsafeRawBufferPointer) -> CurlEasy.Acceptance
   /// Room for more of the request's body.
-  func supply(_ room: UnsafeMutableRawBufferPointer) -> CurlEasy.Supply
+  func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply
   /// The request's body has to be sent once more.
   /// - Returns: false where that can not be done.
   func rewind() -> Bool
@@ -23,12 +23,6 @@ protocol CurlEasyDelegate: AnyObject {
 /// One transfer of libcurl, used again for the next request. The handle never leaves this file and ``CurlMulti``.
 @safe final class CurlEasy {
   enum Acceptance { case taken, paused, refused }
-  enum Supply {
-    /// None: the body has ended.
-    case bytes(Int)
-    case paused
-    case failed
-  }
 
   let handle: UnsafeMutableRawPointer
   /// Nil between requests.

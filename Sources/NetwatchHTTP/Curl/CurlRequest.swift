@@ -34,7 +34,7 @@ struct CurlRequest {
     }
     let isNew = easy.prepare(delegate, shape: shape)
     easy.set(CURLOPT_URL, url)
-    applyFields(to: easy, acceptsCompressed: session.configuration.acceptsCompressed)
+    applyFields(to: easy)
     if isNew { applyShape(to: easy, session) }
     if let refusal = easy.refusal { throw refusal }
   }
@@ -45,6 +45,9 @@ struct CurlRequest {
     // The task's own deadline counts.
     easy.set(CURLOPT_CONNECTTIMEOUT, 1_000_000)
     applyMethod(to: easy)
+    if session.configuration.acceptsCompressed, !request.headerFields.contains(.acceptEncoding) {
+      easy.set(CURLOPT_ACCEPT_ENCODING, "")
+    }
     if let credential { apply(credential, to: easy) }
     if session.configuration.handlesCookies { easy.share(session.cookies) }
     if request.scheme?.lowercased() == "https" {
@@ -79,8 +82,7 @@ struct CurlRequest {
     }
   }
 
-  private func applyFields(to easy: CurlEasy, acceptsCompressed: Bool) {
-    var hasEncoding = false
+  private func applyFields(to easy: CurlEasy) {
     var hasType = false
     var hasExpectation = false
     var cookies = ""
@@ -92,7 +94,6 @@ struct CurlRequest {
         continue
       // How long the body is, nobody knows better than the body.
       case "content-length", "transfer-encoding": continue
-      case "accept-encoding": hasEncoding = true
       case "content-type": hasType = true
       case "expect": hasExpectation = true
       default: break
@@ -101,7 +102,6 @@ struct CurlRequest {
       easy.addHeader(field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
     }
     if !cookies.isEmpty { easy.set(CURLOPT_COOKIE, cookies) }
-    if !hasEncoding, acceptsCompressed { easy.set(CURLOPT_ACCEPT_ENCODING, "") }
     if !hasType {
       if let type = body?.contentType {
         easy.addHeader("Content-Type: \(type)")

@@ -1,4 +1,5 @@
 import Netwatch
+import Synchronization
 
 /// A task's callbacks, one at a time and in order, wherever its executor runs them.
 final class CallbackQueue: Sendable {
@@ -11,26 +12,38 @@ final class CallbackQueue: Sendable {
     var isScheduled = false
   }
 
-  private let state = Lock(State())
-  private let executor: HTTPExecutor
+  private let state = InlineLock(State())
+  /// Nil: callbacks run as they come, which is one at a time and in order.
+  private let execute: (@Sendable (_ job: @escaping Job) -> Void)?
   private let onProgress: (@Sendable (HTTPProgress) -> Void)?
 
   init(_ options: HTTPTaskOptions) {
-    executor = options.executor ?? { job in Task { job() } }
+    execute = options.executor.run
     onProgress = options.onProgress
   }
 
-  func report(_ progress: HTTPProgress) { schedule { $0.progress = progress } }
+  func report(_ progress: HTTPProgress) {
+    guard let execute else {
+      onProgress?(progress)
+      return
+    }
+    schedule(on: execute) { $0.progress = progress }
+  }
 
-  func append(_ job: @escaping Job) { schedule { $0.jobs.append(job) } }
+  func append(_ job: @escaping Job) {
+    guard let execute else { return job() }
+    schedule(on: execute) { $0.jobs.append(job) }
+  }
 
-  private func schedule(_ change: (inout State) -> Void) {
+  private func schedule(
+    on execute: @Sendable (_ job: @escaping Job) -> Void, _ change: (inout State) -> Void
+  ) {
     let isFirst = state.withLock { state -> Bool in
       change(&state)
       defer { state.isScheduled = true }
       return !state.isScheduled
     }
-    if isFirst { executor { self.run() } }
+    if isFirst { execute { self.run() } }
   }
 
   private func run() {

@@ -1,4 +1,5 @@
 import Netwatch
+import Synchronization
 
 /// A completion that is on its way to its caller. When it has run, or has been dropped, the request's activity ends.
 final class DeliveryTicket: Sendable {
@@ -27,7 +28,7 @@ final class DeliveryLedger: Sendable {
     var waiters: [@Sendable () -> Void] = []
   }
 
-  private let state = Lock(State())
+  private let state = InlineLock(State())
 
   func add() { state.withLock { $0.count += 1 } }
 

@@ -1,4 +1,5 @@
 import Netwatch
+import Synchronization
 
 /// A request that somebody awaits, and can cancel before it has begun.
 final class RunningRequest: Sendable {
@@ -7,7 +8,7 @@ final class RunningRequest: Sendable {
     var isCancelled = false
   }
 
-  private let state = Lock(State())
+  private let state = InlineLock(State())
   private let port: EnginePort
 
   init(_ port: EnginePort) { self.port = port }

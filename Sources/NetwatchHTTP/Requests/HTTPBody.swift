@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// What a request carries.
@@ -9,7 +9,7 @@ public struct HTTPBody: Sendable {
   public let contentType: String?
   let open: @Sendable (_ wake: @escaping @Sendable () -> Void) throws(HTTPError) -> any BodySource
 
-  init(
+  package init(
     length: Int64?, contentType: String?,
     open: @escaping @Sendable (_ wake: @escaping @Sendable () -> Void) throws(HTTPError) -> any BodySource
   ) {

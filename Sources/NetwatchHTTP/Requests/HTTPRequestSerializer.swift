@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// Parameters in the URL or, for methods that have a body, in one that is written like a query.
@@ -50,8 +50,21 @@ public struct HTTPRequestSerializer: RequestSerializer {
     return (request, .empty)
   }
 
+  /// For a serializer that writes bodies its own way: methods that have none still have their parameters in the URL.
+  package func serialize(
+    _ request: HTTPRequest, url: URL?, parameters: RequestParameters?, as contentType: String,
+    _ encode: (RequestParameters) throws(HTTPError) -> Data
+  ) throws(HTTPError) -> (HTTPRequest, HTTPBody) {
+    guard !queryMethods.contains(request.method) else {
+      return try serialize(request, url: url, parameters: parameters)
+    }
+    let request = try prepare(request, url: url)
+    guard let parameters else { return (request, .empty) }
+    return (request, .data(try encode(parameters), contentType: contentType))
+  }
+
   /// The request with its place and the default header fields, but without parameters.
-  func prepare(_ request: HTTPRequest, url: URL?) throws(HTTPError) -> HTTPRequest {
+  package func prepare(_ request: HTTPRequest, url: URL?) throws(HTTPError) -> HTTPRequest {
     var request = request
     if let url { try request.setAddress(url) }
     let own = request.headerFields

@@ -18,7 +18,7 @@ final class JoinedSource: BodySource {
   }
 
   /// Fills the room as far as that goes without waiting.
-  func supply(_ room: UnsafeMutableRawBufferPointer) -> CurlEasy.Supply {
+  func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
     guard failure == nil else { return .failed }
     var filled = 0
     while filled < room.count {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// A form with files (`multipart/form-data`, RFC 7578), which is read and put together while it is sent.

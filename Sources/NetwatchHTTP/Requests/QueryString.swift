@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Parameters as the query of a URL, or as the body of a form that is written like one.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 import HTTPTypes
 
@@ -16,8 +16,7 @@ extension HTTPFields {
     return fields
   }
 
-  /// `name/version (system; machine)`, in ASCII: letters of other scripts are transcribed, or left out where they can
-  /// not be.
+  /// `name/version (system; machine)`, in ASCII: other letters are left out. NetwatchHTTPFoundation transcribes them.
   ///
   /// - Parameters:
   ///   - name: Of the program. Default: the process's.
@@ -60,12 +59,6 @@ extension HTTPFields {
 
   /// RFC 9110 allows a product's name no spaces, and no more than ASCII.
   private static func token(_ text: String) -> String {
-    var text = text
-    // ICU's tables take milliseconds and megabytes, so only where there is something to transcribe.
-    if !text.utf8.allSatisfy({ $0 < 0x80 }) {
-      let transform = StringTransform("Any-Latin; Latin-ASCII; [:^ASCII:] Remove")
-      text = text.applyingTransform(transform, reverse: false) ?? text
-    }
     let bytes = text.utf8.filter { $0 < 0x80 }.map {
       isAlphanumeric($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) ? $0 : UInt8(ascii: "-")
     }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// What a request takes as parameters: a dictionary, or for JSON and property lists also an array.
 public typealias RequestParameters = StructuredValue
@@ -52,10 +52,10 @@ public enum StructuredValue: Hashable, Sendable {
 
 extension StructuredValue {
   /// Deeper than this, a tree is refused: whoever walks it does so on a stack.
-  static let deepest = 512
+  package static let deepest = 512
 
   /// Nil for null; dictionaries and arrays are without the nulls in them.
-  func removingNulls() -> StructuredValue? {
+  package func removingNulls() -> StructuredValue? {
     switch self {
     case .null: nil
     case .array(let elements): .array(elements.compactMap { $0.removingNulls() })

@@ -26,7 +26,7 @@ final class ThrottledSource<Time: Clock<Duration>>: BodySource {
 
   deinit { alarm?.cancel() }
 
-  func supply(_ room: UnsafeMutableRawBufferPointer) -> CurlEasy.Supply {
+  func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
     if let end = restEnds {
       guard clock.now >= end else {
         sleep(until: end)

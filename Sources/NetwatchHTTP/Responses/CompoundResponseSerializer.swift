@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// Asks one serializer after the other, until one has something: a value that is not nil.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// Makes a value of a type of one's own, from JSON or a property list.
@@ -15,14 +15,9 @@ public struct DecodableResponseSerializer<Value: Decodable & Sendable>: Response
     decode = { try decoder.decode(type, from: $0) }
   }
 
-  /// - Parameter decoder: Not to be changed afterwards.
-  public init(_ type: Value.Type, decoder: PropertyListDecoder, validation: ResponseValidation = .propertyList) {
+  package init(validation: ResponseValidation, decode: @escaping @Sendable (Data) throws -> Value) {
     self.validation = validation
-    decode = { body in
-      // The decoder itself has no limit of depth, and ends the process with its stack.
-      _ = try PropertyListReading.object(in: body)
-      return try decoder.decode(type, from: body)
-    }
+    self.decode = decode
   }
 
   public func serialize(_ response: HTTPResponse, body: Data, request: HTTPRequest?) throws(HTTPError) -> Value {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// What the first bytes of an image say of it.
 public struct ImageHeader: Hashable, Sendable {
@@ -52,33 +52,33 @@ public struct ImageHeader: Hashable, Sendable {
 }
 
 /// Numbers in a file's head. What lies outside of it is nil.
-struct HeaderBytes {
+package struct HeaderBytes {
   private let data: Data
 
-  init(_ data: Data) { self.data = data }
+  package init(_ data: Data) { self.data = data }
 
-  var count: Int { data.count }
+  package var count: Int { data.count }
 
-  func byte(at offset: Int) -> Int? {
+  package func byte(at offset: Int) -> Int? {
     guard offset >= 0, offset < data.count else { return nil }
     return Int(data[data.startIndex + offset])
   }
 
-  func little16(at offset: Int) -> Int? { number(at: offset, bytes: 2, isLittle: true) }
-  func little24(at offset: Int) -> Int? { number(at: offset, bytes: 3, isLittle: true) }
-  func little32(at offset: Int) -> Int? { number(at: offset, bytes: 4, isLittle: true) }
-  func big16(at offset: Int) -> Int? { number(at: offset, bytes: 2, isLittle: false) }
-  func big32(at offset: Int) -> Int? { number(at: offset, bytes: 4, isLittle: false) }
+  package func little16(at offset: Int) -> Int? { number(at: offset, bytes: 2, isLittle: true) }
+  package func little24(at offset: Int) -> Int? { number(at: offset, bytes: 3, isLittle: true) }
+  package func little32(at offset: Int) -> Int? { number(at: offset, bytes: 4, isLittle: true) }
+  package func big16(at offset: Int) -> Int? { number(at: offset, bytes: 2, isLittle: false) }
+  package func big32(at offset: Int) -> Int? { number(at: offset, bytes: 4, isLittle: false) }
 
-  func big64(at offset: Int) -> Int? { number(at: offset, bytes: 8, isLittle: false) }
+  package func big64(at offset: Int) -> Int? { number(at: offset, bytes: 8, isLittle: false) }
 
   /// An element of a table of big-endian numbers; nil also below zero, as the largest ones of eight bytes come out.
-  func number(at table: Int, index: Int, bytes: Int) -> Int? {
+  package func number(at table: Int, index: Int, bytes: Int) -> Int? {
     guard 0...count ~= table else { return nil }
     return number(at: table + index * bytes, bytes: bytes, isLittle: false).flatMap { $0 < 0 ? nil : $0 }
   }
 
-  func number(at offset: Int, bytes: Int, isLittle: Bool) -> Int? {
+  package func number(at offset: Int, bytes: Int, isLittle: Bool) -> Int? {
     guard offset >= 0, offset <= data.count - bytes else { return nil }
     var value = 0
     for index in 0..<bytes {
@@ -88,9 +88,9 @@ struct HeaderBytes {
     return value
   }
 
-  func has(_ expected: [UInt8], at offset: Int) -> Bool {
+  package func has(_ expected: [UInt8], at offset: Int) -> Bool {
     expected.indices.allSatisfy { byte(at: offset + $0) == Int(expected[$0]) }
   }
 
-  func has(_ text: StaticString, at offset: Int) -> Bool { has(Array(text.description.utf8), at: offset) }
+  package func has(_ text: StaticString, at offset: Int) -> Bool { has(Array(text.description.utf8), at: offset) }
 }

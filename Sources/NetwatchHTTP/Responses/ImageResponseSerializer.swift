@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// Hands an image over as it came, with its format and size. Whoever shows it decodes it.

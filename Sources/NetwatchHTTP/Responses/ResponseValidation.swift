@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// Which responses are accepted.
@@ -55,7 +55,7 @@ extension HTTPResponse {
   /// The content type in lower case, without parameters; nil where there is none.
   var mediaType: String? {
     guard let text = headerFields[.contentType] else { return nil }
-    let type = text.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+    let type = text.prefix { $0 != ";" }.split(whereSeparator: \.isWhitespace).joined(separator: " ").lowercased()
     return type.isEmpty ? nil : type
   }
 }
@@ -65,7 +65,7 @@ extension ResponseValidation {
   /// all the same: servers say in it what was wrong.
   ///
   /// - Parameter decode: Whatever it throws is `cannotDecodeContentData`.
-  func decode<Value: Sendable>(
+  package func decode<Value: Sendable>(
     _ response: HTTPResponse, body: Data, request: HTTPRequest?, as operation: String,
     _ decode: (Data) throws -> Value
   ) throws(HTTPError) -> Value {
@@ -101,4 +101,11 @@ extension ResponseValidation {
     failure.body = body
     return failure
   }
+}
+
+extension ResponseValidation {
+  /// A status from 200 to 299, and `application/json`, `text/json` or `text/javascript`.
+  public static let json = ResponseValidation(contentTypes: ["application/json", "text/json", "text/javascript"])
+  /// A status from 200 to 299, and `application/x-plist`.
+  public static let propertyList = ResponseValidation(contentTypes: ["application/x-plist"])
 }

@@ -1,5 +1,5 @@
 import CLibOpenSSL
-import Foundation
+import FoundationEssentials
 
 /// A certificate to pin, or a root. Known by its bytes.
 public struct Certificate: Hashable, Sendable {
@@ -23,7 +23,7 @@ public struct Certificate: Hashable, Sendable {
     let (begin, end) = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
     var certificates: [Certificate] = []
     for block in pem.components(separatedBy: begin).dropFirst() {
-      guard let stop = block.range(of: end),
+      guard let stop = block.firstRange(of: end),
         let der = Data(base64Encoded: String(block[..<stop.lowerBound]), options: .ignoreUnknownCharacters)
       else { throw HTTPError(.badSecurityPolicy, "read certificate", message: "not a certificate in PEM") }
       certificates.append(try Certificate(der: der))
@@ -39,8 +39,8 @@ public struct Certificate: Hashable, Sendable {
   /// - Throws: `fileFailed` for what can not be read, `badSecurityPolicy` for what can not be decoded, or where there is none.
   public static func load(_ url: URL) throws(HTTPError) -> [Certificate] {
     let path = url.path(percentEncoded: false)
-    var isFolder: ObjCBool = false
-    guard unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
+    var isFolder = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder else {
       return try read(path)
     }
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Whom a session trusts. A server that is not trusted sees nothing of a request: the task fails with
 /// `serverCertificateUntrusted`.

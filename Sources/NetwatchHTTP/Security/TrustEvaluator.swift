@@ -1,6 +1,6 @@
 import CLibCurl
 import CLibOpenSSL
-import Foundation
+import FoundationEssentials
 
 /// Judges servers' certificates within OpenSSL's handshake. Belongs to the session's loop, and outlives its connections.
 @safe final class TrustEvaluator {

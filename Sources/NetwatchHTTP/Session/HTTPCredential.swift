@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// A name and a password. Never sent to another scheme, host or port than the request was made for.
@@ -32,10 +32,11 @@ public struct HTTPChallenge: Sendable {
 
   /// The realm that the server names.
   public var realm: String? {
+    let mark = "realm=\""
     guard let text = response.headerFields[.wwwAuthenticate],
-      let range = text.range(of: "realm=\"", options: .caseInsensitive)
+      let start = text.indices.first(where: { text[$0...].prefix(mark.count).lowercased() == mark })
     else { return nil }
-    return String(text[range.upperBound...].prefix { $0 != "\"" })
+    return String(text[start...].dropFirst(mark.count).prefix { $0 != "\"" })
   }
 }
 

@@ -1,5 +1,5 @@
 import CLibCurl
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// A request that has failed: what kind of failure, which operation, and its own number for it.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// Each verb with a callback. The task has begun when it is returned; it is nil where nothing could be sent.

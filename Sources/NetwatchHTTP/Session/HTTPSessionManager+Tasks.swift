@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// Tasks with callbacks. They are made suspended: `resume()` begins them.

@@ -1,7 +1,8 @@
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
+import Synchronization
 
 /// Makes HTTP requests: connections that are used again, HTTP/2, cookies, and one thread for all of it.
 ///
@@ -15,7 +16,7 @@ public final class HTTPSessionManager: Sendable {
   private let ledger: DeliveryLedger
   /// The first id of its requests. Random, so that two managers can share an observer.
   private let firstID: UInt64
-  private let count = Lock<UInt64>(0)
+  private let count = Atomic<UInt64>(0)
 
   /// - Parameters:
   ///   - baseURL: what paths are relative to. Pinning needs one with https.
@@ -95,10 +96,6 @@ public final class HTTPSessionManager: Sendable {
   }
 
   private func nextID() -> RequestID {
-    RequestID(
-      count.withLock { count in
-        count &+= 1
-        return firstID &+ count
-      })
+    RequestID(firstID &+ count.wrappingAdd(1, ordering: .relaxed).newValue)
   }
 }

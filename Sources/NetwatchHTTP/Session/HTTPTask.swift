@@ -1,5 +1,6 @@
 import Netwatch
 import NetwatchEventLoop
+import Synchronization
 
 /// A request of a ``HTTPSessionManager``. From any thread; no call waits.
 ///
@@ -19,13 +20,13 @@ public final class HTTPTask: Sendable {
   private let status: TaskStatus
   private let port: EnginePort
   /// The caller's wish, which the task may not have followed yet.
-  private let isSuspended: Lock<Bool>
+  private let isSuspended: InlineLock<Bool>
 
   init(_ order: TransferOrder, _ port: EnginePort, isSuspended: Bool) {
     id = order.id
     status = order.status
     self.port = port
-    self.isSuspended = Lock(isSuspended)
+    self.isSuspended = InlineLock(isSuspended)
     port.submit { $0.start(order, isSuspended: isSuspended) }
   }
 

@@ -1,8 +1,5 @@
 import HTTPTypes
 
-/// Runs what it is given, now or later: `{ queue.async(execute: $0) }`.
-public typealias HTTPExecutor = @Sendable (_ job: @escaping @Sendable () -> Void) -> Void
-
 /// How one task is made. The session's configuration has those of tasks that say nothing.
 public struct HTTPTaskOptions: Sendable {
   /// How long neither side may send a byte before the task fails with `timedOut`. Default 60 s. A suspended task has time.
@@ -38,8 +35,8 @@ public struct HTTPTaskOptions: Sendable {
 
   /// Called as bytes are sent and received, with the newest figures, before the completion.
   public var onProgress: (@Sendable (HTTPProgress) -> Void)?
-  /// Where ``onProgress`` and completions run, one at a time and in order. Default nil: on Swift's shared threads.
-  public var executor: HTTPExecutor?
+  /// Where ``onProgress`` and completions run, one at a time and in order. Default: on Swift's shared threads.
+  public var executor = HTTPExecutor.shared
 
   public init() {}
 }

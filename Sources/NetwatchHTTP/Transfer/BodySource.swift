@@ -1,9 +1,17 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 
+/// What a body has for the room that it was offered.
+package enum BodySupply {
+  /// None: the body has ended.
+  case bytes(Int)
+  case paused
+  case failed
+}
+
 /// A request's body on its way out. Belongs to the loop.
-protocol BodySource: AnyObject {
-  func supply(_ room: UnsafeMutableRawBufferPointer) -> CurlEasy.Supply
+package protocol BodySource: AnyObject {
+  func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply
   /// Begins anew.
   /// - Returns: false where what has been sent is gone.
   func rewind() -> Bool
@@ -19,7 +27,7 @@ final class DataSource: BodySource {
 
   init(_ data: Data) { self.data = data }
 
-  func supply(_ room: UnsafeMutableRawBufferPointer) -> CurlEasy.Supply {
+  func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
     let count = min(room.count, data.count - offset)
     let start = data.startIndex + offset
     unsafe room.copyBytes(from: data[start..<(start + count)])
@@ -44,7 +52,7 @@ final class FileSource: BodySource {
     descriptor = try OpenFile(reading: path)
   }
 
-  func supply(_ room: UnsafeMutableRawBufferPointer) -> CurlEasy.Supply {
+  func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
     let count = unsafe read(descriptor.number, room.baseAddress, room.count)
     guard count >= 0 else {
       failure = HTTPError(file: path, "read")

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// Where a response sends a request, by RFC 9110.
@@ -43,9 +43,12 @@ extension HTTPRequest {
   var urlText: String? {
     guard let scheme, let authority, !authority.isEmpty else { return nil }
     let path = path ?? "/"
-    let end = path.firstIndex(of: "#") ?? path.endIndex
-    let target = path[..<end]
-    return "\(scheme)://\(authority)\(target.hasPrefix("/") ? "" : "/")\(target)"
+    var text = scheme
+    text += "://"
+    text += authority
+    if path.utf8.first != UInt8(ascii: "/") { text += "/" }
+    if let end = path.utf8.firstIndex(of: UInt8(ascii: "#")) { text += path[..<end] } else { text += path }
+    return text
   }
 
   /// Scheme, host and port. What is secret between the two stays there.

@@ -8,35 +8,83 @@ struct ResponseHead {
   static let mostBytes = 256 * 1_024
 
   private(set) var response: HTTPResponse?
+  /// Of `response`, which would have to read it from its text; 0 before there is one.
+  private(set) var code = 0
   /// The empty line has come, and `response` is whole.
   private(set) var isComplete = false
   /// Of the body as it is delivered; nil where that is not known before the end.
   private(set) var bodyLength: Int64?
   private var isEncoded = false
   private var bytes = 0
+  /// What has come is as it was the last time, and has not been read.
+  private var known: KnownHead?
+  /// For the next time; nil where this one is not worth it.
+  private var text: [UInt8]? = []
 
   /// - Returns: false where it is too long.
-  mutating func take(_ line: UnsafeRawBufferPointer, _ names: inout FieldNames) -> Bool {
+  mutating func take(_ line: UnsafeRawBufferPointer, _ memory: HeadMemory) -> Bool {
+    if bytes == 0 { known = memory.last }
+    let start = bytes
     bytes += line.count
     guard bytes <= Self.mostBytes else { return false }
-    let text = unsafe Self.trimmed(line[...])
-    if unsafe text.isEmpty {
-      isComplete = response.map { $0.status.kind != .informational } ?? false
-      if isEncoded { bodyLength = nil }
-    } else if let status = unsafe Self.status(text) {
-      response = HTTPResponse(status: status)
-      isComplete = false
-      bodyLength = nil
-      isEncoded = false
-    } else if !isComplete {
-      unsafe take(field: text, &names)
+    if let known {
+      if unsafe known.hasLine(line, at: start) {
+        if bytes == known.text.count { take(known) }
+        return true
+      }
+      // Another one after all.
+      self.known = nil
+      text = Array(known.text[..<start])
+      unsafe known.text.withUnsafeBytes { text in
+        var rest = unsafe text[..<start]
+        while let end = unsafe rest.firstIndex(of: UInt8(ascii: "\n")) {
+          unsafe read(UnsafeRawBufferPointer(rebasing: rest[...end]), memory)
+          unsafe rest = rest[(end + 1)...]
+        }
+      }
+    }
+    unsafe read(line, memory)
+    guard text != nil else { return true }
+    unsafe text?.append(contentsOf: line)
+    if bytes > KnownHead.mostBytes {
+      text = nil
+    } else if isComplete {
+      if let text, let response {
+        memory.last = KnownHead(text: text, response: response, code: code, bodyLength: bodyLength)
+      }
+      text = nil
     }
     return true
   }
 
-  private mutating func take(field line: Slice<UnsafeRawBufferPointer>, _ names: inout FieldNames) {
+  private mutating func take(_ known: KnownHead) {
+    response = known.response
+    code = known.code
+    bodyLength = known.bodyLength
+    isComplete = true
+    self.known = nil
+    text = nil
+  }
+
+  private mutating func read(_ line: UnsafeRawBufferPointer, _ memory: HeadMemory) {
+    let text = unsafe Self.trimmed(line[...])
+    if unsafe text.isEmpty {
+      isComplete = response != nil && !(100..<200 ~= code)
+      if isEncoded { bodyLength = nil }
+    } else if let status = unsafe Self.status(text) {
+      response = HTTPResponse(status: status)
+      code = status.code
+      isComplete = false
+      bodyLength = nil
+      isEncoded = false
+    } else if !isComplete {
+      unsafe take(field: text, memory)
+    }
+  }
+
+  private mutating func take(field line: Slice<UnsafeRawBufferPointer>, _ memory: HeadMemory) {
     guard let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")),
-      let name = unsafe names.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
+      let name = unsafe memory.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
     else { return }
     let value = unsafe Self.trimmed(line[(colon + 1)...])
     if name == .contentLength {
@@ -72,37 +120,5 @@ struct ResponseHead {
     while start < end, unsafe isBlank(line[start]) { start += 1 }
     while end > start, unsafe isBlank(line[end - 1]) { end -= 1 }
     return unsafe line[start..<end]
-  }
-}
-
-/// The names of fields that servers have sent. They send the same ones again and again, and to check one takes a while.
-struct FieldNames {
-  /// A server that thinks up names gains nothing.
-  private static let capacity = 64
-
-  private var known: [(bytes: [UInt8], name: HTTPField.Name)] = []
-  /// Where the next new one goes.
-  private var next = 0
-  /// Behind the one that was found last: the next head has them in the same order.
-  private var cursor = 0
-
-  /// Nil for what is no name.
-  mutating func name(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
-    for offset in known.indices {
-      var index = cursor + offset
-      if index >= known.count { index -= known.count }
-      if known[index].bytes.count == bytes.count, unsafe known[index].bytes.elementsEqual(bytes) {
-        cursor = index + 1 == known.count ? 0 : index + 1
-        return known[index].name
-      }
-    }
-    guard let name = unsafe HTTPField.Name(String(decoding: bytes, as: UTF8.self)) else { return nil }
-    if known.count < Self.capacity {
-      unsafe known.append(([UInt8](bytes), name))
-    } else {
-      known[next] = unsafe ([UInt8](bytes), name)
-      next = (next + 1) % Self.capacity
-    }
-    return name
   }
 }

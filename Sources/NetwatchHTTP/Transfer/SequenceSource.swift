@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Netwatch
 
 extension HTTPBody {
@@ -53,7 +53,7 @@ final class SequenceSource: BodySource {
     slot.abandon()
   }
 
-  func supply(_ room: UnsafeMutableRawBufferPointer) -> CurlEasy.Supply {
+  func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
     if part.isEmpty {
       switch slot.take() {
       case .part(let next): part = next

@@ -13,7 +13,7 @@ final class SessionEngine {
   let path: (any PathSource)?
   let trust: TrustEvaluator
   let cookies: CurlShare
-  var fieldNames = FieldNames()
+  let heads = HeadMemory()
   /// The way to here from elsewhere.
   private(set) var port: EnginePort?
   private let loop: EventLoop
@@ -27,7 +27,9 @@ final class SessionEngine {
   private var isClosing = false
   private var turnTime: Duration?
   /// Ended in this turn of the loop. Handed over together: whoever is woken for the first finds the others too.
-  private var outcomes: [(TransferOrder, TransferOutcome, (any RequestObserver)?)] = []
+  private var finished: [FinishedTransfer] = []
+  /// The other one, so that neither is made anew.
+  private var delivering: [FinishedTransfer] = []
 
   init(
     on loop: EventLoop, _ configuration: HTTPSessionConfiguration, _ policy: SecurityPolicy,
@@ -76,13 +78,14 @@ final class SessionEngine {
   /// - Parameter observer: to be told, after the completion, that the request's activity has ended.
   func complete(_ transfer: Transfer, _ outcome: TransferOutcome, _ observer: (any RequestObserver)?) {
     transfers[transfer.order.id] = nil
-    outcomes.append((transfer.order, outcome, observer))
+    finished.append(FinishedTransfer(order: transfer.order, outcome: outcome, observer: observer))
   }
 
   private func deliver() {
-    guard !outcomes.isEmpty else { return }
-    for (order, outcome, observer) in outcomes { order.complete(outcome, observer) }
-    outcomes.removeAll(keepingCapacity: true)
+    guard !finished.isEmpty else { return }
+    swap(&finished, &delivering)
+    for transfer in delivering { transfer.order.complete(transfer.outcome, transfer.observer) }
+    delivering.removeAll(keepingCapacity: true)
   }
 
   /// To come back to a transfer from another thread, or from within libcurl.
@@ -182,6 +185,14 @@ final class SessionEngine {
     guard path?.hasPath ?? true else { return }
     for id in waiting.keys { transfers[id]?.handle(.pathArrived) }
   }
+}
+
+/// A transfer that is over, and whose order is still to hear of it.
+private struct FinishedTransfer {
+  let order: TransferOrder
+  let outcome: TransferOutcome
+  /// To be told, after the completion, that the request's activity has ended.
+  let observer: (any RequestObserver)?
 }
 
 /// Gets a transfer going again that has paused, from any thread. Does nothing when it is over.

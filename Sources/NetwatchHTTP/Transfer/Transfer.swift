@@ -160,12 +160,12 @@ final class Transfer: CurlEasyDelegate {
     lastMoved = engine.now
     // After a verdict only trailers come.
     guard case .undecided = verdict else { return true }
-    guard unsafe head.take(line, &engine.fieldNames) else {
+    guard unsafe head.take(line, engine.heads) else {
       failure = HTTPError(.connectionLost, "response", message: "its head is too long")
       return false
     }
     // libcurl may have an answer to a 401, and its body is not to be seen then.
-    guard head.isComplete, head.response?.status != .unauthorized else { return true }
+    guard head.isComplete, head.code != HTTPResponse.Status.unauthorized.code else { return true }
     return decide()
   }
 
@@ -203,7 +203,7 @@ final class Transfer: CurlEasyDelegate {
     }
   }
 
-  func supply(_ room: UnsafeMutableRawBufferPointer) -> CurlEasy.Supply {
+  func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
     guard let source else { return .failed }
     if machine.isSuspended { return .paused }
     let supply = unsafe source.supply(room)
@@ -264,10 +264,10 @@ final class Transfer: CurlEasyDelegate {
       failure = HTTPError(.connectionLost, "response", message: "the server has sent no head")
       return false
     }
-    if options.maximumRedirects > 0, let location = Redirection.location(of: response) {
+    if 300..<400 ~= head.code, options.maximumRedirects > 0, let location = Redirection.location(of: response) {
       return decide(response, Redirection.next(to: location, after: response, to: request))
     }
-    if response.status == .unauthorized, let ask = options.onChallenge {
+    if head.code == HTTPResponse.Status.unauthorized.code, let ask = options.onChallenge {
       let challenge = HTTPChallenge(request: request, response: response, failures: challenges)
       self.ask(answer: { await ask(challenge) }, then: Transfer.answer(credential:))
       return true

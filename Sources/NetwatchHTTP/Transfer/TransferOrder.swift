@@ -39,7 +39,13 @@ final class TransferOrder: Sendable {
     ledger.add()
   }
 
-  deinit { complete(.failure(HTTPError(.invalidated, "request")), nil) }
+  deinit {
+    guard !isComplete.load(ordering: .acquiring) else { return }
+    status.change { $0.state = .finished }
+    // Not from within whatever the caller was doing when he dropped it.
+    let ticket = DeliveryTicket(id, nil, ledger)
+    Task { [completion] in completion(.failure(HTTPError(.invalidated, "request")), ticket) }
+  }
 
   /// - Parameter observer: to be told, after the completion, that the request's activity has ended.
   func complete(_ outcome: TransferOutcome, _ observer: (any RequestObserver)?) {
@@ -56,7 +62,7 @@ final class TaskStatus: Sendable {
     var progress = HTTPProgress()
   }
 
-  private let facts = Lock(Facts())
+  private let facts = InlineLock(Facts())
 
   var now: Facts { facts.withLock { $0 } }
 

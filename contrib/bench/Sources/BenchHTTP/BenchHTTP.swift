@@ -1,23 +1,58 @@
 import BenchSupport
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 import NetwatchHTTP
 
+/// `load` asks for the next in the completion of the last, as the program in C does; `await` awaits each in a task of its own.
 @main
 struct BenchHTTP: Client {
   private let session: HTTPSessionManager
 
   private let request: HTTPRequest
 
+  private let options: HTTPTaskOptions
+
   init(_ url: String, atOnce: Int) throws {
     guard let url = URL(string: url) else { throw BenchFailure("not a URL: \(url)") }
     request = try HTTPRequest(.get, to: url)
     var configuration = HTTPSessionConfiguration()
     configuration.connectionsPerHost = atOnce
+    // The same request as the program in C makes.
+    configuration.acceptsCompressed = false
+    configuration.handlesCookies = false
     session = try HTTPSessionManager(configuration: configuration)
+    var options = HTTPTaskOptions()
+    options.executor = .immediate
+    self.options = options
   }
 
   static func main() async { await run() }
+
+  func load(_ count: Int, _ atOnce: Int) async throws {
+    try await withThrowingTaskGroup { group in
+      for worker in 0..<atOnce {
+        group.addTask {
+          try await withCheckedThrowingContinuation { get(count: (count - worker + atOnce - 1) / atOnce, $0) }
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  /// One after the other.
+  private func get(count: Int, _ done: CheckedContinuation<Void, any Error>) {
+    guard count > 0 else { return done.resume() }
+    let task = session.dataTask(request, options: options) { result in
+      do {
+        let reply = try result.get()
+        try check(reply.response.status.code, reply.value.count)
+        get(count: count - 1, done)
+      } catch {
+        done.resume(throwing: error)
+      }
+    }
+    task.resume()
+  }
 
   func get() async throws -> (status: Int, length: Int) {
     let reply = try await session.data(for: request)

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// What each of the clients can be asked to do, in its own way.
 public protocol Client: Sendable {
@@ -6,48 +7,64 @@ public protocol Client: Sendable {
   init(_ url: String, atOnce: Int) throws
   /// - Returns: the status, and the length of the body, which was in memory.
   func get() async throws -> (status: Int, length: Int)
+  /// So many requests, so many of them at once. Default: each is awaited, in as many tasks.
+  func load(_ count: Int, _ atOnce: Int) async throws
   func download(to path: String) async throws
   func close() async throws
 }
 
 extension Client {
-  /// `load URL COUNT AT_ONCE`, `download URL FILE`: prints seconds and the peak of the process's memory in KiB.
+  private static var usage: String { "usage: load|await URL COUNT AT_ONCE | download URL FILE" }
+
+  /// `load URL COUNT AT_ONCE`, `await` likewise, `download URL FILE`: prints seconds and the peak of the process's memory in KiB.
   public static func run() async {
     let arguments = Array(CommandLine.arguments.dropFirst())
     let clock = ContinuousClock()
     let began = clock.now
     do {
-      if arguments.count == 4, arguments[0] == "load", let count = Int(arguments[2]), let atOnce = Int(arguments[3]) {
-        try await load(arguments[1], count, atOnce)
+      if arguments.count == 4, let count = Int(arguments[2]), let atOnce = Int(arguments[3]) {
+        let client = try Self(arguments[1], atOnce: atOnce)
+        switch arguments[0] {
+        case "load": try await client.load(count, atOnce)
+        case "await": try await client.awaitEach(count, atOnce)
+        default: throw BenchFailure(usage)
+        }
+        try await client.close()
       } else if arguments.count == 3, arguments[0] == "download" {
         let client = try Self(arguments[1], atOnce: 1)
         try await client.download(to: arguments[2])
         try await client.close()
       } else {
-        throw BenchFailure("usage: load URL COUNT AT_ONCE | download URL FILE")
+        throw BenchFailure(usage)
       }
       let time = began.duration(to: clock.now) / .seconds(1)
       print(time, peak())
     } catch {
-      FileHandle.standardError.write(Data("\(error)\n".utf8))
+      let message = Array("\(error)\n".utf8)
+      _ = unsafe write(STDERR_FILENO, message, message.count)
       exit(2)
     }
   }
 
-  private static func load(_ url: String, _ count: Int, _ atOnce: Int) async throws {
-    let client = try Self(url, atOnce: atOnce)
+  public func load(_ count: Int, _ atOnce: Int) async throws { try await awaitEach(count, atOnce) }
+
+  private func awaitEach(_ count: Int, _ atOnce: Int) async throws {
     try await withThrowingTaskGroup { group in
       for worker in 0..<atOnce {
         group.addTask {
           for _ in stride(from: worker, to: count, by: atOnce) {
-            let (status, length) = try await client.get()
-            guard status == 200, length > 0 else { throw BenchFailure("status \(status), \(length) bytes") }
+            let (status, length) = try await get()
+            try check(status, length)
           }
         }
       }
       try await group.waitForAll()
     }
-    try await client.close()
+  }
+
+  /// - Throws: unless it is what was asked for.
+  public func check(_ status: Int, _ length: Int) throws {
+    guard status == 200, length > 0 else { throw BenchFailure("status \(status), \(length) bytes") }
   }
 
   private static func peak() -> String {

@@ -1,4 +1,5 @@
 import Foundation
+import NetwatchHTTP
 
 extension HTTPBody {
   /// What an input stream has to say.
@@ -36,7 +37,7 @@ final class StreamSource: BodySource {
     reader.read()
   }
 
-  func supply(_ room: UnsafeMutableRawBufferPointer) -> CurlEasy.Supply {
+  func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
     guard failure == nil else { return .failed }
     guard left != 0 else { return .bytes(0) }
     if chunk.isEmpty {
@@ -58,7 +59,7 @@ final class StreamSource: BodySource {
     return .bytes(count)
   }
 
-  private func fail(_ error: HTTPError) -> CurlEasy.Supply {
+  private func fail(_ error: HTTPError) -> BodySupply {
     failure = error
     return .failed
   }

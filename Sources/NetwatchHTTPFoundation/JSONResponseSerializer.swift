@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchHTTP
 
 /// Makes a tree of values from JSON. A body that is empty, or a single space, is nil.
 public struct JSONResponseSerializer: ResponseSerializer {
@@ -34,9 +35,4 @@ public struct JSONResponseSerializer: ResponseSerializer {
     }
     return removesKeysWithNullValues ? value.removingNulls() : value
   }
-}
-
-extension ResponseValidation {
-  /// A status from 200 to 299, and `application/json`, `text/json` or `text/javascript`.
-  public static let json = ResponseValidation(contentTypes: ["application/json", "text/json", "text/javascript"])
 }

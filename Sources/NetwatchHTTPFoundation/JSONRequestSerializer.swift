@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchHTTP
 
 /// Parameters as a body of JSON, but in the URL for methods that have no body.
 public struct JSONRequestSerializer: RequestSerializer {
@@ -21,12 +22,7 @@ public struct JSONRequestSerializer: RequestSerializer {
   public func serialize(
     _ request: HTTPRequest, url: URL?, parameters: RequestParameters?
   ) throws(HTTPError) -> (HTTPRequest, HTTPBody) {
-    guard !base.queryMethods.contains(request.method) else {
-      return try base.serialize(request, url: url, parameters: parameters)
-    }
-    let request = try base.prepare(request, url: url)
-    guard let parameters else { return (request, .empty) }
-    return (request, .data(try encode(parameters), contentType: "application/json"))
+    try base.serialize(request, url: url, parameters: parameters, as: "application/json", encode)
   }
 
   private func encode(_ parameters: RequestParameters) throws(HTTPError) -> Data {

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchHTTP
 
 /// Makes a tree of values from a property list, XML or binary. An empty body is nil.
 public struct PropertyListResponseSerializer: ResponseSerializer {
@@ -22,9 +23,4 @@ public struct PropertyListResponseSerializer: ResponseSerializer {
     }
     return value
   }
-}
-
-extension ResponseValidation {
-  /// A status from 200 to 299, and `application/x-plist`.
-  public static let propertyList = ResponseValidation(contentTypes: ["application/x-plist"])
 }

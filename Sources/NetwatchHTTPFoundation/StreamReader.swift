@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Netwatch
+import NetwatchHTTP
 
 /// Reads a stream on a queue of its own, one chunk at a time.
 final class StreamReader: Sendable {

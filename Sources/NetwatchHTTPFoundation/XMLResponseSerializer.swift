@@ -1,6 +1,7 @@
 import Foundation
 import FoundationXML
 import HTTPTypes
+import NetwatchHTTP
 
 /// Checks the response, and hands over a parser of its body that has not started: an event for each element is the
 /// user's to follow.

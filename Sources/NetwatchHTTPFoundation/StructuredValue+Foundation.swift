@@ -1,4 +1,5 @@
 import Foundation
+import NetwatchHTTP
 
 /// To and from the objects of Foundation's JSON and property lists.
 extension StructuredValue {

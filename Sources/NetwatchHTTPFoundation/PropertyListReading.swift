@@ -1,4 +1,5 @@
 import Foundation
+import NetwatchHTTP
 
 /// Reads property lists of strangers.
 enum PropertyListReading {

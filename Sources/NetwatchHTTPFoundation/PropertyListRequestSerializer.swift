@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchHTTP
 
 /// Parameters as a body that is a property list, but in the URL for methods that have no body.
 public struct PropertyListRequestSerializer: RequestSerializer {
@@ -23,12 +24,7 @@ public struct PropertyListRequestSerializer: RequestSerializer {
   public func serialize(
     _ request: HTTPRequest, url: URL?, parameters: RequestParameters?
   ) throws(HTTPError) -> (HTTPRequest, HTTPBody) {
-    guard !base.queryMethods.contains(request.method) else {
-      return try base.serialize(request, url: url, parameters: parameters)
-    }
-    let request = try base.prepare(request, url: url)
-    guard let parameters else { return (request, .empty) }
-    return (request, .data(try encode(parameters), contentType: "application/x-plist"))
+    try base.serialize(request, url: url, parameters: parameters, as: "application/x-plist", encode)
   }
 
   private func encode(_ parameters: RequestParameters) throws(HTTPError) -> Data {

@@ -1,0 +1,19 @@
+/// Where a task's callbacks run: `HTTPExecutor { queue.async(execute: $0) }`.
+public struct HTTPExecutor: Sendable {
+  public typealias Job = @Sendable () -> Void
+
+  /// On Swift's shared threads.
+  public static let shared = HTTPExecutor { job in Task { job() } }
+
+  /// At once, on the thread that has the news: most often the session's own. The fastest, for callbacks that are short: while
+  /// one runs, nothing is sent or received. A request that it makes goes out when it has returned.
+  public static let immediate = HTTPExecutor(nil)
+
+  /// Nil: at once.
+  let run: (@Sendable (_ job: @escaping Job) -> Void)?
+
+  /// - Parameter run: runs what it is given, now or later, on any thread.
+  public init(_ run: @escaping @Sendable (_ job: @escaping Job) -> Void) { self.run = run }
+
+  private init(_ run: (@Sendable (_ job: @escaping Job) -> Void)?) { self.run = run }
+}
