@@ -87,7 +87,13 @@ let package = Package(
     tests("NetwatchCLITests", ["NetwatchCLI", "Netwatch", "NetwatchStream", "NetwatchTestSupport"]),
     tests(
       "NetwatchHTTPTests",
-      ["NetwatchHTTP", "NetwatchHTTPFoundation", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
+      [
+        "NetwatchHTTP", "NetwatchHTTPFoundation", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport",
+        "DownloadProbe",
+      ]),
+    // A download in a process that can be killed.
+    .executableTarget(
+      name: "DownloadProbe", dependencies: ["NetwatchHTTP"], path: "Tests/DownloadProbe", swiftSettings: settings),
     // The command in namespaces of the tests' own making, and the programs that are run in them.
     tests(
       "IntegrationTests",

@@ -13,7 +13,7 @@ public final class HTTPSessionManager: Sendable {
   /// Ends with a slash.
   public let baseURL: URL?
   let port: EnginePort
-  private let ledger: DeliveryLedger
+  let ledger: DeliveryLedger
   /// The first id of its requests. Random, so that two managers can share an observer.
   private let firstID: UInt64
   private let count = Atomic<UInt64>(0)

@@ -1,0 +1,94 @@
+import Netwatch
+
+/// Carries out what a ``BatchMachine`` says.
+final class BatchCore<Value: Sendable>: Sendable {
+  typealias Outcome = Result<HTTPReply<Value>, HTTPError>
+  /// Begins a request. The completion is never called before it returns; nil where there is nothing to cancel.
+  typealias Maker =
+    @Sendable (HTTPSessionManager, _ index: Int, _ completion: @escaping @Sendable (Outcome) -> Void) -> HTTPTask?
+
+  private struct State: Sendable {
+    var machine: BatchMachine
+    var tasks: [Int: HTTPTask] = [:]
+    var results: [Int: Outcome] = [:]
+    /// The session is not done before this is.
+    var ticket: DeliveryTicket?
+    /// Calls of the user's code, which are made without the lock.
+    var calls = OrderedCalls()
+  }
+
+  private weak let session: HTTPSessionManager?
+  private let state: Lock<State>
+  private let callbacks: CallbackQueue
+  private let progress: (@Sendable (HTTPBatchProgress) -> Void)?
+  private let completion: @Sendable ([Outcome]) -> Void
+  private let make: Maker
+  private let count: Int
+
+  init(
+    _ session: HTTPSessionManager, _ count: Int, _ limit: Int, _ callbacks: CallbackQueue,
+    _ progress: (@Sendable (HTTPBatchProgress) -> Void)?, _ completion: @escaping @Sendable ([Outcome]) -> Void,
+    make: @escaping Maker
+  ) {
+    self.session = session
+    self.count = count
+    self.callbacks = callbacks
+    self.progress = progress
+    self.completion = completion
+    self.make = make
+    state = Lock(State(machine: BatchMachine(count: count, limit: limit), ticket: session.holdOpen()))
+  }
+
+  func handle(_ event: BatchMachine.Event, _ result: Outcome? = nil) {
+    // Under the lock, so that tasks are begun before they are cancelled, and calls come in their order.
+    var calls = state.withLock { state in
+      if case .ended(let index, _) = event {
+        state.tasks[index] = nil
+        state.results[index] = result
+      }
+      var effects = state.machine.handle(event)
+      while !effects.isEmpty {
+        let more = effects.flatMap { carryOut($0, &state) }
+        effects = more
+      }
+      return state.calls.begin()
+    }
+    while !calls.isEmpty {
+      for call in calls { callbacks.append(call) }
+      calls = state.withLock { $0.calls.goOn() }
+    }
+  }
+
+  /// - Returns: what follows from it.
+  private func carryOut(_ effect: BatchMachine.Effect, _ state: inout State) -> [BatchMachine.Effect] {
+    switch effect {
+    case .begin(let index):
+      guard let session else {
+        state.results[index] = .failure(HTTPError(.invalidated, "request"))
+        return state.machine.handle(.ended(index, isFailure: true))
+      }
+      state.tasks[index] = make(session, index) { result in
+        var isFailure = false
+        if case .failure = result { isFailure = true }
+        self.handle(.ended(index, isFailure: isFailure), result)
+      }
+    case .cancel(let index): state.tasks[index]?.cancel()
+    case .giveUp(let index): state.results[index] = .failure(HTTPError(.cancelled, "cancel"))
+    case .report(let progress):
+      if let report = self.progress { state.calls.append { report(progress) } }
+    case .complete: complete(&state)
+    }
+    return []
+  }
+
+  private func complete(_ state: inout State) {
+    let results = (0..<count).map { state.results[$0] ?? .failure(HTTPError(.invalidated, "request")) }
+    let (completion, ticket) = (completion, state.ticket)
+    state.results = [:]
+    state.ticket = nil
+    state.calls.append {
+      completion(results)
+      withExtendedLifetime(ticket) {}
+    }
+  }
+}

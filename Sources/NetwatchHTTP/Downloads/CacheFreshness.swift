@@ -1,0 +1,58 @@
+import HTTPTypes
+
+/// How long a response may be used again, and how its server is asked whether it still may be. By RFC 9111, for a cache that
+/// one program has for itself; where a server says nothing of time, it is asked.
+struct CacheFreshness: Hashable, Sendable {
+  /// A time as `now` of the initializer.
+  let freshUntil: Duration
+  let entityTag: String?
+  let lastModified: String?
+
+  /// Nil for what may not be kept.
+  ///
+  /// - Parameters:
+  ///   - now: when the response had come.
+  ///   - delay: since it was asked for.
+  init?(_ request: HTTPRequest, _ response: HTTPResponse, at now: Duration, delay: Duration) {
+    let fields = response.headerFields
+    let control = CacheControl(fields[.cacheControl] ?? "")
+    guard Self.isCacheable(request), response.status == .ok, !control.isNotToBeStored, !Self.varies(fields[.vary])
+    else {
+      return nil
+    }
+    entityTag = fields[.eTag]
+    lastModified = fields[.lastModified]
+    let age = CacheControl.seconds(fields[.age] ?? "") ?? 0
+    let lifetime = control.isNeverFresh ? 0 : control.maximumAge ?? Self.lifetimeByDate(fields)
+    freshUntil = now + .seconds(max(lifetime - age, 0)) - delay
+  }
+
+  func isFresh(at now: Duration) -> Bool { now < freshUntil }
+
+  /// What asks the server whether it is still the same; nil where it can not be asked.
+  var conditions: HTTPFields? {
+    var fields = HTTPFields()
+    fields[.ifNoneMatch] = entityTag
+    fields[.ifModifiedSince] = lastModified
+    return fields.isEmpty ? nil : fields
+  }
+
+  /// Whether an answer can come from a cache, and be kept in it. A request for a part, or with conditions, is its caller's own.
+  static func isCacheable(_ request: HTTPRequest) -> Bool {
+    let own: [HTTPField.Name] = [.range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince]
+    return request.method == .get && !own.contains { request.headerFields.contains($0) }
+      && !CacheControl(request.headerFields[.cacheControl] ?? "").isNotToBeStored
+  }
+
+  private static func lifetimeByDate(_ fields: HTTPFields) -> Int64 {
+    guard let expires = fields[.expires].flatMap(HTTPDate.init), let date = fields[.date].flatMap(HTTPDate.init) else {
+      return 0
+    }
+    return max(expires.seconds - date.seconds, 0)
+  }
+
+  /// What depends on a field of the request depends on its key. Cookies do not stand there, and `*` is anything.
+  private static func varies(_ vary: String?) -> Bool {
+    (vary ?? "").lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.contains { $0 == "*" || $0 == "cookie" }
+  }
+}

@@ -1,0 +1,235 @@
+import HTTPTypes
+import Netwatch
+import NetwatchEventLoop
+
+/// Downloads what many may ask for at once, such as images: equal requests share one transfer, few transfers run at a time, and
+/// what has come is kept in memory for as long as HTTP allows.
+///
+/// From any thread; no call waits. It comes to the end of what it was asked for when nobody holds it.
+public final class Downloader<Serializer: ResponseSerializer>: Sendable where Serializer.Value: CacheCost {
+  /// What a download brings.
+  public typealias Value = Serializer.Value
+  /// What keeps it.
+  public typealias Cache = AutoPurgingCache<CachedResource, CachedReply<Value>>
+  /// Takes it, or why there is none.
+  public typealias Completion = @Sendable (Result<HTTPReply<Value>, HTTPError>) -> Void
+
+  private struct State: Sendable {
+    var machine: DownloaderMachine<DownloadKey>
+    var waiters: [UInt64: Waiter] = [:]
+    var tasks: [UInt64: HTTPTask] = [:]
+    var lastReceipt: UInt64 = 0
+    /// Calls of the user's code, which are made without the lock.
+    var calls = OrderedCalls()
+  }
+
+  private struct Waiter: Sendable {
+    let completion: Completion
+    /// The session is not done before this is.
+    let ticket: DeliveryTicket
+  }
+
+  /// How a transfer has ended.
+  private struct End: Sendable {
+    let result: Result<HTTPReply<Value>, HTTPError>
+    let ticket: DeliveryTicket
+  }
+
+  /// Makes the requests.
+  public let session: HTTPSessionManager
+  /// Others may share it.
+  public let cache: Cache
+  private let serializer: Serializer
+  private let options: HTTPTaskOptions
+  private let callbacks: CallbackQueue
+  private let state: Lock<State>
+  private let now: @Sendable () -> Duration
+
+  /// - Parameters:
+  ///   - serializer: makes a value of each response; ``ImageResponseSerializer``, or ``HTTPResponseSerializer`` for bytes.
+  ///   - limit: how many transfers run at once.
+  ///   - options: of all transfers. Completions run where they say, one at a time.
+  public convenience init(
+    session: HTTPSessionManager, as serializer: Serializer, limit: Int = 4, order: DownloadOrder = .firstInFirstOut,
+    cache: Cache = Cache(), options: HTTPTaskOptions? = nil
+  ) {
+    self.init(session: session, as: serializer, limit: limit, order: order, cache: cache, options: options) {
+      KernelClock.boot.now
+    }
+  }
+
+  /// - Parameter now: goes on while the machine sleeps.
+  init(
+    session: HTTPSessionManager, as serializer: Serializer, limit: Int, order: DownloadOrder, cache: Cache,
+    options: HTTPTaskOptions?, now: @escaping @Sendable () -> Duration
+  ) {
+    self.session = session
+    self.serializer = serializer
+    self.cache = cache
+    self.options = options ?? session.configuration.taskOptions
+    self.now = now
+    callbacks = CallbackQueue(self.options)
+    state = Lock(State(machine: DownloaderMachine(limit: limit, order: order)))
+  }
+
+  /// Asks for a download.
+  ///
+  /// - Parameter completion: called once for each receipt, never before this returns.
+  @discardableResult
+  public func download(
+    _ request: HTTPRequest, policy: DownloadPolicy = .standard, completion: @escaping Completion
+  ) -> DownloadReceipt {
+    let key = DownloadKey(request, policy)
+    let kept = usable(for: key)
+    let waiter = Waiter(completion: completion, ticket: session.holdOpen())
+    let (receipt, calls) = state.withLock { state in
+      state.lastReceipt += 1
+      let receipt = state.lastReceipt
+      if let kept {
+        state.calls.append {
+          waiter.completion(.success(kept))
+          withExtendedLifetime(waiter) {}
+        }
+      } else {
+        state.waiters[receipt] = waiter
+        handle(.requested(receipt, key), nil, &state)
+      }
+      return (receipt, state.calls.begin())
+    }
+    make(calls)
+    return DownloadReceipt(number: receipt)
+  }
+
+  /// Ends one receipt with `cancelled`, unless it was answered. The last one takes its transfer with it.
+  public func cancel(_ receipt: DownloadReceipt) { handle(.cancelled(receipt.number)) }
+
+  /// The same, awaited. A task that is cancelled cancels its receipt.
+  public func value(
+    for request: HTTPRequest, policy: DownloadPolicy = .standard
+  ) async throws(HTTPError) -> HTTPReply<Value> {
+    let cancellation = LateCancellation()
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let receipt = download(request, policy: policy) { continuation.resume(returning: $0) }
+        cancellation.began { self.cancel(receipt) }
+      }
+    } onCancel: {
+      cancellation.cancel()
+    }
+    return try result.get()
+  }
+
+  /// The transfers that run.
+  public var activeCount: Int { state.withLock { $0.machine.activeCount } }
+
+  // MARK: The machine
+
+  private func handle(_ event: DownloaderMachine<DownloadKey>.Event, _ end: End? = nil) {
+    make(
+      state.withLock { state in
+        handle(event, end, &state)
+        return state.calls.begin()
+      })
+  }
+
+  private func make(_ first: [CallbackQueue.Job]) {
+    var calls = first
+    while !calls.isEmpty {
+      for call in calls { callbacks.append(call) }
+      calls = state.withLock { $0.calls.goOn() }
+    }
+  }
+
+  /// Under the lock, so that transfers are begun before they are cancelled.
+  private func handle(_ event: DownloaderMachine<DownloadKey>.Event, _ end: End?, _ state: inout State) {
+    if case .ended(let id) = event { state.tasks[id] = nil }
+    for effect in state.machine.handle(event) {
+      switch effect {
+      case .begin(let id, let key): state.tasks[id] = begin(id, key)
+      case .cancel(let id): state.tasks[id]?.cancel()
+      case .drop: break
+      case .answerCancelled(let receipt):
+        answer(receipt, .failure(HTTPError(.cancelled, "cancel")), nil, &state)
+      case .answer(let receipts, of: _):
+        guard let end else { break }
+        for receipt in receipts { answer(receipt, end.result, end.ticket, &state) }
+      }
+    }
+  }
+
+  private func answer(
+    _ receipt: UInt64, _ result: Result<HTTPReply<Value>, HTTPError>, _ ticket: DeliveryTicket?, _ state: inout State
+  ) {
+    guard let waiter = state.waiters.removeValue(forKey: receipt) else { return }
+    state.calls.append {
+      waiter.completion(result)
+      withExtendedLifetime((waiter, ticket)) {}
+    }
+  }
+
+  private func begin(_ id: UInt64, _ key: DownloadKey) -> HTTPTask {
+    var request = key.request
+    let stale = key.policy == .ignoresCache ? nil : kept(for: key)
+    if let conditions = stale?.freshness.conditions { request.headerFields.append(contentsOf: conditions) }
+    let began = now()
+    let order = session.order(
+      request, nil, options, makeSink: { _ in MemorySink() },
+      completion: { outcome, ticket in
+        Task {
+          let result = outcome.converted { reply throws(HTTPError) in
+            try self.value(of: reply, key, stale, began: began)
+          }
+          self.handle(.ended(id), End(result: result, ticket: ticket))
+        }
+      })
+    return HTTPTask(order, session.port, isSuspended: false)
+  }
+
+  // MARK: What is kept
+
+  private func kept(for key: DownloadKey) -> CachedReply<Value>? {
+    CacheFreshness.isCacheable(key.request) ? cache.value(for: key.resource) : nil
+  }
+
+  private func usable(for key: DownloadKey) -> HTTPReply<Value>? {
+    guard key.policy != .ignoresCache, let kept = kept(for: key),
+      key.policy == .prefersCache || kept.freshness.isFresh(at: now())
+    else { return nil }
+    return HTTPReply(kept.reply.response, kept.reply.value, to: kept.reply.request, HTTPMetrics())
+  }
+
+  private func value(
+    of reply: HTTPReply<ReceivedBody>, _ key: DownloadKey, _ stale: CachedReply<Value>?, began: Duration
+  ) throws(HTTPError) -> HTTPReply<Value> {
+    let value: HTTPReply<Value>
+    if reply.response.status == .notModified, let stale, stale.freshness.conditions != nil {
+      value = HTTPReply(
+        stale.reply.response.refreshed(by: reply.response), stale.reply.value, to: reply.request, reply.metrics)
+    } else {
+      value = try reply.serialized(by: serializer)
+    }
+    let now = now()
+    if let freshness = CacheFreshness(key.request, value.response, at: now, delay: now - began) {
+      cache.insert(CachedReply(reply: value, freshness: freshness), for: key.resource)
+    } else {
+      cache.remove(key.resource)
+    }
+    return value
+  }
+}
+
+/// Stands for one completion of a ``Downloader``.
+public struct DownloadReceipt: Hashable, Sendable {
+  let number: UInt64
+}
+
+extension HTTPResponse {
+  /// With what a 304 says anew; of the body, it says nothing.
+  func refreshed(by response: HTTPResponse) -> HTTPResponse {
+    let ofBody: [HTTPField.Name] = [.contentLength, .contentEncoding, .contentType, .contentRange, .transferEncoding]
+    var result = self
+    for field in response.headerFields where !ofBody.contains(field.name) { result.headerFields[field.name] = nil }
+    for field in response.headerFields where !ofBody.contains(field.name) { result.headerFields.append(field) }
+    return result
+  }
+}

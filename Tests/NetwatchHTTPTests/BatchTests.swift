@@ -1,0 +1,114 @@
+import Foundation
+import HTTPTypes
+import Netwatch
+import Testing
+
+@testable import NetwatchHTTP
+
+@Suite(.timeLimit(.minutes(1))) struct BatchTests {
+  private let server: NginxServer
+  private let session: HTTPSessionManager
+  private let observer = RecordingObserver()
+
+  init() throws {
+    server = try NginxServer(server: "location /slow/ { alias files/; limit_rate 1k; }")
+    session = try HTTPSessionManager(baseURL: server.url, observer: observer)
+    try server.serve(String(repeating: "x", count: 100_000), as: "large.txt")
+  }
+
+  private func requests(_ paths: [String]) throws -> [HTTPRequest] {
+    try paths.map { try HTTPRequest(.get, to: session.url(for: $0)) }
+  }
+
+  @Test func `500 requests have one completion, and a failure hides no other`() async throws {
+    let progress = Box<[HTTPBatchProgress]>([])
+    let nobody = try LoopbackSocket.freePort()
+    let paths = (0..<500).map { index in
+      index % 7 == 3 ? "http://127.0.0.1:\(nobody)/" : index % 7 == 5 ? "missing" : "arguments?\(index)"
+    }
+    let results = await session.batch(try requests(paths), limit: 8) { value in progress.change { $0.append(value) } }
+    #expect(results.count == 500)
+    for (index, result) in results.enumerated() {
+      switch result {
+      case .success(let reply):
+        let text = String(decoding: reply.value, as: UTF8.self)
+        #expect(text == (index % 7 == 5 ? "not here" : "\(index)"))
+      case .failure(let error):
+        #expect(index % 7 == 3 && error.kind == .cannotConnect)
+      }
+    }
+    #expect(progress.now.map(\.finished) == Array(1...500))
+    #expect(progress.now.last?.failed == (0..<500).filter { $0 % 7 == 3 }.count)
+  }
+
+  @Test func `calls are serialized, and a status is a failure of one`() async throws {
+    let calls = ["arguments?a", "missing", "arguments?b"].map { HTTPCall(.get, $0) }
+    let results = await withCheckedContinuation { continuation in
+      session.batch(calls, as: HTTPResponseSerializer()) { continuation.resume(returning: $0) }
+    }
+    let texts = results.map { result in (try? result.get()).map { String(decoding: $0.value, as: UTF8.self) } }
+    #expect(texts == ["a", nil, "b"])
+    guard case .failure(let error) = results[1] else { return }
+    #expect(error.kind == .badServerResponse)
+  }
+
+  @Test func `a cancelled batch ends all that is not over, once`() async throws {
+    let paths = (0..<50).map { $0 < 3 ? "method" : "slow/large.txt" }
+    let progress = Box(0)
+    let ends = Box<[[String]]>([])
+    let batch = session.batch(
+      try requests(paths), limit: 4,
+      progress: { value in progress.change { $0 = value.finished } },
+      completion: { results in
+        let words = results.map { result in
+          switch result {
+          case .success: "success"
+          case .failure(let error): error.kind.description
+          }
+        }
+        ends.change { $0.append(words) }
+      })
+    _ = try await eventually { progress.now >= 3 ? true : nil }
+    batch.cancel()
+    batch.cancel()
+    let all = try await eventually { ends.now.isEmpty ? nil : ends.now }
+    #expect(all == [Array(repeating: "success", count: 3) + Array(repeating: "cancelled", count: 47)])
+    #expect(progress.now == 50)
+    #expect(try await eventually { observer.all.count == 14 ? true : nil })
+  }
+
+  @Test func `an awaited batch is cancelled with its task`() async throws {
+    let (session, requests) = (session, try requests(Array(repeating: "slow/large.txt", count: 10)))
+    let waiting = Task { await session.batch(requests) }
+    _ = try await observer.first(6)
+    waiting.cancel()
+    #expect(await waiting.value.allSatisfy { (try? $0.get()) == nil })
+  }
+
+  @Test func `a batch ends with its session, and before it is done`() async throws {
+    let ends = Box<[Int]>([])
+    session.batch(try requests(Array(repeating: "slow/large.txt", count: 100))) { results in
+      ends.change { $0.append(results.count) }
+    }
+    session.invalidate()
+    await session.waitUntilInvalidated()
+    #expect(ends.now == [100])
+  }
+
+  @Test func `a batch of nothing is complete, and later`() async throws {
+    #expect(await session.batch([]).isEmpty)
+  }
+
+  @Test func `an executor that runs at once does no harm`() async throws {
+    var options = HTTPTaskOptions()
+    options.executor = .immediate
+    let ends = Box<[Int]>([])
+    let batch = Box<HTTPBatch?>(nil)
+    let made = session.batch(
+      try requests(Array(repeating: "method", count: 40)), options: options,
+      progress: { value in if value.finished == 20 { batch.now?.cancel() } },
+      completion: { results in ends.change { $0.append(results.count) } })
+    batch.change { $0 = made }
+    #expect(try await eventually { ends.now.isEmpty ? nil : ends.now } == [40])
+  }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Glibc
+import HTTPTypes
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchHTTP
+
+/// A process that is killed in the middle of a download, again and again. `NETWATCH_DOWNLOAD_KILLS=100` and
+/// `NETWATCH_DOWNLOAD_MEGABYTES=1024` make it long.
+@Suite struct ResumeKillTests {
+  private static func setting(_ name: String, _ standard: Int) -> Int {
+    ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? standard
+  }
+
+  private static var probe: String {
+    // The test bundle lies where the programs do.
+    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    let path = own.contains(".build") ? own : CommandLine.arguments.first { $0.contains(".build") } ?? own
+    return URL(filePath: path).deletingLastPathComponent().appending(path: "DownloadProbe").path
+  }
+
+  /// Differs in every place, and is made quickly.
+  private static func write(_ megabytes: Int, to file: URL) throws {
+    var random = SplitMix(seed: 4)
+    try Data().write(to: file)
+    let handle = try FileHandle(forWritingTo: file)
+    for _ in 0..<megabytes {
+      let words = (0..<131_072).map { _ in random.next() }
+      handle.write(unsafe words.withUnsafeBytes { unsafe Data($0) })
+    }
+    try handle.close()
+  }
+
+  private static func size(_ file: URL) -> Int64 {
+    var status = stat()
+    return unsafe stat(file.path, &status) == 0 ? Int64(status.st_size) : 0
+  }
+
+  @Test func `a download that is killed again and again gives the same file`() throws {
+    let (kills, megabytes) = (
+      Self.setting("NETWATCH_DOWNLOAD_KILLS", 8), Self.setting("NETWATCH_DOWNLOAD_MEGABYTES", 32)
+    )
+    // Slow enough that a kill finds it at work.
+    let server = try NginxServer(server: "limit_rate \(max(megabytes / 2, 16))m;")
+    let source = server.folder.file("files/large.bin")
+    try Self.write(megabytes, to: source)
+    let whole = Int64(megabytes) << 20
+    let folder = try TemporaryFolder()
+    let (target, part) = (folder.file("here.bin"), folder.file("here.bin.netwatch-part"))
+    var random = SplitMix(seed: UInt64(getpid()))
+    var killed = 0
+    var resumed = 0
+    while killed < kills {
+      let before = Self.size(part)
+      let process = Process()
+      process.executableURL = URL(filePath: Self.probe)
+      process.arguments = [server.url.appending(path: "large.bin").absoluteString, target.path]
+      try process.run()
+      // The rest is divided among the kills that are still to come; some come before the first byte.
+      let step = 2 * (whole - before) / Int64(kills - killed + 1)
+      let wanted = random.oneIn(8) ? before : before + Int64.random(in: 0...max(step, 1), using: &random)
+      // Or the last ones would come too late.
+      let limit = min(wanted, whole - whole / 20)
+      while process.isRunning, Self.size(part) <= limit { usleep(200) }
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+      killed += 1
+      try #require(Self.size(part) >= before && Self.size(target) == 0)
+      if before > 0, Self.size(part) > before { resumed += 1 }
+    }
+    try Programs.run([Self.probe, server.url.appending(path: "large.bin").absoluteString, target.path])
+    #expect(resumed > kills / 4)
+    try Programs.run(["cmp", source.path, target.path])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["here.bin"])
+  }
+}

@@ -1,0 +1,209 @@
+import Foundation
+import HTTPTypes
+import Netwatch
+import Testing
+
+@testable import NetwatchHTTP
+
+/// Pauses of a running download, from a real server.
+@Suite(.timeLimit(.minutes(2))) struct ResumePauseTests {
+  private let server: NginxServer
+  private let session: HTTPSessionManager
+  private let folder: TemporaryFolder
+  private let observer = RecordingObserver()
+  private let content = Data((0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 &* 41 &+ $0 >> 11) })
+  private let ends = Box<[String]>([])
+
+  init() throws {
+    server = try NginxServer(server: "location /slow/ { alias files/; limit_rate 1m; limit_rate_after 64k; }")
+    session = try HTTPSessionManager(baseURL: server.url, observer: observer)
+    folder = try TemporaryFolder()
+    try server.serve(content, as: "large.bin")
+    try server.serve(String(repeating: "compress me ", count: 100_000), as: "large.txt")
+  }
+
+  private var target: URL { folder.file("here.bin") }
+  private var names: [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
+  }
+
+  private func download(_ path: String = "slow/large.bin", _ options: HTTPTaskOptions? = nil) throws -> HTTPDownload {
+    session.resumableDownload(try HTTPRequest(.get, to: session.url(for: path)), to: target, options: options) {
+      [ends] result in
+      switch result {
+      case .success: ends.change { $0.append("success") }
+      case .failure(let error): ends.change { $0.append(error.kind.description) }
+      }
+    }
+  }
+
+  private func end() async throws -> [String] { try await eventually { ends.now.isEmpty ? nil : ends.now } }
+
+  private func pause(_ download: HTTPDownload, after count: Int64) async throws {
+    _ = try await eventually { download.progress.received > count ? true : nil }
+    download.pause()
+    #expect(download.state == .suspended)
+  }
+
+  @Test func `a pause keeps what has come, and the rest is asked for`() async throws {
+    var options = HTTPTaskOptions()
+    let progress = Box<[HTTPProgress]>([])
+    options.onProgress = { value in progress.change { $0.append(value) } }
+    let download = try download("slow/large.bin", options)
+    #expect(download.state == .suspended)
+    download.resume()
+    try await pause(download, after: 100_000)
+    // Its activity ends with its connection.
+    #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
+    let kept = try await eventually { download.resumeData }
+    #expect(kept.offset > 100_000 && kept.total == 4_000_000)
+    download.resume()
+    #expect(try await end() == ["success"])
+    #expect(try Data(contentsOf: target) == content)
+    #expect(names == ["here.bin"])
+    #expect(download.state == .finished)
+    let log = try await server.log(lines: 2)
+    #expect(log.map { $0.contains(" 206 ") } == [false, true])
+    let all = progress.now
+    #expect(all.allSatisfy { $0.received <= $0.totalToReceive ?? .max })
+    #expect(zip(all, all.dropFirst()).allSatisfy { $0.received <= $1.received })
+    #expect(all.last?.received == 4_000_000)
+    #expect(try await observer.first(4).last == .ended)
+  }
+
+  @Test func `many pauses at random give the same file`() async throws {
+    let download = try download()
+    for round in 0..<20 {
+      download.resume()
+      if round % 3 == 0 { download.pause() }
+      if round % 3 == 1 {
+        let before = download.progress.received
+        _ = try await eventually { download.progress.received > before || download.state == .finished ? true : nil }
+        download.pause()
+      } else {
+        try await Task.sleep(for: .microseconds(.random(in: 0...20_000)))
+        download.pause()
+        download.resume()
+      }
+      #expect(download.progress.received <= download.progress.totalToReceive ?? .max)
+    }
+    download.resume()
+    #expect(try await end() == ["success"])
+    #expect(try Data(contentsOf: target) == content)
+    #expect(names == ["here.bin"])
+  }
+
+  @Test func `another session goes on with what one has left`() async throws {
+    do {
+      let first = try HTTPSessionManager(baseURL: server.url)
+      let download = first.resumableDownload(try HTTPRequest(.get, to: first.url(for: "slow/large.bin")), to: target) {
+        [ends] _ in ends.change { $0.append("first") }
+      }
+      download.resume()
+      try await pause(download, after: 100_000)
+      first.invalidate()
+      await first.waitUntilInvalidated()
+      #expect(ends.now == ["first"])
+    }
+    #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
+    ends.change { $0 = [] }
+    try download().resume()
+    #expect(try await end() == ["success"])
+    #expect(try Data(contentsOf: target) == content)
+    #expect(try await server.log(lines: 2).last?.contains(" 206 ") == true)
+  }
+
+  @Test func `a cancelled download leaves nothing, or what it is told to`() async throws {
+    let first = try download()
+    first.resume()
+    _ = try await eventually { first.progress.received > 0 ? true : nil }
+    first.cancel(keepsFiles: true)
+    #expect(try await end() == ["cancelled"])
+    #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
+    let second = try download()
+    second.resume()
+    _ = try await eventually { second.progress.received > 200_000 ? true : nil }
+    second.cancel()
+    second.cancel()
+    second.resume()
+    _ = try await eventually { ends.now.count == 2 ? true : nil }
+    #expect(ends.now == ["cancelled", "cancelled"])
+    #expect(names == [])
+  }
+
+  @Test func `a paused download that nobody holds ends, and its files stay`() async throws {
+    do {
+      let download = try download()
+      download.resume()
+      try await pause(download, after: 100_000)
+    }
+    #expect(try await end() == ["cancelled"])
+    #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
+    // At once: the completion has come, so nobody has the file any more.
+    try download("large.bin").resume()
+    #expect(try await eventually { ends.now.count == 2 ? ends.now : nil } == ["cancelled", "success"])
+    #expect(try Data(contentsOf: target) == content)
+  }
+
+  @Test func `a paused download ends with its session`() async throws {
+    let download = try download()
+    download.resume()
+    try await pause(download, after: 100_000)
+    session.invalidate()
+    await session.waitUntilInvalidated()
+    #expect(ends.now == ["the session manager is invalidated"])
+    download.resume()
+    #expect(download.state == .finished)
+    #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
+  }
+
+  @Test func `two downloads do not write into one file`() async throws {
+    let first = try download()
+    first.resume()
+    _ = try await eventually { first.progress.received > 0 ? true : nil }
+    let request = try HTTPRequest(.get, to: session.url(for: "slow/large.bin"))
+    let error = await #expect(throws: HTTPError.self) { try await session.resumableDownload(request, to: target) }
+    #expect(error?.kind == .fileFailed)
+    #expect(error?.code == EWOULDBLOCK)
+    first.cancel()
+    #expect(try await end() == ["cancelled"])
+    #expect(names == [])
+  }
+
+  @Test func `a session that has ended takes no download`() async throws {
+    session.invalidate()
+    await session.waitUntilInvalidated()
+    let download = try download()
+    download.resume()
+    #expect(try await end() == ["the session manager is invalidated"])
+    #expect(download.state == .finished)
+    #expect(names == [])
+  }
+
+  @Test func `what the server could compress comes as it is stored`() async throws {
+    let download = try download("gzip/large.txt")
+    download.resume()
+    #expect(try await end() == ["success"])
+    #expect(try Data(contentsOf: target).count == 1_200_000)
+  }
+
+  @Test func `only a GET is resumed`() async throws {
+    let request = try HTTPRequest(.post, to: session.url(for: "method"))
+    let error = await #expect(throws: HTTPError.self) { try await session.resumableDownload(request, to: target) }
+    #expect(error?.kind == .cannotEncodeRequest)
+  }
+
+  @Test func `an awaited download that is cancelled keeps what has come`() async throws {
+    let (session, target) = (session, target)
+    let request = try HTTPRequest(.get, to: session.url(for: "slow/large.bin"))
+    let waiting = Task { try await session.resumableDownload(request, to: target) }
+    let part = folder.file("here.bin.netwatch-part").path
+    _ = try await eventually {
+      (try? FileManager.default.attributesOfItem(atPath: part))?[.size] as? Int ?? 0 > 100_000 ? true : nil
+    }
+    waiting.cancel()
+    let error = await #expect(throws: HTTPError.self) { try await waiting.value }
+    #expect(error?.kind == .cancelled)
+    #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
+  }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import NetwatchHTTP
+
+/// Downloads that are broken off and go on: the file is the server's, byte for byte, or the download has failed.
+@Suite(.timeLimit(.minutes(2))) struct ResumeTests {
+  private let folder: TemporaryFolder
+  private let session: HTTPSessionManager
+  private let target: URL
+  private let old = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 41) })
+  private let new = Data((0..<250_000).map { UInt8(truncatingIfNeeded: $0 &* 43 &+ 7) })
+  private static let changed = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+
+  init() throws {
+    folder = try TemporaryFolder()
+    session = try HTTPSessionManager()
+    target = folder.file("here.bin")
+  }
+
+  private var names: [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
+  }
+
+  private func download(_ server: PartServer) async throws -> HTTPReply<URL> {
+    try await session.resumableDownload(HTTPRequest(.get, to: server.url), to: target)
+  }
+
+  /// A server from which a download has come that was cut after 100,000 bytes.
+  private func cutServer(_ validators: String = "ETag: \"1\"\r\n") async throws -> PartServer {
+    let server = try PartServer(PartServer.Behaviour(content: old, validators: validators, cut: 100_000))
+    let error = await #expect(throws: HTTPError.self) { try await download(server) }
+    #expect(error?.kind == .connectionLost)
+    #expect(!names.contains("here.bin"))
+    server.change { $0.cut = nil }
+    return server
+  }
+
+  @Test(
+    arguments: [
+      ("ETag: \"1\"\r\n", "\"1\""), ("ETag: \"1\"\r\n" + changed, "\"1\""),
+      (changed, "Sun, 06 Nov 1994 08:49:37 GMT"), ("ETag: W/\"1\"\r\n" + changed, "Sun, 06 Nov 1994 08:49:37 GMT"),
+      ("ETag: W/\"1\"\r\n", nil), ("", nil), ("Last-Modified: Mon, 07 Nov 2022 08:49:37 GMT\r\n", nil),
+    ] as [(String, String?)])
+  func `what was cut goes on where the server can say that the file is the same, and begins anew where not`(
+    _ validators: String, _ condition: String?
+  ) async throws {
+    let server = try await cutServer(validators)
+    #expect(names == (condition == nil ? [] : ["here.bin.netwatch-part", "here.bin.netwatch-part.json"]))
+    let reply = try await download(server)
+    #expect(reply.response.status.code == (condition == nil ? 200 : 206))
+    #expect(try Data(contentsOf: target) == old)
+    #expect(names == ["here.bin"])
+    #expect(server.fields("if-range") == [nil, condition])
+    #expect(server.fields("range") == [nil, condition.map { _ in "bytes=100000-" }])
+    #expect(server.fields("accept-encoding") == ["identity", "identity"])
+  }
+
+  @Test func `a file that has changed begins anew`() async throws {
+    let server = try await cutServer()
+    server.change { [new] in ($0.content, $0.validators) = (new, "ETag: \"2\"\r\n") }
+    #expect(try await download(server).response.status == .ok)
+    #expect(try Data(contentsOf: target) == new)
+    #expect(names == ["here.bin"])
+  }
+
+  @Test func `a server that knows no parts begins anew`() async throws {
+    let server = try await cutServer()
+    server.change { $0.answerToPart = { ("HTTP/1.1 200 OK\r\nETag: \"1\"\r\n", $1) } }
+    _ = try await download(server)
+    #expect(try Data(contentsOf: target) == old)
+  }
+
+  private static let wrongParts: [@Sendable (Int, Data) -> (String, Data)] = [
+    { ("HTTP/1.1 206 P\r\nContent-Range: bytes \($0 + 1)-\($1.count - 1)/\($1.count)\r\n", $1[($0 + 1)...]) },
+    { ("HTTP/1.1 206 P\r\nContent-Range: bytes 0-\($1.count - 1)/\($1.count)\r\n", $0 > 0 ? $1 : Data()) },
+    { ("HTTP/1.1 206 P\r\nContent-Range: bytes \($0)-\($1.count)/\($1.count + 1)\r\n", $1[$0...] + [0]) },
+    { ("HTTP/1.1 206 P\r\n", $1[$0...]) },
+    { ("HTTP/1.1 206 P\r\nETag: \"2\"\r\nContent-Range: bytes \($0)-\($1.count - 1)/\($1.count)\r\n", $1[$0...]) },
+    { ("HTTP/1.1 206 P\r\nContent-Range: bytes \($0)-\($1.count - 1)/\($1.count)\r\n", $1[$0...] + [0]) },
+    { ("HTTP/1.1 206 P\r\nContent-Range: bytes \($0)-\($1.count - 1)/\($1.count)\r\n", $1[$0...].dropLast()) },
+  ]
+
+  @Test(arguments: wrongParts.indices)
+  func `a part that is not the rest fails, and the next download is right`(_ index: Int) async throws {
+    let server = try await cutServer()
+    server.change { $0.answerToPart = Self.wrongParts[index] }
+    let error = await #expect(throws: HTTPError.self) { try await download(server) }
+    #expect(error?.kind == .badServerResponse || error?.kind == .connectionLost)
+    #expect(!names.contains("here.bin"))
+    server.change { $0.answerToPart = nil }
+    _ = try await download(server)
+    #expect(try Data(contentsOf: target) == old)
+    #expect(names == ["here.bin"])
+  }
+
+  @Test(arguments: ["500 No", "404 No", "403 No", "204 No Content", "304 Not Modified"])
+  func `an error page never lands in the file, and what has come stays`(_ status: String) async throws {
+    let server = try await cutServer()
+    server.change { $0.status = status }
+    let error = await #expect(throws: HTTPError.self) { try await download(server) }
+    #expect(error?.kind == .badServerResponse)
+    #expect(error?.response?.status.code == Int(status.prefix(3)))
+    #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
+    #expect(try Data(contentsOf: folder.file("here.bin.netwatch-part")) == old.prefix(100_000))
+    server.change { $0.status = nil }
+    #expect(try await download(server).response.status == .partialContent)
+    #expect(try Data(contentsOf: target) == old)
+  }
+
+  @Test func `an error at the beginning leaves nothing`() async throws {
+    let server = try PartServer(PartServer.Behaviour(content: old, status: "404 No"))
+    let error = await #expect(throws: HTTPError.self) { try await download(server) }
+    #expect(error?.kind == .badServerResponse)
+    #expect(names.isEmpty)
+  }
+
+  /// As a process leaves it that is killed between the last byte and the end.
+  private func leave(_ bytes: Data, of server: PartServer) throws {
+    try folder.write(bytes, to: "here.bin.netwatch-part")
+    let data = ResumeData(url: server.url.absoluteString, offset: 0, validator: .entityTag("\"1\""), total: nil)
+    try folder.write(JSONEncoder().encode(#require(data)), to: "here.bin.netwatch-part.json")
+  }
+
+  @Test func `a file that was whole already is put into its place`() async throws {
+    let server = try PartServer(PartServer.Behaviour(content: old))
+    try leave(old, of: server)
+    #expect(try await download(server).response.status.code == 416)
+    #expect(try Data(contentsOf: target) == old)
+    #expect(names == ["here.bin"])
+  }
+
+  @Test func `a file that was longer than the server's begins anew`() async throws {
+    let server = try PartServer(PartServer.Behaviour(content: old))
+    try leave(old + [0], of: server)
+    #expect(try await download(server).response.status == .ok)
+    #expect(try Data(contentsOf: target) == old)
+    #expect(server.fields("range") == ["bytes=300001-", nil])
+  }
+
+  @Test(arguments: ["", "{", #"{"version":9}"#, "[1]"])
+  func `data that can not be read begins anew`(_ text: String) async throws {
+    let server = try await cutServer()
+    try folder.write(text, to: "here.bin.netwatch-part.json")
+    _ = try await download(server)
+    #expect(try Data(contentsOf: target) == old)
+    #expect(server.fields("range") == [nil, nil])
+  }
+
+  @Test func `an existing file is kept, and that is an error`() async throws {
+    let server = try PartServer(PartServer.Behaviour(content: old))
+    try folder.write("old", to: "here.bin")
+    let error = await #expect(throws: HTTPError.self) { try await download(server) }
+    #expect(error?.code == EEXIST)
+    #expect(folder.text(of: "here.bin") == "old")
+    _ = try await session.resumableDownload(HTTPRequest(.get, to: server.url), to: target, replacesExisting: true)
+    #expect(try Data(contentsOf: target) == old)
+  }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Synchronization
+
+@testable import NetwatchHTTP
+
+/// A server with one file, that can be cut short, change the file, and answer wrongly.
+final class PartServer: Sendable {
+  struct Behaviour: Sendable {
+    var content: Data
+    /// Header lines that tell of the file's version.
+    var validators = "ETag: \"1\"\r\n"
+    /// After so many bytes of the body the connection is reset.
+    var cut: Int?
+    /// Answers this to a request for a part; nil for an honest answer.
+    var answerToPart: (@Sendable (_ offset: Int, _ content: Data) -> (head: String, body: Data))?
+    /// Instead of all that, if it is no success.
+    var status: String?
+  }
+
+  private let behaviour: Mutex<Behaviour>
+  private let heads = Mutex<[String]>([])
+  private let server: Mutex<ScriptedServer?> = Mutex(nil)
+  let url: URL
+
+  init(_ behaviour: Behaviour) throws {
+    self.behaviour = Mutex(behaviour)
+    let own = WeakServer()
+    let server = try ScriptedServer { connection, _ in
+      while let head = connection.readHead(), own.server?.answer(head, connection) == true {}
+    }
+    url = server.url.appending(path: "file")
+    self.server.withLock { $0 = server }
+    own.server = self
+  }
+
+  deinit { server.withLock { $0 }?.stop() }
+
+  private final class WeakServer: Sendable {
+    private struct Reference { weak var server: PartServer? }
+    private let reference = Mutex(Reference())
+    var server: PartServer? {
+      get { reference.withLock { $0.server } }
+      set { reference.withLock { $0.server = newValue } }
+    }
+  }
+
+  func change(_ body: @Sendable (inout Behaviour) -> Void) { behaviour.withLock { body(&$0) } }
+
+  /// Of each request, its value of a field.
+  func fields(_ name: String) -> [String?] {
+    heads.withLock { heads in
+      heads.map { head in
+        head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("\(name): ") }
+          .map { String($0.dropFirst(name.count + 2)) }
+      }
+    }
+  }
+
+  /// - Returns: whether the connection can take another request.
+  private func answer(_ head: String, _ connection: ServerConnection) -> Bool {
+    heads.withLock { $0.append(head) }
+    let behaviour = behaviour.withLock { $0 }
+    let content = behaviour.content
+    let version = "\(behaviour.validators)Date: Mon, 07 Nov 2022 08:49:37 GMT\r\n"
+    let range = fields("range").last.flatMap { $0 }
+    let condition = fields("if-range").last.flatMap { $0 }
+    let offset = range.flatMap { Int($0.dropFirst("bytes=".count).dropLast()) }
+    var (first, body) = ("HTTP/1.1 200 OK\r\n\(version)", content)
+    if let status = behaviour.status {
+      (first, body) = ("HTTP/1.1 \(status)\r\n", Data("an error page that must not land in a file".utf8))
+    } else if let offset, let answer = behaviour.answerToPart {
+      (first, body) = answer(offset, content)
+    } else if let offset, condition.map({ version.contains(": \($0)\r\n") }) ?? true {
+      if offset < content.count {
+        first = "HTTP/1.1 206 Partial Content\r\n\(version)"
+        first += "Content-Range: bytes \(offset)-\(content.count - 1)/\(content.count)\r\n"
+        body = content[offset...]
+      } else {
+        (first, body) = ("HTTP/1.1 416 No\r\nContent-Range: bytes */\(content.count)\r\n", Data("no".utf8))
+      }
+    }
+    connection.write("\(first)Content-Length: \(body.count)\r\n\r\n")
+    guard let cut = behaviour.cut, cut < body.count else { return connection.write(body) }
+    connection.write(Data(body.prefix(cut)))
+    connection.finish()
+    return false
+  }
+}
+
+extension ServerConnection {
+  /// Says that nothing more comes, after what was written.
+  func finish() {
+    stop()
+    waitForEnd()
+  }
+}
