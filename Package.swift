@@ -116,7 +116,11 @@ let package = Package(
       path: "Tests/HTTPProbe", swiftSettings: settings),
     // The code of the articles and the README, so that it compiles.
     .target(
-      name: "DocumentationExamples", dependencies: ["Netwatch", "NetwatchNetlink", "NetwatchStream", "NetwatchHTTP"],
+      name: "DocumentationExamples",
+      dependencies: [
+        "Netwatch", "NetwatchNetlink", "NetwatchStream", "NetwatchHTTP", "NetwatchHTTPFoundation",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
       path: "Tests/DocumentationExamples", swiftSettings: settings),
     .executableTarget(
       name: "ReadmeExample", dependencies: ["Netwatch", "NetwatchNetlink"], path: "Tests/ReadmeExample",

@@ -3,7 +3,9 @@ import Testing
 
 /// What the articles and the README show is code that compiles.
 @Suite struct DocumentationTests {
-  private static let catalogs = ["Netwatch", "NetwatchNetlink", "NetwatchStream"].map { "Sources/\($0)/\($0).docc" }
+  private static let catalogs = [
+    "Netwatch", "NetwatchNetlink", "NetwatchStream", "NetwatchHTTP", "NetwatchHTTPFoundation",
+  ].map { "Sources/\($0)/\($0).docc" }
 
   private static var pages: [String] {
     get throws {

@@ -236,18 +236,4 @@ import Testing
     #expect(direct?.kind == .badURL)
     #expect(plain.folder.text(of: "access.log").isEmpty)
   }
-
-  @Test func `with HTTP 2 many requests share one connection`() async throws {
-    let server = try NginxServer(certificate: authority.chain(leaf))
-    let session = try HTTPSessionManager(
-      baseURL: server.tlsURL(), policy: SecurityPolicy(.publicKey, pins: pin(leaf), roots: roots))
-    let request = try HTTPRequest(.get, to: session.url(for: "method"))
-    let versions = try await withThrowingTaskGroup(of: String.self) { group in
-      for _ in 0..<100 { group.addTask { try await session.data(for: request).metrics.protocolVersion } }
-      return try await group.reduce(into: Set()) { $0.insert($1) }
-    }
-    #expect(versions == ["2"])
-    let lines = try await server.log(lines: 100)
-    #expect(Set(lines.compactMap { $0.split(separator: " ").first { $0.hasPrefix("connection=") } }).count == 1)
-  }
 }

@@ -198,6 +198,28 @@ import Testing
     #expect(all.filter { $0 == "completion" }.count == 1)
   }
 
+  @Test func `callbacks can run on an actor, and touch its state`() async throws {
+    let server = try NginxServer()
+    let session = try HTTPSessionManager(baseURL: server.url)
+    let counter = Counter()
+    var options = HTTPTaskOptions()
+    options.executor = HTTPExecutor(on: counter)
+    options.onProgress = { _ in counter.assumeIsolated { $0.progress += 1 } }
+    let request = try HTTPRequest(.get, to: session.url(for: "method"))
+    for _ in 0..<10 {
+      session.dataTask(request, options: options) { _ in counter.assumeIsolated { $0.ends += 1 } }.resume()
+    }
+    session.finishTasksAndInvalidate()
+    await session.waitUntilInvalidated()
+    #expect(await counter.ends == 10)
+    #expect(await counter.progress > 0)
+  }
+
+  private actor Counter {
+    var ends = 0
+    var progress = 0
+  }
+
   @Test func `a busy queue delays a completion, and does not lose it`() async throws {
     let server = try NginxServer()
     let session = try HTTPSessionManager(baseURL: server.url, observer: observer)

@@ -18,7 +18,9 @@ extension HTTPSessionManager {
   /// Makes many requests, whose responses are kept in memory. A failure is one of the results, and ends no other request.
   ///
   /// - Parameters:
+  ///   - requests: what to ask for.
   ///   - limit: how many run at once. One that waits for its turn does not time out.
+  ///   - options: of each request. Default nil: the session's.
   ///   - progress: called when a request ends, one call each.
   ///   - completion: called once, after the last progress, with a result for each request, in their order.
   @discardableResult

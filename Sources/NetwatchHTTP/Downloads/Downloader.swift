@@ -46,8 +46,11 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   private let now: @Sendable () -> Duration
 
   /// - Parameters:
+  ///   - session: makes the requests.
   ///   - serializer: makes a value of each response; ``ImageResponseSerializer``, or ``HTTPResponseSerializer`` for bytes.
   ///   - limit: how many transfers run at once.
+  ///   - order: which of those that wait is the next.
+  ///   - cache: Default: one of its own.
   ///   - options: of all transfers. Completions run where they say, one at a time.
   public convenience init(
     session: HTTPSessionManager, as serializer: Serializer, limit: Int = 4, order: DownloadOrder = .firstInFirstOut,
@@ -74,7 +77,10 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
 
   /// Asks for a download.
   ///
-  /// - Parameter completion: called once for each receipt, never before this returns.
+  /// - Parameters:
+  ///   - request: what to ask for.
+  ///   - policy: what the cache is good for.
+  ///   - completion: called once for each receipt, never before this returns.
   @discardableResult
   public func download(
     _ request: HTTPRequest, policy: DownloadPolicy = .standard, completion: @escaping Completion

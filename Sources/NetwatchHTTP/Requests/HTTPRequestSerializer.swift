@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// Parameters in the URL or, for methods that have a body, in one that is written like a query.
 ///
-/// The other serializers have one of these as ``JSONRequestSerializer/base``, for the header fields and for the methods
+/// The other serializers have one of these as their `base`, for the header fields and for the methods
 /// whose parameters go into the URL.
 public struct HTTPRequestSerializer: RequestSerializer {
   /// Writes parameters as a query.

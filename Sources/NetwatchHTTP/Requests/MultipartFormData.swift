@@ -34,6 +34,7 @@ public struct MultipartFormData: Sendable {
   /// Bytes in memory.
   ///
   /// - Parameters:
+  ///   - data: What is sent.
   ///   - name: Of the field. Quotes and control characters in it are escaped, as in `fileName`.
   ///   - fileName: Makes it a file in the server's eyes. Default nil.
   ///   - contentType: Default nil: none is sent, which means plain text.
@@ -44,6 +45,8 @@ public struct MultipartFormData: Sendable {
   /// A file, which is read while it is sent: as much as is in it now.
   ///
   /// - Parameters:
+  ///   - url: Of the file.
+  ///   - name: Of the field.
   ///   - fileName: Default nil: its own.
   ///   - contentType: Default nil: by the ending of its name, else `application/octet-stream`.
   /// - Throws: `fileFailed` for what is no regular file, does not exist, or may not be read, now. What goes wrong with
@@ -56,9 +59,13 @@ public struct MultipartFormData: Sendable {
     try append(body, name: name, fileName: fileName, contentType: contentType ?? FileType.contentType(of: fileName))
   }
 
-  /// Any body whose length is known, such as ``HTTPBody/stream(length:contentType:open:)``.
+  /// Any body whose length is known, such as ``HTTPBody/sequence(_:length:contentType:)``.
   ///
-  /// - Parameter contentType: Default nil: what the body says.
+  /// - Parameters:
+  ///   - body: What is sent.
+  ///   - name: Of the field.
+  ///   - fileName: Makes it a file in the server's eyes. Default nil.
+  ///   - contentType: Default nil: what the body says.
   /// - Throws: `cannotEncodeRequest` for a body without a length.
   public mutating func append(
     _ body: HTTPBody, name: String, fileName: String? = nil, contentType: String? = nil

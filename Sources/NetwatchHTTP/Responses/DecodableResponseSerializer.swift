@@ -5,11 +5,14 @@ import HTTPTypes
 ///
 /// An empty body is nil where the type is an optional one, and an error otherwise.
 public struct DecodableResponseSerializer<Value: Decodable & Sendable>: ResponseSerializer {
-  /// Default: that of ``JSONResponseSerializer``, or of ``PropertyListResponseSerializer``.
+  /// Default: that of JSON, or of property lists.
   public var validation: ResponseValidation
   private let decode: @Sendable (Data) throws -> Value
 
-  /// - Parameter decoder: Not to be changed afterwards.
+  /// - Parameters:
+  ///   - type: What the body is.
+  ///   - decoder: Not to be changed afterwards.
+  ///   - validation: Which statuses and types are accepted.
   public init(_ type: Value.Type, decoder: JSONDecoder = JSONDecoder(), validation: ResponseValidation = .json) {
     self.validation = validation
     decode = { try decoder.decode(type, from: $0) }

@@ -8,6 +8,7 @@ public protocol ResponseSerializer<Value>: Sendable {
   /// Never called on the thread of the transfers, and not for a transfer that has failed.
   ///
   /// - Parameters:
+  ///   - response: The head.
   ///   - body: Whole, and without its content encoding.
   ///   - request: What this is the answer to, where that is known.
   /// - Throws: `badServerResponse` for a status, `cannotDecodeContentData` for a type or a body that is not accepted.

@@ -45,7 +45,9 @@ extension HTTPSessionManager {
   /// lands in the file. Where the file was whole already, the response may be a 416.
   /// - Parameters:
   ///   - request: A GET. Its `Range` and `If-Range` are the download's own.
-  ///   - file: A file that is there is an error, unless `replacesExisting`.
+  ///   - file: where it is to lie.
+  ///   - replacesExisting: whether a file that is there is replaced, at the end and at once. Default false: it is an error.
+  ///   - options: Default nil: the session's.
   ///   - completion: called once, by the options' executor.
   public func resumableDownload(
     _ request: HTTPRequest, to file: URL, replacesExisting: Bool = false, options: HTTPTaskOptions? = nil,

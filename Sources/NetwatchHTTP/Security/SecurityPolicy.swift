@@ -37,6 +37,7 @@ public struct SecurityPolicy: Sendable {
   }
 
   /// - Parameters:
+  ///   - pinningMode: what the pins are for.
   ///   - pins: at least one, with pinning.
   ///   - roots: whose certificates are valid. The pins take their place in the mode `certificate`.
   ///   - allowsInvalidCertificates: for a development server that has signed its certificate itself, or whose certificate has

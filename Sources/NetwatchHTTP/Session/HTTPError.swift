@@ -57,8 +57,11 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
   public var underlying: (any Error)?
 
   /// - Parameters:
+  ///   - kind: What a program can act on.
   ///   - operation: The call that failed, or what was being done.
+  ///   - code: Of the library or the system; 0 for none.
   ///   - message: The words of the library or of the system.
+  ///   - underlying: A second reason beneath this one.
   public init(
     _ kind: Kind, _ operation: String, code: CInt = 0, message: String = "", underlying: (any Error)? = nil
   ) {

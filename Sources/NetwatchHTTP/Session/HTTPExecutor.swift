@@ -15,5 +15,12 @@ public struct HTTPExecutor: Sendable {
   /// - Parameter run: runs what it is given, now or later, on any thread.
   public init(_ run: @escaping @Sendable (_ job: @escaping Job) -> Void) { self.run = run }
 
+  /// On an actor, which callbacks may so assume to be isolated to: `HTTPExecutor(on: MainActor.shared)`.
+  public init(on actor: any Actor) { self.init { job in Task { await actor.carryOut(job) } } }
+
   private init(_ run: (@Sendable (_ job: @escaping Job) -> Void)?) { self.run = run }
+}
+
+extension Actor {
+  fileprivate func carryOut(_ job: HTTPExecutor.Job) { job() }
 }

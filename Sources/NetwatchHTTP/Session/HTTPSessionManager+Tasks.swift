@@ -5,7 +5,11 @@ import HTTPTypes
 extension HTTPSessionManager {
   /// A request whose response is kept in memory.
   ///
-  /// - Parameter completion: called once, by the options' executor.
+  /// - Parameters:
+  ///   - request: what to ask for.
+  ///   - body: what is sent with it. Default nil.
+  ///   - options: Default nil: the session's.
+  ///   - completion: called once, by the options' executor.
   public func dataTask(
     _ request: HTTPRequest, body: HTTPBody? = nil, options: HTTPTaskOptions? = nil,
     completion: @escaping @Sendable (Result<HTTPReply<Data>, HTTPError>) -> Void
@@ -16,7 +20,11 @@ extension HTTPSessionManager {
 
   /// A request with a body, whose response is kept in memory.
   ///
-  /// - Parameter completion: called once, by the options' executor.
+  /// - Parameters:
+  ///   - request: what to ask for.
+  ///   - body: what is sent with it.
+  ///   - options: Default nil: the session's.
+  ///   - completion: called once, by the options' executor.
   public func uploadTask(
     _ request: HTTPRequest, from body: HTTPBody, options: HTTPTaskOptions? = nil,
     completion: @escaping @Sendable (Result<HTTPReply<Data>, HTTPError>) -> Void
@@ -27,7 +35,12 @@ extension HTTPSessionManager {
   /// A request whose response becomes a file, once it is whole.
   ///
   /// A response that is no success is an error, and no file. A file that can not be put into its place is an error too.
-  /// - Parameter completion: called once, by the options' executor.
+  /// - Parameters:
+  ///   - request: what to ask for.
+  ///   - body: what is sent with it. Default nil.
+  ///   - destination: where the file goes.
+  ///   - options: Default nil: the session's.
+  ///   - completion: called once, by the options' executor.
   public func downloadTask(
     _ request: HTTPRequest, body: HTTPBody? = nil, to destination: HTTPDestination, options: HTTPTaskOptions? = nil,
     completion: @escaping @Sendable (Result<HTTPReply<URL>, HTTPError>) -> Void

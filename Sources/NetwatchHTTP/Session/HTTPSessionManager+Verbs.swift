@@ -42,7 +42,10 @@ extension HTTPSessionManager {
 
   /// Makes a call, and begins it. What can not be serialized begins nothing.
   ///
-  /// - Parameter completion: called once, by the options' executor, never before this returns.
+  /// - Parameters:
+  ///   - call: what to ask for, and how.
+  ///   - serializer: makes a value of the response.
+  ///   - completion: called once, by the options' executor, never before this returns.
   /// - Returns: nil where nothing was begun.
   @discardableResult
   public func send<Serializer: ResponseSerializer>(

@@ -20,8 +20,10 @@ public final class HTTPSessionManager: Sendable {
 
   /// - Parameters:
   ///   - baseURL: what paths are relative to. Pinning needs one with https.
-  ///   - observer: hears of each request; an ``ActivityIndicator`` lights up.
-  ///   - path: what tasks wait for, where their options say so: a ``NetworkMonitor``.
+  ///   - configuration: what holds for all of its tasks.
+  ///   - policy: which servers are trusted.
+  ///   - observer: hears of each request; an `ActivityIndicator` lights up.
+  ///   - path: what tasks wait for, where their options say so: a `NetworkMonitor`.
   /// - Throws: `badURL`, `badSecurityPolicy`, or what prevents a thread.
   public init(
     baseURL: URL? = nil, configuration: HTTPSessionConfiguration = .init(), policy: SecurityPolicy = .system,

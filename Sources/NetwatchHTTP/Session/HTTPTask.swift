@@ -15,7 +15,7 @@ public final class HTTPTask: Sendable {
     case finished
   }
 
-  /// As its ``RequestObserver`` knows it.
+  /// As its `RequestObserver` knows it.
   public let id: RequestID
   private let status: TaskStatus
   private let port: EnginePort

@@ -1,6 +1,6 @@
 import Netwatch
 
-/// Knows whether there is a path to the network. A ``NetworkMonitor`` does.
+/// Knows whether there is a path to the network. A `NetworkMonitor` does.
 public protocol PathSource: Sendable {
   /// Where that is not known, true: it is better to try.
   var hasPath: Bool { get }

@@ -8,15 +8,20 @@ public struct HTTPDestination: Sendable {
   let place: @Sendable (HTTPResponse) -> URL
   let replacesExisting: Bool
 
-  /// - Parameter replacesExisting: whether a file that is there is replaced, at the end and at once. Default false: then it
-  ///   is an error.
+  /// One place.
+  ///
+  /// - Parameters:
+  ///   - url: of a file.
+  ///   - replacesExisting: whether a file that is there is replaced, at the end and at once. Default false: it is an error.
   public static func file(_ url: URL, replacesExisting: Bool = false) -> HTTPDestination {
     HTTPDestination(place: { _ in url }, replacesExisting: replacesExisting)
   }
 
   /// A place that depends on what the server says of the file.
   ///
-  /// - Parameter place: called before the first byte, on the manager's thread: be short.
+  /// - Parameters:
+  ///   - replacesExisting: whether a file that is there is replaced, at the end and at once. Default false: it is an error.
+  ///   - place: called before the first byte, on the manager's thread: be short.
   public static func named(
     replacesExisting: Bool = false, _ place: @escaping @Sendable (HTTPResponse) -> URL
   ) -> HTTPDestination {

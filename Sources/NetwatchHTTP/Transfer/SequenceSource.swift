@@ -5,7 +5,10 @@ extension HTTPBody {
   /// A body that is made while it is sent: each part is asked for when the one before is on its way.
   ///
   /// It can be sent once. A redirect or a challenge that wants it again fails the task.
-  /// - Parameter length: in bytes; nil where it is not known, and the body is sent in chunks.
+  /// - Parameters:
+  ///   - parts: of the body.
+  ///   - length: in bytes; nil where it is not known, and the body is sent in chunks.
+  ///   - contentType: Default nil: none is sent.
   public static func sequence<Parts: AsyncSequence & Sendable>(
     _ parts: Parts, length: Int64? = nil, contentType: String? = nil
   ) -> HTTPBody where Parts.Element == Data {

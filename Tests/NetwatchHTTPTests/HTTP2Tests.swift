@@ -1,0 +1,121 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import NetwatchHTTP
+
+/// Many requests on one connection, and what servers do to them.
+@Suite(.timeLimit(.minutes(1))) struct HTTP2Tests {
+  private let authority: CertificateAuthority
+  private let leaf: CertificateAuthority.Pair
+  private let policy: SecurityPolicy
+
+  init() throws {
+    authority = try CertificateAuthority()
+    leaf = try authority.issue("leaf")
+    policy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate)))
+  }
+
+  private func connections(_ lines: [String]) -> Int {
+    Set(lines.compactMap { $0.split(separator: " ").first { $0.hasPrefix("connection=") } }).count
+  }
+
+  @Test func `a hundred requests share one connection`() async throws {
+    let server = try NginxServer(certificate: authority.chain(leaf))
+    let session = try HTTPSessionManager(baseURL: server.tlsURL(), policy: policy)
+    let request = try HTTPRequest(.get, to: session.url(for: "method"))
+    let replies = await session.batch(Array(repeating: request, count: 100), limit: 100)
+    #expect(try Set(replies.map { try $0.get().metrics.protocolVersion }) == ["2"])
+    #expect(connections(try await server.log(lines: 100)) == 1)
+  }
+
+  @Test func `a server that says goodbye now and then loses no request`() async throws {
+    let server = try NginxServer(
+      server: "keepalive_requests 7; location = /bye { default_type text/plain; return 200 bye; }",
+      certificate: authority.chain(leaf))
+    let session = try HTTPSessionManager(baseURL: server.tlsURL(), policy: policy)
+    let request = try HTTPRequest(.get, to: session.url(for: "bye"))
+    let replies = await session.batch(Array(repeating: request, count: 100), limit: 20)
+    #expect(try replies.map { try $0.get().value } == Array(repeating: Data("bye".utf8), count: 100))
+    #expect(connections(try await server.log(lines: 100)) > 5)
+  }
+
+  @Test func `one that is cancelled leaves the others on its connection alone`() async throws {
+    let server = try NginxServer(
+      server: "location /slow/ { alias files/; limit_rate 1k; } location /faster/ { alias files/; limit_rate 400k; }",
+      certificate: authority.chain(leaf))
+    try server.serve(Data(repeating: 7, count: 400_000), as: "body")
+    let session = try HTTPSessionManager(baseURL: server.tlsURL(), policy: policy)
+    let results = Box<[Int: Result<Int, HTTPError>]>([:])
+    let tasks = try (0..<6).map { number in
+      let place = try session.url(for: number < 3 ? "slow/body" : "faster/body")
+      return session.dataTask(try HTTPRequest(.get, to: place)) { result in
+        results.change { $0[number] = result.map(\.value.count) }
+      }
+    }
+    for task in tasks { task.resume() }
+    _ = try await eventually { tasks.allSatisfy { $0.progress.received > 0 } ? true : nil }
+    for task in tasks[..<3] { task.cancel() }
+    let ends = try await eventually { results.now.count == 6 ? results.now : nil }
+    for number in 0..<3 {
+      #expect(throws: HTTPError.self) { try ends[number]?.get() }
+      #expect(try ends[number + 3]?.get() == 400_000)
+    }
+    #expect(connections(try await server.log(lines: 6)) == 1)
+  }
+
+  @Test func `a server that dies in the middle fails every request that it had, once`() async throws {
+    var server: NginxServer? = try NginxServer(
+      server: "location /slow/ { alias files/; limit_rate 10k; }", certificate: authority.chain(leaf))
+    try server?.serve(Data(repeating: 7, count: 4_000_000), as: "body")
+    let session = try HTTPSessionManager(baseURL: server?.tlsURL(), policy: policy)
+    let request = try HTTPRequest(.get, to: session.url(for: "slow/body"))
+    let ends = Box<[HTTPError?]>([])
+    let tasks = (0..<10).map { _ in
+      session.dataTask(request) { result in
+        ends.change { ends in
+          if case .failure(let error) = result { ends.append(error) } else { ends.append(nil) }
+        }
+      }
+    }
+    for task in tasks { task.resume() }
+    _ = try await eventually { tasks.allSatisfy { $0.progress.received > 0 } ? true : nil }
+    server = nil
+    let kinds = try await eventually { ends.now.count == 10 ? ends.now.map { $0?.kind } : nil }
+    #expect(kinds == Array(repeating: .connectionLost, count: 10))
+    session.invalidate()
+    await session.waitUntilInvalidated()
+    #expect(ends.now.count == 10)
+  }
+
+  @Test func `an upload that the server does not want gets its answer`() async throws {
+    let server = try NginxServer(
+      server: "location /small/ { client_max_body_size 1k; dav_methods PUT; }", certificate: authority.chain(leaf))
+    let session = try HTTPSessionManager(baseURL: server.tlsURL(), policy: policy)
+    let reply = try await session.upload(
+      .data(Data(count: 5_000_000)), with: HTTPRequest(.put, to: session.url(for: "small/file")))
+    #expect(reply.response.status == .contentTooLarge)
+  }
+
+  private static let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+
+  private static let answers: [(what: String, bytes: [UInt8])] = [
+    ("another protocol", Array("HTTP/1.1 200 OK\r\n\r\nhello".utf8)),
+    ("a frame longer than any may be", settings + [0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1]),
+    ("a stream that is broken off", settings + [0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 2]),
+    ("a head that can not be unpacked", settings + [0, 0, 2, 1, 5, 0, 0, 0, 1, 0xff, 0xff]),
+    ("data before the head", settings + [0, 0, 2, 0, 1, 0, 0, 0, 1, 0x68, 0x69]),
+    ("a head without a status", settings + [0, 0, 1, 1, 5, 0, 0, 0, 1, 0x84]),
+    ("half a frame", settings + [0, 0, 9, 1]),
+  ]
+
+  @Test(arguments: answers)
+  func `a server that breaks the rules of HTTP 2 loses the request`(_ what: String, _ answer: [UInt8]) async throws {
+    let server = try HTTP2Server(leaf, answer: answer, hangsUp: what == "half a frame")
+    let session = try HTTPSessionManager(baseURL: server.url, policy: policy)
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.data(for: HTTPRequest(.get, to: server.url))
+    }
+    #expect(error?.kind == .connectionLost, "\(what): \(error?.description ?? "")")
+  }
+}
