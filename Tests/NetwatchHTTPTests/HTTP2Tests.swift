@@ -61,7 +61,8 @@ import Testing
       #expect(throws: HTTPError.self) { try ends[number]?.get() }
       #expect(try ends[number + 3]?.get() == 400_000)
     }
-    #expect(connections(try await server.log(lines: 6)) == 1)
+    // libcurl may tell the server of those that were cancelled only with the next request.
+    #expect(connections(try await server.log(lines: 3)) == 1)
   }
 
   @Test func `a server that dies in the middle fails every request that it had, once`() async throws {

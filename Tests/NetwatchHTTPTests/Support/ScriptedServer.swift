@@ -89,6 +89,23 @@ final class ServerConnection: Sendable {
     return Data(data.prefix(count))
   }
 
+  /// Reads so many bytes, and forgets them.
+  ///
+  /// - Returns: false where there were less.
+  func skip(_ count: Int) -> Bool {
+    var left =
+      count
+      - state.withLock { state in
+        defer { state.unread = Data() }
+        return state.unread.count
+      }
+    while left > 0 {
+      guard let more = readSome() else { return false }
+      left -= more.count
+    }
+    return left == 0
+  }
+
   private func readSome() -> Data? {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = unsafe Glibc.recv(descriptor, &bytes, bytes.count, 0)
