@@ -39,7 +39,7 @@ public final class EventLoop {
 
   /// The way in from other threads.
   public let handle: LoopHandle
-  private let epoll: FileDescriptor
+  let epoll: FileDescriptor
   private let timer: FileDescriptor
   private var slots: [Slot] = []
   private var freeSlots: [UInt32] = []
@@ -48,6 +48,8 @@ public final class EventLoop {
   private var isStopping = false
   /// Called when everything that was ready at once has been handled: what changed in between is one change.
   public var onTurnEnd: (() -> Void)?
+  /// Called where the loop can not go on, before ``run()`` throws the same.
+  public var onFailure: ((SystemError) -> Void)?
 
   public init() throws(SystemError) {
     handle = try LoopHandle()
@@ -163,7 +165,9 @@ public final class EventLoop {
       if count < 0 {
         // A SIGCONT after a SIGSTOP interrupts the wait, handler or none.
         if errno == EINTR { continue }
-        throw .last("epoll_wait")
+        let failure = SystemError.last("epoll_wait")
+        onFailure?(failure)
+        throw failure
       }
       for index in 0..<Int(count) where !isStopping {
         let event = unsafe events[index]

@@ -189,4 +189,19 @@ final class Pipe {
     let error = SystemError(operation: "open", code: ENOENT)
     #expect(error.description == "open: No such file or directory")
   }
+
+  @Test func `a loop that can not go on says so, and throws`() throws {
+    let loop = try EventLoop()
+    var failure: SystemError?
+    loop.onFailure = { failure = $0 }
+    loop.schedule(at: .zero) {
+      // What a program does that closes descriptors which are not its own.
+      let other = unsafe open("/dev/null", O_RDONLY)
+      dup2(other, loop.epoll.rawValue)
+      close(other)
+    }
+    #expect(throws: SystemError.self) { try loop.run() }
+    #expect(failure?.operation == "epoll_wait")
+    #expect(failure?.code == EINVAL)
+  }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Netwatch
+import NetwatchEventLoop
 import Testing
 
 @testable import NetwatchHTTP
@@ -137,6 +138,25 @@ import Testing
     #expect(error?.kind == .invalidated)
     #expect(ends.now.count == 4)
     #expect(observer.all.count == 6)
+  }
+
+  @Test func `tasks of a loop that can not go on end with what happened`() async throws {
+    let server = try Self.silentServer(Box(0))
+    defer { server.stop() }
+    let session = try HTTPSessionManager(observer: observer)
+    let errors = Box<[HTTPError]>([])
+    let tasks = try (0..<3).map { _ in
+      session.dataTask(try HTTPRequest(.get, to: server.url)) { result in
+        if case .failure(let error) = result { errors.change { $0.append(error) } }
+      }
+    }
+    for task in tasks[1...] { task.resume() }
+    #expect(try await observer.first(2).count == 2)
+    session.port.submit { $0.loopFailed(SystemError(operation: "epoll_wait", code: EBADF)) }
+    await session.waitUntilInvalidated()
+    #expect(errors.now.map(\.operation) == Array(repeating: "epoll_wait", count: 3))
+    #expect(errors.now.map(\.code) == Array(repeating: EBADF, count: 3))
+    #expect(try await observer.first(4).suffix(2) == [.ended, .ended])
   }
 
   @Test func `a manager that is to finish lets its tasks come to their end`() async throws {

@@ -45,6 +45,7 @@ final class SessionEngine {
     multi = try CurlMulti.open(on: loop, connectionsPerHost: configuration.connectionsPerHost)
     port = EnginePort(handle: loop.handle, engine: LoopConfined(self, on: loop))
     loop.onTurnEnd = { [self] in turnEnded() }
+    loop.onFailure = { [self] in loopFailed($0) }
   }
 
   /// The same for the whole of a turn of the loop.
@@ -98,8 +99,17 @@ final class SessionEngine {
     for transfer in transfers.values { transfer.fail(HTTPError(.invalidated, "request")) }
   }
 
+  /// Nothing moves any more, which whoever waits has to learn.
+  func loopFailed(_ error: SystemError) {
+    isClosing = true
+    let failure = HTTPError(.other, error.operation, code: error.code, underlying: error)
+    for transfer in transfers.values { transfer.fail(failure) }
+    turnEnded()
+  }
+
   private func shutDown() {
     loop.onTurnEnd = nil
+    loop.onFailure = nil
     idle = []
     multi = nil
     port = nil
