@@ -26,6 +26,7 @@ let package = Package(
     .library(name: "NetwatchHTTP", targets: ["NetwatchHTTP"]),
     .library(name: "NetwatchHTTPFoundation", targets: ["NetwatchHTTPFoundation"]),
     .executable(name: "netwatch", targets: ["NetwatchCommand"]),
+    .executable(name: "netwatch-http", targets: ["NetwatchHTTPCommand"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -73,6 +74,14 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(name: "NetwatchCommand", dependencies: ["NetwatchCLI"], swiftSettings: settings),
+    // Apart, because libcurl can not be linked into the static binary, and --follow shall not map it.
+    .executableTarget(
+      name: "NetwatchHTTPCommand",
+      dependencies: [
+        "Netwatch", "NetwatchHTTP", "NetwatchStream", .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings),
 
     module("NetwatchTestSupport", ["Netwatch"]),
     tests("NetwatchTests", ["Netwatch", "NetwatchTestSupport"]),

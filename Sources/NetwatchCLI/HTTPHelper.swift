@@ -1,0 +1,25 @@
+import Glibc
+
+/// The program `netwatch-http`, which is linked to libcurl. netwatch is not, and does without what needs it where there is none.
+enum HTTPHelper {
+  static let name = "netwatch-http"
+
+  /// Beside netwatch, or where packages put what only programs run.
+  ///
+  /// - Parameter purpose: such as "--probe".
+  static func find(for purpose: String) throws(CommandFailure) -> String {
+    let places = folder.map { ["\($0)/\(name)", "\($0)/../lib/netwatch/\(name)"] } ?? []
+    if let place = places.first(where: { unsafe access($0, X_OK) == 0 }) { return place }
+    throw CommandFailure(
+      "\(purpose) needs \(name), which is not here; install netwatch's package, or put it beside netwatch.")
+  }
+
+  /// Of the running netwatch; nil where there is no /proc.
+  private static var folder: String? {
+    var room = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = unsafe readlink("/proc/self/exe", &room, room.count)
+    guard count > 0 else { return nil }
+    let path = String(decoding: room[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return path.lastIndex(of: "/").map { String(path[..<$0]) }
+  }
+}
