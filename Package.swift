@@ -67,10 +67,12 @@ let package = Package(
     module(
       "NetwatchHTTPFoundation",
       ["Netwatch", "NetwatchHTTP", .product(name: "HTTPTypes", package: "swift-http-types")]),
+    // What both programs know of the commands that netwatch-http carries out.
+    module("NetwatchHTTPOptions", [.product(name: "ArgumentParser", package: "swift-argument-parser")]),
     module(
       "NetwatchCLI",
       [
-        "Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchResolver", "NetwatchStream",
+        "Netwatch", "NetwatchEventLoop", "NetwatchHTTPOptions", "NetwatchNetlink", "NetwatchResolver", "NetwatchStream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(name: "NetwatchCommand", dependencies: ["NetwatchCLI"], swiftSettings: settings),
@@ -78,7 +80,8 @@ let package = Package(
     .executableTarget(
       name: "NetwatchHTTPCommand",
       dependencies: [
-        "Netwatch", "NetwatchHTTP", "NetwatchStream", .product(name: "HTTPTypes", package: "swift-http-types"),
+        "Netwatch", "NetwatchEventLoop", "NetwatchHTTP", "NetwatchHTTPOptions", "NetwatchStream",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
@@ -95,6 +98,8 @@ let package = Package(
       "NetwatchStreamTests", ["NetwatchStream", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport", "EventSchema"]),
     tests("NetwatchCLITests", ["NetwatchCLI", "Netwatch", "NetwatchStream", "NetwatchTestSupport"]),
     tests(
+      "NetwatchHTTPCommandTests", ["NetwatchHTTPCommand", "NetwatchHTTP", "NetwatchHTTPOptions"]),
+    tests(
       "NetwatchHTTPTests",
       [
         "NetwatchHTTP", "NetwatchHTTPFoundation", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport",
@@ -107,7 +112,7 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "CLinux", "EventSchema", "HTTPProbe", "NetwatchCommand", "NetwatchProbe", "ReadmeExample", "TestSandbox",
+        "CLinux", "EventSchema", "HTTPProbe", "NetwatchCommand", "NetwatchHTTPCommand", "NetwatchProbe", "ReadmeExample", "TestSandbox",
         "DocumentationExamples",
       ],
       exclude: ["Golden"]),

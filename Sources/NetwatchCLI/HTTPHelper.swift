@@ -14,6 +14,16 @@ enum HTTPHelper {
       "\(purpose) needs \(name), which is not here; install netwatch's package, or put it beside netwatch.")
   }
 
+  /// This process goes on as the helper, with the arguments from `command` on: so signals, the terminal and the exit status are
+  /// the helper's own.
+  static func become(_ command: String) throws(CommandFailure) -> Never {
+    let program = try find(for: command)
+    guard let place = CommandLine.arguments.firstIndex(of: command) else { throw CommandFailure("\(command) is missing") }
+    // As they came, to the byte. What stands before the command is taken for the program's name.
+    unsafe execv(program, CommandLine.unsafeArgv + (place - 1))
+    throw CommandFailure(unsafe "can not start \(program): \(String(cString: strerror(errno)))")
+  }
+
   /// Of the running netwatch; nil where there is no /proc.
   private static var folder: String? {
     var room = [CChar](repeating: 0, count: Int(PATH_MAX))

@@ -18,8 +18,8 @@ public struct NetwatchTool: ParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      StatusCommand.self, WaitCommand.self, ExplainCommand.self, ServeCommand.self, RunCommand.self, ReplayCommand.self,
-      SnippetCommand.self,
+      StatusCommand.self, WaitCommand.self, ExplainCommand.self, GetCommand.self, ServeCommand.self, RunCommand.self,
+      ReplayCommand.self, SnippetCommand.self,
     ])
 
   @Flag(name: .shortAndLong, help: "Print the state, then a line for each change.")

@@ -5,5 +5,7 @@ import ArgumentParser
 struct NetwatchHTTPCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "netwatch-http", abstract: "Makes HTTP requests for netwatch.", shouldDisplay: false,
-    subcommands: [])
+    subcommands: [
+      GetCommand.self
+    ])
 }

@@ -14,15 +14,17 @@ public final class ActivityReporter: Sendable {
   private let handle: LoopHandle
   private let report: Report
 
+  /// - Parameter label: for people who look at the service: what the app's requests are about. What is beyond 256 bytes is
+  ///   cut off.
   /// - Throws: `SystemError` where no thread or descriptor is left.
-  public convenience init(of indicator: ActivityIndicator) throws {
-    try self.init(of: indicator, to: ServiceAddress.candidates)
+  public convenience init(of indicator: ActivityIndicator, label: String? = nil) throws {
+    try self.init(of: indicator, label: label, to: ServiceAddress.candidates)
   }
 
-  package init(of indicator: ActivityIndicator, to addresses: [ServiceAddress]) throws {
+  package init(of indicator: ActivityIndicator, label: String? = nil, to addresses: [ServiceAddress]) throws {
     self.indicator = indicator
     (handle, report) = try BackgroundLoop.start(name: "netwatch-report") { loop in
-      (loop.handle, Report(of: indicator, to: addresses, on: loop))
+      (loop.handle, Report(of: indicator, label, to: addresses, on: loop))
     }
     indicator.onBusyChange(of: report) { [handle, report] in handle.submit { _ in report.look() } }
     handle.submit { [report] _ in report.look() }
@@ -49,10 +51,10 @@ private final class Report: @unchecked Sendable {
   private var lease: ActivityLease?
   private var isLooking = false
 
-  init(of indicator: ActivityIndicator, to addresses: [ServiceAddress], on loop: EventLoop) {
+  init(of indicator: ActivityIndicator, _ label: String?, to addresses: [ServiceAddress], on loop: EventLoop) {
     self.indicator = indicator
     self.loop = loop
-    lease = ActivityLease(to: addresses, on: loop)
+    lease = ActivityLease(label, to: addresses, on: loop)
   }
 
   func close() { lease = nil }

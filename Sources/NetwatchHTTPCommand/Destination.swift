@@ -1,0 +1,34 @@
+import FoundationEssentials
+import Glibc
+
+/// Where the bytes go.
+enum Destination {
+  case file(URL)
+  /// Standard output, or what is there and no file: a device, a named pipe.
+  case stream(CInt, name: String)
+
+  /// - Throws: a sentence.
+  init(_ path: String) throws(GetFailure) {
+    if path == "-" {
+      guard fcntl(STDOUT_FILENO, F_GETFD) >= 0 else { throw GetFailure("standard output is closed") }
+      self = .stream(STDOUT_FILENO, name: "standard output")
+      return
+    }
+    var status = stat()
+    let isThere = unsafe stat(path, &status) == 0
+    let type = status.st_mode & S_IFMT
+    if path.hasSuffix("/") || isThere && type == S_IFDIR {
+      throw GetFailure("\(path) is a folder; name a file in it with --output")
+    }
+    guard isThere, type != S_IFREG else {
+      self = .file(URL(filePath: path, directoryHint: .notDirectory))
+      return
+    }
+    let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+    guard descriptor >= 0 else { throw GetFailure(errno, path) }
+    self = .stream(descriptor, name: path)
+  }
+
+  /// What would upset it must not go there.
+  var isTerminal: Bool { if case .stream(let descriptor, _) = self { isatty(descriptor) == 1 } else { false } }
+}

@@ -1,0 +1,76 @@
+import Glibc
+import HTTPTypes
+import NetwatchHTTP
+import NetwatchHTTPOptions
+
+/// Why there is no file: a sentence.
+struct GetFailure: Error, Hashable, CustomStringConvertible {
+  let description: String
+  /// Whether it may be otherwise the next time.
+  var mayPass = false
+
+  init(_ description: String) { self.description = description }
+
+  /// - Parameters:
+  ///   - path: the file as the user has named it.
+  ///   - pins: whether there were any.
+  init(_ error: HTTPError, _ address: WebAddress, _ path: String, pins: Bool) {
+    switch error.kind {
+    case .fileFailed: self.init(error.code, path)
+    case .badServerResponse: self.init(response: error)
+    default: self.init(Self.sentence(error, address, pins: pins))
+    }
+    switch error.kind {
+    case .timedOut, .cannotFindHost, .cannotConnect, .connectionLost: mayPass = true
+    case .badServerResponse: mayPass = [408, 429, 500, 502, 503, 504].contains(error.response?.status.code)
+    default: break
+    }
+  }
+
+  /// What the system says of a file.
+  init(_ code: CInt, _ path: String) {
+    switch code {
+    case EEXIST: self.init("\(path) is there already; --force replaces it, and --output names another")
+    case EWOULDBLOCK: self.init("another download writes into \(path) at this moment")
+    case ENOENT, ENOTDIR: self.init("there is no such folder: \(path)")
+    case EACCES, EPERM: self.init("no permission to write \(path)")
+    case ENOSPC, EDQUOT: self.init("no room is left for \(path)")
+    default: self.init(unsafe "can not write \(path): \(String(cString: strerror(code)))")
+    }
+  }
+
+  private init(response error: HTTPError) {
+    if let status = error.response?.status, status.kind != .successful {
+      let reason = status.reasonPhrase.isEmpty ? "" : " \(status.reasonPhrase)"
+      self.init("the server answers \(status.code)\(reason)")
+    } else {
+      self.init(error.message)
+    }
+  }
+
+  private static func sentence(_ error: HTTPError, _ address: WebAddress, pins: Bool) -> String {
+    let host = address.host
+    switch error.kind {
+    case .timedOut: return "\(host) says nothing any more"
+    case .cannotFindHost: return "\(host) is not found"
+    case .cannotConnect: return "no connection to \(host): it is refused, or there is no way there"
+    case .connectionLost: return "the connection to \(host) was lost: \(error.message)"
+    case .serverCertificateUntrusted:
+      // What OpenSSL calls a chain without any of our pins.
+      if pins, error.message.contains("application verification") {
+        return "the certificates of \(host) have none of the keys of --pin; nothing was asked"
+      }
+      let reason = error.message.replacing("SSL certificate problem: ", with: "")
+      return "the certificate of \(host) is not trusted, and nothing was asked: \(reason)"
+    case .secureConnectionFailed: return "no secure connection to \(host): \(error.message)"
+    case .tooManyRedirects: return "\(host) sends from one place to the next, and to no file"
+    case .badURL where error.operation == "redirect":
+      return pins
+        ? "\(host) sends to another place without https, which --pin can not vouch for"
+        : "\(host) sends to a place that is neither http nor https"
+    case .badURL: return "this URL can not be asked for: \(error.message)"
+    case .cannotDecodeContentData: return "this is no text, and would upset the terminal; name a file with --output"
+    default: return error.description
+    }
+  }
+}

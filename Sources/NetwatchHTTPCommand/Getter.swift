@@ -1,0 +1,185 @@
+import FoundationEssentials
+import Glibc
+import HTTPTypes
+import Netwatch
+import NetwatchEventLoop
+import NetwatchHTTP
+import NetwatchHTTPOptions
+import NetwatchStream
+
+/// One run of `get`: the main thread's loop has the signals and the progress, the session's own thread the rest.
+final class Getter {
+  enum Ending: Hashable {
+    case done, failed
+    case interrupted(CInt)
+  }
+
+  private static let longestPause = Duration.seconds(60)
+
+  private let options: GetOptions
+  private let address: WebAddress
+  private let path: String
+  private let loop: EventLoop
+  private let indicator = ActivityIndicator()
+  private let display: ProgressDisplay
+  private let destination: Destination
+  private var session: HTTPSessionManager?
+  private var retrieval: (any Retrieval)?
+  private var isRunning = false
+  private var tries = 0
+  private var signal: CInt?
+  private var ending: Ending?
+  private var rate = TransferRate()
+  private var started = Duration.zero
+
+  /// - Throws: a sentence, or a `SystemError`.
+  init(_ options: GetOptions) throws {
+    self.options = options
+    address = try WebAddress(options.url)
+    path = options.output ?? address.fileName ?? "-"
+    destination = try Destination(path)
+    display = ProgressDisplay(isQuiet: options.quiet, sharesTerminal: destination.isTerminal)
+    loop = try EventLoop()
+  }
+
+  /// - Throws: where it can not begin.
+  func run() throws -> Ending {
+    let signals = try SignalSource(Self.obeyedSignals, on: loop) { [unowned self] in obey($0.number) }
+    let reporter = try ActivityReporter(of: indicator, label: address.host)
+    session = try HTTPSessionManager(policy: try policy(), observer: indicator)
+    started = KernelClock.monotonic.now
+    begin()
+    draw()
+    try loop.run()
+    withExtendedLifetime((signals, reporter)) {}
+    return ending ?? .failed
+  }
+
+  private func policy() throws(HTTPError) -> SecurityPolicy {
+    guard !options.pins.isEmpty else { return .system }
+    var pins: [Certificate] = []
+    for path in options.pins { pins += try Certificate.load(URL(filePath: path)) }
+    return try SecurityPolicy(.publicKey, pins: pins)
+  }
+
+  private func request() throws -> HTTPRequest {
+    guard let url = URL(string: address.text) else { throw HTTPError(.badURL, "request") }
+    var request = try HTTPRequest(.get, to: url)
+    request.headerFields[.userAgent] = "netwatch"
+    // The same bytes as those of a file, wherever they go.
+    request.headerFields[.acceptEncoding] = "identity"
+    for text in options.headers {
+      let header = try HeaderField(text)
+      if let name = HTTPField.Name(header.name) { request.headerFields[name] = header.value }
+    }
+    return request
+  }
+
+  // MARK: Tries
+
+  private func begin() {
+    isRunning = true
+    tries += 1
+    let (handle, own) = (loop.handle, LoopConfined(self, on: loop))
+    let ended: @Sendable (HTTPError?) -> Void = { error in handle.submit { own.value(on: $0)?.ended(error) } }
+    do {
+      guard let session else { throw HTTPError(.invalidated, "get") }
+      let request = try request()
+      var taskOptions = HTTPTaskOptions()
+      taskOptions.executor = .immediate
+      taskOptions.credential = address.user.map { HTTPCredential(user: $0, password: address.password ?? "") }
+      switch destination {
+      case .file(let url):
+        let download = session.resumableDownload(
+          request, to: url, replacesExisting: options.force, options: taskOptions
+        ) { result in
+          if case .failure(let error) = result { ended(error) } else { ended(nil) }
+        }
+        retrieval = download
+        download.resume()
+      case .stream(let descriptor, let name):
+        retrieval = StreamCopy(
+          session, request, taskOptions, to: descriptor, name, refusesBinary: destination.isTerminal, completion: ended)
+      }
+    } catch {
+      ended(error as? HTTPError ?? HTTPError(.other, "get", message: "\(error)"))
+    }
+  }
+
+  private func ended(_ error: HTTPError?) {
+    guard isRunning, ending == nil else { return }
+    isRunning = false
+    display.clear()
+    guard let error else { return succeed() }
+    if signal != nil { return interrupted() }
+    let failure = GetFailure(error, address, path, pins: !options.pins.isEmpty)
+    let kept = retrieval?.kept
+    let mayGoOn = kept != nil || retrieval.map { $0.amount.received == 0 || !($0 is StreamCopy) } ?? true
+    guard failure.mayPass, mayGoOn, tries <= options.retry else {
+      let advice = kept.map { "; \(Figures.bytes($0)) are kept, and the same command goes on from there" } ?? ""
+      Message.tell(failure.description + advice)
+      return finish(.failed)
+    }
+    let pause = min(Self.longestPause, .seconds(1 << min(tries - 1, 6)))
+    Message.tell("\(failure); trying again in \(pause.components.seconds) s")
+    loop.schedule(at: KernelClock.monotonic.now + pause) { [unowned self] in if ending == nil { begin() } }
+  }
+
+  private func succeed() {
+    if display.hasReader, let amount = retrieval?.amount {
+      let elapsed = KernelClock.monotonic.now - started
+      Message.write("\(Message.clean(path)): \(Figures.bytes(amount.received)) in \(Figures.time(elapsed))\n")
+    }
+    finish(.done)
+  }
+
+  private func finish(_ ending: Ending) {
+    self.ending = ending
+    loop.stop()
+  }
+
+  // MARK: Signals
+
+  /// What whoever started us ignores, such as nohup, stays ignored.
+  private static var obeyedSignals: [CInt] {
+    [SIGINT, SIGTERM, SIGHUP].filter { number in
+      var action = sigaction()
+      unsafe sigaction(number, nil, &action)
+      return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+        != (unsafe unsafeBitCast(SIG_IGN, to: Int.self))
+    }
+  }
+
+  private func obey(_ number: CInt) {
+    // Nothing of a stream is kept; and whoever asks twice does not want to wait.
+    let isOver = !isRunning || signal != nil || retrieval is StreamCopy
+    signal = number
+    retrieval?.stop()
+    if isOver { interrupted() }
+  }
+
+  private func interrupted() {
+    display.clear()
+    if let kept = retrieval?.kept {
+      Message.tell("interrupted; \(Figures.bytes(kept)) are kept, and the same command goes on from there")
+    } else if case .file = destination, retrieval?.amount.received ?? 0 > 0 {
+      Message.tell("interrupted; nothing is kept, because the server does not say whether its file stays the same")
+    } else {
+      Message.tell("interrupted")
+    }
+    finish(.interrupted(signal ?? SIGTERM))
+  }
+
+  // MARK: Progress
+
+  private func draw() {
+    let now = KernelClock.monotonic.now
+    if isRunning, let amount = retrieval?.amount {
+      rate.note(amount.received, at: now)
+      display.draw(
+        ProgressLine(
+          amount: amount, bytesPerSecond: rate.bytesPerSecond, timeLeft: rate.timeLeft(of: amount.total)))
+    }
+    loop.schedule(at: now + ProgressDisplay.interval) { [unowned self] in draw() }
+  }
+}

@@ -1,0 +1,25 @@
+import Glibc
+
+/// What is told on standard error.
+enum Message {
+  /// A sentence of its own line.
+  static func tell(_ sentence: String) { write("netwatch: \(clean(sentence))\n") }
+
+  /// In one write, so that it is not torn apart. What can not be written is lost, as all would be.
+  static func write(_ text: String) {
+    var text = text
+    text.withUTF8 { bytes in _ = unsafe Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
+  }
+
+  /// Names and servers' words are strangers': nothing in them may steer the terminal or turn the direction of writing.
+  static func clean(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned, .surrogate: result += "?"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}

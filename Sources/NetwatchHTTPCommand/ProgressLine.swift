@@ -1,0 +1,69 @@
+/// A download as one line of a terminal, however wide that is: `  42 % [====>      ]  13.2 MB of 31.0 MB  2.1 MB/s  0:08 left`.
+struct ProgressLine {
+  private static let leastBar = 10
+
+  var amount: Amount
+  var bytesPerSecond: Double?
+  var timeLeft: Duration?
+
+  /// Shorter than `columns`: many terminals go on to the next line with what is written into their last column.
+  func text(columns: Int) -> String {
+    let room = columns - 1
+    guard let total = amount.total else { return variants.first { $0.utf8.count <= room } ?? "" }
+    for variant in variants {
+      let barWidth = room - Self.percentWidth - variant.utf8.count - " []  ".utf8.count
+      if barWidth >= Self.leastBar {
+        return "\(percent(of: total)) [\(bar(of: total, width: barWidth))]  \(variant)"
+      }
+    }
+    let short = variants.map { "\(percent(of: total))  \($0)" } + [percent(of: total)]
+    return short.first { $0.utf8.count <= room } ?? ""
+  }
+
+  /// What stands beside the bar, the longest first.
+  private var variants: [String] {
+    let received = Figures.bytes(amount.received).leftPadded(to: 7)
+    guard let total = amount.total else {
+      if amount.received == 0 { return ["waiting for the server"] }
+      return ["\(received)  \(rate)", received]
+    }
+    let both = "\(received) of \(Figures.bytes(total))"
+    let left = (timeLeft.map { "\(Figures.time($0)) left" } ?? "").leftPadded(to: 12)
+    return [[both, rate, left], [both, left], [both], [received]].map { $0.joined(separator: "  ") }
+  }
+
+  /// What is not known yet has its place too, so that the bar stays as long as it is.
+  private var rate: String { (bytesPerSecond.map { "\(Figures.bytes(Int64(clamping: $0)))/s" } ?? "").leftPadded(to: 9) }
+
+  // MARK: The whole is 100 %, and nothing else is
+
+  private static let percentWidth = "100 %".utf8.count
+
+  private func fraction(of total: Int64) -> Double {
+    total > 0 ? min(1, Double(amount.received) / Double(total)) : 1
+  }
+
+  private func percent(of total: Int64) -> String {
+    let isWhole = amount.received >= total
+    return "\(isWhole ? 100 : min(99, Int(fraction(of: total) * 100))) %".leftPadded(to: Self.percentWidth)
+  }
+
+  private func bar(of total: Int64, width: Int) -> String {
+    let filled = min(width, Int(fraction(of: total) * Double(width)))
+    let line = String(repeating: "=", count: filled) + (filled < width ? ">" : "")
+    return line + String(repeating: " ", count: width - line.utf8.count)
+  }
+}
+
+extension Int64 {
+  /// The nearest one there is.
+  fileprivate init(clamping value: Double) {
+    self = value.isNaN ? 0 : value >= 9.2e18 ? .max : value <= 0 ? 0 : Int64(value)
+  }
+}
+
+extension String {
+  fileprivate func leftPadded(to width: Int) -> String {
+    String(repeating: " ", count: max(0, width - utf8.count)) + self
+  }
+}

@@ -1,0 +1,75 @@
+import Glibc
+import HTTPTypes
+import NetwatchHTTP
+import Synchronization
+
+/// A body that goes to a descriptor as it comes: a pipe, a terminal, a device. A slow reader makes the server wait.
+final class StreamCopy: Retrieval {
+  private let progress = Mutex(Amount())
+  private let task = Mutex<Task<Void, Never>?>(nil)
+
+  var amount: Amount { progress.withLock { $0 } }
+  /// What is out is out.
+  var kept: Int64? { nil }
+
+  /// - Parameters:
+  ///   - refusesBinary: fails with `cannotDecodeContentData` for what would upset a terminal.
+  ///   - completion: called once, on any thread. With SIGPIPE as it is by default, a reader that leaves ends the process.
+  init(
+    _ session: HTTPSessionManager, _ request: HTTPRequest, _ options: HTTPTaskOptions, to descriptor: CInt, _ name: String,
+    refusesBinary: Bool,
+    completion: @escaping @Sendable (HTTPError?) -> Void
+  ) {
+    let task = Task {
+      do throws(HTTPError) {
+        try await self.copy(session, request, options, descriptor, name, refusesBinary)
+        completion(nil)
+      } catch {
+        completion(error)
+      }
+    }
+    self.task.withLock { $0 = task }
+  }
+
+  func stop() { task.withLock { $0 }?.cancel() }
+
+  private func copy(
+    _ session: HTTPSessionManager, _ request: HTTPRequest, _ options: HTTPTaskOptions, _ descriptor: CInt, _ name: String,
+    _ refusesBinary: Bool
+  ) async throws(HTTPError) {
+    let stream = try await session.stream(request, options: options)
+    let response = stream.response
+    guard response.status.kind == .successful else {
+      var failure = HTTPError(.badServerResponse, "download", code: CInt(clamping: response.status.code))
+      failure.response = response
+      throw failure
+    }
+    progress.withLock { $0.total = response.headerFields[.contentLength].flatMap { Int64($0) } }
+    var chunks = stream.body.makeAsyncIterator()
+    while let chunk = try await chunks.next() {
+      if refusesBinary, chunk.contains(0) { throw HTTPError(.cannotDecodeContentData, "print") }
+      if let failure = unsafe chunk.withUnsafeBytes({ unsafe Self.write($0, to: descriptor, name) }) { throw failure }
+      progress.withLock { $0.received += Int64(chunk.count) }
+    }
+  }
+
+  /// - Returns: why not all could be written.
+  private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt, _ name: String) -> HTTPError? {
+    var written = 0
+    while written < bytes.count {
+      let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
+      let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+      if count >= 0 {
+        written += count
+      } else if errno == EAGAIN {
+        // Somebody made it non-blocking.
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        unsafe poll(&waiting, 1, -1)
+      } else if errno != EINTR {
+        let code = errno
+        return HTTPError(.fileFailed, "write \(name)", code: code, message: unsafe String(cString: strerror(code)))
+      }
+    }
+    return nil
+  }
+}

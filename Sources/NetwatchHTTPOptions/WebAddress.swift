@@ -1,0 +1,95 @@
+/// A URL as a person has written it, taken apart: what is secret in it is kept from what is sent, printed or stored.
+package struct WebAddress: Hashable, Sendable {
+  /// Why a text is none: a sentence that shows nothing of it but what can not be secret.
+  package struct Refusal: Error, Hashable, CustomStringConvertible {
+    package let description: String
+  }
+
+  package let isSecure: Bool
+  /// With the port, where one was written.
+  package let host: String
+  /// Nil where the URL names none.
+  package let user: String?
+  package let password: String?
+  /// Without user, password and fragment.
+  package let text: String
+  /// What stands behind the last slash of the path, where a file can be called so without surprise.
+  package let fileName: String?
+
+  package init(_ text: String) throws(Refusal) {
+    guard !text.isEmpty else { throw Refusal(description: "Give the URL of a file.") }
+    guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+      throw Refusal(description: "The URL has a control character in it.")
+    }
+    guard let colon = text.firstRange(of: "://") else {
+      throw Refusal(description: "The URL has no scheme; write https:// or http:// before it.")
+    }
+    let scheme = text[..<colon.lowerBound].lowercased()
+    guard scheme == "https" || scheme == "http" else {
+      throw Refusal(description: "get knows https:// and http://, and nothing else.")
+    }
+    let rest = text[colon.upperBound...]
+    let end = rest.firstIndex { "/?#\\".contains($0) } ?? rest.endIndex
+    let authority = rest[..<end]
+    let at = authority.lastIndex(of: "@")
+    host = try Self.host(String(authority[(at.map { authority.index(after: $0) } ?? authority.startIndex)...]))
+    (user, password) = try at.map { at throws(Refusal) in try Self.login(authority[..<at]) } ?? (nil, nil)
+    let place = rest[end...].prefix { $0 != "#" }
+    isSecure = scheme == "https"
+    self.text = "\(scheme)://\(host)\(place)"
+    fileName = Self.fileName(String(place.prefix { $0 != "?" }))
+  }
+
+  private static func host(_ text: String) throws(Refusal) -> String {
+    // An address of IPv6 has colons of its own, in brackets.
+    let nameEnd = text.hasPrefix("[") ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":")
+    let name = text[..<(nameEnd ?? text.endIndex)]
+    guard !name.isEmpty, !name.contains(where: { " \"<>\\^`{|}".contains($0) }), !name.hasPrefix("[") || nameEnd != nil
+    else { throw Refusal(description: "The URL has no host.") }
+    let port = text[name.endIndex...]
+    guard port.isEmpty || port.first == ":" && (1...65_535 ~= Int(port.dropFirst()) ?? 0) && port.dropFirst().first != "+"
+    else { throw Refusal(description: "The port of the URL is not a number from 1 to 65535.") }
+    return text
+  }
+
+  private static func login(_ text: Substring) throws(Refusal) -> (String?, String?) {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map { decoded($0) }
+    guard let user = parts[0], parts.count < 2 || parts[1] != nil else {
+      throw Refusal(description: "The user or the password in the URL is not encoded as it has to be, such as %40 for @.")
+    }
+    return (user, parts.count > 1 ? parts[1] : "")
+  }
+
+  private static func fileName(_ path: String) -> String? {
+    guard let slash = path.lastIndex(of: "/"), let name = decoded(path[path.index(after: slash)...]),
+      // Hidden files, and the folders . and ..
+      !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 255
+    else { return nil }
+    let isPlain = name.unicodeScalars.allSatisfy { scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false
+      default: scalar != "/" && scalar != "\u{fffd}"
+      }
+    }
+    return isPlain ? name : nil
+  }
+
+  /// Nil where `%` is not followed by two digits, or what comes out is no text.
+  private static func decoded(_ text: Substring) -> String? {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      let digits = rest.prefix(2)
+      guard digits.count == 2, digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }),
+        let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+      else { return nil }
+      bytes.append(value)
+      rest = rest.dropFirst(2)
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}
