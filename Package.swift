@@ -112,7 +112,8 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "CLinux", "EventSchema", "HTTPProbe", "NetwatchCommand", "NetwatchHTTPCommand", "NetwatchProbe", "ReadmeExample", "TestSandbox",
+        "CLinux", "EventSchema", "HTTPProbe", "NetwatchCommand", "NetwatchHTTPCommand", "NetwatchProbe",
+        "ReadmeExample", "TestSandbox",
         "DocumentationExamples",
       ],
       exclude: ["Golden"]),

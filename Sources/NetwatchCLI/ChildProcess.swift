@@ -8,9 +8,14 @@ enum ChildProcess {
   }
 
   /// Nil while it runs. Known once.
-  static func ending(of process: pid_t) -> Ending? {
+  static func ending(of process: pid_t) -> Ending? { ending(of: process, WNOHANG) }
+
+  /// Nil where it is nobody's child.
+  static func waitForEnd(of process: pid_t) -> Ending? { ending(of: process, 0) }
+
+  private static func ending(of process: pid_t, _ options: CInt) -> Ending? {
     var status: CInt = 0
-    guard unsafe waitpid(process, &status, WNOHANG) == process else { return nil }
+    guard unsafe waitpid(process, &status, options) == process else { return nil }
     // WTERMSIG and WEXITSTATUS, which are macros.
     let signal = status & 0x7f
     return signal == 0 ? .exited(status >> 8 & 0xff) : .killed(signal: signal)

@@ -18,7 +18,10 @@ enum HTTPHelper {
   /// the helper's own.
   static func become(_ command: String) throws(CommandFailure) -> Never {
     let program = try find(for: command)
-    guard let place = CommandLine.arguments.firstIndex(of: command) else { throw CommandFailure("\(command) is missing") }
+    try checkLibraries(of: program)
+    guard let place = CommandLine.arguments.firstIndex(of: command) else {
+      throw CommandFailure("\(command) is missing")
+    }
     // As they came, to the byte. What stands before the command is taken for the program's name.
     unsafe execv(program, CommandLine.unsafeArgv + (place - 1))
     throw CommandFailure(unsafe "can not start \(program): \(String(cString: strerror(errno)))")

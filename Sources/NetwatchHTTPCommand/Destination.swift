@@ -5,13 +5,13 @@ import Glibc
 enum Destination {
   case file(URL)
   /// Standard output, or what is there and no file: a device, a named pipe.
-  case stream(CInt, name: String)
+  case stream(CInt)
 
   /// - Throws: a sentence.
   init(_ path: String) throws(GetFailure) {
     if path == "-" {
       guard fcntl(STDOUT_FILENO, F_GETFD) >= 0 else { throw GetFailure("standard output is closed") }
-      self = .stream(STDOUT_FILENO, name: "standard output")
+      self = .stream(STDOUT_FILENO)
       return
     }
     var status = stat()
@@ -26,9 +26,9 @@ enum Destination {
     }
     let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { throw GetFailure(errno, path) }
-    self = .stream(descriptor, name: path)
+    self = .stream(descriptor)
   }
 
   /// What would upset it must not go there.
-  var isTerminal: Bool { if case .stream(let descriptor, _) = self { isatty(descriptor) == 1 } else { false } }
+  var isTerminal: Bool { if case .stream(let descriptor) = self { isatty(descriptor) == 1 } else { false } }
 }

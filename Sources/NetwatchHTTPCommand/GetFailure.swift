@@ -41,12 +41,19 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
 
   private init(response error: HTTPError) {
     if let status = error.response?.status, status.kind != .successful {
-      let reason = status.reasonPhrase.isEmpty ? "" : " \(status.reasonPhrase)"
-      self.init("the server answers \(status.code)\(reason)")
+      // Over HTTP/2 servers send no words.
+      let known = Self.wellKnown.first { $0.code == status.code }?.reasonPhrase ?? ""
+      let reason = status.reasonPhrase.isEmpty ? known : status.reasonPhrase
+      self.init("the server answers \(status.code)\(reason.isEmpty ? "" : " \(reason)")")
     } else {
       self.init(error.message)
     }
   }
+
+  private static let wellKnown: [HTTPResponse.Status] = [
+    .badRequest, .unauthorized, .forbidden, .notFound, .gone, .tooManyRequests, .internalServerError, .badGateway,
+    .serviceUnavailable, .gatewayTimeout,
+  ]
 
   private static func sentence(_ error: HTTPError, _ address: WebAddress, pins: Bool) -> String {
     let host = address.host
@@ -56,12 +63,8 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
     case .cannotConnect: return "no connection to \(host): it is refused, or there is no way there"
     case .connectionLost: return "the connection to \(host) was lost: \(error.message)"
     case .serverCertificateUntrusted:
-      // What OpenSSL calls a chain without any of our pins.
-      if pins, error.message.contains("application verification") {
-        return "the certificates of \(host) have none of the keys of --pin; nothing was asked"
-      }
       let reason = error.message.replacing("SSL certificate problem: ", with: "")
-      return "the certificate of \(host) is not trusted, and nothing was asked: \(reason)"
+      return "\(host) is not trusted, and was asked nothing: \(reason)"
     case .secureConnectionFailed: return "no secure connection to \(host): \(error.message)"
     case .tooManyRedirects: return "\(host) sends from one place to the next, and to no file"
     case .badURL where error.operation == "redirect":

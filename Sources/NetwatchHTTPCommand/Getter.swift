@@ -18,7 +18,8 @@ final class Getter {
 
   private let options: GetOptions
   private let address: WebAddress
-  private let path: String
+  /// Of the file, for people.
+  private let name: String
   private let loop: EventLoop
   private let indicator = ActivityIndicator()
   private let display: ProgressDisplay
@@ -36,8 +37,9 @@ final class Getter {
   init(_ options: GetOptions) throws {
     self.options = options
     address = try WebAddress(options.url)
-    path = options.output ?? address.fileName ?? "-"
+    let path = options.output ?? address.fileName ?? "-"
     destination = try Destination(path)
+    name = path == "-" ? "standard output" : path
     display = ProgressDisplay(isQuiet: options.quiet, sharesTerminal: destination.isTerminal)
     loop = try EventLoop()
   }
@@ -97,7 +99,7 @@ final class Getter {
         }
         retrieval = download
         download.resume()
-      case .stream(let descriptor, let name):
+      case .stream(let descriptor):
         retrieval = StreamCopy(
           session, request, taskOptions, to: descriptor, name, refusesBinary: destination.isTerminal, completion: ended)
       }
@@ -112,7 +114,7 @@ final class Getter {
     display.clear()
     guard let error else { return succeed() }
     if signal != nil { return interrupted() }
-    let failure = GetFailure(error, address, path, pins: !options.pins.isEmpty)
+    let failure = GetFailure(error, address, name, pins: !options.pins.isEmpty)
     let kept = retrieval?.kept
     let mayGoOn = kept != nil || retrieval.map { $0.amount.received == 0 || !($0 is StreamCopy) } ?? true
     guard failure.mayPass, mayGoOn, tries <= options.retry else {
@@ -128,7 +130,7 @@ final class Getter {
   private func succeed() {
     if display.hasReader, let amount = retrieval?.amount {
       let elapsed = KernelClock.monotonic.now - started
-      Message.write("\(Message.clean(path)): \(Figures.bytes(amount.received)) in \(Figures.time(elapsed))\n")
+      Message.write("\(Message.clean(name)): \(Figures.bytes(amount.received)) in \(Figures.time(elapsed))\n")
     }
     finish(.done)
   }

@@ -33,7 +33,9 @@ struct ProgressLine {
   }
 
   /// What is not known yet has its place too, so that the bar stays as long as it is.
-  private var rate: String { (bytesPerSecond.map { "\(Figures.bytes(Int64(clamping: $0)))/s" } ?? "").leftPadded(to: 9) }
+  private var rate: String {
+    (bytesPerSecond.map { "\(Figures.bytes(Int64(clamping: $0)))/s" } ?? "").leftPadded(to: 9)
+  }
 
   // MARK: The whole is 100 %, and nothing else is
 

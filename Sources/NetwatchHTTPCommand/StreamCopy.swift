@@ -16,7 +16,8 @@ final class StreamCopy: Retrieval {
   ///   - refusesBinary: fails with `cannotDecodeContentData` for what would upset a terminal.
   ///   - completion: called once, on any thread. With SIGPIPE as it is by default, a reader that leaves ends the process.
   init(
-    _ session: HTTPSessionManager, _ request: HTTPRequest, _ options: HTTPTaskOptions, to descriptor: CInt, _ name: String,
+    _ session: HTTPSessionManager, _ request: HTTPRequest, _ options: HTTPTaskOptions, to descriptor: CInt,
+    _ name: String,
     refusesBinary: Bool,
     completion: @escaping @Sendable (HTTPError?) -> Void
   ) {
@@ -34,7 +35,8 @@ final class StreamCopy: Retrieval {
   func stop() { task.withLock { $0 }?.cancel() }
 
   private func copy(
-    _ session: HTTPSessionManager, _ request: HTTPRequest, _ options: HTTPTaskOptions, _ descriptor: CInt, _ name: String,
+    _ session: HTTPSessionManager, _ request: HTTPRequest, _ options: HTTPTaskOptions, _ descriptor: CInt,
+    _ name: String,
     _ refusesBinary: Bool
   ) async throws(HTTPError) {
     let stream = try await session.stream(request, options: options)

@@ -5,6 +5,7 @@ struct TransferRate {
   private static let least = Duration.milliseconds(200)
 
   private var samples: [(received: Int64, at: Duration)] = []
+  var sampleCount: Int { samples.count }
 
   /// - Parameter received: what of the file has come; less than before where it is begun anew.
   mutating func note(_ received: Int64, at now: Duration) {

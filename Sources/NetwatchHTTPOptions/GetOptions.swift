@@ -73,14 +73,16 @@ package struct HeaderField: Hashable, Sendable {
     }
     name = String(text[..<colon])
     value = String(text[text.index(after: colon)...].drop { $0 == " " })
-    let isToken = !name.isEmpty && name.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"):
-        true
-      default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    let isToken =
+      !name.isEmpty
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"):
+          true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
       }
-    }
     guard isToken else { throw .init(description: "A header field's name has letters, digits and dashes alone.") }
     guard !value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control && $0 != "\t" }) else {
       throw .init(description: "The value of \(name) has a control character in it.")

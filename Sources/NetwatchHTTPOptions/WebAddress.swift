@@ -47,7 +47,8 @@ package struct WebAddress: Hashable, Sendable {
     guard !name.isEmpty, !name.contains(where: { " \"<>\\^`{|}".contains($0) }), !name.hasPrefix("[") || nameEnd != nil
     else { throw Refusal(description: "The URL has no host.") }
     let port = text[name.endIndex...]
-    guard port.isEmpty || port.first == ":" && (1...65_535 ~= Int(port.dropFirst()) ?? 0) && port.dropFirst().first != "+"
+    guard
+      port.isEmpty || port.first == ":" && (1...65_535 ~= Int(port.dropFirst()) ?? 0) && port.dropFirst().first != "+"
     else { throw Refusal(description: "The port of the URL is not a number from 1 to 65535.") }
     return text
   }
@@ -55,7 +56,8 @@ package struct WebAddress: Hashable, Sendable {
   private static func login(_ text: Substring) throws(Refusal) -> (String?, String?) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map { decoded($0) }
     guard let user = parts[0], parts.count < 2 || parts[1] != nil else {
-      throw Refusal(description: "The user or the password in the URL is not encoded as it has to be, such as %40 for @.")
+      throw Refusal(
+        description: "The user or the password in the URL is not encoded as it has to be, such as %40 for @.")
     }
     return (user, parts.count > 1 ? parts[1] : "")
   }

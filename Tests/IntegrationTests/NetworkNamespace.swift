@@ -113,6 +113,7 @@ enum Programs {
   }()
   static var netwatch: String { "\(folder)/netwatch" }
   static var probe: String { "\(folder)/NetwatchProbe" }
+  static var netwatchHTTP: String { "\(folder)/netwatch-http" }
   static var httpProbe: String { "\(folder)/HTTPProbe" }
   static var sandbox: String { "\(folder)/TestSandbox" }
   /// A copy that any user can reach: the build may lie in a home that is closed to others.

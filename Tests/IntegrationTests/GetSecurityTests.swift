@@ -1,0 +1,164 @@
+import Foundation
+import Testing
+
+/// Whom `netwatch get` trusts, and what it keeps to itself.
+@Suite struct GetSecurityTests {
+  /// A root, a server's certificate and one that has nothing to do with them, made by openssl.
+  private struct Certificates {
+    let folder: TemporaryFolder
+
+    init() throws {
+      folder = try TemporaryFolder()
+      let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 9"
+      let root = "-addext basicConstraints=critical,CA:TRUE"
+      let script = """
+        cd \(folder.path) && exec 2>&1
+        for name in root other; do
+          openssl req -x509 \(key) -keyout $name.key -out $name.pem -subj /CN=$name \(root) || exit
+        done
+        echo subjectAltName=IP:127.0.0.1 >names
+        openssl req \(key) -keyout leaf.key -out leaf.csr -subj /CN=leaf &&
+        openssl x509 -req -in leaf.csr -CA root.pem -CAkey root.key -days 9 -extfile names -out leaf.pem &&
+        openssl x509 -in leaf.pem -outform der -out leaf.der && chmod 644 *
+        """
+      let result = try ChildProcess.run(["sh", "-c", script])
+      guard result.ending == .exited(0) else { throw TestFailure("\(result.output)") }
+    }
+
+    func server(_ more: String = "") throws -> WebServer {
+      let server = try WebServer(more, certificate: (folder.file("leaf.pem"), folder.file("leaf.key")))
+      try server.serve("it", text: "it")
+      return server
+    }
+
+    /// `netwatch get` on a machine that trusts the root.
+    func get(_ server: WebServer, _ arguments: String...) throws -> (
+      ending: ChildProcess.Ending, output: [String], error: String
+    ) {
+      let script = """
+        mount -t tmpfs tmpfs /etc/ssl/certs && cp \(folder.file("root.pem")) /etc/ssl/certs/ca-certificates.crt &&
+        exec "$0" get "$@"
+        """
+      return try ChildProcess.run(
+        server.command(["unshare", "--mount", "sh", "-c", script, Programs.netwatch] + arguments))
+    }
+  }
+
+  private static let url = "https://127.0.0.1/it"
+
+  @Test(arguments: [["leaf.pem"], ["leaf.der"], ["root.pem"], ["other.pem", "leaf.pem"]])
+  func `a server with a pinned key is asked`(pins: [String]) throws {
+    let certificates = try Certificates()
+    let server = try certificates.server()
+    let options = pins.flatMap { ["--pin", certificates.folder.file($0)] }
+    let script = """
+      mount -t tmpfs tmpfs /etc/ssl/certs && cp \(certificates.folder.file("root.pem")) /etc/ssl/certs/ca-certificates.crt &&
+      exec "$0" get "$@"
+      """
+    let result = try ChildProcess.run(
+      server.command(["unshare", "--mount", "sh", "-c", script, Programs.netwatch, Self.url] + options))
+    #expect(result.ending == .exited(0), "\(result.error)")
+    #expect(server.isSame("it", as: "it"))
+  }
+
+  @Test func `a server with another key is asked nothing`() throws {
+    let certificates = try Certificates()
+    let server = try certificates.server()
+    let result = try certificates.get(server, Self.url, "--pin", certificates.folder.file("other.pem"), "--retry", "3")
+    #expect(result.ending == .exited(1))
+    #expect(
+      result.error
+        == "netwatch: 127.0.0.1 is not trusted, and was asked nothing: no pin is in the server's chain of certificates")
+    #expect(server.answers == [])
+    #expect(try server.home.names == [])
+  }
+
+  @Test func `a server that nobody vouches for is asked nothing, not even with its own pin`() throws {
+    let certificates = try Certificates()
+    let server = try certificates.server()
+    for pins in [[], ["--pin", certificates.folder.file("leaf.pem")]] {
+      let result = try ChildProcess.run(server.command([Programs.netwatch, "get", Self.url] + pins))
+      #expect(result.ending == .exited(1))
+      #expect(
+        result.error.hasPrefix("netwatch: 127.0.0.1 is not trusted, and was asked nothing: unable"),
+        "\(result.error)")
+    }
+    #expect(server.answers == [])
+    #expect(try server.home.names == [])
+  }
+
+  @Test func `a pin holds for where the server sends to, too`() throws {
+    let certificates = try Certificates()
+    let server = try certificates.server("location = /far { return 302 http://127.0.0.1/it; }")
+    let pin = ["--pin", certificates.folder.file("leaf.pem")]
+    let result = try certificates.get(server, "https://127.0.0.1/far", pin[0], pin[1])
+    #expect(result.ending == .exited(1))
+    #expect(
+      result.error
+        == "netwatch: 127.0.0.1 sends to another place without https, which --pin can not vouch for")
+    #expect(server.answers.map { $0.split(separator: " ")[1] } == ["/far"])
+    #expect(try certificates.get(server, "https://127.0.0.1/far").ending == .exited(0))
+  }
+
+  @Test func `a pin that can not be read is said before anything is asked`() throws {
+    let certificates = try Certificates()
+    let server = try certificates.server()
+    for (pin, words) in [("nowhere", "No such file"), (certificates.folder.file("leaf.key"), "there is none")] {
+      let result = try server.get(Self.url, "--pin", pin)
+      #expect(result.ending == .exited(2))
+      #expect(result.error.hasPrefix("netwatch: ") && result.error.contains(words), "\(result.error)")
+    }
+    #expect(server.answers == [])
+  }
+
+  // MARK: Secrets
+
+  @Test func `a user and a password in the URL open the door, and are never shown or kept`() throws {
+    let server = try WebServer("limit_rate 1m;")
+    try server.serve("it", bytes: 2_000_000)
+    let child = try server.begin("http://ali:open%20sesame@127.0.0.1/private/it")
+    try server.wait(for: "it.netwatch-part", bytes: 1)
+    let known = try String(contentsOfFile: server.home.file("it.netwatch-part.json"), encoding: .utf8)
+    #expect(known.contains("\"url\":\"http://127.0.0.1/private/it\""), "\(known)")
+    #expect(!known.contains("sesame"))
+    #expect(try child.wait() == .exited(0))
+    #expect(server.isSame("it", as: "it"))
+
+    let wrong = try server.get("http://ali:s%40lt@127.0.0.1/private/it", "-o", "other")
+    #expect(wrong.ending == .exited(1))
+    #expect(wrong.error == "netwatch: the server answers 401 Unauthorized")
+  }
+
+  @Test(arguments: [
+    ("", "Give the URL"), ("example.org/it", "write https:// or http:// before it"), ("ftp://s3cret@x/it", "https://"),
+    ("file:///etc/passwd", "https://"), ("http://", "no host"), ("http:///it", "no host"),
+    ("https://user:s3cret@/it", "no host"), ("http://x:port/it", "The port"), ("http://x:0/it", "The port"),
+    ("http://x:65536/it", "The port"), ("http://a b/it", "no host"), ("http://x/a\nb", "control character"),
+    ("http://[::1/it", "no host"), ("http://a%zz:s3cret@x/it", "not encoded"), ("http://x", "--output"),
+    ("http://x/", "--output"), ("http://x/folder/?it", "--output"), ("http://x/.bashrc", "--output"),
+    ("http://x/..", "--output"), ("http://x/a%2Fb", "--output"), ("http://x/%00", "--output"),
+    ("http://x/a%0Ab", "--output"), ("http://x/%2e%2e", "--output"), ("http://x/%ff", "--output"),
+    ("http://x/%E2%80%AEtxt.exe", "--output"),
+  ])
+  func `a URL that can not be got is told with what to do`(url: String, hint: String) throws {
+    let result = try ChildProcess.run([Programs.netwatch, "get", url])
+    #expect(result.ending == .exited(64))
+    #expect(result.error.contains(hint), "\(result.error)")
+    #expect(!result.error.contains("s3cret"))
+  }
+
+  @Test(arguments: [
+    (["http://x/it", "--pin", "root.pem"], "--pin needs a URL with https://"), (["http://x/it", "-o", ""], "--output"),
+    (["http://x/it", "-H", "s3cret"], "Name: value"), (["http://x/it", "-H", "a b: s3cret"], "letters"),
+    (["http://x/it", "-H", "a: s3cret\r\nb: c"], "control character"),
+    (["http://x/it", "-H", "Range: bytes=0-s3cret"], "leave out Range"), (["http://x/it", "--retry", "-1"], "--retry"),
+    (["http://x/it", "--retry", "1001"], "from 0 to 1000"), (["http://x/it", "--json"], "--json; leave it out"),
+    (["http://x/it", "-f"], "leave out get"), ([], "url"),
+  ])
+  func `wrong usage is told with what to do`(arguments: [String], hint: String) throws {
+    let result = try ChildProcess.run([Programs.netwatch, "get"] + arguments)
+    #expect(result.ending == .exited(64))
+    #expect(result.error.contains(hint), "\(result.error)")
+    #expect(!result.error.contains("s3cret"))
+  }
+}

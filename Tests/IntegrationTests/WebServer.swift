@@ -1,0 +1,117 @@
+import Foundation
+import Glibc
+
+/// nginx in a network of its own: http at 127.0.0.1, and https where it has a certificate. What is got from it lands in `home`.
+final class WebServer {
+  let network: NetworkNamespace
+  let folder: TemporaryFolder
+  let home: TemporaryFolder
+  private var process: ChildProcess?
+
+  /// - Parameters:
+  ///   - server: more of nginx's `server` block.
+  ///   - certificate: the files of a certificate and of its key.
+  init(_ server: String = "", certificate: (file: String, key: String)? = nil) throws {
+    network = try NetworkNamespace()
+    (folder, home) = (try TemporaryFolder(), try TemporaryFolder())
+    // nginx gives up its rights, where it has any.
+    for path in [folder.path, home.path] { _ = unsafe chmod(path, 0o755) }
+    try FileManager.default.createDirectory(atPath: folder.file("files"), withIntermediateDirectories: true)
+    // The password is "open sesame".
+    try "ali:{PLAIN}open sesame\n".write(toFile: folder.file("passwords"), atomically: true, encoding: .utf8)
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+      .map { "\($0)_temp_path \(folder.file($0));" }.joined()
+    let tls =
+      certificate.map { "listen 443 ssl http2; ssl_certificate \($0.file); ssl_certificate_key \($0.key);" } ?? ""
+    try """
+    daemon off; master_process off; pid \(folder.file("pid")); error_log \(folder.file("error.log"));
+    events {}
+    http {
+      \(temporary)
+      log_format all '$request_method $request_uri $status $http_user_agent $http_x_field';
+      access_log \(folder.file("access.log")) all;
+      server {
+        listen 80; \(tls)
+        root \(folder.file("files"));
+        location = /missing { return 404; }
+        location /private/ { alias \(folder.file("files"))/; auth_basic "it"; auth_basic_user_file \(folder.file("passwords")); }
+        \(server)
+      }
+    }
+    """.write(toFile: folder.file("nginx.conf"), atomically: true, encoding: .utf8)
+    try start()
+  }
+
+  func start() throws {
+    process = try ChildProcess(
+      network.command(["nginx", "-c", folder.file("nginx.conf"), "-e", folder.file("error.log")]))
+    try network.run("until ss -Hltn | grep -q :80; do sleep 0.01; done")
+  }
+
+  /// At once, in the middle of whatever it is doing.
+  func kill() throws {
+    process?.signal(SIGKILL)
+    _ = try process?.wait()
+  }
+
+  /// Puts so many bytes, which differ in every place, where the server finds them.
+  func serve(_ name: String, bytes count: Int) throws {
+    try network.run("head -c \(count) /dev/urandom >'\(folder.file("files/\(name)"))'")
+  }
+
+  func serve(_ name: String, text: String) throws {
+    try text.write(toFile: folder.file("files/\(name)"), atomically: true, encoding: .utf8)
+  }
+
+  /// What it has answered, one line a request: method, path, status, user agent and X-Field.
+  var answers: [String] {
+    let text = (try? String(contentsOfFile: folder.file("access.log"), encoding: .utf8)) ?? ""
+    return text.split(separator: "\n").map(String.init)
+  }
+
+  // MARK: netwatch get
+
+  /// A program in `home`, on this network.
+  func command(_ arguments: [String]) -> [String] { network.command(["env", "-C", home.path] + arguments) }
+
+  func begin(_ arguments: String..., environment: [String] = []) throws -> ChildProcess {
+    let child = try ChildProcess(command([Programs.netwatch, "get"] + arguments), environment: environment)
+    child.closeInput()
+    return child
+  }
+
+  func get(_ arguments: String..., environment: [String] = []) throws -> (
+    ending: ChildProcess.Ending, output: [String], error: String
+  ) {
+    try ChildProcess.run(command([Programs.netwatch, "get"] + arguments), environment: environment)
+  }
+
+  /// The same on a terminal of its own, by script(1): all that it shows.
+  func show(
+    _ arguments: String, columns: Int, terminal: String = "xterm", before: String = ""
+  ) throws -> String {
+    let script = "stty cols \(columns); \(before) exec \(Programs.netwatch) get \(arguments)"
+    let child = try ChildProcess.run(
+      command(["script", "-qec", script, "/dev/null"]), environment: ["TERM=\(terminal)", "LC_ALL=C.UTF-8"])
+    return child.output.joined(separator: "\n")
+  }
+
+  /// Whether a file that was got is what was served.
+  func isSame(_ name: String, as served: String) -> Bool {
+    FileManager.default.contentsEqual(atPath: home.file(name), andPath: folder.file("files/\(served)"))
+  }
+
+  /// Waits until so much of a file has come.
+  func wait(for name: String, bytes: Int) throws {
+    let deadline = Deadline(20)
+    while size(name) < bytes {
+      guard !deadline.isOver else { throw TestFailure("\(name) has \(size(name)) bytes") }
+      usleep(2_000)  // a file that grows tells nobody
+    }
+  }
+
+  func size(_ name: String) -> Int {
+    var status = stat()
+    return unsafe stat(home.file(name), &status) == 0 ? Int(status.st_size) : 0
+  }
+}
