@@ -10,9 +10,13 @@ struct GetCommand: ParsableCommand {
   @OptionGroup var options: GetOptions
 
   func run() throws {
+    Message.keepPlace()
     let ending: Getter.Ending
     do {
       ending = try Getter(options).run()
+    } catch let failure as GetFailure {
+      Message.tell(failure.description)
+      throw ExitCode(1)
     } catch {
       Message.tell("\(error)")
       throw ExitCode(2)

@@ -32,7 +32,7 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
     switch code {
     case EEXIST: self.init("\(path) is there already; --force replaces it, and --output names another")
     case EWOULDBLOCK: self.init("another download writes into \(path) at this moment")
-    case ENOENT, ENOTDIR: self.init("there is no such folder: \(path)")
+    case ENOENT, ENOTDIR: self.init("there is no folder for \(path)")
     case EACCES, EPERM: self.init("no permission to write \(path)")
     case ENOSPC, EDQUOT: self.init("no room is left for \(path)")
     default: self.init(unsafe "can not write \(path): \(String(cString: strerror(code)))")

@@ -53,14 +53,32 @@ final class Getter {
     begin()
     draw()
     try loop.run()
+    if ending == .done || ending == .failed { try close() }
     withExtendedLifetime((signals, reporter)) {}
     return ending ?? .failed
   }
 
-  private func policy() throws(HTTPError) -> SecurityPolicy {
+  /// OpenSSL takes itself apart at the end of the process; nobody may be using it then.
+  private func close() throws(SystemError) {
+    guard let session else { return }
+    session.invalidate()
+    let handle = loop.handle
+    Task {
+      await session.waitUntilInvalidated()
+      handle.submit { $0.stop() }
+    }
+    try loop.run()
+  }
+
+  private func policy() throws -> SecurityPolicy {
     guard !options.pins.isEmpty else { return .system }
-    var pins: [Certificate] = []
-    for path in options.pins { pins += try Certificate.load(URL(filePath: path)) }
+    let pins = try options.pins.flatMap { path in
+      do throws(HTTPError) {
+        return try Certificate.load(URL(filePath: path))
+      } catch {
+        throw GetFailure("no certificate to pin in \(path): \(error.message)")
+      }
+    }
     return try SecurityPolicy(.publicKey, pins: pins)
   }
 
@@ -153,6 +171,7 @@ final class Getter {
   }
 
   private func obey(_ number: CInt) {
+    guard ending == nil else { return }
     // Nothing of a stream is kept; and whoever asks twice does not want to wait.
     let isOver = !isRunning || signal != nil || retrieval is StreamCopy
     signal = number

@@ -79,7 +79,7 @@ import Testing
     #expect(far.ending == .exited(1))
     #expect(far.error == "netwatch: 127.0.0.1 sends to a place that is neither http nor https")
     let odd = try server.get("\(Self.url)it", "-o", "a\u{1b}[31m/b")
-    #expect(odd.error == "netwatch: there is no such folder: a?[31m/b")
+    #expect(odd.error == "netwatch: there is no folder for a?[31m/b")
   }
 
   // MARK: The indicator
