@@ -79,15 +79,14 @@ import Testing
     #expect(try server.home.names.filter { $0 != "sub" } == [name.split(separator: "/").last.map(String.init)])
   }
 
-  @Test func `a closed standard error spoils no file`() throws {
-    let server = try slowServer()
-    let child = try ChildProcess(
-      server.command(["sh", "-c", "exec \"$0\" get \(Self.url)it 2>&-", Programs.netwatch]))
-    try server.wait(for: "it.netwatch-part", bytes: 1_000_000)
-    child.signal(SIGTERM)
-    #expect(try child.wait() == .signalled(SIGTERM))
-    #expect(try server.get("\(Self.url)it").ending == .exited(0))
-    #expect(server.isSame("it", as: "it"))
+  @Test func `without a standard error, what is said does not land in what is got`() throws {
+    let server = try WebServer()
+    try server.network.run("mkfifo \(server.home.file("pipe"))")
+    let reader = try ChildProcess(["cat", server.home.file("pipe")])
+    let script = "exec \"$0\" get \(Self.url)missing -o pipe 2>&-"
+    let result = try ChildProcess.run(server.command(["sh", "-c", script, Programs.netwatch]))
+    #expect(result.ending == .exited(1))
+    #expect(try reader.nextLine() == nil)
   }
 
   // MARK: Going on
