@@ -15,6 +15,7 @@ final class Getter {
   }
 
   private static let longestPause = Duration.seconds(60)
+  private static let longestGoodbye = Duration.milliseconds(500)
 
   private let options: GetOptions
   private let address: WebAddress
@@ -176,7 +177,11 @@ final class Getter {
     let isOver = !isRunning || signal != nil || retrieval is StreamCopy
     signal = number
     retrieval?.stop()
-    if isOver { interrupted() }
+    if isOver { return interrupted() }
+    // libcurl waits for an answer to the host's name before it gives up. What has come is on the disk already.
+    loop.schedule(at: KernelClock.monotonic.now + Self.longestGoodbye) { [unowned self] in
+      if ending == nil { interrupted() }
+    }
   }
 
   private func interrupted() {
