@@ -58,7 +58,7 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
   private static func sentence(_ error: HTTPError, _ address: WebAddress, pins: Bool) -> String {
     let host = address.host
     switch error.kind {
-    case .timedOut: return "\(host) says nothing any more"
+    case .timedOut: return "\(host) has said nothing for a minute"
     case .cannotFindHost: return "\(host) is not found"
     case .cannotConnect: return "no connection to \(host): it is refused, or there is no way there"
     case .connectionLost: return "the connection to \(host) was lost: \(error.message)"

@@ -17,9 +17,7 @@ final class StreamCopy: Retrieval {
   ///   - completion: called once, on any thread. With SIGPIPE as it is by default, a reader that leaves ends the process.
   init(
     _ session: HTTPSessionManager, _ request: HTTPRequest, _ options: HTTPTaskOptions, to descriptor: CInt,
-    _ name: String,
-    refusesBinary: Bool,
-    completion: @escaping @Sendable (HTTPError?) -> Void
+    _ name: String, refusesBinary: Bool, completion: @escaping @Sendable (HTTPError?) -> Void
   ) {
     let task = Task {
       do throws(HTTPError) {
@@ -36,8 +34,7 @@ final class StreamCopy: Retrieval {
 
   private func copy(
     _ session: HTTPSessionManager, _ request: HTTPRequest, _ options: HTTPTaskOptions, _ descriptor: CInt,
-    _ name: String,
-    _ refusesBinary: Bool
+    _ name: String, _ refusesBinary: Bool
   ) async throws(HTTPError) {
     let stream = try await session.stream(request, options: options)
     let response = stream.response

@@ -14,8 +14,6 @@ final class WebServer {
   init(_ server: String = "", certificate: (file: String, key: String)? = nil) throws {
     network = try NetworkNamespace()
     (folder, home) = (try TemporaryFolder(), try TemporaryFolder())
-    // nginx gives up its rights, where it has any.
-    for path in [folder.path, home.path] { _ = unsafe chmod(path, 0o755) }
     try FileManager.default.createDirectory(atPath: folder.file("files"), withIntermediateDirectories: true)
     // The password is "open sesame".
     try "ali:{PLAIN}open sesame\n".write(toFile: folder.file("passwords"), atomically: true, encoding: .utf8)
@@ -23,8 +21,9 @@ final class WebServer {
       .map { "\($0)_temp_path \(folder.file($0));" }.joined()
     let tls =
       certificate.map { "listen 443 ssl http2; ssl_certificate \($0.file); ssl_certificate_key \($0.key);" } ?? ""
+    // In a user's own namespace there is nobody else that it could become.
     try """
-    daemon off; master_process off; pid \(folder.file("pid")); error_log \(folder.file("error.log"));
+    user root; daemon off; master_process off; pid \(folder.file("pid")); error_log \(folder.file("error.log"));
     events {}
     http {
       \(temporary)
