@@ -80,7 +80,7 @@ let package = Package(
     .executableTarget(
       name: "NetwatchHTTPCommand",
       dependencies: [
-        "Netwatch", "NetwatchEventLoop", "NetwatchHTTP", "NetwatchHTTPOptions", "NetwatchStream",
+        "Netwatch", "NetwatchEventLoop", "NetwatchHTTP", "NetwatchHTTPOptions", "NetwatchStream", "CLibCurl", "CLinux",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],

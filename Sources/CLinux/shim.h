@@ -26,3 +26,9 @@ int memfd_create(const char *name, unsigned int flags);
 
 int renameat2(int old_folder, const char *old_path, int new_folder, const char *new_path, unsigned int flags);
 static const unsigned int netwatch_rename_noreplace = 1;
+
+#include <sys/prctl.h>
+/* prctl is variadic, which Swift can not call. */
+static inline int netwatch_set_parent_death_signal(int signal) {
+  return prctl(PR_SET_PDEATHSIG, (unsigned long)signal, 0UL, 0UL, 0UL);
+}

@@ -1,4 +1,5 @@
 import Glibc
+import NetwatchEventLoop
 
 /// How a child process begins, and how it has ended.
 enum ChildProcess {
@@ -35,8 +36,37 @@ enum ChildProcess {
     unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
   }
 
-  /// A child of our own: nothing blocked, SIGPIPE not ignored, in a process group that can be ended as a whole.
-  static func prepareHook(_ attributes: inout posix_spawnattr_t) {
+  /// Starts a child of our own: nothing blocked, SIGPIPE not ignored, in a process group that can be ended as a whole.
+  ///
+  /// - Parameters:
+  ///   - program: its path.
+  ///   - arguments: what it is given.
+  ///   - descriptors: each of ours, and as which number the child has it.
+  static func spawn(
+    _ program: String, _ arguments: [String], environment: [String] = CStrings.environment,
+    descriptors: [(ours: CInt, its: CInt)]
+  ) throws(SystemError) -> pid_t {
+    var actions = unsafe posix_spawn_file_actions_t()
+    var attributes = posix_spawnattr_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    unsafe posix_spawnattr_init(&attributes)
+    defer {
+      unsafe posix_spawn_file_actions_destroy(&actions)
+      unsafe posix_spawnattr_destroy(&attributes)
+    }
+    for (ours, its) in descriptors { unsafe posix_spawn_file_actions_adddup2(&actions, ours, its) }
+    prepareOwn(&attributes)
+    var process = pid_t()
+    let code = unsafe CStrings.withArray([program] + arguments) { arguments in
+      unsafe CStrings.withArray(environment) { environment in
+        unsafe posix_spawn(&process, program, &actions, &attributes, arguments, environment)
+      }
+    }
+    guard code == 0 else { throw SystemError(operation: "posix_spawn", code: code) }
+    return process
+  }
+
+  private static func prepareOwn(_ attributes: inout posix_spawnattr_t) {
     var none = sigset_t()
     var pipe = sigset_t()
     unsafe sigemptyset(&none)

@@ -22,6 +22,10 @@ final class Follower {
     var namesPrograms = false
     /// Run for each line; nil for none.
     var hook: Hook?
+    /// How the internet is probed; nil does not.
+    var probe: ProbeSettings?
+    /// Whether the first line waits for the answer to a probe.
+    var awaitsProbe = false
     /// What netlink says, and whether it is recorded.
     var input = NetlinkInput.kernel
   }
@@ -44,6 +48,7 @@ final class Follower {
   private let output: StandardOutput
   private var link: ServiceLink?
   private var hooks: HookRunner?
+  private var probes: ProbedLines?
   private var reachability: NetlinkReachability?
   private var records: UInt64 = 0
   private var lines = 0
@@ -66,12 +71,15 @@ final class Follower {
     loop = try EventLoop()
   }
 
+  /// Whether the last line said that the internet is there; true where it is not probed.
+  var hasInternet: Bool { probes?.hasInternet ?? true }
+
   /// Returns when the reader is gone or enough lines are printed.
   func run() throws {
     try output.whenReaderGoes(on: loop) { [unowned self] in loop.stop() }
     try renderer.prepare(on: loop)
     renderer.onFailure { [unowned self] error in stop(because: error) }
-    hooks = try options.hook.map { try HookRunner($0, on: loop) }
+    try startChildren()
     options.input.onFailure { [unowned self] error in stop(because: error) }
     if options.activity.choice.countsConnections {
       counter = ActivityCounter(options.activity, on: loop) { [unowned self] reason in takeCount(because: reason) }
@@ -93,12 +101,24 @@ final class Follower {
     reachability?.stop()
     link = nil
     counter?.rest()
+    probes?.stop()
     if let failure {
       // The disk may be what has failed.
       try? renderer.printEnd(to: output)
       throw failure
     }
     try hooks?.finish()
+  }
+
+  private func startChildren() throws {
+    guard options.hook != nil || options.probe != nil else { return }
+    let children = try ChildEndings(on: loop)
+    hooks = options.hook.map { HookRunner($0, on: loop, children) }
+    guard let settings = options.probe else { return }
+    probes = try ProbedLines(
+      settings, holdsFirst: options.awaitsProbe, on: loop, children,
+      handlers: .init(
+        print: { [unowned self] record in print(record) }, failed: { [unowned self] error in stop(because: error) }))
   }
 
   private func connect() {
@@ -184,10 +204,10 @@ final class Follower {
     // The first path after a service has gone is no news unless it differs.
     if case .initial = change, let printed {
       let next = record.successor(of: printed, becauseOf: hasLostService ? .serviceLost : .requestEnded)
-      if let next { print(next) }
+      if let next { tell(next) }
       return
     }
-    print(record)
+    tell(record)
   }
 
   // MARK: From a service
@@ -203,8 +223,8 @@ final class Follower {
     case .everything where link?.sharesNetwork == true:
       reachability?.stop()
       reachability = nil
-      guard let printed else { return print(record.asInitial) }
-      if let next = record.successor(of: printed, becauseOf: reason) { print(next) }
+      guard let printed else { return tell(record.asInitial) }
+      if let next = record.successor(of: printed, becauseOf: reason) { tell(next) }
     default:
       guard printed != nil else { return watchNetlink() }
       printActivity(because: reason)
@@ -247,10 +267,15 @@ final class Follower {
     record.sequence = records + 1
     record.nanosecondsSince1970 = moment.wall
     record.monotonicNanoseconds = moment.monotonic
-    print(record)
+    tell(record)
   }
 
   // MARK: Printing
+
+  /// A path, or something else that is new.
+  private func tell(_ record: EventRecord) {
+    if let probes { probes.tell(record) } else { print(record) }
+  }
 
   private func print(_ record: EventRecord) {
     records += 1
@@ -306,7 +331,7 @@ extension EventRecord {
 
 extension NetworkPath {
   /// Equal in all that a line says.
-  fileprivate func saysTheSame(as other: NetworkPath) -> Bool {
+  func saysTheSame(as other: NetworkPath) -> Bool {
     func says(_ path: FamilyPath?) -> [IPAddress?] { [path?.address, path?.gateway] }
     return status == other.status && medium == other.medium && verdict.interfaceName == other.verdict.interfaceName
       && interfaceIndex == other.interfaceIndex && isExpensive == other.isExpensive && says(ipv4) == says(other.ipv4)

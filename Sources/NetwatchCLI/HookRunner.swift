@@ -24,14 +24,12 @@ final class HookRunner {
   private var child: pid_t?
   private var timer: EventLoop.Timer?
   private var isFinishing = false
-  private var endings: SignalSource?
+  private let children: ChildEndings
 
-  init(_ hook: Hook, on loop: EventLoop) throws(SystemError) {
+  init(_ hook: Hook, on loop: EventLoop, _ children: ChildEndings) {
     self.hook = hook
     self.loop = loop
-    // Whoever started us may ignore it, and then nobody would learn that a hook has ended.
-    signal(SIGCHLD, SIG_DFL)
-    endings = try SignalSource([SIGCHLD], on: loop) { [unowned self] _ in reap() }
+    self.children = children
   }
 
   func run(_ record: EventRecord) {
@@ -55,8 +53,12 @@ final class HookRunner {
 
   private func start(_ record: EventRecord) throws {
     let input = try lineAsFile(record)
-    let process = try spawn(record, input.rawValue)
+    // Our standard output is the stream; a hook's words do not belong there.
+    let process = try ChildProcess.spawn(
+      "/bin/sh", ["-c", hook.command], environment: environment(record),
+      descriptors: [(input.rawValue, STDIN_FILENO), (STDERR_FILENO, STDOUT_FILENO)])
     child = process
+    children.whenEnded(process) { [unowned self] _ in goOn() }
     timer = loop.schedule(at: KernelClock.monotonic.now + hook.timeout) { [unowned self] in end(process) }
   }
 
@@ -71,35 +73,13 @@ final class HookRunner {
     return file
   }
 
-  private func spawn(_ record: EventRecord, _ input: CInt) throws(SystemError) -> pid_t {
-    var actions = unsafe posix_spawn_file_actions_t()
-    var attributes = posix_spawnattr_t()
-    unsafe posix_spawn_file_actions_init(&actions)
-    unsafe posix_spawnattr_init(&attributes)
-    defer {
-      unsafe posix_spawn_file_actions_destroy(&actions)
-      unsafe posix_spawnattr_destroy(&attributes)
-    }
-    unsafe posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-    // Our standard output is the stream; a hook's words do not belong there.
-    unsafe posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
-    ChildProcess.prepareHook(&attributes)
-    var process = pid_t()
-    let code = unsafe CStrings.withArray(["/bin/sh", "-c", hook.command]) { arguments in
-      unsafe CStrings.withArray(environment(record)) { environment in
-        unsafe posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, environment)
-      }
-    }
-    guard code == 0 else { throw SystemError(operation: "posix_spawn", code: code) }
-    return process
-  }
-
   private func environment(_ record: EventRecord) -> [String] {
     let path = record.path
     let ours = [
       "NETWATCH_STATUS": path.status.rawValue, "NETWATCH_MEDIUM": path.medium?.rawValue ?? "",
       "NETWATCH_INTERFACE": path.interfaceName ?? "", "NETWATCH_EVENT": record.event.rawValue,
       "NETWATCH_REASON": record.reason, "NETWATCH_VISIBLE": record.activity.state.isVisible ? "true" : "false",
+      "NETWATCH_INTERNET": record.internet?.rawValue ?? "",
     ]
     return CStrings.environment.filter { !$0.hasPrefix("NETWATCH_") || $0.hasPrefix("NETWATCH_SOCKET=") }
       + ours.map { "\($0.key)=\($0.value)" }
@@ -110,8 +90,7 @@ final class HookRunner {
     timer = loop.schedule(at: KernelClock.monotonic.now + Self.grace) { _ = kill(-process, SIGKILL) }
   }
 
-  private func reap() {
-    guard let process = child, ChildProcess.ending(of: process) != nil else { return }
+  private func goOn() {
     if let timer { loop.cancel(timer) }
     (timer, child) = (nil, nil)
     guard let next = waiting else {

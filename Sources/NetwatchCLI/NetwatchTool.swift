@@ -42,6 +42,7 @@ public struct NetwatchTool: ParsableCommand {
   @OptionGroup var activity: ActivityOptions
   @OptionGroup var details: DetailOptions
   @OptionGroup var programs: ProgramOptions
+  @OptionGroup var probe: ProbeOptions
 
   @Option(
     name: .customLong("exec"),
@@ -71,6 +72,9 @@ public struct NetwatchTool: ParsableCommand {
     if recordingPath != nil, activity.activity != .requests {
       throw ValidationError("--record does not hold what TCP connections do; leave out --activity.")
     }
+    if recordingPath != nil, probe.probe != nil {
+      throw ValidationError("--record does not hold what a probe finds; leave out --probe.")
+    }
     if hookTimeout != nil, hookCommand == nil { throw ValidationError("--exec-timeout belongs to --exec; add it.") }
     if follow { return }
     if hookCommand != nil { throw ValidationError("--exec belongs to --follow; add -f.") }
@@ -91,7 +95,7 @@ public struct NetwatchTool: ParsableCommand {
   func refuseOptions(of command: (some ParsableCommand).Type, but groups: [any SharedOptions.Type] = []) throws {
     try refuseFollowing(with: command)
     let name = command.configuration.commandName ?? ""
-    let all: [any SharedOptions] = [output, snapshot, path, service, activity, details, programs]
+    let all: [any SharedOptions] = [output, snapshot, path, service, activity, details, programs, probe]
     for options in all where !groups.contains(where: { $0 == type(of: options) }) {
       if let option = options.given { throw ValidationError("\(name) does nothing with \(option); leave it out.") }
     }
@@ -99,12 +103,14 @@ public struct NetwatchTool: ParsableCommand {
 
   public func run() throws {
     guard follow else {
-      return try Snapshot.print(output, snapshot, path, service, activity, details, programs)
+      try probe.refuseInterval()
+      return try Snapshot.print(output, snapshot, path, service, activity, details, programs, probe)
     }
     try CommandFailure.reporting {
       var options = lineOptions
       options.service = service.use(judgesAlike: path.isDefault && hold == nil && !snapshot.interfaces)
       options.activity = activity.settings
+      options.probe = probe.settings
       let renderer = try output.makeRenderer(saysWhy: details.verbose)
       options.namesPrograms = renderer is TextRenderer ? details.verbose : programs.programs
       options.hook = hookCommand.map { Hook(command: $0, timeout: hookTimeout ?? .seconds(90)) }

@@ -25,6 +25,8 @@ struct ReasonWords {
     case .resumed: return "found when everything was read again after a suspend"
     case .unresolved: return "there is no answer: netlink can not be read, or the name has no address"
     case .serviceLost: return "the service is gone"
+    // The line itself says what the probe has found.
+    case .internetChanged: return nil
     }
   }
 

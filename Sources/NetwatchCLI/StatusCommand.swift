@@ -16,12 +16,14 @@ struct StatusCommand: ParsableCommand {
   @OptionGroup var activity: ActivityOptions
   @OptionGroup var details: DetailOptions
   @OptionGroup var programs: ProgramOptions
+  @OptionGroup var probe: ProbeOptions
 
   @Flag(help: "Print metrics for the textfile collector of Prometheus' node_exporter.")
   var prometheus = false
 
   mutating func validate() throws {
     try root.refuseFollowing(with: Self.self)
+    try probe.refuseInterval()
     let strange = output.given ?? (snapshot.interfaces ? "--interfaces" : nil) ?? details.given ?? programs.given
     if prometheus, let strange {
       throw ValidationError("--prometheus is a format of its own; leave out \(strange).")
@@ -30,7 +32,7 @@ struct StatusCommand: ParsableCommand {
 
   func run() throws {
     let renderer = prometheus ? MetricsRenderer(asksService: !service.noService) : nil
-    try Snapshot.print(output, snapshot, path, service, activity, details, programs, renderer: renderer)
+    try Snapshot.print(output, snapshot, path, service, activity, details, programs, probe, renderer: renderer)
   }
 }
 
@@ -39,7 +41,7 @@ enum Snapshot {
   static func print(
     _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, _ service: ServiceOptions,
     _ activity: ActivityOptions, _ details: DetailOptions, _ programs: ProgramOptions,
-    renderer: (any LineRenderer)? = nil
+    _ probe: ProbeOptions, renderer: (any LineRenderer)? = nil
   ) throws {
     var options = Follower.Options()
     options.configuration = path.configuration
@@ -50,12 +52,14 @@ enum Snapshot {
     // A service does not list links.
     options.service = service.use(judgesAlike: path.isDefault && !options.listsInterfaces)
     options.activity = activity.settings
+    options.probe = probe.settings
+    options.awaitsProbe = true
     options.namesPrograms = renderer is TextRenderer || programs.programs
-    let isReachable = try CommandFailure.reporting {
+    let isOnline = try CommandFailure.reporting {
       let follower = try Follower(options, renderer: renderer)
       try follower.run()
-      return follower.isReachable
+      return follower.isReachable && follower.hasInternet
     }
-    if snapshot.check, !isReachable { throw ExitCode(1) }
+    if snapshot.check, !isOnline { throw ExitCode(1) }
   }
 }

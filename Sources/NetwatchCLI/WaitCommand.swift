@@ -5,7 +5,7 @@ import Netwatch
 struct WaitCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "wait", abstract: "Wait until the network is reachable, or as --for says.",
-    discussion: "Exit status: 0 it is, 1 timed out, 2 could not run.")
+    discussion: "With --probe, until the internet answers, too. Exit status: 0 it is, 1 timed out, 2 could not run.")
 
   enum Goal: String, ExpressibleByArgument, CaseIterable {
     case reachable, wifi, wwan
@@ -36,16 +36,22 @@ struct WaitCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
   @OptionGroup var path: PathOptions
+  @OptionGroup var probe: ProbeOptions
 
   mutating func validate() throws {
-    try root.refuseOptions(of: Self.self, but: [OutputOptions.self, PathOptions.self])
+    try root.refuseOptions(of: Self.self, but: [OutputOptions.self, PathOptions.self, ProbeOptions.self])
+    if probe.probe != nil, goal == .notReachable {
+      throw ValidationError("--probe waits for the internet, and --for not-reachable for its end; leave out one.")
+    }
   }
 
   func run() throws {
     let configuration = path.configuration
     let renderer = quiet ? nil : try output.makeRenderer()
     let isMet = try CommandFailure.reporting {
-      try Waiter(configuration: configuration, renderer: renderer, timeout: timeout, isMet: goal.isMet).run()
+      try Waiter(
+        configuration: configuration, renderer: renderer, timeout: timeout, probe: probe.settings, isMet: goal.isMet
+      ).run()
     }
     if !isMet { throw ExitCode(1) }
   }

@@ -8,21 +8,25 @@ final class Waiter {
   private let configuration: MonitorConfiguration
   private let renderer: (any LineRenderer)?
   private let timeout: Duration?
+  private let probe: ProbeSettings?
   private let isMet: (NetworkPath) -> Bool
   private var last: EventRecord?
   private var published: UInt64 = 0
-  private var failure: NetlinkError?
+  private var probes: ProbeRunner?
+  private var failure: (any Error)?
 
   /// - Parameters:
   ///   - renderer: how the line looks; nil prints nothing.
   ///   - timeout: nil waits for ever.
+  ///   - probe: asks whether the internet is there, which then it has to be; nil asks nobody.
   init(
     configuration: MonitorConfiguration, renderer: (any LineRenderer)?, timeout: Duration?,
-    isMet: @escaping (NetworkPath) -> Bool
+    probe: ProbeSettings? = nil, isMet: @escaping (NetworkPath) -> Bool
   ) {
     self.configuration = configuration
     self.renderer = renderer
     self.timeout = timeout
+    self.probe = probe
     self.isMet = isMet
   }
 
@@ -31,6 +35,8 @@ final class Waiter {
     let output = renderer == nil ? nil : try StandardOutput()
     let loop = try EventLoop()
     let start = KernelClock.monotonic.now
+    probes = try probe.map { try startProbes($0, on: loop) }
+    defer { probes?.stop() }
     let reachability = try NetlinkReachability(
       on: NetlinkSource(on: loop), configuration: configuration,
       handlers: .init(
@@ -39,7 +45,9 @@ final class Waiter {
           last = EventRecord(
             sequence: published, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic,
             event: .init(change), path: path)
-          if isMet(path) { loop.stop() }
+          if case .interfaces = change {} else { probes?.pathChanged(path) }
+          last?.internet = probes?.internet
+          if isDone { loop.stop() }
         },
         fail: { [unowned self, unowned loop] error in
           failure = error
@@ -55,5 +63,19 @@ final class Waiter {
     return isDone
   }
 
-  private var isDone: Bool { last.map { isMet($0.path) } ?? false }
+  private func startProbes(_ settings: ProbeSettings, on loop: EventLoop) throws -> ProbeRunner {
+    try ProbeRunner(
+      settings, on: loop, ChildEndings(on: loop),
+      handlers: .init(
+        answered: { [unowned self, unowned loop] _ in
+          last?.internet = probes?.internet
+          if isDone { loop.stop() }
+        },
+        failed: { [unowned self, unowned loop] error in
+          failure = error
+          loop.stop()
+        }))
+  }
+
+  private var isDone: Bool { last.map { isMet($0.path) && $0.internet?.isFull ?? true } ?? false }
 }

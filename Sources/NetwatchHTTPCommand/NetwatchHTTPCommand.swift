@@ -6,6 +6,6 @@ struct NetwatchHTTPCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "netwatch-http", abstract: "Makes HTTP requests for netwatch.", shouldDisplay: false,
     subcommands: [
-      GetCommand.self
+      GetCommand.self, ProbeCommand.self,
     ])
 }

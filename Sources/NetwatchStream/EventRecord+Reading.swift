@@ -20,6 +20,7 @@ extension EventRecord {
         signal: reachability["wifi"]?["signal_dbm"]?.integer.map { WiFiSignal(dBm: Int(clamping: $0)) }))
     self.activity = activity
     activityReason = ActivityReason(rawValue: reason) ?? .requestBegan
+    internet = reachability["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
   }
 }
 

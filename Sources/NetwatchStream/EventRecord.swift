@@ -55,6 +55,8 @@ public struct EventRecord: Hashable, Sendable {
   public var activityReason = ActivityReason.requestBegan
   /// Whether the line lists all links.
   public var listsInterfaces = false
+  /// What a probe of the internet has found; nil where none is made.
+  public var internet: InternetAccess?
 
   public init(
     sequence: UInt64, nanosecondsSince1970: Int64, monotonicNanoseconds: Int64, event: Event, path: NetworkPath

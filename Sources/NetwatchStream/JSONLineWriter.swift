@@ -66,6 +66,11 @@ extension LineBuffer {
     append(text: record.reason)
     append(#"","reachability":{"#)
     append(record.path)
+    if let internet = record.internet {
+      append(#","internet":""#)
+      append(text: internet.rawValue)
+      append("\"")
+    }
     if record.listsInterfaces {
       append(#"},"interfaces":["#)
       for (position, interface) in record.path.interfaces.enumerated() {

@@ -26,6 +26,8 @@ struct Line: CustomStringConvertible {
   var status: String? { reachability["status"] as? String }
   var medium: String? { reachability["medium"] as? String }
   var interface: String? { reachability["interface"] as? String }
+  /// What a probe has found; nil where none is made.
+  var internet: String? { reachability["internet"] as? String }
   var isExpensive: Bool? { reachability["expensive"] as? Bool }
   var vpn: [String: Any]? { reachability["vpn"] as? [String: Any] }
   var wifi: [String: Any]? { reachability["wifi"] as? [String: Any] }

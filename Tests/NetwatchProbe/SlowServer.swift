@@ -10,6 +10,18 @@ import Glibc
 /// - `/socket/MS`: a WebSocket that is pinged every so often.
 enum SlowServer {
   static func run() throws {
+    let listener = try listen()
+    signal(SIGPIPE, SIG_IGN)
+    say("ready")
+    while true {
+      let client = accept(listener, nil, nil)
+      guard client >= 0 else { continue }
+      Thread.detachNewThread { serve(client) }
+    }
+  }
+
+  /// At port 80 of both families.
+  static func listen() throws -> CInt {
     let listener = socket(AF_INET6, CInt(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in6()
     address.sin6_family = sa_family_t(AF_INET6)
@@ -18,14 +30,8 @@ enum SlowServer {
     let code = unsafe withUnsafePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe bind(listener, $0, length) }
     }
-    guard listener >= 0, code == 0, listen(listener, 4_096) == 0 else { throw ProbeFailure("bind: \(errno)") }
-    signal(SIGPIPE, SIG_IGN)
-    say("ready")
-    while true {
-      let client = accept(listener, nil, nil)
-      guard client >= 0 else { continue }
-      Thread.detachNewThread { serve(client) }
-    }
+    guard listener >= 0, code == 0, Glibc.listen(listener, 4_096) == 0 else { throw ProbeFailure("bind: \(errno)") }
+    return listener
   }
 
   private static func serve(_ client: CInt) {
@@ -63,8 +69,12 @@ enum SlowServer {
     }
   }
 
-  /// Of the next request; nil when there are no more.
   private static func nextPath(_ client: CInt) -> String? {
+    nextHead(client)?.split(separator: " ").dropFirst().first.map(String.init)
+  }
+
+  /// Of the next request; nil when there are no more.
+  static func nextHead(_ client: CInt) -> String? {
     var request: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4_096)
     while request.count < 65_536 {
@@ -72,12 +82,12 @@ enum SlowServer {
       guard count > 0 else { return nil }
       request += buffer[..<count]
       guard request.suffix(4) == [13, 10, 13, 10] else { continue }
-      return String(decoding: request, as: UTF8.self).split(separator: " ").dropFirst().first.map(String.init)
+      return String(decoding: request, as: UTF8.self)
     }
     return nil
   }
 
-  private static func send(_ client: CInt, _ text: String) {
+  static func send(_ client: CInt, _ text: String) {
     var text = text
     text.withUTF8 { bytes in _ = unsafe Glibc.send(client, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
   }

@@ -61,4 +61,6 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable {
   /// There is no answer: netlink can not be read, or a name has no address.
   case unresolved
   case serviceLost = "service_lost"
+  /// A probe of the internet has found something else than before. In the event stream alone: no monitor probes.
+  case internetChanged = "internet_changed"
 }

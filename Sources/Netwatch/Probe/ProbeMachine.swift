@@ -1,0 +1,142 @@
+/// When the internet is probed, over which link, and what is known of it. Pure: paths, timers and answers go in.
+///
+/// ```
+///   fresh ------------------ path -------------------+
+///                                                    v           answer, overdue
+///   idle -- path --> settling ------- timer -----> probing --------------------------> resting
+///    ^                  ^ ^                          | ^                                | |
+///    |                  | +--------- path -----------+ +------------- timer ------------+ |
+///    +-- no way out ----+--------------------------- path --------------------------------+
+/// ```
+///
+/// Of several probes the newest counts alone: a path that changes ends the one that runs.
+package struct ProbeMachine: Hashable, Sendable {
+  package struct Timing: Hashable, Sendable {
+    /// How long a path has to stay as it is: changes come in bursts.
+    package var settling = Duration.milliseconds(200)
+    /// After this a probe that has not ended is given up.
+    package var limit = Duration.seconds(12)
+    /// From an answer to the next probe. Zero: there is none.
+    package var interval = Duration.seconds(300)
+    /// The same while the internet is not there, if that is shorter: somebody may be logging in.
+    package var retry = Duration.seconds(10)
+
+    package init() {}
+  }
+
+  package enum Event: Hashable, Sendable {
+    /// A new path has been told of.
+    case path(NetworkPath.Verdict)
+    case timerFired
+    /// The probe of this number has ended.
+    case ended(Int, InternetAccess)
+  }
+
+  package enum Effect: Hashable, Sendable {
+    /// Begins the probe of this number, over a link.
+    case start(Int, over: InterfaceName)
+    case kill(Int)
+    /// When `timerFired` is due; nil for no timer. The last one counts.
+    case arm(Duration?)
+    /// An answer. Where it is no news, ``internet`` was the same before.
+    case answer(InternetAccess, isNews: Bool)
+  }
+
+  private enum State: Hashable {
+    /// No path is known: the first one is probed at once.
+    case fresh
+    /// There is no way out.
+    case idle
+    case settling(until: Duration)
+    case probing(Int, until: Duration)
+    /// Nil: until the path changes.
+    case resting(until: Duration?)
+  }
+
+  private struct Step {
+    var state: State
+    var internet: InternetAccess
+    var effects: [Effect] = []
+  }
+
+  /// What is known now. A new path makes it unknown, or absent where it leads nowhere.
+  package private(set) var internet = InternetAccess.unknown
+  private let timing: Timing
+  private var state = State.fresh
+  private var count = 0
+  /// What a probe goes over: the outermost tunnel where there is one, else the link.
+  private var interface: InterfaceName?
+
+  package init(_ timing: Timing = Timing()) { self.timing = timing }
+
+  /// Whether an answer is still to come.
+  package var awaitsAnswer: Bool {
+    switch state {
+    case .settling, .probing: true
+    case .fresh, .idle, .resting: false
+    }
+  }
+
+  package mutating func handle(_ event: Event, at now: Duration) -> [Effect] {
+    if case .path(let verdict) = event {
+      interface = verdict.isReachable ? verdict.vpn?.kernelName ?? verdict.interfaceName : nil
+    }
+    let step = step(on: event, at: now)
+    (state, internet) = (step.state, step.internet)
+    if case .probing(let number, _) = state { count = number }
+    return step.effects
+  }
+
+  private func step(on event: Event, at now: Duration) -> Step {
+    switch (state, event) {
+    case (.fresh, .path(let verdict)): settled(verdict, at: now) { probe(at: now, knowing: $0) }
+    case (.probing(let number, _), .path(let verdict)):
+      settled(verdict, at: now, after: [.kill(number)]) { wait(at: now, knowing: $0) }
+    case (.idle, .path(let verdict)), (.settling, .path(let verdict)), (.resting, .path(let verdict)):
+      settled(verdict, at: now) { wait(at: now, knowing: $0) }
+
+    case (.settling(let end), .timerFired) where end <= now: probe(at: now, knowing: internet)
+    case (.resting(let end?), .timerFired) where end <= now: probe(at: now, knowing: internet)
+    case (.probing(let number, let end), .timerFired) where end <= now:
+      rest(with: .unknown, at: now, after: [.kill(number)])
+    case (.probing(let number, _), .ended(let ended, let access)) where ended == number: rest(with: access, at: now)
+
+    // Too early, or nobody waits for it any more.
+    case (.fresh, _), (.idle, _), (.settling, _), (.probing, _), (.resting, _):
+      Step(state: state, internet: internet)
+    }
+  }
+
+  /// A path without a way out is not probed.
+  private func settled(
+    _ verdict: NetworkPath.Verdict, at now: Duration, after effects: [Effect] = [],
+    _ next: (InternetAccess) -> Step
+  ) -> Step {
+    let known = InternetAccess(beforeProbing: verdict.status)
+    var step = interface == nil ? Step(state: .idle, internet: known, effects: [.arm(nil)]) : next(known)
+    step.effects = effects + step.effects
+    return step
+  }
+
+  private func wait(at now: Duration, knowing internet: InternetAccess) -> Step {
+    let end = now + timing.settling
+    return Step(state: .settling(until: end), internet: internet, effects: [.arm(end)])
+  }
+
+  private func probe(at now: Duration, knowing internet: InternetAccess) -> Step {
+    guard let interface else { return Step(state: .idle, internet: internet) }
+    let end = now + timing.limit
+    return Step(
+      state: .probing(count + 1, until: end), internet: internet,
+      effects: [.arm(end), .start(count + 1, over: interface)])
+  }
+
+  private func rest(with access: InternetAccess, at now: Duration, after effects: [Effect] = []) -> Step {
+    var pause = timing.interval
+    if !access.isFull { pause = min(pause, timing.retry) }
+    let end = timing.interval == .zero ? nil : now + pause
+    return Step(
+      state: .resting(until: end), internet: access,
+      effects: effects + [.arm(end), .answer(access, isNews: access != internet)])
+  }
+}

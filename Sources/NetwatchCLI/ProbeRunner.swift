@@ -1,0 +1,152 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+
+/// What is asked of whom, to find out whether the internet is there: `--probe` and what belongs to it.
+struct ProbeSettings {
+  let url: String
+  /// What the answer has to begin with; nil where it has to be empty.
+  var expectation: String?
+  /// How long an answer may take.
+  var timeout = Duration.seconds(10)
+  /// From an answer to the next probe; zero for none.
+  var interval = Duration.seconds(300)
+
+  /// The helper gives up by itself; this is for one that does not.
+  private static let grace = Duration.seconds(2)
+
+  var timing: ProbeMachine.Timing {
+    var timing = ProbeMachine.Timing()
+    timing.limit = timeout + Self.grace
+    timing.interval = interval
+    return timing
+  }
+}
+
+/// Probes the internet: runs a ``ProbeMachine``, each probe as a short-lived process of ``HTTPHelper``'s.
+///
+/// It never waits. A probe does not outlive it.
+final class ProbeRunner {
+  struct Handlers {
+    /// A probe has ended; ``ProbeRunner/internet`` says with what.
+    let answered: (_ isNews: Bool) -> Void
+    /// A probe could not be made. The answer is unknown.
+    let failed: (CommandFailure) -> Void
+  }
+
+  private struct Child {
+    let number: Int
+    let process: pid_t
+  }
+
+  /// More than the helper says, and than the loader does where it can not load it.
+  private static let answerSize = 4_096
+
+  private let settings: ProbeSettings
+  private let program: String
+  private let loop: EventLoop
+  private let children: ChildEndings
+  private let handlers: Handlers
+  private var machine: ProbeMachine
+  private var child: Child?
+  private var timer: EventLoop.Timer?
+
+  /// - Throws: where the helper is not installed.
+  init(
+    _ settings: ProbeSettings, on loop: EventLoop, _ children: ChildEndings, handlers: Handlers
+  ) throws(CommandFailure) {
+    self.settings = settings
+    self.loop = loop
+    self.children = children
+    self.handlers = handlers
+    program = try HTTPHelper.find(for: "--probe")
+    machine = ProbeMachine(settings.timing)
+  }
+
+  deinit { stop() }
+
+  /// What is known now.
+  var internet: InternetAccess { machine.internet }
+  /// Whether an answer is still to come.
+  var awaitsAnswer: Bool { machine.awaitsAnswer }
+
+  /// To be told of each new path, once its line is written.
+  func pathChanged(_ path: NetworkPath) { handle(.path(path.verdict)) }
+
+  /// Ends the probe that runs, and makes none any more.
+  func stop() {
+    if let child { end(child) }
+    arm(nil)
+  }
+
+  private func handle(_ event: ProbeMachine.Event) {
+    for effect in machine.handle(event, at: KernelClock.monotonic.now) {
+      switch effect {
+      case .start(let number, let interface): start(number, over: interface)
+      case .kill(let number): if let child, child.number == number { end(child) }
+      case .arm(let deadline): arm(deadline)
+      case .answer(_, let isNews): handlers.answered(isNews)
+      }
+    }
+  }
+
+  private func arm(_ deadline: Duration?) {
+    if let timer { loop.cancel(timer) }
+    timer = deadline.map { deadline in
+      loop.schedule(at: deadline) { [unowned self] in
+        timer = nil
+        handle(.timerFired)
+      }
+    }
+  }
+
+  // MARK: The process
+
+  private func start(_ number: Int, over interface: InterfaceName) {
+    do throws(SystemError) {
+      // What the loader says, if it can not load the helper, comes the same way.
+      let (process, output) = try ChildOutput.of { descriptor throws(SystemError) in
+        try ChildProcess.spawn(
+          program, arguments(interface),
+          descriptors: [(descriptor, STDOUT_FILENO), (descriptor, STDERR_FILENO)])
+      }
+      child = Child(number: number, process: process)
+      children.whenEnded(process) { [weak self] ending in self?.conclude(number, ending, output) }
+    } catch {
+      fail(number, "can not run \(program): \(error)")
+    }
+  }
+
+  private func arguments(_ interface: InterfaceName) -> [String] {
+    let seconds = settings.timeout / .seconds(1)
+    return ["probe", "--interface=\(interface.text)", "--timeout=\(seconds)"]
+      + (settings.expectation.map { ["--expect=\($0)"] } ?? [])
+      + ["--user-agent=netwatch/\(NetwatchTool.configuration.version)", "--", settings.url]
+  }
+
+  /// Nothing of it is left: SIGKILL, and its end is told as that of any other.
+  private func end(_ child: Child) {
+    kill(child.process, SIGKILL)
+    self.child = nil
+  }
+
+  private func conclude(_ number: Int, _ ending: ChildProcess.Ending, _ output: ChildOutput) {
+    guard child?.number == number else { return }
+    child = nil
+    let text = output.text(upTo: Self.answerSize)
+    switch ending {
+    case .exited(0):
+      let word = text.prefix { $0.isLetter }
+      handle(.ended(number, InternetAccess(rawValue: String(word)) ?? .unknown))
+    case .exited:
+      let line = text.split(separator: "\n").first.map(String.init) ?? "it says nothing"
+      fail(number, "--probe: \(HTTPHelper.name) can not run: \(clean(line))")
+    case .killed(let signal): fail(number, "--probe: \(HTTPHelper.name) was ended by signal \(signal)")
+    }
+  }
+
+  private func fail(_ number: Int, _ message: String) {
+    handlers.failed(CommandFailure(message))
+    handle(.ended(number, .unknown))
+  }
+}

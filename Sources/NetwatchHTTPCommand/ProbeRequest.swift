@@ -1,0 +1,127 @@
+import CLibCurl
+import Netwatch
+
+/// One GET of libcurl's: no redirect is followed, no cookie kept, no proxy asked, and of the body no more read than matters.
+@safe final class ProbeRequest {
+  struct Finding {
+    let access: InternetAccess
+    /// Why, for people.
+    let words: String
+  }
+
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  private let handle: UnsafeMutableRawPointer
+  private var answer: ProbeAnswer
+  /// The first option that libcurl has refused.
+  private var refusal: CURLcode?
+  private let words: UnsafeMutablePointer<CChar>
+  private var headers: UnsafeMutablePointer<curl_slist>?
+
+  /// - Parameter expected: what the body of the answer has to begin with; nil where there is to be none.
+  init(_ url: String, expecting expected: String?) throws {
+    guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let handle = unsafe curl_easy_init() else {
+      throw Failure(description: "libcurl does not start")
+    }
+    unsafe self.handle = handle
+    answer = ProbeAnswer(expecting: expected.map { Array($0.utf8) })
+    unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    unsafe words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    set(CURLOPT_URL, url)
+  }
+
+  deinit {
+    unsafe curl_easy_cleanup(handle)
+    unsafe words.deallocate()
+    unsafe curl_slist_free_all(headers)
+  }
+
+  /// - Parameters:
+  ///   - timeout: in seconds.
+  ///   - interface: the link to go out over; nil for any.
+  func set(timeout: Double, userAgent: String, interface: String?) {
+    set(CURLOPT_TIMEOUT_MS, Int(max(1, min(timeout * 1_000, 1e9))))
+    set(CURLOPT_NOSIGNAL, 1)
+    set(CURLOPT_USERAGENT, userAgent)
+    // "if!": never a host of this name.
+    if let interface { set(CURLOPT_INTERFACE, "if!\(interface)") }
+    set(CURLOPT_PROTOCOLS_STR, "http,https")
+    set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+    // Whether a proxy of the environment answers says nothing of the path.
+    set(CURLOPT_PROXY, "")
+    for header in ["Cache-Control: no-cache", "Connection: close"] {
+      unsafe headers = curl_slist_append(headers, header)
+    }
+    unsafe set(CURLOPT_HTTPHEADER, UnsafeMutableRawPointer(headers))
+    unsafe set(CURLOPT_ERRORBUFFER, words)
+    unsafe set(CURLOPT_WRITEDATA, Unmanaged.passUnretained(self).toOpaque())
+    check(
+      unsafe netwatch_curl_set_data_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, pointer in
+        guard let pointer = unsafe pointer else { return 0 }
+        let request = unsafe Unmanaged<ProbeRequest>.fromOpaque(pointer).takeUnretainedValue()
+        return unsafe request.take(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+      })
+  }
+
+  private func set(_ option: CURLoption, _ value: Int) { check(unsafe netwatch_curl_set_long(handle, option, value)) }
+  private func set(_ option: CURLoption, _ value: String) {
+    check(unsafe netwatch_curl_set_string(handle, option, value))
+  }
+  private func set(_ option: CURLoption, _ value: UnsafeMutableRawPointer?) {
+    check(unsafe netwatch_curl_set_pointer(handle, option, value))
+  }
+  private func check(_ code: CURLcode) { if code != CURLE_OK { refusal = refusal ?? code } }
+
+  /// - Throws: where nothing could be asked.
+  func perform() throws -> Finding {
+    if let refusal { throw failure(refusal) }
+    let code = unsafe curl_easy_perform(handle)
+    takeStatus()
+    return try finding(code)
+  }
+
+  /// - Returns: false where the rest does not matter.
+  private func take(_ body: UnsafeRawBufferPointer) -> Bool {
+    takeStatus()
+    unsafe answer.take(body: body)
+    return answer.access == nil
+  }
+
+  private func takeStatus() {
+    var status = 0
+    unsafe netwatch_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
+    if status > 0 { answer.take(status: status) }
+  }
+
+  private func finding(_ code: CURLcode) throws -> Finding {
+    if code == CURLE_OK { answer.end() }
+    if let status = answer.status { return Finding(access: answer.access ?? .unknown, words: "status \(status)") }
+    switch code {
+    case CURLE_URL_MALFORMAT, CURLE_FAILED_INIT, CURLE_OUT_OF_MEMORY: throw failure(code)
+    // Somebody else's certificate, or no TLS at all.
+    case CURLE_PEER_FAILED_VERIFICATION: return finding(.portal, code)
+    case CURLE_SSL_CONNECT_ERROR: return finding(isAnsweredWithoutTLS ? .portal : .absent, code)
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT, CURLE_OPERATION_TIMEDOUT, CURLE_GOT_NOTHING,
+      CURLE_RECV_ERROR, CURLE_SEND_ERROR:
+      return finding(.absent, code)
+    default: return finding(.unknown, code)
+    }
+  }
+
+  /// OpenSSL names an error of its own where it has read what is no TLS. A connection that is cut is no answer.
+  private var isAnsweredWithoutTLS: Bool {
+    let said = unsafe String(cString: words)
+    return said.contains("error:") && !said.contains("unexpected eof")
+  }
+
+  private func finding(_ access: InternetAccess, _ code: CURLcode) -> Finding {
+    Finding(access: access, words: failure(code).description)
+  }
+
+  private func failure(_ code: CURLcode) -> Failure {
+    let said = unsafe String(cString: words)
+    return Failure(description: said.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : said)
+  }
+}
