@@ -24,6 +24,12 @@ final class MetricsRenderer: LineRenderer {
     for medium in Medium.allCases {
       text += "netwatch_status{medium=\"\(medium.rawValue)\"} \(path.medium == medium ? 1 : 0)\n"
     }
+    if let internet = record.internet {
+      text += metric("netwatch_internet", "gauge", "1 for what a probe of the internet has found.")
+      for access in InternetAccess.allCases {
+        text += "netwatch_internet{access=\"\(access.rawValue)\"} \(access == internet ? 1 : 0)\n"
+      }
+    }
     text += metric("netwatch_in_flight", "gauge", "Requests that run.")
     text += "netwatch_in_flight \(record.activity.inFlight)\n"
     // Only a service lives long enough to count.

@@ -84,9 +84,11 @@ final class TextRenderer: LineRenderer {
     func start(_ column: Int) -> Int { isRoomy ? column : 0 }
 
     var line = terminal.foldedText(indent: Column.status)
-    let color = terminal.color(of: path.status)
+    let fault = path.isReachable ? record.internet.flatMap { terminal.mark(ofFault: $0) } : nil
+    let color = fault == nil ? terminal.color(of: path.status) : .yellow
+    let mark = fault ?? terminal.mark(path.status)
     line.append(localTime(record.nanosecondsSince1970), .dim)
-    line.append(record.activity.state.isVisible ? terminal.busyMark : terminal.mark(path.status), color)
+    line.append(record.activity.state.isVisible ? terminal.busyMark : mark, color)
     line.append(words(path.status.rawValue), color, at: start(Column.status))
     line.append(path.medium?.rawValue ?? "", at: start(Column.medium))
     line.append(
@@ -100,7 +102,7 @@ final class TextRenderer: LineRenderer {
 
   /// The reason, the WiFi network and the tunnel, each with a comma if there is another one.
   private func reasons(_ record: EventRecord) -> [String] {
-    let phrases = [reason(record)] + details(of: record.path)
+    let phrases = [reason(record)] + details(of: record)
     return phrases.dropLast().map { $0 + "," } + phrases.suffix(1)
   }
 
@@ -118,6 +120,8 @@ final class TextRenderer: LineRenderer {
     case .interfaces: return "links changed" + running
     case .activity where record.activityReason == .serviceLost: return words(record.reason)
     case .activity: return (activity.state.isVisible ? "busy" : "idle") + running
+    case .reachability where record.path.reason == .internetChanged:
+      return "\(record.internet?.words ?? "")" + running
     default: return words(record.reason) + running
     }
   }
@@ -128,8 +132,9 @@ final class TextRenderer: LineRenderer {
     return names.isEmpty ? "" : ": " + names.joined(separator: ", ")
   }
 
-  /// The WiFi network and the tunnel, where there are any.
-  private func details(of path: NetworkPath) -> [String] {
+  /// The WiFi network and the tunnel, where there are any, and what a probe has found.
+  private func details(of record: EventRecord) -> [String] {
+    let path = record.path
     var details: [String] = []
     if let wifi = path.wifi {
       let name = fit(clean(wifi.ssid.text), Width.network)
@@ -137,6 +142,10 @@ final class TextRenderer: LineRenderer {
       details.append((terminal.isUnicode ? "“\(name)”" : "\"\(name)\"") + signal)
     }
     if let vpn = path.vpn { details.append("through \(clean(vpn.interfaceName))") }
+    // The reason says it itself.
+    if let internet = record.internet, path.isReachable, record.event != .activity, path.reason != .internetChanged {
+      details.append("\(internet.words)")
+    }
     return details
   }
 
@@ -161,6 +170,14 @@ final class TextRenderer: LineRenderer {
 
 extension Terminal {
   fileprivate var busyMark: String { isUnicode ? "⇅" : "%" }
+  /// Nil where nothing is wrong with the internet.
+  fileprivate func mark(ofFault internet: InternetAccess) -> String? {
+    switch internet {
+    case .portal: isUnicode ? "◐" : "!"
+    case .absent: isUnicode ? "◌" : "x"
+    case .full, .unknown: nil
+    }
+  }
 
   func mark(_ status: ReachabilityStatus) -> String {
     switch status {

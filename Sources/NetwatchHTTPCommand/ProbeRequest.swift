@@ -44,6 +44,8 @@ import Netwatch
   func set(timeout: Double, userAgent: String, interface: String?) {
     set(CURLOPT_TIMEOUT_MS, Int(max(1, min(timeout * 1_000, 1e9))))
     set(CURLOPT_NOSIGNAL, 1)
+    // The time counts for the name, too: libcurl would wait for who looks it up. Older ones do not know this option.
+    _ = unsafe netwatch_curl_set_long(handle, CURLOPT_QUICK_EXIT, 1)
     set(CURLOPT_USERAGENT, userAgent)
     // "if!": never a host of this name.
     if let interface { set(CURLOPT_INTERFACE, "if!\(interface)") }

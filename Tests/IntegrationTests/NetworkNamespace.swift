@@ -112,6 +112,7 @@ enum Programs {
     return String(best[..<(best.lastIndex(of: "/") ?? best.startIndex)])
   }()
   static var netwatch: String { "\(folder)/netwatch" }
+  static var httpHelper: String { "\(folder)/netwatch-http" }
   static var probe: String { "\(folder)/NetwatchProbe" }
   static var netwatchHTTP: String { "\(folder)/netwatch-http" }
   static var httpProbe: String { "\(folder)/HTTPProbe" }

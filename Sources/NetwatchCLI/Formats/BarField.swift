@@ -8,6 +8,8 @@ enum BarField: String, CaseIterable {
   case ip, ipv4, ipv6, gateway, vpn
   case vpnKind = "vpn_kind"
   case vpnMark = "vpn_mark"
+  case internet
+  case internetMark = "internet_mark"
   case activity
   case inFlight = "in_flight"
   case reason
@@ -39,6 +41,8 @@ extension LineBuffer {
     case .vpn: append(clean: path.vpn?.kernelName)
     case .vpnKind: append(text: path.vpn?.kind.rawValue ?? "")
     case .vpnMark: if path.vpn != nil { append(state.icons.vpn) }
+    case .internet: append(text: state.record.internet?.rawValue ?? "")
+    case .internetMark: append(state.internetMark)
     case .activity: if state.isBusy { append(state.icons.activity) }
     case .inFlight: if state.record.activity.inFlight > 0 { appendDecimal(UInt64(state.record.activity.inFlight)) }
     case .reason: append(text: state.record.reason)
@@ -48,7 +52,7 @@ extension LineBuffer {
   /// The WiFi network, else the link, else that there is none.
   private mutating func appendName(of state: BarState) {
     switch state.condition {
-    case .online:
+    case .online, .portal, .noInternet:
       let start = count
       append(.ssid, of: state)
       if count == start { append(.interface, of: state) }

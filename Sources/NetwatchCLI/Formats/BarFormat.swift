@@ -29,7 +29,7 @@ extension BarFormat {
   var separator: StaticString { "" }
   var repetition: Duration? { nil }
   var getsClicks: Bool { false }
-  var standardTemplate: StaticString { "{icon }{name}{ vpn_mark}{ activity}" }
+  var standardTemplate: StaticString { "{icon }{name}{ internet_mark}{ vpn_mark}{ activity}" }
 
   func append(literal byte: UInt8, isInTag: Bool, to line: inout LineBuffer) { line.append(byte) }
 }

@@ -13,7 +13,8 @@ struct BarLook {
 
     func isMet(by record: EventRecord) -> Bool {
       switch self {
-      case .reachable: record.path.isReachable
+      // What a probe has found wrong is not to be missed.
+      case .reachable: record.path.isReachable && record.internet?.isFault != true
       case .notReachable: record.path.status == .notReachable
       case .wifi, .wired, .wwan, .bluetooth, .virtual, .other: record.path.medium?.rawValue == rawValue
       case .idle: !record.activity.state.isVisible

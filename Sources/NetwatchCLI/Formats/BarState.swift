@@ -5,14 +5,19 @@ import NetwatchStream
 struct BarState {
   enum Condition: Hashable {
     case online(Medium)
+    /// A login page answers in place of the internet.
+    case portal
+    /// There is a way out, but nothing answers.
+    case noInternet
     case offline
     case unknown
   }
 
-  /// Of Okabe and Ito's palette, which people tell apart however they see colours: sky blue, orange, vermilion.
+  /// Of Okabe and Ito's palette, which people tell apart however they see colours: sky blue, orange, purple, vermilion.
   private enum Color {
     static let online: StaticString = "56b4e9"
     static let expensive: StaticString = "e69f00"
+    static let warning: StaticString = "cc79a7"
     static let offline: StaticString = "d55e00"
     static let unknown: StaticString = "999999"
   }
@@ -28,18 +33,34 @@ struct BarState {
 
   var condition: Condition {
     switch record.path.status {
-    case .wifi, .wwan: .online(record.path.medium ?? .other)
+    case .wifi, .wwan:
+      switch record.internet {
+      case .portal: .portal
+      case .absent: .noInternet
+      case .full, .unknown, nil: .online(record.path.medium ?? .other)
+      }
     case .notReachable: .offline
     case .unknown: .unknown
     }
   }
 
-  /// The condition in a word: a class of a style sheet.
+  /// The condition in a word.
   var word: String {
     switch condition {
     case .online(let medium): medium.rawValue
+    case .portal: "portal"
+    case .noInternet: "no-internet"
     case .offline: "offline"
     case .unknown: "unknown"
+    }
+  }
+
+  /// What is wrong with the internet, for people; empty where nothing is known to be.
+  var internetMark: StaticString {
+    switch condition {
+    case .portal: "login"
+    case .noInternet: "no internet"
+    case .online, .offline, .unknown: ""
     }
   }
 
@@ -47,6 +68,7 @@ struct BarState {
   var color: StaticString {
     switch condition {
     case .online: record.path.isExpensive ? Color.expensive : Color.online
+    case .portal, .noInternet: Color.warning
     case .offline: Color.offline
     case .unknown: Color.unknown
     }

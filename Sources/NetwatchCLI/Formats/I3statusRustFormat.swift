@@ -16,6 +16,7 @@ final class I3statusRustFormat: BarFormat {
     guard state.usesColor, !state.isHidden else { return "Idle" }
     return switch state.condition {
     case .online: state.path.isExpensive ? "Warning" : "Good"
+    case .portal, .noInternet: "Warning"
     case .offline: "Critical"
     case .unknown: "Idle"
     }

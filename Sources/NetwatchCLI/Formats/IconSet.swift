@@ -18,12 +18,16 @@ enum IconSet: String, ExpressibleByArgument, CaseIterable {
     case .unicode:
       switch condition {
       case .online: "●"
+      case .portal: "◐"
+      case .noInternet: "◌"
       case .offline: "○"
       case .unknown: "?"
       }
     case .ascii:
       switch condition {
       case .online: "*"
+      case .portal: "!"
+      case .noInternet: "x"
       case .offline: "-"
       case .unknown: "?"
       }
@@ -38,6 +42,8 @@ enum IconSet: String, ExpressibleByArgument, CaseIterable {
     case .online(.bluetooth): "\u{f293}"
     case .online(.virtual): "\u{f1b3}"
     case .online(.other): "\u{f0ac}"
+    case .portal: "\u{f090}"
+    case .noInternet: "\u{f071}"
     case .offline: "\u{f127}"
     case .unknown: "\u{f128}"
     }

@@ -22,10 +22,12 @@ final class WaybarFormat: BarFormat {
     line.append(#"","tooltip":""#)
     if !state.isHidden { appendTooltip(of: state, to: &line) }
     line.append(#"","class":[""#)
-    line.append(text: state.word)
-    line.append("\"")
     let path = state.path
+    line.append(text: path.medium?.rawValue ?? state.word)
+    line.append("\"")
     if path.isReachable { line.append(#","online""#) }
+    if state.condition == .portal { line.append(#","portal""#) }
+    if state.condition == .noInternet { line.append(#","no-internet""#) }
     if path.isExpensive { line.append(#","expensive""#) }
     if path.vpn != nil { line.append(#","vpn""#) }
     if state.isBusy { line.append(#","busy""#) }
@@ -55,6 +57,10 @@ final class WaybarFormat: BarFormat {
     if path.vpn != nil {
       append("\\nVPN ", .vpn, of: state, to: &line)
       append(", ", .vpnKind, of: state, to: &line)
+    }
+    if let internet = state.record.internet {
+      line.append("\\n")
+      line.append(internet.words)
     }
   }
 
