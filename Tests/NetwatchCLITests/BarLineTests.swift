@@ -38,6 +38,7 @@ import Testing
       BarLines.record(), BarLines.record(ssid: nil, medium: .wired),
       BarLines.record(ssid: nil, interface: Array("wwan0".utf8), medium: .wwan, isExpensive: true),
       BarLines.record(vpn: "wg0"), BarLines.record(activity: .active, inFlight: 1), BarLines.offline(),
+      BarLines.record(internet: .portal), BarLines.record(internet: .absent),
     ]
     for icons in IconSet.allCases {
       let look = try BarLines.look(icons: icons, color: false)
@@ -46,17 +47,20 @@ import Testing
     }
     #expect(
       try states.map { try BarLines.line(PlainFormat(), $0) }
-        == ["● Café", "● wlan0", "● wwan0", "● Café VPN", "● Café ⇅", "○ not reachable"])
+        == [
+          "● Café", "● wlan0", "● wwan0", "● Café VPN", "● Café ⇅", "○ not reachable", "◐ Café login",
+          "◌ Café no internet",
+        ])
     let ascii = try BarLines.look(icons: .ascii)
     #expect(
       try states.dropFirst(3).map { try BarLines.line(PlainFormat(), $0, ascii) }
-        == ["* Café VPN", "* Café %", "- not reachable"])
+        == ["* Café VPN", "* Café %", "- not reachable", "! Café login", "x Café no internet"])
     let words = try BarLines.look(icons: .none)
     #expect(
       try states.dropFirst(3).map { try BarLines.line(PlainFormat(), $0, words) }
-        == ["Café VPN", "Café busy", "not reachable"])
+        == ["Café VPN", "Café busy", "not reachable", "Café login", "Café no internet"])
     let colors = try states.map { try BarGrammar.polybar(BarLines.line(PolybarFormat(), $0)).tags[0] }
-    #expect(colors == ["F#56b4e9", "F#56b4e9", "F#e69f00", "F#56b4e9", "F#56b4e9", "F#d55e00"])
+    #expect(colors == ["F#56b4e9", "F#56b4e9", "F#e69f00", "F#56b4e9", "F#56b4e9", "F#d55e00", "F#cc79a7", "F#cc79a7"])
   }
 
   @Test func `waybar's classes and tooltip`() throws {
@@ -72,6 +76,60 @@ import Testing
     let offline = try BarGrammar.object(BarLines.line(WaybarFormat(), BarLines.offline()))
     #expect(offline["class"] as? [String] == ["offline"])
     #expect(offline["tooltip"] as? String == "not reachable: no carrier")
+  }
+
+  @Test func `what a probe has found is to be seen on each bar, and a full internet is nothing new`() throws {
+    for internet in [InternetAccess.full, .unknown] {
+      for format in [
+        PlainFormat(), PolybarFormat(), LemonbarFormat(), XmobarFormat(), TmuxFormat(), ConkyFormat(), I3barFormat(),
+        I3blocksFormat(), I3statusRustFormat(),
+      ] as [any BarFormat] {
+        #expect(try BarLines.line(format, BarLines.record(internet: internet)) == BarLines.line(format, BarLines.record()))
+      }
+    }
+    let portal = BarLines.record(vpn: "wg0", isExpensive: true, internet: .portal)
+    let none = BarLines.record(internet: .absent)
+    #expect(try BarLines.line(PolybarFormat(), portal) == "%{F#cc79a7}◐ Café login VPN%{F-}")
+    #expect(
+      try BarLines.line(I3barFormat(), none)
+        == ##",[{"name":"netwatch","instance":"wlan0","full_text":"◌ Café no internet","short_text":"no-internet","##
+        + ##""color":"#cc79a7","markup":"none"}]"##)
+    #expect(
+      try BarLines.line(I3blocksFormat(), portal)
+        == ##"{"full_text":"◐ Café login VPN","short_text":"portal","color":"#cc79a7","markup":"pango"}"##)
+    #expect(
+      try BarLines.line(I3statusRustFormat(), none)
+        == ##"{"icon":"","state":"Warning","text":"◌ Café no internet","short_text":"no-internet"}"##)
+    for (record, word, words) in [
+      (portal, "portal", "behind a login page (captive portal)"), (none, "no-internet", "no internet"),
+    ] {
+      let object = try BarGrammar.object(BarLines.line(WaybarFormat(), record))
+      #expect(object["alt"] as? String == word)
+      // The classes that a style sheet knows stay.
+      let classes = object["class"] as? [String] ?? []
+      #expect(classes.starts(with: ["wifi", "online", word]), "\(classes)")
+      #expect((object["tooltip"] as? String)?.hasSuffix("\n" + words) == true)
+    }
+    let full = try BarGrammar.object(BarLines.line(WaybarFormat(), BarLines.record(internet: .full)))
+    #expect((full["tooltip"] as? String)?.hasSuffix("\ninternet: full") == true)
+    #expect(full["class"] as? [String] == ["wifi", "online"])
+  }
+
+  @Test func `fields of the internet`() throws {
+    for (internet, shown) in [
+      (InternetAccess.full, "full|"), (.portal, "portal|login"), (.absent, "none|no internet"), (.unknown, "unknown|"),
+    ] {
+      let look = try BarLines.look("{internet}|{internet_mark}")
+      #expect(try BarLines.line(PlainFormat(), BarLines.record(internet: internet), look) == shown)
+    }
+    #expect(try BarLines.line(PlainFormat(), BarLines.record(), BarLines.look("{internet}{internet_mark}x")) == "x")
+  }
+
+  @Test func `a fault of the internet is not hidden with what is reachable`() throws {
+    let look = try BarLines.look(hidden: [.reachable])
+    #expect(try BarLines.line(PlainFormat(), BarLines.record(internet: .full), look) == "")
+    #expect(try BarLines.line(PlainFormat(), BarLines.record(internet: .portal), look) == "◐ Café login")
+    #expect(try BarLines.line(PlainFormat(), BarLines.record(internet: .absent), look) == "◌ Café no internet")
   }
 
   @Test func `without colour there is none`() throws {

@@ -9,7 +9,7 @@ enum BarLines {
   static func record(
     ssid: [UInt8]? = Array("Café".utf8), interface: [UInt8] = Array("wlan0".utf8), medium: Medium = .wifi,
     signal: Int? = -64, vpn: String? = nil, activity: ActivityState = .inactive, inFlight: Int = 0,
-    ipv4: String? = "192.168.1.23", ipv6: String? = nil, isExpensive: Bool = false
+    ipv4: String? = "192.168.1.23", ipv6: String? = nil, isExpensive: Bool = false, internet: InternetAccess? = nil
   ) -> EventRecord {
     var verdict = NetworkPath.Verdict(status: ReachabilityStatus(of: medium))
     verdict.medium = medium
@@ -26,7 +26,9 @@ enum BarLines {
     }
     let path = NetworkPath(
       verdict: verdict, reason: .initial, interfaces: [], signal: signal.map { WiFiSignal(dBm: $0) })
-    return record(path, activity, inFlight)
+    var record = record(path, activity, inFlight)
+    record.internet = internet
+    return record
   }
 
   static func offline(_ reason: ReachabilityReason = .noCarrier, activity: ActivityState = .inactive) -> EventRecord {

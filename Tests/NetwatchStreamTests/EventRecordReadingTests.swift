@@ -21,10 +21,15 @@ import Testing
     var verdict = JSONLineTests.path().verdict
     verdict.ipv6 = .init(address: .v6(0x2001_0db8 << 96 | 5), gateway: .v6(0xfe80 << 112 | 1), interfaceIndex: 2)
     verdict.isExpensive = true
+    var probed = JSONLineTests.record(JSONLineTests.path(reason: .internetChanged))
+    probed.internet = .portal
+    var cut = JSONLineTests.record(JSONLineTests.path(.notReachable, reason: .noCarrier))
+    cut.internet = .absent
     return [
       busy, connected, JSONLineTests.record(NetworkPath(verdict: verdict, reason: .addressChanged, interfaces: [])),
       JSONLineTests.record(JSONLineTests.path(.notReachable, reason: .noCarrier)),
       JSONLineTests.record(NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: []), .initial),
+      probed, cut,
     ]
   }
 
@@ -45,6 +50,19 @@ import Testing
     let other = line.replacing("2026-11-21T02:15:00.123456Z", with: time)
     let read = try #require(EventRecord(line: Array(other.utf8)[...]))
     #expect(String(decoding: Self.written(read), as: UTF8.self) == other)
+  }
+
+  @Test func `what a probe has found is read, and what a later one may find is unknown`() throws {
+    let line = String(decoding: Self.written(Self.samples[5]), as: UTF8.self)
+    func read(_ word: String) -> EventRecord? {
+      EventRecord(line: Array(line.replacing(#""internet":"portal""#, with: "\"internet\":\(word)").utf8)[...])
+    }
+    #expect(line.contains(#""wifi":null,"internet":"portal"},"activity""#))
+    for access in InternetAccess.allCases { #expect(read("\"\(access.rawValue)\"")?.internet == access) }
+    #expect(read("\"slow\"")?.internet == .unknown)
+    #expect(try #require(read("null")).internet == nil)
+    #expect(try #require(read("7")).internet == nil)
+    #expect(try #require(EventRecord(line: Self.written(Self.samples[2])[...])).internet == nil)
   }
 
   @Test func `a line of a later version is not read, an unknown key or reason is`() throws {

@@ -67,6 +67,15 @@ import Testing
     }
   }
 
+  @Test func `every finding of a probe`() throws {
+    for access in InternetAccess.allCases {
+      #expect(try problems(Self.full, #""internet":"portal""#, "\"internet\":\"\(access.rawValue)\"") == [])
+    }
+    for access in [InternetAccess.absent, .unknown] {
+      #expect(try problems(Self.offline, #""wifi":null"#, "\"wifi\":null,\"internet\":\"\(access.rawValue)\"") == [])
+    }
+  }
+
   // MARK: Rejected
 
   /// The full line, each with another key of it, at any depth, removed or with another value.
@@ -155,6 +164,7 @@ import Testing
     (#""vpn":null"#, #""vpn":{"interface":"wg0","kind":"wireguard"}"#),
     (#""ipv4":null"#, #""ipv4":{"address":"10.0.0.1","gateway":null}"#),
     (#""ipv6":null"#, #""ipv6":{"address":"2001:db8::5","gateway":null}"#),
+    (#""wifi":null"#, #""wifi":null,"internet":"full""#), (#""wifi":null"#, #""wifi":null,"internet":"portal""#),
     (#""wifi":null"#, #""wifi":{"ssid":"x","ssid_hex":"78","signal_dbm":-52,"signal_percent":96}"#),
   ])
   func `not reachable, but over something`(old: String, new: String) throws {
