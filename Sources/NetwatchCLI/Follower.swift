@@ -88,7 +88,7 @@ final class Follower {
     connect()
     if link?.isConnected == true {
       loop.schedule(at: KernelClock.monotonic.now + Self.patience) { [unowned self] in
-        if printed == nil { watchAlone() }
+        if printed == nil, probes?.isHolding != true { watchAlone() }
       }
     } else {
       watchAlone()

@@ -48,7 +48,7 @@ public struct NetwatchTool: ParsableCommand {
     name: .customLong("exec"),
     help: ArgumentHelp(
       "With --follow, run this shell command for each line, which it gets on its standard input, and in NETWATCH_STATUS, "
-        + "_MEDIUM, _INTERFACE, _EVENT, _REASON and _VISIBLE.", valueName: "command"))
+        + "_MEDIUM, _INTERFACE, _EVENT, _REASON, _VISIBLE and _INTERNET.", valueName: "command"))
   var hookCommand: String?
 
   @Option(

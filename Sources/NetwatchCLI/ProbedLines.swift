@@ -28,7 +28,7 @@ final class ProbedLines {
   private var count: UInt64 = 0
   /// What was printed last, or waits to be.
   private var last: EventRecord?
-  private var isHolding: Bool
+  private var holds: Bool
   private var told: Set<String> = []
 
   /// - Parameter holdsFirst: whether the first line waits for the answer, at most for as long as an answer may take.
@@ -39,7 +39,7 @@ final class ProbedLines {
     self.holdsFirst = holdsFirst
     self.loop = loop
     self.handlers = handlers
-    isHolding = holdsFirst
+    holds = holdsFirst
     limit = settings.timing.limit + Self.patience
     do throws(CommandFailure) {
       runner = try ProbeRunner(
@@ -52,6 +52,9 @@ final class ProbedLines {
     }
   }
 
+  /// Whether a line waits for its answer.
+  var isHolding: Bool { holds && last != nil }
+
   /// Whether the last line says that the internet is there.
   var hasInternet: Bool { internet.isFull }
 
@@ -60,16 +63,21 @@ final class ProbedLines {
   func tell(_ record: EventRecord) {
     let isPath: Bool
     switch record.event {
+    // Who counts the requests may tell of the path once more.
     case .initial, .reachability: isPath = !isHolding || last.map { !record.path.saysTheSame(as: $0.path) } ?? true
     case .activity, .interfaces: isPath = false
     }
     if isPath { internet = InternetAccess(beforeProbing: record.path.status) }
-    if isHolding, last == nil { loop.schedule(at: KernelClock.monotonic.now + limit) { [weak self] in self?.release() } }
-    last = isHolding ? record.asInitial : record
-    if !isHolding { print() }
+    if holds, last == nil { limitTheWait() }
+    last = holds ? record.asInitial : record
+    if !holds { print() }
     // The line is written: now there is time.
     if isPath { runner?.pathChanged(record.path) }
     if runner?.awaitsAnswer != true { release() }
+  }
+
+  private func limitTheWait() {
+    loop.schedule(at: KernelClock.monotonic.now + limit) { [weak self] in self?.release() }
   }
 
   private func takeAnswer(_ isNews: Bool) {
@@ -87,8 +95,8 @@ final class ProbedLines {
   }
 
   private func release() {
-    guard isHolding, last != nil else { return }
-    isHolding = false
+    guard isHolding else { return }
+    holds = false
     print()
   }
 
@@ -106,7 +114,7 @@ final class ProbedLines {
       if told.insert(failure.message).inserted { CommandFailure.report(failure.message) }
       return
     }
-    isHolding = false
+    holds = false
     last = nil
     handlers.failed(failure)
   }

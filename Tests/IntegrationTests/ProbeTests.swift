@@ -145,7 +145,8 @@ import Testing
     let folder = try TemporaryFolder()
     let (key, certificate) = (folder.file("key.pem"), folder.file("certificate.pem"))
     let made = try ChildProcess.run([
-      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=10.0.0.2",
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+      "/CN=10.0.0.2",
       "-addext", "subjectAltName=IP:10.0.0.2", "-keyout", key, "-out", certificate,
     ])
     #expect(made.ending == .exited(0), "\(made.error)")
@@ -241,7 +242,8 @@ import Testing
     #expect(try follow.next().internet == "unknown")
     #expect(try follow.next().internet == "full")
     try networks.near.run(
-      "for i in $(seq 20 59); do ip addr add 10.0.0.$i/24 dev v0; ip route replace default via 10.0.0.2 src 10.0.0.$i; done")
+      "for i in $(seq 20 59); do ip addr add 10.0.0.$i/24 dev v0; ip route replace default via 10.0.0.2 src 10.0.0.$i; done"
+    )
     for _ in 20...59 {
       let line = try follow.next()
       // A slow machine may let the path settle in between.
@@ -344,7 +346,8 @@ import Testing
     let server = try AnswerServer(in: networks.far, answering: "hang")
     let options = end == "count" ? ["--count", "2"] : []
     let process = try ChildProcess(
-      networks.near.command([Programs.netwatch, "-f", "--json", "--probe", Self.url, "--probe-timeout", "1000"] + options))
+      networks.near.command(
+        [Programs.netwatch, "-f", "--json", "--probe", Self.url, "--probe-timeout", "1000"] + options))
     _ = try process.nextLine()
     try server.nextRequest()
     switch end {
@@ -396,6 +399,28 @@ import Testing
       networks.near.command([Programs.netwatch, "--json", "--check", "--probe", Self.url]))
     #expect(try Line(#require(status.output.first)).internet == "none")
     #expect(status.ending == .exited(1))
+  }
+
+  @Test func `bars and metrics show it`() throws {
+    let networks = try TwoNetworks()
+    let server = try AnswerServer(in: networks.far, answering: "302")
+    let arguments = ["status", "--probe", Self.url]
+    let bar = try ChildProcess.run(
+      networks.near.command([Programs.netwatch] + arguments + ["--format", "polybar", "--hide-when", "reachable"]))
+    #expect(bar.output == ["%{F#cc79a7}◐ v0 login%{F-}"])
+    let metrics = try ChildProcess.run(networks.near.command([Programs.netwatch] + arguments + ["--prometheus"]))
+    #expect(metrics.output.contains("netwatch_internet{access=\"portal\"} 1"))
+    #expect(metrics.output.contains("netwatch_internet{access=\"full\"} 0"))
+    let follow = try ChildProcess(
+      networks.near.command([
+        Programs.netwatch, "-f", "--probe", Self.url, "--probe-interval", "0.1", "--format", "dwm",
+      ]))
+    #expect(try follow.nextLine() == "● v0")
+    #expect(try follow.nextLine() == "◐ v0 login")
+    try server.answer("close")
+    #expect(try follow.nextLine() == "◌ v0 no internet")
+    try server.answer("204")
+    #expect(try follow.nextLine() == "● v0")
   }
 
   @Test func `a snapshot is of the path that is there in the end`() throws {
@@ -517,9 +542,11 @@ extension ChildProcess {
 }
 
 extension TemporaryFolder {
-  /// A shell script in the helper's place.
+  /// A shell script in the helper's place. Copied by another process: a program that some child of ours still has open to
+  /// write, because it was forked meanwhile, can not be run.
   fileprivate func installHelper(_ script: String) throws {
-    try "#!/bin/sh\n\(script)\n".write(toFile: file("netwatch-http"), atomically: true, encoding: .utf8)
-    _ = unsafe chmod(file("netwatch-http"), 0o755)
+    let source = try TemporaryFolder()
+    try "#!/bin/sh\n\(script)\n".write(toFile: source.file("netwatch-http"), atomically: true, encoding: .utf8)
+    _ = try install(source.file("netwatch-http"))
   }
 }

@@ -84,7 +84,8 @@ import Testing
         PlainFormat(), PolybarFormat(), LemonbarFormat(), XmobarFormat(), TmuxFormat(), ConkyFormat(), I3barFormat(),
         I3blocksFormat(), I3statusRustFormat(),
       ] as [any BarFormat] {
-        #expect(try BarLines.line(format, BarLines.record(internet: internet)) == BarLines.line(format, BarLines.record()))
+        #expect(
+          try BarLines.line(format, BarLines.record(internet: internet)) == BarLines.line(format, BarLines.record()))
       }
     }
     let portal = BarLines.record(vpn: "wg0", isExpensive: true, internet: .portal)

@@ -124,6 +124,8 @@ import Testing
   @Test func `it goes over the outermost tunnel`() {
     var machine = ProbeMachine()
     #expect(
-      machine.handle(.path(Self.path(vpn: "wg0")), at: .zero) == [.arm(Self.limit), .start(1, over: InterfaceName("wg0"))])
+      machine.handle(.path(Self.path(vpn: "wg0")), at: .zero) == [
+        .arm(Self.limit), .start(1, over: InterfaceName("wg0")),
+      ])
   }
 }

@@ -47,7 +47,8 @@ import Testing
 
     for _ in 0..<50_000 {
       // Sometimes to the moment itself.
-      now = random.oneIn(3) ? max(now, world.timer ?? now) : now + .milliseconds(Int.random(in: 0..<400, using: &random))
+      now =
+        random.oneIn(3) ? max(now, world.timer ?? now) : now + .milliseconds(Int.random(in: 0..<400, using: &random))
       let event: ProbeMachine.Event
       switch Int.random(in: 0..<6, using: &random) {
       case 0:

@@ -75,6 +75,15 @@ double median(double *values, size_t count) {
   return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
+double median_ratio(const double *round_medians, const double *others, int rounds) {
+  double ratios[rounds];
+  size_t count = 0;
+  for (int round = 0; round < rounds; round++) {
+    if (round_medians[round] > 0 && others[round] > 0) ratios[count++] = round_medians[round] / others[round];
+  }
+  return median(ratios, count);
+}
+
 void *allocate(size_t count, size_t size) {
   void *memory = calloc(count, size);
   if (memory == NULL) err(2, "calloc");
@@ -84,7 +93,7 @@ void *allocate(size_t count, size_t size) {
 static void usage(void) {
   fprintf(stderr,
           "usage: harness latency|formats|storm|footprint|activity|fanout|sockets --netwatch PATH --programs FOLDER "
-          "[--rounds N] [--apart] [--host]\n");
+          "[--rounds N] [--apart] [--host] [--probe]\n");
   exit(64);
 }
 
@@ -95,6 +104,7 @@ int main(int count, char **arguments) {
       {"rounds", required_argument, NULL, 'r'},
       {"apart", no_argument, NULL, 'a'},
       {"host", no_argument, NULL, 'h'},
+      {"probe", no_argument, NULL, 'b'},
       {0},
   };
   struct options options = {0};
@@ -111,6 +121,9 @@ int main(int count, char **arguments) {
         break;
       case 'h':
         options.host = true;
+        break;
+      case 'b':
+        options.probe = true;
         break;
       default: usage();
     }

@@ -13,11 +13,13 @@ struct options {
   const char *programs; /* folder of the compiled peers, and of everybody's stderr */
   int rounds;           /* 0: the benchmark's own default */
   bool host;            /* netwatch watches a host, whose name server falls silent */
+  bool probe;           /* latency: netwatch with a probe that hangs, beside netwatch without one */
   bool apart;           /* latency: the harness and each program on a processor of their own */
 };
 
 /* Each prints its table and targets, and returns whether every target was met. */
 bool run_latency(const struct options *options);
+bool run_probe_latency(const struct options *options); /* latency --probe */
 bool run_formats(const struct options *options);
 bool run_storm(const struct options *options);
 bool run_footprint(const struct options *options);
@@ -37,6 +39,9 @@ void sleep_ms(int milliseconds);
 /* Both sort the values in place. */
 double median(double *values, size_t count);
 double percentile(double *values, size_t count, double fraction);
+
+/* Of the ratios of each round's median to that of another program, the median; 0 stands for a round without any. */
+double median_ratio(const double *round_medians, const double *others, int rounds);
 
 void *allocate(size_t count, size_t size);
 

@@ -63,17 +63,8 @@ static void measure_start(const struct options *options, enum peer_id id, int so
   peer_stop(&peer);
 }
 
-static double median_ratio(const struct record *record, const struct record *base, int rounds) {
-  double ratios[rounds];
-  size_t count = 0;
-  for (int round = 0; round < rounds; round++) {
-    if (record->round_medians[round] > 0 && base->round_medians[round] > 0)
-      ratios[count++] = record->round_medians[round] / base->round_medians[round];
-  }
-  return median(ratios, count);
-}
-
 bool run_latency(const struct options *options) {
+  if (options->probe) return run_probe_latency(options);
   int rounds = options->rounds ? options->rounds : DEFAULT_ROUNDS;
   struct record records[PEER_COUNT];
   for (int id = 0; id < PEER_COUNT; id++) {
@@ -105,7 +96,7 @@ bool run_latency(const struct options *options) {
   double ratios[PEER_COUNT];
   for (int id = 0; id < PEER_COUNT; id++) {
     struct record *record = &records[id];
-    ratios[id] = median_ratio(record, &records[C_RAW_Q], rounds);
+    ratios[id] = median_ratio(record->round_medians, records[C_RAW_Q].round_medians, rounds);
     double *samples = record->samples;
     size_t count = record->sample_count;
     printf("| %-16s | %6.0f | %6.0f | %6.0f | %6d | %16.3f |\n", peer_name(id),

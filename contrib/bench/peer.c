@@ -40,6 +40,8 @@ static const struct {
     [NETWATCH_WAYBAR] = {"waybar", NULL, {"--follow", "--format=waybar", "--no-service"}, true, NULL},
     [NETWATCH_POLYBAR] = {"polybar", NULL, {"--follow", "--format=polybar", "--no-service"}, true, NULL},
     [NETWATCH_TMUX] = {"tmux", NULL, {"--follow", "--format=tmux", "--no-service"}, true, NULL},
+    [NETWATCH_PROBING] = {"netwatch --probe", NULL,
+                          {"--follow", "--json", "--no-service", "--probe=http://192.0.2.1/"}, true, NULL},
     [NETWATCH_ONCE] = {"netwatch status", NULL, {"status", "--json"}, true, NULL},
     [NETWATCH_BAR_ONCE] = {"netwatch status --format tmux", NULL, {"status", "--format=tmux"}, true, NULL},
 };
@@ -65,7 +67,8 @@ void peer_start(struct peer *peer, enum peer_id id, const struct options *option
   }
   char *arguments[] = {path, (char *)descriptions[id].arguments[0],
                        (char *)descriptions[id].arguments[1],
-                       (char *)descriptions[id].arguments[2], NULL, NULL, NULL};
+                       (char *)descriptions[id].arguments[2],
+                       (char *)descriptions[id].arguments[3], NULL, NULL};
   if (id == NETWATCH && options->host) {
     arguments[4] = "--target";
     arguments[5] = (char *)resolver_host;

@@ -16,10 +16,11 @@ enum peer_id {
   GLIB,
   IP_MONITOR,
   PEER_COUNT,
-  /* The same netwatch with lines for bars, and asked once. */
+  /* The same netwatch with lines for bars, with a probe of who never answers, and asked once. */
   NETWATCH_WAYBAR = PEER_COUNT,
   NETWATCH_POLYBAR,
   NETWATCH_TMUX,
+  NETWATCH_PROBING,
   NETWATCH_ONCE,
   NETWATCH_BAR_ONCE,
   EVERY_PEER,

@@ -19,6 +19,7 @@ enum Snippet: String, CaseIterable {
       #custom-netwatch { padding: 0 8px; }
       #custom-netwatch.online { color: #56b4e9; }
       #custom-netwatch.expensive { color: #e69f00; }
+      #custom-netwatch.portal, #custom-netwatch.no-internet { color: #cc79a7; }
       #custom-netwatch.offline { color: #d55e00; }
       """
     case .swaybar:
