@@ -160,8 +160,10 @@ import Testing
     }
     #expect(try internet("https://10.0.0.2/") == "portal")
     #expect(try internet("https://10.0.0.2:80/") == "portal")
-    try plain.answer("raw")
-    #expect(try internet("https://10.0.0.2:80/") == "none")
+    for end in ["raw", "cut"] {
+      try plain.answer(end)
+      #expect(try internet("https://10.0.0.2:80/") == "none", "\(end)")
+    }
     withExtendedLifetime(tls) {}
   }
 

@@ -8,6 +8,7 @@ import Synchronization
 /// - `hang`: never.
 /// - `close`: with the end of the connection.
 /// - `raw TEXT`: with this and nothing else, before it is asked.
+/// - `cut`: with the end of the connection, when anything has come.
 ///
 /// It prints `set` for each such line, `asked HEAD` for each request, the lines of its head with `|` between them, and
 /// `gone` when a client leaves that has waited for nothing.
@@ -35,6 +36,11 @@ enum AnswerServer {
     defer { close(client) }
     let words = answer.withLock { $0 }.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
     let text = words.count > 1 ? String(words[1]) : ""
+    if words[0] == "cut" {
+      var bytes = [UInt8](repeating: 0, count: 4_096)
+      _ = unsafe recv(client, &bytes, bytes.count, 0)
+      return
+    }
     if words[0] == "raw" { return SlowServer.send(client, text + "\r\n\r\n") }
     guard let head = SlowServer.nextHead(client) else { return }
     say("asked " + head.split(separator: "\r\n").joined(separator: "|"))
