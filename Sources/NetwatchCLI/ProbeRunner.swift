@@ -30,8 +30,8 @@ final class ProbeRunner {
   struct Handlers {
     /// A probe has ended; ``ProbeRunner/internet`` says with what.
     let answered: (_ isNews: Bool) -> Void
-    /// A probe could not be made. The answer is unknown.
-    let failed: (CommandFailure) -> Void
+    /// No probe can be made. Nil tells that once, and goes on: all is unknown.
+    var failed: ((CommandFailure) -> Void)?
   }
 
   private struct Child {
@@ -50,6 +50,8 @@ final class ProbeRunner {
   private var machine: ProbeMachine
   private var child: Child?
   private var timer: EventLoop.Timer?
+  private var told: Set<String> = []
+  private var clockWatch: WallClockWatch?
 
   /// - Throws: where the helper is not installed.
   init(
@@ -61,6 +63,8 @@ final class ProbeRunner {
     self.handlers = handlers
     program = try HTTPHelper.find(for: "--probe")
     machine = ProbeMachine(settings.timing)
+    // Timers do not run while the machine sleeps. Without this, an answer may be old for once.
+    clockWatch = try? WallClockWatch(on: loop) { [unowned self] in handle(.awoke) }
   }
 
   deinit { stop() }
@@ -126,7 +130,7 @@ final class ProbeRunner {
 
   /// Nothing of it is left: SIGKILL, and its end is told as that of any other.
   private func end(_ child: Child) {
-    kill(child.process, SIGKILL)
+    kill(-child.process, SIGKILL)
     self.child = nil
   }
 
@@ -141,12 +145,18 @@ final class ProbeRunner {
     case .exited:
       let line = text.split(separator: "\n").first.map(String.init) ?? "it says nothing"
       fail(number, "--probe: \(HTTPHelper.name) can not run: \(clean(line))")
-    case .killed(let signal): fail(number, "--probe: \(HTTPHelper.name) was ended by signal \(signal)")
+    case .killed(let signal):
+      tellOnce("--probe: \(HTTPHelper.name) was ended by signal \(signal)")
+      handle(.ended(number, .unknown))
     }
   }
 
   private func fail(_ number: Int, _ message: String) {
-    handlers.failed(CommandFailure(message))
+    if let failed = handlers.failed { failed(CommandFailure(message)) } else { tellOnce(message) }
     handle(.ended(number, .unknown))
+  }
+
+  private func tellOnce(_ message: String) {
+    if told.insert(message).inserted { CommandFailure.report(message) }
   }
 }

@@ -17,7 +17,6 @@ final class ProbedLines {
   /// What a probe that does not end may take beyond all that it is allowed.
   private static let patience = Duration.seconds(1)
 
-  private let holdsFirst: Bool
   private let loop: EventLoop
   private let limit: Duration
   private let handlers: Handlers
@@ -29,14 +28,12 @@ final class ProbedLines {
   /// What was printed last, or waits to be.
   private var last: EventRecord?
   private var holds: Bool
-  private var told: Set<String> = []
 
   /// - Parameter holdsFirst: whether the first line waits for the answer, at most for as long as an answer may take.
   /// - Throws: if it does, and there is no helper. Else that is told, and all is unknown.
   init(
     _ settings: ProbeSettings, holdsFirst: Bool, on loop: EventLoop, _ children: ChildEndings, handlers: Handlers
   ) throws(CommandFailure) {
-    self.holdsFirst = holdsFirst
     self.loop = loop
     self.handlers = handlers
     holds = holdsFirst
@@ -45,7 +42,8 @@ final class ProbedLines {
       runner = try ProbeRunner(
         settings, on: loop, children,
         handlers: .init(
-          answered: { [unowned self] isNews in takeAnswer(isNews) }, failed: { [unowned self] in fail($0) }))
+          answered: { [unowned self] isNews in takeAnswer(isNews) },
+          failed: holdsFirst ? { [unowned self] failure in fail(failure) } : nil))
     } catch {
       guard !holdsFirst else { throw error }
       CommandFailure.report(error.message)
@@ -110,10 +108,6 @@ final class ProbedLines {
   }
 
   private func fail(_ failure: CommandFailure) {
-    guard holdsFirst else {
-      if told.insert(failure.message).inserted { CommandFailure.report(failure.message) }
-      return
-    }
     holds = false
     last = nil
     handlers.failed(failure)

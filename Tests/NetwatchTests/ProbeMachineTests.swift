@@ -121,6 +121,22 @@ import Testing
     #expect(machine.handle(.ended(1, .full), at: Self.limit) == [])
   }
 
+  @Test func `after a sleep it asks again, and what was known stays until the answer is there`() {
+    var machine = resting(with: .full)
+    #expect(machine.handle(.awoke, at: .seconds(2)) == [.arm(.milliseconds(2_200))])
+    #expect(machine.internet == .full)
+    #expect(machine.awaitsAnswer)
+    #expect(machine.handle(.timerFired, at: .milliseconds(2_200)).contains(.start(2, over: Self.v0)))
+    // One that runs, or comes soon, is enough.
+    #expect(machine.handle(.awoke, at: .seconds(3)) == [])
+    #expect(
+      machine.handle(.ended(2, .portal), at: .seconds(4)) == [.arm(.seconds(14)), .answer(.portal, isNews: true)])
+    var offline = ProbeMachine()
+    #expect(offline.handle(.awoke, at: .zero) == [])
+    _ = offline.handle(.path(Self.path(.notReachable)), at: .zero)
+    #expect(offline.handle(.awoke, at: Self.second) == [])
+  }
+
   @Test func `it goes over the outermost tunnel`() {
     var machine = ProbeMachine()
     #expect(

@@ -50,7 +50,7 @@ import Testing
       now =
         random.oneIn(3) ? max(now, world.timer ?? now) : now + .milliseconds(Int.random(in: 0..<400, using: &random))
       let event: ProbeMachine.Event
-      switch Int.random(in: 0..<6, using: &random) {
+      switch Int.random(in: 0..<7, using: &random) {
       case 0:
         let status = ReachabilityStatus.allCases.randomElement(using: &random) ?? .wifi
         let name = ["v0", "w0"].randomElement(using: &random)
@@ -59,6 +59,7 @@ import Testing
       case 1, 2:
         let number = random.oneIn(4) ? Int.random(in: 0...model.begun + 1, using: &random) : model.begun
         event = .ended(number, InternetAccess.allCases.randomElement(using: &random) ?? .full)
+      case 3: event = .awoke
       default: event = .timerFired
       }
 
@@ -71,6 +72,9 @@ import Testing
         (model.isFirst, model.hasAnswer) = (false, false)
       case .ended(let number, let access):
         if model.running?.number == number { pass(access) }
+      case .awoke:
+        // It is as if the same path had come, but for what is known of it.
+        if model.hasAnswer, model.due != nil { (model.due, model.hasAnswer) = (now + timing.settling, false) }
       case .timerFired:
         if let running = model.running, now >= running.start + timing.limit { pass(.unknown) }
       }

@@ -1,12 +1,12 @@
 /// When the internet is probed, over which link, and what is known of it. Pure: paths, timers and answers go in.
 ///
 /// ```
-///   fresh ------------------ path -------------------+
-///                                                    v           answer, overdue
-///   idle -- path --> settling ------- timer -----> probing --------------------------> resting
-///    ^                  ^ ^                          | ^                                | |
-///    |                  | +--------- path -----------+ +------------- timer ------------+ |
-///    +-- no way out ----+--------------------------- path --------------------------------+
+///   fresh ------------------ path ------------------+
+///                                                   v          answer, overdue
+///   idle -- path --> settling ------- timer ----> probing -------------------------> resting
+///    ^                 ^ ^                          |  ^                                | |
+///    |                 | +---------- path ----------+  +------------ timer ------------+ |
+///    +-- no way out ---+------------------------ path, awoke ----------------------------+
 /// ```
 ///
 /// Of several probes the newest counts alone: a path that changes ends the one that runs.
@@ -28,6 +28,8 @@ package struct ProbeMachine: Hashable, Sendable {
     /// A new path has been told of.
     case path(NetworkPath.Verdict)
     case timerFired
+    /// The machine has slept, or its clock was set: what was known may be old.
+    case awoke
     /// The probe of this number has ended.
     case ended(Int, InternetAccess)
   }
@@ -99,6 +101,8 @@ package struct ProbeMachine: Hashable, Sendable {
     case (.resting(let end?), .timerFired) where end <= now: probe(at: now, knowing: internet)
     case (.probing(let number, let end), .timerFired) where end <= now:
       rest(with: .unknown, at: now, after: [.kill(number)])
+    // What is known stays until the answer is there.
+    case (.resting(_?), .awoke): wait(at: now, knowing: internet)
     case (.probing(let number, _), .ended(let ended, let access)) where ended == number: rest(with: access, at: now)
 
     // Too early, or nobody waits for it any more.
