@@ -191,6 +191,26 @@ import Testing
     #expect(server.isSame("it", as: "it"))
   }
 
+  @Test(arguments: [[], ["rename"]])
+  func `a file that comes there meanwhile is not replaced, on any file system`(sandbox: [String]) throws {
+    let server = try slowServer()
+    let program = (sandbox.isEmpty ? [] : [Programs.sandbox] + sandbox) + [Programs.netwatch, "get", "\(Self.url)it"]
+    let child = try ChildProcess(server.command(program))
+    try server.wait(for: "it.netwatch-part", bytes: 1_000_000)
+    try "mine".write(toFile: server.home.file("it"), atomically: true, encoding: .utf8)
+    #expect(try child.wait() == .exited(1))
+    #expect(
+      try child.errorText() == """
+        netwatch: it is there already; --force replaces it, and --output names another; 6.0 MB are kept, and the same \
+        command goes on from there
+        """)
+    #expect(try String(contentsOfFile: server.home.file("it"), encoding: .utf8) == "mine")
+    try FileManager.default.removeItem(atPath: server.home.file("it"))
+    #expect(try ChildProcess.run(server.command(program)).ending == .exited(0))
+    #expect(server.isSame("it", as: "it"))
+    #expect(try server.home.names == ["it"])
+  }
+
   // MARK: Where there is no room
 
   @Test func `a full disk is said, with what is kept`() throws {

@@ -1,6 +1,7 @@
 /* Runs a command with something taken away:
  *   TestSandbox netlink COMMAND…   socket(AF_NETLINK) fails with EPERM
  *   TestSandbox sockdiag COMMAND…  socket(AF_NETLINK, …, NETLINK_SOCK_DIAG) does
+ *   TestSandbox rename COMMAND…    renameat2 knows no flags, as on NFS
  *   TestSandbox sigpipe COMMAND…   SIGPIPE is ignored, as waybar's children have it
  *   TestSandbox stdout COMMAND…    standard output is closed
  *   TestSandbox sigchld COMMAND…   SIGCHLD is ignored, as some window managers have it
@@ -21,6 +22,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+static int install(struct sock_filter *program, unsigned short length) {
+  struct sock_fprog fprog = {.len = length, .filter = program};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -1;
+  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &fprog);
+}
+
 static int forbid(int argument, unsigned value) {
   struct sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -32,9 +39,19 @@ static int forbid(int argument, unsigned value) {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
-  struct sock_fprog fprog = {.len = sizeof program / sizeof *program, .filter = program};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -1;
-  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &fprog);
+  return install(program, sizeof program / sizeof *program);
+}
+
+static int forbid_rename_flags(void) {
+  struct sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * 4),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  return install(program, sizeof program / sizeof *program);
 }
 
 static int join_socket(const char *path) {
@@ -61,6 +78,7 @@ int main(int argc, char **argv) {
   int failed = 0;
   if (!strcmp(argv[1], "netlink")) failed = forbid(0, AF_NETLINK);
   if (!strcmp(argv[1], "sockdiag")) failed = forbid(2, NETLINK_SOCK_DIAG);
+  if (!strcmp(argv[1], "rename")) failed = forbid_rename_flags();
   if (!strcmp(argv[1], "sigpipe")) failed = signal(SIGPIPE, SIG_IGN) == SIG_ERR;
   if (!strcmp(argv[1], "sigchld")) failed = signal(SIGCHLD, SIG_IGN) == SIG_ERR;
   if (!strcmp(argv[1], "stdout")) failed = close(STDOUT_FILENO);

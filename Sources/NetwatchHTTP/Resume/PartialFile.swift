@@ -1,4 +1,3 @@
-import CLinux
 import FoundationEssentials
 import Glibc
 
@@ -121,9 +120,7 @@ final class PartialFile: Sendable {
 
   /// Puts it into its place.
   func install() throws(HTTPError) {
-    let name = target.path(percentEncoded: false)
-    let flags = replacesExisting ? 0 : netwatch_rename_noreplace
-    guard unsafe renameat2(AT_FDCWD, path, AT_FDCWD, name, flags) == 0 else { throw HTTPError(file: name, "rename to") }
+    try FilePlacement.move(path, to: target.path(percentEncoded: false), replacesExisting: replacesExisting)
     _ = unsafe unlink(dataPath)
   }
 

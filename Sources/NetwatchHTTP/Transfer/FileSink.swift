@@ -1,4 +1,3 @@
-import CLinux
 import FoundationEssentials
 import Glibc
 import HTTPTypes
@@ -76,12 +75,12 @@ final class FileSink: BodySink {
       discard()
       return .none
     }
-    let path = target.path(percentEncoded: false)
-    let flags = destination.replacesExisting ? 0 : netwatch_rename_noreplace
-    guard unsafe renameat2(AT_FDCWD, partial.path, AT_FDCWD, path, flags) == 0 else {
-      let failure = HTTPError(file: path, "rename to")
+    do throws(HTTPError) {
+      let path = target.path(percentEncoded: false)
+      try FilePlacement.move(partial.path, to: path, replacesExisting: destination.replacesExisting)
+    } catch {
       discard()
-      throw failure
+      throw error
     }
     self.partial = nil
     return .file(target)
