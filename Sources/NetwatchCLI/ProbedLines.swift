@@ -59,18 +59,28 @@ final class ProbedLines {
   func stop() { runner?.stop() }
 
   func tell(_ record: EventRecord) {
-    let isPath: Bool
-    switch record.event {
-    // Who counts the requests may tell of the path once more.
-    case .initial, .reachability: isPath = !isHolding || last.map { !record.path.saysTheSame(as: $0.path) } ?? true
-    case .activity, .interfaces: isPath = false
-    }
+    if holds { return hold(record) }
+    let isPath =
+      switch record.event {
+      case .initial, .reachability: true
+      case .activity, .interfaces: false
+      }
     if isPath { internet = InternetAccess(beforeProbing: record.path.status) }
-    if holds, last == nil { limitTheWait() }
-    last = holds ? record.asInitial : record
-    if !holds { print() }
+    var line = record
+    print(&line)
     // The line is written: now there is time.
     if isPath { runner?.pathChanged(record.path) }
+  }
+
+  /// Who counts the requests may tell of the same path once more.
+  private func hold(_ record: EventRecord) {
+    let isPath = last.map { !record.path.saysTheSame(as: $0.path) } ?? true
+    if last == nil { limitTheWait() }
+    last = record.asInitial
+    if isPath {
+      internet = InternetAccess(beforeProbing: record.path.status)
+      runner?.pathChanged(record.path)
+    }
     if runner?.awaitsAnswer != true { release() }
   }
 
@@ -88,23 +98,22 @@ final class ProbedLines {
     record.path = record.path.with(reason: .internetChanged)
     record.nanosecondsSince1970 = moment.wall
     record.monotonicNanoseconds = moment.monotonic
-    last = record
-    print()
+    print(&record)
   }
 
   private func release() {
-    guard isHolding else { return }
+    guard isHolding, var line = last else { return }
     holds = false
-    print()
+    print(&line)
   }
 
   /// Lines of a service have its numbers, and ours are between them: we count.
-  private func print() {
-    guard var record = last else { return }
+  private func print(_ line: inout EventRecord) {
     count += 1
-    record.sequence = count
-    record.internet = internet
-    handlers.print(record)
+    line.sequence = count
+    line.internet = internet
+    handlers.print(line)
+    last = line
   }
 
   private func fail(_ failure: CommandFailure) {

@@ -13,7 +13,7 @@ struct options {
   const char *programs; /* folder of the compiled peers, and of everybody's stderr */
   int rounds;           /* 0: the benchmark's own default */
   bool host;            /* netwatch watches a host, whose name server falls silent */
-  bool probe;           /* latency: netwatch with a probe that hangs, beside netwatch without one */
+  bool probe;           /* latency: netwatch with a probe of its own that hangs, and beside another's */
   bool apart;           /* latency: the harness and each program on a processor of their own */
 };
 

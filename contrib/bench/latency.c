@@ -2,12 +2,12 @@
 #define _GNU_SOURCE
 
 #include <err.h>
-#include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "harness.h"
 #include "peer.h"
+#include "process.h"
 #include "routes.h"
 
 enum {
@@ -29,17 +29,6 @@ struct record {
   int misses;
 };
 
-static void pin(pid_t pid, int wanted) {
-  cpu_set_t allowed, chosen;
-  if (sched_getaffinity(getppid(), sizeof allowed, &allowed) < 0) err(2, "sched_getaffinity");
-  for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu++) {
-    if (!CPU_ISSET(cpu, &allowed) || seen++ != wanted) continue;
-    CPU_ZERO(&chosen);
-    CPU_SET(cpu, &chosen);
-    if (sched_setaffinity(pid, sizeof chosen, &chosen) < 0) err(2, "sched_setaffinity");
-  }
-}
-
 /* The scheduler wakes a reader on the writer's own processor or on another one, decides at its start, and stays with it;
  * the one takes three times as long as the other. So a round has many starts; with --apart it is always another one. */
 static void measure_start(const struct options *options, enum peer_id id, int socket,
@@ -48,7 +37,7 @@ static void measure_start(const struct options *options, enum peer_id id, int so
                                            default_route_request(DELETE_ROUTE)};
   struct peer peer;
   peer_start(&peer, id, options);
-  if (options->apart) pin(peer.pid, 1);
+  if (options->apart) process_pin(peer.pid, 1);
   peer_wait_ready(&peer);
   for (int i = 0; i < WARM_UP_CHANGES; i++) peer_time_change(&peer, socket, &requests[i % 2]);
   for (int i = 0; i < CHANGES_PER_START; i++) {
@@ -72,7 +61,7 @@ bool run_latency(const struct options *options) {
                                   .round_medians = allocate(rounds, sizeof(double))};
   }
 
-  if (options->apart) pin(getpid(), 0);
+  if (options->apart) process_pin(getpid(), 0);
   set_up_network();
   int socket = open_route_socket();
   for (int round = 0; round < rounds; round++) {

@@ -6,6 +6,7 @@
 #include <err.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,4 +204,15 @@ long process_file_kib(pid_t pid) {
   struct stat status;
   if (stat(path, &status) < 0) err(2, "%s", path);
   return (status.st_size + 1023) / 1024;
+}
+
+void process_pin(pid_t pid, int wanted) {
+  cpu_set_t allowed, chosen;
+  if (sched_getaffinity(getppid(), sizeof allowed, &allowed) < 0) err(2, "sched_getaffinity");
+  for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu++) {
+    if (!CPU_ISSET(cpu, &allowed) || seen++ != wanted) continue;
+    CPU_ZERO(&chosen);
+    CPU_SET(cpu, &chosen);
+    if (sched_setaffinity(pid, sizeof chosen, &chosen) < 0) err(2, "sched_setaffinity");
+  }
 }

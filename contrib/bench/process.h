@@ -14,6 +14,9 @@ int open_log(const struct options *options, const char *name);
 /* Dies with the harness. */
 pid_t process_start(const char *path, char *const *arguments, int output, int messages);
 
+/* Onto one of the processors that the harness's parent may use, counted from 0; what the process starts stays there, too. */
+void process_pin(pid_t pid, int wanted);
+
 /* SIGTERM, and SIGKILL where that does not help. */
 void process_stop(pid_t pid);
 
