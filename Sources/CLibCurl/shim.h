@@ -24,6 +24,12 @@ static inline CURLcode netwatch_curl_set_data_callback(
 static inline CURLcode netwatch_curl_set_seek_callback(CURL *_Nonnull easy, curl_seek_callback _Nonnull value) {
   return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, value);
 }
+static inline CURLcode netwatch_curl_set_open_callback(CURL *_Nonnull easy, curl_opensocket_callback _Nonnull value) {
+  return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+static inline CURLcode netwatch_curl_set_close_callback(CURL *_Nonnull easy, curl_closesocket_callback _Nonnull value) {
+  return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, value);
+}
 static inline CURLcode netwatch_curl_set_ssl_callback(CURL *_Nonnull easy, curl_ssl_ctx_callback _Nonnull value) {
   return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
 }

@@ -129,6 +129,17 @@ protocol CurlEasyDelegate: AnyObject {
       })
   }
 
+  /// - Parameter pointer: given to both, also when a connection is closed after the request.
+  func setSocketCallbacks(
+    open: @escaping curl_opensocket_callback, close: @escaping curl_closesocket_callback,
+    _ pointer: UnsafeMutableRawPointer
+  ) {
+    check(unsafe netwatch_curl_set_open_callback(handle, open))
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_OPENSOCKETDATA, pointer))
+    check(unsafe netwatch_curl_set_close_callback(handle, close))
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, pointer))
+  }
+
   // MARK: Options
 
   func set(_ option: CURLoption, _ value: Int) { check(unsafe netwatch_curl_set_long(handle, option, value)) }

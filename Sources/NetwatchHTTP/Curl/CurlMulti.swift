@@ -5,7 +5,7 @@ import NetwatchEventLoop
 @safe final class CurlMulti {
   private let handle: UnsafeMutableRawPointer
   private let loop: EventLoop
-  private var sockets: [CInt: EventLoop.Registration] = [:]
+  private var sockets: CurlSockets?
   /// What libcurl waits for. Nil: for sockets alone.
   private var deadline: Duration?
   /// The loop's timer, which may be early: it is not moved each time that libcurl asks for a later one.
@@ -23,12 +23,12 @@ import NetwatchEventLoop
   private init(owning handle: UnsafeMutableRawPointer, _ loop: EventLoop) {
     unsafe self.handle = handle
     self.loop = loop
+    sockets = CurlSockets(on: loop) { [unowned self] in act(on: $0, $1) }
   }
 
   deinit {
     // It closes connections, and tells of their sockets.
     unsafe curl_multi_cleanup(handle)
-    for registration in sockets.values { loop.remove(registration) }
     if let (timer, _) = timer { loop.cancel(timer) }
   }
 
@@ -60,6 +60,9 @@ import NetwatchEventLoop
 
   // MARK: Transfers
 
+  /// To be called for a handle whose options have been reset.
+  func prepare(_ easy: CurlEasy) { sockets?.prepare(easy) }
+
   func add(_ easy: CurlEasy) throws(HTTPError) {
     let code = unsafe curl_multi_add_handle(handle, easy.handle)
     guard code == CURLM_OK else { throw HTTPError(code, "curl_multi_add_handle") }
@@ -71,24 +74,13 @@ import NetwatchEventLoop
   // MARK: Events
 
   private func watch(_ socket: CInt, _ what: CInt) -> Bool {
-    let interest: EventLoop.Readiness
     switch what {
-    case CURL_POLL_IN: interest = .readable
-    case CURL_POLL_OUT: interest = .writable
-    case CURL_POLL_INOUT: interest = [.readable, .writable]
+    case CURL_POLL_IN: return sockets?.watch(socket, for: .readable) ?? false
+    case CURL_POLL_OUT: return sockets?.watch(socket, for: .writable) ?? false
+    case CURL_POLL_INOUT: return sockets?.watch(socket, for: [.readable, .writable]) ?? false
     default:
-      if let registration = sockets.removeValue(forKey: socket) { loop.remove(registration) }
+      sockets?.letGo(socket)
       return true
-    }
-    do throws(SystemError) {
-      if let registration = sockets[socket] {
-        try loop.change(registration, to: interest)
-      } else {
-        sockets[socket] = try loop.watch(socket, for: interest) { [unowned self] in act(on: socket, $0) }
-      }
-      return true
-    } catch {
-      return false
     }
   }
 

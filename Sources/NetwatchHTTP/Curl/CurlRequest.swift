@@ -40,6 +40,7 @@ struct CurlRequest {
   }
 
   private func applyShape(to easy: CurlEasy, _ session: SessionEngine) {
+    session.prepare(easy)
     easy.set(CURLOPT_NOSIGNAL, 1)
     easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     // The task's own deadline counts.

@@ -131,6 +131,8 @@ final class SessionEngine {
     if idle.count < Self.mostIdle { idle.append(easy) }
   }
 
+  func prepare(_ easy: CurlEasy) { multi?.prepare(easy) }
+
   func add(_ easy: CurlEasy) throws(HTTPError) { try multi?.add(easy) }
 
   func remove(_ easy: CurlEasy) { multi?.remove(easy) }

@@ -1,0 +1,92 @@
+import CLibCurl
+import CLinux
+import Glibc
+import NetwatchEventLoop
+
+/// The sockets that libcurl waits for, watched by the loop.
+///
+/// libcurl lets go of a connection's socket with each request, and wants it back with the next one. So one stays watched until
+/// something happens to it that nobody waits for, or until libcurl closes it: that spares the kernel two calls a request.
+@safe final class CurlSockets {
+  private struct Watch {
+    let registration: EventLoop.Registration
+    /// What the kernel was asked for.
+    var interest: EventLoop.Readiness
+    /// libcurl waits for it.
+    var isWanted = true
+  }
+
+  private let loop: EventLoop
+  private let act: (CInt, EventLoop.Readiness) -> Void
+  private var watches: [CInt: Watch] = [:]
+  /// Opened and not yet closed by libcurl with our knowledge. It has others too: those of its resolver come and go unseen, and
+  /// the next one may have the same number.
+  private var connections: Set<CInt> = []
+
+  /// - Parameter act: called when something has happened that libcurl waits for.
+  init(on loop: EventLoop, _ act: @escaping (CInt, EventLoop.Readiness) -> Void) {
+    self.loop = loop
+    self.act = act
+  }
+
+  deinit { for watch in watches.values { loop.remove(watch.registration) } }
+
+  /// Has libcurl open and close the sockets of a handle's connections here.
+  func prepare(_ easy: CurlEasy) {
+    let pointer = unsafe Unmanaged.passUnretained(self).toOpaque()
+    unsafe easy.setSocketCallbacks(
+      open: { pointer, _, address in
+        guard let pointer = unsafe pointer, let address = unsafe address?.pointee else { return CURL_SOCKET_BAD }
+        return unsafe CurlSockets.at(pointer).open(address.family, address.socktype, address.protocol)
+      },
+      close: { pointer, socket in
+        if let pointer = unsafe pointer { unsafe CurlSockets.at(pointer).forget(socket) }
+        return Glibc.close(socket)
+      }, pointer)
+  }
+
+  private static func at(_ pointer: UnsafeMutableRawPointer) -> CurlSockets {
+    unsafe Unmanaged<CurlSockets>.fromOpaque(pointer).takeUnretainedValue()
+  }
+
+  private func open(_ family: CInt, _ type: CInt, _ transport: CInt) -> CInt {
+    // No program that the process starts gets it.
+    let socket = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), transport)
+    if socket >= 0 { connections.insert(socket) }
+    return socket
+  }
+
+  private func forget(_ socket: CInt) {
+    connections.remove(socket)
+    remove(socket)
+  }
+
+  /// - Returns: false where the kernel refuses.
+  func watch(_ socket: CInt, for interest: EventLoop.Readiness) -> Bool {
+    do throws(SystemError) {
+      guard let watch = watches[socket] else {
+        let registration = try loop.watch(socket, for: interest) { [unowned self] in happened(on: socket, $0) }
+        watches[socket] = Watch(registration: registration, interest: interest)
+        return true
+      }
+      if watch.interest != interest { try loop.change(watch.registration, to: interest) }
+      watches[socket] = Watch(registration: watch.registration, interest: interest)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// libcurl does not wait for it any more.
+  func letGo(_ socket: CInt) {
+    if connections.contains(socket) { watches[socket]?.isWanted = false } else { remove(socket) }
+  }
+
+  private func happened(on socket: CInt, _ readiness: EventLoop.Readiness) {
+    if watches[socket]?.isWanted ?? false { act(socket, readiness) } else { remove(socket) }
+  }
+
+  private func remove(_ socket: CInt) {
+    if let watch = watches.removeValue(forKey: socket) { loop.remove(watch.registration) }
+  }
+}
