@@ -31,7 +31,7 @@ extension HTTPSessionManager {
   ) -> HTTPBatch {
     begin(requests.count, limit, options, progress, completion) { session, index, completion in
       session.task(
-        requests[index], nil, options, isSuspended: false, MemorySink.init,
+        requests[index], nil, options, isSuspended: false,
         { reply throws(HTTPError) in reply.with(reply.value.data) }, completion)
     }
   }

@@ -38,7 +38,8 @@ import NetwatchEventLoop
       unsafe netwatch_curl_multi_set_pointer(handle, CURLMOPT_SOCKETDATA, pointer),
       unsafe netwatch_curl_multi_set_socket_callback(handle) { _, socket, what, pointer, _ in
         guard let pointer = unsafe pointer else { return 0 }
-        return unsafe CurlMulti.at(pointer).watch(socket, what) ? 0 : -1
+        unsafe CurlMulti.at(pointer).watch(socket, what)
+        return 0
       },
       unsafe netwatch_curl_multi_set_pointer(handle, CURLMOPT_TIMERDATA, pointer),
       unsafe netwatch_curl_multi_set_timer_callback(handle) { _, milliseconds, pointer in
@@ -73,14 +74,16 @@ import NetwatchEventLoop
 
   // MARK: Events
 
-  private func watch(_ socket: CInt, _ what: CInt) -> Bool {
-    switch what {
-    case CURL_POLL_IN: return sockets?.watch(socket, for: .readable) ?? false
-    case CURL_POLL_OUT: return sockets?.watch(socket, for: .writable) ?? false
-    case CURL_POLL_INOUT: return sockets?.watch(socket, for: [.readable, .writable]) ?? false
-    default:
-      sockets?.letGo(socket)
-      return true
+  private func watch(_ socket: CInt, _ what: CInt) {
+    do throws(SystemError) {
+      switch what {
+      case CURL_POLL_IN: try sockets?.watch(socket, for: .readable)
+      case CURL_POLL_OUT: try sockets?.watch(socket, for: .writable)
+      case CURL_POLL_INOUT: try sockets?.watch(socket, for: [.readable, .writable])
+      default: sockets?.letGo(socket)
+      }
+    } catch {
+      // The request runs into its timeout. Told of it, libcurl would fail all others too, and crash (7.88).
     }
   }
 

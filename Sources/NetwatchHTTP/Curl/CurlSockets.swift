@@ -14,13 +14,15 @@ import NetwatchEventLoop
     var interest: EventLoop.Readiness
     /// libcurl waits for it.
     var isWanted = true
+    /// It has been wanted again: it belongs to a connection that is up, which libcurl does not close without a word. One that is
+    /// still being made it does, and the number may come back with another socket.
+    var isEstablished = false
   }
 
   private let loop: EventLoop
   private let act: (CInt, EventLoop.Readiness) -> Void
   private var watches: [CInt: Watch] = [:]
-  /// Opened and not yet closed by libcurl with our knowledge. It has others too: those of its resolver come and go unseen, and
-  /// the next one may have the same number.
+  /// Those that were opened here. libcurl has others, which the process's children may inherit: they are never kept.
   private var connections: Set<CInt> = []
 
   /// - Parameter act: called when something has happened that libcurl waits for.
@@ -50,9 +52,10 @@ import NetwatchEventLoop
   }
 
   private func open(_ family: CInt, _ type: CInt, _ transport: CInt) -> CInt {
-    // No program that the process starts gets it.
     let socket = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), transport)
-    if socket >= 0 { connections.insert(socket) }
+    guard socket >= 0 else { return socket }
+    forget(socket)
+    connections.insert(socket)
     return socket
   }
 
@@ -61,20 +64,23 @@ import NetwatchEventLoop
     remove(socket)
   }
 
-  /// - Returns: false where the kernel refuses.
-  func watch(_ socket: CInt, for interest: EventLoop.Readiness) -> Bool {
-    do throws(SystemError) {
-      guard let watch = watches[socket] else {
-        let registration = try loop.watch(socket, for: interest) { [unowned self] in happened(on: socket, $0) }
-        watches[socket] = Watch(registration: registration, interest: interest)
-        return true
+  func watch(_ socket: CInt, for interest: EventLoop.Readiness) throws(SystemError) {
+    if var watch = watches[socket] {
+      do throws(SystemError) {
+        let isNews = !watch.isWanted && !watch.isEstablished
+        if isNews || watch.interest != interest { try loop.change(watch.registration, to: interest) }
+        if isNews { watch.isEstablished = true }
+        watch.interest = interest
+        watch.isWanted = true
+        watches[socket] = watch
+        return
+      } catch {
+        // Another socket with the same number.
+        remove(socket)
       }
-      if watch.interest != interest { try loop.change(watch.registration, to: interest) }
-      watches[socket] = Watch(registration: watch.registration, interest: interest)
-      return true
-    } catch {
-      return false
     }
+    let registration = try loop.watch(socket, for: interest) { [unowned self] in happened(on: socket, $0) }
+    watches[socket] = Watch(registration: registration, interest: interest)
   }
 
   /// libcurl does not wait for it any more.

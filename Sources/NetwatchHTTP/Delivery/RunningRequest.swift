@@ -15,12 +15,12 @@ final class RunningRequest: Sendable {
 
   func begin(_ order: TransferOrder) {
     let id = order.id
-    port.submit { $0.start(order, isSuspended: false) }
+    port.submit(.start(order, isSuspended: false))
     let isCancelled = state.withLock { state in
       state.id = id
       return state.isCancelled
     }
-    if isCancelled { cancel(id) }
+    if isCancelled { port.submit(.cancel(id)) }
   }
 
   func cancel() {
@@ -28,8 +28,6 @@ final class RunningRequest: Sendable {
       state.isCancelled = true
       return state.id
     }
-    if let id { cancel(id) }
+    if let id { port.submit(.cancel(id)) }
   }
-
-  private func cancel(_ id: RequestID) { port.submit { $0.transfer(id)?.fail(HTTPError(.cancelled, "cancel")) } }
 }

@@ -179,8 +179,8 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     if let conditions = stale?.freshness.conditions { request.headerFields.append(contentsOf: conditions) }
     let began = now()
     let order = session.order(
-      request, nil, options, makeSink: { _ in MemorySink() },
-      completion: { outcome, ticket in
+      request, nil, options,
+      completion: .later { outcome, ticket in
         Task {
           let result = outcome.converted { reply throws(HTTPError) in
             try self.value(of: reply, key, stale, began: began)

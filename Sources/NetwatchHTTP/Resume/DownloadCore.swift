@@ -178,7 +178,7 @@ final class DownloadCore: Sendable {
     options.onProgress = nil
     let order = session.order(
       request, nil, options, makeSink: { _ in ResumeSink(self, file) },
-      completion: { outcome, ticket in
+      completion: .later { outcome, ticket in
         // Never within the lock: a session that has ended drops an order while it is being given.
         Task { self.legEnded(outcome, ticket) }
       })

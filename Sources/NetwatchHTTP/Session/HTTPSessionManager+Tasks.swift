@@ -14,8 +14,7 @@ extension HTTPSessionManager {
     _ request: HTTPRequest, body: HTTPBody? = nil, options: HTTPTaskOptions? = nil,
     completion: @escaping @Sendable (Result<HTTPReply<Data>, HTTPError>) -> Void
   ) -> HTTPTask {
-    task(
-      request, body, options, MemorySink.init, { reply throws(HTTPError) in reply.with(reply.value.data) }, completion)
+    task(request, body, options, { reply throws(HTTPError) in reply.with(reply.value.data) }, completion)
   }
 
   /// A request with a body, whose response is kept in memory.
@@ -46,8 +45,8 @@ extension HTTPSessionManager {
     completion: @escaping @Sendable (Result<HTTPReply<URL>, HTTPError>) -> Void
   ) -> HTTPTask {
     task(
-      request, body, options, { FileSink(destination) },
-      { reply throws(HTTPError) in reply.with(try reply.value.file) }, completion)
+      request, body, options, { reply throws(HTTPError) in reply.with(try reply.value.file) },
+      makeSink: { _ in FileSink(destination) }, completion)
   }
 
   /// - Parameters:
@@ -55,14 +54,22 @@ extension HTTPSessionManager {
   ///   - convert: called away from the loop's thread.
   func task<Value: Sendable>(
     _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions?,
-    isSuspended: Bool = true, decodes: Bool = false, _ makeSink: @escaping @Sendable () -> any BodySink,
+    isSuspended: Bool = true, decodes: Bool = false,
     _ convert: @escaping @Sendable (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>,
+    makeSink: (@Sendable (TransferWaker) -> any BodySink)? = nil,
     _ completion: @escaping @Sendable (Result<HTTPReply<Value>, HTTPError>) -> Void
   ) -> HTTPTask {
-    let callbacks = CallbackQueue(options ?? configuration.taskOptions)
+    let options = options ?? configuration.taskOptions
+    // What runs at once and is never alone needs no queue.
+    guard decodes || options.executor.run != nil || options.onProgress != nil else {
+      let order = order(
+        request, body, options, makeSink: makeSink, completion: .atOnce { completion($0.converted(convert)) })
+      return HTTPTask(order, port, isSuspended: isSuspended)
+    }
+    let callbacks = CallbackQueue(options)
     let order = order(
-      request, body, options, callbacks: callbacks, makeSink: { _ in makeSink() },
-      completion: { outcome, ticket in
+      request, body, options, callbacks: callbacks, makeSink: makeSink,
+      completion: .later { outcome, ticket in
         guard decodes else {
           return callbacks.append {
             completion(outcome.converted(convert))
@@ -87,7 +94,7 @@ extension HTTPSessionManager {
   public func data(
     for request: HTTPRequest, body: HTTPBody? = nil, options: HTTPTaskOptions? = nil
   ) async throws(HTTPError) -> HTTPReply<Data> {
-    try await reply(request, body, options, MemorySink.init) { reply throws(HTTPError) in reply.with(reply.value.data) }
+    try await reply(request, body, options) { reply throws(HTTPError) in reply.with(reply.value.data) }
   }
 
   /// A request with a body, whose response is kept in memory.
@@ -103,23 +110,23 @@ extension HTTPSessionManager {
   public func download(
     _ request: HTTPRequest, body: HTTPBody? = nil, to destination: HTTPDestination, options: HTTPTaskOptions? = nil
   ) async throws(HTTPError) -> HTTPReply<URL> {
-    try await reply(request, body, options, { FileSink(destination) }) { reply throws(HTTPError) in
-      reply.with(try reply.value.file)
+    try await reply(request, body, options, { reply throws(HTTPError) in reply.with(try reply.value.file) }) { _ in
+      FileSink(destination)
     }
   }
 
   func reply<Value: Sendable>(
     _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions?,
-    _ makeSink: @escaping @Sendable () -> any BodySink,
-    _ convert: (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>
+    _ convert: (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>,
+    makeSink: (@Sendable (TransferWaker) -> any BodySink)? = nil
   ) async throws(HTTPError) -> HTTPReply<Value> {
     let running = RunningRequest(port)
     let (outcome, ticket) = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         running.begin(
           order(
-            request, body, options, makeSink: { _ in makeSink() },
-            completion: { outcome, ticket in continuation.resume(returning: (outcome, ticket)) }))
+            request, body, options ?? configuration.taskOptions, makeSink: makeSink,
+            completion: .later { outcome, ticket in continuation.resume(returning: (outcome, ticket)) }))
       }
     } onCancel: {
       running.cancel()

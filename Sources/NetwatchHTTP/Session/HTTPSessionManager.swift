@@ -80,20 +80,28 @@ public final class HTTPSessionManager: Sendable {
 
   // MARK: Tasks
 
-  /// - Parameter completion: called on the loop's thread.
+  /// - Parameters:
+  ///   - callbacks: for progress; nil where nobody wants to hear of it.
+  ///   - makeSink: nil where the body is kept in memory.
   func order(
-    _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions?, callbacks: CallbackQueue? = nil,
-    makeSink: @escaping @Sendable (TransferWaker) -> any BodySink,
-    completion: @escaping @Sendable (TransferOutcome, DeliveryTicket) -> Void
+    _ request: HTTPRequest, _ body: HTTPBody?, _ options: consuming HTTPTaskOptions, callbacks: CallbackQueue? = nil,
+    makeSink: (@Sendable (TransferWaker) -> any BodySink)? = nil,
+    completion: TransferCompletion
   ) -> TransferOrder {
     var request = request
-    for field in configuration.headerFields where request.headerFields[field.name] == nil {
-      request.headerFields.append(field)
+    if !configuration.headerFields.isEmpty {
+      for field in configuration.headerFields where request.headerFields[field.name] == nil {
+        request.headerFields.append(field)
+      }
     }
-    let options = options ?? configuration.taskOptions
+    var callbacks = callbacks
+    if options.onProgress == nil {
+      callbacks = nil
+    } else if callbacks == nil {
+      callbacks = CallbackQueue(copy options)
+    }
     return TransferOrder(
-      nextID(), request, body, options, ledger,
-      callbacks: callbacks ?? (options.onProgress == nil ? nil : CallbackQueue(options)), makeSink: makeSink,
+      nextID(), request, body, options, ledger, callbacks: callbacks, makeSink: makeSink,
       completion: completion)
   }
 

@@ -66,8 +66,8 @@ extension HTTPSessionManager {
     let result = await withTaskCancellationHandler {
       running.begin(
         order(
-          request, body, options, makeSink: { StreamSink(buffer, $0) },
-          completion: { outcome, ticket in
+          request, body, options ?? configuration.taskOptions, makeSink: { StreamSink(buffer, $0) },
+          completion: .later { outcome, ticket in
             buffer.end(outcome.map { _ in () })
             withExtendedLifetime(ticket) {}
           }))

@@ -1,5 +1,4 @@
 import Netwatch
-import NetwatchEventLoop
 import Synchronization
 
 /// A request of a ``HTTPSessionManager``. From any thread; no call waits.
@@ -27,7 +26,7 @@ public final class HTTPTask: Sendable {
     status = order.status
     self.port = port
     self.isSuspended = InlineLock(isSuspended)
-    port.submit { $0.start(order, isSuspended: isSuspended) }
+    port.submit(.start(order, isSuspended: isSuspended))
   }
 
   deinit {
@@ -44,26 +43,13 @@ public final class HTTPTask: Sendable {
   public func suspend() { change(to: true) }
 
   /// Ends it with `cancelled`, unless it is over.
-  public func cancel() { port.submit { [id] in $0.transfer(id)?.fail(HTTPError(.cancelled, "cancel")) } }
+  public func cancel() { port.submit(.cancel(id)) }
 
   private func change(to value: Bool) {
     // Under the lock, so that the loop hears of it in the same order.
     isSuspended.withLock { isSuspended in
       isSuspended = value
-      port.submit { [id] in $0.transfer(id)?.handle(value ? .suspended : .resumed) }
-    }
-  }
-}
-
-/// The way to a session's engine, from any thread.
-struct EnginePort: Sendable {
-  let handle: LoopHandle
-  let engine: LoopConfined<SessionEngine>
-
-  /// Drops `job` where the session has ended.
-  func submit(_ job: @escaping @Sendable (SessionEngine) -> Void) {
-    handle.submit { [engine] loop in
-      if let engine = engine.value(on: loop) { job(engine) }
+      port.submit(value ? .suspend(id) : .resume(id))
     }
   }
 }

@@ -30,20 +30,20 @@ enum ReceivedBody: Sendable {
 }
 
 /// Keeps the body in memory.
-final class MemorySink: BodySink {
+struct MemoryBody {
   /// What a server announces is believed up to here.
   private static let mostReserved: Int64 = 1_024 * 1_024
-  private var data = Data()
+  private(set) var data = Data()
 
-  func begin(_ response: HTTPResponse, to request: HTTPRequest, length: Int64?) {
-    guard let length else { return }
-    data.reserveCapacity(Int(min(length, Self.mostReserved)))
+  /// - Parameter total: what the server says; nil where it says nothing.
+  mutating func take(_ bytes: UnsafeRawBufferPointer, of total: Int64?) {
+    guard data.isEmpty else { return unsafe data.append(contentsOf: bytes) }
+    let total = Int(min(total ?? 0, Self.mostReserved))
+    if total <= bytes.count {
+      data = unsafe Data(bytes)
+    } else {
+      data.reserveCapacity(total)
+      unsafe data.append(contentsOf: bytes)
+    }
   }
-
-  func take(_ bytes: UnsafeRawBufferPointer) -> CurlEasy.Acceptance {
-    unsafe data.append(contentsOf: bytes)
-    return .taken
-  }
-
-  func end(_ failure: HTTPError?) -> ReceivedBody { .data(data) }
 }

@@ -27,9 +27,11 @@ final class SessionEngine {
   private var isClosing = false
   private var turnTime: Duration?
   /// Ended in this turn of the loop. Handed over together: whoever is woken for the first finds the others too.
-  private var finished: [FinishedTransfer] = []
+  private var finished: [Transfer?] = []
   /// The other one, so that neither is made anew.
-  private var delivering: [FinishedTransfer] = []
+  private var delivering: [Transfer?] = []
+  /// Empty between turns, and kept so that it is not made anew.
+  private var wishes: [EngineWish] = []
 
   init(
     on loop: EventLoop, _ configuration: HTTPSessionConfiguration, _ policy: SecurityPolicy,
@@ -43,7 +45,7 @@ final class SessionEngine {
     trust = try TrustEvaluator(policy)
     cookies = try CurlShare.open()
     multi = try CurlMulti.open(on: loop, connectionsPerHost: configuration.connectionsPerHost)
-    port = EnginePort(handle: loop.handle, engine: LoopConfined(self, on: loop))
+    port = EnginePort(loop.handle, LoopConfined(self, on: loop))
     loop.onTurnEnd = { [self] in turnEnded() }
     loop.onFailure = { [self] in loopFailed($0) }
   }
@@ -65,7 +67,24 @@ final class SessionEngine {
 
   // MARK: Tasks
 
-  func start(_ order: TransferOrder, isSuspended: Bool) {
+  func carryOutWishes() {
+    var wishes: [EngineWish] = []
+    swap(&wishes, &self.wishes)
+    port?.take(&wishes)
+    for wish in wishes {
+      switch wish {
+      case .start(let order, let isSuspended): start(order, isSuspended: isSuspended)
+      case .resume(let id): transfer(id)?.handle(.resumed)
+      case .suspend(let id): transfer(id)?.handle(.suspended)
+      case .cancel(let id): transfer(id)?.fail(HTTPError(.cancelled, "cancel"))
+      case .other(let job): job(self)
+      }
+    }
+    wishes.removeAll(keepingCapacity: true)
+    swap(&wishes, &self.wishes)
+  }
+
+  private func start(_ order: TransferOrder, isSuspended: Bool) {
     guard !isClosing else { return order.complete(.failure(HTTPError(.invalidated, "request")), nil) }
     let transfer = Transfer(order, self)
     transfers[order.id] = transfer
@@ -74,18 +93,16 @@ final class SessionEngine {
 
   func transfer(_ id: RequestID) -> Transfer? { transfers[id] }
 
-  /// A transfer is over, and is forgotten.
-  ///
-  /// - Parameter observer: to be told, after the completion, that the request's activity has ended.
-  func complete(_ transfer: Transfer, _ outcome: TransferOutcome, _ observer: (any RequestObserver)?) {
+  /// A transfer is over, and is forgotten when it has delivered.
+  func complete(_ transfer: Transfer) {
     transfers[transfer.order.id] = nil
-    finished.append(FinishedTransfer(order: transfer.order, outcome: outcome, observer: observer))
+    finished.append(transfer)
   }
 
   private func deliver() {
     guard !finished.isEmpty else { return }
     swap(&finished, &delivering)
-    for transfer in delivering { transfer.order.complete(transfer.outcome, transfer.observer) }
+    for index in delivering.indices { delivering[index].take()?.deliver() }
     delivering.removeAll(keepingCapacity: true)
   }
 
@@ -112,6 +129,7 @@ final class SessionEngine {
     loop.onFailure = nil
     idle = []
     multi = nil
+    port?.close()
     port = nil
     pathSubscription = nil
     if let deadline { loop.cancel(deadline.timer) }
@@ -197,14 +215,6 @@ final class SessionEngine {
     guard path?.hasPath ?? true else { return }
     for id in waiting.keys { transfers[id]?.handle(.pathArrived) }
   }
-}
-
-/// A transfer that is over, and whose order is still to hear of it.
-private struct FinishedTransfer {
-  let order: TransferOrder
-  let outcome: TransferOutcome
-  /// To be told, after the completion, that the request's activity has ended.
-  let observer: (any RequestObserver)?
 }
 
 /// Gets a transfer going again that has paused, from any thread. Does nothing when it is over.

@@ -20,7 +20,9 @@ final class Transfer: CurlEasyDelegate {
   let order: TransferOrder
   /// Which holds it too, until it is over.
   private let engine: SessionEngine
-  private let sink: any BodySink
+  /// Nil: the body is kept in `memory`.
+  private let sink: (any BodySink)?
+  private var memory = MemoryBody()
   private var machine: TransferMachine
   private var easy: CurlEasy?
   private var request: HTTPRequest
@@ -46,7 +48,7 @@ final class Transfer: CurlEasyDelegate {
   init(_ order: TransferOrder, _ engine: SessionEngine) {
     self.order = order
     self.engine = engine
-    sink = order.makeSink(engine.waker(of: order))
+    sink = order.makeSink?(engine.waker(of: order))
     machine = TransferMachine(waitsForPath: order.options.waitsForReachability != nil && engine.path != nil)
     request = order.request
     body = order.body
@@ -65,7 +67,7 @@ final class Transfer: CurlEasyDelegate {
     if effects.contains(.beginActivity) { engine.observer?.began(order.id, isIndicated: options.isIndicated) }
     if effects.contains(.attach) { attach() }
     if effects.contains(.proceed) { proceed() }
-    if effects.contains(.complete) { complete() }
+    if effects.contains(.complete) { engine.complete(self) }
     if !machine.isOver { order.status.change { $0.state = state } }
   }
 
@@ -131,11 +133,12 @@ final class Transfer: CurlEasyDelegate {
     proceed()
   }
 
-  private func complete() {
-    var outcome: TransferOutcome
+  /// To be called once, when it is over.
+  func deliver() {
+    let outcome: TransferOutcome
     let response = head.isComplete ? head.response : nil
     do throws(HTTPError) {
-      let received = try sink.end(failure)
+      let received = try sink?.end(failure) ?? .data(memory.data)
       if let failure { throw failure }
       guard let response else { throw HTTPError(.connectionLost, "response", message: "the server has sent no head") }
       outcome = .success(HTTPReply(response, received, to: request, metrics))
@@ -144,7 +147,7 @@ final class Transfer: CurlEasyDelegate {
       if failure.response == nil { failure.response = response }
       outcome = .failure(failure)
     }
-    engine.complete(self, outcome, machine.isActive ? engine.observer : nil)
+    order.complete(outcome, machine.isActive ? engine.observer : nil)
   }
 
   /// When nothing has moved for too long; nil where that does not matter now.
@@ -190,7 +193,7 @@ final class Transfer: CurlEasyDelegate {
       return .refused
     }
     do throws(HTTPError) {
-      let acceptance = try unsafe sink.take(bytes)
+      let acceptance = try unsafe keep(bytes)
       isStalled = acceptance == .paused
       if acceptance == .taken {
         progress.received = count
@@ -201,6 +204,12 @@ final class Transfer: CurlEasyDelegate {
       failure = error
       return .refused
     }
+  }
+
+  private func keep(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> CurlEasy.Acceptance {
+    if let sink { return try unsafe sink.take(bytes) }
+    unsafe memory.take(bytes, of: progress.totalToReceive)
+    return .taken
   }
 
   func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
@@ -338,7 +347,7 @@ final class Transfer: CurlEasyDelegate {
     verdict = .accepted
     progress.totalToReceive = head.bodyLength
     do throws(HTTPError) {
-      try sink.begin(response, to: request, length: head.bodyLength)
+      try sink?.begin(response, to: request, length: head.bodyLength)
       return true
     } catch {
       failure = error

@@ -5,6 +5,14 @@ import Synchronization
 /// What a transfer has brought, before anybody has decoded it.
 typealias TransferOutcome = Result<HTTPReply<ReceivedBody>, HTTPError>
 
+/// Who hears of it, on the loop's thread.
+enum TransferCompletion: Sendable {
+  /// The caller's completion has run when this returns.
+  case atOnce(@Sendable (TransferOutcome) -> Void)
+  /// The ticket is released when the caller's completion has run.
+  case later(@Sendable (TransferOutcome, DeliveryTicket) -> Void)
+}
+
 /// All that a transfer has to know, and its one completion.
 ///
 /// An order that is dropped on its way, because its session has ended, completes with `invalidated`.
@@ -13,28 +21,27 @@ final class TransferOrder: Sendable {
   let request: HTTPRequest
   let body: HTTPBody?
   let options: HTTPTaskOptions
-  let makeSink: @Sendable (TransferWaker) -> any BodySink
+  /// Nil: the body is kept in memory.
+  let makeSink: (@Sendable (TransferWaker) -> any BodySink)?
   /// For progress; nil where nobody wants to hear of it.
   let callbacks: CallbackQueue?
   let status = TaskStatus()
   private let ledger: DeliveryLedger
   private let isComplete = Atomic(false)
-  /// Called on the loop's thread; the ticket is released when the caller's completion has run.
-  private let completion: @Sendable (TransferOutcome, DeliveryTicket) -> Void
+  private let completion: TransferCompletion
 
   init(
-    _ id: RequestID, _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions, _ ledger: DeliveryLedger,
-    callbacks: CallbackQueue?,
-    makeSink: @escaping @Sendable (TransferWaker) -> any BodySink,
-    completion: @escaping @Sendable (TransferOutcome, DeliveryTicket) -> Void
+    _ id: RequestID, _ request: consuming HTTPRequest, _ body: HTTPBody?, _ options: consuming HTTPTaskOptions,
+    _ ledger: DeliveryLedger, callbacks: CallbackQueue?,
+    makeSink: (@Sendable (TransferWaker) -> any BodySink)?, completion: TransferCompletion
   ) {
     self.id = id
     self.request = request
     self.body = body
     self.options = options
-    self.makeSink = makeSink
-    self.callbacks = options.onProgress == nil ? nil : callbacks
     self.ledger = ledger
+    self.callbacks = callbacks
+    self.makeSink = makeSink
     self.completion = completion
     ledger.add()
   }
@@ -43,15 +50,30 @@ final class TransferOrder: Sendable {
     guard !isComplete.load(ordering: .acquiring) else { return }
     status.change { $0.state = .finished }
     // Not from within whatever the caller was doing when he dropped it.
-    let ticket = DeliveryTicket(id, nil, ledger)
-    Task { [completion] in completion(.failure(HTTPError(.invalidated, "request")), ticket) }
+    Task { [completion, ticket = DeliveryTicket(id, nil, ledger)] in
+      let outcome = TransferOutcome.failure(HTTPError(.invalidated, "request"))
+      switch completion {
+      case .atOnce(let complete):
+        complete(outcome)
+        withExtendedLifetime(ticket) {}
+      case .later(let complete): complete(outcome, ticket)
+      }
+    }
   }
 
+  /// Once.
+  ///
   /// - Parameter observer: to be told, after the completion, that the request's activity has ended.
   func complete(_ outcome: TransferOutcome, _ observer: (any RequestObserver)?) {
-    guard !isComplete.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    isComplete.store(true, ordering: .releasing)
     status.change { $0.state = .finished }
-    completion(outcome, DeliveryTicket(id, observer, ledger))
+    switch completion {
+    case .atOnce(let complete):
+      complete(outcome)
+      observer?.ended(id)
+      ledger.remove()
+    case .later(let complete): complete(outcome, DeliveryTicket(id, observer, ledger))
+    }
   }
 }
 

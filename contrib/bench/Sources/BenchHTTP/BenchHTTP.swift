@@ -5,7 +5,7 @@ import NetwatchHTTP
 
 /// `load` asks for the next in the completion of the last, as the program in C does; `await` awaits each in a task of its own.
 @main
-struct BenchHTTP: Client {
+final class BenchHTTP: Client {
   private let session: HTTPSessionManager
 
   private let request: HTTPRequest
@@ -32,7 +32,7 @@ struct BenchHTTP: Client {
     try await withThrowingTaskGroup { group in
       for worker in 0..<atOnce {
         group.addTask {
-          try await withCheckedThrowingContinuation { get(count: (count - worker + atOnce - 1) / atOnce, $0) }
+          try await withCheckedThrowingContinuation { self.get(count: (count - worker + atOnce - 1) / atOnce, $0) }
         }
       }
       try await group.waitForAll()
@@ -42,7 +42,7 @@ struct BenchHTTP: Client {
   /// One after the other.
   private func get(count: Int, _ done: CheckedContinuation<Void, any Error>) {
     guard count > 0 else { return done.resume() }
-    let task = session.dataTask(request, options: options) { result in
+    let task = session.dataTask(request, options: options) { [self] result in
       do {
         let reply = try result.get()
         try check(reply.response.status.code, reply.value.count)
