@@ -19,14 +19,14 @@ import Testing
     head.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast().map { Array($0) + [10] }
   }
 
-  private static func take(_ line: [UInt8], _ head: inout ResponseHead, _ memory: HeadMemory) -> Bool {
-    unsafe line.withUnsafeBytes { unsafe head.take($0, memory) }
+  private static func take(_ line: [UInt8], _ head: ResponseHead) -> Bool {
+    unsafe line.withUnsafeBytes { unsafe head.take($0) }
   }
 
-  private static func read(_ head: String, _ memory: HeadMemory) -> ResponseHead {
-    var result = ResponseHead()
-    for line in lines(head) { #expect(take(line, &result, memory)) }
-    return result
+  private static func read(_ text: String, _ head: ResponseHead) -> ResponseHead {
+    head.begin()
+    for line in lines(text) { #expect(take(line, head)) }
+    return head
   }
 
   private static func expectSame(_ head: ResponseHead, _ other: ResponseHead) {
@@ -37,20 +37,36 @@ import Testing
   @Test(arguments: heads, heads) func `after another one`(_ first: String, _ second: String) {
     let memory = HeadMemory()
     for head in [first, second, second, first] {
-      Self.expectSame(Self.read(head, memory), Self.read(head, HeadMemory()))
+      Self.expectSame(Self.read(head, ResponseHead(memory)), Self.read(head, ResponseHead(HeadMemory())))
     }
+  }
+
+  @Test(arguments: heads, heads) func `by whoever has read another one`(_ first: String, _ second: String) {
+    let head = ResponseHead(HeadMemory())
+    for text in [first, second, second, first] {
+      Self.expectSame(Self.read(text, head), Self.read(text, ResponseHead(HeadMemory())))
+    }
+  }
+
+  @Test(arguments: heads, heads) func `by whoever has begun to read another one`(_ first: String, _ second: String) {
+    let head = ResponseHead(HeadMemory())
+    _ = Self.read(first, head)
+    head.begin()
+    for line in Self.lines(first).dropLast() { #expect(Self.take(line, head)) }
+    Self.expectSame(Self.read(second, head), Self.read(second, ResponseHead(HeadMemory())))
   }
 
   @Test(arguments: heads, heads) func `line by line with another one`(_ first: String, _ second: String) {
     let memory = HeadMemory()
-    _ = Self.read(first, memory)
+    _ = Self.read(first, ResponseHead(memory))
     let texts = [first, second]
-    var heads = [ResponseHead(), ResponseHead()]
+    let heads = [ResponseHead(memory), ResponseHead(memory)]
+    for head in heads { head.begin() }
     for number in 0..<max(Self.lines(first).count, Self.lines(second).count) {
       for (index, text) in texts.enumerated() where number < Self.lines(text).count {
-        #expect(Self.take(Self.lines(text)[number], &heads[index], memory))
+        #expect(Self.take(Self.lines(text)[number], heads[index]))
       }
     }
-    for (head, text) in zip(heads, texts) { Self.expectSame(head, Self.read(text, HeadMemory())) }
+    for (head, text) in zip(heads, texts) { Self.expectSame(head, Self.read(text, ResponseHead(HeadMemory()))) }
   }
 }

@@ -2,36 +2,20 @@ import CLibCurl
 import CLibOpenSSL
 import Glibc
 
-/// What libcurl wants to know from, and tells, whoever makes a request.
-///
-/// Called from within libcurl: a handler must neither add nor remove a transfer.
-protocol CurlEasyDelegate: AnyObject {
-  /// A line of a response's head, with its line break.
-  /// - Returns: false to fail the transfer.
-  func received(headLine: UnsafeRawBufferPointer) -> Bool
-  /// A part of the body, without its transfer and content encodings.
-  func received(body: UnsafeRawBufferPointer) -> CurlEasy.Acceptance
-  /// Room for more of the request's body.
-  func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply
-  /// The request's body has to be sent once more.
-  /// - Returns: false where that can not be done.
-  func rewind() -> Bool
-  /// libcurl is done, and has let go of the transfer. From here others may be added and removed.
-  func ended(_ code: CURLcode)
-}
-
 /// One transfer of libcurl, used again for the next request. The handle never leaves this file and ``CurlMulti``.
 @safe final class CurlEasy {
   enum Acceptance { case taken, paused, refused }
 
   let handle: UnsafeMutableRawPointer
-  /// Nil between requests.
-  private(set) var delegate: (any CurlEasyDelegate)?
+  /// Who makes the request; nil between requests. Not counted, which would cost more than what most calls do: the session's
+  /// engine holds it for as long as it has this handle.
+  private var transfer: Unmanaged<Transfer>?
   /// Where libcurl writes what went wrong.
   private let words: UnsafeMutablePointer<CChar>
   private var headers: UnsafeMutablePointer<curl_slist>?
   /// Of the options that are set; nil for those that are good for one request alone.
   private var shape: CurlRequest.Shape?
+  private var url: CurlURL?
   /// The first option that libcurl has refused since ``prepare()``.
   private(set) var refusal: HTTPError?
 
@@ -59,14 +43,27 @@ protocol CurlEasyDelegate: AnyObject {
     unsafe Unmanaged<CurlEasy>.fromOpaque(pointer).takeUnretainedValue()
   }
 
-  /// Between two requests: whoever made the last one is let go.
-  func rest() { delegate = nil }
+  /// Calls `body` with the transfer of the handle that libcurl was given `pointer` for.
+  private static func withTransfer<Result>(
+    _ pointer: UnsafeMutableRawPointer?, _ otherwise: Result, _ body: (Transfer) -> Result
+  ) -> Result {
+    guard let pointer = unsafe pointer else { return otherwise }
+    return unsafe Unmanaged<CurlEasy>.fromOpaque(pointer)._withUnsafeGuaranteedRef { easy in
+      unsafe easy.transfer?._withUnsafeGuaranteedRef(body) ?? otherwise
+    }
+  }
+
+  /// libcurl is done with the request.
+  func end(_ code: CURLcode) { unsafe transfer?.takeUnretainedValue().ended(code) }
+
+  /// Between two requests: whoever made the last one is forgotten.
+  func rest() { unsafe transfer = nil }
 
   /// Begins a new request. Connections, cookies and TLS sessions stay.
   ///
   /// - Returns: false where the options of the last request stand, because they were of the same `shape`.
-  func prepare(_ delegate: any CurlEasyDelegate, shape: CurlRequest.Shape?) -> Bool {
-    self.delegate = delegate
+  func prepare(_ transfer: Transfer, shape: CurlRequest.Shape?) -> Bool {
+    unsafe self.transfer = Unmanaged.passUnretained(transfer)
     unsafe words.pointee = 0
     refusal = nil
     if unsafe headers != nil {
@@ -76,6 +73,7 @@ protocol CurlEasyDelegate: AnyObject {
     }
     if let shape, shape == self.shape { return false }
     unsafe curl_easy_reset(handle)
+    url = nil
     self.shape = shape
     prepareCallbacks()
     return true
@@ -87,16 +85,14 @@ protocol CurlEasyDelegate: AnyObject {
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_HEADERDATA, pointer))
     check(
       unsafe netwatch_curl_set_data_callback(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, pointer in
-        guard let pointer = unsafe pointer, let delegate = unsafe CurlEasy.at(pointer).delegate else { return 0 }
         let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return unsafe delegate.received(headLine: line) ? line.count : 0
+        return unsafe CurlEasy.withTransfer(pointer, 0) { unsafe $0.received(headLine: line) ? line.count : 0 }
       })
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_WRITEDATA, pointer))
     check(
       unsafe netwatch_curl_set_data_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, pointer in
-        guard let pointer = unsafe pointer, let delegate = unsafe CurlEasy.at(pointer).delegate else { return 0 }
         let body = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
-        switch unsafe delegate.received(body: body) {
+        switch unsafe CurlEasy.withTransfer(pointer, .refused, { unsafe $0.received(body: body) }) {
         case .taken: return body.count
         case .paused: return netwatch_curl_write_pause
         // Anything but the number of bytes is an error; of none, too.
@@ -110,10 +106,8 @@ protocol CurlEasyDelegate: AnyObject {
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_READDATA, pointer))
     check(
       unsafe netwatch_curl_set_data_callback(handle, CURLOPT_READFUNCTION) { bytes, size, count, pointer in
-        guard let pointer = unsafe pointer, let delegate = unsafe CurlEasy.at(pointer).delegate else {
-          return netwatch_curl_read_abort
-        }
-        switch unsafe delegate.supply(UnsafeMutableRawBufferPointer(start: bytes, count: size * count)) {
+        let room = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+        switch unsafe CurlEasy.withTransfer(pointer, .failed, { unsafe $0.supply(room) }) {
         case .bytes(let supplied): return min(supplied, size * count)
         case .paused: return netwatch_curl_read_pause
         case .failed: return netwatch_curl_read_abort
@@ -122,10 +116,8 @@ protocol CurlEasyDelegate: AnyObject {
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_SEEKDATA, pointer))
     check(
       unsafe netwatch_curl_set_seek_callback(handle) { pointer, offset, origin in
-        guard let pointer = unsafe pointer, let delegate = unsafe CurlEasy.at(pointer).delegate,
-          offset == 0, origin == SEEK_SET
-        else { return CURL_SEEKFUNC_FAIL }
-        return delegate.rewind() ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+        guard offset == 0, origin == SEEK_SET else { return CURL_SEEKFUNC_FAIL }
+        return unsafe CurlEasy.withTransfer(pointer, false) { $0.rewind() } ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
       })
   }
 
@@ -142,6 +134,11 @@ protocol CurlEasyDelegate: AnyObject {
 
   // MARK: Options
 
+  func set(_ url: CurlURL) {
+    if url === self.url { return }
+    self.url = url
+    set(CURLOPT_URL, url.text)
+  }
   func set(_ option: CURLoption, _ value: Int) { check(unsafe netwatch_curl_set_long(handle, option, value)) }
   func set(_ option: CURLoption, offset value: Int64) {
     check(unsafe netwatch_curl_set_offset(handle, option, curl_off_t(value)))

@@ -140,7 +140,7 @@ import NetwatchEventLoop
       let easy = unsafe CurlEasy.at(pointer)
       let code = unsafe message.pointee.data.result
       remove(easy)
-      easy.delegate?.ended(code)
+      easy.end(code)
     }
   }
 }

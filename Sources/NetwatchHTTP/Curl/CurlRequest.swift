@@ -15,33 +15,37 @@ struct CurlRequest {
   }
 
   /// Nil where there is more to it: a body, a credential, cookies of its own.
-  private var shape: Shape? {
+  private func shape(_ url: CurlURL) -> Shape? {
     guard body?.length ?? 0 == 0, body?.contentType == nil, credential == nil, request.headerFields[.cookie] == nil
     else {
       return nil
     }
     return Shape(
-      method: request.method, isSecure: request.scheme?.lowercased() == "https",
+      method: request.method, isSecure: url.isSecure,
       hasEncoding: request.headerFields.contains(.acceptEncoding))
   }
 
   /// - Throws: `badURL`, or what libcurl says to an option.
   func apply(
-    to easy: CurlEasy, for delegate: any CurlEasyDelegate, _ session: SessionEngine
+    to easy: CurlEasy, for transfer: Transfer, _ session: SessionEngine
   ) throws(HTTPError) {
-    guard let url = request.urlText, session.allows(request) else {
+    guard let url = session.url(of: request), session.allows(url) else {
       throw HTTPError(.badURL, "request", message: "\(request.scheme ?? "")://\(request.authority ?? "")")
     }
-    let isNew = easy.prepare(delegate, shape: shape)
-    easy.set(CURLOPT_URL, url)
+    let isNew = easy.prepare(transfer, shape: shape(url))
+    easy.set(url)
     applyFields(to: easy)
-    if isNew { applyShape(to: easy, session) }
+    if isNew { applyShape(url, to: easy, session) }
     if let refusal = easy.refusal { throw refusal }
   }
 
-  private func applyShape(to easy: CurlEasy, _ session: SessionEngine) {
+  private func applyShape(_ url: CurlURL, to easy: CurlEasy, _ session: SessionEngine) {
     session.prepare(easy)
     easy.set(CURLOPT_NOSIGNAL, 1)
+    if !session.hasProxies {
+      easy.set(CURLOPT_PROXY, "")
+      easy.set(CURLOPT_NOPROXY, "")
+    }
     easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     // The task's own deadline counts.
     easy.set(CURLOPT_CONNECTTIMEOUT, 1_000_000)
@@ -51,7 +55,7 @@ struct CurlRequest {
     }
     if let credential { apply(credential, to: easy) }
     if session.configuration.handlesCookies { easy.share(session.cookies) }
-    if request.scheme?.lowercased() == "https" {
+    if url.isSecure {
       easy.set(
         CURLOPT_HTTP_VERSION,
         Int(session.configuration.allowsHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))

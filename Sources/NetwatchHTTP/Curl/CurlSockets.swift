@@ -8,7 +8,7 @@ import NetwatchEventLoop
 /// libcurl lets go of a connection's socket with each request, and wants it back with the next one. So one stays watched until
 /// something happens to it that nobody waits for, or until libcurl closes it: that spares the kernel two calls a request.
 @safe final class CurlSockets {
-  private struct Watch {
+  private final class Watch {
     let registration: EventLoop.Registration
     /// What the kernel was asked for.
     var interest: EventLoop.Readiness
@@ -17,6 +17,11 @@ import NetwatchEventLoop
     /// It has been wanted again: it belongs to a connection that is up, which libcurl does not close without a word. One that is
     /// still being made it does, and the number may come back with another socket.
     var isEstablished = false
+
+    init(_ registration: EventLoop.Registration, for interest: EventLoop.Readiness) {
+      self.registration = registration
+      self.interest = interest
+    }
   }
 
   private let loop: EventLoop
@@ -65,14 +70,13 @@ import NetwatchEventLoop
   }
 
   func watch(_ socket: CInt, for interest: EventLoop.Readiness) throws(SystemError) {
-    if var watch = watches[socket] {
+    if let watch = watches[socket] {
       do throws(SystemError) {
         let isNews = !watch.isWanted && !watch.isEstablished
         if isNews || watch.interest != interest { try loop.change(watch.registration, to: interest) }
         if isNews { watch.isEstablished = true }
         watch.interest = interest
         watch.isWanted = true
-        watches[socket] = watch
         return
       } catch {
         // Another socket with the same number.
@@ -80,12 +84,16 @@ import NetwatchEventLoop
       }
     }
     let registration = try loop.watch(socket, for: interest) { [unowned self] in happened(on: socket, $0) }
-    watches[socket] = Watch(registration: registration, interest: interest)
+    watches[socket] = Watch(registration, for: interest)
   }
 
   /// libcurl does not wait for it any more.
   func letGo(_ socket: CInt) {
-    if connections.contains(socket) { watches[socket]?.isWanted = false } else { remove(socket) }
+    if let watch = watches[socket], watch.isEstablished || connections.contains(socket) {
+      watch.isWanted = false
+    } else {
+      remove(socket)
+    }
   }
 
   private func happened(on socket: CInt, _ readiness: EventLoop.Readiness) {

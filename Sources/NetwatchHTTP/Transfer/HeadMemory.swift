@@ -11,29 +11,26 @@ final class HeadMemory {
 }
 
 /// A head that has been read. One that is the same, to the byte, need not be.
-final class KnownHead {
+@safe final class KnownHead {
   /// A longer one is not remembered.
   static let mostBytes = 4_096
 
-  let text: [UInt8]
+  /// Lives as long as this.
+  let text: UnsafeRawBufferPointer
   let response: HTTPResponse
   let code: Int
   let bodyLength: Int64?
 
   init(text: [UInt8], response: HTTPResponse, code: Int, bodyLength: Int64?) {
-    self.text = text
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
+    unsafe copy.copyBytes(from: text)
+    unsafe self.text = UnsafeRawBufferPointer(copy)
     self.response = response
     self.code = code
     self.bodyLength = bodyLength
   }
 
-  func hasLine(_ line: UnsafeRawBufferPointer, at start: Int) -> Bool {
-    guard let bytes = line.baseAddress, start + line.count <= text.count else { return false }
-    return unsafe text.withUnsafeBytes { known in
-      guard let known = known.baseAddress else { return false }
-      return unsafe memcmp(known + start, bytes, line.count) == 0
-    }
-  }
+  deinit { unsafe text.deallocate() }
 }
 
 /// The names of fields that servers have sent. They send the same ones again and again, and to check one takes a while.

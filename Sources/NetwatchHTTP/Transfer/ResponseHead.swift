@@ -1,9 +1,10 @@
+import Glibc
 import HTTPTypes
 
 /// Reads the head of a response, line by line as libcurl hands it over. A head that another one follows is forgotten.
 ///
 /// Every line is what a server chose to send.
-struct ResponseHead {
+@safe final class ResponseHead {
   /// More than an honest server needs.
   static let mostBytes = 256 * 1_024
 
@@ -16,34 +17,72 @@ struct ResponseHead {
   private(set) var bodyLength: Int64?
   private var isEncoded = false
   private var bytes = 0
+  private let memory: HeadMemory
   /// What has come is as it was the last time, and has not been read.
   private var known: KnownHead?
+  /// What of `known` has not come.
+  private var expected = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
   /// For the next time; nil where this one is not worth it.
   private var text: [UInt8]? = []
 
+  init(_ memory: HeadMemory) { self.memory = memory }
+
+  /// The head of another attempt's response.
+  func begin() {
+    response = nil
+    code = 0
+    isComplete = false
+    bodyLength = nil
+    isEncoded = false
+    bytes = 0
+    text = []
+    known = memory.last
+    unsafe expected = known?.text ?? UnsafeRawBufferPointer(start: nil, count: 0)
+  }
+
   /// - Returns: false where it is too long.
-  mutating func take(_ line: UnsafeRawBufferPointer, _ memory: HeadMemory) -> Bool {
-    if bytes == 0 { known = memory.last }
-    let start = bytes
+  func take(_ line: UnsafeRawBufferPointer) -> Bool {
+    // Most often: with nothing counted, copied or looked up.
+    if let next = unsafe expected.baseAddress, let start = line.baseAddress, unsafe line.count <= expected.count,
+      unsafe memcmp(next, start, line.count) == 0
+    {
+      unsafe expected = UnsafeRawBufferPointer(start: next + line.count, count: expected.count - line.count)
+      if unsafe expected.isEmpty { takeKnown() }
+      return true
+    }
+    return unsafe takeUnknown(line)
+  }
+
+  private func takeKnown() {
+    guard let known else { return }
+    response = known.response
+    code = known.code
+    bodyLength = known.bodyLength
+    isComplete = true
+    text = nil
+    forgetKnown()
+  }
+
+  private func forgetKnown() {
+    unsafe expected = UnsafeRawBufferPointer(start: nil, count: 0)
+    known = nil
+  }
+
+  private func takeUnknown(_ line: UnsafeRawBufferPointer) -> Bool {
+    if let known {
+      // Another one after all.
+      var rest = unsafe known.text[..<(known.text.count - expected.count)]
+      bytes = unsafe rest.count
+      unsafe text = Array(rest)
+      while let end = unsafe rest.firstIndex(of: UInt8(ascii: "\n")) {
+        unsafe read(UnsafeRawBufferPointer(rebasing: rest[...end]))
+        unsafe rest = rest[(end + 1)...]
+      }
+      forgetKnown()
+    }
     bytes += line.count
     guard bytes <= Self.mostBytes else { return false }
-    if let known {
-      if unsafe known.hasLine(line, at: start) {
-        if bytes == known.text.count { take(known) }
-        return true
-      }
-      // Another one after all.
-      self.known = nil
-      text = Array(known.text[..<start])
-      unsafe known.text.withUnsafeBytes { text in
-        var rest = unsafe text[..<start]
-        while let end = unsafe rest.firstIndex(of: UInt8(ascii: "\n")) {
-          unsafe read(UnsafeRawBufferPointer(rebasing: rest[...end]), memory)
-          unsafe rest = rest[(end + 1)...]
-        }
-      }
-    }
-    unsafe read(line, memory)
+    unsafe read(line)
     guard text != nil else { return true }
     unsafe text?.append(contentsOf: line)
     if bytes > KnownHead.mostBytes {
@@ -57,16 +96,7 @@ struct ResponseHead {
     return true
   }
 
-  private mutating func take(_ known: KnownHead) {
-    response = known.response
-    code = known.code
-    bodyLength = known.bodyLength
-    isComplete = true
-    self.known = nil
-    text = nil
-  }
-
-  private mutating func read(_ line: UnsafeRawBufferPointer, _ memory: HeadMemory) {
+  private func read(_ line: UnsafeRawBufferPointer) {
     let text = unsafe Self.trimmed(line[...])
     if unsafe text.isEmpty {
       isComplete = response != nil && !(100..<200 ~= code)
@@ -78,11 +108,11 @@ struct ResponseHead {
       bodyLength = nil
       isEncoded = false
     } else if !isComplete {
-      unsafe take(field: text, memory)
+      unsafe take(field: text)
     }
   }
 
-  private mutating func take(field line: Slice<UnsafeRawBufferPointer>, _ memory: HeadMemory) {
+  private func take(field line: Slice<UnsafeRawBufferPointer>) {
     guard let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")),
       let name = unsafe memory.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
     else { return }

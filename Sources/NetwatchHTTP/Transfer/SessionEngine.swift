@@ -14,6 +14,9 @@ final class SessionEngine {
   let trust: TrustEvaluator
   let cookies: CurlShare
   let heads = HeadMemory()
+  /// Asked once: libcurl would search the environment for each request, on this thread, while the app may be changing it.
+  let hasProxies = EnvironmentProxies.exist
+  private var lastURL: CurlURL?
   /// The way to here from elsewhere.
   private(set) var port: EnginePort?
   private let loop: EventLoop
@@ -155,14 +158,17 @@ final class SessionEngine {
 
   func remove(_ easy: CurlEasy) { multi?.remove(easy) }
 
-  /// Whether the security policy lets a request go there.
-  func allows(_ request: HTTPRequest) -> Bool {
-    switch request.scheme?.lowercased() {
-    case "https": true
-    case "http": !trust.policy.requiresTLS
-    default: false
-    }
+  /// Nil where there is no such place.
+  func url(of request: HTTPRequest) -> CurlURL? {
+    if let lastURL, lastURL.isOf(request) { return lastURL }
+    lastURL = CurlURL(of: request)
+    return lastURL
   }
+
+  /// Whether the security policy lets a request go there.
+  func allows(_ url: CurlURL) -> Bool { url.isSecure || !trust.policy.requiresTLS }
+
+  func allows(_ request: HTTPRequest) -> Bool { url(of: request).map { allows($0) } ?? false }
 
   // MARK: Deadlines
 

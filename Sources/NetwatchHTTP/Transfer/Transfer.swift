@@ -4,7 +4,7 @@ import Netwatch
 import NetwatchEventLoop
 
 /// One task on its session's loop: runs the machine's effects, and is what libcurl talks to.
-final class Transfer: CurlEasyDelegate {
+final class Transfer {
   private enum Verdict {
     /// The head has not come, or a further one may follow.
     case undecided
@@ -29,7 +29,7 @@ final class Transfer: CurlEasyDelegate {
   private var body: HTTPBody?
   private var credential: HTTPCredential?
   private var source: (any BodySource)?
-  private var head = ResponseHead()
+  private let head: ResponseHead
   private var verdict = Verdict.undecided
   private var skipped = 0
   private var progress = HTTPProgress()
@@ -48,6 +48,7 @@ final class Transfer: CurlEasyDelegate {
   init(_ order: TransferOrder, _ engine: SessionEngine) {
     self.order = order
     self.engine = engine
+    head = ResponseHead(engine.heads)
     sink = order.makeSink?(engine.waker(of: order))
     machine = TransferMachine(waitsForPath: order.options.waitsForReachability != nil && engine.path != nil)
     request = order.request
@@ -83,8 +84,8 @@ final class Transfer: CurlEasyDelegate {
   }
 
   private func attach() {
+    head.begin()
     attempts += 1
-    head = ResponseHead()
     verdict = .undecided
     skipped = 0
     do throws(HTTPError) {
@@ -158,12 +159,16 @@ final class Transfer: CurlEasyDelegate {
   }
 
   // MARK: From libcurl
+  // From within it, but for the end: neither adds nor removes a transfer.
 
+  /// A line of a response's head, with its line break.
+  ///
+  /// - Returns: false to fail the attempt.
   func received(headLine line: UnsafeRawBufferPointer) -> Bool {
     lastMoved = engine.now
     // After a verdict only trailers come.
     guard case .undecided = verdict else { return true }
-    guard unsafe head.take(line, engine.heads) else {
+    guard unsafe head.take(line) else {
       failure = HTTPError(.connectionLost, "response", message: "its head is too long")
       return false
     }
@@ -172,6 +177,7 @@ final class Transfer: CurlEasyDelegate {
     return decide()
   }
 
+  /// A part of the body, without its transfer and content encodings.
   func received(body bytes: UnsafeRawBufferPointer) -> CurlEasy.Acceptance {
     if case .undecided = verdict, !decide() { return .refused }
     if machine.isSuspended { return .paused }
@@ -212,6 +218,7 @@ final class Transfer: CurlEasyDelegate {
     return .taken
   }
 
+  /// Room for more of the request's body.
   func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
     guard let source else { return .failed }
     if machine.isSuspended { return .paused }
@@ -224,6 +231,9 @@ final class Transfer: CurlEasyDelegate {
     return supply
   }
 
+  /// The request's body has to be sent once more.
+  ///
+  /// - Returns: false where that can not be done.
   func rewind() -> Bool {
     progress.sent = 0
     return source?.rewind() ?? false
@@ -234,6 +244,7 @@ final class Transfer: CurlEasyDelegate {
     order.callbacks?.report(progress)
   }
 
+  /// libcurl is done, and has let go of the attempt. From here others may be added and removed.
   func ended(_ code: CURLcode) {
     guard let easy else { return }
     metrics = HTTPMetrics(of: easy, furtherAttempts: attempts - 1)
