@@ -40,21 +40,58 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public static let other = Kind(description: "failed")
   }
 
-  public let kind: Kind
+  public var kind: Kind { facts.kind }
   /// The call that failed, or what was being done.
-  public let operation: String
+  public var operation: String { facts.operation }
   /// Its own number: libcurl's, OpenSSL's, or `errno`; 0 where it has none.
-  public let code: CInt
+  public var code: CInt { facts.code }
   /// The words of the library or of the system for ``code``.
-  public let message: String
+  public var message: String { facts.message }
   /// What the server has answered, as far as it has.
-  public var response: HTTPResponse?
+  public var response: HTTPResponse? {
+    get { facts.response }
+    set { facts.response = newValue }
+  }
   /// The body that came with ``response``, where it was kept in memory.
-  public var body: Data?
+  public var body: Data? {
+    get { facts.body }
+    set { facts.body = newValue }
+  }
   /// What the serializer has made of ``body`` in spite of the status.
-  public var decoded: (any Sendable)?
+  public var decoded: (any Sendable)? {
+    get { facts.decoded }
+    set { facts.decoded = newValue }
+  }
   /// A second reason beneath this one.
-  public var underlying: (any Error)?
+  public var underlying: (any Error)? {
+    get { facts.underlying }
+    set { facts.underlying = newValue }
+  }
+
+  private struct Facts {
+    let kind: Kind
+    let operation: String
+    let code: CInt
+    let message: String
+    var response: HTTPResponse?
+    var body: Data?
+    var decoded: (any Sendable)?
+    var underlying: (any Error)?
+  }
+
+  /// Apart, as they are large: every result has room for an error, and is copied on its way.
+  private indirect enum Storage { case facts(Facts) }
+
+  private var storage: Storage
+
+  private var facts: Facts {
+    get {
+      switch storage {
+      case .facts(let facts): facts
+      }
+    }
+    set { storage = .facts(newValue) }
+  }
 
   /// - Parameters:
   ///   - kind: What a program can act on.
@@ -65,11 +102,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
   public init(
     _ kind: Kind, _ operation: String, code: CInt = 0, message: String = "", underlying: (any Error)? = nil
   ) {
-    self.kind = kind
-    self.operation = operation
-    self.code = code
-    self.message = message
-    self.underlying = underlying
+    storage = .facts(
+      Facts(kind: kind, operation: operation, code: code, message: message, underlying: underlying))
   }
 
   public var description: String {

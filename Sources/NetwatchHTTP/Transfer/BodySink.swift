@@ -33,7 +33,7 @@ enum ReceivedBody: Sendable {
 struct MemoryBody {
   /// What a server announces is believed up to here.
   private static let mostReserved: Int64 = 1_024 * 1_024
-  private(set) var data = Data()
+  private var data = Data()
 
   /// - Parameter total: what the server says; nil where it says nothing.
   mutating func take(_ bytes: UnsafeRawBufferPointer, of total: Int64?) {
@@ -45,5 +45,10 @@ struct MemoryBody {
       data.reserveCapacity(total)
       unsafe data.append(contentsOf: bytes)
     }
+  }
+
+  mutating func takeAll() -> Data {
+    defer { data = Data() }
+    return data
   }
 }

@@ -25,7 +25,8 @@ final class Transfer {
   private var memory = MemoryBody()
   private var machine: TransferMachine
   private var easy: CurlEasy?
-  private var request: HTTPRequest
+  /// Where redirects have led; nil before the first.
+  private var redirected: HTTPRequest?
   private var body: HTTPBody?
   private var credential: HTTPCredential?
   private var source: (any BodySource)?
@@ -44,6 +45,7 @@ final class Transfer {
   private var end: Duration?
 
   private var options: HTTPTaskOptions { order.options }
+  private var request: HTTPRequest { redirected ?? order.request }
 
   init(_ order: TransferOrder, _ engine: SessionEngine) {
     self.order = order
@@ -51,7 +53,6 @@ final class Transfer {
     head = ResponseHead(engine.heads)
     sink = order.makeSink?(engine.waker(of: order))
     machine = TransferMachine(waitsForPath: order.options.waitsForReachability != nil && engine.path != nil)
-    request = order.request
     body = order.body
     credential = order.options.credential
   }
@@ -95,7 +96,7 @@ final class Transfer {
       progress.totalToSend = body == nil ? nil : body?.length
       let easy = try engine.takeEasy()
       self.easy = easy
-      let isHome = redirects == 0 || request.isSameOrigin(as: order.request)
+      let isHome = redirected?.isSameOrigin(as: order.request) ?? true
       try CurlRequest(request: request, body: body, credential: isHome ? credential : nil).apply(
         to: easy, for: self, engine)
       try engine.add(easy)
@@ -139,7 +140,7 @@ final class Transfer {
     let outcome: TransferOutcome
     let response = head.isComplete ? head.response : nil
     do throws(HTTPError) {
-      let received = try sink?.end(failure) ?? .data(memory.data)
+      let received = try sink?.end(failure) ?? .data(memory.takeAll())
       if let failure { throw failure }
       guard let response else { throw HTTPError(.connectionLost, "response", message: "the server has sent no head") }
       outcome = .success(HTTPReply(response, received, to: request, metrics))
@@ -369,7 +370,7 @@ final class Transfer {
   private func follow(_ next: HTTPRequest) {
     if next.method != request.method { body = nil }
     redirects += 1
-    request = next
+    redirected = next
     failure = nil
   }
 }
