@@ -22,9 +22,10 @@ import Testing
 
   @Test func `500 requests have one completion, and a failure hides no other`() async throws {
     let progress = Box<[HTTPBatchProgress]>([])
-    let nobody = try LoopbackSocket.freePort()
+    let nobody = try LoopbackPort()
+    defer { withExtendedLifetime(nobody) {} }
     let paths = (0..<500).map { index in
-      index % 7 == 3 ? "http://127.0.0.1:\(nobody)/" : index % 7 == 5 ? "missing" : "arguments?\(index)"
+      index % 7 == 3 ? "http://127.0.0.1:\(nobody.number)/" : index % 7 == 5 ? "missing" : "arguments?\(index)"
     }
     let results = await session.batch(try requests(paths), limit: 8) { value in progress.change { $0.append(value) } }
     #expect(results.count == 500)

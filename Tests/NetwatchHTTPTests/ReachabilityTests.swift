@@ -172,10 +172,11 @@ private final class ModelPath: PathSource {
 
   @Test func `what fails online fails`() async throws {
     let session = try session(ModelPath(hasPath: true))
-    let port = try LoopbackSocket.freePort()
+    let port = try LoopbackPort()
+    defer { withExtendedLifetime(port) {} }
     let error = await #expect(throws: HTTPError.self) {
       try await session.data(
-        for: HTTPRequest(.get, to: #require(URL(string: "http://127.0.0.1:\(port)/"))),
+        for: HTTPRequest(.get, to: #require(URL(string: "http://127.0.0.1:\(port.number)/"))),
         options: options { $0.retriesWhenReachable = true })
     }
     #expect(error?.kind == .cannotConnect)

@@ -4,16 +4,16 @@ import Glibc
 /// Agrees on HTTP/2 and, when the client has said something, answers what a test says, whatever that is: openssl's server.
 /// It goes with its last reference.
 final class HTTP2Server {
-  let port: UInt16
+  private let port: LoopbackPort
   private let folder: TemporaryFolder
   private let program: SpawnedServer
 
-  var url: URL { URL(string: "https://127.0.0.1:\(port)/")! }
+  var url: URL { URL(string: "https://127.0.0.1:\(port.number)/")! }
 
   /// - Parameter hangsUp: whether it closes behind the answer.
   init(_ certificate: CertificateAuthority.Pair, answer: [UInt8], hangsUp: Bool = false) throws {
     folder = try TemporaryFolder()
-    port = try LoopbackSocket.freePort()
+    port = try LoopbackPort()
     try folder.write(Data(answer), to: "answer")
     // It says what it reads from its standard input: nothing, until there is something from the client.
     program = try SpawnedServer([
@@ -29,12 +29,13 @@ final class HTTP2Server {
       read -r end
       kill -9 $server $answering
       wait
-      """, "sh", folder.path, "\(port)", certificate.certificate.path, certificate.key.path, hangsUp ? "yes" : "no",
+      """, "sh", folder.path, "\(port.number)", certificate.certificate.path, certificate.key.path,
+      hangsUp ? "yes" : "no",
     ])
     let deadline = ContinuousClock.now + .seconds(30)
     while true {
       // It says nothing; the next one is the client.
-      if let descriptor = LoopbackSocket.connect(to: port) {
+      if let descriptor = LoopbackSocket.connect(to: port.number) {
         close(descriptor)
         return
       }

@@ -4,13 +4,13 @@ import Glibc
 /// A real web server on loopback, with a configuration and files of its own. It goes with its last reference.
 final class NginxServer {
   let folder: TemporaryFolder
-  let port: UInt16
-  let tlsPort: UInt16
+  private let port: LoopbackPort
+  private let tlsPort: LoopbackPort
   private let program: SpawnedServer
 
-  var url: URL { URL(string: "http://127.0.0.1:\(port)/")! }
+  var url: URL { URL(string: "http://127.0.0.1:\(port.number)/")! }
   /// For servers that were started with a certificate.
-  func tlsURL(host: String = "127.0.0.1") -> URL { URL(string: "https://\(host):\(tlsPort)/")! }
+  func tlsURL(host: String = "127.0.0.1") -> URL { URL(string: "https://\(host):\(tlsPort.number)/")! }
 
   /// - Parameters:
   ///   - server: more of nginx's `server` block.
@@ -23,18 +23,11 @@ final class NginxServer {
     }
     // The password is "open sesame".
     try folder.write("ali:{PLAIN}open sesame\n", to: "passwords")
-    // A port that is free may be taken before nginx has it.
-    for _ in 0..<20 {
-      let (port, tlsPort) = (try LoopbackSocket.freePort(), try LoopbackSocket.freePort())
-      try Self.configure(folder, port, tlsPort, server, certificate)
-      let program = try Self.start(in: folder)
-      guard try Self.isUp(folder, port) else { continue }
-      self.port = port
-      self.tlsPort = tlsPort
-      self.program = program
-      return
-    }
-    throw TestFailure("nginx: \(folder.text(of: "error.log"))")
+    port = try LoopbackPort()
+    tlsPort = try LoopbackPort()
+    try Self.configure(folder, port.number, tlsPort.number, server, certificate)
+    program = try Self.start(in: folder)
+    try Self.waitUntilUp(folder, port.number)
   }
 
   private static func start(in folder: TemporaryFolder) throws -> SpawnedServer {
@@ -46,20 +39,16 @@ final class NginxServer {
     ])
   }
 
-  /// - Returns: false where it could not have the port.
-  private static func isUp(_ folder: TemporaryFolder, _ port: UInt16) throws -> Bool {
+  private static func waitUntilUp(_ folder: TemporaryFolder, _ port: UInt16) throws {
     let deadline = ContinuousClock.now + .seconds(30)
     while true {
       // It writes down who it is once it has its ports.
       if !folder.text(of: "nginx.pid").isEmpty, let descriptor = LoopbackSocket.connect(to: port) {
         close(descriptor)
-        return true
+        return
       }
-      if folder.text(of: "error.log").contains("[emerg]") {
-        try? FileManager.default.removeItem(at: folder.file("error.log"))
-        return false
-      }
-      guard .now < deadline else { throw TestFailure("nginx: \(folder.text(of: "error.log"))") }
+      let error = folder.text(of: "error.log")
+      guard .now < deadline, !error.contains("[emerg]") else { throw TestFailure("nginx: \(error)") }
       usleep(5_000)
     }
   }
