@@ -1,7 +1,7 @@
 import Foundation
+import Netwatch
 import HTTPTypes
 import NetwatchTestSupport
-import Synchronization
 import Testing
 
 @testable import NetwatchHTTP
@@ -196,7 +196,7 @@ import Testing
 }
 
 private final class RequestCounter: Sendable {
-  private let counts = Mutex((now: 0, most: 0))
+  private let counts = InlineLock((now: 0, most: 0))
   var most: Int { counts.withLock { $0.most } }
 
   func change(by difference: Int) {

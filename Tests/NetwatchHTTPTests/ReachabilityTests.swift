@@ -2,7 +2,6 @@ import Foundation
 import HTTPTypes
 import Netwatch
 import NetwatchTestSupport
-import Synchronization
 import Testing
 
 @testable import NetwatchHTTP
@@ -24,9 +23,9 @@ private final class ModelPath: PathSource {
     var bodies: [Int: @Sendable () -> Void] = [:]
     var count = 0
   }
-  private let state: Mutex<State>
+  private let state: InlineLock<State>
 
-  init(hasPath: Bool) { state = Mutex(State(hasPath: hasPath)) }
+  init(hasPath: Bool) { state = InlineLock(State(hasPath: hasPath)) }
 
   var observers: Int { state.withLock { $0.bodies.count } }
 

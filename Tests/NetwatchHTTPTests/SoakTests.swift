@@ -12,7 +12,7 @@ import Testing
 
   /// Balance of each request's activity.
   private final class BalanceObserver: RequestObserver {
-    private let running = Mutex<Set<RequestID>>([])
+    private let running = InlineLock<Set<RequestID>>([])
     private let faults = Atomic(0)
 
     func began(_ id: RequestID, isIndicated: Bool) {
@@ -98,8 +98,8 @@ import Testing
   }
 
   private final class Mutexes: Sendable {
-    private let counts: Mutex<[UInt8]>
-    init(_ count: Int) { counts = Mutex(Array(repeating: 0, count: count)) }
+    private let counts: InlineLock<[UInt8]>
+    init(_ count: Int) { counts = InlineLock(Array(repeating: 0, count: count)) }
     func add(_ index: Int) -> UInt8 {
       counts.withLock { counts in
         counts[index] += 1

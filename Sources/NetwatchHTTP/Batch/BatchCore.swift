@@ -88,7 +88,7 @@ final class BatchCore<Value: Sendable>: Sendable {
     state.ticket = nil
     state.calls.append {
       completion(results)
-      withExtendedLifetime(ticket) {}
+      ticket?.settle()
     }
   }
 }

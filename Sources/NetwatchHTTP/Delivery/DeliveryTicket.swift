@@ -6,6 +6,7 @@ final class DeliveryTicket: Sendable {
   private let id: RequestID
   private let observer: (any RequestObserver)?
   private let ledger: DeliveryLedger
+  private let isSettled = Atomic(false)
 
   /// - Parameter observer: nil where the activity has ended before.
   init(_ id: RequestID, _ observer: (any RequestObserver)?, _ ledger: DeliveryLedger) {
@@ -14,7 +15,11 @@ final class DeliveryTicket: Sendable {
     self.ledger = ledger
   }
 
-  deinit {
+  deinit { settle() }
+
+  /// The completion has run. Whoever has the ticket may hold it for a moment longer, and nobody should notice.
+  func settle() {
+    guard !isSettled.exchange(true, ordering: .acquiringAndReleasing) else { return }
     observer?.ended(id)
     ledger.remove()
   }

@@ -94,7 +94,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
       if let kept {
         state.calls.append {
           waiter.completion(.success(kept))
-          withExtendedLifetime(waiter) {}
+          waiter.ticket.settle()
         }
       } else {
         state.waiters[receipt] = waiter
@@ -169,7 +169,9 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     guard let waiter = state.waiters.removeValue(forKey: receipt) else { return }
     state.calls.append {
       waiter.completion(result)
-      withExtendedLifetime((waiter, ticket)) {}
+      waiter.ticket.settle()
+      // Of the transfer: the last one who is answered ends it.
+      withExtendedLifetime(ticket) {}
     }
   }
 

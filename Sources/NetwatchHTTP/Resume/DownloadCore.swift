@@ -162,7 +162,8 @@ final class DownloadCore: Sendable {
     guard let completion else { return }
     callbacks.append {
       completion(result)
-      withExtendedLifetime((ticket, own)) {}
+      ticket?.settle()
+      own?.settle()
     }
   }
 

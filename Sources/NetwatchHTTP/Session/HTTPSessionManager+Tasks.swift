@@ -73,14 +73,14 @@ extension HTTPSessionManager {
         guard decodes else {
           return callbacks.append {
             completion(outcome.converted(convert))
-            withExtendedLifetime(ticket) {}
+            ticket.settle()
           }
         }
         Task {
           let result = outcome.converted(convert)
           callbacks.append {
             completion(result)
-            withExtendedLifetime(ticket) {}
+            ticket.settle()
           }
         }
       })
@@ -131,7 +131,7 @@ extension HTTPSessionManager {
     } onCancel: {
       running.cancel()
     }
-    defer { withExtendedLifetime(ticket) {} }
+    defer { ticket.settle() }
     return try convert(outcome.get())
   }
 }

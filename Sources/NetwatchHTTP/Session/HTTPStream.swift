@@ -69,7 +69,7 @@ extension HTTPSessionManager {
           request, body, options ?? configuration.taskOptions, makeSink: { StreamSink(buffer, $0) },
           completion: .later { outcome, ticket in
             buffer.end(outcome.map { _ in () })
-            withExtendedLifetime(ticket) {}
+            ticket.settle()
           }))
       do throws(HTTPError) {
         return Result<HTTPReply<Void>, HTTPError>.success(try await buffer.head())

@@ -55,7 +55,7 @@ final class TransferOrder: Sendable {
       switch completion {
       case .atOnce(let complete):
         complete(outcome)
-        withExtendedLifetime(ticket) {}
+        ticket.settle()
       case .later(let complete): complete(outcome, ticket)
       }
     }

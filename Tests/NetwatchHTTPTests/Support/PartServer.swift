@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Netwatch
 
 @testable import NetwatchHTTP
 
@@ -17,13 +17,13 @@ final class PartServer: Sendable {
     var status: String?
   }
 
-  private let behaviour: Mutex<Behaviour>
-  private let heads = Mutex<[String]>([])
-  private let server: Mutex<ScriptedServer?> = Mutex(nil)
+  private let behaviour: InlineLock<Behaviour>
+  private let heads = InlineLock<[String]>([])
+  private let server: InlineLock<ScriptedServer?> = InlineLock(nil)
   let url: URL
 
   init(_ behaviour: Behaviour) throws {
-    self.behaviour = Mutex(behaviour)
+    self.behaviour = InlineLock(behaviour)
     let own = WeakServer()
     let server = try ScriptedServer { connection, _ in
       while let head = connection.readHead(), own.server?.answer(head, connection) == true {}
@@ -37,7 +37,7 @@ final class PartServer: Sendable {
 
   private final class WeakServer: Sendable {
     private struct Reference { weak var server: PartServer? }
-    private let reference = Mutex(Reference())
+    private let reference = InlineLock(Reference())
     var server: PartServer? {
       get { reference.withLock { $0.server } }
       set { reference.withLock { $0.server = newValue } }

@@ -1,11 +1,10 @@
 import Netwatch
-import Synchronization
 
 /// Remembers what it is told of requests.
 final class RecordingObserver: RequestObserver {
   enum Event: Hashable, Sendable { case began(isIndicated: Bool), ended }
 
-  private let events = Mutex<[(RequestID, Event)]>([])
+  private let events = InlineLock<[(RequestID, Event)]>([])
 
   func began(_ id: RequestID, isIndicated: Bool) {
     events.withLock { $0.append((id, .began(isIndicated: isIndicated))) }
@@ -33,8 +32,8 @@ func eventually<Value>(_ look: () throws -> Value?) async throws -> Value {
 
 /// A value that callbacks write.
 final class Box<Value: Sendable>: Sendable {
-  private let value: Mutex<Value>
-  init(_ value: Value) { self.value = Mutex(value) }
+  private let value: InlineLock<Value>
+  init(_ value: Value) { self.value = InlineLock(value) }
   var now: Value { value.withLock { $0 } }
   func change(_ body: (inout Value) -> Void) {
     value.withLock { value in

@@ -1,11 +1,12 @@
 import Foundation
+import Netwatch
 import Synchronization
 
 /// A server that does to each connection what a test says, on a thread for each.
 final class ScriptedServer: Sendable {
   let port: UInt16
   private let listener: CInt
-  private let connections = Mutex<[ServerConnection]>([])
+  private let connections = InlineLock<[ServerConnection]>([])
   private let isOver = Atomic(false)
 
   var url: URL { URL(string: "http://127.0.0.1:\(port)/")! }
@@ -48,12 +49,12 @@ final class ServerConnection: Sendable {
     var descriptor: CInt
     var unread = Data()
   }
-  private let state: Mutex<State>
+  private let state: InlineLock<State>
   private let descriptor: CInt
 
   init(_ descriptor: CInt) {
     self.descriptor = descriptor
-    state = Mutex(State(descriptor: descriptor))
+    state = InlineLock(State(descriptor: descriptor))
   }
 
   /// The next request's head; nil at the end.
