@@ -16,6 +16,8 @@ final class ProbedLines {
 
   /// What a probe that does not end may take beyond all that it is allowed.
   private static let patience = Duration.seconds(1)
+  /// From a line to what it means for probes. Who reads the line may wait for our processor, and goes first.
+  private static let courtesy = Duration.milliseconds(2)
 
   private let loop: EventLoop
   private let limit: Duration
@@ -28,6 +30,8 @@ final class ProbedLines {
   /// What was printed last, or waits to be.
   private var last: EventRecord?
   private var holds: Bool
+  /// Of the last line, as long as the runner does not know of it.
+  private var newPath: NetworkPath?
 
   /// - Parameter holdsFirst: whether the first line waits for the answer, at most for as long as an answer may take.
   /// - Throws: if it does, and there is no helper. Else that is told, and all is unknown.
@@ -56,7 +60,10 @@ final class ProbedLines {
   /// Whether the last line says that the internet is there.
   var hasInternet: Bool { internet.isFull }
 
-  func stop() { runner?.stop() }
+  func stop() {
+    newPath = nil
+    runner?.stop()
+  }
 
   func tell(_ record: EventRecord) {
     if holds { return hold(record) }
@@ -68,8 +75,18 @@ final class ProbedLines {
     if isPath { internet = InternetAccess(beforeProbing: record.path.status) }
     var line = record
     print(&line)
-    // The line is written: now there is time.
-    if isPath { runner?.pathChanged(record.path) }
+    if isPath { tellRunner(of: record.path) }
+  }
+
+  private func tellRunner(of path: NetworkPath) {
+    let isTimed = newPath != nil
+    newPath = path
+    if isTimed { return }
+    loop.schedule(at: KernelClock.monotonic.now + Self.courtesy) { [weak self] in
+      guard let self, let path = newPath else { return }
+      newPath = nil
+      runner?.pathChanged(path)
+    }
   }
 
   /// Who counts the requests may tell of the same path once more.
@@ -89,7 +106,8 @@ final class ProbedLines {
   }
 
   private func takeAnswer(_ isNews: Bool) {
-    guard let runner else { return }
+    // An answer for a path that is gone counts no more.
+    guard let runner, newPath == nil else { return }
     internet = runner.internet
     if isHolding { return release() }
     guard isNews, var record = last else { return }
