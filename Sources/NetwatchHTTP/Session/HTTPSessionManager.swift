@@ -8,6 +8,8 @@ import Synchronization
 ///
 /// From any thread; no call waits. A manager runs as long as somebody holds it. Then, or when it is invalidated, its tasks end
 /// with `invalidated`, and its thread and sockets are gone.
+///
+/// Proxies that the environment names when it is made (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`) are used.
 public final class HTTPSessionManager: Sendable {
   public let configuration: HTTPSessionConfiguration
   /// Ends with a slash.

@@ -38,7 +38,7 @@ final class EnginePort: Sendable {
       }
       return state.wishes.count == 1
     }
-    if isFirst { handle.submit(wake) }
+    if isFirst, !handle.submit(wake) { close() }
   }
 
   func submit(_ job: @escaping @Sendable (SessionEngine) -> Void) { submit(.other(job)) }

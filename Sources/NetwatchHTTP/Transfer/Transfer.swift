@@ -90,8 +90,10 @@ final class Transfer {
     verdict = .undecided
     skipped = 0
     do throws(HTTPError) {
-      let waker = engine.waker(of: order)
-      source = try body?.open { waker.goOnSending() }
+      if let body {
+        let waker = engine.waker(of: order)
+        source = try body.open { waker.goOnSending() }
+      }
       progress.sent = 0
       progress.totalToSend = body == nil ? nil : body?.length
       let easy = try engine.takeEasy()
