@@ -304,13 +304,12 @@ import Testing
     await session.waitUntilInvalidated()
     var options = HTTPTaskOptions()
     options.executor = .immediate
-    let isMade = Box(false)
-    let wasMade = Box<Bool?>(nil)
-    isMade.change { isMade in
-      session.dataTask(request, options: options) { _ in wasMade.change { $0 = true } }.resume()
-      isMade = wasMade.now == nil
-    }
-    #expect(isMade.now)
-    #expect(try await eventually { wasMade.now })
+    let (isWithin, isCalling) = (Box<Bool?>(nil), Box(true))
+    let caller = pthread_self()
+    session.dataTask(request, options: options) { _ in
+      isWithin.change { $0 = isCalling.now && pthread_self() == caller }
+    }.resume()
+    isCalling.change { $0 = false }
+    #expect(try await eventually { isWithin.now } == false)
   }
 }
