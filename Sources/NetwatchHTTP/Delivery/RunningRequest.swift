@@ -6,10 +6,7 @@ final class RunningRequest: Sendable {
   private struct State: Sendable {
     var id: RequestID?
     var isCancelled = false
-    var end: End?
   }
-
-  typealias End = (outcome: TransferOutcome, ticket: DeliveryTicket)
 
   private let state = InlineLock(State())
   private let port: EnginePort
@@ -24,20 +21,6 @@ final class RunningRequest: Sendable {
       return state.isCancelled
     }
     if isCancelled { port.submit(.cancel(id)) }
-  }
-
-  /// Called on the loop's thread.
-  func ended(_ outcome: TransferOutcome, _ ticket: DeliveryTicket) {
-    state.withLock { $0.end = (outcome, ticket) }
-  }
-
-  /// Under the lock once more: a continuation that is resumed before anybody waits orders nothing that the thread sanitizer
-  /// could see.
-  func takeEnd() -> End? {
-    state.withLock { state in
-      defer { state.end = nil }
-      return state.end
-    }
   }
 
   func cancel() {

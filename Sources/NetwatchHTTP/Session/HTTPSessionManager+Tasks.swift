@@ -121,22 +121,18 @@ extension HTTPSessionManager {
     makeSink: (@Sendable (TransferWaker) -> any BodySink)? = nil
   ) async throws(HTTPError) -> HTTPReply<Value> {
     let running = RunningRequest(port)
-    await withTaskCancellationHandler {
+    let (outcome, ticket) = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         running.begin(
           order(
             request, body, options ?? configuration.taskOptions, makeSink: makeSink,
-            completion: .later { outcome, ticket in
-              running.ended(outcome, ticket)
-              continuation.resume()
-            }))
+            completion: .later { outcome, ticket in continuation.resume(returning: (outcome, ticket)) }))
       }
     } onCancel: {
       running.cancel()
     }
-    guard let end = running.takeEnd() else { throw HTTPError(.other, "request") }
-    defer { end.ticket.settle() }
-    return try convert(end.outcome.get())
+    defer { ticket.settle() }
+    return try convert(outcome.get())
   }
 }
 
