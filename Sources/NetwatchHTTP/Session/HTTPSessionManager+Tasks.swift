@@ -121,18 +121,18 @@ extension HTTPSessionManager {
     makeSink: (@Sendable (TransferWaker) -> any BodySink)? = nil
   ) async throws(HTTPError) -> HTTPReply<Value> {
     let running = RunningRequest(port)
-    let (outcome, ticket) = await withTaskCancellationHandler {
+    let awaited = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         running.begin(
           order(
             request, body, options ?? configuration.taskOptions, makeSink: makeSink,
-            completion: .later { outcome, ticket in continuation.resume(returning: (outcome, ticket)) }))
+            completion: .awaited(continuation)))
       }
     } onCancel: {
       running.cancel()
     }
-    defer { ticket.settle() }
-    return try convert(outcome.get())
+    defer { awaited.end() }
+    return try convert(awaited.outcome.get())
   }
 }
 

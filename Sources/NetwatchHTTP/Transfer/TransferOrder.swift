@@ -11,6 +11,21 @@ enum TransferCompletion: Sendable {
   case atOnce(@Sendable (TransferOutcome) -> Void)
   /// The ticket is released when the caller's completion has run.
   case later(@Sendable (TransferOutcome, DeliveryTicket) -> Void)
+  case awaited(CheckedContinuation<AwaitedOutcome, Never>)
+}
+
+/// For a caller that waits. No ticket: the loop's thread could be the one that releases it last, after the caller has gone on.
+struct AwaitedOutcome: Sendable {
+  let outcome: TransferOutcome
+  fileprivate let id: RequestID
+  fileprivate let observer: (any RequestObserver)?
+  fileprivate let ledger: DeliveryLedger
+
+  /// To be called once, when the caller goes on.
+  func end() {
+    observer?.ended(id)
+    ledger.remove()
+  }
 }
 
 /// All that a transfer has to know, and its one completion.
@@ -50,14 +65,8 @@ final class TransferOrder: Sendable {
     guard !isComplete.load(ordering: .acquiring) else { return }
     status.change { $0.state = .finished }
     // Not from within whatever the caller was doing when he dropped it.
-    Task { [completion, ticket = DeliveryTicket(id, nil, ledger)] in
-      let outcome = TransferOutcome.failure(HTTPError(.invalidated, "request"))
-      switch completion {
-      case .atOnce(let complete):
-        complete(outcome)
-        ticket.settle()
-      case .later(let complete): complete(outcome, ticket)
-      }
+    Task { [completion, id, ledger] in
+      Self.complete(completion, .failure(HTTPError(.invalidated, "request")), id, nil, ledger)
     }
   }
 
@@ -67,12 +76,21 @@ final class TransferOrder: Sendable {
   func complete(_ outcome: TransferOutcome, _ observer: (any RequestObserver)?) {
     isComplete.store(true, ordering: .releasing)
     status.change { $0.state = .finished }
+    Self.complete(completion, outcome, id, observer, ledger)
+  }
+
+  private static func complete(
+    _ completion: TransferCompletion, _ outcome: TransferOutcome, _ id: RequestID,
+    _ observer: (any RequestObserver)?, _ ledger: DeliveryLedger
+  ) {
     switch completion {
     case .atOnce(let complete):
       complete(outcome)
       observer?.ended(id)
       ledger.remove()
     case .later(let complete): complete(outcome, DeliveryTicket(id, observer, ledger))
+    case .awaited(let caller):
+      caller.resume(returning: AwaitedOutcome(outcome: outcome, id: id, observer: observer, ledger: ledger))
     }
   }
 }

@@ -1,0 +1,86 @@
+import Foundation
+import Glibc
+import HTTPTypes
+import Testing
+
+@testable import NetwatchHTTP
+
+/// What becomes of a session's sockets between its requests, when they stay watched.
+@Suite(.timeLimit(.minutes(1))) struct SessionSocketTests {
+  private let session: HTTPSessionManager
+
+  init() throws { session = try HTTPSessionManager() }
+
+  private func text(from url: URL, timeout: Duration = .seconds(5)) async throws -> String {
+    var options = HTTPTaskOptions()
+    options.timeout = timeout
+    return String(
+      decoding: try await session.data(for: HTTPRequest(.get, to: url), options: options).value, as: UTF8.self)
+  }
+
+  /// Answers so many requests of a connection with its number, and then does something to it.
+  private func server(
+    answers count: Int, _ end: @escaping @Sendable (ServerConnection) -> Void
+  ) throws -> ScriptedServer {
+    try ScriptedServer { connection, number in
+      for _ in 0..<count {
+        guard connection.readHead() != nil else { return }
+        // So that libcurl has to wait for it.
+        usleep(5_000)
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\(number)")
+      }
+      end(connection)
+      connection.waitForEnd()
+    }
+  }
+
+  @Test(arguments: 1...3) func `one that the server closes is replaced by another`(_ requests: Int) async throws {
+    let server = try server(answers: requests) { $0.stop() }
+    defer { server.stop() }
+    for number in 0..<4 {
+      for _ in 0..<requests { #expect(try await text(from: server.url) == "\(number)") }
+    }
+  }
+
+  /// libcurl closes the socket of an attempt without a word, and its number is the next one's.
+  @Test func `an attempt that was given up does not disturb the next one`() async throws {
+    let (full, port) = try LoopbackSocket.listen()
+    // One is let in, and nobody else.
+    #expect(listen(full, 0) == 0)
+    let guest = LoopbackSocket.connect(to: port)
+    defer {
+      if let guest { close(guest) }
+      close(full)
+    }
+    let server = try server(answers: 1) { $0.stop() }
+    defer { server.stop() }
+    for number in 0..<10 {
+      let error = await #expect(throws: HTTPError.self) {
+        try await text(from: URL(string: "http://127.0.0.1:\(port)/")!, timeout: .milliseconds(20))
+      }
+      #expect(error?.kind == .timedOut)
+      #expect(try await text(from: server.url) == "\(number)")
+    }
+  }
+
+  @Test func `no program that the process starts inherits one`() async throws {
+    let server = try server(answers: 2) { $0.stop() }
+    defer { server.stop() }
+    _ = try await text(from: server.url)
+    let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { CInt($0) }
+    let sockets = descriptors.filter { peerPort(of: $0) == server.port }
+    #expect(!sockets.isEmpty)
+    for socket in sockets { #expect(fcntl(socket, F_GETFD) & FD_CLOEXEC != 0) }
+  }
+
+  private func peerPort(of descriptor: CInt) -> UInt16? {
+    var address = sockaddr_in()
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isConnected = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe getpeername(descriptor, $0, &length) == 0
+      }
+    }
+    return isConnected && address.sin_family == sa_family_t(AF_INET) ? UInt16(bigEndian: address.sin_port) : nil
+  }
+}
