@@ -115,7 +115,7 @@ import Netwatch
   /// OpenSSL names an error of its own where it has read what is no TLS. A connection that is cut is no answer.
   private var isAnsweredWithoutTLS: Bool {
     let said = unsafe String(cString: words)
-    return said.contains("error:") && !said.contains("unexpected eof")
+    return said.contains("SSL routines") && !said.contains("unexpected eof")
   }
 
   private func finding(_ access: InternetAccess, _ code: CURLcode) -> Finding {

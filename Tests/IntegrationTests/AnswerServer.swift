@@ -1,5 +1,11 @@
+import Foundation
+import Glibc
+
 /// The probe's server that answers as it is told, on port 80 of a network of a test's.
 final class AnswerServer {
+  /// Where it is found, if it is in `far` of two networks.
+  static let url = "http://10.0.0.2/probe"
+
   private let process: ChildProcess
 
   init(in namespace: NetworkNamespace, answering answer: String = "204") throws {
@@ -27,5 +33,44 @@ final class AnswerServer {
       if line.hasPrefix(word) { return String(line.dropFirst(word.count + 1)) }
     }
     throw TestFailure("the server has ended: \(try process.errorText())")
+  }
+}
+
+extension TwoNetworks {
+  /// `netwatch --follow` that asks the server.
+  func followProbing(_ options: String...) throws -> Follow {
+    try Follow(
+      ChildProcess(near.command([Programs.netwatch, "-f", "--json", "--probe", AnswerServer.url] + options)))
+  }
+}
+
+extension Follow {
+  var internets: [String?] { lines.map(\.internet) }
+
+  /// Waits until no more than so many children are left.
+  func waitUntilChildless(butFor count: Int = 0) throws {
+    let deadline = Deadline(20)
+    while process.children.count > count {
+      guard !deadline.isOver else { throw TestFailure("still there: \(process.children)") }
+      usleep(2_000)  // nobody tells of the end of another's child
+    }
+  }
+}
+
+extension ChildProcess {
+  /// Those that it has started and not collected.
+  var children: [pid_t] {
+    let text = try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)
+    return (text ?? "").split(separator: " ").compactMap { pid_t($0) }
+  }
+}
+
+extension TemporaryFolder {
+  /// A shell script in the helper's place. Copied by another process: a program that some child of ours still has open to
+  /// write, because it was forked meanwhile, can not be run.
+  func installHelper(_ script: String) throws {
+    let source = try TemporaryFolder()
+    try "#!/bin/sh\n\(script)\n".write(toFile: source.file("netwatch-http"), atomically: true, encoding: .utf8)
+    _ = try install(source.file("netwatch-http"))
   }
 }

@@ -1,0 +1,130 @@
+import Foundation
+import Glibc
+import Testing
+
+/// The process that makes a probe: that it is ended, replaced and collected, and what happens where there is none.
+@Suite struct ProbeHelperTests {
+  @Test func `without the helper one sentence says so, and all else works`() throws {
+    let networks = try TwoNetworks()
+    let folder = try TemporaryFolder()
+    let program = try folder.install(Programs.netwatch)
+    let sentence =
+      "netwatch: --probe needs netwatch-http, which is not here; install netwatch's package, or put it beside netwatch."
+    let follow = try Follow(
+      ChildProcess(networks.near.command([program, "-f", "--json", "--probe", AnswerServer.url, "--count", "3"])))
+    #expect(try follow.next().internet == "unknown")
+    try networks.far.run("ip link set v1 down")
+    #expect(try follow.next().internet == "none")
+    try networks.far.run("ip link set v1 up")
+    #expect(try follow.next().internet == "unknown")
+    #expect(try follow.process.wait() == .exited(0))
+    #expect(try follow.process.errorText() == sentence)
+    // Where the answer is all that is wanted there is none.
+    for command in ["status", "wait"] {
+      let result = try ChildProcess.run(
+        networks.near.command([program, command, "--json", "--probe", AnswerServer.url]))
+      #expect(result.ending == .exited(2))
+      #expect(result.output == [])
+      #expect(result.error == sentence)
+    }
+  }
+
+  @Test func `a helper that can not be loaded is told in a sentence, once`() throws {
+    let networks = try TwoNetworks()
+    let folder = try TemporaryFolder()
+    let program = try folder.install(Programs.netwatch)
+    let complaint = "netwatch-http: error while loading shared libraries: libcurl.so.4: cannot open shared object file"
+    try folder.installHelper("echo started >>\(folder.file("starts")); echo '\(complaint)' >&2; exit 127")
+    let follow = try Follow(
+      ChildProcess(
+        networks.near.command([program, "-f", "--json", "--probe", AnswerServer.url, "--probe-interval", "0.1"])))
+    #expect(try follow.next().internet == "unknown")
+    #expect(try follow.process.nextErrorLine() == "netwatch: --probe: netwatch-http can not run: \(complaint)")
+    let deadline = Deadline(20)
+    func starts() throws -> Int {
+      try String(contentsOfFile: folder.file("starts"), encoding: .utf8).split(separator: "\n").count
+    }
+    while try starts() < 5, !deadline.isOver { usleep(2_000) }
+    follow.process.signal(SIGTERM)
+    #expect(try follow.process.errorText() == "")
+    #expect(try follow.process.nextLine() == nil)
+    let status = try ChildProcess.run(networks.near.command([program, "status", "--probe", AnswerServer.url]))
+    #expect(status.ending == .exited(2))
+    #expect(status.output == [])
+    #expect(status.error == "netwatch: --probe: netwatch-http can not run: \(complaint)")
+  }
+
+  @Test func `a helper that is killed leaves nothing known, and no zombie`() throws {
+    let networks = try TwoNetworks()
+    let server = try AnswerServer(in: networks.far, answering: "hang")
+    let follow = try networks.followProbing("--probe-interval", "0.1", "--probe-timeout", "1000")
+    _ = try follow.next()
+    try server.nextRequest()
+    try server.answer("302")
+    kill(try #require(follow.process.children.first), SIGKILL)
+    #expect(
+      try follow.process.nextErrorLine() == "netwatch: --probe: netwatch-http was ended by signal \(SIGKILL)")
+    let line = try follow.next()
+    #expect(line.internet == "portal")
+    try server.answer("hang")
+    try server.nextRequest()
+    kill(try #require(follow.process.children.first), SIGKILL)
+    #expect(try follow.next().internet == "unknown")
+    try server.answer("204")
+    #expect(try follow.next().internet == "full")
+    try server.answer("hang")
+    try server.nextRequest()
+    // No more than the one that runs.
+    #expect(follow.process.children.count == 1)
+  }
+
+  @Test func `a helper that does not give up is ended`() throws {
+    let networks = try TwoNetworks()
+    let folder = try TemporaryFolder()
+    let program = try folder.install(Programs.netwatch)
+    try folder.installHelper("exec sleep 1000")
+    let status = try ChildProcess.run(
+      networks.near.command([program, "status", "--json", "--probe", AnswerServer.url, "--probe-timeout", "0.1"]))
+    #expect(status.ending == .exited(0))
+    #expect(try Line(#require(status.output.first)).internet == "unknown")
+  }
+
+  @Test(arguments: ["reader", "SIGTERM", "SIGKILL", "count"])
+  func `no helper outlives netwatch`(end: String) throws {
+    let networks = try TwoNetworks()
+    let server = try AnswerServer(in: networks.far, answering: "hang")
+    let options = end == "count" ? ["--count", "2"] : []
+    let process = try ChildProcess(
+      networks.near.command(
+        [Programs.netwatch, "-f", "--json", "--probe", AnswerServer.url, "--probe-timeout", "1000"] + options))
+    _ = try process.nextLine()
+    try server.nextRequest()
+    switch end {
+    case "reader": process.closeOutput()
+    case "SIGTERM": process.signal(SIGTERM)
+    case "SIGKILL": process.signal(SIGKILL)
+    default:
+      try networks.near.run("ip addr add 10.0.0.7/24 dev v0", "ip route replace default via 10.0.0.2 src 10.0.0.7")
+    }
+    _ = try process.wait()
+    try server.clientLeaves()
+  }
+
+  @Test func `netwatch itself maps no libcurl, and starts nothing unless it is to probe`() throws {
+    let networks = try TwoNetworks()
+    let server = try AnswerServer(in: networks.far, answering: "hang")
+    let plain = try networks.near.follow()
+    _ = try plain.next()
+    #expect(plain.process.children == [])
+    #expect(plain.internets == [nil])
+    let probing = try networks.followProbing()
+    _ = try probing.next()
+    try server.nextRequest()
+    #expect(probing.process.children.count == 1)
+    let helper = try #require(probing.process.children.first)
+    for (process, maps) in [(plain.process.pid, false), (probing.process.pid, false), (helper, true)] {
+      let found = try ChildProcess.run(["grep", "-m", "1", "-o", "libcurl", "/proc/\(process)/maps"])
+      #expect(found.output == (maps ? ["libcurl"] : []))
+    }
+  }
+}
