@@ -15,6 +15,7 @@ import Glibc
   private var headers: UnsafeMutablePointer<curl_slist>?
   /// Of the options that are set; nil for those that are good for one request alone.
   private var shape: CurlRequest.Shape?
+  /// The one that is set.
   private var url: CurlURL?
   /// The first option that libcurl has refused since ``prepare()``.
   private(set) var refusal: HTTPError?

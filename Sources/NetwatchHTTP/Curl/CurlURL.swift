@@ -1,4 +1,3 @@
-import Glibc
 import HTTPTypes
 
 /// Where a request goes, in libcurl's words. The next request most often goes to the same place, and asks for no other.
@@ -22,14 +21,5 @@ final class CurlURL {
 
   func isOf(_ request: HTTPRequest) -> Bool {
     path == request.path && authority == request.authority && scheme == request.scheme
-  }
-}
-
-/// The proxies that the process's environment names.
-enum EnvironmentProxies {
-  /// By the variables that libcurl reads for each request, unless it is told that there are none.
-  static var exist: Bool {
-    let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-    return names.contains { name in unsafe getenv(name) != nil }
   }
 }

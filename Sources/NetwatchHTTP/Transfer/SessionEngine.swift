@@ -15,7 +15,7 @@ final class SessionEngine {
   let cookies: CurlShare
   let heads = HeadMemory()
   /// Asked once: libcurl would search the environment for each request, on this thread, while the app may be changing it.
-  let hasProxies = EnvironmentProxies.exist
+  let hasProxies = CurlLibrary.hasProxies
   private var lastURL: CurlURL?
   /// The way to here from elsewhere.
   private(set) var port: EnginePort?
