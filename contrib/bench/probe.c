@@ -26,8 +26,8 @@ enum {
 static const enum peer_id peers[] = {NETWATCH, NETWATCH_PROBING, C_RAW_Q};
 enum { PEERS = sizeof peers / sizeof *peers };
 
-/* A line with a probe has a word more, and a timer is set behind it, which a reader on the same processor waits for. */
-static const double ratio_target = 1.25;
+/* "Unchanged", as far as a machine can tell. */
+static const double ratio_target = 1.10;
 static char probe_url[] = "http://192.0.2.1/";
 
 struct record {
