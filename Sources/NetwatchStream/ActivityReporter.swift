@@ -14,8 +14,9 @@ public final class ActivityReporter: Sendable {
   private let handle: LoopHandle
   private let report: Report
 
-  /// - Parameter label: for people who look at the service: what the app's requests are about. What is beyond 256 bytes is
-  ///   cut off.
+  /// - Parameters:
+  ///   - indicator: whose requests are told.
+  ///   - label: for people who look at the service: what the app's requests are about. What is beyond 256 bytes is cut off.
   /// - Throws: `SystemError` where no thread or descriptor is left.
   public convenience init(of indicator: ActivityIndicator, label: String? = nil) throws {
     try self.init(of: indicator, label: label, to: ServiceAddress.candidates)

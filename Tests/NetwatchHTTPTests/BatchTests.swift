@@ -96,6 +96,25 @@ import Testing
     #expect(ends.now == [100])
   }
 
+  @Test func `a batch that is over holds nothing of its caller's`() async throws {
+    final class Owner: Sendable {
+      let batch = Box<HTTPBatch?>(nil)
+      let isDone = Box(false)
+    }
+    var owner: Owner? = Owner()
+    weak let weakOwner = owner
+    let isDone = owner?.isDone
+    if let owner {
+      let batch = session.batch(try requests(["method", "missing"]), progress: { _ in _ = owner.batch }) { _ in
+        owner.isDone.change { $0 = true }
+      }
+      owner.batch.change { $0 = batch }
+    }
+    _ = try await eventually { isDone?.now == true ? true : nil }
+    owner = nil
+    _ = try await eventually { weakOwner == nil ? true : nil }
+  }
+
   @Test func `a batch of nothing is complete, and later`() async throws {
     #expect(await session.batch([]).isEmpty)
   }

@@ -11,6 +11,9 @@ final class BatchCore<Value: Sendable>: Sendable {
     var machine: BatchMachine
     var tasks: [Int: HTTPTask] = [:]
     var results: [Int: Outcome] = [:]
+    /// The user's, until they have been called last: what they hold may hold the batch.
+    var progress: (@Sendable (HTTPBatchProgress) -> Void)?
+    var completion: (@Sendable ([Outcome]) -> Void)?
     /// The session is not done before this is.
     var ticket: DeliveryTicket?
     /// Calls of the user's code, which are made without the lock.
@@ -20,8 +23,6 @@ final class BatchCore<Value: Sendable>: Sendable {
   private weak let session: HTTPSessionManager?
   private let state: Lock<State>
   private let callbacks: CallbackQueue
-  private let progress: (@Sendable (HTTPBatchProgress) -> Void)?
-  private let completion: @Sendable ([Outcome]) -> Void
   private let make: Maker
   private let count: Int
 
@@ -33,10 +34,11 @@ final class BatchCore<Value: Sendable>: Sendable {
     self.session = session
     self.count = count
     self.callbacks = callbacks
-    self.progress = progress
-    self.completion = completion
     self.make = make
-    state = Lock(State(machine: BatchMachine(count: count, limit: limit), ticket: session.holdOpen()))
+    state = Lock(
+      State(
+        machine: BatchMachine(count: count, limit: limit), progress: progress, completion: completion,
+        ticket: session.holdOpen()))
   }
 
   func handle(_ event: BatchMachine.Event, _ result: Outcome? = nil) {
@@ -75,7 +77,7 @@ final class BatchCore<Value: Sendable>: Sendable {
     case .cancel(let index): state.tasks[index]?.cancel()
     case .giveUp(let index): state.results[index] = .failure(HTTPError(.cancelled, "cancel"))
     case .report(let progress):
-      if let report = self.progress { state.calls.append { report(progress) } }
+      if let report = state.progress { state.calls.append { report(progress) } }
     case .complete: complete(&state)
     }
     return []
@@ -83,11 +85,11 @@ final class BatchCore<Value: Sendable>: Sendable {
 
   private func complete(_ state: inout State) {
     let results = (0..<count).map { state.results[$0] ?? .failure(HTTPError(.invalidated, "request")) }
-    let (completion, ticket) = (completion, state.ticket)
+    let (completion, ticket) = (state.completion, state.ticket)
     state.results = [:]
-    state.ticket = nil
+    (state.progress, state.completion, state.ticket) = (nil, nil, nil)
     state.calls.append {
-      completion(results)
+      completion?(results)
       ticket?.settle()
     }
   }

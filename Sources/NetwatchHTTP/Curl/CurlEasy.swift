@@ -73,6 +73,8 @@ import Glibc
       unsafe headers = nil
     }
     if let shape, shape == self.shape { return false }
+    // A reset forgets the list of files, and does not free it (7.88). The cookies are the session's, and stay.
+    set(CURLOPT_COOKIEFILE, nil)
     unsafe curl_easy_reset(handle)
     url = nil
     self.shape = shape
