@@ -1,4 +1,5 @@
 import Glibc
+import NetwatchEventLoop
 
 extension HTTPHelper {
   /// Asks the system's loader, as ldd does, whether it has what the helper is linked to: once the helper has been begun without
@@ -17,30 +18,16 @@ extension HTTPHelper {
 
   /// What a program prints on its standard output, and its end; nil where it could not be started.
   private static func run(_ program: String, with variable: String) -> (output: String, ChildProcess.Ending)? {
-    var ends: [CInt] = [-1, -1]
-    guard unsafe pipe(&ends) == 0 else { return nil }
-    defer { close(ends[0]) }
-    var actions = unsafe posix_spawn_file_actions_t()
-    unsafe posix_spawn_file_actions_init(&actions)
-    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-    unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
-    var process = pid_t()
     // Or there would be nothing to wait for.
     signal(SIGCHLD, SIG_DFL)
-    let code = unsafe CStrings.withArray([program]) { arguments in
-      unsafe CStrings.withArray(CStrings.environment + [variable]) { environment in
-        unsafe posix_spawn(&process, program, &actions, nil, arguments, environment)
-      }
+    let child = try? ChildOutput.of { descriptor throws(SystemError) in
+      try ChildProcess.spawn(
+        program, [], environment: CStrings.environment + [variable], descriptors: [(descriptor, STDOUT_FILENO)])
     }
-    close(ends[1])
-    guard code == 0 else { return nil }
-    var text: [UInt8] = []
-    var room = [UInt8](repeating: 0, count: 4_096)
-    while true {
-      let count = unsafe read(ends[0], &room, room.count)
-      guard count > 0 else { break }
-      text += room[..<count]
-    }
-    return ChildProcess.waitForEnd(of: process).map { (String(decoding: text, as: UTF8.self), $0) }
+    guard let child, let ending = ChildProcess.waitForEnd(of: child.process) else { return nil }
+    return (child.output.text(upTo: longestList), ending)
   }
+
+  /// As much as a pipe holds: it is read when the loader has ended.
+  private static let longestList = 65_536
 }
