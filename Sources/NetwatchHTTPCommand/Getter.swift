@@ -149,7 +149,7 @@ final class Getter {
   private func succeed() {
     if display.hasReader, let amount = retrieval?.amount {
       let elapsed = KernelClock.monotonic.now - started
-      Message.write("\(Message.clean(name)): \(Figures.bytes(amount.received)) in \(Figures.time(elapsed))\n")
+      Message.write("\(clean(name)): \(Figures.bytes(amount.received)) in \(Figures.time(elapsed))\n")
     }
     finish(.done)
   }

@@ -1,4 +1,5 @@
 import Glibc
+import Netwatch
 
 /// What is told on standard error.
 enum Message {
@@ -18,17 +19,5 @@ enum Message {
   static func write(_ text: String) {
     var text = text
     text.withUTF8 { bytes in _ = unsafe Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
-  }
-
-  /// Names and servers' words are strangers': nothing in them may steer the terminal or turn the direction of writing.
-  static func clean(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned, .surrogate: result += "?"
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result
   }
 }

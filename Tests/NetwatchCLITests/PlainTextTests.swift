@@ -1,3 +1,4 @@
+import Netwatch
 import Testing
 
 @testable import NetwatchCLI
