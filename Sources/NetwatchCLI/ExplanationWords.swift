@@ -24,7 +24,7 @@ struct ExplanationWords {
   private func answered(
     _ request: RouteRequest, _ answer: RouteAnswer, to destination: IPAddress
   ) -> [Explanation.Step] {
-    if answer == .refused, request.destination != RouteRequest.internet, isOwn(destination) {
+    if answer == .own, request.destination != RouteRequest.internet {
       let text = "the address is this machine's own"
       return [.init(topic: .route, text: text, isFault: true, facts: [("table", .nothing)])]
     }
@@ -43,7 +43,7 @@ struct ExplanationWords {
       guard request.scope != .allHops, let table = answer.hop?.table else { return [] }
       return findings.rule(leadingTo: table, mark: mark, request.family).map { [step($0)] } ?? []
     case .refused: return findings.rules(forbidding: mark, request.family).map { step($0) }
-    case .noRoute, .rules: return []
+    case .noRoute, .own, .rules: return []
     }
   }
 
@@ -127,7 +127,7 @@ extension RouteAnswer {
     switch self {
     case .hop(let hop): hop
     case .hops(let hops): hops.first
-    case .noRoute, .refused, .rules: nil
+    case .noRoute, .refused, .own, .rules: nil
     }
   }
 }

@@ -12,10 +12,16 @@ enum NetlinkRouteDecoder {
     guard payload.count >= headerLength else { return .ignored }
     let start = payload.lowerBound
     let family = bytes.load(start, as: UInt8.self)
+    switch Int(bytes.load(start + 7, as: UInt8.self)) {
+    case RTN_UNICAST: break
+    case RTN_LOCAL: return .route(.own)
     // An IPv6 route that refuses comes as a route, where IPv4 answers with an error.
-    guard Int(bytes.load(start + 7, as: UInt8.self)) == RTN_UNICAST else { return .route(.refused) }
+    default: return .route(.refused)
+    }
 
-    var hop = RouteHop(interfaceIndex: 0)
+    var hop = RouteHop(
+      interfaceIndex: 0, prefixLength: bytes.load(start + 1, as: UInt8.self),
+      origin: bytes.load(start + 5, as: UInt8.self))
     var hops: [RouteHop] = []
     var cursor = NetlinkCursor((start + headerLength)..<payload.upperBound)
     while let attribute = cursor.nextAttribute(in: bytes) {
@@ -33,6 +39,8 @@ enum NetlinkRouteDecoder {
         hops[position].source = hop.source
         hops[position].metric = hop.metric
         hops[position].table = hop.table
+        hops[position].prefixLength = hop.prefixLength
+        hops[position].origin = hop.origin
       }
       return .route(.hops(hops))
     }

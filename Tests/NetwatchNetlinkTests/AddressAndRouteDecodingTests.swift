@@ -78,11 +78,19 @@ import Testing
   @Test func `answers with one hop`() {
     #expect(
       Decoding.messages(Corpus.routeAnswerV4, as: .answer) == [
-        .route(.via(3, .ip("10.0.0.2"), from: .ip("10.0.0.1")))
+        // A lookup answers with the address itself as the prefix, and IPv4 does not say who wrote the route.
+        .route(
+          .hop(
+            RouteHop(
+              interfaceIndex: 3, gateway: .ip("10.0.0.2"), source: .ip("10.0.0.1"), prefixLength: 32, origin: 0)))
       ])
     #expect(
       Decoding.messages(Corpus.routeAnswerV6, as: .answer) == [
-        .route(.via(4, .ip("2001:db8:9::1"), from: .ip("2001:db8:9::5"), metric: 1024))
+        .route(
+          .hop(
+            RouteHop(
+              interfaceIndex: 4, gateway: .ip("2001:db8:9::1"), source: .ip("2001:db8:9::5"), metric: 1024,
+              prefixLength: 128)))
       ])
     #expect(Decoding.messages(Corpus.fibMatch, as: .answer) == [.route(.via(3, .ip("10.0.0.2"), from: nil))])
   }
@@ -115,13 +123,18 @@ import Testing
   }
 
   @Test(arguments: [
-    RTN_LOCAL, RTN_BROADCAST, RTN_ANYCAST, RTN_MULTICAST, RTN_BLACKHOLE, RTN_UNREACHABLE, RTN_PROHIBIT, RTN_THROW,
+    RTN_BROADCAST, RTN_ANYCAST, RTN_MULTICAST, RTN_BLACKHOLE, RTN_UNREACHABLE, RTN_PROHIBIT, RTN_THROW,
     RTN_NAT,
     RTN_UNSPEC,
   ])
   func `only a unicast route leads out`(_ kind: Int) {
     let bytes = MessageBuilder.route(kind: kind) { $0.attribute(Int(RTA_OIF.rawValue), number: Int32(3)) }
     #expect(Decoding.messages(bytes, as: .answer) == [.route(.refused)])
+  }
+
+  @Test func `an address of this machine is told apart`() {
+    let bytes = MessageBuilder.route(kind: RTN_LOCAL) { $0.attribute(Int(RTA_OIF.rawValue), number: Int32(1)) }
+    #expect(Decoding.messages(bytes, as: .answer) == [.route(.own)])
   }
 
   @Test func `a unicast route without a link leads nowhere`() {

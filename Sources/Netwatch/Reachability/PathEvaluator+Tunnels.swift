@@ -166,7 +166,7 @@ extension RouteAnswer {
     switch self {
     case .hop(let hop): hop.table
     case .hops(let hops): hops.first { $0.interfaceIndex == index }?.table ?? RoutingRule.mainTable
-    case .noRoute, .refused, .rules: RoutingRule.mainTable
+    case .noRoute, .refused, .own, .rules: RoutingRule.mainTable
     }
   }
 }

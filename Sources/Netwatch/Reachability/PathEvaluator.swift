@@ -175,7 +175,7 @@ package struct PathEvaluator: Sendable {
       case .hop(let hop): found.append(hop)
       // The route leads over other links too.
       case .hops(let hops): found += hops.filter { $0.interfaceIndex == index }
-      case .noRoute, .refused, .rules: break
+      case .noRoute, .refused, .own, .rules: break
       case nil:
         trail.needs(request)
         isComplete = false
@@ -204,7 +204,7 @@ package struct PathEvaluator: Sendable {
   func judge(_ answer: RouteAnswer, _ family: AddressFamily) -> Way {
     switch answer {
     case .noRoute, .rules: return .failed(.noRoute)
-    case .refused: return .failed(.routeUnreachable)
+    case .refused, .own: return .failed(.routeUnreachable)
     case .hop(let hop): return judge(hop, family)
     case .hops(let hops):
       for hop in hops {

@@ -40,16 +40,31 @@ package struct RouteHop: Hashable, Sendable {
   package var metric: UInt32
   /// The routing table that has the route.
   package var table: UInt32
+  /// The length of the route's prefix, in answers that are the route itself. 0 for a default route.
+  package var prefixLength: UInt8
+  /// Who wrote the route: RTPROT_* of <linux/rtnetlink.h>.
+  package var origin: UInt8
 
   package init(
     interfaceIndex: Int32, gateway: IPAddress? = nil, source: IPAddress? = nil, metric: UInt32 = 0,
-    table: UInt32 = RoutingRule.mainTable
+    table: UInt32 = RoutingRule.mainTable, prefixLength: UInt8 = 0, origin: UInt8 = Origin.boot
   ) {
     self.interfaceIndex = interfaceIndex
     self.gateway = gateway
     self.source = source
     self.metric = metric
     self.table = table
+    self.prefixLength = prefixLength
+    self.origin = origin
+  }
+
+  /// RTPROT_* of <linux/rtnetlink.h>.
+  package enum Origin {
+    package static let redirect: UInt8 = 1
+    package static let kernel: UInt8 = 2
+    package static let boot: UInt8 = 3
+    package static let routerAdvertisement: UInt8 = 9
+    package static let dhcp: UInt8 = 16
   }
 }
 
@@ -62,6 +77,8 @@ package enum RouteAnswer: Hashable, Sendable {
   case noRoute
   /// A route says no (EHOSTUNREACH, EACCES, EINVAL for a black hole), or the answer is no unicast route.
   case refused
+  /// The address is one of this machine's own.
+  case own
   /// To a question for the rules, in the order of their priority.
   case rules([RoutingRule])
 }
