@@ -12,6 +12,15 @@ struct ActivitySettings {
     case tcp
     case all
 
+    /// As a service tells it to its clients.
+    var counts: ServiceIdentity.Counts {
+      switch self {
+      case .requests: .requests
+      case .tcp: .tcp
+      case .all: .all
+      }
+    }
+
     var countsConnections: Bool { self != .requests }
     var countsRequests: Bool { self != .tcp }
   }

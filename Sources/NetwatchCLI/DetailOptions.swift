@@ -4,7 +4,9 @@ import ArgumentParser
 struct DetailOptions: SharedOptions {
   @Flag(
     name: .shortAndLong,
-    help: "In text, also say why, of each link too, and name the programs whose TCP connections are in flight.")
+    help: ArgumentHelp(
+      "In text, also say why, of each link too, and name what is in flight: programs with TCP connections, and the labels "
+        + "of your own requests."))
   var verbose = false
 
   var given: String? { verbose ? "--verbose" : nil }

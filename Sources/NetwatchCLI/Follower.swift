@@ -85,6 +85,7 @@ final class Follower {
       counter = ActivityCounter(options.activity, on: loop) { [unowned self] reason in takeCount(because: reason) }
     }
     if options.namesPrograms { renderer.namePrograms { [unowned self] record in programs(of: record) } }
+    if options.service != nil { renderer.nameRequests { [unowned self] record in labels(of: record) } }
     connect()
     if link?.isConnected == true {
       loop.schedule(at: KernelClock.monotonic.now + Self.patience) { [unowned self] in
@@ -169,6 +170,12 @@ final class Follower {
     namer.watchNow()
     defer { namer.rest() }
     return namer.programs(within: searchTime)
+  }
+
+  /// Of the requests that the service counts, as far as it tells this user. A line waits for the answer.
+  private func labels(of record: EventRecord) -> [ServiceStatistics.Label] {
+    guard link?.isConnected == true, record.activity.inFlight > (record.activity.connections ?? 0) else { return [] }
+    return ServiceStatistics.ofRunningService(within: Self.patience)?.labels ?? []
   }
 
   /// How long /proc is searched for programs. Nothing else is to be done by who prints one line.

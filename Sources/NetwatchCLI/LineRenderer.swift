@@ -10,6 +10,8 @@ protocol LineRenderer: AnyObject {
   func shows(_ record: EventRecord) -> Bool
   /// From now on lines also name the programs whose connections are in flight, as `body` says.
   func namePrograms(_ body: @escaping (EventRecord) -> [EventRecord.ProgramCount]?)
+  /// From now on text that explains also names the requests that the service counts, as `body` says.
+  func nameRequests(_ body: @escaping (EventRecord) -> [ServiceStatistics.Label])
   /// Calls `body` if something fails that was not asked for just now.
   func onFailure(_ body: @escaping (any Error) -> Void)
   /// Prints what has to stay on a bar when netwatch can not go on.
@@ -19,6 +21,7 @@ protocol LineRenderer: AnyObject {
 extension LineRenderer {
   func shows(_ record: EventRecord) -> Bool { true }
   func namePrograms(_ body: @escaping (EventRecord) -> [EventRecord.ProgramCount]?) {}
+  func nameRequests(_ body: @escaping (EventRecord) -> [ServiceStatistics.Label]) {}
   func onFailure(_ body: @escaping (any Error) -> Void) {}
   func printEnd(to output: StandardOutput) throws(CommandFailure) {}
 }

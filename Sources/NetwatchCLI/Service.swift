@@ -39,6 +39,7 @@ final class Service {
     self.reachability = reachability
     let server = try EventServer(
       socket, on: loop, connectionLimit: connectionLimit,
+      identity: ServiceIdentity(version: NetwatchTool.configuration.version, counts: settings.choice.counts),
       handlers: .init(
         requestsChanged: { [unowned self] in activity?.setRequests($0) },
         statistics: { [unowned self] in statistics },

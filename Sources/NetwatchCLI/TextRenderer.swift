@@ -29,6 +29,7 @@ final class TextRenderer: LineRenderer {
     static let interface = 10
     static let address = 15
     static let network = 32
+    static let label = 32
   }
 
   private let terminal: Terminal
@@ -36,6 +37,7 @@ final class TextRenderer: LineRenderer {
   private var listsFewLinks = false
   private var wasVisible = false
   private var programs: ((EventRecord) -> [EventRecord.ProgramCount]?)?
+  private var requests: ((EventRecord) -> [ServiceStatistics.Label])?
   /// The link that carried the traffic when the last line was printed.
   private var formerName: String?
 
@@ -67,6 +69,8 @@ final class TextRenderer: LineRenderer {
   }
 
   func namePrograms(_ body: @escaping (EventRecord) -> [EventRecord.ProgramCount]?) { programs = body }
+
+  func nameRequests(_ body: @escaping (EventRecord) -> [ServiceStatistics.Label]) { if saysWhy { requests = body } }
 
   func shows(_ record: EventRecord) -> Bool {
     record.event != .activity || record.activity.state.isVisible != wasVisible
@@ -126,9 +130,10 @@ final class TextRenderer: LineRenderer {
     }
   }
 
-  /// A program names itself as it likes.
+  /// Programs name themselves and their requests as they like.
   private func names(_ record: EventRecord) -> String {
-    let names = programs?(record)?.map { "\(clean($0.name)) \($0.connections)" } ?? []
+    var names = programs?(record)?.map { "\(clean($0.name)) \($0.connections)" } ?? []
+    names += requests?(record).map { "\(quoted(fit(clean($0.text), Width.label))) \($0.requests)" } ?? []
     return names.isEmpty ? "" : ": " + names.joined(separator: ", ")
   }
 
@@ -137,9 +142,8 @@ final class TextRenderer: LineRenderer {
     let path = record.path
     var details: [String] = []
     if let wifi = path.wifi {
-      let name = fit(clean(wifi.ssid.text), Width.network)
       let signal = wifi.signal.map { " \($0.percent) %" } ?? ""
-      details.append((terminal.isUnicode ? "“\(name)”" : "\"\(name)\"") + signal)
+      details.append(quoted(fit(clean(wifi.ssid.text), Width.network)) + signal)
     }
     if let vpn = path.vpn { details.append("through \(clean(vpn.interfaceName))") }
     // The reason says it itself.
@@ -162,6 +166,8 @@ final class TextRenderer: LineRenderer {
     return unsafe [local.tm_hour, local.tm_min, local.tm_sec].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(
       separator: ":")
   }
+
+  private func quoted(_ text: String) -> String { terminal.isUnicode ? "“\(text)”" : "\"\(text)\"" }
 
   private func fit(_ text: String, _ width: Int) -> String {
     NetwatchCLI.fit(text, width, ellipsis: terminal.isUnicode ? "…" : "~")

@@ -25,7 +25,10 @@ public final class ActivityRunner {
   deinit { if let timer { loop.cancel(timer) } }
 
   /// Takes note of how many requests run.
-  public func setCount(_ count: Int) { change(to: count + connections, at: KernelClock.monotonic.now) }
+  public func setCount(_ count: Int) {
+    // No number that a caller can give makes the sum overflow.
+    change(to: min(max(count, 0), Int(Int32.max)) + connections, at: KernelClock.monotonic.now)
+  }
 
   /// Takes note of how many TCP connections are in flight, which are counted from the first call on.
   ///

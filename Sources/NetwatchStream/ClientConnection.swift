@@ -1,5 +1,4 @@
 import Glibc
-import Netwatch
 import NetwatchEventLoop
 
 /// One client of the service: what it has not got yet, what it has begun to write, and what runs on its behalf.
@@ -9,13 +8,18 @@ import NetwatchEventLoop
 final class ClientConnection {
   let descriptor: FileDescriptor
   var registration: EventLoop.Registration?
-  /// Whether it may begin requests.
+  let user: uid_t
+  /// Whether it may begin requests, and end them.
   let mayBegin: Bool
   var wantsEvents = true {
     // Nothing is owed to one that wants none.
     didSet { if !wantsEvents { isBehind = false } }
   }
-  var requests = RequestSet()
+  var requests = ClientRequests()
+  /// Whether it has the present state as its first line. Until then a line for it is one.
+  var isGreeted = false
+  /// What the server has taken note of as its ``size``.
+  var notedSize = 0
   /// It has closed its writing side; it may still read.
   private(set) var isInputOver = false
   /// An event has been left out; the newest line is owed.
@@ -26,10 +30,14 @@ final class ClientConnection {
   static let lineLimit = 4_096
   private static let outputLimit = 16 << 10
 
-  init(_ descriptor: consuming FileDescriptor, mayBegin: Bool) {
+  init(_ descriptor: consuming FileDescriptor, user: uid_t, mayBegin: Bool) {
     self.descriptor = descriptor
+    self.user = user
     self.mayBegin = mayBegin
   }
+
+  /// Roughly what it makes the service keep, in bytes.
+  var size: Int { output.capacity + input.capacity + requests.size }
 
   enum Outcome { case goesOn, isGone }
 
@@ -55,7 +63,10 @@ final class ClientConnection {
     guard let written = unsafe line.withUnsafeBytes({ unsafe write($0) }) else { return .isGone }
     if written == 0 {
       isBehind = true
-    } else if written < line.byteCount {
+      return .goesOn
+    }
+    isGreeted = true
+    if written < line.byteCount {
       unsafe line.withUnsafeBytes { unsafe output.append(contentsOf: $0[written...]) }
     }
     return .goesOn
@@ -82,6 +93,13 @@ final class ClientConnection {
       return offer(newest)
     }
     return .goesOn
+  }
+
+  /// Leaves out the lines that wait behind the one under way: the newest state stands for them.
+  func collapse() {
+    guard let end = output.firstIndex(of: UInt8(ascii: "\n")), end + 1 < output.endIndex else { return }
+    output = Array(output[...end])
+    isBehind = wantsEvents
   }
 
   /// Says why it ends, if there is room to say so: nobody waits for a client to read.
@@ -156,26 +174,5 @@ enum ServiceAnswer {
   static func error(_ message: String) -> String {
     let escaped = message.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
     return "{\"v\":1,\"error\":\"\(escaped)\"}\n"
-  }
-
-  static func stats(_ stats: ServiceStatistics) -> String {
-    "{\"v\":1,\"stats\":{\"transitions\":\(stats.transitions),\"netlink_overruns\":\(stats.netlinkOverruns),"
-      + "\"subscribers\":\(stats.subscribers)}}\n"
-  }
-}
-
-/// What a service has been through.
-public struct ServiceStatistics: Hashable, Sendable {
-  /// Changes of reachability that were published.
-  public var transitions: UInt64
-  /// How often the kernel dropped messages.
-  public var netlinkOverruns: UInt64
-  /// Clients that get events now.
-  public var subscribers: Int
-
-  public init(transitions: UInt64 = 0, netlinkOverruns: UInt64 = 0, subscribers: Int = 0) {
-    self.transitions = transitions
-    self.netlinkOverruns = netlinkOverruns
-    self.subscribers = subscribers
   }
 }

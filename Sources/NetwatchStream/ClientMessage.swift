@@ -1,9 +1,7 @@
-import Netwatch
-
 /// What a client writes to the service: one JSON object a line.
 enum ClientMessage: Hashable, Sendable {
-  case begin(RequestID, label: String?)
-  case end(RequestID)
+  case begin(String, label: String?)
+  case end(String)
   /// Whether events are sent from here on.
   case events(Bool)
   case ping
@@ -33,10 +31,10 @@ enum ClientMessage: Hashable, Sendable {
     }
   }
 
-  private static func id(_ value: JSONValue) throws(ProtocolError) -> RequestID {
+  private static func id(_ value: JSONValue) throws(ProtocolError) -> String {
     guard let text = value.string, !text.isEmpty else { throw .notUnderstood("an id is a string that is not empty") }
     guard text.utf8.count <= idLimit else { throw .limit("an id has at most \(idLimit) bytes") }
-    return RequestID(text)
+    return text
   }
 
   private static func label(_ value: JSONValue?) throws(ProtocolError) -> String? {

@@ -5,8 +5,8 @@ import NetwatchEventLoop
 /// A connection to a service, on a loop.
 final class EventClient {
   struct Handlers {
-    /// A line of the stream.
-    let record: (EventRecord) -> Void
+    /// A line of the stream, and what the service says about itself in it: in the first line of a connection.
+    let record: (EventRecord, ServiceIdentity?) -> Void
     /// What is not an event: an answer, an error.
     let answer: (JSONValue) -> Void
     /// The service is gone. Called once, from the loop.
@@ -82,10 +82,11 @@ final class EventClient {
     while !isLost, let end = input[start...].firstIndex(of: UInt8(ascii: "\n")) {
       let line = input[start..<end]
       start = end + 1
-      if let record = EventRecord(line: line) {
-        handlers.record(record)
-      } else if let answer = JSONValue(line) {
-        handlers.answer(answer)
+      guard let value = JSONValue(line) else { continue }
+      if let record = EventRecord(value) {
+        handlers.record(record, value["service"].map { ServiceIdentity($0) })
+      } else {
+        handlers.answer(value)
       }
     }
     input.removeSubrange(..<start)

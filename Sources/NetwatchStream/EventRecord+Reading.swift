@@ -1,23 +1,28 @@
 import Netwatch
 
 extension EventRecord {
-  /// Reads a line of the stream, version 1; unknown keys are ignored. Nil where it is none, such as an answer.
+  /// Reads a line of the stream. Nil if it is none, such as an answer, or if a number in it is beyond what can be.
   package init?(line: ArraySlice<UInt8>) {
-    guard let value = JSONValue(line), value["v"]?.integer == 1,
-      let sequence = value["seq"]?.integer, let monotonic = value["mono_ns"]?.integer,
+    guard let record = JSONValue(line).flatMap({ EventRecord($0) }) else { return nil }
+    self = record
+  }
+
+  /// Reads a line of the stream, version 1; unknown keys are ignored.
+  init?(_ value: JSONValue) {
+    guard value["v"]?.integer == 1, let sequence = value["seq"]?.integer(in: 0...Int64.max),
+      let monotonic = value["mono_ns"]?.integer(in: 0...Int64.max),
       let time = value["time"]?.string.flatMap(UTCTime.nanoseconds),
       let event = value["event"]?.string.flatMap(Event.init), let reason = value["reason"]?.string,
       let reachability = value["reachability"], let verdict = NetworkPath.Verdict(reachability),
-      let activity = value["activity"].flatMap(Activity.init)
+      let activity = value["activity"].flatMap(Activity.init),
+      let signal = WiFiSignal.read(reachability["wifi"]?["signal_dbm"])
     else { return nil }
     // An activity line says nothing of the path's, and a later version may have reasons of its own.
     let known = event == .activity ? nil : ReachabilityReason(rawValue: reason)
     let pathReason = known ?? (verdict.isReachable ? .resynced : .unresolved)
     self.init(
       sequence: UInt64(clamping: sequence), nanosecondsSince1970: time, monotonicNanoseconds: monotonic, event: event,
-      path: NetworkPath(
-        verdict: verdict, reason: pathReason, interfaces: [],
-        signal: reachability["wifi"]?["signal_dbm"]?.integer.map { WiFiSignal(dBm: Int(clamping: $0)) }))
+      path: NetworkPath(verdict: verdict, reason: pathReason, interfaces: [], signal: signal.value))
     self.activity = activity
     activityReason = ActivityReason(rawValue: reason) ?? .requestBegan
     internet = reachability["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
@@ -25,13 +30,31 @@ extension EventRecord {
 }
 
 extension EventRecord.Activity {
+  /// Far above what a service can count, and far below what arithmetic cannot bear.
+  private static let most = Int64(Int32.max)
+
   fileprivate init?(_ value: JSONValue) {
-    guard let state = value["state"]?.string.flatMap(ActivityState.init), let inFlight = value["in_flight"]?.integer
+    guard let state = value["state"]?.string.flatMap(ActivityState.init),
+      let inFlight = value["in_flight"]?.integer(in: 0...Self.most)
     else { return nil }
     self.init()
     self.state = state
-    self.inFlight = Int(clamping: inFlight)
-    connections = value["in_flight_by"]?["tcp"]?.integer.map { Int(clamping: $0) }
+    self.inFlight = Int(inFlight)
+    guard let parts = value["in_flight_by"] else { return }
+    guard let connections = parts["tcp"]?.integer(in: 0...inFlight) else { return nil }
+    self.connections = Int(connections)
+  }
+}
+
+extension WiFiSignal {
+  /// What stands in a line; the value is nil if the driver does not say.
+  fileprivate struct Reading { let value: WiFiSignal? }
+
+  /// Nil if it is a number that no driver has.
+  fileprivate static func read(_ value: JSONValue?) -> Reading? {
+    guard let value, value != .null else { return Reading(value: nil) }
+    // Drivers tell it in eight bits.
+    return value.integer(in: -128...127).map { Reading(value: WiFiSignal(dBm: Int($0))) }
   }
 }
 
@@ -41,11 +64,11 @@ extension NetworkPath.Verdict {
     self.init(status: status)
     guard isReachable else { return }
     guard let medium = value["medium"]?.string.flatMap(Medium.init), let name = value["interface"]?.string,
-      let index = value["index"]?.integer
+      let index = value["index"]?.integer(in: 1...Int64(Int32.max))
     else { return nil }
     self.medium = medium
     interfaceName = InterfaceName(name)
-    interfaceIndex = Int32(clamping: index)
+    interfaceIndex = Int32(index)
     isExpensive = value["expensive"]?.bool ?? false
     vpn = value["vpn"].flatMap(VPN.init)
     ssid = value["wifi"]?["ssid_hex"]?.string.flatMap(SSID.init(hex:))

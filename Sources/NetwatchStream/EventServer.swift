@@ -41,26 +41,49 @@ import NetwatchEventLoop
   private let loop: EventLoop
   private let socket: ListeningSocket
   private let connectionLimit: Int
+  private let identity: ServiceIdentity
   private let handlers: Handlers
   private var registration: EventLoop.Registration?
   private var clients: [ObjectIdentifier: ClientConnection] = [:]
   /// Those that have not had their first line, and are not listened to before.
   private var arrivals: [ClientConnection] = []
+  /// How many connections users have who are neither this one nor root.
+  private var strangers: [uid_t: Int] = [:]
+  private var memory: ClientMemory
   private var requestCount = 0
   private var writer = JSONLineWriter()
   private var greeter = JSONLineWriter()
+  private var isGreeterStale = true
   private var newest: EventRecord?
   /// Given up for a moment where no descriptor is left, to refuse a client properly.
   private var spare: FileDescriptor?
   private let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
 
-  public init(
+  /// - Parameters:
+  ///   - socket: where clients connect.
+  ///   - loop: where the server runs.
+  ///   - connectionLimit: how many clients may be connected. Default: 1,024.
+  ///   - identity: what the server says about itself in the first line of a connection.
+  ///   - handlers: what the service does.
+  /// - Throws: if the loop cannot watch the socket.
+  public convenience init(
     _ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int = EventServer.standardConnectionLimit,
+    identity: ServiceIdentity = ServiceIdentity(), handlers: Handlers
+  ) throws(SystemError) {
+    try self.init(
+      socket, on: loop, connectionLimit: connectionLimit, memoryLimit: ClientMemory.standardLimit, identity: identity,
+      handlers: handlers)
+  }
+
+  init(
+    _ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int, memoryLimit: Int, identity: ServiceIdentity,
     handlers: Handlers
   ) throws(SystemError) {
     self.loop = loop
     self.socket = socket
     self.connectionLimit = connectionLimit
+    memory = ClientMemory(limit: memoryLimit)
+    self.identity = identity
     self.handlers = handlers
     openSpare()
     registration = try loop.watch(socket.descriptor.rawValue, for: .readable) { [unowned self] _ in acceptClients() }
@@ -78,13 +101,26 @@ import NetwatchEventLoop
   public func publish(_ record: EventRecord) {
     newest = record
     writer.write(record)
+    isGreeterStale = true
     var gone: [ClientConnection] = []
     for client in clients.values where client.wantsEvents && client.registration != nil {
       let wasWaiting = client.interest.contains(.writable)
-      if case .isGone = writer.withLine({ client.offer($0) }) { gone.append(client) }
+      let outcome = withNewestLine(for: client) { client.offer($0) }
+      let isTooMuch = noteSize(of: client) && memory.isExhausted
+      if case .isGone = outcome { gone.append(client) } else if isTooMuch { gone.append(client) }
       if !wasWaiting, client.interest.contains(.writable) { waitFor(client) }
     }
     for client in gone { drop(client) }
+  }
+
+  /// Calls `body` with the line that says all: for the first time with what says who we are as well.
+  private func withNewestLine<Result>(for client: ClientConnection, _ body: (RawSpan) -> Result) -> Result {
+    if client.isGreeted { return writer.withLine(body) }
+    if isGreeterStale, let newest {
+      greeter.write(newest.asInitial, service: identity)
+      isGreeterStale = false
+    }
+    return greeter.withLine(body)
   }
 
   // MARK: Clients come
@@ -126,18 +162,32 @@ import NetwatchEventLoop
   }
 
   private func welcome(_ descriptor: consuming FileDescriptor) {
-    guard let peer = ServiceConnection.peer(of: descriptor.rawValue) else { return }
-    let isOwner = peer.user == geteuid()
+    guard let peer = Peer(of: descriptor.rawValue) else { return }
+    let isOwner = peer.isOwnUser
     guard isOwner || socket.access == .everyone else {
       return refuse(descriptor, "this socket belongs to another user")
     }
     guard clients.count < connectionLimit else {
       return refuse(descriptor, "the service has \(connectionLimit) connections already")
     }
+    let mayBegin = isOwner || peer.isRoot
+    if !mayBegin {
+      guard strangers[peer.user, default: 0] < strangerLimit else {
+        return refuse(descriptor, "a user has at most \(strangerLimit) of the \(connectionLimit) connections")
+      }
+      strangers[peer.user, default: 0] += 1
+    }
     var size = Self.sendBuffer
     unsafe setsockopt(descriptor.rawValue, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<CInt>.size))
-    let client = ClientConnection(descriptor, mayBegin: isOwner || peer.user == 0)
+    let client = ClientConnection(descriptor, user: peer.user, mayBegin: mayBegin)
     clients[ObjectIdentifier(client)] = client
+    greetSoon(client)
+  }
+
+  /// Of the connections, for each user who is neither this one nor root.
+  private var strangerLimit: Int { max(1, connectionLimit / 4) }
+
+  private func greetSoon(_ client: ClientConnection) {
     // The kernel's news that was there before it came is read first: a service that was asleep would tell of yesterday.
     if arrivals.isEmpty {
       loop.schedule(at: KernelClock.monotonic.now) { [weak self] in
@@ -150,43 +200,46 @@ import NetwatchEventLoop
   private func greetArrivals() {
     let greeted = arrivals
     arrivals = []
-    if let newest { greeter.write(newest.asInitial) }
-    for client in greeted {
-      client.registration = try? loop.watch(client.descriptor.rawValue, for: .readable) {
-        [unowned self, unowned client] readiness in serve(client, readiness)
+    for client in greeted where clients[ObjectIdentifier(client)] === client {
+      if client.registration == nil {
+        client.registration = try? loop.watch(client.descriptor.rawValue, for: .readable) {
+          [unowned self, unowned client] readiness in serve(client, readiness)
+        }
       }
       guard client.registration != nil else {
         drop(client)
         continue
       }
-      if newest != nil { settle(client, greeter.withLine { client.offer($0) }) }
+      // A change that came first was its greeting.
+      guard newest != nil, client.wantsEvents, !client.isGreeted else { continue }
+      settle(client, withNewestLine(for: client) { client.offer($0) })
     }
   }
 
   // MARK: Clients speak
 
   private func serve(_ client: ClientConnection, _ readiness: EventLoop.Readiness) {
+    settle(client, exchange(with: client, readiness))
+  }
+
+  private func exchange(with client: ClientConnection, _ readiness: EventLoop.Readiness) -> ClientConnection.Outcome {
     if readiness.contains(.writable) {
       let isOwed = newest != nil && client.wantsEvents
-      let outcome = isOwed ? writer.withLine { client.flush(newest: $0) } : client.flush(newest: nil)
-      if case .isGone = outcome { return drop(client) }
+      let outcome = isOwed ? withNewestLine(for: client) { client.flush(newest: $0) } : client.flush(newest: nil)
+      if case .isGone = outcome { return .isGone }
       // Lines that have waited for room.
-      if case .isGone = unsafe obey(UnsafeRawBufferPointer(start: nil, count: 0), of: client) { return drop(client) }
+      if case .isGone = unsafe obey(UnsafeRawBufferPointer(start: nil, count: 0), of: client) { return .isGone }
     }
-    if readiness.contains(.readable), client.interest.contains(.readable) {
-      switch unsafe client.read(into: readBuffer) {
-      case .bytes(let count):
-        return settle(client, unsafe obey(UnsafeRawBufferPointer(rebasing: readBuffer[..<count]), of: client))
-      case .nothing: break
-      case .over:
-        // It may still listen.
-        if readiness.hasHungUp { return drop(client) }
-      case .isGone: return drop(client)
-      }
-    } else if readiness.hasHungUp {
-      return drop(client)
+    guard readiness.contains(.readable), client.interest.contains(.readable) else {
+      return readiness.hasHungUp ? .isGone : .goesOn
     }
-    settle(client, .goesOn)
+    switch unsafe client.read(into: readBuffer) {
+    case .bytes(let count): return unsafe obey(UnsafeRawBufferPointer(rebasing: readBuffer[..<count]), of: client)
+    case .nothing: return .goesOn
+    // It may still listen.
+    case .over: return readiness.hasHungUp ? .isGone : .goesOn
+    case .isGone: return .isGone
+    }
   }
 
   private func obey(_ bytes: UnsafeRawBufferPointer, of client: ClientConnection) -> ClientConnection.Outcome {
@@ -214,40 +267,82 @@ import NetwatchEventLoop
     -> ClientConnection.Outcome
   {
     switch message {
-    case .begin(let id, _):
-      guard client.mayBegin else { throw .notUnderstood("only root may begin requests here") }
-      guard client.requests.count < Self.requestLimit || client.requests.isRunning(id) else {
-        throw .limit("at most \(Self.requestLimit) requests may run on one connection")
-      }
-      changeRequests(of: client) { $0.began(id) }
-    case .end(let id): changeRequests(of: client) { $0.ended(id) }
+    case .begin(let id, let label): try begin(id, label, for: client)
+    case .end(let id):
+      guard client.mayBegin else { throw .notUnderstood("only root may end requests here") }
+      guard client.requests.end(id) else { throw .notUnderstood("no request with this id runs on this connection") }
+      changeRequestCount(by: -1)
     case .events(let isOn):
       client.wantsEvents = isOn
-      if isOn { handlers.prepareGreeting {} } else { noteLoss() }
+      if isOn { tellAnew(client) } else { noteLoss() }
     case .ping: return client.answer(ServiceAnswer.pong)
-    case .stats:
-      var statistics = handlers.statistics()
-      statistics.subscribers = subscriberCount
-      return client.answer(ServiceAnswer.stats(statistics))
+    case .stats: return client.answer(statistics(for: client).line)
     }
     return .goesOn
   }
 
-  private func changeRequests(of client: ClientConnection, _ body: (inout RequestSet) -> Void) {
-    let before = client.requests.count
-    body(&client.requests)
-    guard client.requests.count != before else { return }
-    requestCount += client.requests.count - before
-    handlers.requestsChanged(requestCount)
+  private func begin(_ id: String, _ label: String?, for client: ClientConnection) throws(ProtocolError) {
+    guard client.mayBegin else { throw .notUnderstood("only root may begin requests here") }
+    guard !client.requests.isRunning(id) else { return }
+    guard client.requests.count < Self.requestLimit else {
+      throw .limit("at most \(Self.requestLimit) requests may run on one connection")
+    }
+    let growth = client.requests.growth(by: id, label: label)
+    guard memory.allowsRequest(of: growth) else {
+      throw .notUnderstood("the memory for requests is used up; end some first")
+    }
+    client.requests.begin(id, label: label)
+    changeRequestCount(by: 1)
   }
 
-  private func endRequests(of client: ClientConnection) { changeRequests(of: client) { $0 = RequestSet() } }
+  /// It gets the state at once, as after it has connected.
+  private func tellAnew(_ client: ClientConnection) {
+    client.isGreeted = false
+    if !arrivals.contains(where: { $0 === client }) { greetSoon(client) }
+  }
+
+  /// As far as the user of a client may know.
+  private func statistics(for client: ClientConnection) -> ServiceStatistics {
+    var statistics = handlers.statistics()
+    statistics.subscribers = subscriberCount
+    statistics.requests = requestCount
+    guard client.mayBegin else { return statistics }
+    var counts: [String: Int] = [:]
+    for other in clients.values where client.user == 0 || other.user == client.user {
+      other.requests.forEachLabel { counts[$0, default: 0] += 1 }
+    }
+    let labels = counts.map { ServiceStatistics.Label(text: clean($0.key), requests: $0.value) }
+      .sorted { ($1.requests, $0.text) < ($0.requests, $1.text) }
+    statistics.labels = Array(labels.prefix(ServiceStatistics.labelLimit))
+    return statistics
+  }
+
+  private func changeRequestCount(by change: Int) {
+    requestCount += change
+    handlers.requestsChanged(requestCount)
+  }
 
   // MARK: Clients go
 
   private func settle(_ client: ClientConnection, _ outcome: ClientConnection.Outcome) {
     if case .isGone = outcome { return drop(client) }
+    if noteSize(of: client), memory.isTight {
+      client.collapse()
+      noteSize(of: client)
+      if memory.isExhausted {
+        _ = client.end(because: "the service keeps too much for its clients")
+        return drop(client)
+      }
+    }
     waitFor(client)
+  }
+
+  /// - Returns: whether the client makes us keep more than before.
+  @discardableResult private func noteSize(of client: ClientConnection) -> Bool {
+    let (old, new) = (client.notedSize, client.size)
+    memory.change(from: old, to: new)
+    client.notedSize = new
+    return new > old
   }
 
   private func waitFor(_ client: ClientConnection) {
@@ -258,7 +353,16 @@ import NetwatchEventLoop
   private func drop(_ client: ClientConnection) {
     guard clients.removeValue(forKey: ObjectIdentifier(client)) != nil else { return }
     if let registration = client.registration { loop.remove(registration) }
-    endRequests(of: client)
+    if !client.mayBegin {
+      let rest = strangers[client.user, default: 1] - 1
+      strangers[client.user] = rest > 0 ? rest : nil
+    }
+    memory.change(from: client.notedSize, to: 0)
+    if client.requests.count > 0 {
+      let count = client.requests.count
+      client.requests = ClientRequests()
+      changeRequestCount(by: -count)
+    }
     if client.wantsEvents { noteLoss() }
   }
 

@@ -24,10 +24,15 @@ public struct JSONLineWriter: ~Copyable {
   /// - Parameters:
   ///   - record: what the line says.
   ///   - programs: whose connections are in flight; nil leaves that out.
-  public mutating func write(_ record: EventRecord, programs: [EventRecord.ProgramCount]? = nil) {
+  ///   - service: the service that the line comes from; nil leaves that out.
+  public mutating func write(
+    _ record: EventRecord, programs: [EventRecord.ProgramCount]? = nil, service: ServiceIdentity? = nil
+  ) {
     buffer.removeAll()
     clock.update(nanosecondsSince1970: record.nanosecondsSince1970)
     buffer.append(record, programs, clock)
+    if let service { buffer.append(service) }
+    buffer.append("}\n")
   }
 }
 
@@ -86,13 +91,34 @@ extension LineBuffer {
     appendDecimal(UInt64(clamping: record.activity.inFlight))
     if let connections = record.activity.connections {
       append(#","in_flight_by":{"requests":"#)
-      appendDecimal(UInt64(clamping: record.activity.inFlight - connections))
+      // Both may be any number, and a difference of numbers from 0 always fits.
+      appendDecimal(UInt64(clamping: max(record.activity.inFlight, 0) - max(connections, 0)))
       append(#","tcp":"#)
       appendDecimal(UInt64(clamping: connections))
       append("}")
       if let programs { append(programs) }
     }
-    append("}}\n")
+    append("}")
+  }
+
+  fileprivate mutating func append(_ service: ServiceIdentity) {
+    append(#","service":{"protocol":"#)
+    appendDecimal(ServiceIdentity.protocolVersion)
+    append(#","version":"#)
+    if let version = service.version { appendQuoted(version) } else { append("null") }
+    append(#","namespace":"#)
+    if let namespace = service.namespace {
+      append(#"{"device":"#)
+      appendDecimal(namespace.device)
+      append(#","inode":"#)
+      appendDecimal(namespace.inode)
+      append("}")
+    } else {
+      append("null")
+    }
+    append(#","counts":"#)
+    if let counts = service.counts { appendQuoted(counts.rawValue) } else { append("null") }
+    append("}")
   }
 
   private mutating func append(_ programs: [EventRecord.ProgramCount]) {

@@ -23,7 +23,11 @@ indirect enum JSONValue: Hashable, Sendable {
 
   var string: String? { if case .string(let text) = self { text } else { nil } }
   var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+  var array: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
   var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
+
+  /// A whole number within `range`; nil for everything else.
+  func integer(in range: ClosedRange<Int64>) -> Int64? { integer.flatMap { range.contains($0) ? $0 : nil } }
 }
 
 private struct JSONParser {

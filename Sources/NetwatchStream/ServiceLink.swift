@@ -47,8 +47,8 @@ package final class ServiceLink {
   deinit { if let retry { loop.cancel(retry) } }
 
   package var isConnected: Bool { client != nil }
-  /// Whether what the service says of reachability holds for this process.
-  package private(set) var sharesNetwork = true
+  /// Whether what the service says of reachability holds for this process. Known from the first record on.
+  package private(set) var sharesNetwork = false
 
   /// Connects where a service is, and waits for one where not.
   package func start() {
@@ -68,11 +68,16 @@ package final class ServiceLink {
     guard client == nil else { return }
     for address in addresses {
       guard let descriptor = ServiceConnection.open(address) else { continue }
-      sharesNetwork = ServiceConnection.sharesNetwork(descriptor.rawValue)
+      let process = Peer(of: descriptor.rawValue)?.process
       let made = try? EventClient(
         descriptor, on: loop,
         handlers: .init(
-          record: { [unowned self] record in
+          record: { [unowned self] record, identity in
+            if let identity {
+              sharesNetwork = identity.sharesNetwork
+            } else if !isWelcome {
+              sharesNetwork = Self.sharesNetwork(with: process)
+            }
             isWelcome = true
             handlers.record(record)
           }, answer: { _ in }, lost: { [unowned self] in lose() }))
@@ -82,6 +87,12 @@ package final class ServiceLink {
       return
     }
     tryAgain()
+  }
+
+  /// An older service does not name its namespace, but its process has one. No, if this process may not look there.
+  private static func sharesNetwork(with process: CInt?) -> Bool {
+    guard let theirs = process.flatMap({ ServiceIdentity.Namespace(of: $0) }) else { return false }
+    return theirs == .current
   }
 
   private func tryAgain() {

@@ -175,7 +175,7 @@ import Testing
     }
     sleeper.send("{\"events\":false}")
     // It reads when the service has understood that.
-    repeat { worker.send("{\"stats\":1}") } while try !worker.answer().contains("\"subscribers\":0}")
+    repeat { worker.send("{\"stats\":1}") } while try !worker.answer().contains("\"subscribers\":0,")
     try sleeper.ping()
     // The activation delay is over, and nothing else is to come.
     let watcher = try service.client()

@@ -50,14 +50,18 @@ import Testing
     client.send(" { \"stats\" : 1 } \r")
     // The first state is the first transition.
     #expect(
-      try client.nextLine() == "{\"v\":1,\"stats\":{\"transitions\":1,\"netlink_overruns\":0,\"subscribers\":2}}")
+      try client.nextLine()
+        == "{\"v\":1,\"stats\":{\"transitions\":1,\"netlink_overruns\":0,\"subscribers\":2,\"requests\":0,\"labels\":[]}}"
+    )
     other.send("{\"events\":false}")
     try other.ping()
     try service.namespace.run("ip link set v1 down")
     #expect(try client.next().status == "not-reachable")
     client.send("{\"stats\":1}")
     #expect(
-      try client.nextLine() == "{\"v\":1,\"stats\":{\"transitions\":2,\"netlink_overruns\":0,\"subscribers\":1}}")
+      try client.nextLine()
+        == "{\"v\":1,\"stats\":{\"transitions\":2,\"netlink_overruns\":0,\"subscribers\":1,\"requests\":0,\"labels\":[]}}"
+    )
     // Nothing of the change: the pong is next.
     other.send("{\"ping\":1}")
     #expect(try other.nextLine() == "{\"v\":1,\"pong\":1}")

@@ -33,7 +33,7 @@ import Testing
   @Test func `limits are in bytes`() throws {
     let id = String(repeating: "é", count: 32)
     let label = String(repeating: "x", count: 256)
-    #expect(try Self.read(#"{"begin":"\#(id)","label":"\#(label)"}"#) == .begin(RequestID(id), label: label))
+    #expect(try Self.read(#"{"begin":"\#(id)","label":"\#(label)"}"#) == .begin(id, label: label))
     for text in [#"{"begin":"\#(id)x"}"#, #"{"end":"\#(id)x"}"#, #"{"begin":"a","label":"\#(label)x"}"#] {
       #expect {
         try Self.read(text)

@@ -1,3 +1,4 @@
+import EventSchema
 import Netwatch
 import NetwatchTestSupport
 import Testing
@@ -75,6 +76,94 @@ import Testing
     #expect(read("address_changed", "tomorrow")?.path.reason == .resynced)
     #expect(read(#""status":"wifi""#, #""status":"li-fi""#) == nil)
     for year in ["1969", "2263", "9999"] { #expect(read("2026-11-21", "\(year)-11-21") == nil) }
+  }
+
+  // MARK: Numbers
+
+  /// Where the numbers stand that are not within a string.
+  private static func numbers(in line: [UInt8]) -> [Range<Int>] {
+    var ranges: [Range<Int>] = []
+    var isText = false
+    var place = 0
+    while place < line.count {
+      if line[place] == UInt8(ascii: "\"") { isText.toggle() }
+      let start = place
+      while !isText, place < line.count, "-0123456789".utf8.contains(line[place]) { place += 1 }
+      if place > start { ranges.append(start..<place) } else { place += 1 }
+    }
+    return ranges
+  }
+
+  private static let extremes = [
+    "\(Int64.min)", "\(Int64.max)", "\(UInt64.max)", "-1", "0", "\(Int32.max)", "\(Int64(Int32.max) + 1)",
+    "\(Int32.min)", "\(UInt32.max)", "127", "-129", "1.5", "1e308", "-1e308", "1e-308", "9e999", "true", "null",
+    "\"1\"",
+    "99999999999999999999999999",
+  ]
+
+  @Test func `whatever number stands in a line, it is refused or can be written again`() {
+    var random = SplitMix(seed: 11)
+    var lines = Self.samples.map(Self.written)
+    lines.append(Array(EventSchemaTests.full.utf8))
+    for line in lines {
+      for place in Self.numbers(in: line) {
+        for number in Self.extremes { Self.check(line, [(place, number)]) }
+      }
+    }
+    for _ in 0..<FuzzRounds.count(default: 20_000) / 4 {
+      let line = lines.randomElement(using: &random) ?? []
+      let places = Self.numbers(in: line).shuffled(using: &random).prefix(Int.random(in: 1...4, using: &random))
+      Self.check(
+        line,
+        places.map { place in
+          let number = Int64(truncatingIfNeeded: random.next()) >> Int64.random(in: 0...63, using: &random)
+          return (place, random.oneIn(2) ? Self.extremes.randomElement(using: &random) ?? "" : "\(number)")
+        })
+    }
+  }
+
+  private static func check(_ line: [UInt8], _ changes: [(place: Range<Int>, number: String)]) {
+    var line = line
+    for change in changes.sorted(by: { $0.place.lowerBound > $1.place.lowerBound }) {
+      line.replaceSubrange(change.place, with: change.number.utf8)
+    }
+    guard let record = EventRecord(line: line[...]) else { return }
+    let again = String(decoding: written(record), as: UTF8.self)
+    // The number of a line is not checked against zero.
+    let problems = EventLine.problems(again).filter { !$0.contains("seq") }
+    #expect(problems == [], "\(again)")
+    #expect(record.activity.inFlight >= 0 && record.activity.connections ?? 0 >= 0)
+  }
+
+  @Test func `numbers of an answer are 0 if they cannot be`() throws {
+    let answer =
+      #"{"transitions":12,"netlink_overruns":13,"subscribers":14,"requests":15,"labels":[{"label":"a","requests":16}]}"#
+    func read(_ text: String) throws -> ServiceStatistics {
+      ServiceStatistics(try #require(JSONValue(Array(text.utf8)[...])))
+    }
+    let right = try read(answer)
+    #expect((right.transitions, right.netlinkOverruns, right.subscribers, right.requests) == (12, 13, 14, 15))
+    #expect(right.labels == [ServiceStatistics.Label(text: "a", requests: 16)])
+    for number in Self.extremes where number != "9e999" {
+      for old in ["12", "13", "14", "15", "16"] {
+        let changed = try read(answer.replacing(old, with: number))
+        #expect(changed.subscribers >= 0 && changed.requests >= 0 && changed.labels.allSatisfy { $0.requests >= 0 })
+        _ = changed.line
+      }
+    }
+    #expect(try read(#"{"labels":{}}"#).labels == [])
+    #expect(try read(#"{"labels":[1,null,{"label":2},{"requests":3}]}"#).labels == [])
+  }
+
+  @Test func `no number of a caller's keeps a line from being written`() {
+    for inFlight in [Int.min, -1, 0, Int.max] {
+      for connections in [Int.min, -1, 0, Int.max] {
+        var record = Self.samples[0]
+        record.activity.inFlight = inFlight
+        record.activity.connections = connections
+        #expect(!Self.written(record).isEmpty)
+      }
+    }
   }
 
   @Test func `mutated lines do no harm`() {

@@ -8,7 +8,7 @@ import Testing
 @Suite struct EventSchemaTests {
   /// A line with everything that version 1 can have.
   static let full = #"""
-    {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"reachability","reason":"vpn_up","reachability":{"status":"wifi","medium":"wifi","interface":"wlan0","index":3,"expensive":false,"vpn":{"interface":"wg0","kind":"wireguard"},"ipv4":{"address":"10.0.0.1","gateway":"fe80::1"},"ipv6":{"address":"2001:db8::5","gateway":null},"wifi":{"ssid":"Café","ssid_hex":"436166c3a9","signal_dbm":-52,"signal_percent":96},"internet":"portal"},"interfaces":[{"name":"wlan0","index":3,"medium":"wifi","status":"wifi","operational_state":"up","addresses":["10.0.0.1/24","::ffff:10.0.0.1/128"]}],"activity":{"state":"active","visible":true,"in_flight":3,"in_flight_by":{"requests":1,"tcp":2},"programs":[{"name":"curl","tcp":2}]}}
+    {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"reachability","reason":"vpn_up","reachability":{"status":"wifi","medium":"wifi","interface":"wlan0","index":3,"expensive":false,"vpn":{"interface":"wg0","kind":"wireguard"},"ipv4":{"address":"10.0.0.1","gateway":"fe80::1"},"ipv6":{"address":"2001:db8::5","gateway":null},"wifi":{"ssid":"Café","ssid_hex":"436166c3a9","signal_dbm":-52,"signal_percent":96},"internet":"portal"},"interfaces":[{"name":"wlan0","index":3,"medium":"wifi","status":"wifi","operational_state":"up","addresses":["10.0.0.1/24","::ffff:10.0.0.1/128"]}],"activity":{"state":"active","visible":true,"in_flight":3,"in_flight_by":{"requests":1,"tcp":2},"programs":[{"name":"curl","tcp":2}]},"service":{"protocol":1,"version":"0.1.0","namespace":{"device":4,"inode":4026531840},"counts":"all"}}
     """#
   static let offline = #"""
     {"v":1,"seq":8,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678902,"event":"reachability","reason":"no_carrier","reachability":{"status":"not-reachable","medium":null,"interface":null,"index":null,"expensive":null,"vpn":null,"ipv4":null,"ipv6":null,"wifi":null},"activity":{"state":"inactive","visible":false,"in_flight":0}}
@@ -36,6 +36,8 @@ import Testing
     (#""ipv4":{"address":"10.0.0.1","gateway":"fe80::1"}"#, #""ipv4":null"#),
     (#""ipv6":{"address":"2001:db8::5","gateway":null}"#, #""ipv6":null"#), (#","internet":"portal""#, ""),
     (#","in_flight_by":{"requests":1,"tcp":2}"#, ""), (#","programs":[{"name":"curl","tcp":2}]"#, ""),
+    (#","counts":"all""#, #","counts":null"#), (#""version":"0.1.0""#, #""version":null"#),
+    (#"{"device":4,"inode":4026531840}"#, "null"),
     (#""seq":7"#, #""seq":18446744073709551615"#),
     (#""seq":7"#, #""seq":7.0"#), (#""interface":"wlan0""#, #""interface":"""#), (#"-52"#, "null"),
   ])
@@ -95,9 +97,9 @@ import Testing
   }
 
   @Test func `a line without one of its keys`() throws {
-    let optional: Set = ["internet", "interfaces", "in_flight_by", "programs"]
+    let optional: Set = ["internet", "interfaces", "in_flight_by", "programs", "service"]
     let lines = try Self.changed(nil).filter { !optional.contains($0.key) }
-    #expect(lines.count == 40)
+    #expect(lines.count == 46)
     for (line, key) in lines {
       #expect(EventLine.problems(line).contains { $0.hasSuffix(".\(key) is missing") }, "\(key)")
     }
@@ -105,7 +107,7 @@ import Testing
 
   @Test func `a value of a type that no key has`() throws {
     let lines = try Self.changed(0.5)
-    #expect(lines.count == 44)
+    #expect(lines.count == 51)
     for (line, key) in lines {
       #expect(EventLine.problems(line).contains { $0.contains(".\(key) is 0.5, ") }, "\(key)")
     }

@@ -50,12 +50,171 @@ import Testing
     _ = client.line()
     client.write("{\"ping\":1}\n{\"stats\":1}\n")
     #expect(client.line() == #"{"v":1,"pong":1}"#)
-    #expect(client.line() == #"{"v":1,"stats":{"transitions":5,"netlink_overruns":6,"subscribers":1}}"#)
+    #expect(
+      client.line()
+        == #"{"v":1,"stats":{"transitions":5,"netlink_overruns":6,"subscribers":1,"requests":0,"labels":[]}}"#)
     client.write("{\"events\":false}\n{\"stats\":1}\nwhat?\n")
     #expect(client.line()?.contains(#""subscribers":0"#) == true)
     #expect(client.line()?.hasPrefix(#"{"v":1,"error":""#) == true)
     client.write("{\"ping\":1}\n")
     #expect(client.line() == #"{"v":1,"pong":1}"#)
+  }
+
+  @Test func `an end before its begin is an error and forgotten, and a later begin counts`() throws {
+    let service = try TestService()
+    let reader = try TestClient(service)
+    _ = reader.line()
+    let client = try TestClient(service)
+    client.write("{\"events\":false}\n")
+    client.write("{\"end\":\"a\"}\n{\"end\":\"a\"}\n{\"begin\":\"a\"}\n{\"ping\":1}\n")
+    _ = client.line()
+    for _ in 0..<2 {
+      #expect(client.line() == #"{"v":1,"error":"no request with this id runs on this connection"}"#)
+    }
+    #expect(client.line() == #"{"v":1,"pong":1}"#)
+    #expect(reader.event()?.activity.inFlight == 1)
+    client.write("{\"end\":\"a\"}\n{\"end\":\"a\"}\n{\"begin\":\"a\"}\n")
+    #expect(client.line()?.contains("no request") == true)
+    client.write("{\"begin\":\"b\"}\n")
+    #expect(reader.event(inFlight: 2) != nil)
+  }
+
+  @Test func `who asks for events again gets the state at once`() throws {
+    let service = try TestService()
+    let (client, other) = (try TestClient(service), try TestClient(service))
+    let first = try #require(client.line())
+    client.write("{\"events\":false}\n{\"ping\":1}\n")
+    #expect(client.line() == #"{"v":1,"pong":1}"#)
+    other.write("{\"begin\":\"a\"}\n")
+    #expect(other.event(inFlight: 1) != nil)
+    client.write("{\"events\":true}\n")
+    let line = try #require(client.line())
+    #expect(line.contains(#""event":"initial","reason":"initial""#))
+    #expect(line.contains(#""in_flight":1"#))
+    #expect(line.contains(#""service":{"protocol":1"#) && first.contains(#""service":{"protocol":1"#))
+    // So does one that gets them already.
+    client.write("{\"events\":true}\n")
+    #expect(client.line()?.contains(#""event":"initial""#) == true)
+    other.write("{\"end\":\"a\"}\n")
+    #expect(client.line()?.contains(#""service""#) == false)
+  }
+
+  // MARK: Labels
+
+  @Test func `labels of the user's own requests can be seen, cleaned`() throws {
+    let service = try TestService()
+    let (client, other) = (try TestClient(service), try TestClient(service))
+    for client in [client, other] {
+      _ = client.line()
+      client.write("{\"events\":false}\n")
+    }
+    client.write(
+      #"{"begin":"a","label":"upload"}"# + "\n" + #"{"begin":"b","label":"\u001b[31m\u202e\"x"}"# + "\n"
+        + #"{"begin":"c"}"# + "\n{\"ping\":1}\n")
+    #expect(client.line() == #"{"v":1,"pong":1}"#)
+    other.write(#"{"begin":"a","label":"upload"}"# + "\n{\"stats\":1}\n")
+    let labels = #""requests":4,"labels":[{"label":"upload","requests":2},{"label":"?[31m?\"x","requests":1}]}}"#
+    #expect(other.line()?.hasSuffix(labels) == true)
+    client.write("{\"end\":\"a\"}\n{\"end\":\"b\"}\n{\"stats\":1}\n")
+    #expect(client.line()?.hasSuffix(#""requests":2,"labels":[{"label":"upload","requests":1}]}}"#) == true)
+  }
+
+  @Test func `of many labels those with the most requests are told`() throws {
+    let service = try TestService()
+    let client = try TestClient(service)
+    _ = client.line()
+    client.write("{\"events\":false}\n")
+    for number in 0..<100 {
+      for copy in 0...number { client.write("{\"begin\":\"\(number)/\(copy)\",\"label\":\"label \(number)\"}\n") }
+      client.write("{\"ping\":1}\n")
+      #expect(client.line() == #"{"v":1,"pong":1}"#)
+      if number == 63 { break }
+    }
+    client.write("{\"stats\":1}\n")
+    let line = try #require(client.line())
+    let statistics = try #require(JSONValue(Array(line.utf8)[...])?["stats"].map { ServiceStatistics($0) })
+    #expect(statistics.requests == 64 * 65 / 2)
+    #expect(statistics.labels.map(\.requests) == (0..<32).map { 64 - $0 })
+    #expect(statistics.labels.first?.text == "label 63")
+  }
+
+  // MARK: Memory
+
+  @Test func `when the memory for requests is used up, a begin is an error, and an end makes room`() throws {
+    let service = try TestService(memoryLimit: 1 << 20)
+    let client = try TestClient(service)
+    _ = client.line()
+    client.write("{\"events\":false}\n")
+    let label = String(repeating: "l", count: 256)
+    var begun = 0
+    var refusal: String?
+    while refusal == nil, begun < 4_096 {
+      client.write("{\"begin\":\"\(begun)\",\"label\":\"\(label)\"}\n{\"ping\":1}\n")
+      let line = try #require(client.line())
+      if line.contains("error") { refusal = line } else { begun += 1 }
+    }
+    #expect(refusal == #"{"v":1,"error":"the memory for requests is used up; end some first"}"#)
+    #expect(client.line() == #"{"v":1,"pong":1}"#)
+    #expect(begun > 2_000)
+    // It holds for all clients together, and for requests alone.
+    let other = try TestClient(service)
+    #expect(other.event()?.activity.inFlight == begun)
+    other.write("{\"events\":false}\n{\"begin\":\"a\",\"label\":\"\(label)\"}\n{\"ping\":1}\n")
+    #expect(other.line() == refusal)
+    #expect(other.line() == #"{"v":1,"pong":1}"#)
+    for number in 0..<8 { client.write("{\"end\":\"\(number)\"}\n") }
+    client.write("{\"ping\":1}\n")
+    #expect(client.line() == #"{"v":1,"pong":1}"#)
+    other.write("{\"begin\":\"a\",\"label\":\"\(label)\"}\n{\"ping\":1}\n")
+    #expect(other.line() == #"{"v":1,"pong":1}"#)
+  }
+
+  @Test func `when memory is short, answers that nobody reads give way to the newest state`() throws {
+    let service = try TestService(memoryLimit: 1 << 20)
+    let writer = try TestClient(service)
+    _ = writer.line()
+    writer.write("{\"events\":false}\n")
+    let label = String(repeating: "l", count: 256)
+    // Until three quarters are used.
+    for number in 0..<2_400 { writer.write("{\"begin\":\"\(number)\",\"label\":\"\(label)\"}\n") }
+    writer.write("{\"ping\":1}\n")
+    #expect(writer.line() == #"{"v":1,"pong":1}"#)
+    // An answer is sixty times as long as the line that asks for it.
+    let questions = 6_000
+    let sleepers = try (0..<8).map { _ in try TestClient(service) }
+    for sleeper in sleepers { sleeper.write(String(repeating: "\n", count: questions)) }
+    writer.write("{\"end\":\"0\"}\n{\"ping\":1}\n")
+    #expect(writer.line() == #"{"v":1,"pong":1}"#)
+    for sleeper in sleepers {
+      var answers = 0
+      var newest = 0
+      while newest != 2_399, let line = sleeper.line() {
+        if let record = EventRecord(line: Array(line.utf8)[...]) { newest = record.activity.inFlight }
+        if line.contains("error") { answers += 1 }
+      }
+      #expect(newest == 2_399)
+      #expect(answers < questions)
+    }
+  }
+
+  @Test func `what clients leave behind is given back`() throws {
+    let service = try TestService(memoryLimit: 1 << 20)
+    let label = String(repeating: "l", count: 256)
+    for _ in 0..<20 {
+      let client = try TestClient(service)
+      _ = client.line()
+      client.write("{\"events\":false}\n")
+      for number in 0..<2_000 { client.write("{\"begin\":\"\(number)\",\"label\":\"\(label)\"}\n") }
+      client.write("{\"ping\":1}\n")
+      #expect(client.line() == #"{"v":1,"pong":1}"#)
+      // Half a line, and answers that it does not read.
+      client.write(String(repeating: "\n", count: 2_000) + "{\"begin\"")
+    }
+    let client = try TestClient(service)
+    _ = client.line()
+    client.write("{\"events\":false}\n{\"ping\":1}\n")
+    while let line = client.line() { if line == #"{"v":1,"pong":1}"# { return } }
+    Issue.record("the service does not answer any more")
   }
 
   @Test func `half lines, and the rest later`() throws {

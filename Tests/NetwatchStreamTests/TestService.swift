@@ -12,14 +12,17 @@ final class TestService: Sendable {
   private let handle: LoopHandle
   private let folder: URL
 
-  init(connectionLimit: Int = 64, at address: ServiceAddress? = nil) throws {
+  init(
+    connectionLimit: Int = 64, memoryLimit: Int = ClientMemory.standardLimit, at address: ServiceAddress? = nil
+  ) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "nw-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     self.folder = folder
     let address = address ?? ServiceAddress(path: folder.path + "/s")
     self.address = address
     handle = try BackgroundLoop.start(name: "test-service") { loop in
-      let core = try Core(ListeningSocket(at: address), on: loop, connectionLimit: connectionLimit)
+      let core = try Core(
+        ListeningSocket(at: address), on: loop, connectionLimit: connectionLimit, memoryLimit: memoryLimit)
       core.publish()
       loop.onTurnEnd = { core.publishIfChanged() }
       return loop.handle
@@ -45,10 +48,10 @@ final class TestService: Sendable {
     private var reason: EventRecord.ActivityReason?
     private var sequence: UInt64 = 0
 
-    init(_ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int) throws {
+    init(_ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int, memoryLimit: Int) throws {
       runner = ActivityRunner(on: loop) { [unowned self] in reason = $0 }
       server = try EventServer(
-        socket, on: loop, connectionLimit: connectionLimit,
+        socket, on: loop, connectionLimit: connectionLimit, memoryLimit: memoryLimit, identity: ServiceIdentity(),
         handlers: .init(
           requestsChanged: { [unowned self] in runner?.setCount($0) },
           statistics: { ServiceStatistics(transitions: 5, netlinkOverruns: 6) }))

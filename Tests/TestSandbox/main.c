@@ -6,6 +6,7 @@
  *   TestSandbox stdout COMMAND…    standard output is closed
  *   TestSandbox sigchld COMMAND…   SIGCHLD is ignored, as some window managers have it
  *   TestSandbox connect SOCKET     what it reads goes to the socket, what the socket says is printed
+ *   TestSandbox listen SOCKET      tells every client the first line that it reads, and says no more
  * C, because prctl is variadic. */
 #include <errno.h>
 #include <linux/filter.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -72,8 +74,24 @@ static int join_socket(const char *path) {
   return 1;
 }
 
+/* A service that a test makes up. Anybody may connect. */
+static int pretend(const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  char line[8192];
+  int descriptor = socket(AF_UNIX, SOCK_STREAM, 0), client;
+  strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+  if (!fgets(line, sizeof line, stdin)) return 64;
+  if (bind(descriptor, (struct sockaddr *)&address, sizeof address) || chmod(path, 0666) || listen(descriptor, 64))
+    return perror(path), 1;
+  if (puts("ready") < 0 || fflush(stdout)) return 1;
+  while ((client = accept(descriptor, NULL, NULL)) >= 0)
+    if (write(client, line, strlen(line)) < 0) perror(path);
+  return 1;
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) return 64;
+  if (!strcmp(argv[1], "listen")) return pretend(argv[2]);
   if (!strcmp(argv[1], "connect")) return join_socket(argv[2]);
   int failed = 0;
   if (!strcmp(argv[1], "netlink")) failed = forbid(0, AF_NETLINK);

@@ -1,0 +1,22 @@
+/// What all clients together make the service keep: lines that they do not read, lines that they have not finished, ids
+/// and labels. In bytes; whoever changes something says so.
+struct ClientMemory {
+  static let standardLimit = 64 << 20
+
+  private let limit: Int
+  private(set) var used = 0
+
+  init(limit: Int) { self.limit = limit }
+
+  /// From here on nobody has more than the line that is under way and the newest state in his queue.
+  var isTight: Bool { used > limit / 4 * 3 }
+
+  /// Whether a request may begin that takes so much. The rest is for lines and answers.
+  func allowsRequest(of size: Int) -> Bool { size <= limit / 8 * 7 - used }
+
+  /// From here on a client that makes it more has to go.
+  var isExhausted: Bool { used > limit }
+
+  /// Takes note that a client has `new` instead of `old`.
+  mutating func change(from old: Int, to new: Int) { used += new - old }
+}

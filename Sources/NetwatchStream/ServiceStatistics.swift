@@ -1,0 +1,104 @@
+import Netwatch
+import NetwatchEventLoop
+
+/// What a service has been through, and what runs on behalf of its clients.
+public struct ServiceStatistics: Hashable, Sendable {
+  /// Requests with the same label.
+  public struct Label: Hashable, Sendable {
+    /// The text that a client chose.
+    public let text: String
+    /// How many requests have this label.
+    public let requests: Int
+
+    public init(text: String, requests: Int) {
+      self.text = text
+      self.requests = requests
+    }
+  }
+
+  /// The most labels that a service names: those with the most requests.
+  static let labelLimit = 32
+
+  /// Changes of reachability that were published.
+  public var transitions: UInt64
+  /// How often the kernel dropped messages.
+  public var netlinkOverruns: UInt64
+  /// Clients that get events now.
+  public var subscribers: Int
+  /// Requests that run, of all users.
+  public var requests = 0
+  /// The labels of those that the asking user may see: its own, or all if it is root.
+  public var labels: [Label] = []
+
+  public init(transitions: UInt64 = 0, netlinkOverruns: UInt64 = 0, subscribers: Int = 0) {
+    self.transitions = transitions
+    self.netlinkOverruns = netlinkOverruns
+    self.subscribers = subscribers
+  }
+}
+
+extension ServiceStatistics {
+  /// Reads the key `stats` of an answer. A number that cannot be is 0.
+  init(_ value: JSONValue) {
+    func number(_ value: JSONValue?) -> Int64 { value?.integer(in: 0...Int64.max) ?? 0 }
+    func count(_ value: JSONValue?) -> Int { Int(value?.integer(in: 0...Int64(Int32.max)) ?? 0) }
+    self.init(
+      transitions: UInt64(number(value["transitions"])), netlinkOverruns: UInt64(number(value["netlink_overruns"])),
+      subscribers: count(value["subscribers"]))
+    requests = count(value["requests"])
+    labels = (value["labels"]?.array ?? []).prefix(Self.labelLimit).compactMap { label in
+      label["label"]?.string.map { Label(text: $0, requests: count(label["requests"])) }
+    }
+  }
+
+  /// The answer to a client that asks.
+  var line: String {
+    var line = LineBuffer(capacity: 256)
+    line.append("{\"v\":1,\"stats\":{\"transitions\":")
+    line.appendDecimal(transitions)
+    line.append(",\"netlink_overruns\":")
+    line.appendDecimal(netlinkOverruns)
+    line.append(",\"subscribers\":")
+    line.appendDecimal(UInt64(clamping: subscribers))
+    line.append(",\"requests\":")
+    line.appendDecimal(UInt64(clamping: requests))
+    line.append(",\"labels\":[")
+    for (position, label) in labels.enumerated() {
+      line.append(position > 0 ? ",{\"label\":" : "{\"label\":")
+      line.appendQuoted(label.text)
+      line.append(",\"requests\":")
+      line.appendDecimal(UInt64(clamping: label.requests))
+      line.append("}")
+    }
+    line.append("]}}\n")
+    return line.text
+  }
+
+  /// Asks the service that a client would find.
+  ///
+  /// - Parameter time: how long it may take to answer.
+  /// - Returns: nil if there is none, or it does not answer in time.
+  package static func ofRunningService(
+    _ addresses: [ServiceAddress] = ServiceAddress.candidates, within time: Duration = .seconds(1)
+  ) -> ServiceStatistics? {
+    guard let loop = try? EventLoop() else { return nil }
+    var statistics: ServiceStatistics?
+    for address in addresses {
+      guard let descriptor = ServiceConnection.open(address) else { continue }
+      let client = try? EventClient(
+        descriptor, on: loop,
+        handlers: .init(
+          record: { _, _ in },
+          answer: { [unowned loop] answer in
+            statistics = answer["stats"].map { ServiceStatistics($0) }
+            if statistics != nil { loop.stop() }
+          }, lost: { [unowned loop] in loop.stop() }))
+      client?.send("{\"events\":false}\n{\"stats\":1}\n")
+      loop.schedule(at: KernelClock.monotonic.now + time) { [unowned loop] in loop.stop() }
+      try? loop.run()
+      withExtendedLifetime(client) {}
+      return statistics
+    }
+    return nil
+  }
+}

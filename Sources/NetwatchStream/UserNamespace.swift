@@ -1,0 +1,33 @@
+import Glibc
+
+/// What a user id means in this process. A user namespace maps only some ids; the kernel shows all others as one, 65534.
+enum UserNamespace {
+  private static let standardOverflowUser: uid_t = 65_534
+
+  /// Whether different users may show up here as `user`.
+  static func isAmbiguous(_ user: uid_t) -> Bool {
+    let overflow = text(of: "/proc/sys/kernel/overflowuid").flatMap { uid_t($0.filter(\.isNumber)) }
+    guard user == overflow ?? standardOverflowUser else { return false }
+    return !(text(of: "/proc/self/uid_map").map(mapsEveryUser) ?? false)
+  }
+
+  /// - Parameter map: the text of a file `uid_map`: lines of the first id here, the first id outside, and their number.
+  static func mapsEveryUser(_ map: String) -> Bool {
+    map.split(separator: "\n").contains { line in
+      let numbers = line.split(separator: " ").compactMap { UInt32($0) }
+      // The last id, 4294967295, stands for no user.
+      return numbers.count == 3 && numbers[0] == 0 && numbers[2] == .max
+    }
+  }
+
+  /// Of a short file; nil if it cannot be read.
+  private static func text(of path: String) -> String? {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    return unsafe withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 1) { buffer in
+      let count = unsafe read(descriptor, buffer.baseAddress, buffer.count)
+      return count < 0 ? nil : unsafe String(decoding: buffer[..<count], as: UTF8.self)
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Glibc
+import Testing
+
+/// What other users may do on the machine's socket, and who sees labels. Only root can become another user.
+@Suite struct ServiceRightsTests {
+  /// The machine's service, in a network and a /run of its own.
+  private final class SystemService {
+    private static let path = "/run/netwatch/netwatch.sock"
+
+    let folder: TemporaryFolder
+    let namespace: NetworkNamespace
+    let process: ChildProcess
+    private let sandbox: String
+    private let netwatch: String
+
+    init(_ arguments: String...) throws {
+      folder = try TemporaryFolder()
+      namespace = try .online()
+      sandbox = try folder.install(Programs.sandbox)
+      netwatch = try folder.install(Programs.netwatch)
+      let command = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs tmpfs /run && exec \"$@\"", "sh"]
+      process = try ChildProcess(
+        namespace.command(command + [Programs.netwatch, "serve"] + arguments), environment: ["NETWATCH_SOCKET="])
+      _ = try rootClient().next()
+    }
+
+    func rootClient() throws -> ServiceClient { try ServiceClient("/proc/\(process.pid)/root\(Self.path)") }
+
+    /// Runs a program as another user where the socket is.
+    func run(as user: Int, _ arguments: [String]) throws -> ChildProcess {
+      try ChildProcess(
+        ["nsenter", "--target", "\(process.pid)", "--mount", "--net", "setpriv", "--reuid=\(user)", "--regid=\(user)"]
+          + ["--clear-groups", "--"] + arguments, environment: ["NETWATCH_SOCKET="])
+    }
+
+    /// A client of another user, which passes on what it is told.
+    func client(of user: Int) throws -> ChildProcess { try run(as: user, [sandbox, "connect", Self.path]) }
+
+    func netwatch(as user: Int, _ arguments: String...) throws -> ChildProcess {
+      try run(as: user, [netwatch] + arguments)
+    }
+  }
+
+  @Test func `a stranger may look, but neither begin nor end`() throws {
+    guard geteuid() == 0 else { return }
+    let service = try SystemService()
+    let root = try service.rootClient()
+    _ = try root.next()
+    root.send("{\"begin\":\"a\",\"label\":\"secret\"}")
+    #expect(try root.next().inFlight == 1)
+    let stranger = try service.client(of: 1_000)
+    #expect(try stranger.nextLine()?.contains("\"event\":\"initial\"") == true)
+    stranger.write("{\"events\":false}\n{\"begin\":\"a\"}\n{\"end\":\"a\"}\n{\"end\":\"b\"}\n{\"stats\":1}\n")
+    var answers: [String] = []
+    while answers.count < 4, let line = try stranger.nextLine() {
+      if !line.contains("\"event\"") { answers.append(line) }
+    }
+    #expect(answers[0] == "{\"v\":1,\"error\":\"only root may begin requests here\"}")
+    #expect(answers[1] == "{\"v\":1,\"error\":\"only root may end requests here\"}")
+    #expect(answers[2] == answers[1])
+    // It learns how many there are, not what they are called.
+    #expect(answers[3].hasSuffix(",\"requests\":1,\"labels\":[]}}"), "\(answers[3])")
+    root.send("{\"stats\":1}")
+    #expect(try root.answer().hasSuffix(",\"requests\":1,\"labels\":[{\"label\":\"secret\",\"requests\":1}]}}"))
+    // Its netwatch uses what the service says, for that is root's.
+    let status = try service.netwatch(as: 1_000, "--json")
+    let line = try Line(#require(try status.nextLine()))
+    #expect(line.summary == "wifi initial v0")
+    #expect(line.inFlight == 1)
+  }
+
+  @Test func `a stranger has a quarter of the connections, and the next one has his own`() throws {
+    guard geteuid() == 0 else { return }
+    let service = try SystemService("--connections", "12")
+    func isWelcome(_ client: ChildProcess) throws -> Bool {
+      let line = try #require(try client.nextLine())
+      if line == "{\"v\":1,\"error\":\"a user has at most 3 of the 12 connections\"}" { return false }
+      return try Line(line).event == "initial"
+    }
+    var strangers: [ChildProcess] = []
+    for user in [1_000, 1_001] {
+      for number in 0..<5 {
+        let client = try service.client(of: user)
+        #expect(try isWelcome(client) == (number < 3))
+        if number < 3 { strangers.append(client) }
+      }
+    }
+    let roots = try (0..<6).map { _ in try service.rootClient() }
+    for root in roots { #expect(try root.next().event == "initial") }
+    #expect(try service.rootClient().error() == "the service has 12 connections already")
+    // Who goes makes room for himself alone.
+    roots[0].close()
+    strangers.removeFirst()
+    let deadline = Deadline(20)
+    var isBack = false
+    while !isBack, !deadline.isOver { isBack = try isWelcome(service.client(of: 1_000)) }
+    #expect(isBack)
+    #expect(try !isWelcome(service.client(of: 1_001)))
+    withExtendedLifetime((roots, strangers)) {}
+  }
+
+  @Test func `text with -v names the requests of the user`() throws {
+    let service = try RunningService()
+    let client = try service.client()
+    client.send(
+      "{\"events\":false}\n{\"begin\":\"a\",\"label\":\"back\\u001b[31mup\\u202e\"}\n{\"begin\":\"b\",\"label\":\"other\"}"
+    )
+    try client.ping()
+    client.send("{\"begin\":\"c\",\"label\":\"other\"}")
+    try client.ping()
+    func text(_ arguments: String...) throws -> String {
+      let command = service.namespace.command([Programs.netwatch, "--format", "text"] + arguments)
+      let result = try ChildProcess.run(command, environment: service.environment + ["LC_ALL=C.UTF-8", "COLUMNS=500"])
+      #expect(result.ending == .exited(0))
+      return result.output.first ?? result.error
+    }
+    #expect(try text("-v").hasSuffix("initial, 3 in flight: “other” 2, “back?[31mup?” 1"))
+    #expect(try text("-v", "--follow", "--count", "1").hasSuffix("initial, 3 in flight: “other” 2, “back?[31mup?” 1"))
+    #expect(try text().hasSuffix("initial, 3 in flight"))
+    #expect(try text("-v", "--no-service").hasSuffix("initial"))
+  }
+}

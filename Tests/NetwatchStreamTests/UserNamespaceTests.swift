@@ -1,0 +1,21 @@
+import Glibc
+import Testing
+
+@testable import NetwatchStream
+
+@Suite struct UserNamespaceTests {
+  @Test(arguments: [
+    ("         0          0 4294967295\n", true), ("0 100000 4294967295\n", true),
+    ("         0       1000          1\n", false),
+    ("0 1 1000\n1000 0 1\n1001 1001 64536\n", false), ("", false), ("1 1 4294967295\n", false),
+    ("0 0 4294967296\n", false),
+    ("garbage", false),
+  ])
+  func `which maps leave nobody out`(_ map: String, _ isWhole: Bool) {
+    #expect(UserNamespace.mapsEveryUser(map) == isWhole)
+  }
+
+  @Test func `ids that the kernel does not use for others are clear`() {
+    for user in [0, 1, 1_000, 4_294_967_294] as [uid_t] { #expect(!UserNamespace.isAmbiguous(user)) }
+  }
+}
