@@ -3,8 +3,8 @@ import Netwatch
 /// Makes a feed of the first path, and publishes the others into it.
 final class FeedPublisher {
   private(set) var feed: MonitorFeed?
-  /// Called with the feed when there is one.
-  var isReady: (MonitorFeed) -> Void = { _ in }
+  /// Called once, with the feed when there is one, and then let go: what it answers to may hold what holds this.
+  var isReady: ((MonitorFeed) -> Void)?
   var statistics: () -> MonitorStatistics = { MonitorStatistics() }
   private let publishesInterfaceChanges: Bool
 
@@ -17,7 +17,10 @@ final class FeedPublisher {
     guard let feed else {
       let feed = MonitorFeed(path, statistics)
       self.feed = feed
-      return isReady(feed)
+      let ready = isReady
+      isReady = nil
+      ready?(feed)
+      return
     }
     feed.statistics.withLock { $0 = statistics }
     if change == .interfaces, !publishesInterfaceChanges {

@@ -26,6 +26,17 @@ struct ConcurrencyExamples {
       subscription = try NetworkMonitor.start().onChange { [weak self] in self?.isOnline = $0.isReachable }
     }
   }
+
+  actor Recorder {
+    private var subscription: Subscription?
+    private var outages = 0
+
+    func start(_ monitor: NetworkMonitor) {
+      subscription = monitor.onChange { [weak self] path in
+        self?.assumeIsolated { if !path.isReachable { $0.outages += 1 } }
+      }
+    }
+  }
 }
 
 /// Stands for a view.

@@ -27,6 +27,20 @@ import Testing
     #expect(try probe.wait() == .exited(0))
   }
 
+  @Test func `monitors that are dropped leave nothing behind`() throws {
+    let namespace = try NetworkNamespace.online()
+    let server = try NameServer(in: namespace)
+    try server.write(hosts: "10.0.0.2 known.example\n")
+    let probe = try ChildProcess(server.command([Programs.probe, "dropped", "1000"]))
+    for kind in ["plain", "sharing", "followed", "host"] {
+      let words = try #require(try probe.nextLine(within: 120)).split(separator: " ")
+      #expect(words.dropLast() == "\(kind) descriptors 0 threads 0 memory".split(separator: " "))
+      // The memory of pages that are full of holes. Monitors that stay need some thirty times as much.
+      #expect(try #require(Int(words[6])) < 2_048, "\(kind)")
+    }
+    #expect(try probe.wait() == .exited(0))
+  }
+
   @Test func `the example of the README runs as it stands there`() throws {
     let source = try String(contentsOfFile: "Tests/ReadmeExample/ReadmeExample.swift", encoding: .utf8)
     let readme = try String(contentsOfFile: "README.md", encoding: .utf8)

@@ -183,6 +183,106 @@ final class HandQueue: Sendable {
     withExtendedLifetime(subscription) {}
   }
 
+  // MARK: An actor that goes
+
+  /// An actor that observes, as apps have them. It tells of its end.
+  actor Recorder {
+    private let log = Log()
+    private let isGone: Lock<Bool>
+    private var numbers: [Int32] = []
+    private var subscription: Subscription?
+
+    init(_ isGone: Lock<Bool>) { self.isGone = isGone }
+
+    deinit { isGone.withLock { $0 = true } }
+
+    func observe(_ monitor: NetworkMonitor) -> Log {
+      subscription = monitor.onChange { [log] in log.add($0) }
+      return log
+    }
+
+    func observeWeakly(_ monitor: NetworkMonitor) {
+      subscription = monitor.onChange { [weak self] path in
+        self?.assumeIsolated { $0.numbers.append(path.number) }
+      }
+    }
+
+    func observeStrongly(_ monitor: NetworkMonitor) -> Subscription? {
+      subscription = monitor.onChange { path in self.numbers.append(path.number) }
+      return subscription
+    }
+
+    func observe(_ indicator: ActivityIndicator) {
+      subscription = indicator.onVisibilityChange { [weak self] isVisible in
+        self?.assumeIsolated { $0.numbers.append(isVisible ? 1 : 0) }
+      }
+    }
+
+    /// Until there are so many.
+    func numbers(_ count: Int) async -> [Int32] {
+      while numbers.count < count { await Task.yield() }
+      return numbers
+    }
+  }
+
+  private static func wait(for flag: Lock<Bool>) async { while !flag.withLock({ $0 }) { await Task.yield() } }
+
+  @Test func `an actor that the body does not hold goes, and with it the subscription`() async {
+    let fake = FakeMonitor()
+    let isGone = Lock(false)
+    var recorder: Recorder? = Recorder(isGone)
+    let log = await recorder?.observe(fake.monitor)
+    #expect(log?.all == [0])
+    fake.publish(1)
+    while log?.all.count == 1 { await Task.yield() }
+    #expect(!isGone.withLock { $0 })
+    recorder = nil
+    await Self.wait(for: isGone)
+    // Nobody else held the monitor.
+    #expect(fake.stops.withLock { $0 } == 1)
+    fake.publish(2)
+    for _ in 0..<100 { await Task.yield() }
+    #expect(log?.all == [0, 1])
+  }
+
+  @Test func `an actor that the body holds weakly is called on itself, and goes`() async {
+    let fake = FakeMonitor()
+    let isGone = Lock(false)
+    var recorder: Recorder? = Recorder(isGone)
+    await recorder?.observeWeakly(fake.monitor)
+    fake.publish(1)
+    #expect(await recorder?.numbers(2) == [0, 1])
+    fake.publish(2)
+    #expect(await recorder?.numbers(3) == [0, 1, 2])
+    recorder = nil
+    await Self.wait(for: isGone)
+    #expect(fake.stops.withLock { $0 } == 1)
+  }
+
+  @Test func `an actor that the body holds goes when it is cancelled`() async {
+    let fake = FakeMonitor()
+    let isGone = Lock(false)
+    var recorder: Recorder? = Recorder(isGone)
+    let subscription = await recorder?.observeStrongly(fake.monitor)
+    fake.publish(1)
+    #expect(await recorder?.numbers(2) == [0, 1])
+    recorder = nil
+    for _ in 0..<100 { await Task.yield() }
+    #expect(!isGone.withLock { $0 })
+    subscription?.cancel()
+    await Self.wait(for: isGone)
+  }
+
+  @Test func `an actor that follows an indicator goes`() async {
+    let indicator = ActivityIndicator()
+    let isGone = Lock(false)
+    var recorder: Recorder? = Recorder(isGone)
+    await recorder?.observe(indicator)
+    #expect(await recorder?.numbers(1) == [0])
+    recorder = nil
+    await Self.wait(for: isGone)
+  }
+
   // MARK: Races
 
   @Test func `nothing is called once cancel has returned`() {

@@ -61,6 +61,9 @@ public final class ActivityIndicator: RequestObserver, Sendable {
 
   /// Calls `body` on the caller's actor whenever the indicator is to be shown or hidden.
   ///
+  /// The subscription does not keep the actor alive, and ends when the actor drops it. But it keeps `body`, and a body that
+  /// uses `self` keeps the actor: in an actor of your own write `[weak self]`, and `self?.assumeIsolated { … }` for what
+  /// needs the actor; or end the subscription with ``Subscription/cancel()``.
   /// - Parameters:
   ///   - initial: whether `body` gets the present value too, before this returns. Default true.
   ///   - isolation: the actor; leave it out for the caller's.

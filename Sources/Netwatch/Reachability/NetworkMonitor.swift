@@ -35,6 +35,10 @@ public final class NetworkMonitor: Sendable {
   ///
   /// `body` may touch the actor's own state. A path that could not be delivered before a newer one came is left out. If
   /// netlink is lost, the last path that is delivered has the status `.unknown`.
+  ///
+  /// The subscription does not keep the actor alive, and ends when the actor drops it. But it keeps `body`, and a body that
+  /// uses `self` keeps the actor: in an actor of your own write `[weak self]`, and `self?.assumeIsolated { … }` for what
+  /// needs the actor; or end the subscription with ``Subscription/cancel()``.
   /// - Parameters:
   ///   - initial: whether `body` gets the current path too, before this returns. Default true.
   ///   - isolation: the actor; leave it out for the caller's.

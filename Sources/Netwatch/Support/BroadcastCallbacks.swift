@@ -1,22 +1,20 @@
 /// How an observer is called, given a broadcast.
 extension Broadcast {
   /// On the caller's actor, the first value before this returns.
+  ///
+  /// The actor is held while a call waits for its turn there, but not between the values: it may go, and then nothing is
+  /// delivered any more.
   package func call(
     of owner: any AnyObject & Sendable, initial: Bool, isolation: isolated any Actor, _ body: @escaping (Value) -> Void
   ) -> Subscription {
-    let gate = DeliveryGate()
-    let reader = BroadcastReader(self, initial: initial)
-    let task = Task.immediate {
-      // Without this the closure would be nonisolated, and run elsewhere.
-      _ = isolation
-      while let value = try? await reader.next(isolation: isolation) {
-        gate.pass { body(value) }
-      }
+    let body = ActorBody(call: body)
+    let delivery = QueuedDelivery<Value, Failure> { [weak isolation] job in
+      if let isolation { Task { await isolation.run(job) } }
     }
-    return Subscription(of: owner) {
-      gate.close()
-      task.cancel()
-    }
+    let subscriber = subscribe(initial: initial) { delivery.wake() }
+    if case .value(let value) = subscriber.take() { body.call(value) }
+    delivery.start(.init(subscriber: subscriber, body: { body.call($0) }))
+    return subscription(of: owner, to: delivery)
   }
 
   /// Wherever `enqueue` runs what it is given. It is given the next delivery when the one before has run.
@@ -25,51 +23,74 @@ extension Broadcast {
     enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
     _ body: @escaping @Sendable (Value) -> Void
   ) -> Subscription {
-    let gate = DeliveryGate()
-    let delivery = QueuedDelivery<Value, Failure>(enqueue: enqueue, gate: gate, body: body)
+    let delivery = QueuedDelivery<Value, Failure>(enqueue: enqueue)
     let subscriber = subscribe(initial: initial) { delivery.wake() }
-    delivery.attach(subscriber)
-    return Subscription(of: owner) { [self] in
-      gate.close()
-      unsubscribe(subscriber)
-      delivery.detach()
+    delivery.start(.init(subscriber: subscriber, body: body))
+    return subscription(of: owner, to: delivery)
+  }
+
+  private func subscription(
+    of owner: any AnyObject & Sendable, to delivery: QueuedDelivery<Value, Failure>
+  ) -> Subscription {
+    Subscription(of: owner) { [self] in
+      if let subscriber = delivery.cancel() { unsubscribe(subscriber) }
     }
   }
 }
 
+/// A callback of an actor, on its way back there.
+///
+/// `@unchecked`: code of the actor has made it, and it is called on that actor alone.
+private struct ActorBody<Value>: @unchecked Sendable {
+  let call: (Value) -> Void
+}
+
+extension Actor {
+  fileprivate func run(_ job: @Sendable () -> Void) { job() }
+}
+
 /// At most one delivery at a time waits in the user's queue, and takes the newest value when it runs.
 private final class QueuedDelivery<Value: Sendable & Equatable, Failure: Error>: Sendable {
+  struct Receiver: Sendable {
+    let subscriber: Broadcast<Value, Failure>.Subscriber
+    let body: @Sendable (Value) -> Void
+  }
+
   private struct State: Sendable {
-    var subscriber: Broadcast<Value, Failure>.Subscriber?
+    /// Nil before the start, and after the end: whatever the body holds may hold the subscription.
+    var receiver: Receiver?
     var isQueued = false
     var isWanted = false
   }
 
   private let state = Lock(State())
   private let enqueue: @Sendable (@escaping @Sendable () -> Void) -> Void
-  private let gate: DeliveryGate
-  private let body: @Sendable (Value) -> Void
+  private let gate = DeliveryGate()
 
-  init(
-    enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void, gate: DeliveryGate,
-    body: @escaping @Sendable (Value) -> Void
-  ) {
-    self.enqueue = enqueue
-    self.gate = gate
-    self.body = body
-  }
+  init(enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) { self.enqueue = enqueue }
 
-  func attach(_ subscriber: Broadcast<Value, Failure>.Subscriber) {
-    state.withLock { $0.subscriber = subscriber }
+  func start(_ receiver: Receiver) {
+    state.withLock { $0.receiver = receiver }
     wake()
   }
 
-  func detach() { state.withLock { $0.subscriber = nil } }
+  /// Nothing is delivered any more when this has returned.
+  ///
+  /// - Returns: who read until now.
+  func cancel() -> Broadcast<Value, Failure>.Subscriber? {
+    gate.close()
+    // The body is released outside the lock: what it owns may cancel in its deinit.
+    let receiver = state.withLock { state -> Receiver? in
+      defer { state.receiver = nil }
+      return state.receiver
+    }
+    return receiver?.subscriber
+  }
 
   func wake() {
     let isFirst = state.withLock { state -> Bool in
       state.isWanted = true
-      guard !state.isQueued, state.subscriber != nil else { return false }
+      guard !state.isQueued, state.receiver != nil else { return false }
       state.isQueued = true
       return true
     }
@@ -77,15 +98,15 @@ private final class QueuedDelivery<Value: Sendable & Equatable, Failure: Error>:
   }
 
   private func deliver() {
-    let subscriber = state.withLock { state -> Broadcast<Value, Failure>.Subscriber? in
+    let receiver = state.withLock { state -> Receiver? in
       state.isWanted = false
-      return state.subscriber
+      return state.receiver
     }
-    if case .value(let value) = subscriber?.take() {
-      gate.pass { body(value) }
+    if let receiver, case .value(let value) = receiver.subscriber.take() {
+      gate.pass { receiver.body(value) }
     }
     let isWantedAgain = state.withLock { state -> Bool in
-      state.isQueued = state.isWanted && state.subscriber != nil
+      state.isQueued = state.isWanted && state.receiver != nil
       return state.isQueued
     }
     if isWantedAgain { enqueue { self.deliver() } }
