@@ -19,6 +19,10 @@ struct peer_credentials {
   unsigned int group;
 };
 
+/* O_PATH. */
+#include <fcntl.h>
+static const int netwatch_open_path = __O_PATH;
+
 #include <sys/inotify.h>
 
 #define MFD_CLOEXEC 1U

@@ -86,6 +86,14 @@ final class ActivityCounter {
       ?? []
   }
 
+  /// Tells of programs that were to be left out, if programs cannot be seen from here.
+  func warnOfUnseenPrograms() {
+    guard let programs = connections?.unseenPrograms, !programs.isEmpty else { return }
+    CommandFailure.report(
+      "the TCP connections of \(programs.map { clean($0) }.joined(separator: ", ")) count: a user namespace or /proc hides "
+        + "which connections are theirs; name a port or an address with --activity-ignore instead")
+  }
+
   private func giveUp(_ error: NetlinkError) {
     warn(error)
     runner.forgetConnections()

@@ -59,6 +59,7 @@ final class Follower {
   /// Counts where no service does; nil where there is nothing to count without one.
   private var counter: ActivityCounter?
   private var isCounting = false
+  private var hasCounted = false
   /// Looks at connections for their programs' names where a service counts them.
   private var namer: ActivityCounter?
   private var hasHinted = false
@@ -141,6 +142,8 @@ final class Follower {
   /// What is in flight is known when this returns.
   private func count() {
     guard let counter, !isCounting else { return }
+    if !hasCounted { counter.warnOfUnseenPrograms() }
+    hasCounted = true
     counter.watchNow()
     isCounting = true
     activity = counter.activity

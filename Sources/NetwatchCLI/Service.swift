@@ -27,6 +27,7 @@ final class Service {
   /// Serves until SIGTERM or SIGINT.
   func run(_ socket: ListeningSocket, connectionLimit: Int) throws {
     activity = ActivityCounter(settings, on: loop) { [unowned self] in activityReason = $0 }
+    activity?.warnOfUnseenPrograms()
     let reachability = try NetlinkReachability(
       on: NetlinkSource(on: loop), configuration: MonitorConfiguration(),
       handlers: .init(

@@ -67,6 +67,11 @@ package final class ConnectionCounter {
     if let next = unidentified?.next { loop.cancel(next) }
   }
 
+  /// Programs whose connections do not count, if it cannot be seen which connections those are; empty if all is well.
+  package var unseenPrograms: [String] {
+    ignoredPrograms.isEmpty || SocketOwners.canSeePrograms ? [] : ignoredPrograms.sorted()
+  }
+
   // MARK: Watching
 
   /// Begins to look.

@@ -62,6 +62,49 @@ final class SocketOwners {
 
   // MARK: /proc
 
+  /// `NS_GET_USERNS` of <linux/nsfs.h>: the user namespace that a namespace belongs to.
+  private static let getUserNamespace: UInt = 0xb701
+
+  /// Whether programs that use our network can be seen at all. Not where the network belongs to a user namespace around
+  /// ours, and not where /proc hides all other processes, or what they hold.
+  static var canSeePrograms: Bool {
+    let network = unsafe open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)
+    if network >= 0 {
+      let owner = ioctl(network, getUserNamespace)
+      let isForeign = owner < 0 && errno == EPERM
+      if owner >= 0 { close(owner) }
+      close(network)
+      if isForeign { return false }
+    }
+    let ourselves = getpid()
+    let processes = allProcesses()
+    // The first process of a PID namespace is always there, unless it is hidden.
+    guard processes.contains(1) else { return false }
+    var isRefused = false
+    for process in processes where process != ourselves {
+      switch look(at: process) {
+      case .seen: return true
+      case .refused: isRefused = true
+      case .holdsNothing: break
+      }
+    }
+    return !isRefused
+  }
+
+  private enum Look { case seen, refused, holdsNothing }
+
+  /// Whether we may see what a process holds, by the first thing that it holds.
+  private static func look(at process: pid_t) -> Look {
+    var look = Look.holdsNothing
+    let isOpen = unsafe forEachEntry(of: "/proc/\(process)/fd") { name, folder in
+      if unsafe name.pointee == CChar(bitPattern: UInt8(ascii: ".")) { return true }
+      var byte: CChar = 0
+      look = unsafe readlinkat(folder, name, &byte, 1) > 0 ? .seen : .refused
+      return false
+    }
+    return isOpen ? look : .refused
+  }
+
   private static func allProcesses() -> [pid_t] {
     var processes: [pid_t] = []
     unsafe forEachEntry(of: "/proc") { name, _ in
@@ -104,15 +147,18 @@ final class SocketOwners {
   }
 
   /// - Parameter body: gets each name, and the folder's descriptor; returns whether it wants more.
-  private static func forEachEntry(of path: String, _ body: (UnsafePointer<CChar>, CInt) -> Bool) {
-    guard let folder = unsafe opendir(path) else { return }
+  /// - Returns: false if the folder cannot be opened.
+  @discardableResult
+  private static func forEachEntry(of path: String, _ body: (UnsafePointer<CChar>, CInt) -> Bool) -> Bool {
+    guard let folder = unsafe opendir(path) else { return false }
     defer { unsafe closedir(folder) }
     let descriptor = unsafe dirfd(folder)
     while let entry = unsafe readdir(folder) {
       let goesOn = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { name in
         unsafe name.assumingMemoryBound(to: CChar.self).baseAddress.map { unsafe body($0, descriptor) } ?? false
       }
-      guard goesOn else { return }
+      guard goesOn else { break }
     }
+    return true
   }
 }

@@ -7,7 +7,8 @@ public final class ListeningSocket {
   let descriptor: FileDescriptor
   let access: ServiceAddress.Access
   private let lock: SocketLock?
-  private let address: ServiceAddress?
+  /// The file that we made; nil if somebody else has.
+  private let file: (path: String, identity: FileAtPath.Identity)?
 
   private static let backlog: CInt = 512
 
@@ -34,7 +35,7 @@ public final class ListeningSocket {
     self.descriptor = FileDescriptor(owning: descriptor)
     access = ServiceAddress(path: path).access
     lock = nil
-    address = nil
+    file = nil
   }
 
   /// Makes the socket; a file that a dead service has left is taken over.
@@ -51,41 +52,35 @@ public final class ListeningSocket {
     guard socket >= 0 else { throw Self.failure("socket") }
     descriptor = FileDescriptor(owning: socket)
     access = address.access
+    let mode: mode_t = access == .everyone ? 0o666 : 0o600
+    // The file is made with the mode that its socket has, less what the umask takes away: nobody else gets in meanwhile.
+    guard fchmod(socket, mode) == 0 else { throw Self.failure("fchmod") }
     try Self.bind(socket, to: address)
+    guard let made = FileAtPath(address.path), made.isSocket, made.isOwn else { throw .notMade(address.path) }
     self.lock = consume lock
-    self.address = address
+    file = (address.path, made.identity)
     guard listen(socket, Self.backlog) == 0 else { throw Self.failure("listen") }
     // Also the sign for those who wait: the file was there before anyone listened.
-    unsafe chmod(address.path, access == .everyone ? 0o666 : 0o600)
+    if !made.setMode(mode), access == .everyone { throw Self.failure("chmod \(address.path)") }
   }
 
-  deinit {
-    guard let address else { return }
-    unsafe unlink(address.path)
-  }
+  deinit { if let file { FileAtPath.remove(file.path, file.identity) } }
 
   private static func bind(_ socket: CInt, to address: ServiceAddress) throws(ServiceError) {
-    // Between bind and chmod nobody else may connect.
-    let mask = umask(0o177)
-    defer { umask(mask) }
     for attempt in 0..<2 {
       let result = try unsafe address.withSocketAddress { unsafe Glibc.bind(socket, $0, $1) }
       if result == 0 { return }
       guard errno == EADDRINUSE, attempt == 0 else { break }
-      var status = stat()
-      guard unsafe lstat(address.path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else {
+      guard let old = FileAtPath(address.path) else { continue }
+      guard old.isSocket else {
         throw ServiceError("\(address.path) is no socket; remove it, or name another with --socket")
       }
-      unsafe unlink(address.path)
+      guard old.isOwn else {
+        throw ServiceError("\(address.path) belongs to another user; remove it, or name another with --socket")
+      }
+      FileAtPath.remove(address.path, old.identity)
     }
-    throw notMade(address.path)
-  }
-
-  fileprivate static func notMade(_ path: String) -> ServiceError {
-    let code = errno
-    let advice = code == ENOENT ? "make its folder, or name another socket" : "name another socket"
-    return unsafe ServiceError(
-      "can not make \(path): \(String(cString: strerror(code))); \(advice) with --socket", code: code)
+    throw .notMade(address.path)
   }
 
   private static func failure(_ what: String) -> ServiceError {
@@ -98,30 +93,4 @@ public final class ListeningSocket {
     return ServiceError(
       "another service\(owner) has \(address.path); use it, or name another with --socket", code: EADDRINUSE)
   }
-}
-
-/// Held for as long as we listen: a second service can not take the socket's file away from under us. Its own file goes with it.
-private struct SocketLock: ~Copyable {
-  private let descriptor: FileDescriptor
-  private let path: String
-
-  /// Nil if somebody else has it.
-  init?(for address: ServiceAddress) throws(ServiceError) {
-    let path = address.path + ".lock"
-    while true {
-      let number = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-      guard number >= 0 else { throw ListeningSocket.notMade(path) }
-      let descriptor = FileDescriptor(owning: number)
-      guard flock(descriptor.rawValue, LOCK_EX | LOCK_NB) == 0 else { return nil }
-      // The one before us may have removed the file after we opened it; then the lock says nothing.
-      var (ours, there) = (stat(), stat())
-      if unsafe fstat(descriptor.rawValue, &ours) == 0, unsafe stat(path, &there) == 0, ours.st_ino == there.st_ino {
-        self.path = path
-        self.descriptor = descriptor
-        return
-      }
-    }
-  }
-
-  deinit { unsafe unlink(path) }
 }

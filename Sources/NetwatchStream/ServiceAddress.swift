@@ -83,4 +83,12 @@ public struct ServiceError: Error, Hashable, Sendable, CustomStringConvertible {
     self.description = description
     self.code = code
   }
+
+  /// The error of the call that could not make the file at `path`.
+  static func notMade(_ path: String) -> ServiceError {
+    let code = errno
+    let advice = code == ENOENT ? "make its folder, or name another socket" : "name another socket"
+    return unsafe ServiceError(
+      "can not make \(path): \(String(cString: strerror(code))); \(advice) with --socket", code: code)
+  }
 }

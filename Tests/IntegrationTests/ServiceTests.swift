@@ -193,6 +193,21 @@ import Testing
     #expect(status.st_mode & 0o7777 == 0o600)
   }
 
+  @Test func `the door was never wider open`() throws {
+    let folder = try TemporaryFolder()
+    let service = try ChildProcess([
+      "sh", "-c", "umask 0; exec \"$@\"", "sh", Programs.sandbox, "chmod", Programs.netwatch, "serve", "--socket",
+      folder.file("s"),
+    ])
+    _ = try ServiceClient(folder.file("s")).next()
+    for name in ["s", "s.lock"] {
+      var status = stat()
+      #expect(unsafe lstat(folder.file(name), &status) == 0)
+      #expect(status.st_mode & 0o7777 == 0o600, "\(name)")
+    }
+    withExtendedLifetime(service) {}
+  }
+
   @Test func `another user is refused`() throws {
     // Only root can become another user.
     guard geteuid() == 0 else { return }

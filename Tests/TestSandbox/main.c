@@ -2,6 +2,7 @@
  *   TestSandbox netlink COMMAND…   socket(AF_NETLINK) fails with EPERM
  *   TestSandbox sockdiag COMMAND…  socket(AF_NETLINK, …, NETLINK_SOCK_DIAG) does
  *   TestSandbox rename COMMAND…    renameat2 knows no flags, as on NFS
+ *   TestSandbox chmod COMMAND…     chmod fails with EPERM
  *   TestSandbox sigpipe COMMAND…   SIGPIPE is ignored, as waybar's children have it
  *   TestSandbox stdout COMMAND…    standard output is closed
  *   TestSandbox sigchld COMMAND…   SIGCHLD is ignored, as some window managers have it
@@ -56,6 +57,19 @@ static int forbid_rename_flags(void) {
   return install(program, sizeof program / sizeof *program);
 }
 
+static int forbid_chmod(void) {
+  struct sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+#ifdef SYS_chmod
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_chmod, 1, 0),
+#endif
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fchmodat, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  return install(program, sizeof program / sizeof *program);
+}
+
 static int join_socket(const char *path) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   char text[4096];
@@ -97,6 +111,7 @@ int main(int argc, char **argv) {
   if (!strcmp(argv[1], "netlink")) failed = forbid(0, AF_NETLINK);
   if (!strcmp(argv[1], "sockdiag")) failed = forbid(2, NETLINK_SOCK_DIAG);
   if (!strcmp(argv[1], "rename")) failed = forbid_rename_flags();
+  if (!strcmp(argv[1], "chmod")) failed = forbid_chmod();
   if (!strcmp(argv[1], "sigpipe")) failed = signal(SIGPIPE, SIG_IGN) == SIG_ERR;
   if (!strcmp(argv[1], "sigchld")) failed = signal(SIGCHLD, SIG_IGN) == SIG_ERR;
   if (!strcmp(argv[1], "stdout")) failed = close(STDOUT_FILENO);
