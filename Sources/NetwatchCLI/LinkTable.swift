@@ -34,7 +34,7 @@ struct LinkTable {
     self.terminal = terminal
     self.isWhole = isWhole
     self.explains = explains
-    let all = path.interfaces.filter { isWhole || !$0.isLoopback }.map { interface in
+    let all = path.links.filter { isWhole || !$0.isLoopback }.map { interface in
       Row(
         interface: interface, name: interface.shownName, medium: interface.medium.rawValue,
         state: path.state(of: interface), isUsed: path.isUsed(interface))
@@ -102,7 +102,7 @@ extension NetworkPath {
     if interface.isLoopback { return "loopback" }
     if isUsed(interface) { return "in use" }
     if let master = interface.masterIndex {
-      return "port of " + (interfaces.first { $0.index == master }?.shownName ?? "number \(master)")
+      return "port of " + (links.interface(master)?.shownName ?? "number \(master)")
     }
     return status(of: interface) == .notReachable ? "no address" : "ready"
   }

@@ -37,7 +37,7 @@ struct ReasonWords {
   private func former(_ before: String) -> String { formerName.map { before + clean($0) } ?? "" }
 
   private func ofLink(_ reason: ReachabilityReason) -> String? {
-    let suspects = path.interfaces.filter { $0.name == formerName ?? $0.name && $0.fault == reason && !$0.isLoopback }
+    let suspects = path.links.filter { $0.name == formerName ?? $0.name && $0.fault == reason && !$0.isLoopback }
     let link = suspects.count == 1 ? suspects.first : nil
     let former = (formerName ?? link?.name).map { clean($0) } ?? "the link of the route"
     let advice = link.flatMap { $0.advice(on: reason) }.map { "; " + $0 } ?? ""

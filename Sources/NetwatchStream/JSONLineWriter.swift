@@ -78,7 +78,7 @@ extension LineBuffer {
     }
     if record.listsInterfaces {
       append(#"},"interfaces":["#)
-      for (position, interface) in record.path.interfaces.enumerated() {
+      for (position, interface) in record.path.links.enumerated() {
         if position > 0 { append(",") }
         append(interface, in: record.path)
       }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct InterfaceListTests {
   /// Links as the machine has them, made by telling it facts.
-  static func interfaces(_ events: [NetworkEvent]) -> [Interface] {
+  static func interfaces(_ events: [NetworkEvent]) -> InterfaceTable {
     var snapshot = NetworkSnapshot()
     for event in events { _ = snapshot.apply(event) }
     return snapshot.interfaces
@@ -27,7 +27,7 @@ import Testing
       index: index, InterfaceAddress(address: IPAddress(text) ?? .v6(0), prefixLength: prefixLength, flags: 0x80))
   }
 
-  static func record(_ interfaces: [Interface]) -> EventRecord {
+  static func record(_ interfaces: InterfaceTable) -> EventRecord {
     var record = JSONLineTests.record(
       JSONLineTests.path(.notReachable, reason: .interfaceChanged, interfaces: interfaces), .interfaces)
     record.listsInterfaces = true

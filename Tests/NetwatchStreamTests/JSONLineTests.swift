@@ -7,7 +7,7 @@ import Testing
 @Suite struct JSONLineTests {
   static func path(
     _ status: ReachabilityStatus = .wifi, name: String? = "eth0", reason: ReachabilityReason = .routeUp,
-    interfaces: [Interface] = []
+    interfaces: InterfaceTable = []
   ) -> NetworkPath {
     var verdict = NetworkPath.Verdict(status: status)
     if verdict.isReachable {

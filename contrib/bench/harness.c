@@ -27,6 +27,7 @@ static const struct {
     {"activity", run_activity},
     {"fanout", run_fanout},
     {"sockets", run_sockets},
+    {"bridges", run_bridges},
 };
 
 bool verdict(bool met, const char *format, ...) {
@@ -92,7 +93,7 @@ void *allocate(size_t count, size_t size) {
 
 static void usage(void) {
   fprintf(stderr,
-          "usage: harness latency|formats|storm|footprint|activity|fanout|sockets --netwatch PATH --programs FOLDER "
+          "usage: harness latency|formats|storm|footprint|activity|fanout|sockets|bridges --netwatch PATH --programs FOLDER "
           "[--rounds N] [--apart] [--host] [--probe]\n");
   exit(64);
 }

@@ -26,6 +26,7 @@ bool run_footprint(const struct options *options);
 bool run_activity(const struct options *options);
 bool run_fanout(const struct options *options);
 bool run_sockets(const struct options *options);
+bool run_bridges(const struct options *options);
 
 /* Prints PASS or FAIL beside the target; false where it was missed. */
 bool verdict(bool met, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -3,21 +3,66 @@ extension NetworkSnapshot {
   /// No stack of links that somebody has built on purpose is deeper.
   private static let depthLimit = 8
 
-  /// Gives bridges, bonds, VLANs and their like the medium of what they stand on.
-  mutating func carryMedia(_ delta: inout SnapshotDelta) {
-    for position in interfaces.indices {
-      switch interfaces[position].role {
-      case .base, .tunnel: continue
-      case .stacked, .aggregate: break
+  /// Gives all bridges, bonds, VLANs and their like the medium of what they stand on.
+  mutating func carryAllMedia(_ delta: inout SnapshotDelta) {
+    for index in interfaces.map(\.index) { _ = carryMedium(to: index, &delta) }
+  }
+
+  /// Gives the links that stand on a changed one, directly or over others, the medium of what they stand on now.
+  ///
+  /// - Parameters:
+  ///   - old: nil if the link is new.
+  ///   - new: nil if the link is gone.
+  mutating func carryMedia(from old: Interface?, to new: Interface?, _ delta: inout SnapshotDelta) {
+    guard let index = new?.index ?? old?.index else { return }
+    _ = carryMedium(to: index, &delta)
+    let now = new.flatMap { interface($0.index) }
+    var level = links(carriedUnlikeBeforeBy: old, now)
+    for _ in 0..<Self.depthLimit where !level.isEmpty {
+      var next: [Int32] = []
+      for index in level where carryMedium(to: index, &delta) {
+        for upper in links(above: index) where !next.contains(upper) { next.append(upper) }
       }
-      let base = foundation(of: interfaces[position], depth: 0)
-      guard base.medium != interfaces[position].medium || base.isExpensive != interfaces[position].isExpensive else {
-        continue
-      }
-      setCarried(base.medium, isExpensive: base.isExpensive, at: position)
-      delta.isVisible = true
-      delta.routing = .both
+      level = next
     }
+  }
+
+  /// - Returns: whether the medium is another one than before.
+  private mutating func carryMedium(to index: Int32, _ delta: inout SnapshotDelta) -> Bool {
+    guard let position = position(of: index) else { return false }
+    switch interfaces[position].role {
+    case .base, .tunnel: return false
+    case .stacked, .aggregate: break
+    }
+    let base = foundation(of: interfaces[position], depth: 0)
+    guard base.medium != interfaces[position].medium || base.isExpensive != interfaces[position].isExpensive else {
+      return false
+    }
+    setCarried(base.medium, isExpensive: base.isExpensive, at: position)
+    delta.isVisible = true
+    delta.routing = .both
+    return true
+  }
+
+  /// The links right above a changed one that may have another medium now.
+  private func links(carriedUnlikeBeforeBy old: Interface?, _ new: Interface?) -> [Int32] {
+    var found: [Int32] = []
+    for master in [old?.masterIndex, new?.masterIndex] {
+      guard let master, !found.contains(master), let position = position(of: master) else { continue }
+      let before = old.flatMap { $0.masterIndex == master && $0.carries(interfaces[position]) ? $0 : nil }
+      let now = new.flatMap { $0.masterIndex == master && $0.carries(interfaces[position]) ? $0 : nil }
+      if before?.medium != now?.medium || before?.isExpensive != now?.isExpensive { found.append(master) }
+    }
+    if let index = new?.index ?? old?.index, old?.medium != new?.medium || old?.isExpensive != new?.isExpensive {
+      for upper in interfaces.stacked(on: index) where !found.contains(upper) { found.append(upper) }
+    }
+    return found
+  }
+
+  /// The links right above one.
+  private func links(above index: Int32) -> [Int32] {
+    let master = position(of: index).flatMap { interfaces[$0].masterIndex }
+    return (master.map { [$0] } ?? []) + interfaces.stacked(on: index).filter { $0 != master }
   }
 
   /// It belongs to a bridge, bond or team, and leads nowhere by itself.
@@ -61,12 +106,19 @@ extension NetworkSnapshot {
     case .stacked: return interface.lowerIndex.flatMap(self.interface).map { [$0] } ?? []
     case .aggregate:
       if let active = interface.activePortIndex.flatMap(self.interface) { return [active] }
-      let isSwitch = interface.kind == "bridge" || interface.kind == "team"
-      return interfaces.filter { port in
-        guard port.masterIndex == interface.index, port.isRunning else { return false }
-        // A container's or a virtual machine's end is a user of the switch, no way out.
-        return !isSwitch || port.kind != "veth" && port.kind != "tun"
+      return interfaces.ports(of: interface.index).compactMap { port in
+        self.interface(port).flatMap { $0.carries(interface) ? $0 : nil }
       }
     }
+  }
+}
+
+extension Interface {
+  /// As a port of an aggregate, it brings that to other machines.
+  fileprivate func carries(_ aggregate: Interface) -> Bool {
+    guard isRunning else { return false }
+    let isSwitch = aggregate.kind == "bridge" || aggregate.kind == "team"
+    // A container's or a virtual machine's end is a user of the switch, no way out.
+    return !isSwitch || kind != "veth" && kind != "tun"
   }
 }

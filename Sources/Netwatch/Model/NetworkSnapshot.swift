@@ -1,51 +1,62 @@
 /// All that is known of the kernel's links and addresses.
 package struct NetworkSnapshot: Sendable {
-  /// Sorted by index.
-  package private(set) var interfaces: [Interface] = []
+  package private(set) var interfaces = InterfaceTable()
   /// There has been a link that is neither the loopback nor a tunnel.
   package private(set) var hasHadUplink = false
+  /// Everything is told anew, so that nobody has to read what stands on a changed link.
+  private var isListing = false
   private let isModem: (@Sendable (_ name: String) -> Bool)?
 
   /// - Parameter isModem: whether the user calls a link of this name a modem.
   package init(isModem: (@Sendable (_ name: String) -> Bool)? = nil) { self.isModem = isModem }
 
-  package func interface(_ index: Int32) -> Interface? {
-    position(of: index).map { interfaces[$0] }
+  package func interface(_ index: Int32) -> Interface? { interfaces.interface(index) }
+
+  func position(of index: Int32) -> InterfaceTable.Index? { interfaces.position(of: index) }
+
+  /// - Parameter index: the link that most likely has the address; 0 for none.
+  package func knows(_ address: IPAddress, on index: Int32 = 0) -> Bool {
+    hasAddress(on: index) { $0.address == address }
   }
 
-  package func knows(_ address: IPAddress) -> Bool { hasAddress { $0.address == address } }
-
   /// Some link has such an address.
-  func hasAddress(where matches: (InterfaceAddress) -> Bool) -> Bool {
-    // By position: to go through the links themselves would copy each.
-    interfaces.indices.contains { interfaces[$0].addresses.contains(where: matches) }
+  ///
+  /// - Parameter index: the link that most likely has it: the others are not looked at if it does.
+  func hasAddress(on index: Int32, where matches: (InterfaceAddress) -> Bool) -> Bool {
+    if let position = position(of: index), interfaces[position].addresses.contains(where: matches) { return true }
+    var position = interfaces.startIndex
+    while position != interfaces.endIndex {
+      if interfaces[position].addresses.contains(where: matches) { return true }
+      interfaces.formIndex(after: &position)
+    }
+    return false
   }
 
   /// Some port of a bridge, bond or team carries.
-  func hasRunningPort(_ index: Int32) -> Bool {
-    interfaces.indices.contains { interfaces[$0].masterIndex == index && interfaces[$0].isRunning }
-  }
+  func hasRunningPort(_ index: Int32) -> Bool { interfaces.hasRunningPort(index) }
 
   // MARK: Listings
 
   /// From here on everything that exists is told anew.
   package mutating func beginListing() {
-    for position in interfaces.indices {
-      interfaces[position].isListed = false
-      for address in interfaces[position].addresses.indices { interfaces[position].addresses[address].isListed = false }
+    isListing = true
+    interfaces.update { interface in
+      interface.isListed = false
+      for address in interface.addresses.indices { interface.addresses[address].isListed = false }
     }
   }
 
   /// Drops what the listing did not mention.
   package mutating func endListing() -> SnapshotDelta {
+    isListing = false
     var delta = SnapshotDelta()
     delta.routing = .both
     delta.isVisible = interfaces.contains { !$0.isListed || $0.addresses.contains { !$0.isListed } }
     guard delta.isVisible else { return delta }
     delta.movesRemotes = interfaces.contains { !$0.isListed && $0.remote != nil }
     interfaces.removeAll { !$0.isListed }
-    carryMedia(&delta)
-    for position in interfaces.indices { interfaces[position].addresses.removeAll { !$0.isListed } }
+    carryAllMedia(&delta)
+    interfaces.update { interface in interface.addresses.removeAll { !$0.isListed } }
     return delta
   }
 
@@ -68,22 +79,21 @@ package struct NetworkSnapshot: Sendable {
   }
 
   private mutating func apply(_ fact: LinkFact) -> SnapshotDelta {
-    let position: Int
+    let position: InterfaceTable.Index
     var delta = SnapshotDelta()
     if let known = self.position(of: fact.index) {
       position = known
     } else {
       // A partial message about an unknown link: the whole one is on its way, or the link is gone already.
       guard fact.isComplete, let name = fact.name else { return delta }
-      position = insertionPosition(of: fact.index)
-      interfaces.insert(
-        Interface(index: fact.index, kernelName: name, medium: .other, operationalState: .unknown), at: position)
+      position = interfaces.insert(
+        Interface(index: fact.index, kernelName: name, medium: .other, operationalState: .unknown))
       delta.isVisible = true
       delta.routing = .both
     }
     let old = interfaces[position]
     let new = old.updated(by: fact, isModem: isModem)
-    replace(old, at: position, by: new, &delta)
+    replace(old, at: position, by: new, isNew: delta.isVisible, &delta)
     return delta
   }
 
@@ -98,19 +108,21 @@ package struct NetworkSnapshot: Sendable {
       new.wireless = known
     }
     new.classify()
-    replace(old, at: position, by: new, &delta)
+    replace(old, at: position, by: new, isNew: false, &delta)
     return delta
   }
 
-  private mutating func replace(_ old: Interface, at position: Int, by new: Interface, _ delta: inout SnapshotDelta) {
-    interfaces[position] = new
+  private mutating func replace(
+    _ old: Interface, at position: InterfaceTable.Index, by new: Interface, isNew: Bool, _ delta: inout SnapshotDelta
+  ) {
+    interfaces.replace(at: position, by: new)
     if !new.isLoopback, new.role.tunnelKind == nil { hasHadUplink = true }
     if !new.looksLike(old) { delta.isVisible = true }
     if new.remote != old.remote { delta.movesRemotes = true }
-    if new.carriesUnlike(old) {
+    if isNew || new.carriesUnlike(old) {
       delta.routing = .both
       delta.dependents = dependents(of: new, and: old)
-      carryMedia(&delta)
+      carryMedia(from: isNew ? nil : old, to: new, &delta)
     }
     // Routes over a link appear and vanish after the message that it was switched on or off.
     if new.isAdministrativelyUp != old.isAdministrativelyUp { delta.announcedEarly = .both }
@@ -118,21 +130,18 @@ package struct NetworkSnapshot: Sendable {
 
   /// The links that stand on one, directly or over others, and those that it was or is a port of.
   private func dependents(of new: Interface, and old: Interface) -> [Int32] {
+    guard !isListing else { return [] }
     var found: [Int32] = []
     func add(_ index: Int32?) {
       if let index, index != new.index, !found.contains(index), position(of: index) != nil { found.append(index) }
     }
-    func addThose(on index: Int32) {
-      // The ends of a veth pair name each other, and each announces its carrier at once.
-      for other in interfaces where other.lowerIndex == index && other.kind != "veth" { add(other.index) }
-    }
     add(old.masterIndex)
     add(new.masterIndex)
-    addThose(on: new.index)
+    for other in interfaces.stacked(on: new.index) { add(other) }
     var next = 0
     while next < found.count {
-      add(interface(found[next])?.masterIndex)
-      addThose(on: found[next])
+      add(position(of: found[next]).flatMap { interfaces[$0].masterIndex })
+      for other in interfaces.stacked(on: found[next]) { add(other) }
       next += 1
     }
     return found
@@ -141,10 +150,11 @@ package struct NetworkSnapshot: Sendable {
   private mutating func removeLink(_ index: Int32) -> SnapshotDelta {
     var delta = SnapshotDelta()
     guard let position = position(of: index) else { return delta }
-    delta.dependents = dependents(of: interfaces[position], and: interfaces[position])
-    delta.movesRemotes = interfaces[position].remote != nil
+    let old = interfaces[position]
+    delta.dependents = dependents(of: old, and: old)
+    delta.movesRemotes = old.remote != nil
     interfaces.remove(at: position)
-    carryMedia(&delta)
+    carryMedia(from: old, to: nil, &delta)
     delta.isVisible = true
     delta.routing = .both
     delta.announcedEarly = .both
@@ -181,34 +191,9 @@ package struct NetworkSnapshot: Sendable {
     return delta
   }
 
-  mutating func setCarried(_ medium: Medium, isExpensive: Bool, at position: Int) {
+  mutating func setCarried(_ medium: Medium, isExpensive: Bool, at position: InterfaceTable.Index) {
     interfaces[position].medium = medium
     interfaces[position].isExpensive = isExpensive
-  }
-
-  // MARK: Search
-
-  private func insertionPosition(of index: Int32) -> Int {
-    var low = 0
-    var high = interfaces.count
-    while low < high {
-      let middle = (low + high) / 2
-      if interfaces[middle].index < index { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
-
-  func position(of index: Int32) -> Int? {
-    let position = insertionPosition(of: index)
-    return position < interfaces.count && interfaces[position].index == index ? position : nil
-  }
-}
-
-extension [Interface] {
-  /// The link can carry packets. A bridge, bond or team can where one of its ports can.
-  package func isUsable(_ interface: Interface) -> Bool {
-    guard interface.isRunning else { return false }
-    return !interface.needsPorts || contains { $0.masterIndex == interface.index && $0.isRunning }
   }
 }
 

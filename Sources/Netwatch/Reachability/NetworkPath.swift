@@ -51,26 +51,26 @@ public struct NetworkPath: Hashable, Sendable {
   package let verdict: Verdict
   /// Why this path was published.
   public let reason: ReachabilityReason
-  /// Every link of the machine, loopback included, sorted by index.
-  public let interfaces: [Interface]
+  /// The same as ``interfaces``, as it is kept.
+  package let links: InterfaceTable
   /// As it was when this was published; it is not looked at in between.
   package let signal: WiFiSignal?
   private let allowsLinkLocalIPv4: Bool
 
   package init(
-    verdict: Verdict, reason: ReachabilityReason, interfaces: [Interface], signal: WiFiSignal? = nil,
+    verdict: Verdict, reason: ReachabilityReason, interfaces: InterfaceTable, signal: WiFiSignal? = nil,
     allowsLinkLocalIPv4: Bool = false
   ) {
     self.verdict = verdict
     self.reason = reason
-    self.interfaces = interfaces
+    links = interfaces
     self.signal = signal
     self.allowsLinkLocalIPv4 = allowsLinkLocalIPv4
   }
 
   package func with(reason: ReachabilityReason) -> NetworkPath {
     NetworkPath(
-      verdict: verdict, reason: reason, interfaces: interfaces, signal: signal,
+      verdict: verdict, reason: reason, interfaces: links, signal: signal,
       allowsLinkLocalIPv4: allowsLinkLocalIPv4)
   }
 
@@ -84,8 +84,10 @@ public struct NetworkPath: Hashable, Sendable {
   public var interfaceName: String? { verdict.interfaceName?.text }
   /// Its index.
   public var interfaceIndex: Int32? { verdict.interfaceIndex }
+  /// Every link of the machine, loopback included, sorted by index.
+  public var interfaces: [Interface] { Array(links) }
   /// The link that carries the traffic.
-  public var interface: Interface? { interfaces.first { $0.index == verdict.interfaceIndex } }
+  public var interface: Interface? { verdict.interfaceIndex.flatMap(links.interface) }
   /// A modem, Bluetooth, or a phone on USB: using it may cost money.
   public var isExpensive: Bool { verdict.isExpensive }
   /// The tunnel that the route leads into; the outermost, if there are several. Nil where there is none.
@@ -106,13 +108,13 @@ public struct NetworkPath: Hashable, Sendable {
 
   /// The links that could carry traffic now, the one in use first.
   public var availableInterfaces: [Interface] {
-    let usable = interfaces.filter { status(of: $0) != .notReachable }
+    let usable = links.filter { status(of: $0) != .notReachable }
     return usable.filter { $0.index == verdict.interfaceIndex } + usable.filter { $0.index != verdict.interfaceIndex }
   }
 
   /// What one link could be used for, whatever the routes say.
   public func status(of interface: Interface) -> ReachabilityStatus {
-    guard interfaces.isUsable(interface),
+    guard links.isUsable(interface),
       interface.addresses.contains(where: { $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4) })
     else { return .notReachable }
     return ReachabilityStatus(of: interface.medium)

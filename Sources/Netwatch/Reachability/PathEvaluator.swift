@@ -239,14 +239,14 @@ package struct PathEvaluator: Sendable {
     if let source = hop.source {
       // It may sit on another link (unnumbered), but it has to exist: the kernel says ::1 or a link-local address while
       // the only global one is tentative, and names one that is being removed.
-      return isUsable(source) ? source : nil
+      return isUsable(source, on: hop.interfaceIndex) ? source : nil
     }
     guard let position = snapshot.position(of: hop.interfaceIndex) else { return nil }
     return usableSource(family, amongAddressesOf: position)
   }
 
   /// Where the kernel names no source, to a question for the route itself.
-  @inline(never) private func usableSource(_ family: AddressFamily, amongAddressesOf position: Int) -> IPAddress? {
+  @inline(never) private func usableSource(_ family: AddressFamily, amongAddressesOf position: InterfaceTable.Index) -> IPAddress? {
     var best: InterfaceAddress?
     for address in snapshot.interfaces[position].addresses
     where address.address.family == family && address.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4) {
@@ -256,8 +256,8 @@ package struct PathEvaluator: Sendable {
   }
 
   /// Some link has the address, and it is usable.
-  private func isUsable(_ address: IPAddress) -> Bool {
-    snapshot.hasAddress {
+  private func isUsable(_ address: IPAddress, on index: Int32) -> Bool {
+    snapshot.hasAddress(on: index) {
       $0.address == address && $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
     }
   }
@@ -278,7 +278,7 @@ package struct PathEvaluator: Sendable {
       snapshot.interfaces[position].isAdministrativelyUp
     else { return true }
     guard let source = hop.source else { return false }
-    return !snapshot.knows(source)
+    return !snapshot.knows(source, on: hop.interfaceIndex)
   }
 
   // MARK: Why
@@ -295,15 +295,19 @@ package struct PathEvaluator: Sendable {
     return judgement.failure
   }
 
-  private func hasUsableAddress(at position: Int) -> Bool {
+  private func hasUsableAddress(at position: InterfaceTable.Index) -> Bool {
     snapshot.interfaces[position].addresses.contains {
       $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
     }
   }
 
-  private func hasAddress(_ published: NetworkPath.Verdict, over position: Int) -> Bool {
+  private func hasAddress(_ published: NetworkPath.Verdict, over position: InterfaceTable.Index) -> Bool {
     // An unnumbered link borrows the address of another one.
-    if let borrowed = published.ipv4?.address ?? published.ipv6?.address, isUsable(borrowed) { return true }
+    if let borrowed = published.ipv4?.address ?? published.ipv6?.address,
+      isUsable(borrowed, on: snapshot.interfaces[position].index)
+    {
+      return true
+    }
     return snapshot.interfaces[position].addresses.contains {
       $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
         && ($0.address.family == .ipv4 ? published.ipv4 != nil : published.ipv6 != nil)

@@ -100,7 +100,7 @@ package struct ReachabilityMachine: Sendable {
   package private(set) var reason = ReachabilityReason.initial
   /// The links that were published last, where they are published for themselves: else to keep them would mean to copy
   /// them at each change.
-  private var publishedInterfaces: [Interface] = []
+  private var publishedInterfaces = InterfaceTable()
   /// Why everything was lost, while that is not published yet and the hold runs.
   private var heldReason: ReachabilityReason?
   /// The addresses of the target are known, or have been waited for long enough.

@@ -1,0 +1,194 @@
+/// The links of a machine, sorted by index, and which of them stand on which.
+///
+/// The links lie in pieces. A change to one link of a table that somebody else holds copies its piece, not the table: every
+/// published path holds one.
+package struct InterfaceTable: Sendable {
+  /// The place of a link. It is good until a link is inserted or removed.
+  package struct Index: Hashable, Comparable, Sendable {
+    fileprivate var piece: Int
+    fileprivate var offset: Int
+
+    package static func < (left: Index, right: Index) -> Bool {
+      (left.piece, left.offset) < (right.piece, right.offset)
+    }
+  }
+
+  private static let pieceCapacity = 32
+
+  /// None is empty.
+  private var pieces: [[Interface]] = []
+  /// The ports of bridges, bonds and their like.
+  private var ports = LinkRelation()
+  /// The links that name the one that they stand on, such as VLANs, and bonds with the port that sends.
+  private var stacked = LinkRelation()
+
+  package init(_ interfaces: some Sequence<Interface> = []) {
+    for interface in interfaces { insert(interface) }
+  }
+
+  package func position(of index: Int32) -> Index? {
+    let position = place(of: index)
+    guard position.piece < pieces.count, position.offset < pieces[position.piece].count,
+      pieces[position.piece][position.offset].index == index
+    else { return nil }
+    return position
+  }
+
+  package func interface(_ index: Int32) -> Interface? { position(of: index).map { self[$0] } }
+
+  // MARK: Changes
+
+  /// Adds a link whose index is new.
+  @discardableResult mutating func insert(_ interface: Interface) -> Index {
+    relate(interface)
+    var position = place(of: interface.index)
+    if position.piece == pieces.count {
+      pieces.append([])
+    } else if pieces[position.piece].count == Self.pieceCapacity {
+      split(&position)
+    }
+    pieces[position.piece].insert(interface, at: position.offset)
+    return position
+  }
+
+  /// Gives a link other properties. Its index stays the same.
+  mutating func replace(at position: Index, by new: Interface) {
+    let old = self[position]
+    if old.masterIndex != new.masterIndex || old.standsOn != new.standsOn || old.activePortIndex != new.activePortIndex {
+      unrelate(old)
+      relate(new)
+    }
+    self[position] = new
+  }
+
+  mutating func remove(at position: Index) {
+    unrelate(self[position])
+    pieces[position.piece].remove(at: position.offset)
+    if pieces[position.piece].isEmpty { pieces.remove(at: position.piece) }
+  }
+
+  mutating func removeAll(where isSuperfluous: (Interface) -> Bool) {
+    for index in filter(isSuperfluous).map(\.index) { if let position = position(of: index) { remove(at: position) } }
+  }
+
+  /// Changes each link in what neither names it nor relates it to others.
+  mutating func update(_ body: (inout Interface) -> Void) {
+    for piece in pieces.indices {
+      for offset in pieces[piece].indices { body(&pieces[piece][offset]) }
+    }
+  }
+
+  /// A full piece becomes two, unless the new link comes behind all others: links that come in order fill their pieces.
+  private mutating func split(_ position: inout Index) {
+    if position.piece == pieces.count - 1, position.offset == Self.pieceCapacity {
+      pieces.append([])
+      position = Index(piece: position.piece + 1, offset: 0)
+      return
+    }
+    let half = Self.pieceCapacity / 2
+    pieces.insert(Array(pieces[position.piece][half...]), at: position.piece + 1)
+    pieces[position.piece].removeSubrange(half...)
+    if position.offset > half { position = Index(piece: position.piece + 1, offset: position.offset - half) }
+  }
+
+  private mutating func relate(_ interface: Interface) {
+    if let master = interface.masterIndex { ports.insert(interface.index, on: master) }
+    if let lower = interface.standsOn { stacked.insert(interface.index, on: lower) }
+    if let port = interface.activePortIndex { stacked.insert(interface.index, on: port) }
+  }
+
+  private mutating func unrelate(_ interface: Interface) {
+    if let master = interface.masterIndex { ports.remove(interface.index, on: master) }
+    if let lower = interface.standsOn { stacked.remove(interface.index, on: lower) }
+    if let port = interface.activePortIndex { stacked.remove(interface.index, on: port) }
+  }
+
+  /// Where a link is, or would have to be inserted.
+  private func place(of index: Int32) -> Index {
+    var low = 0
+    var high = pieces.count
+    // The first piece that ends with this index or a higher one.
+    while low < high {
+      let middle = (low + high) / 2
+      if pieces[middle][pieces[middle].count - 1].index < index { low = middle + 1 } else { high = middle }
+    }
+    guard low < pieces.count else {
+      // Behind all others: in the last piece, if there is one.
+      return low == 0 ? Index(piece: 0, offset: 0) : Index(piece: low - 1, offset: pieces[low - 1].count)
+    }
+    let piece = low
+    low = 0
+    high = pieces[piece].count
+    while low < high {
+      let middle = (low + high) / 2
+      if pieces[piece][middle].index < index { low = middle + 1 } else { high = middle }
+    }
+    return Index(piece: piece, offset: low)
+  }
+
+  // MARK: Relations
+
+  /// The indices of the ports of a bridge, bond or team, in ascending order. They may not be known themselves.
+  func ports(of index: Int32) -> LinkRelation.Upper { ports[index] }
+
+  /// The indices of the links that name this one as what they stand on, in ascending order.
+  func stacked(on index: Int32) -> LinkRelation.Upper { stacked[index] }
+
+  /// Some port of a bridge, bond or team carries.
+  func hasRunningPort(_ index: Int32) -> Bool {
+    ports[index].contains { port in position(of: port).map { self[$0].isRunning } ?? false }
+  }
+
+  /// The link can carry packets. A bridge, bond or team can if one of its ports can.
+  package func isUsable(_ interface: Interface) -> Bool {
+    interface.isRunning && (!interface.needsPorts || hasRunningPort(interface.index))
+  }
+}
+
+extension InterfaceTable: BidirectionalCollection {
+  package var startIndex: Index { Index(piece: 0, offset: 0) }
+  package var endIndex: Index { Index(piece: pieces.count, offset: 0) }
+  package var count: Int { pieces.reduce(0) { $0 + $1.count } }
+
+  package func index(after position: Index) -> Index {
+    position.offset + 1 < pieces[position.piece].count
+      ? Index(piece: position.piece, offset: position.offset + 1) : Index(piece: position.piece + 1, offset: 0)
+  }
+
+  package func index(before position: Index) -> Index {
+    position.offset > 0
+      ? Index(piece: position.piece, offset: position.offset - 1)
+      : Index(piece: position.piece - 1, offset: pieces[position.piece - 1].count - 1)
+  }
+
+  /// What is set here neither names the link nor relates it to others; for that there is ``replace(at:by:)``.
+  package internal(set) subscript(position: Index) -> Interface {
+    // Not copied: callers read single properties of a large value.
+    _read { yield pieces[position.piece][position.offset] }
+    _modify { yield &pieces[position.piece][position.offset] }
+  }
+}
+
+extension InterfaceTable: Hashable {
+  package static func == (left: InterfaceTable, right: InterfaceTable) -> Bool {
+    // Pieces that two tables share are compared by their address.
+    left.pieces == right.pieces || left.count == right.count && left.elementsEqual(right)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(count)
+    for interface in self { hasher.combine(interface) }
+  }
+}
+
+extension InterfaceTable: ExpressibleByArrayLiteral {
+  package init(arrayLiteral elements: Interface...) { self.init(elements) }
+}
+
+extension Interface {
+  /// The link below that the kernel names, if it is one that carries this one.
+  var standsOn: Int32? {
+    // The ends of a veth pair name each other, and each announces its carrier at once.
+    kind == "veth" ? nil : lowerIndex
+  }
+}
