@@ -25,6 +25,17 @@ struct LinkTable {
   private let explains: Bool
   private let rows: [Row]
   private let omitted: Int
+  /// Where the columns behind the mark begin.
+  private let columns: Columns
+
+  private struct Columns {
+    let name = 4
+    let medium: Int
+    let state: Int
+    let address: Int
+    /// If the columns alone fill the terminal there are none.
+    let isRoomy: Bool
+  }
 
   /// - Parameters:
   ///   - isWhole: whether every link is listed, loopback too.
@@ -43,6 +54,18 @@ struct LinkTable {
     let sorted = isWhole ? all : all.sorted { $0.rank(in: path) < $1.rank(in: path) }
     rows = isWhole ? sorted : Array(sorted.prefix(Self.enough))
     omitted = sorted.count - rows.count
+    columns = Self.columns(of: rows, on: terminal)
+  }
+
+  private static func columns(of rows: [Row], on terminal: Terminal) -> Columns {
+    func width(_ column: KeyPath<Row, String>) -> Int {
+      2 + (rows.map { NetwatchCLI.columns(of: $0[keyPath: column]) }.max() ?? 0)
+    }
+    let medium = 4 + width(\.name)
+    let state = medium + width(\.medium)
+    let address = state + width(\.state)
+    return Columns(
+      medium: medium, state: state, address: address, isRoomy: address + 16 <= terminal.columns ?? .max)
   }
 
   var text: String {
@@ -52,20 +75,15 @@ struct LinkTable {
   }
 
   private func line(_ row: Row) -> String {
-    let name = 4
-    let medium = name + width(\.name)
-    let state = medium + width(\.medium)
-    let address = state + width(\.state)
-    // Where the columns alone fill the terminal there are none.
-    let isRoomy = address + 16 <= terminal.columns ?? .max
-    var line = terminal.foldedText(indent: isRoomy ? address : 4)
+    let isRoomy = columns.isRoomy
+    var line = terminal.foldedText(indent: isRoomy ? columns.address : columns.name)
     let status = path.status(of: row.interface)
     line.append(terminal.mark(status), terminal.color(of: status), at: 2)
-    line.append(row.name, at: name)
-    line.append(row.medium, at: isRoomy ? medium : 0)
-    line.append(row.state, row.isUsed ? .bold : nil, at: isRoomy ? state : 0)
+    line.append(row.name, at: columns.name)
+    line.append(row.medium, at: isRoomy ? columns.medium : 0)
+    line.append(row.state, row.isUsed ? .bold : nil, at: isRoomy ? columns.state : 0)
     for known in addresses(of: row.interface) {
-      line.append("\(known.address)/\(known.prefixLength)", at: isRoomy ? address : 0)
+      line.append("\(known.address)/\(known.prefixLength)", at: isRoomy ? columns.address : 0)
     }
     if explains, let advice = row.interface.fault.flatMap({ row.interface.advice(on: $0) }) {
       line.breakLine()
@@ -78,10 +96,6 @@ struct LinkTable {
   private func addresses(of interface: Interface) -> [InterfaceAddress] {
     if isWhole { return interface.addresses }
     return interface.addresses.filter { $0.address.family == .ipv4 || !$0.address.isLinkLocal }
-  }
-
-  private func width(_ column: KeyPath<Row, String>) -> Int {
-    2 + (rows.map { columns(of: $0[keyPath: column]) }.max() ?? 0)
   }
 }
 
