@@ -11,7 +11,7 @@ final class MetricsRenderer: LineRenderer {
   func prepare(on loop: EventLoop) {}
 
   func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
-    let statistics = asksService ? ServiceStatistics.ofRunningService() : nil
+    let statistics = asksService ? ServiceStatistics.ofRunningService(ofOurNetwork: true) : nil
     let bytes = Array(text(record, statistics).utf8)
     try unsafe output.write(bytes.span.bytes)
   }

@@ -18,6 +18,8 @@ final class ClientConnection {
   var requests = ClientRequests()
   /// Whether it has the present state as its first line. Until then a line for it is one.
   var isGreeted = false
+  /// Whether only a few answers may wait, because memory is. What is more is left out, and the newest state stands for it.
+  var isShort = false { didSet { if isShort, isFull { collapse() } } }
   /// What the server has taken note of as its ``size``.
   var notedSize = 0
   /// It has closed its writing side; it may still read.
@@ -28,7 +30,8 @@ final class ClientConnection {
   private var input: [UInt8] = []
 
   static let lineLimit = 4_096
-  private static let outputLimit = 16 << 10
+  private static let usualAnswerLimit = 16 << 10
+  private static let shortAnswerLimit = 2 << 10
 
   init(_ descriptor: consuming FileDescriptor, user: uid_t, mayBegin: Bool) {
     self.descriptor = descriptor
@@ -42,7 +45,8 @@ final class ClientConnection {
   enum Outcome { case goesOn, isGone }
 
   /// So much of its answers waits that no more of its lines are looked at.
-  private var isFull: Bool { output.count >= Self.outputLimit }
+  private var isFull: Bool { output.count >= answerLimit }
+  private var answerLimit: Int { isShort ? Self.shortAnswerLimit : Self.usualAnswerLimit }
 
   /// What to wait for.
   var interest: EventLoop.Readiness {
@@ -95,10 +99,10 @@ final class ClientConnection {
     return .goesOn
   }
 
-  /// Leaves out the lines that wait behind the one under way: the newest state stands for them.
-  func collapse() {
+  /// Leaves out the lines that wait behind the one under way.
+  private func collapse() {
     guard let end = output.firstIndex(of: UInt8(ascii: "\n")), end + 1 < output.endIndex else { return }
-    output = Array(output[...end])
+    output = Array(output[...end]) + Array(ServiceAnswer.error("answers were left out, because nobody read them").utf8)
     isBehind = wantsEvents
   }
 
@@ -131,8 +135,9 @@ final class ClientConnection {
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Input {
+    let room = isShort ? min(buffer.count, Self.lineLimit) : buffer.count
     while true {
-      let count = unsafe recv(descriptor.rawValue, buffer.baseAddress, buffer.count, 0)
+      let count = unsafe recv(descriptor.rawValue, buffer.baseAddress, room, 0)
       if count > 0 { return .bytes(count) }
       if count == 0 {
         isInputOver = true

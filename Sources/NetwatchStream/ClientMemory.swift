@@ -5,11 +5,10 @@ struct ClientMemory {
 
   private let limit: Int
   private(set) var used = 0
+  /// From three quarters of the limit until only half of it is used. Queues of answers collapse then, and are kept short.
+  private(set) var isTight = false
 
   init(limit: Int) { self.limit = limit }
-
-  /// From here on nobody has more than the line that is under way and the newest state in his queue.
-  var isTight: Bool { used > limit / 4 * 3 }
 
   /// Whether a request may begin that takes so much. The rest is for lines and answers.
   func allowsRequest(of size: Int) -> Bool { size <= limit / 8 * 7 - used }
@@ -18,5 +17,8 @@ struct ClientMemory {
   var isExhausted: Bool { used > limit }
 
   /// Takes note that a client has `new` instead of `old`.
-  mutating func change(from old: Int, to new: Int) { used += new - old }
+  mutating func change(from old: Int, to new: Int) {
+    used += new - old
+    isTight = used > (isTight ? limit / 2 : limit / 4 * 3)
+  }
 }

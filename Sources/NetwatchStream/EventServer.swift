@@ -50,6 +50,7 @@ import NetwatchEventLoop
   /// How many connections users have who are neither this one nor root.
   private var strangers: [uid_t: Int] = [:]
   private var memory: ClientMemory
+  private var isShortOfMemory = false
   private var requestCount = 0
   private var writer = JSONLineWriter()
   private var greeter = JSONLineWriter()
@@ -111,6 +112,7 @@ import NetwatchEventLoop
       if !wasWaiting, client.interest.contains(.writable) { waitFor(client) }
     }
     for client in gone { drop(client) }
+    adaptToMemory()
   }
 
   /// Calls `body` with the line that says all: for the first time with what says who we are as well.
@@ -180,6 +182,7 @@ import NetwatchEventLoop
     var size = Self.sendBuffer
     unsafe setsockopt(descriptor.rawValue, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<CInt>.size))
     let client = ClientConnection(descriptor, user: peer.user, mayBegin: mayBegin)
+    client.isShort = isShortOfMemory
     clients[ObjectIdentifier(client)] = client
     greetSoon(client)
   }
@@ -326,15 +329,23 @@ import NetwatchEventLoop
 
   private func settle(_ client: ClientConnection, _ outcome: ClientConnection.Outcome) {
     if case .isGone = outcome { return drop(client) }
-    if noteSize(of: client), memory.isTight {
-      client.collapse()
-      noteSize(of: client)
-      if memory.isExhausted {
-        _ = client.end(because: "the service keeps too much for its clients")
-        return drop(client)
-      }
+    let isMore = noteSize(of: client)
+    if isMore, memory.isExhausted {
+      _ = client.end(because: "the service keeps too much for its clients")
+      drop(client)
+    } else {
+      waitFor(client)
     }
-    waitFor(client)
+    adaptToMemory()
+  }
+
+  private func adaptToMemory() {
+    guard memory.isTight != isShortOfMemory else { return }
+    isShortOfMemory = memory.isTight
+    for client in clients.values {
+      client.isShort = isShortOfMemory
+      noteSize(of: client)
+    }
   }
 
   /// - Returns: whether the client makes us keep more than before.

@@ -72,6 +72,13 @@ public struct ServiceIdentity: Hashable, Sendable {
       counts: value["counts"]?.string.flatMap(Counts.init))
   }
 
-  /// Whether the service reports on the network of the calling thread. No, if that cannot be told.
-  var sharesNetwork: Bool { namespace != nil && namespace == .current }
+  /// Whether a service reports on the network of the calling thread. No, if that cannot be told.
+  ///
+  /// - Parameters:
+  ///   - identity: what its first line says; nil if it says nothing, as that of an older service.
+  ///   - process: the process that listens.
+  static func sharesNetwork(_ identity: ServiceIdentity?, of process: CInt?) -> Bool {
+    let theirs = identity.map(\.namespace) ?? process.flatMap { Namespace(of: $0) }
+    return theirs != nil && theirs == .current
+  }
 }

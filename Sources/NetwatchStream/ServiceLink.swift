@@ -73,10 +73,8 @@ package final class ServiceLink {
         descriptor, on: loop,
         handlers: .init(
           record: { [unowned self] record, identity in
-            if let identity {
-              sharesNetwork = identity.sharesNetwork
-            } else if !isWelcome {
-              sharesNetwork = Self.sharesNetwork(with: process)
+            if identity != nil || !isWelcome {
+              sharesNetwork = ServiceIdentity.sharesNetwork(identity, of: process)
             }
             isWelcome = true
             handlers.record(record)
@@ -87,12 +85,6 @@ package final class ServiceLink {
       return
     }
     tryAgain()
-  }
-
-  /// An older service does not name its namespace, but its process has one. No, if this process may not look there.
-  private static func sharesNetwork(with process: CInt?) -> Bool {
-    guard let theirs = process.flatMap({ ServiceIdentity.Namespace(of: $0) }) else { return false }
-    return theirs == .current
   }
 
   private func tryAgain() {

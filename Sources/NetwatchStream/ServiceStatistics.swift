@@ -76,19 +76,24 @@ extension ServiceStatistics {
 
   /// Asks the service that a client would find.
   ///
-  /// - Parameter time: how long it may take to answer.
+  /// - Parameters:
+  ///   - time: how long it may take to answer.
+  ///   - isOfOurNetwork: whether it has to be in the network of this process.
   /// - Returns: nil if there is none, or it does not answer in time.
   package static func ofRunningService(
-    _ addresses: [ServiceAddress] = ServiceAddress.candidates, within time: Duration = .seconds(1)
+    _ addresses: [ServiceAddress] = ServiceAddress.candidates, within time: Duration = .seconds(1),
+    ofOurNetwork isOfOurNetwork: Bool = false
   ) -> ServiceStatistics? {
     guard let loop = try? EventLoop() else { return nil }
     var statistics: ServiceStatistics?
+    var identity: ServiceIdentity?
     for address in addresses {
       guard let descriptor = ServiceConnection.open(address) else { continue }
+      let process = Peer(of: descriptor.rawValue)?.process
       let client = try? EventClient(
         descriptor, on: loop,
         handlers: .init(
-          record: { _, _ in },
+          record: { identity = $1 ?? identity },
           answer: { [unowned loop] answer in
             statistics = answer["stats"].map { ServiceStatistics($0) }
             if statistics != nil { loop.stop() }
@@ -97,7 +102,7 @@ extension ServiceStatistics {
       loop.schedule(at: KernelClock.monotonic.now + time) { [unowned loop] in loop.stop() }
       try? loop.run()
       withExtendedLifetime(client) {}
-      return statistics
+      return isOfOurNetwork && !ServiceIdentity.sharesNetwork(identity, of: process) ? nil : statistics
     }
     return nil
   }

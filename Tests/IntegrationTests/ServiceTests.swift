@@ -38,6 +38,12 @@ import Testing
     let alone = try ChildProcess.run(command)
     #expect(alone.output.contains("netwatch_reachable 1"))
     #expect(!alone.output.contains { $0.contains("_total") })
+    // Those of another network are not ours.
+    let elsewhere = try ChildProcess.run(
+      service.namespace.command(["unshare", "--net", Programs.netwatch, "status", "--prometheus"]),
+      environment: service.environment)
+    #expect(elsewhere.output.contains("netwatch_reachable 0"))
+    #expect(!elsewhere.output.contains { $0.contains("_total") })
   }
 
   @Test func `questions are answered`() throws {

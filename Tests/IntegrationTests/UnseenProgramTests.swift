@@ -37,14 +37,14 @@ import Testing
   }
 
   /// As systemd has it with ProtectProc=invisible.
-  @Test(arguments: ["invisible", "noaccess"])
-  func `where proc hides other processes`(hiding: String) throws {
+  @Test(arguments: [("invisible", 61_184), ("noaccess", 61_185)])
+  func `where proc hides other processes`(hiding: String, user: Int) throws {
     guard geteuid() == 0 else { return }
     let folder = try TemporaryFolder()
     let program = try folder.install(Programs.netwatch)
     let prefix = [
       "unshare", "--mount", "sh", "-c",
-      "mount -t proc -o hidepid=\(hiding) proc /proc && exec setpriv --reuid=61184 --regid=61184 --clear-groups \"$@\"",
+      "mount -t proc -o hidepid=\(hiding) proc /proc && exec setpriv --reuid=\(user) --regid=\(user) --clear-groups \"$@\"",
       "sh",
     ]
     #expect(try Self.complaint(prefix, program: program) == Self.warning)
