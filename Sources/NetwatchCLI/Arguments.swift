@@ -83,12 +83,15 @@ struct SnapshotOptions: SharedOptions {
 struct LinkOptions: ParsableArguments {
   @Option(
     name: [.customShort("i"), .customLong("interface")], parsing: .singleValue,
-    help: ArgumentHelp("Count only links whose name matches; may be repeated.", valueName: "glob"))
+    help: ArgumentHelp(
+      "Count only links whose name matches as ways out, whatever lies beneath them; may be repeated.",
+      valueName: "glob"))
   var included: [String] = []
 
   @Option(
     name: .customLong("ignore"), parsing: .singleValue,
-    help: ArgumentHelp("Judge as if links whose name matches were not there; may be repeated.", valueName: "glob"))
+    help: ArgumentHelp(
+      "Judge as if links whose name matches were not there, beneath tunnels too; may be repeated.", valueName: "glob"))
   var ignored: [String] = []
 
   @Option(
@@ -97,24 +100,33 @@ struct LinkOptions: ParsableArguments {
       "Take links whose name matches for modems, such as 'ppp*'; may be repeated.", valueName: "glob"))
   var modems: [String] = []
 
+  @Option(
+    name: .customLong("tunnel"), parsing: .singleValue,
+    help: ArgumentHelp(
+      "Treat links whose name matches as tunnels, such as 'ppp0' of a VPN by pppd; may be repeated.", valueName: "glob")
+  )
+  var tunnels: [String] = []
+
   var given: String? {
     if !included.isEmpty { return "--interface" }
     if !ignored.isEmpty { return "--ignore" }
-    return modems.isEmpty ? nil : "--wwan"
+    if !modems.isEmpty { return "--wwan" }
+    return tunnels.isEmpty ? nil : "--tunnel"
   }
 
   func configuration(for target: NetworkTarget) -> MonitorConfiguration {
     var configuration = MonitorConfiguration()
     configuration.target = target
-    if !modems.isEmpty {
-      configuration.isModem = { [modems] name in modems.contains { matches($0, name) } }
-    }
-    if !included.isEmpty || !ignored.isEmpty {
-      configuration.includesInterface = { [included, ignored] name in
-        (included.isEmpty || included.contains { matches($0, name) }) && !ignored.contains { matches($0, name) }
-      }
-    }
+    configuration.isModem = Self.rule(modems)
+    configuration.isTunnel = Self.rule(tunnels)
+    configuration.ignoresInterface = Self.rule(ignored)
+    configuration.includesInterface = Self.rule(included)
     return configuration
+  }
+
+  /// Nil if there are no globs.
+  private static func rule(_ globs: [String]) -> (@Sendable (_ name: String) -> Bool)? {
+    globs.isEmpty ? nil : { @Sendable name in globs.contains { matches($0, name) } }
   }
 }
 

@@ -91,7 +91,7 @@ struct ExplanationRenderer {
     buffer.appendQuoted(vpn.interfaceName)
     buffer.append(#","kind":"#)
     buffer.appendQuoted(vpn.kind.rawValue)
-    buffer.append("}")
+    buffer.append(vpn.isCarrierKnown ? #","carrier":"known"}"# : #","carrier":"unknown"}"#)
   }
 
   private static func append(_ section: Explanation.Section, to buffer: inout LineBuffer) {

@@ -58,19 +58,38 @@ extension ExplanationWords {
   // MARK: Tunnels
 
   func tunnel(
-    _ index: Int32, _ kind: TunnelKind, _ carrier: EvaluationTrail.Carrier
+    _ index: Int32, _ kind: TunnelKind, _ evidence: EvaluationTrail.Evidence
   ) -> Explanation.Step {
     let way =
-      switch carrier {
+      switch evidence {
       case .link(let lower): "stands on \(name(lower))"
       case .marks(let marks): "its own packets carry the mark \(marks.map(hex).joined(separator: " or "))"
       case .remote(let remote): "its other end is \(remote)"
       case .bestLink: "nothing says what carries it, so the links that are no tunnels are asked for the best route"
+      case .elsewhere: "it was made in another network namespace and sends its own packets there"
+      case .translation: "with a source of 192.0.0.0/29 it is this machine's end of 464XLAT, which IPv6 carries"
+      case .container:
+        "in this container no other link could carry it, so a program outside does, and it is the way out"
       case .loop: "it leads back into itself"
       }
     return .init(
-      topic: .tunnel, text: "\(name(index)) is a tunnel (\(kind.rawValue)); \(way)", isFault: carrier == .loop,
+      topic: .tunnel, text: "\(name(index)) is a tunnel (\(kind.rawValue)); \(way)", isFault: evidence == .loop,
       facts: [("interface", .text(rawName(index))), ("kind", .text(kind.rawValue))])
+  }
+
+  /// Which links could carry a tunnel, and what tells them apart.
+  func candidates(_ links: [Int32], withHostRoute leading: [Int32]) -> Explanation.Step {
+    func names(_ links: [Int32]) -> String { links.map(name).joined(separator: ", ") }
+    var text = "no default route is left beside the tunnel; "
+    switch (links.count, leading.count) {
+    case (1, _): text += "\(names(links)) is the only link that could carry it"
+    case (_, 0):
+      text += "\(names(links)) could carry it, and none has a route to a single address, such as a VPN's server"
+    case (_, 1):
+      text += "of \(names(links)), \(names(leading)) has a route to a single address, such as the VPN's server"
+    default: text += "\(names(leading)) have routes to single addresses, so which one carries it is not known"
+    }
+    return .init(topic: .tunnel, text: text, facts: [("candidates", .list(links.map(rawName)))])
   }
 
   // MARK: Media
@@ -80,7 +99,7 @@ extension ExplanationWords {
     guard let interface = findings.snapshot.interface(index) else { return [] }
     var text = "\(interface.shownName) is \(interface.medium.rawValue)"
     switch interface.role {
-    case .base, .tunnel: text += " (\(mark(of: interface)))"
+    case .base, .tunnel, .sink: text += " (\(mark(of: interface)))"
     case .stacked, .aggregate: text += ", a \(interface.kind ?? "stack") " + foundation(of: interface)
     }
     if let ssid = findings.snapshot.radio(below: index)?.wireless?.ssid { text += " in “\(clean(ssid.text))”" }

@@ -51,8 +51,15 @@ extension ExplanationWords {
     guard verdict.isReachable, let name = verdict.interfaceName, let medium = verdict.medium else {
       return "\(target) is not reachable: \(cause)."
     }
-    var text = "\(target) is reachable over \(clean(name.text)) (\(medium.rawValue))"
-    if let vpn = verdict.vpn { text += ", through the tunnel \(clean(vpn.interfaceName)) (\(vpn.kind.rawValue))" }
+    var text = "\(target) is reachable over \(clean(name.text))"
+    if let vpn = verdict.vpn, !vpn.isCarrierKnown {
+      text += ", carrier unknown (\(vpn.kind.rawValue))"
+    } else {
+      text += " (\(medium.rawValue))"
+    }
+    if let vpn = verdict.vpn, vpn.isCarrierKnown {
+      text += ", through the tunnel \(clean(vpn.interfaceName)) (\(vpn.kind.rawValue))"
+    }
     switch (verdict.ipv4, verdict.ipv6) {
     case (_?, _?): text += ", by IPv4 and IPv6"
     case (_?, nil): text += ", by IPv4"
@@ -68,6 +75,7 @@ extension ExplanationWords {
     switch findings.failure {
     case .noRoute: return "no route leads there" + (failure.isFiltered ? " over a link that counts" : "")
     case .routeUnreachable where failure.destination.map(isOwn) == true: return "it is this machine itself"
+    case .routeUnreachable where link?.role == .sink: return "\(subject) leads nowhere"
     case .routeUnreachable: return "a route or a rule forbids it"
     case .noCarrier where link?.isLoopback == true: return "the route leads back to this machine"
     case .noCarrier where link?.needsPorts == true: return "none of the ports of \(subject) runs"

@@ -17,18 +17,32 @@ struct ExplanationWords {
     case .link(let index, let fault): [link(index, fault)]
     case .source(let address, let isUsable, let link):
       [isUsable ? source(address) : noSource(address, destination.family, over: link)]
-    case .tunnel(let index, let kind, let carrier): [tunnel(index, kind, carrier)]
+    case .tunnel(let index, let kind, let evidence): [tunnel(index, kind, evidence)]
+    case .candidates(let links, let leading): [candidates(links, withHostRoute: leading)]
+    case .passedOver(let address, let answer): [passedOver(address, answer, to: destination)]
     }
   }
 
   private func answered(
     _ request: RouteRequest, _ answer: RouteAnswer, to destination: IPAddress
   ) -> [Explanation.Step] {
-    if answer == .own, request.destination != RouteRequest.internet {
+    if answer == .own, !request.isBeneath {
       let text = "the address is this machine's own"
       return [.init(topic: .route, text: text, isFault: true, facts: [("table", .nothing)])]
     }
     return rules(request, answer) + [route(request, answer)]
+  }
+
+  private func passedOver(_ address: IPAddress, _ answer: RouteAnswer, to other: IPAddress) -> Explanation.Step {
+    let reason =
+      switch answer {
+      case .hop, .hops: "lies on a link itself"
+      case .refused, .own: "is refused by a route or a rule"
+      case .noRoute, .rules: "has no route"
+      }
+    return .init(
+      topic: .route, text: "the documentation address \(address) \(reason), so \(other), a DNS root server, stands in",
+      facts: [("table", .nothing)])
   }
 
   // MARK: Rules
@@ -95,9 +109,9 @@ struct ExplanationWords {
     case .marked(let mark): ", for \(request.family.shownName) packets with the mark \(hex(mark))"
     case .remote: ", to the tunnel's other end"
     case .allHops: ", another of its hops"
-    case .link where request.destination == RouteRequest.internet:
-      ", the best \(request.family.shownName) route without a tunnel"
-    case .plain, .link, .rules: ""
+    case .link where request.isBeneath: ", the best \(request.family.shownName) route without a tunnel"
+    case .plain where request.isBeneath: ", for \(request.family.shownName) packets"
+    case .plain, .link, .rules, .source, .hostRoute: ""
     }
   }
 

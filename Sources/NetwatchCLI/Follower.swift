@@ -346,6 +346,6 @@ extension NetworkPath {
     return status == other.status && medium == other.medium && verdict.interfaceName == other.verdict.interfaceName
       && interfaceIndex == other.interfaceIndex && isExpensive == other.isExpensive && says(ipv4) == says(other.ipv4)
       && says(ipv6) == says(other.ipv6) && vpn?.kernelName == other.vpn?.kernelName && vpn?.kind == other.vpn?.kind
-      && wifi?.ssid == other.wifi?.ssid
+      && vpn?.isCarrierKnown == other.vpn?.isCarrierKnown && wifi?.ssid == other.wifi?.ssid
   }
 }

@@ -25,6 +25,8 @@ extension Interface {
     case .noCarrier where medium == .wifi: "it has not joined a network"
     case .noCarrier where medium == .wired: "the cable or its other end is missing"
     case .noCarrier: "its other end is missing"
+    case .routeUnreachable where role == .sink:
+      "it leads nowhere: a link of the kind \(kind ?? "sink") drops what is sent"
     default: nil
     }
   }

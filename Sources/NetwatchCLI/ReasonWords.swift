@@ -14,13 +14,18 @@ struct ReasonWords {
     case .routeUp: return "a route leads out again, over \(name)"
     case .noRoute: return "no route leads out" + (formerName.map { ", as one over \(clean($0)) did" } ?? "")
     case .routeUnreachable: return "a route or a rule forbids it: unreachable, prohibit or blackhole"
+    case .mediumChanged where path.vpn?.isCarrierKnown == false,
+      .interfaceChanged where path.vpn?.isCarrierKnown == false:
+      return "it is not known any more which link carries the tunnel \(tunnel)"
     case .mediumChanged: return "\(name) carries the traffic now, over \(medium)"
     case .interfaceChanged: return "\(name) carries the traffic now" + (isSame ? "" : former(", and no longer "))
     case .addressChanged: return "\(name) has another address or gateway"
     case .networkChanged: return "\(name) has joined another WiFi network"
+    case .vpnUp where path.vpn?.isCarrierKnown == false:
+      return "the traffic goes over the tunnel \(tunnel) now; it is not known which link carries it"
     case .vpnUp: return "the traffic goes through the tunnel \(tunnel) now, over \(name)"
     case .vpnDown: return "the traffic goes through no tunnel any more, straight over \(name)"
-    case .vpnWithoutUnderlay: return "the route leads into a tunnel, and nothing is known that could carry it"
+    case .vpnWithoutUnderlay: return "the route leads into a tunnel, and nothing carries it"
     case .resynced: return "found when everything was read again, because messages of the kernel were lost"
     case .resumed: return "found when everything was read again after a suspend"
     case .unresolved: return "there is no answer: netlink can not be read, or the name has no address"

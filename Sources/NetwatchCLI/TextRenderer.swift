@@ -145,7 +145,10 @@ final class TextRenderer: LineRenderer {
       let signal = wifi.signal.map { " \($0.percent) %" } ?? ""
       details.append(quoted(fit(clean(wifi.ssid.text), Width.network)) + signal)
     }
-    if let vpn = path.vpn { details.append("through \(clean(vpn.interfaceName))") }
+    if let vpn = path.vpn {
+      let name = clean(vpn.interfaceName)
+      details.append(vpn.isCarrierKnown ? "through \(name)" : "over \(name), carrier unknown")
+    }
     // The reason says it itself.
     if let internet = record.internet, path.isReachable, record.event != .activity, path.reason != .internetChanged {
       details.append("\(internet.words)")

@@ -9,18 +9,20 @@ extension NetwatchTool {
     static let included = "interface"
     static let ignored = "ignore"
     static let modems = "wwan"
+    static let tunnels = "tunnel"
     static let hold = "hold"
     static let count = "count"
     static let interfaces = "interfaces"
 
     /// Whatever else an option may do, a trace can not ask for it.
-    static let all = [target, included, ignored, modems, hold, count, interfaces]
+    static let all = [target, included, ignored, modems, tunnels, hold, count, interfaces]
   }
 
   var traceSettings: [TraceSetting] {
     var settings = path.links.included.map { TraceSetting(Key.included, $0) }
     settings += path.links.ignored.map { TraceSetting(Key.ignored, $0) }
     settings += path.links.modems.map { TraceSetting(Key.modems, $0) }
+    settings += path.links.tunnels.map { TraceSetting(Key.tunnels, $0) }
     if path.target != .internet { settings.append(TraceSetting(Key.target, path.target.description)) }
     if let hold { settings.append(TraceSetting(Key.hold, "\(hold / .seconds(1))")) }
     if let count { settings.append(TraceSetting(Key.count, "\(count)")) }

@@ -37,6 +37,14 @@ package enum NetlinkInput {
     }
   }
 
+  /// Whether this process runs in a user namespace of its own. A trace that does not say so has none.
+  var isContained: Bool {
+    if case .replayed(let player) = self { return player.isContained }
+    let isContained = UserNamespace.isOwn
+    if isContained, case .recorded(let recorder) = self { recorder.writeContained() }
+    return isContained
+  }
+
   func traits(name: String, index: Int32, hardwareAddress: UInt64?) -> DeviceTraits {
     if case .replayed(let player) = self { return player.traits(ofLink: index) }
     let traits = DeviceIdentity.traits(name: name, index: index, hardwareAddress: hardwareAddress)

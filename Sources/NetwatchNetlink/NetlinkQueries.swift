@@ -8,9 +8,13 @@ import Netwatch
 final class NetlinkQueries {
   private let socket: NetlinkSocket
   private let trace: NetlinkTrace?
+  /// The kernel honours what a request for a listing asks for.
+  private let isStrict: Bool
   private var sequence: UInt32 = 0
   /// To the last question for a route.
   private var answer = RouteAnswer.noRoute
+  /// The link and the family that routes to single addresses are listed of; nil while nothing of the kind is.
+  private var hostRoutes: (Int32, AddressFamily)?
   /// To the last question for rules.
   private var rules: [RoutingRule] = []
   private var linkList: NetlinkRequest
@@ -20,7 +24,7 @@ final class NetlinkQueries {
   init(trace: NetlinkTrace?, input: NetlinkInput) throws(NetlinkError) {
     self.trace = trace
     socket = try NetlinkSocket.open(.reply, of: input)
-    socket.enableStrictChecking()
+    isStrict = socket.enableStrictChecking()
     socket.setReceiveTimeout(seconds: 5)
     linkList = try .list(RTM_GETLINK)
     addressList = try .list(RTM_GETADDR)
@@ -62,6 +66,19 @@ final class NetlinkQueries {
     var request = try NetlinkRequest.rules(family)
     let reply = try exchange(&request, isListing: true) { _ in }
     return reply.error == 0 ? .rules(rules) : .refused
+  }
+
+  /// A route to a single address, with a gateway, that somebody has written for a link. Without strict checking the kernel
+  /// lists all routes of the machine, which may be a million: then nothing is found.
+  func hostRoute(over link: Int32, _ family: AddressFamily) throws(NetlinkError) -> RouteAnswer {
+    guard isStrict else { return .noRoute }
+    answer = .noRoute
+    hostRoutes = (link, family)
+    defer { hostRoutes = nil }
+    var request = try NetlinkRequest.routes(family, over: link)
+    _ = try exchange(&request, isListing: true) { _ in }
+    if case .hop = answer { return answer }
+    return .noRoute
   }
 
   private struct Reply {
@@ -112,8 +129,12 @@ final class NetlinkQueries {
       body(event)
       if !isListing { reply.isOver = true }
     case .route(let answer):
-      self.answer = answer
-      reply.isOver = true
+      guard let (link, family) = hostRoutes else {
+        self.answer = answer
+        reply.isOver = true
+        break
+      }
+      if case .hop(let hop) = answer, hop.interfaceIndex == link, hop.isHostRoute(family) { self.answer = answer }
     case .rule(let rule): rules.append(rule)
     case .done: reply.isOver = true
     case .error(let code):

@@ -53,13 +53,15 @@ package final class NetlinkReachability {
   ) throws(NetlinkError) {
     self.source = source
     self.handlers = handlers
-    machine = ReachabilityMachine(configuration: configuration)
+    machine = ReachabilityMachine(configuration: configuration, isContained: source.isContained)
     target = configuration.target
     questions = try RouteQuestions(machine.destinations, port: target.port)
   }
 
   package var statistics: MonitorStatistics { machine.statistics }
   var watchedAddresses: [IPAddress] { machine.watched }
+  /// Routes to single addresses matter.
+  var watchesHostRoutes: Bool { machine.usesHostRoutes }
 
   /// Lists, asks and publishes the first path, all before this returns; then follows the kernel on the loop.
   ///
@@ -143,7 +145,7 @@ package final class NetlinkReachability {
       case .settle: try source.queries.settle()
       case .readLink(let index): try source.readLink(index, for: self)
       case .lookUp(let request):
-        dispatch(.answered(request, try questions.ask(request, source.queries, machine.evaluator.snapshot)))
+        dispatch(.answered(request, try ask(request)))
       case .watch:
         questions = try RouteQuestions(machine.destinations, port: target.port)
         try source.watchRoutes()
@@ -156,6 +158,11 @@ package final class NetlinkReachability {
     } catch {
       dispatch(.failed)
     }
+  }
+
+  private func ask(_ request: RouteRequest) throws(NetlinkError) -> RouteAnswer {
+    try questions.ask(
+      request, source.queries, address: machine.address(of: request), lower: machine.lower(of: request))
   }
 
   private func publish(_ change: ReachabilityMachine.Change) {

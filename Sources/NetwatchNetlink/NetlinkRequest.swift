@@ -27,6 +27,16 @@ struct NetlinkRequest {
     }
   }
 
+  /// All routes of a family that lead over a link, as long as the kernel checks strictly.
+  static func routes(_ family: AddressFamily, over link: Int32) throws(NetlinkError) -> NetlinkRequest {
+    try unsafe build(RTM_GETROUTE, flags: NLM_F_DUMP) { message in
+      var header = rtmsg()
+      header.rtm_family = family.number
+      return unsafe nlmsg_append(message, &header, MemoryLayout<rtmsg>.size, CInt(NLMSG_ALIGNTO)) == 0
+        && nla_put_u32(message, CInt(RTA_OIF.rawValue), UInt32(bitPattern: link)) == 0
+    }
+  }
+
   /// One link. The index is filled in later.
   static func link() throws(NetlinkError) -> NetlinkRequest {
     try unsafe build(RTM_GETLINK, flags: 0) { message in

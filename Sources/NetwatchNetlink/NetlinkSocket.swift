@@ -97,10 +97,13 @@ import Glibc
   }
 
   /// Lets the kernel honour the filters of a request instead of ignoring what it does not know.
-  func enableStrictChecking() {
+  ///
+  /// - Returns: false where the kernel can not (before Linux 4.20). In a replay nobody is asked.
+  func enableStrictChecking() -> Bool {
+    if input.isReplayed { return true }
     var one: CInt = 1
-    unsafe setsockopt(
-      descriptor, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &one, socklen_t(MemoryLayout<CInt>.size))
+    return unsafe setsockopt(
+      descriptor, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &one, socklen_t(MemoryLayout<CInt>.size)) == 0
   }
 
   /// Replaces the filter. Where the kernel has no room for it (net.core.optmem_max), everything passes.

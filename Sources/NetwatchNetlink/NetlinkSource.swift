@@ -85,6 +85,9 @@ package final class NetlinkSource {
 
   var isReplayed: Bool { input.isReplayed }
 
+  /// This process runs in a user namespace of its own.
+  var isContained: Bool { input.isContained }
+
   func touchMoment(because cause: TraceCause) { moment = input.moment(of: cause) }
 
   /// A replay has come to its end or to a fault.
@@ -96,7 +99,8 @@ package final class NetlinkSource {
     for watcher in watchers {
       for address in watcher.watchedAddresses where !addresses.contains(address) { addresses.append(address) }
     }
-    try events.attach(RouteFilter.program(watching: addresses))
+    try events.attach(
+      RouteFilter.program(watching: addresses, passesHostRoutes: watchers.contains(where: \.watchesHostRoutes)))
   }
 
   // MARK: Reading

@@ -25,10 +25,15 @@ struct RouteFilter {
   }
 
   private var assembler = FilterAssembler<Label>()
+  private let passesHostRoutes: Bool
+
+  private init(passesHostRoutes: Bool) { self.passesHostRoutes = passesHostRoutes }
 
   /// The program for a socket where each of `targets` is looked up.
-  static func program(watching targets: [IPAddress]) -> [sock_filter] {
-    var filter = RouteFilter()
+  ///
+  /// - Parameter passesHostRoutes: whether every route to a single address matters, too.
+  static func program(watching targets: [IPAddress], passesHostRoutes: Bool = false) -> [sock_filter] {
+    var filter = RouteFilter(passesHostRoutes: passesHostRoutes)
     filter.emit(targets)
     return filter.assembler.assemble()
   }
@@ -57,6 +62,7 @@ struct RouteFilter {
     guard targets.count <= Self.limit else { return assembler.go(to: .pass) }
     assembler.load(byte: Self.prefixLengthOffset)
     assembler.jump(ifEqual: 0, to: .pass)
+    if passesHostRoutes { assembler.jump(ifEqual: family == .ipv4 ? 32 : 128, to: .pass) }
     assembler.load(Self.attributesOffset)
     assembler.setIndex(UInt32(RTA_DST.rawValue))
     assembler.load(word: Self.findAttribute)

@@ -2,11 +2,12 @@
 ///
 /// A line for each record, which ends with a newline, its fields parted by one space:
 /// ```
-/// netwatch-trace 1                      first of all: the version
+/// netwatch-trace 2                      first of all: the version
 /// set KEY [VALUE]                       what decides the lines beside the input; before everything else
+/// contained                             netwatch ran in a user namespace of its own; before the first start
 /// start MONO WALL                       the beginning: everything is listed
 /// turn MONO WALL CHANNEL                the socket CHANNEL became readable, and was read to its end
-/// timer MONO WALL NAME                  a timer of the machine fired: hold, retry, resolution
+/// timer MONO WALL NAME                  a timer of the machine fired: hold, retry, resolution, host-routes
 /// resumed MONO WALL                     the machine was suspended
 /// resolved MONO WALL ADDRESS…           the addresses of the target's host, the best one first
 /// CHANNEL HEX                           one datagram that was read from CHANNEL
@@ -15,7 +16,7 @@
 /// CHANNEL failed CALL CODE              a call on it failed with this errno: recv, send, join, attach
 /// device INDEX TRAIT…                   sysfs and the driver were asked about a link: wireless, tether, modem, type=TYPE
 /// ```
-/// The first five of these say what made netwatch work; what it read while it did follows them. `MONO` and `WALL` are the
+/// `start` to `resolved` say what made netwatch work; what it read while it did follows them. `MONO` and `WALL` are the
 /// nanoseconds of the monotonic clock, and since 1970 in UTC. `CHANNEL` is `event`, `reply`, `wireless-event` or
 /// `wireless-reply`. Settings and types have `%` and two hexadecimal digits for each byte that is no graphic character, and
 /// for `%` itself.
@@ -23,10 +24,11 @@
 /// Questions are not recorded: from the same input the machine asks the same ones, and an answer bears the number of its
 /// question. A version that asks something else can not play the trace, and says where.
 package enum TraceFormat {
-  package static let header = "netwatch-trace 1"
+  package static let header = "netwatch-trace 2"
   static let name = "netwatch-trace "
   /// A datagram has 64 KiB at most.
   static let longestLine = 1 << 20
   static let settingLimit = 1_000
   static let typePrefix = "type="
+  static let contained = "contained"
 }

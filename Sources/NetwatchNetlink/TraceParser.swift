@@ -13,6 +13,7 @@ enum TraceParser {
     let words = fields.dropFirst()
     let kind = text(fields[0])
     if let channel = TraceChannel(rawValue: kind) { return input(words).map { .input(channel, $0) } }
+    if kind == TraceFormat.contained { return words.isEmpty ? .contained : nil }
     return kind == "device" ? device(words) : cause(kind, words)
   }
 

@@ -24,7 +24,7 @@ package final class TracePlayer {
     switch peek() {
     case nil: return nil
     case .cause(let cause, _): return cause
-    case .input, .device:
+    case .input, .device, .contained:
       refuse(needing: "a turn, a timer or the like")
       return nil
     }
@@ -65,6 +65,13 @@ package final class TracePlayer {
     }
     next = nil
     return traits
+  }
+
+  /// Whether netwatch ran in a user namespace of its own.
+  var isContained: Bool {
+    guard case .contained = peek() else { return false }
+    next = nil
+    return true
   }
 
   // MARK: Reading

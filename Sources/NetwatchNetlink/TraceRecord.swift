@@ -5,6 +5,8 @@ enum TraceRecord: Hashable, Sendable {
   case cause(TraceCause, NetlinkReachability.Moment)
   case input(TraceChannel, TraceInput)
   case device(index: Int32, DeviceTraits)
+  /// Netwatch ran in a user namespace of its own.
+  case contained
 }
 
 /// What made netwatch look at the kernel. Everything else in a trace follows from one.
@@ -90,6 +92,7 @@ extension ReachabilityMachine.Timer {
     case .hold: "hold"
     case .retry: "retry"
     case .resolution: "resolution"
+    case .hostRoutes: "host-routes"
     }
   }
 }

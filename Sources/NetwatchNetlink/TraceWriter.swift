@@ -64,6 +64,8 @@ package final class TraceWriter {
     }
   }
 
+  func writeContained() { write { $0.append(text: TraceFormat.contained) } }
+
   /// One datagram, with zeros in the place of keys.
   func write(_ datagram: RawSpan, from channel: TraceChannel) {
     let keys = channel == .wirelessEvent ? WirelessKeys.places(in: datagram) : []

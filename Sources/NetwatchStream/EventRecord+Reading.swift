@@ -78,10 +78,12 @@ extension NetworkPath.Verdict {
 }
 
 extension VPN {
-  /// The stream does not say its index.
+  /// The stream does not say its index. An older service does not say whether the carrier is known, and knew it always.
   fileprivate init?(_ value: JSONValue) {
     guard let name = value["interface"]?.string, let kind = value["kind"]?.string else { return nil }
-    self.init(kernelName: InterfaceName(name), interfaceIndex: 0, kind: TunnelKind(rawValue: kind) ?? .other)
+    self.init(
+      kernelName: InterfaceName(name), interfaceIndex: 0, kind: TunnelKind(rawValue: kind) ?? .other,
+      isCarrierKnown: value["carrier"]?.string != "unknown")
   }
 }
 

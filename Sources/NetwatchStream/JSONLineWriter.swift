@@ -166,7 +166,7 @@ extension LineBuffer {
     append(name: vpn.kernelName)
     append(#","kind":""#)
     append(text: vpn.kind.rawValue)
-    append("\"}")
+    append(vpn.isCarrierKnown ? #"","carrier":"known"}"# : #"","carrier":"unknown"}"#)
   }
 
   private mutating func append(_ wifi: WiFiNetwork?) {

@@ -104,6 +104,10 @@ extension RouteRequest {
   package static let ipv4 = RouteRequest(.ipv4)
   package static let ipv6 = RouteRequest(.ipv6)
 
+  /// To the DNS root server, where the first address that stands for the internet has no route.
+  package static let ipv4Last = RouteRequest(.ipv4, to: 3)
+  package static let ipv6Last = RouteRequest(.ipv6, to: 2)
+
   /// About what carries a tunnel.
   package static func beneath(_ family: AddressFamily, _ scope: Scope) -> RouteRequest {
     RouteRequest(family, scope, to: internet)

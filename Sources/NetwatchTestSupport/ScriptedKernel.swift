@@ -25,8 +25,8 @@ package struct ScriptedKernel {
   package private(set) var timers: [ReachabilityMachine.Timer: Duration] = [:]
   package private(set) var now = Duration.zero
 
-  package init(_ configuration: MonitorConfiguration = .init()) {
-    machine = ReachabilityMachine(configuration: configuration)
+  package init(_ configuration: MonitorConfiguration = .init(), isContained: Bool = false) {
+    machine = ReachabilityMachine(configuration: configuration, isContained: isContained)
   }
 
   package mutating func start() { handle(.started) }
@@ -74,6 +74,17 @@ package struct ScriptedKernel {
     for effect in machine.handle(event, at: now).elements { perform(effect) }
   }
 
+  /// The DNS root server is where the first address that stands for the internet is, unless a test says otherwise.
+  private func answer(to request: RouteRequest) -> RouteAnswer {
+    if let answer = answers[request] { return answer }
+    if request.scope == .rules { return .rules(RoutingRule.standard) }
+    let isLast = request.position == StandIns.addresses(request.family).count - 1
+    let isInternet = request.isBeneath || machine.destinations.areStandIns
+    guard isLast, isInternet else { return .noRoute }
+    let first = RouteRequest(request.family, request.scope, to: request.isBeneath ? RouteRequest.internet : 0)
+    return answers[first] ?? .noRoute
+  }
+
   private mutating func perform(_ effect: ReachabilityMachine.Effect) {
     effects.append(effect)
     switch effect {
@@ -97,8 +108,7 @@ package struct ScriptedKernel {
         refusedLookUps -= 1
         return handle(.failed)
       }
-      handle(
-        .answered(request, answers[request] ?? (request.scope == .rules ? .rules(RoutingRule.standard) : .noRoute)))
+      handle(.answered(request, answer(to: request)))
     // Whatever changes in here is told.
     case .watch, .resolve: break
     case .arm(let timer, let deadline): timers[timer] = deadline

@@ -28,7 +28,7 @@ struct ReachabilityExamples {
   func startPatiently() throws -> NetworkMonitor {
     var configuration = MonitorConfiguration()
     configuration.hold = .seconds(2)
-    configuration.includesInterface = { !$0.hasPrefix("docker") }
+    configuration.ignoresInterface = { $0.hasPrefix("docker") }
     return try NetworkMonitor.start(configuration)
   }
 }

@@ -94,6 +94,40 @@ import Testing
     Layout("OpenVPN, cable pulled", openVPN, "ip link set v1 down", tunnel: "tun0"),
     Layout("OpenVPN, uplink off", openVPN, "ip link set v0 down", tunnel: "tun0"),
     Layout(
+      "VPN server over one of two links", secondLink, "ip route add 198.18.0.7/32 via 10.0.0.2",
+      "ip route replace default dev tun0", tunnel: "tun0", running: "w0", isReachable: true),
+    Layout("VPN over the only link", "ip route replace default dev tun0", tunnel: "tun0", isReachable: true),
+    Layout(
+      "VPN over either of two links", secondLink, "ip route replace default dev tun0", tunnel: "tun0", running: "w0",
+      isReachable: true),
+    Layout("VPN over an ignored link", openVPN, tunnel: "tun0", arguments: ["--ignore", "v0"]),
+    Layout(
+      "VPN by name", "ip link add ppp0 type veth peer name ppp1", "ip link set ppp1 up", "ip link set ppp0 up",
+      "ip addr add 10.6.0.1/24 dev ppp0", "ip route add 0.0.0.0/1 dev ppp0", "ip route add 128.0.0.0/1 dev ppp0",
+      running: "ppp0", arguments: ["--tunnel", "ppp*"], isReachable: true),
+    Layout(
+      "tunnel from elsewhere", "unshare --net sleep 60 & pid=$!; sleep 0.2",
+      "nsenter --target $pid --net ip link add vx0 type vxlan id 1 remote 198.51.100.7 dstport 4789",
+      "nsenter --target $pid --net ip link set vx0 netns $$", "kill -STOP $pid", "ip link set vx0 up",
+      "ip addr add 10.8.0.2/24 dev vx0", "ip route replace default via 10.8.0.1", isReachable: true),
+    Layout(
+      "kill switch", "ip link add ifb0 type ifb", "ip link set ifb0 up", "ip addr add 10.9.0.1/24 dev ifb0",
+      "ip route replace default dev ifb0"),
+    Layout(
+      "464XLAT", "ip addr add fd00::1/64 dev v0 nodad", "ip route add default via fd00::2 dev v0",
+      "ip addr add 192.0.0.4/32 dev clat", "ip route replace default dev clat src 192.0.0.4", tunnel: "clat",
+      isReachable: true),
+    Layout("laboratory", "ip route del default", "ip addr add 192.0.2.7/24 dev v0"),
+    Layout("filter of documentation addresses", "ip route add unreachable 192.0.2.0/24", isReachable: true),
+    Layout(
+      "all routes of the internet", "ip route del default", "ip route add 198.41.0.0/24 via 10.0.0.2",
+      isReachable: true),
+    Layout(
+      "network on the link", "ip route del default", "ip route add 192.0.2.0/24 dev v0 proto kernel"),
+    Layout(
+      "AnyIP", "ip route add local 10.77.0.0/24 dev lo", "ip route replace default via 10.0.0.2 src 10.77.0.5",
+      isReachable: true),
+    Layout(
       "table of a user", "ip rule add pref 100 uidrange 0-0 lookup 88", "ip route add default via 10.0.0.3 table 88",
       isReachable: true),
     Layout("user who may not", "ip rule add pref 100 uidrange 0-0 prohibit"),
@@ -129,6 +163,14 @@ import Testing
     let command = namespace.command([Programs.netwatch, "explain"] + layout.arguments)
     try Self.check(command, layout.text ?? layout.testDescription, isReachable: layout.isReachable)
     withExtendedLifetime(tunnel) {}
+  }
+
+  @Test func `the way out of a container is explained`() throws {
+    let namespace = try NetworkNamespace(isContained: true)
+    let program = try namespace.addTunnel("tap0")
+    try namespace.run("ip route add default via 10.8.0.1")
+    try Self.check(namespace.command([Programs.netwatch, "explain"]), "container", isReachable: true)
+    withExtendedLifetime(program) {}
   }
 
   // MARK: Hosts

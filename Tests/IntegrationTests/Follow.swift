@@ -30,6 +30,8 @@ struct Line: CustomStringConvertible {
   var internet: String? { reachability["internet"] as? String }
   var isExpensive: Bool? { reachability["expensive"] as? Bool }
   var vpn: [String: Any]? { reachability["vpn"] as? [String: Any] }
+  /// The tunnel and whether it is known what carries it, such as `tun0 known`.
+  var tunnel: String? { vpn.map { "\($0["interface"] ?? "?") \($0["carrier"] ?? "?")" } }
   var wifi: [String: Any]? { reachability["wifi"] as? [String: Any] }
   var networkName: String? { wifi?["ssid"] as? String }
   /// The bytes of the name, in hexadecimal.

@@ -7,13 +7,17 @@ final class NetworkNamespace {
   private let shell: ChildProcess
   let pid: pid_t
   private let hasSysfs: Bool
-  private static let isRoot = geteuid() == 0
+  /// It belongs to a user namespace of its own, as that of a container without privileges does.
+  private let isContained: Bool
+  static let isRoot = geteuid() == 0
 
   /// - Parameters:
   ///   - withSysfs: as root alone. Else programs in here see that of the test, with other devices.
+  ///   - isContained: in a user namespace of its own, also as root.
   ///   - neighbour: one that links are moved to and from; without privilege, both must be the same user's.
-  init(withSysfs: Bool = false, beside neighbour: NetworkNamespace? = nil) throws {
-    let own = Self.isRoot || neighbour != nil ? [] : ["--user", "--map-root-user"]
+  init(withSysfs: Bool = false, isContained: Bool = false, beside neighbour: NetworkNamespace? = nil) throws {
+    self.isContained = isContained || !Self.isRoot
+    let own = self.isContained && neighbour == nil ? ["--user", "--map-root-user"] : []
     let unshare = ["unshare"] + own + ["--net"] + (withSysfs ? ["--mount"] : []) + ["sh"]
     hasSysfs = withSysfs
     shell = try ChildProcess(neighbour?.command(unshare) ?? unshare)
@@ -29,7 +33,7 @@ final class NetworkNamespace {
 
   /// The command to run a program in here.
   func command(_ arguments: [String]) -> [String] {
-    let user = Self.isRoot ? [] : ["--user", "--preserve-credentials"]
+    let user = isContained ? ["--user", "--preserve-credentials"] : []
     return ["nsenter", "--target", "\(pid)"] + user + ["--net"] + (hasSysfs ? ["--mount"] : []) + ["--"] + arguments
   }
 

@@ -1,9 +1,9 @@
 import Glibc
 import Testing
 
-/// Rows A to H of what the kernel does, and the layouts that people have, each on the real kernel.
+/// What the kernel does to links, addresses and routes, and the layouts that people have, each on the real kernel.
 @Suite struct ReachabilityTests {
-  @Test func `row A: a link is switched off`() throws {
+  @Test func `a link is switched off`() throws {
     let namespace = try NetworkNamespace.online()
     let follow = try namespace.follow()
     #expect(try follow.summary() == "wifi initial v0")
@@ -12,7 +12,7 @@ import Testing
     #expect(try follow.isQuiet(in: namespace))
   }
 
-  @Test func `row B: the address of the default route is deleted`() throws {
+  @Test func `the address of the default route is deleted`() throws {
     let namespace = try NetworkNamespace.online()
     let follow = try namespace.follow()
     #expect(try follow.summary() == "wifi initial v0")
@@ -21,7 +21,7 @@ import Testing
     #expect(try follow.isQuiet(in: namespace))
   }
 
-  @Test func `row C: the cable is pulled, and comes back`() throws {
+  @Test func `the cable is pulled, and comes back`() throws {
     let namespace = try NetworkNamespace.online()
     let follow = try namespace.follow()
     #expect(try follow.summary() == "wifi initial v0")
@@ -35,7 +35,7 @@ import Testing
     #expect(try follow.isQuiet(in: namespace))
   }
 
-  @Test func `row D: a link goes dormant, and wakes`() throws {
+  @Test func `a link goes dormant, and wakes`() throws {
     let namespace = try NetworkNamespace.online()
     let follow = try namespace.follow()
     #expect(try follow.summary() == "wifi initial v0")
@@ -46,7 +46,7 @@ import Testing
     #expect(try follow.isQuiet(in: namespace))
   }
 
-  @Test func `row E: a link is deleted`() throws {
+  @Test func `a link is deleted`() throws {
     let namespace = try NetworkNamespace.online()
     let follow = try namespace.follow()
     #expect(try follow.summary() == "wifi initial v0")
@@ -59,7 +59,7 @@ import Testing
     ("unreachable", "route_unreachable"), ("prohibit", "route_unreachable"), ("blackhole", "route_unreachable"),
     ("throw", "no_route"),
   ])
-  func `row F: a default route that leads nowhere`(type: String, reason: String) throws {
+  func `a default route that leads nowhere`(type: String, reason: String) throws {
     let namespace = try NetworkNamespace.withPair()
     try namespace.run("ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2 metric 50")
     let follow = try namespace.follow()
@@ -71,7 +71,7 @@ import Testing
     #expect(try follow.isQuiet(in: namespace))
   }
 
-  @Test func `row G: an empty bridge is no link, until it has a running port`() throws {
+  @Test func `an empty bridge is no link, until it has a running port`() throws {
     let namespace = try NetworkNamespace.withPair()
     try namespace.run(
       "ip link add br0 type bridge", "ip link set br0 up", "ip addr add 10.0.0.1/24 dev br0",
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(arguments: ["4096", "65536"])
-  func `row H: messages are lost, the status is not`(buffer: String) throws {
+  func `messages are lost, the status is not`(buffer: String) throws {
     let namespace = try NetworkNamespace.online()
     let probe = try ChildProcess(namespace.command([Programs.probe, "overrun", buffer]))
     #expect(try probe.nextLine() == "wifi")

@@ -161,7 +161,7 @@ import Testing
     #expect(unsafe mkfifo(trace, 0o600) == 0)
     let reader = try ChildProcess(["head", "-n", "3", trace])
     let follow = try namespace.follow("--record", trace)
-    #expect(try reader.nextLine() == "netwatch-trace 1")
+    #expect(try reader.nextLine() == "netwatch-trace 2")
     #expect(try reader.wait() == .exited(0))
     // The reader may be gone before the first line is printed, or not.
     try namespace.run("ip link set v1 down")
@@ -174,7 +174,7 @@ import Testing
   @Test func `what is no trace is answered with a sentence`() throws {
     let empty = folder.file("empty")
     try "".write(toFile: empty, atomically: false, encoding: .utf8)
-    let none = "is no trace; the first line of one is 'netwatch-trace 1'"
+    let none = "is no trace; the first line of one is 'netwatch-trace 2'"
     for (path, expected) in [
       (empty, "'\(empty)' \(none)"), ("/dev/null", "'/dev/null' \(none)"), ("/dev/zero", "'/dev/zero' \(none)"),
       (Programs.netwatch, "'\(Programs.netwatch)' \(none)"),
@@ -213,7 +213,7 @@ import Testing
     ("set target 127.0.0.1", "this machine"),
   ])
   func `settings that make no sense are refused`(setting: String, hint: String) throws {
-    try "netwatch-trace 1\n\(setting)\n".write(toFile: trace, atomically: false, encoding: .utf8)
+    try "netwatch-trace 2\n\(setting)\n".write(toFile: trace, atomically: false, encoding: .utf8)
     let result = try replay(trace)
     #expect(result.ending == .exited(2))
     #expect(result.error.hasPrefix("netwatch: '\(trace)' has") && result.error.contains(hint), "\(result.error)")

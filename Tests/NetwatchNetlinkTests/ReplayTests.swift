@@ -90,7 +90,7 @@ import Testing
   ])
   func `what does not come next is refused, and what does is named`(line: String, needed: String) throws {
     let isFirst = line == "reply end"
-    let replay = try Replay(isFirst ? ["netwatch-trace 1", line] : Self.lines + [line])
+    let replay = try Replay(isFirst ? ["netwatch-trace 2", line] : Self.lines + [line])
     let fault = try #require(replay.fault)
     #expect(fault.line == (isFirst ? 2 : Self.lines.count + 1))
     let text = isFirst ? "'start'" : needed == "event end" ? "a turn" : needed
@@ -107,7 +107,7 @@ import Testing
     #expect(try Replay(held).fault?.line == held.count)
 
     // A listing that is refused is begun again.
-    let again = try Replay(["netwatch-trace 1", "start 1 2", "reply failed send \(ENOBUFS)"] + Self.listing(from: 2))
+    let again = try Replay(["netwatch-trace 2", "start 1 2", "reply failed send \(ENOBUFS)"] + Self.listing(from: 2))
     #expect(again.told == ["1 2 wifi initial wl0"] && again.fault == nil)
 
     let lost = try Replay(Self.lines + ["turn 7000 8000 event", "event failed recv \(EBADF)", "turn 9000 9000 event"])
@@ -117,7 +117,7 @@ import Testing
 
   @Test func `a socket of a replay fails where the recorded one did`() throws {
     let file = try TraceFile([
-      "netwatch-trace 1", "wireless-event failed attach 12", "wireless-event failed join 2", "wireless-event overrun",
+      "netwatch-trace 2", "wireless-event failed attach 12", "wireless-event failed join 2", "wireless-event overrun",
     ])
     let player = TracePlayer(try TraceReader(opening: file.path))
     let socket = try NetlinkSocket.open(.wirelessEvent, of: .replayed(player))
@@ -135,14 +135,14 @@ import Testing
   }
 
   @Test func `resuming and the addresses of a host are played too`() throws {
-    let relisted = Self.listing(from: 8).filter { !$0.hasPrefix("device") && !$0.hasPrefix("wireless") }
+    let relisted = Self.listing(from: 10).filter { !$0.hasPrefix("device") && !$0.hasPrefix("wireless") }
     let resumed = try Replay(
       Self.lines + ["resumed 7000 8000", "turn 7001 8001 event", "event end"] + relisted)
     #expect(resumed.fault == nil, "\(String(describing: resumed.fault))")
     #expect(resumed.told == SmallTrace.told + ["7001 8001 wifi resumed wl0"])
 
     let begun = Self.lines.prefix { !$0.hasPrefix("turn") }
-    let resolved = try Replay(begun + ["resolved 7000 8000 10.9.9.9", SmallTrace.noRoute(5)])
+    let resolved = try Replay(begun + ["resolved 7000 8000 10.9.9.9", SmallTrace.noRoute(6)])
     #expect(resolved.fault == nil, "\(String(describing: resolved.fault))")
     #expect(resolved.told == [SmallTrace.told[0], "7000 8000 not-reachable no_route -"])
   }
@@ -155,6 +155,7 @@ import Testing
       SmallTrace.reply(sequence, SmallTrace.done),
       SmallTrace.reply(sequence + 1, SmallTrace.address), SmallTrace.reply(sequence + 1, SmallTrace.done),
       SmallTrace.route(sequence + 2), SmallTrace.noRoute(sequence + 3),
+      SmallTrace.noRoute(sequence + 4),
     ]
   }
 }

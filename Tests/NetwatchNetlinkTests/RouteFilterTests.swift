@@ -101,6 +101,18 @@ import Testing
     }
   }
 
+  @Test func `routes to single addresses pass if they matter`() {
+    let targets = Self.targetSets[0]
+    let filter = FilterInterpreter(program: RouteFilter.program(watching: targets, passesHostRoutes: true))
+    var passed = 0
+    for sample in Self.allSamples(targets) {
+      let isHostRoute = sample.text.hasSuffix("/32") && !sample.text.contains(":") || sample.text.hasSuffix("/128")
+      #expect(filter.run(sample.bytes).map { $0 > 0 } == (sample.passes || isHostRoute), "\(sample.text)")
+      if isHostRoute, !sample.passes { passed += 1 }
+    }
+    #expect(passed > 8)
+  }
+
   @Test(arguments: targetSets)
   func `only routes whose prefix holds a watched address pass, by the kernel`(_ targets: [IPAddress]) throws {
     var program = RouteFilter.program(watching: targets)

@@ -7,12 +7,15 @@ import Glibc
 enum SmallTrace {
   static let lines =
     [
-      "netwatch-trace 1", "set ignore docker*", "start 1000 2000",
+      "netwatch-trace 2", "set ignore docker*", "start 1000 2000",
       reply(1, card(isRunning: true)), "device 3 type=wlan wireless",
       // This kernel has no nl80211.
       "wireless-" + reply(1, done), reply(1, done), reply(2, address), reply(2, done),
-      route(3), noRoute(4),
-      "turn 5000 6000 event", "event " + hex(card(isRunning: false)), "event end", route(5), noRoute(6), noRoute(7),
+      // The third one is for the DNS root server, as IPv6 has no route.
+      route(3), noRoute(4), noRoute(5),
+      "turn 5000 6000 event", "event " + hex(card(isRunning: false)), "event end", route(6), noRoute(7),
+      // All hops, and the root server.
+      noRoute(8), noRoute(9),
     ]
 
   static let told = ["1000 2000 wifi initial wl0", "5000 6000 not-reachable no_carrier -"]

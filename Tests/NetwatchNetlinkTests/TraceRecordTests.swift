@@ -58,7 +58,7 @@ import Testing
     "device 3 type=%zz", "device 3 type=%ff", "start 1 2\r",
   ])
   func `what is no record is refused, with its line`(_ line: String) throws {
-    let file = try TraceFile(["netwatch-trace 1", "start 1 2", line, "start 1 2"])
+    let file = try TraceFile(["netwatch-trace 2", "start 1 2", line, "start 1 2"])
     let reader = try TraceReader(opening: file.path)
     #expect(try reader.next() != nil)
     let shown = line.replacing("\r", with: "?")
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test func `a message of an error steers no terminal and stays short`() throws {
-    let file = try TraceFile(["netwatch-trace 1", "\u{1b}[31m" + String(repeating: "é", count: 500)])
+    let file = try TraceFile(["netwatch-trace 2", "\u{1b}[31m" + String(repeating: "é", count: 500)])
     let reader = try TraceReader(opening: file.path)
     let error = #expect(throws: TraceError.self) { try reader.next() }
     let text = try #require(error).description
@@ -75,12 +75,12 @@ import Testing
   }
 
   private static let noTraces: [(String, TraceError.Problem)] = [
-    ("", .notATrace), ("netwatch-tra", .notATrace), ("hello\n", .notATrace), ("netwatch-trace 1", .notATrace),
-    (String(repeating: "\0", count: 3 << 20), .notATrace), ("netwatch-trace 2\n", .version),
-    ("netwatch-trace 10\n", .version), ("netwatch-trace 1\nset a", .cut),
-    ("netwatch-trace 1\n" + String(repeating: "set a\n", count: 1001), .tooManySettings),
-    ("netwatch-trace 1\nevent " + String(repeating: "0", count: 2 << 20), .tooLong),
-    ("netwatch-trace 1\nevent " + String(repeating: "0", count: 2 << 20) + "\n", .tooLong),
+    ("", .notATrace), ("netwatch-tra", .notATrace), ("hello\n", .notATrace), ("netwatch-trace 2", .notATrace),
+    (String(repeating: "\0", count: 3 << 20), .notATrace), ("netwatch-trace 1\n", .version),
+    ("netwatch-trace 20\n", .version), ("netwatch-trace 2\nset a", .cut),
+    ("netwatch-trace 2\n" + String(repeating: "set a\n", count: 1001), .tooManySettings),
+    ("netwatch-trace 2\nevent " + String(repeating: "0", count: 2 << 20), .tooLong),
+    ("netwatch-trace 2\nevent " + String(repeating: "0", count: 2 << 20) + "\n", .tooLong),
   ]
 
   @Test(arguments: noTraces.indices)
@@ -93,14 +93,14 @@ import Testing
 
   @Test func `a datagram of 64 KiB is read, a longer one is not`() throws {
     let longest = String(repeating: "ab", count: NetlinkSocket.bufferSize)
-    let file = try TraceFile(["netwatch-trace 1", "event \(longest)", "event \(longest)ab"])
+    let file = try TraceFile(["netwatch-trace 2", "event \(longest)", "event \(longest)ab"])
     let reader = try TraceReader(opening: file.path)
     #expect(try reader.next() == .input(.event, .datagram([UInt8](repeating: 0xab, count: NetlinkSocket.bufferSize))))
     #expect(throws: TraceError.self) { try reader.next() }
   }
 
   @Test func `settings stand first`() throws {
-    let file = try TraceFile(["netwatch-trace 1", "set a", "start 1 2", "set b"])
+    let file = try TraceFile(["netwatch-trace 2", "set a", "start 1 2", "set b"])
     let reader = try TraceReader(opening: file.path)
     _ = try reader.next()
     #expect(throws: TraceError(file: file.path, line: 4, problem: .settingTooLate)) { try reader.next() }
@@ -115,6 +115,6 @@ import Testing
     #expect(unsafe stat(file.path, &status) == 0)
     #expect(status.st_mode & 0o777 == 0o600)
     #expect(throws: TraceError(file: file.path, line: 0, problem: .exists)) { try TraceWriter(creating: file.path) }
-    #expect(try file.text == "netwatch-trace 1\n")
+    #expect(try file.text == "netwatch-trace 2\n")
   }
 }

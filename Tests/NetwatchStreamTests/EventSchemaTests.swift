@@ -8,7 +8,7 @@ import Testing
 @Suite struct EventSchemaTests {
   /// A line with everything that version 1 can have.
   static let full = #"""
-    {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"reachability","reason":"vpn_up","reachability":{"status":"wifi","medium":"wifi","interface":"wlan0","index":3,"expensive":false,"vpn":{"interface":"wg0","kind":"wireguard"},"ipv4":{"address":"10.0.0.1","gateway":"fe80::1"},"ipv6":{"address":"2001:db8::5","gateway":null},"wifi":{"ssid":"Café","ssid_hex":"436166c3a9","signal_dbm":-52,"signal_percent":96},"internet":"portal"},"interfaces":[{"name":"wlan0","index":3,"medium":"wifi","status":"wifi","operational_state":"up","addresses":["10.0.0.1/24","::ffff:10.0.0.1/128"]}],"activity":{"state":"active","visible":true,"in_flight":3,"in_flight_by":{"requests":1,"tcp":2},"programs":[{"name":"curl","tcp":2}]},"service":{"protocol":1,"version":"0.1.0","namespace":{"device":4,"inode":4026531840},"counts":"all"}}
+    {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"reachability","reason":"vpn_up","reachability":{"status":"wifi","medium":"wifi","interface":"wlan0","index":3,"expensive":false,"vpn":{"interface":"wg0","kind":"wireguard","carrier":"known"},"ipv4":{"address":"10.0.0.1","gateway":"fe80::1"},"ipv6":{"address":"2001:db8::5","gateway":null},"wifi":{"ssid":"Café","ssid_hex":"436166c3a9","signal_dbm":-52,"signal_percent":96},"internet":"portal"},"interfaces":[{"name":"wlan0","index":3,"medium":"wifi","status":"wifi","operational_state":"up","addresses":["10.0.0.1/24","::ffff:10.0.0.1/128"]}],"activity":{"state":"active","visible":true,"in_flight":3,"in_flight_by":{"requests":1,"tcp":2},"programs":[{"name":"curl","tcp":2}]},"service":{"protocol":1,"version":"0.1.0","namespace":{"device":4,"inode":4026531840},"counts":"all"}}
     """#
   static let offline = #"""
     {"v":1,"seq":8,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678902,"event":"reachability","reason":"no_carrier","reachability":{"status":"not-reachable","medium":null,"interface":null,"index":null,"expensive":null,"vpn":null,"ipv4":null,"ipv6":null,"wifi":null},"activity":{"state":"inactive","visible":false,"in_flight":0}}
@@ -99,7 +99,7 @@ import Testing
   @Test func `a line without one of its keys`() throws {
     let optional: Set = ["internet", "interfaces", "in_flight_by", "programs", "service"]
     let lines = try Self.changed(nil).filter { !optional.contains($0.key) }
-    #expect(lines.count == 46)
+    #expect(lines.count == 47)
     for (line, key) in lines {
       #expect(EventLine.problems(line).contains { $0.hasSuffix(".\(key) is missing") }, "\(key)")
     }
@@ -107,7 +107,7 @@ import Testing
 
   @Test func `a value of a type that no key has`() throws {
     let lines = try Self.changed(0.5)
-    #expect(lines.count == 51)
+    #expect(lines.count == 52)
     for (line, key) in lines {
       #expect(EventLine.problems(line).contains { $0.contains(".\(key) is 0.5, ") }, "\(key)")
     }
@@ -120,7 +120,7 @@ import Testing
     (#""reason":"vpn_up""#, #""reason":null"#), (#""expensive":false"#, #""expensive":0"#),
     (#""index":3"#, #""index":0"#), (#""visible":true"#, #""visible":1"#),
     (#""in_flight":3"#, #""in_flight":-1"#), (#""in_flight":3"#, #""in_flight":false"#),
-    (#""tcp":2"#, #""tcp":null"#), (#"{"interface":"wg0","kind":"wireguard"}"#, #""wg0""#),
+    (#""tcp":2"#, #""tcp":null"#), (#"{"interface":"wg0","kind":"wireguard","carrier":"known"}"#, #""wg0""#),
     (#"436166c3a9"#, "436166C3A9"), (#"436166c3a9"#, "436"), ("96", "101"), ("96", "-1"),
     (#""internet":"portal""#, #""internet":null"#), (#""addresses":["#, #""addresses":[null,"#),
     (#""10.0.0.1/24""#, #""10.0.0.1""#), (#""10.0.0.1/24""#, #""10.0.0.1/33""#), (#"/128""#, #"/129""#),
@@ -163,7 +163,7 @@ import Testing
   @Test(arguments: [
     (#""medium":null"#, #""medium":"wired""#), (#""interface":null"#, #""interface":"eth0""#),
     (#""index":null"#, #""index":2"#), (#""expensive":null"#, #""expensive":false"#),
-    (#""vpn":null"#, #""vpn":{"interface":"wg0","kind":"wireguard"}"#),
+    (#""vpn":null"#, #""vpn":{"interface":"wg0","kind":"wireguard","carrier":"known"}"#),
     (#""ipv4":null"#, #""ipv4":{"address":"10.0.0.1","gateway":null}"#),
     (#""ipv6":null"#, #""ipv6":{"address":"2001:db8::5","gateway":null}"#),
     (#""wifi":null"#, #""wifi":null,"internet":"full""#), (#""wifi":null"#, #""wifi":null,"internet":"portal""#),
@@ -175,6 +175,16 @@ import Testing
       #expect(EventLine.problems(line) == [] || status == "unknown")
       #expect(try problems(line, old, new).count == 1)
     }
+  }
+
+  @Test func `a tunnel of unknown carrier may be all cellular, over the medium "other"`() throws {
+    let unknown = Self.full.replacing(#""carrier":"known""#, with: #""carrier":"unknown""#)
+      .replacing(#""medium":"wifi","interface":"wlan0""#, with: #""medium":"other","interface":"wg0""#)
+    #expect(EventLine.problems(unknown) == [])
+    let cellular = unknown.replacing(#""status":"wifi","medium":"other""#, with: #""status":"wwan","medium":"other""#)
+    #expect(EventLine.problems(cellular) == [])
+    #expect(EventLine.problems(cellular.replacing(#""carrier":"unknown""#, with: #""carrier":"known""#)).count == 1)
+    #expect(EventLine.problems(Self.full.replacing(#""carrier":"known""#, with: #""carrier":"perhaps""#)).count == 1)
   }
 
   @Test(arguments: [("active", false), ("delaying-end", false), ("inactive", true), ("delaying-start", true)])

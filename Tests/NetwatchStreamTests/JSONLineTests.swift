@@ -156,6 +156,24 @@ import Testing
     #expect(String(decoding: writer.line, as: UTF8.self) == (try Self.line(Self.record(Self.path()))))
   }
 
+  @Test(arguments: [true, false])
+  func `whether it is known what carries a tunnel is said, and read again`(isKnown: Bool) throws {
+    var verdict = NetworkPath.Verdict(status: .wifi)
+    verdict.medium = isKnown ? .wired : .other
+    verdict.interfaceName = isKnown ? "eth0" : "tun0"
+    verdict.interfaceIndex = 2
+    verdict.vpn = VPN(kernelName: "tun0", interfaceIndex: 7, kind: .tun, isCarrierKnown: isKnown)
+    verdict.ipv4 = .init(address: .ip("10.8.0.2"), gateway: nil, interfaceIndex: 7)
+    let line = try Self.line(Self.record(NetworkPath(verdict: verdict, reason: .vpnUp, interfaces: [])))
+    let carrier = isKnown ? "known" : "unknown"
+    #expect(line.contains(#""vpn":{"interface":"tun0","kind":"tun","carrier":"\#(carrier)"}"#))
+    let read = try #require(EventRecord(line: Array(line.utf8)[...]))
+    #expect(read.path.vpn?.isCarrierKnown == isKnown)
+    // An older service does not say it.
+    let old = line.replacing(#","carrier":"\#(carrier)""#, with: "")
+    #expect(EventRecord(line: Array(old.utf8)[...])?.path.vpn?.isCarrierKnown == true)
+  }
+
   @Test func `keys stand in their fixed order`() throws {
     let line = try Self.line(Self.record(Self.path()))
     let keys = [

@@ -102,12 +102,14 @@ import Testing
     // Its bridge is read, and the routes are asked for: nothing is asked of any other link.
     #expect(kernel.effects.contains(.readLink(100)))
     #expect(kernel.effects.count { if case .readLink = $0 { true } else { false } } == 1)
-    #expect(kernel.lookUps == [.ipv4, .ipv6])
+    #expect(kernel.lookUps == [.ipv4, .ipv6, .ipv6Last])
   }
 
   @Test func `a listing reads no link twice`() {
     var kernel = ScriptedKernel(.init())
-    kernel.facts = [.loopback, .link(2, "eth0", master: 3), .link(3, "br0", kind: "bridge"), .address(3, .ip("10.0.0.1"))]
+    kernel.facts = [
+      .loopback, .link(2, "eth0", master: 3), .link(3, "br0", kind: "bridge"), .address(3, .ip("10.0.0.1")),
+    ]
     kernel.answers[.ipv4] = .via(3, .ip("10.0.0.254"), from: .ip("10.0.0.1"))
     kernel.start()
     #expect(kernel.story == ["wifi initial br0"])

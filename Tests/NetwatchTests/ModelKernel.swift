@@ -74,19 +74,37 @@ struct ModelKernel {
     return truth
   }
 
-  /// What the tunnel's packets leave by: with its mark, or where no rule makes an exception for it, over the best link.
+  /// What the tunnel's packets leave by: with its mark, or where no rule makes an exception for it, by the best route, or if
+  /// there is none beside the tunnel's, over the only link that could carry it. The tunnel itself if nothing tells.
   private func carrier(ofTunnelIn table: UInt32) -> Int32? {
+    guard table == RoutingRule.mainTable else {
+      for family in AddressFamily.allCases {
+        if let hop = route(family, isMarked: true)?.hops.first, hop != Self.tunnel, carries(hop),
+          source(family, on: hop).map(isGlobal) == true
+        {
+          return hop
+        }
+      }
+      return nil
+    }
+    let uplinks = links.values.filter { $0.isOn && $0.master == nil && $0.index != Self.tunnel && $0.index != 1 }
+    var hasRoute = false
     for family in AddressFamily.allCases {
-      if table == RoutingRule.mainTable {
-        let links = links.values.filter { $0.master == nil && $0.index != Self.tunnel && carries($0.index) }
-        if let way = best(family, of: links.map(\.index)) { return way.way.link }
-      } else if let hop = route(family, isMarked: true)?.hops.first, hop != Self.tunnel, carries(hop),
-        source(family, on: hop).map(isGlobal) == true
-      {
-        return hop
+      let ways = uplinks.compactMap { link in
+        route(family, over: link.index).map { (metric: $0.metric, index: link.index) }
+      }
+      for way in ways.sorted(by: <) {
+        hasRoute = true
+        // The kernel goes on to no other route because a link is dead.
+        guard carries(way.index) else { break }
+        if own(family, on: way.index) != nil { return way.index }
       }
     }
-    return nil
+    if hasRoute { return nil }
+    let able = uplinks.filter { link in
+      carries(link.index) && link.addresses.contains { !$0.isTentative && isGlobal($0.ip) }
+    }
+    return able.count > 1 ? Self.tunnel : able.first?.index
   }
 
   private func way(_ family: AddressFamily, _ includes: (String) -> Bool) -> (way: Way, table: UInt32)? {
@@ -174,7 +192,7 @@ struct ModelKernel {
       return route.hops.isEmpty ? .refused : answer(route)
     case .link(let index):
       return route(request.family, over: index).map(answer) ?? .noRoute
-    case .remote: return .noRoute
+    case .remote, .source, .hostRoute: return .noRoute
     case .rules: return .rules(hasTunnelRule && request.family == .ipv4 ? RoutingRule.wgQuick : RoutingRule.standard)
     }
   }

@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-/// Links that stand on others have the medium of what carries their traffic (S6).
+/// Links that stand on others have the medium of what carries their traffic.
 @Suite struct StackedLinkTests {
   typealias Kernel = ScriptedKernel
 

@@ -122,6 +122,8 @@ import Testing
   func `what took the path away`(_ loss: Loss) {
     var kernel = Kernel.openVPN()
     kernel.answers[.beneath(.ipv4, .link(3))] = nil
+    // Nor could anything else carry it.
+    kernel.facts += [.link(3, "wlan0", .down), .link(4, "wwan0", .down, kind: "wwan", hardwareType: 65534)]
     kernel.start()
     kernel.forget()
     if let answer = loss.answer { kernel.answers[.ipv4] = answer }

@@ -20,7 +20,7 @@ import Testing
     // What the kernel can not name yet, by its hardware type: ARPHRD_NONE, TUNNEL, TUNNEL6, SIT, IPGRE, IP6GRE.
     + [0xfffe, 768, 769, 776, 778, 823].map { Kind(kind: nil, hardwareType: $0, tunnel: .other) }
     + ["ovpn-dco", "amneziawg"].map { Kind(kind: $0, hardwareType: 0xfffe, tunnel: .other) }
-    + [nil, "veth", "dummy", "ifb", "nlmon", "netkit"].map { Kind(kind: $0) }
+    + [nil, "veth", "netkit"].map { Kind(kind: $0) }
     + [Kind(kind: "ppp", hardwareType: 512), Kind(kind: "wwan", hardwareType: 0xfffe)]
 
   @Test(arguments: kinds)
@@ -56,9 +56,9 @@ import Testing
     #expect(
       Set(kernel.lookUps) == [
         .ipv4, .ipv6, .beneath(.ipv4, .rules), .beneath(.ipv6, .rules), .beneath(.ipv4, .marked(51820)),
-        .beneath(.ipv6, .marked(51820)),
+        .beneath(.ipv6, .marked(51820)), RouteRequest(.ipv6, .marked(51820), to: RouteRequest.internet(2)),
       ])
-    #expect(kernel.lookUps.count == 6)
+    #expect(kernel.lookUps.count == 7)
   }
 
   @Test(arguments: [(AddressFamily.ipv4, AddressFamily.ipv6), (.ipv6, .ipv4)])
@@ -129,12 +129,15 @@ import Testing
     #expect(kernel.published.last?.supportsIPv6 == false)
   }
 
-  @Test func `a dead link does not carry, though the best route leads over it`() {
+  @Test func `a dead link is the loss, if the best route leads over it`() {
     var kernel = Kernel.openVPN()
-    kernel.facts.append(.link(5, "eth1", .noCarrier))
-    kernel.answers[.beneath(.ipv4, .link(5))] = Kernel.route(over: 5, metric: 1)
     kernel.start()
-    #expect(kernel.carrier == "eth0 tun0 wired")
+    // The kernel goes on to no other route because a link is dead.
+    kernel.tell(.link(2, "eth0", .noCarrier))
+    #expect(kernel.story.last == "not-reachable no_carrier -")
+    kernel.answers[.beneath(.ipv4, .link(2))] = nil
+    kernel.tell(.routing(.ipv4, isRemoval: true))
+    #expect(kernel.story.last == "wifi route_up wlan0")
   }
 
   @Test func `links that are off, other tunnels and the loopback are not asked`() {
@@ -177,7 +180,7 @@ import Testing
     kernel.facts = Kernel.uplinks + Kernel.tunnel(10, "t0", kind: kind, lower: 3)
     kernel.start()
     #expect(kernel.carrier == "wlan0 t0 wifi")
-    #expect(kernel.lookUps.count == 2)
+    #expect(kernel.lookUps == [.ipv4, .ipv6, .ipv6Last])
     kernel.tell(.noAddress(3, .ip("10.1.0.1")))
     #expect(kernel.story.last == "not-reachable no_address -")
     kernel.tell(.address(3, .ip("10.1.0.1")))
@@ -207,25 +210,32 @@ import Testing
 
   // MARK: Nothing else
 
-  @Test func `a tunnel that is carried in another namespace is a way out as any other`() {
+  @Test func `a tunnel that was made in another namespace is carried there`() {
     var kernel = Kernel.openVPN()
     var fact = LinkFact(10, "gre1", .unknown, kind: "gre", hardwareType: 778)
     fact.isCarriedElsewhere = true
     kernel.facts = Kernel.uplinks + [.link(fact), .address(10, .ip("10.8.10.2"))]
     kernel.start()
-    #expect(kernel.carrier == "gre1 * other")
-    #expect(kernel.lookUps == [.ipv4, .ipv6])
+    #expect(kernel.carrier == "gre1 gre1 other")
+    #expect(kernel.published.last?.vpn?.isCarrierKnown == false)
+    #expect(kernel.lookUps == [.ipv4, .ipv6, .ipv6Last])
     fact.isCarriedElsewhere = false
     kernel.tell(.link(fact))
-    #expect(kernel.story.last == "wifi vpn_up eth0")
+    #expect(kernel.story.last == "wifi medium_changed eth0")
+    #expect(kernel.published.last?.vpn?.isCarrierKnown == true)
   }
 
-  @Test func `where there never was anything but tunnels, what carries them is elsewhere`() {
-    // As in a container without privileges, whose only link is a tap of its network's program.
-    var kernel = Kernel(.init())
-    kernel.facts = [.loopback] + Kernel.tunnel(10, "tap0", .up, kind: "tun", hardwareType: 1)
+  /// As in a container without privileges, whose only link is a tap of its network's program.
+  private static func lonely(isContained: Bool, kind: String = "tun") -> Kernel {
+    var kernel = Kernel(.init(), isContained: isContained)
+    kernel.facts = [.loopback] + Kernel.tunnel(10, "tap0", .up, kind: kind, hardwareType: 1)
     kernel.answers[.ipv4] = Kernel.into(10)
     kernel.start()
+    return kernel
+  }
+
+  @Test func `in a container whose only way out is a tap, a program outside carries it`() {
+    var kernel = Self.lonely(isContained: true)
     #expect(kernel.story == ["wifi initial tap0"])
     #expect(kernel.carrier == "tap0 * other")
     // A dead card is something else.
@@ -234,5 +244,123 @@ import Testing
     // And so is one that was there before.
     kernel.tell(.linkRemoved(index: 2))
     #expect(kernel.published.last?.status == .notReachable)
+  }
+
+  @Test func `elsewhere, and with other kinds of tunnels, nothing carries it`() {
+    #expect(Self.lonely(isContained: false).story == ["not-reachable vpn_without_underlay -"])
+    #expect(Self.lonely(isContained: true, kind: "wireguard").story == ["not-reachable vpn_without_underlay -"])
+  }
+
+  // MARK: Sinks
+
+  @Test(arguments: ["dummy", "ifb", "nlmon"])
+  func `a sink is no way out and no evidence`(_ kind: String) {
+    var kernel = Kernel.wgQuick()
+    kernel.facts += [.link(7, "sink0", .unknown, kind: kind), .address(7, .ip("10.7.0.1"))]
+    kernel.answers[.beneath(.ipv4, .marked(51820))] = .via(7, nil, from: .ip("10.7.0.1"))
+    kernel.answers[.beneath(.ipv4, .link(3))] = Kernel.route(over: 3, metric: 100)
+    kernel.answers[.beneath(.ipv4, .link(7))] = .via(7, nil, from: nil, metric: 98)
+    kernel.start()
+    #expect(kernel.carrier == "wlan0 wg0 wifi")
+    kernel.answers[.ipv4] = .via(7, nil, from: .ip("10.7.0.1"))
+    kernel.answers[.ipv6] = .noRoute
+    kernel.tell(.routing(.both, isRemoval: false))
+    #expect(kernel.story.last == "not-reachable route_unreachable -")
+  }
+
+  // MARK: A tunnel that has taken the place of the default route
+
+  private static func replaced(_ configuration: MonitorConfiguration = .init()) -> Kernel {
+    var kernel = Kernel.openVPN(configuration)
+    kernel.answers[.beneath(.ipv4, .link(2))] = nil
+    kernel.answers[.beneath(.ipv4, .link(3))] = nil
+    return kernel
+  }
+
+  private static let hostRoute = RouteAnswer.hop(
+    RouteHop(interfaceIndex: 2, gateway: .ip("10.0.0.254"), prefixLength: 32, origin: RouteHop.Origin.boot))
+
+  @Test func `routes to single addresses are listed at most once a second, and watched while they decide`() {
+    var kernel = Self.replaced()
+    kernel.answers[.beneath(.ipv4, .hostRoute(2))] = Self.hostRoute
+    kernel.start()
+    #expect(kernel.carrier == "eth0 tun0 wired")
+    #expect(kernel.machine.usesHostRoutes)
+    // They are watched before they are listed.
+    let watch = kernel.effects.firstIndex(of: .watch) ?? .max
+    #expect(watch < kernel.effects.firstIndex(of: .lookUp(.beneath(.ipv4, .hostRoute(2)))) ?? 0)
+    func listings() -> Int { kernel.lookUps.count { $0 == .beneath(.ipv4, .hostRoute(3)) } }
+    #expect(listings() == 1)
+    kernel.answers[.beneath(.ipv4, .hostRoute(2))] = nil
+    kernel.answers[.beneath(.ipv4, .hostRoute(3))] = Self.hostRoute
+    for _ in 0..<10 {
+      kernel.advance(by: .milliseconds(50))
+      kernel.tell(.routing(.ipv4, isRemoval: false))
+    }
+    #expect(listings() == 1)
+    #expect(kernel.carrier == "eth0 tun0 wired")
+    kernel.advance(by: .milliseconds(500))
+    #expect(listings() == 2)
+    #expect(kernel.carrier == "wlan0 tun0 wifi")
+    // The default route is back, and nobody asks any more.
+    kernel.answers[.beneath(.ipv4, .link(2))] = Kernel.route(over: 2, metric: 100)
+    kernel.advance(by: .seconds(5))
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    #expect(kernel.carrier == "eth0 tun0 wired")
+    #expect(!kernel.machine.usesHostRoutes)
+    #expect(kernel.timers.isEmpty)
+    #expect(kernel.effects.last { $0 == .watch || $0 == .publish(.reachability) } == .watch || listings() == 2)
+  }
+
+  @Test func `of three candidates without evidence nothing is known, of which all are modems something is`() {
+    var kernel = Self.replaced()
+    kernel.start()
+    #expect(kernel.carrier == "tun0 tun0 other")
+    #expect(kernel.published.last?.status == .wifi)
+    #expect(kernel.published.last?.isExpensive == true)
+    kernel.tell(.link(2, "eth0", .noCarrier))
+    kernel.tell(.link(4, "wwan0", .down, kind: "wwan", hardwareType: 65534))
+    #expect(kernel.carrier == "wlan0 tun0 wifi")
+    #expect(kernel.story.last == "wifi medium_changed wlan0")
+    kernel.tell(.link(3, "wlan0", .noCarrier, device: DeviceTraits(isWireless: true)))
+    #expect(kernel.story.last == "not-reachable no_carrier -")
+  }
+
+  @Test func `evidence over a dead link is the loss, whatever else could carry the tunnel`() {
+    var kernel = Self.replaced()
+    kernel.answers[.beneath(.ipv4, .hostRoute(2))] = Self.hostRoute
+    kernel.start()
+    #expect(kernel.carrier == "eth0 tun0 wired")
+    kernel.tell(.link(2, "eth0", .noCarrier))
+    #expect(kernel.story.last == "not-reachable no_carrier -")
+  }
+
+  // MARK: Names
+
+  @Test func `a link that the user calls a tunnel is one`() {
+    var configuration = MonitorConfiguration()
+    configuration.isTunnel = { $0 == "ppp0" }
+    var kernel = Kernel.openVPN(configuration)
+    kernel.facts = Kernel.uplinks + Kernel.tunnel(10, "ppp0", kind: "ppp", hardwareType: 512)
+    kernel.start()
+    #expect(kernel.carrier == "eth0 ppp0 wired")
+    #expect(kernel.published.last?.vpn?.kind == .other)
+  }
+
+  @Test(arguments: ["tun", "ip6tnl"])
+  func `464XLAT is carried by IPv6, and DS-Lite is a tunnel`(_ kind: String) {
+    var kernel = Kernel.openVPN()
+    kernel.facts =
+      Kernel.uplinks + [
+        .link(10, "x0", .unknown, kind: kind, hardwareType: 65534), .address(10, .ip("192.0.0.2"), 29),
+      ]
+    kernel.answers[.ipv4] = .via(10, nil, from: .ip("192.0.0.2"))
+    let way = RouteAnswer.via(2, .ip("fe80::1"), from: .ip("2001:db8:1::1"))
+    kernel.answers[.ipv6] = way
+    kernel.answers[.beneath(.ipv6, .plain)] = way
+    kernel.start()
+    #expect(kernel.carrier == (kind == "tun" ? "eth0 * wired" : "eth0 x0 wired"))
+    #expect(kernel.published.last?.ipv4?.address == .ip("192.0.0.2"))
+    #expect(kernel.published.last?.ipv4?.gateway == nil)
   }
 }

@@ -28,6 +28,18 @@ public enum IPAddress: Hashable, Sendable {
     }
   }
 
+  /// Whether the first bits are those of another address of the same family.
+  package func shares(_ prefixLength: UInt8, with other: IPAddress) -> Bool {
+    switch (self, other) {
+    case (.v4(let one), .v4(let two)): (one ^ two) >> (32 - min(UInt32(prefixLength), 32)) == 0
+    case (.v6(let one), .v6(let two)): (one ^ two) >> (128 - min(UInt128(prefixLength), 128)) == 0
+    default: false
+    }
+  }
+
+  /// 192.0.0.0/29: this machine's end of 464XLAT or of DS-Lite (RFC 7335).
+  var isTranslated: Bool { shares(29, with: .v4(0xc000_0000)) }
+
   /// 224/4 or ff00::/8.
   public var isMulticast: Bool {
     switch self {

@@ -33,6 +33,10 @@ public struct Interface: Hashable, Sendable, Identifiable {
   package var activePortIndex: Int32?
   /// The other end of a tunnel that says it.
   package var remote: IPAddress?
+  /// The user calls it a tunnel.
+  var isNamedTunnel = false
+  /// The user wants it treated as if it were not there.
+  package internal(set) var isIgnored = false
   /// The listing under way has mentioned it; so has the last one, once it is over.
   var isListed = true
 

@@ -8,11 +8,14 @@ package enum LinkRole: Hashable, Sendable {
   case stacked
   /// It stands on its ports: the links whose master it is.
   case aggregate
+  /// It leads nowhere: what is sent there is dropped or turned back. Kill switches use one.
+  case sink
 
   package init(kind: String?, hardwareType: UInt16, device: DeviceTraits) {
     switch kind {
     case "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec": self = .stacked
     case "bond", "bridge", "team", "vrf": self = .aggregate
+    case "dummy", "ifb", "nlmon": self = .sink
     default:
       // Modems without an Ethernet header look like tunnels but for their DEVTYPE.
       let looksLikeOne = device.type != "wwan" && HardwareType.tunnels.contains(hardwareType)
@@ -42,13 +45,19 @@ public enum TunnelKind: String, Hashable, Sendable, CaseIterable {
 /// The tunnel that traffic leaves by.
 public struct VPN: Hashable, Sendable {
   package let kernelName: InterfaceName
+  /// The number of the tunnel's link.
   public let interfaceIndex: Int32
+  /// What kind of tunnel it is.
   public let kind: TunnelKind
+  /// Whether it is known over which link the tunnel's own packets leave. If not, ``NetworkPath/interfaceName`` is the
+  /// tunnel's, because more than one link could carry it and nothing tells which one does.
+  public let isCarrierKnown: Bool
 
-  package init(kernelName: InterfaceName, interfaceIndex: Int32, kind: TunnelKind) {
+  package init(kernelName: InterfaceName, interfaceIndex: Int32, kind: TunnelKind, isCarrierKnown: Bool = true) {
     self.kernelName = kernelName
     self.interfaceIndex = interfaceIndex
     self.kind = kind
+    self.isCarrierKnown = isCarrierKnown
   }
 
   /// The name of its link, such as `wg0`.

@@ -31,7 +31,7 @@ extension NetworkSnapshot {
   private mutating func carryMedium(to index: Int32, _ delta: inout SnapshotDelta) -> Bool {
     guard let position = position(of: index) else { return false }
     switch interfaces[position].role {
-    case .base, .tunnel: return false
+    case .base, .tunnel, .sink: return false
     case .stacked, .aggregate: break
     }
     let base = foundation(of: interfaces[position], depth: 0)
@@ -86,7 +86,7 @@ extension NetworkSnapshot {
   private func foundation(of interface: Interface, depth: Int) -> (medium: Medium, isExpensive: Bool) {
     guard depth < Self.depthLimit else { return (.other, false) }
     switch interface.role {
-    case .base, .tunnel: return (interface.medium, interface.isExpensive)
+    case .base, .tunnel, .sink: return (interface.medium, interface.isExpensive)
     case .stacked, .aggregate: break
     }
     var found: Medium?
@@ -102,10 +102,12 @@ extension NetworkSnapshot {
   /// The links that carry the traffic of one: of a bond the port that sends, else what runs.
   package func links(below interface: Interface) -> [Interface] {
     switch interface.role {
-    case .base, .tunnel: return []
-    case .stacked: return interface.lowerIndex.flatMap(self.interface).map { [$0] } ?? []
+    case .base, .tunnel, .sink: return []
+    case .stacked:
+      guard let lower = interface.lowerIndex.flatMap(self.interface), !lower.isIgnored else { return [] }
+      return [lower]
     case .aggregate:
-      if let active = interface.activePortIndex.flatMap(self.interface) { return [active] }
+      if let active = interface.activePortIndex.flatMap(self.interface), !active.isIgnored { return [active] }
       return interfaces.ports(of: interface.index).compactMap { port in
         self.interface(port).flatMap { $0.carries(interface) ? $0 : nil }
       }

@@ -1,14 +1,22 @@
 /// All that is known of the kernel's links and addresses.
 package struct NetworkSnapshot: Sendable {
   package private(set) var interfaces = InterfaceTable()
-  /// There has been a link that is neither the loopback nor a tunnel.
-  package private(set) var hasHadUplink = false
+  /// There has been a link that could carry a tunnel.
+  package private(set) var hasHadCarrier = false
+  /// Some link is to be treated as if it were not there.
+  private(set) var hasIgnoredLinks = false
+  /// The positions in ``StandIns`` of the first addresses that lie on no link of this machine.
+  private var standInIPv4 = Int8(0)
+  private var standInIPv6 = Int8(0)
   /// Everything is told anew, so that nobody has to read what stands on a changed link.
   private var isListing = false
-  private let isModem: (@Sendable (_ name: String) -> Bool)?
+  private let named: NamedLinks
 
-  /// - Parameter isModem: whether the user calls a link of this name a modem.
-  package init(isModem: (@Sendable (_ name: String) -> Bool)? = nil) { self.isModem = isModem }
+  /// - Parameter named: what the user says of links by their names.
+  package init(_ named: NamedLinks = NamedLinks()) { self.named = named }
+
+  /// The position in ``StandIns`` of the address that stands for the internet here.
+  package func standIn(_ family: AddressFamily) -> Int8 { family == .ipv4 ? standInIPv4 : standInIPv6 }
 
   package func interface(_ index: Int32) -> Interface? { interfaces.interface(index) }
 
@@ -57,6 +65,7 @@ package struct NetworkSnapshot: Sendable {
     interfaces.removeAll { !$0.isListed }
     carryAllMedia(&delta)
     interfaces.update { interface in interface.addresses.removeAll { !$0.isListed } }
+    chooseStandIns()
     return delta
   }
 
@@ -92,7 +101,7 @@ package struct NetworkSnapshot: Sendable {
       delta.routing = .both
     }
     let old = interfaces[position]
-    let new = old.updated(by: fact, isModem: isModem)
+    let new = old.updated(by: fact, named)
     replace(old, at: position, by: new, isNew: delta.isVisible, &delta)
     return delta
   }
@@ -116,7 +125,8 @@ package struct NetworkSnapshot: Sendable {
     _ old: Interface, at position: InterfaceTable.Index, by new: Interface, isNew: Bool, _ delta: inout SnapshotDelta
   ) {
     interfaces.replace(at: position, by: new)
-    if !new.isLoopback, new.role.tunnelKind == nil { hasHadUplink = true }
+    if new.isIgnored { hasIgnoredLinks = true }
+    noteCarrier(at: position)
     if !new.looksLike(old) { delta.isVisible = true }
     if new.remote != old.remote { delta.movesRemotes = true }
     if isNew || new.carriesUnlike(old) {
@@ -154,6 +164,7 @@ package struct NetworkSnapshot: Sendable {
     delta.dependents = dependents(of: old, and: old)
     delta.movesRemotes = old.remote != nil
     interfaces.remove(at: position)
+    if old.addresses.contains(where: \.coversStandIn) { chooseStandIns() }
     carryMedia(from: old, to: nil, &delta)
     delta.isVisible = true
     delta.routing = .both
@@ -167,6 +178,8 @@ package struct NetworkSnapshot: Sendable {
     let family = AddressFamilies(address.address.family)
     guard let known = interfaces[position].position(of: address.address, address.prefixLength) else {
       interfaces[position].addresses.append(address)
+      if address.coversStandIn { chooseStandIns() }
+      noteCarrier(at: position)
       delta.isVisible = true
       delta.routing = family
       return delta
@@ -186,9 +199,28 @@ package struct NetworkSnapshot: Sendable {
     guard let position = position(of: index),
       let known = interfaces[position].position(of: address, prefixLength)
     else { return delta }
-    interfaces[position].addresses.remove(at: known)
+    let removed = interfaces[position].addresses.remove(at: known)
+    if removed.coversStandIn { chooseStandIns() }
     delta.isVisible = true
     return delta
+  }
+
+  /// Remembers whether there ever was a link that could carry a tunnel; its bridge may have got what it lacked.
+  private mutating func noteCarrier(at position: InterfaceTable.Index) {
+    if hasHadCarrier { return }
+    let master = interfaces[position].masterIndex.flatMap(self.position)
+    hasHadCarrier = isHardware(at: position) || couldCarry(at: position) || master.map { couldCarry(at: $0) } ?? false
+  }
+
+  private mutating func chooseStandIns() {
+    func first(_ family: AddressFamily) -> Int8 {
+      let free = StandIns.addresses(family).dropLast().firstIndex { standIn in
+        !hasAddress(on: 0) { $0.covers(standIn) }
+      }
+      return free.map { Int8(clamping: $0) } ?? StandIns.last(family)
+    }
+    standInIPv4 = first(.ipv4)
+    standInIPv6 = first(.ipv6)
   }
 
   mutating func setCarried(_ medium: Medium, isExpensive: Bool, at position: InterfaceTable.Index) {
@@ -202,7 +234,7 @@ extension Interface {
     addresses.firstIndex { $0.address == address && $0.prefixLength == prefixLength }
   }
 
-  fileprivate func updated(by fact: LinkFact, isModem: ((String) -> Bool)?) -> Interface {
+  fileprivate func updated(by fact: LinkFact, _ named: NamedLinks) -> Interface {
     var new = self
     new.flags = fact.flags
     new.hardwareType = fact.hardwareType
@@ -211,7 +243,6 @@ extension Interface {
     if let kind = fact.kind, kind != new.kind { new.kind = kind }
     if let state = fact.operationalState { new.operationalState = state }
     if let device = fact.device { new.device = device }
-    if let isModem { new.device.isModem = isModem(new.name) }
     if let master = fact.masterIndex { new.masterIndex = master } else if fact.isComplete { new.masterIndex = nil }
     if let lower = fact.lowerIndex { new.lowerIndex = lower } else if fact.isComplete { new.lowerIndex = nil }
     if let remote = fact.remote { new.remote = remote } else if fact.isComplete { new.remote = nil }
@@ -219,6 +250,7 @@ extension Interface {
       new.activePortIndex = fact.activePortIndex
       new.isCarriedElsewhere = fact.isCarriedElsewhere
     }
+    named.mark(&new)
     new.classify()
     return new
   }
@@ -228,11 +260,10 @@ extension Interface {
     let own = Medium.classify(
       name: name, kind: kind, hardwareType: hardwareType, device: device, wireless: wireless)
     role = own == .wwan ? .base : LinkRole(kind: kind, hardwareType: hardwareType, device: device)
-    // There is nothing beneath it here.
-    if isCarriedElsewhere, role.tunnelKind != nil { role = .base }
+    if isNamedTunnel, role.tunnelKind == nil { role = .tunnel(.other) }
     switch role {
     case .stacked, .aggregate: break
-    case .base, .tunnel:
+    case .base, .tunnel, .sink:
       medium = own
       isExpensive = own == .wwan || own == .bluetooth || device.isTether
     }
@@ -248,6 +279,6 @@ extension Interface {
   fileprivate func carriesUnlike(_ other: Interface) -> Bool {
     !looksLike(other) || masterIndex != other.masterIndex || lowerIndex != other.lowerIndex
       || isExpensive != other.isExpensive || role != other.role || remote != other.remote
-      || activePortIndex != other.activePortIndex
+      || activePortIndex != other.activePortIndex || isCarriedElsewhere != other.isCarriedElsewhere
   }
 }

@@ -6,11 +6,14 @@ package struct Destinations: Hashable, Sendable {
   /// More addresses of one host would only cost lookups.
   private static let limit = 16
 
-  /// 192.0.2.1 and 2001:db8::1, which are for documentation (RFC 5737, RFC 3849) and so need not exist and have no routes of
-  /// their own. No packet is ever sent there.
-  package static let internet = Destinations([
-    .v4(0xc000_0201), .v6(0x2001_0db8_0000_0000_0000_0000_0000_0001),
-  ])
+  /// They stand for the internet, one of each family at a time; else a path to any of them will do.
+  package private(set) var areStandIns = false
+
+  package static let internet = {
+    var destinations = Destinations(StandIns.ipv4 + StandIns.ipv6)
+    destinations.areStandIns = true
+    return destinations
+  }()
 
   package init(_ addresses: [IPAddress] = []) {
     for address in addresses where self[address.family].count < Self.limit && !self[address.family].contains(address) {

@@ -9,11 +9,17 @@ public struct MonitorConfiguration: Sendable {
   public var allowsLinkLocalIPv4 = false
   /// Decides by name which links are modems though nothing else says so, as one behind pppd. Default nil: none.
   public var isModem: (@Sendable (_ name: String) -> Bool)?
+  /// Decides by name which links are tunnels, such as `ppp0` of a VPN by pppd, which looks like a DSL line. Default nil:
+  /// those whose kind says so.
+  public var isTunnel: (@Sendable (_ name: String) -> Bool)?
   /// How long the addresses of a host are good before they are asked for again. Default 60 seconds.
   public var resolutionInterval: Duration = .seconds(60)
   /// Whether a change of ``NetworkPath/interfaces`` alone is published too. Default false.
   public var publishesInterfaceChanges = false
-  /// Decides by name which links count; the others are treated as if they were not there. Default nil: all count.
+  /// Decides by name which links are treated as if they were not there, beneath tunnels, bonds and bridges too. Default nil:
+  /// none.
+  public var ignoresInterface: (@Sendable (_ name: String) -> Bool)?
+  /// Decides by name which links traffic may leave by. What lies beneath them is not asked. Default nil: all.
   public var includesInterface: (@Sendable (_ name: String) -> Bool)?
 
   public init() {}

@@ -5,20 +5,31 @@ package struct PathEvaluator: Sendable {
   // Not the configuration, which is large: an evaluator is copied for each question to it.
   let includesInterface: (@Sendable (_ name: String) -> Bool)?
   let allowsLinkLocalIPv4: Bool
+  /// This process runs in a user namespace of its own, as in a container without privileges.
+  let isContained: Bool
 
-  init(configuration: MonitorConfiguration) {
+  init(configuration: MonitorConfiguration, isContained: Bool) {
     includesInterface = configuration.includesInterface
     allowsLinkLocalIPv4 = configuration.allowsLinkLocalIPv4
-    snapshot = NetworkSnapshot(isModem: configuration.isModem)
+    self.isContained = isContained
+    snapshot = NetworkSnapshot(NamedLinks(configuration))
   }
 
   /// What became of one way out.
   package enum Way: Hashable {
-    /// `link` carries the traffic: the route's own, or what lies beneath the tunnel that it leads into.
-    case reachable(NetworkPath.FamilyPath, link: Int32)
+    /// The carrier is the route's own link, or what lies beneath the tunnel that it leads into.
+    case reachable(NetworkPath.FamilyPath, over: Carrier)
     case failed(ReachabilityReason)
     /// Something has to be asked first.
     case open
+  }
+
+  /// What carries the traffic of a way.
+  package enum Carrier: Hashable, Sendable {
+    case link(Int32)
+    /// A link beneath the tunnel of the route, and nothing tells which. Whether all that could are cellular, and whether
+    /// one of them may cost money.
+    case unknown(isCellular: Bool, isExpensive: Bool)
   }
 
   /// What the answers amount to.
@@ -35,21 +46,21 @@ package struct PathEvaluator: Sendable {
     _ answers: RouteAnswers, to destinations: Destinations, _ trail: inout EvaluationTrail
   ) -> Judgement {
     var judgement = Judgement()
-    var link: Int32?
+    var carrier: Carrier?
     if !destinations.ipv4.isEmpty {
-      switch judge(.ipv4, answers, to: destinations.ipv4, &trail) {
-      case .reachable(let path, let carrier):
+      switch judge(.ipv4, answers, to: destinations, &trail) {
+      case .reachable(let path, let found):
         judgement.verdict.ipv4 = path
-        link = carrier
+        carrier = found
       case .failed(let failure): judgement.failure = failure
       case .open: break
       }
     }
     if !destinations.ipv6.isEmpty {
-      switch judge(.ipv6, answers, to: destinations.ipv6, &trail) {
-      case .reachable(let path, let carrier):
+      switch judge(.ipv6, answers, to: destinations, &trail) {
+      case .reachable(let path, let found):
         judgement.verdict.ipv6 = path
-        if judgement.verdict.ipv4 == nil { link = carrier }
+        if judgement.verdict.ipv4 == nil { carrier = found }
       case .failed(let failure):
         let isFurther = judgement.failure == .noRoute || judgement.failure == .routeUnreachable
         if isFurther, failure != .noRoute { judgement.failure = failure }
@@ -57,8 +68,30 @@ package struct PathEvaluator: Sendable {
       }
     }
     if destinations.isEmpty { judgement.failure = .unresolved }
-    if let link { complete(&judgement.verdict, over: link) }
+    switch carrier {
+    case .link(let link): complete(&judgement.verdict, over: link)
+    case .unknown(let isCellular, let isExpensive):
+      complete(&judgement.verdict, isCellular: isCellular, isExpensive: isExpensive)
+    case nil: break
+    }
     return judgement
+  }
+
+  /// Adds what is known where nothing tells what carries the tunnel.
+  @inline(never) private func complete(
+    _ verdict: inout NetworkPath.Verdict, isCellular: Bool, isExpensive: Bool
+  ) {
+    guard let index = (verdict.ipv4 ?? verdict.ipv6)?.interfaceIndex, let tunnel = snapshot.interface(index) else {
+      return
+    }
+    verdict.status = isCellular ? .wwan : .wifi
+    verdict.medium = .other
+    verdict.interfaceName = tunnel.kernelName
+    verdict.interfaceIndex = index
+    verdict.isExpensive = isExpensive
+    verdict.vpn = VPN(
+      kernelName: tunnel.kernelName, interfaceIndex: index, kind: tunnel.role.tunnelKind ?? .other,
+      isCarrierKnown: false)
   }
 
   /// Adds what the links say to a verdict that is reachable.
@@ -82,9 +115,11 @@ package struct PathEvaluator: Sendable {
 
   /// The first of a family's destinations that can be reached.
   private func judge(
-    _ family: AddressFamily, _ answers: RouteAnswers, to destinations: [IPAddress], _ trail: inout EvaluationTrail
+    _ family: AddressFamily, _ answers: RouteAnswers, to all: Destinations, _ trail: inout EvaluationTrail
   ) -> Way {
     // As nearly always.
+    if all.areStandIns { return judgeInternet(family, answers, &trail) }
+    let destinations = all[family]
     if destinations.count == 1, trail.steps == nil { return judge(family, to: 0, answers, &trail) }
     var first: Way?
     for destination in destinations.indices {
@@ -102,8 +137,80 @@ package struct PathEvaluator: Sendable {
     return first ?? .failed(.noRoute)
   }
 
+  // MARK: The internet
+
+  /// The positions in ``StandIns`` of the addresses to ask for, one after the other.
+  func standIns(_ family: AddressFamily) -> [Int8] {
+    let (first, last) = (snapshot.standIn(family), StandIns.last(family))
+    return first == last ? [last] : [first, last]
+  }
+
+  /// The way to the first address that stands for the internet and about which the kernel's answer says something.
+  private func judgeInternet(
+    _ family: AddressFamily, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
+  ) -> Way {
+    let first = snapshot.standIn(family)
+    guard let decisive = decisiveStandIn(family, answers, &trail) else { return .open }
+    let last = StandIns.last(family)
+    let other = decisive == last ? nil : last
+    guard trail.steps != nil else { return judge(family, to: decisive, orElse: other, answers, &trail) }
+    let addresses = StandIns.addresses(family)
+    trail.note(.destination(addresses[Int(decisive)]))
+    if decisive != first, let answer = answers[RouteRequest(family, .plain, to: first)] {
+      trail.note(.passedOver(addresses[Int(first)], answer))
+    }
+    let way = judge(family, to: decisive, orElse: other, answers, &trail)
+    trail.note(way.outcome)
+    return way
+  }
+
+  private func decisiveStandIn(
+    _ family: AddressFamily, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
+  ) -> Int8? {
+    let (first, last) = (snapshot.standIn(family), StandIns.last(family))
+    let plain = RouteRequest(family, .plain, to: first)
+    guard let answer = answers[plain] else {
+      trail.needs(plain)
+      return nil
+    }
+    guard first != last else { return last }
+    if case .hop(let hop) = answer {
+      if hop.gateway != nil || isTunnel(hop) { return first }
+      guard let isOnLink = isOnLink(family, first, answers, &trail) else { return nil }
+      if !isOnLink { return first }
+    }
+    let request = RouteRequest(family, .plain, to: last)
+    guard let other = answers[request] else {
+      trail.needs(request)
+      return nil
+    }
+    return other == answer ? first : last
+  }
+
+  /// Whether the answer is about a network on the link itself. Where the source is an address of that network, nobody asks.
+  @inline(never) private func isOnLink(
+    _ family: AddressFamily, _ position: Int8, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
+  ) -> Bool? {
+    let request = RouteRequest(family, .allHops, to: position)
+    guard let route = answers[request] else {
+      trail.needs(request)
+      return nil
+    }
+    guard case .hop(let hop) = route else { return false }
+    return isOnLink(hop)
+  }
+
+  /// The route is about the link's own network and not about the internet.
+  private func isOnLink(_ hop: RouteHop) -> Bool {
+    hop.isAutomatic && hop.gateway == nil && hop.prefixLength > StandIns.defaultPrefixLength && !isTunnel(hop)
+  }
+
+  // MARK: One destination
+
+  /// - Parameter other: also stands for the destination, over links that the kernel did not choose; nil for none.
   private func judge(
-    _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
+    _ family: AddressFamily, to destination: Int8, orElse other: Int8? = nil, _ answers: RouteAnswers,
+    _ trail: inout EvaluationTrail
   ) -> Way {
     let plain = RouteRequest(family, .plain, to: destination)
     guard let answer = answers[plain] else {
@@ -114,15 +221,34 @@ package struct PathEvaluator: Sendable {
     guard case .hop(let hop) = answer else { return judge(answer, family) }
     if !includesLink(hop.interfaceIndex) {
       trail.note(.excluded(link: hop.interfaceIndex))
-      return judgeOthers(family, to: destination, answers, &trail)
+      return judgeOthers(family, to: [destination] + (other.map { [$0] } ?? []), answers, &trail)
     }
-    let way = judge(hop, family)
+    var way = judge(hop, family)
+    if case .failed(.noAddress) = way { way = judgeSource(of: hop, way, family, to: destination, answers, &trail) }
     note(hop, way, &trail)
     switch way {
     case .open: return .open
     case .reachable: return isTunnel(hop) ? descend(way, hop, answers, &trail) : way
     case .failed: return judgeOtherHops(than: hop, way, family, to: destination, answers, &trail)
     }
+  }
+
+  /// A source that is on no link may belong to a `local` route of a whole prefix (AnyIP).
+  @inline(never) private func judgeSource(
+    of hop: RouteHop, _ way: Way, _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers,
+    _ trail: inout EvaluationTrail
+  ) -> Way {
+    guard let source = hop.source, !snapshot.knows(source),
+      source.isUsableSource(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
+    else { return way }
+    let request = RouteRequest(family, .source, to: destination)
+    guard let answer = answers[request] else {
+      trail.needs(request)
+      return .open
+    }
+    guard case .own = answer else { return way }
+    return .reachable(
+      .init(address: source, gateway: hop.gateway, interfaceIndex: hop.interfaceIndex), over: .link(hop.interfaceIndex))
   }
 
   /// The link of the kernel's choice is dead, and may be but one of several hops. Only a hop that works is better than the
@@ -147,11 +273,10 @@ package struct PathEvaluator: Sendable {
 
   /// The best way over links that count, where the kernel's own choice does not.
   @inline(never) private func judgeOthers(
-    _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
+    _ family: AddressFamily, to destinations: [Int8], _ answers: RouteAnswers, _ trail: inout EvaluationTrail
   ) -> Way {
     let links = snapshot.interfaces.filter { includes($0) && mayHaveRoutes($0) }
-    let requests = links.map { RouteRequest(family, .link($0.index), to: destination) }
-    guard let hops = hops(to: requests, answers, &trail) else { return .open }
+    guard let (hops, destination) = hops(over: links, family, to: destinations, answers, &trail) else { return .open }
     if hops.isEmpty { trail.note(.noneInstead) }
     for hop in hops {
       let way = judge(hop, family)
@@ -165,8 +290,24 @@ package struct PathEvaluator: Sendable {
   /// Without carrier too: a route over a link whose cable was pulled is still there, and tells what is wrong.
   func mayHaveRoutes(_ interface: Interface) -> Bool { interface.isAdministrativelyUp && !interface.isLoopback }
 
-  /// The hops over single links, the best one first; nil where some have not been asked for.
-  func hops(to requests: [RouteRequest], _ answers: RouteAnswers, _ trail: inout EvaluationTrail) -> [RouteHop]? {
+  /// The hops over single links, the best one first, to the first of the destinations that any of them leads to; nil if some
+  /// have not been asked for. More than one destination are addresses that stand for the internet.
+  func hops(
+    over links: [Interface], _ family: AddressFamily, to destinations: [Int8], _ answers: RouteAnswers,
+    _ trail: inout EvaluationTrail
+  ) -> (hops: [RouteHop], destination: Int8)? {
+    for destination in destinations {
+      let requests = links.map { RouteRequest(family, .link($0.index), to: destination) }
+      guard var hops = hops(to: requests, answers, &trail) else { return nil }
+      if destinations.count > 1 { hops.removeAll(where: isOnLink) }
+      if !hops.isEmpty || destination == destinations.last { return (hops, destination) }
+    }
+    return ([], 0)
+  }
+
+  private func hops(
+    to requests: [RouteRequest], _ answers: RouteAnswers, _ trail: inout EvaluationTrail
+  ) -> [RouteHop]? {
     var found: [RouteHop] = []
     var isComplete = true
     for request in requests {
@@ -220,10 +361,10 @@ package struct PathEvaluator: Sendable {
     if let fault = fault(ofLink: hop.interfaceIndex) { return .failed(fault) }
     guard let source = usableSource(of: hop, family) else { return .failed(.noAddress) }
     return .reachable(
-      .init(address: source, gateway: hop.gateway, interfaceIndex: hop.interfaceIndex), link: hop.interfaceIndex)
+      .init(address: source, gateway: hop.gateway, interfaceIndex: hop.interfaceIndex), over: .link(hop.interfaceIndex))
   }
 
-  /// What keeps a link from carrying packets, by S1.
+  /// What keeps a link from carrying packets.
   package func fault(ofLink index: Int32) -> ReachabilityReason? {
     guard let position = snapshot.position(of: index) else { return .linkDown }
     // Field by field: to ask the link itself would copy it, and this is the way of every event.
@@ -232,7 +373,9 @@ package struct PathEvaluator: Sendable {
     guard flags & Interface.Flags.up != 0 else { return .linkDown }
     if flags & Interface.Flags.lowerUp != 0, case .dormant = state { return .dormant }
     guard Interface.isRunning(flags, state) else { return .noCarrier }
-    return snapshot.interfaces[position].needsPorts && !snapshot.hasRunningPort(index) ? .noCarrier : nil
+    if snapshot.interfaces[position].needsPorts, !snapshot.hasRunningPort(index) { return .noCarrier }
+    if case .sink = snapshot.interfaces[position].role { return .routeUnreachable }
+    return snapshot.standsOnIgnored(index) ? .noCarrier : nil
   }
 
   private func usableSource(of hop: RouteHop, _ family: AddressFamily) -> IPAddress? {
@@ -246,7 +389,9 @@ package struct PathEvaluator: Sendable {
   }
 
   /// Where the kernel names no source, to a question for the route itself.
-  @inline(never) private func usableSource(_ family: AddressFamily, amongAddressesOf position: InterfaceTable.Index) -> IPAddress? {
+  @inline(never) private func usableSource(_ family: AddressFamily, amongAddressesOf position: InterfaceTable.Index)
+    -> IPAddress?
+  {
     var best: InterfaceAddress?
     for address in snapshot.interfaces[position].addresses
     where address.address.family == family && address.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4) {
@@ -263,11 +408,13 @@ package struct PathEvaluator: Sendable {
   }
 
   package func includes(_ interface: Interface) -> Bool {
-    includesInterface?(interface.name) ?? true
+    !interface.isIgnored && (includesInterface?(interface.name) ?? true)
   }
 
   private func includesLink(_ index: Int32) -> Bool {
-    guard includesInterface != nil, let position = snapshot.position(of: index) else { return true }
+    guard includesInterface != nil || snapshot.hasIgnoredLinks, let position = snapshot.position(of: index) else {
+      return true
+    }
     return includes(snapshot.interfaces[position])
   }
 
@@ -318,7 +465,8 @@ package struct PathEvaluator: Sendable {
 extension PathEvaluator.Way {
   fileprivate var outcome: EvaluationTrail.Step {
     switch self {
-    case .reachable(_, let link): .outcome(failure: nil, link: link)
+    case .reachable(_, .link(let link)): .outcome(failure: nil, link: link)
+    case .reachable(_, .unknown): .outcome(failure: nil, link: nil)
     case .failed(let reason): .outcome(failure: reason, link: nil)
     case .open: .outcome(failure: .unresolved, link: nil)
     }

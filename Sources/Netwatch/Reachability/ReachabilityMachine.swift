@@ -48,7 +48,7 @@ package struct ReachabilityMachine: Sendable {
     case publish(Change)
   }
 
-  package enum Timer: Hashable, Sendable, CaseIterable { case hold, retry, resolution }
+  package enum Timer: Hashable, Sendable, CaseIterable { case hold, retry, resolution, hostRoutes }
 
   /// What a published path is about.
   package enum Change: Hashable, Sendable { case initial, reachability, interfaces }
@@ -75,6 +75,8 @@ package struct ReachabilityMachine: Sendable {
   /// Interrupted or failed listings that follow each other at once, before a pause.
   private static let eagerAttempts = 8
   private static let retryPause = Duration.milliseconds(100)
+  /// Routes to single addresses are listed at most this often: a router has many.
+  private static let hostRoutePause = Duration.seconds(1)
   /// How long the first path waits for the addresses of a host.
   private static let resolutionPatience = Duration.seconds(2)
 
@@ -108,10 +110,16 @@ package struct ReachabilityMachine: Sendable {
   private var isWaitingForResolution = false
   /// Refused lookups that follow each other.
   private var refusals = 0
+  /// Routes to single addresses decide what carries a tunnel, so that their changes matter.
+  package private(set) var usesHostRoutes = false
+  /// When they were listed last.
+  private var hostRoutesListed = Duration.zero
+  private var isWaitingForHostRoutes = false
 
-  package init(configuration: MonitorConfiguration = .init()) {
+  /// - Parameter isContained: this process runs in a user namespace of its own.
+  package init(configuration: MonitorConfiguration = .init(), isContained: Bool = false) {
     self.configuration = configuration
-    evaluator = PathEvaluator(configuration: configuration)
+    evaluator = PathEvaluator(configuration: configuration, isContained: isContained)
     destinations = Destinations(of: configuration.target)
     if case .host = configuration.target { isResolved = false } else { isResolved = true }
   }
@@ -128,6 +136,28 @@ package struct ReachabilityMachine: Sendable {
     let remotes = evaluator.snapshot.interfaces.compactMap(\.remote)
     for address in destinations.all + remotes where !addresses.contains(address) { addresses.append(address) }
     return addresses
+  }
+
+  /// The address that a lookup is about; nil where it leads nowhere.
+  package func address(of request: RouteRequest) -> IPAddress? {
+    switch request.scope {
+    case .remote(let tunnel): return evaluator.snapshot.interface(tunnel)?.remote
+    case .source:
+      guard case .hop(let hop) = answers[RouteRequest(request.family, .plain, to: request.destination)] else {
+        return nil
+      }
+      return hop.source
+    case .rules, .hostRoute: return nil
+    case .plain, .allHops, .link, .marked:
+      let addresses = request.isBeneath ? StandIns.addresses(request.family) : destinations[request.family]
+      return addresses.indices.contains(request.position) ? addresses[request.position] : nil
+    }
+  }
+
+  /// The link that the tunnel of a lookup names as its own; 0 for none.
+  package func lower(of request: RouteRequest) -> Int32 {
+    guard case .remote(let tunnel) = request.scope else { return 0 }
+    return evaluator.snapshot.interface(tunnel)?.lowerIndex ?? 0
   }
 
   package mutating func handle(_ event: Event, at now: Duration) -> Effects {
@@ -194,6 +224,13 @@ package struct ReachabilityMachine: Sendable {
 
     case .timerFired(.resolution):
       giveUpResolving(at: now, &effects)
+
+    case .timerFired(.hostRoutes):
+      isWaitingForHostRoutes = false
+      answers.forgetHostRoutes()
+      guard case .settled = state else { break }
+      pending.routing = .both
+      return inquire(at: now, &effects)
 
     case .timerFired(.hold):
       guard let reason = heldReason else { break }
@@ -267,10 +304,11 @@ package struct ReachabilityMachine: Sendable {
     guard !families.isEmpty else {
       var trail = EvaluationTrail()
       let judgement = evaluator.judge(answers, to: destinations, &trail)
-      guard trail.missing.isEmpty else { return ask(further: trail.missing, Inquiry(families: []), &effects) }
+      guard trail.missing.isEmpty else { return ask(further: trail, Inquiry(families: []), at: now, &effects) }
       conclude(judgement, at: now, &effects)
       return .settled
     }
+    refreshHostRoutes(at: now, &effects)
     for index in pending.dependents { effects.append(.readLink(index)) }
     var inquiry = Inquiry(families: families)
     inquiry.early = pending.announcedEarly
@@ -286,6 +324,11 @@ package struct ReachabilityMachine: Sendable {
     var inquiry = inquiry
     // What is missing at first is always the same; to judge only to find that out would cost as much as a system call.
     for family in AddressFamily.allCases where inquiry.families.contains(family) {
+      if destinations.areStandIns {
+        effects.append(.lookUp(RouteRequest(family, .plain, to: evaluator.snapshot.standIn(family))))
+        inquiry.outstanding += 1
+        continue
+      }
       for destination in destinations[family].indices {
         effects.append(.lookUp(RouteRequest(family, .plain, to: Int8(clamping: destination))))
         inquiry.outstanding += 1
@@ -306,7 +349,8 @@ package struct ReachabilityMachine: Sendable {
     watchRemotes(&effects)
     var trail = EvaluationTrail()
     let judgement = evaluator.judge(answers, to: destinations, &trail)
-    guard trail.missing.isEmpty else { return ask(further: trail.missing, inquiry, &effects) }
+    guard trail.missing.isEmpty else { return ask(further: trail, inquiry, at: now, &effects) }
+    if usesHostRoutes, !trail.usesHostRoutes { stopUsingHostRoutes(&effects) }
     usesTunnel = answers.lookBeneathTunnels
     if !inquiry.isConfirmed, isDoubtful(inquiry, judgement) {
       inquiry.isConfirmed = true
@@ -325,15 +369,42 @@ package struct ReachabilityMachine: Sendable {
   }
 
   /// Asks what the first answers have made necessary.
-  private func ask(further missing: [RouteRequest], _ inquiry: Inquiry, _ effects: inout Effects) -> State {
+  private mutating func ask(
+    further trail: EvaluationTrail, _ inquiry: Inquiry, at now: Duration, _ effects: inout Effects
+  ) -> State {
     var inquiry = inquiry
     var asked: [RouteRequest] = []
-    for request in missing where !asked.contains(request) {
-      asked.append(request)
-      effects.append(.lookUp(request))
-    }
+    for request in trail.missing where !asked.contains(request) { asked.append(request) }
+    if trail.usesHostRoutes { useHostRoutes(for: asked, at: now, &effects) }
+    for request in asked { effects.append(.lookUp(request)) }
     inquiry.outstanding = asked.count
     return .asking(inquiry)
+  }
+
+  // MARK: Routes to single addresses
+
+  /// Their changes are watched before they are listed, so that none falls between.
+  private mutating func useHostRoutes(for requests: [RouteRequest], at now: Duration, _ effects: inout Effects) {
+    guard requests.contains(where: \.isForHostRoute) else { return }
+    if !usesHostRoutes { effects.append(.watch) }
+    usesHostRoutes = true
+    hostRoutesListed = now
+  }
+
+  /// What was listed lately holds for a moment more.
+  private mutating func refreshHostRoutes(at now: Duration, _ effects: inout Effects) {
+    guard usesHostRoutes, !isWaitingForHostRoutes else { return }
+    if now - hostRoutesListed >= Self.hostRoutePause { return answers.forgetHostRoutes() }
+    isWaitingForHostRoutes = true
+    effects.append(.arm(.hostRoutes, at: hostRoutesListed + Self.hostRoutePause))
+  }
+
+  private mutating func stopUsingHostRoutes(_ effects: inout Effects) {
+    usesHostRoutes = false
+    answers.forgetHostRoutes()
+    if isWaitingForHostRoutes { effects.append(.disarm(.hostRoutes)) }
+    isWaitingForHostRoutes = false
+    effects.append(.watch)
   }
 
   /// An answer that changes nothing after something was announced early, or that denies what is already known, may have

@@ -13,15 +13,31 @@ package struct RouteRequest: Hashable, Sendable {
     case remote(tunnel: Int32)
     /// No way, but the rules that choose the table.
     case rules
+    /// To the source that the plain lookup has named: whether it is this machine's own.
+    case source
+    /// No way, but a route to a single address, with a gateway, that somebody has written for this link: VPN clients write
+    /// such a route to their server.
+    case hostRoute(Int32)
   }
 
   package let family: AddressFamily
   package let scope: Scope
-  /// Which of the target's addresses of this family.
+  /// Which of the target's addresses of this family; negative beneath a tunnel.
   package let destination: Int8
 
-  /// Not the target but the internet, as for what carries a tunnel.
+  /// Not the target but the first of ``StandIns``, as for what carries a tunnel.
   package static let internet: Int8 = -1
+
+  /// The same for the one of ``StandIns`` at a position.
+  package static func internet(_ standIn: Int8) -> Int8 { internet - standIn }
+
+  /// It is about what carries a tunnel.
+  package var isBeneath: Bool { destination < 0 }
+
+  var isForHostRoute: Bool { if case .hostRoute = scope { true } else { false } }
+
+  /// The position among the target's addresses, or among ``StandIns``.
+  package var position: Int { Int(isBeneath ? Self.internet - destination : destination) }
 
   package init(_ family: AddressFamily, _ scope: Scope = .plain, to destination: Int8 = 0) {
     self.family = family
@@ -56,6 +72,19 @@ package struct RouteHop: Hashable, Sendable {
     self.table = table
     self.prefixLength = prefixLength
     self.origin = origin
+  }
+
+  /// Somebody has written it for a single address.
+  package func isHostRoute(_ family: AddressFamily) -> Bool {
+    gateway != nil && prefixLength == (family == .ipv4 ? 32 : 128) && !isAutomatic
+  }
+
+  /// The kernel has written it, or what a router or a DHCP server has said.
+  var isAutomatic: Bool {
+    switch origin {
+    case Origin.redirect, Origin.kernel, Origin.routerAdvertisement, Origin.dhcp: true
+    default: false
+    }
   }
 
   /// RTPROT_* of <linux/rtnetlink.h>.

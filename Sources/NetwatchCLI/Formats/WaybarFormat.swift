@@ -57,6 +57,7 @@ final class WaybarFormat: BarFormat {
     if path.vpn != nil {
       append("\\nVPN ", .vpn, of: state, to: &line)
       append(", ", .vpnKind, of: state, to: &line)
+      if path.vpn?.isCarrierKnown == false { line.append(", carrier unknown") }
     }
     if let internet = state.record.internet {
       line.append("\\n")
