@@ -314,9 +314,7 @@ import NetwatchEventLoop
     for other in clients.values where client.user == 0 || other.user == client.user {
       other.requests.forEachLabel { counts[$0, default: 0] += 1 }
     }
-    let labels = counts.map { ServiceStatistics.Label(text: clean($0.key), requests: $0.value) }
-      .sorted { ($1.requests, $0.text) < ($0.requests, $1.text) }
-    statistics.labels = Array(labels.prefix(ServiceStatistics.labelLimit))
+    statistics.labels = ServiceStatistics.mostFrequent(counts)
     return statistics
   }
 

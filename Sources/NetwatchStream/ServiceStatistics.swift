@@ -38,6 +38,19 @@ public struct ServiceStatistics: Hashable, Sendable {
 }
 
 extension ServiceStatistics {
+  /// The labels with the most requests, cleaned. There may be a hundred thousand, so they are neither sorted nor cleaned all.
+  static func mostFrequent(_ counts: [String: Int]) -> [Label] {
+    typealias Entry = (key: String, value: Int)
+    func precedes(_ one: Entry, _ other: Entry) -> Bool { (other.value, one.key) < (one.value, other.key) }
+    var first: [Entry] = []
+    for entry in counts {
+      if first.count == labelLimit, let last = first.last, !precedes(entry, last) { continue }
+      first.insert(entry, at: first.firstIndex { precedes(entry, $0) } ?? first.endIndex)
+      if first.count > labelLimit { first.removeLast() }
+    }
+    return first.map { Label(text: clean($0.key), requests: $0.value) }
+  }
+
   /// Reads the key `stats` of an answer. A number that cannot be is 0.
   init(_ value: JSONValue) {
     func number(_ value: JSONValue?) -> Int64 { value?.integer(in: 0...Int64.max) ?? 0 }
