@@ -107,11 +107,25 @@ struct LinkOptions: ParsableArguments {
   )
   var tunnels: [String] = []
 
+  @Option(
+    name: .customLong("expensive"), parsing: .singleValue,
+    help: ArgumentHelp(
+      "Say that links may cost money whose name matches, or that of their WiFi network; may be repeated.",
+      valueName: "glob"))
+  var expensive: [String] = []
+
+  @Option(
+    name: .customLong("not-expensive"), parsing: .singleValue,
+    help: ArgumentHelp("Say that they cost nothing, whatever else is said; may be repeated.", valueName: "glob"))
+  var notExpensive: [String] = []
+
   var given: String? {
     if !included.isEmpty { return "--interface" }
     if !ignored.isEmpty { return "--ignore" }
     if !modems.isEmpty { return "--wwan" }
-    return tunnels.isEmpty ? nil : "--tunnel"
+    if !tunnels.isEmpty { return "--tunnel" }
+    if !expensive.isEmpty { return "--expensive" }
+    return notExpensive.isEmpty ? nil : "--not-expensive"
   }
 
   func configuration(for target: NetworkTarget) -> MonitorConfiguration {
@@ -121,6 +135,13 @@ struct LinkOptions: ParsableArguments {
     configuration.isTunnel = Self.rule(tunnels)
     configuration.ignoresInterface = Self.rule(ignored)
     configuration.includesInterface = Self.rule(included)
+    if !expensive.isEmpty || !notExpensive.isEmpty {
+      configuration.isExpensive = { [expensive, notExpensive] name, network in
+        let names = [name] + (network.map { [$0.text] } ?? [])
+        func isMeant(by globs: [String]) -> Bool { globs.contains { glob in names.contains { matches(glob, $0) } } }
+        return isMeant(by: notExpensive) ? false : isMeant(by: expensive) ? true : nil
+      }
+    }
     return configuration
   }
 

@@ -127,7 +127,7 @@ extension ExplanationWords {
     case .radio(let mode): "nl80211: \(mode)"
     case .sysfsRadio: "sysfs: a radio"
     case .plainEthernet:
-      "Ethernet without a mark of anything else" + (interface.device.isTether ? ", a phone's driver" : "")
+      "Ethernet without a mark of anything else" + (interface.device.isTether ? ", on the USB of a phone or modem" : "")
     }
   }
 }

@@ -10,12 +10,16 @@ extension NetwatchTool {
     static let ignored = "ignore"
     static let modems = "wwan"
     static let tunnels = "tunnel"
+    static let expensive = "expensive"
+    static let notExpensive = "not-expensive"
     static let hold = "hold"
     static let count = "count"
     static let interfaces = "interfaces"
 
     /// Whatever else an option may do, a trace can not ask for it.
-    static let all = [target, included, ignored, modems, tunnels, hold, count, interfaces]
+    static let all = [
+      target, included, ignored, modems, tunnels, expensive, notExpensive, hold, count, interfaces,
+    ]
   }
 
   var traceSettings: [TraceSetting] {
@@ -23,6 +27,8 @@ extension NetwatchTool {
     settings += path.links.ignored.map { TraceSetting(Key.ignored, $0) }
     settings += path.links.modems.map { TraceSetting(Key.modems, $0) }
     settings += path.links.tunnels.map { TraceSetting(Key.tunnels, $0) }
+    settings += path.links.expensive.map { TraceSetting(Key.expensive, $0) }
+    settings += path.links.notExpensive.map { TraceSetting(Key.notExpensive, $0) }
     if path.target != .internet { settings.append(TraceSetting(Key.target, path.target.description)) }
     if let hold { settings.append(TraceSetting(Key.hold, "\(hold / .seconds(1))")) }
     if let count { settings.append(TraceSetting(Key.count, "\(count)")) }

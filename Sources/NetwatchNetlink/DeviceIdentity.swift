@@ -6,26 +6,34 @@ import Netwatch
 ///
 /// Under `unshare -n` sysfs still shows the devices of the namespace in which it was mounted, so an entry counts only if
 /// its index and hardware address are those of the link.
-enum DeviceIdentity {
-  static func traits(name: String, index: Int32, hardwareAddress: UInt64?) -> DeviceTraits {
-    var traits = sysfsTraits(name: name, index: index, hardwareAddress: hardwareAddress)
-    traits.isTether = traits.type != "wwan" && isTether(DeviceDriver.name(ofLink: name))
+struct DeviceIdentity {
+  /// Where sysfs is mounted.
+  var root = "/sys"
+  /// The driver of a link, where sysfs has no entry for it.
+  var driver: (_ link: String) -> String? = DeviceDriver.name(ofLink:)
+
+  func traits(name: String, index: Int32, hardwareAddress: UInt64?) -> DeviceTraits {
+    let entry = "\(root)/class/net/\(name)"
+    guard Self.read("\(entry)/ifindex") == "\(index)",
+      let address = Self.read("\(entry)/address"), Self.number(address) == hardwareAddress ?? 0
+    else { return DeviceTraits(isTether: Self.isTether(driver(name), USBDevice())) }
+    var traits = DeviceTraits(
+      type: Self.deviceType(Self.read("\(entry)/uevent")),
+      isWireless: unsafe access("\(entry)/phy80211", F_OK) == 0)
+    // The link's device is an interface of the USB device above it.
+    traits.isTether =
+      traits.type != "wwan"
+      && Self.isTether(
+        USBDevice.driver(ofInterface: "\(entry)/device") ?? driver(name), USBDevice(at: "\(entry)/device/.."))
     return traits
   }
 
-  private static func sysfsTraits(name: String, index: Int32, hardwareAddress: UInt64?) -> DeviceTraits {
-    let directory = "/sys/class/net/\(name)"
-    guard read("\(directory)/ifindex") == "\(index)",
-      let address = read("\(directory)/address"), number(address) == hardwareAddress ?? 0
-    else { return DeviceTraits() }
-    return DeviceTraits(
-      type: deviceType(read("\(directory)/uevent")), isWireless: unsafe access("\(directory)/phy80211", F_OK) == 0)
-  }
-
-  /// Phones that share their connection speak RNDIS, Apple's own protocol, or Ethernet over USB as modems do.
-  static func isTether(_ driver: String?) -> Bool {
+  /// Phones that share their connection speak RNDIS or Apple's own protocol, which nothing else does; or Ethernet over USB,
+  /// as adapters with a cable do, which then is not all that the device offers.
+  static func isTether(_ driver: String?, _ device: @autoclosure () -> USBDevice) -> Bool {
     switch driver {
-    case "rndis_host", "ipheth", "cdc_ether", "cdc_ncm": true
+    case "rndis_host", "ipheth": true
+    case "cdc_ether", "cdc_ncm": device().isPhoneOrModem
     default: false
     }
   }
@@ -36,7 +44,7 @@ enum DeviceIdentity {
     return line.map { String($0.dropFirst(key.count)) }
   }
 
-  private static func read(_ path: String) -> String? {
+  static func read(_ path: String) -> String? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }

@@ -1,10 +1,12 @@
 import Netwatch
 
-/// Adds to facts what only sysfs knows, asking once for each link.
+/// Adds to facts what only sysfs knows, asking once for each link, and again when somebody switches it on: a device of USB
+/// comes in pieces, and the link may be there before the rest.
 struct KnownDevices {
   private struct Device {
     let name: InterfaceName
     let hardwareAddress: UInt64?
+    let isUp: Bool
     let traits: DeviceTraits
   }
 
@@ -22,12 +24,15 @@ struct KnownDevices {
     guard fact.isComplete, let name = fact.name, fact.kind == nil, fact.flags & Interface.Flags.loopback == 0 else {
       return
     }
-    if let known = devices[fact.index], known.name == name, known.hardwareAddress == fact.hardwareAddress {
+    let isUp = fact.flags & Interface.Flags.up != 0
+    if let known = devices[fact.index], known.name == name, known.hardwareAddress == fact.hardwareAddress,
+      known.isUp || !isUp
+    {
       fact.device = known.traits
       return
     }
     let traits = read(name.text, fact.index, fact.hardwareAddress)
-    devices[fact.index] = Device(name: name, hardwareAddress: fact.hardwareAddress, traits: traits)
+    devices[fact.index] = Device(name: name, hardwareAddress: fact.hardwareAddress, isUp: isUp, traits: traits)
     fact.device = traits
   }
 

@@ -47,7 +47,7 @@ package enum NetlinkInput {
 
   func traits(name: String, index: Int32, hardwareAddress: UInt64?) -> DeviceTraits {
     if case .replayed(let player) = self { return player.traits(ofLink: index) }
-    let traits = DeviceIdentity.traits(name: name, index: index, hardwareAddress: hardwareAddress)
+    let traits = DeviceIdentity().traits(name: name, index: index, hardwareAddress: hardwareAddress)
     if case .recorded(let recorder) = self { recorder.write(traits, ofLink: index) }
     return traits
   }

@@ -69,18 +69,20 @@ import Testing
       "ip addr add 10.1.0.1/24 dev d0", "ip route add default via 10.1.0.2 metric 600")
     let options = [
       "--hold", "0.05", "--interfaces", "-i", "v*", "-i", "d?", "-i", "50 %", "--ignore", "v1", "--target",
-      "198.51.100.7",
-      "--count", "5",
+      "198.51.100.7", "--expensive", "?0", "--not-expensive", "v*", "--count", "5",
     ]
     let follow = try Follow(
       ChildProcess(namespace.command([Programs.netwatch, "-f", "--json", "--record", trace] + options)))
-    #expect(try follow.summary() == "wifi initial v0")
-    try namespace.run("ip link set v1 down")
     var line = try follow.next()
+    #expect(line.summary == "wifi initial v0")
+    #expect(line.isExpensive == false)
+    try namespace.run("ip link set v1 down")
+    line = try follow.next()
     while line.status == "wifi" { line = try follow.next() }
     #expect(line.summary == "not-reachable no_carrier -")
     try namespace.run("ip route add 198.51.100.0/24 via 10.1.0.2")
     while line.interface != "d0" { line = try follow.next() }
+    #expect(line.isExpensive == true)
     while follow.lines.count < 5 {
       try namespace.run("ip addr add 10.7.7.\(follow.lines.count)/32 dev v0")
       _ = try follow.next()

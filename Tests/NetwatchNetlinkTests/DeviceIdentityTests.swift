@@ -17,20 +17,13 @@ import Testing
     #expect(DeviceIdentity.deviceType(nil) == nil)
   }
 
-  @Test(arguments: [
-    ("rndis_host", true), ("ipheth", true), ("cdc_ether", true), ("r8152", false), ("cdc_ncm", true), (nil, false),
-  ])
-  func `phones on USB are known by their driver`(_ driver: String?, _ isTether: Bool) {
-    #expect(DeviceIdentity.isTether(driver) == isTether)
-  }
-
   @Test(arguments: ["no-such-link", "..", "", "a/b", "../../net/lo"])
   func `a name that is none has no traits`(_ name: String) {
-    #expect(DeviceIdentity.traits(name: name, index: 1 << 30, hardwareAddress: nil) == DeviceTraits())
+    #expect(DeviceIdentity().traits(name: name, index: 1 << 30, hardwareAddress: nil) == DeviceTraits())
   }
 
   @Test func `an entry of another link has no traits`() {
-    #expect(DeviceIdentity.traits(name: "lo", index: 77, hardwareAddress: 0) == DeviceTraits())
-    #expect(DeviceIdentity.traits(name: "lo", index: 1, hardwareAddress: 5) == DeviceTraits())
+    #expect(DeviceIdentity().traits(name: "lo", index: 77, hardwareAddress: 0) == DeviceTraits())
+    #expect(DeviceIdentity().traits(name: "lo", index: 1, hardwareAddress: 5) == DeviceTraits())
   }
 }

@@ -16,8 +16,10 @@ import Testing
     }
   }
 
-  private func card(name: String = "wlan0", hardwareAddress: UInt64? = 7, isComplete: Bool = true) -> LinkFact {
-    var fact = LinkFact(index: 3, flags: 0, hardwareType: 1)
+  private func card(
+    name: String = "wlan0", hardwareAddress: UInt64? = 7, isComplete: Bool = true, flags: UInt32 = 0
+  ) -> LinkFact {
+    var fact = LinkFact(index: 3, flags: flags, hardwareType: 1)
     fact.name = InterfaceName(name)
     fact.hardwareAddress = hardwareAddress
     fact.isComplete = isComplete
@@ -37,6 +39,17 @@ import Testing
     var fact = card(name: "wifi9")
     devices.identify(&fact)
     #expect(sysfs.reads == 3)
+  }
+
+  @Test func `a card is looked up once more when it is first switched on`() {
+    let sysfs = Sysfs()
+    var devices = make(sysfs)
+    for (flags, reads) in [(0, 1), (1, 2), (1, 2), (0, 2), (1, 2)] as [(UInt32, Int)] {
+      var fact = card(flags: flags)
+      devices.identify(&fact)
+      #expect(fact.device?.type == "wlan")
+      #expect(sysfs.reads == reads)
+    }
   }
 
   @Test func `a wireless event, with a name but no address, leaves what is known`() {

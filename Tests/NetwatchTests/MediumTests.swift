@@ -81,6 +81,47 @@ import Testing
     #expect(kernel.published.last?.vpn == nil)
   }
 
+  @Test func `the user says what may cost money`() throws {
+    var configuration = MonitorConfiguration()
+    configuration.isExpensive = { name, network in
+      switch (name, network?.text) {
+      case ("usb0", _): false
+      case (_, "Train"?), ("br0", _): true
+      default: nil
+      }
+    }
+    var kernel = ScriptedKernel(configuration)
+    kernel.facts = [
+      .loopback, .link(2, "usb0", device: DeviceTraits(isTether: true)), .address(2, .ip("10.0.0.1")),
+      .link(3, "wlan0", device: DeviceTraits(isWireless: true)), .address(3, .ip("10.1.0.1")),
+      .link(4, "br0", kind: "bridge"), .address(4, .ip("10.2.0.1")), .link(5, "eth0", master: 4),
+      .link(6, "phone0", device: DeviceTraits(isTether: true)), .address(6, .ip("10.3.0.1")),
+    ]
+    func use(_ index: Int32, _ source: String) {
+      kernel.answers[.ipv4] = .via(index, nil, from: .ip(source))
+      kernel.tell(.routing(.ipv4, isRemoval: false))
+    }
+    kernel.start()
+    // Usually a phone's.
+    use(2, "10.0.0.1")
+    #expect(kernel.published.last?.isExpensive == false)
+    use(3, "10.1.0.1")
+    #expect(kernel.published.last?.interfaceName == "wlan0")
+    #expect(kernel.published.last?.isExpensive == false)
+    for (ssid, isExpensive) in [("Train", true), ("Home", false), ("Train", true)] {
+      kernel.tell(.wireless(index: 3, WirelessLink(mode: .station, ssid: SSID(Array(ssid.utf8)))))
+      #expect(kernel.published.last?.isExpensive == isExpensive)
+    }
+    // Of a bridge, though its port costs nothing.
+    use(4, "10.2.0.1")
+    #expect(kernel.published.last?.interfaceName == "br0")
+    #expect(kernel.published.last?.isExpensive == true)
+    // What the user says nothing about.
+    use(6, "10.3.0.1")
+    #expect(kernel.published.last?.interfaceName == "phone0")
+    #expect(kernel.published.last?.isExpensive == true)
+  }
+
   @Test func `everything that is not cellular is wifi, as AFNetworking has it`() {
     for medium in Medium.allCases {
       #expect(ReachabilityStatus(of: medium) == (medium == .wwan ? .wwan : .wifi))

@@ -9,7 +9,7 @@ public struct Interface: Hashable, Sendable, Identifiable {
   }
   /// What it carries its traffic over: for a bridge, bond or VLAN that of the links below, `.other` for a tunnel.
   public internal(set) var medium: Medium
-  /// Using it may cost money: a modem, or somebody's phone, here or below.
+  /// Using it may cost money: a modem, or somebody's phone, here or below; or the user says so.
   public internal(set) var isExpensive = false
   /// The state of RFC 2863, as the kernel has it.
   public internal(set) var operationalState: OperationalState
@@ -20,6 +20,8 @@ public struct Interface: Hashable, Sendable, Identifiable {
   package var flags: UInt32 = 0
   package var hardwareType: UInt16 = 0
   package var device = DeviceTraits()
+  /// Whether it may cost money by what the user says; nil where the user leaves that to us.
+  package internal(set) var userSaysExpensive: Bool?
   /// What nl80211 says of it; nil where it is no radio's.
   package var wireless: WirelessLink?
   package internal(set) var role = LinkRole.base

@@ -9,7 +9,7 @@ package struct DeviceTraits: Hashable, Sendable {
   package var type: String?
   /// It belongs to a radio of cfg80211.
   package var isWireless = false
-  /// It is a phone that shares its connection over USB.
+  /// It is a phone or a modem that shares its connection over USB, and looks like Ethernet.
   package var isTether = false
   /// The user says that it is a modem, as one behind pppd can not be told from a PPPoE line.
   package var isModem = false

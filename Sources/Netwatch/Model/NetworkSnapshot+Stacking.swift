@@ -96,7 +96,7 @@ extension NetworkSnapshot {
       found = found == nil || found == base.medium ? base.medium : .other
       isExpensive = isExpensive || base.isExpensive
     }
-    return (found ?? .virtual, isExpensive)
+    return (found ?? .virtual, interface.userSaysExpensive ?? isExpensive)
   }
 
   /// The links that carry the traffic of one: of a bond the port that sends, else what runs.

@@ -116,6 +116,7 @@ package struct NetworkSnapshot: Sendable {
     if let wireless, wireless.ssid == nil, let known = old.wireless, known.mode == wireless.mode, old.isRunning {
       new.wireless = known
     }
+    named.mark(&new)
     new.classify()
     replace(old, at: position, by: new, isNew: false, &delta)
     return delta
@@ -265,7 +266,7 @@ extension Interface {
     case .stacked, .aggregate: break
     case .base, .tunnel, .sink:
       medium = own
-      isExpensive = own == .wwan || own == .bluetooth || device.isTether
+      isExpensive = userSaysExpensive ?? (own == .wwan || own == .bluetooth || device.isTether)
     }
   }
 
