@@ -9,6 +9,9 @@
 int pthread_setname_np(pthread_t thread, const char *name);
 int pipe2(int ends[2], int flags);
 
+#include <spawn.h>
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
+
 #include <sys/socket.h>
 int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
 
@@ -30,6 +33,11 @@ int memfd_create(const char *name, unsigned int flags);
 
 int renameat2(int old_folder, const char *old_path, int new_folder, const char *new_path, unsigned int flags);
 static const unsigned int netwatch_rename_noreplace = 1;
+
+#include <sys/syscall.h>
+#include <unistd.h>
+/* syscall is variadic too, and glibc has a function for it since 2.36. */
+static inline int netwatch_pidfd_open(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0U); }
 
 #include <sys/prctl.h>
 /* prctl is variadic, which Swift can not call. */

@@ -49,6 +49,7 @@ extension ExplanationWords {
   var summary: String {
     let verdict = findings.verdict
     guard verdict.isReachable, let name = verdict.interfaceName, let medium = verdict.medium else {
+      if verdict.status == .unknown { return "Whether \(target) is reachable is not known: \(cause)." }
       return "\(target) is not reachable: \(cause)."
     }
     var text = "\(target) is reachable over \(clean(name.text))"

@@ -36,6 +36,8 @@ package final class NetlinkReachability {
 
   /// How long to go on when listing fails at the very start.
   private static let startPatience = Duration.seconds(5)
+  /// Who wants the addresses of a host anew sooner would ask for nothing else.
+  private static let shortestRefresh = Duration.seconds(1)
 
   let source: NetlinkSource
   private let handlers: Handlers
@@ -97,7 +99,7 @@ package final class NetlinkReachability {
     let resolution = host.map { host in
       PathFindings.Resolution(
         addresses: host.addresses, problem: host.failure?.description,
-        isDefinite: host.failure?.kind.isDefinite ?? false)
+        isDefinite: host.isKnown)
     }
     return PathFindings(
       of: target, machine.evaluator, machine.answers, machine.destinations, rules, user: getuid(),
@@ -117,11 +119,11 @@ package final class NetlinkReachability {
 
   func take(_ event: NetworkEvent) { dispatch(.fact(event)) }
 
-  /// The addresses of the target's host, the best one first.
-  package func take(resolved addresses: [IPAddress]) {
-    source.touchMoment(because: .resolved(addresses))
+  /// The addresses of the target's host, the best one first; nil where nobody could be asked for them.
+  package func take(resolved addresses: [IPAddress]?) {
+    source.touchMoment(because: addresses.map { .resolved($0) } ?? .unresolved)
     isTellingAddresses = true
-    dispatch(.resolved(addresses))
+    dispatch(addresses.map { .resolved($0) } ?? .unresolved)
     isTellingAddresses = false
   }
 
@@ -179,7 +181,7 @@ package final class NetlinkReachability {
 
   private func resolve(_ name: HostName) {
     var configuration = ResolverConfiguration()
-    configuration.refresh = machine.configuration.resolutionInterval
+    configuration.refresh = max(Self.shortestRefresh, machine.configuration.resolutionInterval)
     host = HostFollower(of: name, on: source.loop, configuration) { [unowned self] in take(resolved: $0) }
   }
 

@@ -15,6 +15,7 @@ extension NetlinkReachability {
         fire(timer)
       case .resumed: source.resume()
       case .resolved(let addresses): take(resolved: addresses)
+      case .unresolved: take(resolved: nil)
       }
     }
   }

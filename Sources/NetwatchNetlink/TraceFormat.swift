@@ -9,14 +9,15 @@
 /// turn MONO WALL CHANNEL                the socket CHANNEL became readable, and was read to its end
 /// timer MONO WALL NAME                  a timer of the machine fired: hold, retry, resolution, host-routes
 /// resumed MONO WALL                     the machine was suspended
-/// resolved MONO WALL ADDRESS…           the addresses of the target's host, the best one first
+/// resolved MONO WALL ADDRESS…           the addresses of the target's host, the best one first; none where it has none
+/// unresolved MONO WALL                  nobody has answered for the target's host
 /// CHANNEL HEX                           one datagram that was read from CHANNEL
 /// CHANNEL overrun                       the kernel dropped messages there
 /// CHANNEL end                           nothing more could be read for now
 /// CHANNEL failed CALL CODE              a call on it failed with this errno: recv, send, join, attach
 /// device INDEX TRAIT…                   sysfs and the driver were asked about a link: wireless, tether, modem, type=TYPE
 /// ```
-/// `start` to `resolved` say what made netwatch work; what it read while it did follows them. `MONO` and `WALL` are the
+/// `start` to `unresolved` say what made netwatch work; what it read while it did follows them. `MONO` and `WALL` are the
 /// nanoseconds of the monotonic clock, and since 1970 in UTC. `CHANNEL` is `event`, `reply`, `wireless-event` or
 /// `wireless-reply`. Settings and types have `%` and two hexadecimal digits for each byte that is no graphic character, and
 /// for `%` itself.

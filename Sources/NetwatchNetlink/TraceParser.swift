@@ -38,6 +38,7 @@ enum TraceParser {
     switch (kind, rest.count) {
     case ("start", 0): return .start
     case ("resumed", 0): return .resumed
+    case ("unresolved", 0): return .unresolved
     case ("turn", 1): return TraceChannel(rawValue: rest[0]).map { .turn($0) }
     case ("timer", 1): return ReachabilityMachine.Timer.allCases.first { $0.name == rest[0] }.map { .timer($0) }
     case ("resolved", _):

@@ -20,6 +20,8 @@ package enum TraceCause: Hashable, Sendable {
   case resumed
   /// The addresses of the target's host, the best one first.
   case resolved([IPAddress])
+  /// Nobody could be asked for them.
+  case unresolved
 }
 
 /// A socket of netlink.
@@ -81,6 +83,7 @@ extension TraceCause {
     case .timer: "timer"
     case .resumed: "resumed"
     case .resolved: "resolved"
+    case .unresolved: "unresolved"
     }
   }
 }

@@ -56,7 +56,7 @@ package final class TraceWriter {
       line.append(" ")
       line.appendDecimal(UInt64(clamping: moment.wall))
       switch cause {
-      case .start, .resumed: break
+      case .start, .resumed, .unresolved: break
       case .turn(let channel): line.append(word: channel.rawValue)
       case .timer(let timer): line.append(word: timer.name)
       case .resolved(let addresses): for address in addresses { line.append(word: address.description) }

@@ -33,13 +33,20 @@ import NetwatchEventLoop
   private static let tries: CInt = 3
   private static let waits = 8
 
+  /// Who is asked.
+  enum Sources {
+    /// The hosts file, then name servers.
+    case all
+    case hostsFile
+  }
+
   private let channel: OpaquePointer
   private let context: Context
 
   /// - Parameter socketChanged: called from within the other methods with what a socket waits for. Empty: the socket is
   ///   about to be closed.
   static func open(
-    for name: HostName, _ configuration: ResolverConfiguration,
+    for name: HostName, _ configuration: ResolverConfiguration, in sources: Sources = .all,
     socketChanged: @escaping (CInt, EventLoop.Readiness) -> Void
   ) throws(ResolverError) -> AresChannel {
     let context = Context(name, socketChanged)
@@ -58,7 +65,12 @@ import NetwatchEventLoop
       if isWriting != 0 { interest.insert(.writable) }
       context.socketChanged(socket, interest)
     }
-    let mask = ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_RESOLVCONF | ARES_OPT_SOCK_STATE_CB
+    var mask = ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_RESOLVCONF | ARES_OPT_SOCK_STATE_CB
+    if sources == .hostsFile {
+      unsafe options.lookups = strdup("f")
+      mask |= ARES_OPT_LOOKUPS
+    }
+    defer { unsafe free(options.lookups) }
     var channel: OpaquePointer?
     let status = unsafe ares_init_options(&channel, &options, mask)
     guard status == 0, let channel = unsafe channel else {
@@ -126,9 +138,6 @@ import NetwatchEventLoop
 }
 
 extension Resolution {
-  /// As many as a host may have: an answer can name thousands.
-  private static let mostAddresses = 16
-
   /// Nil where there is no address.
   fileprivate init?(_ list: ares_addrinfo?, isFromServer: Bool) {
     guard let list = unsafe list else { return nil }

@@ -6,7 +6,7 @@ package final class HostFollower {
   private let name: HostName
   private let loop: EventLoop
   private let configuration: ResolverConfiguration
-  private let changed: ([IPAddress]) -> Void
+  private let changed: ([IPAddress]?) -> Void
   private var machine: HostWatch
   private var watch: ResolverConfigurationWatch?
   private var lookup: HostLookup?
@@ -17,11 +17,11 @@ package final class HostFollower {
 
   /// Begins to follow.
   ///
-  /// - Parameter changed: called on the loop and never from within `init`: once when the first lookup has ended, with no
-  ///   addresses where it found none, then with each other set of addresses. It may let go of the follower.
+  /// - Parameter changed: called on the loop and never from within `init`: once when the first lookup has ended, with nil
+  ///   where nobody has answered, then with each other set of addresses. It may let go of the follower.
   package init(
     of name: HostName, on loop: EventLoop, _ configuration: ResolverConfiguration = .init(),
-    changed: @escaping ([IPAddress]) -> Void
+    changed: @escaping ([IPAddress]?) -> Void
   ) {
     self.name = name
     self.loop = loop
@@ -39,6 +39,8 @@ package final class HostFollower {
 
   /// Where the name leads, as far as is known.
   package var addresses: [IPAddress] { machine.addresses }
+  /// Somebody has answered, though it be that there is no address.
+  package var isKnown: Bool { machine.isKnown }
 
   /// The way to the network is another one: name servers may be reached now, and may answer differently.
   package func pathChanged() { handle(.changed) }
@@ -61,7 +63,7 @@ package final class HostFollower {
     case .lookUp: lookUp()
     case .arm(let deadline): setTimer(deadline)
     case .disarm: setTimer(nil)
-    case .publish: changed(machine.addresses)
+    case .publish: changed(machine.isKnown ? machine.addresses : nil)
     }
   }
 

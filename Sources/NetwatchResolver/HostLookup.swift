@@ -3,9 +3,12 @@ import NetwatchEventLoop
 
 /// Where a host name leads.
 package struct Resolution: Hashable, Sendable {
+  /// As many as a host may have: an answer can name thousands.
+  static let mostAddresses = 16
+
   /// At least one, at most 16, each once; the one that a program would use first comes first (RFC 6724).
   package var addresses: [IPAddress]
-  /// How long this holds, by the shortest of all that it was made of. Nil where it is from the hosts file.
+  /// How long this holds, by the shortest of all that it was made of. Nil where that is not known, as from the hosts file.
   package var timeToLive: Duration?
 
   package init(addresses: [IPAddress], timeToLive: Duration? = nil) {
@@ -14,7 +17,10 @@ package struct Resolution: Hashable, Sendable {
   }
 }
 
-/// One host name that is being looked up: in the hosts file, then by DNS. On a loop, which it never blocks.
+/// One host name that is being looked up. On a loop, which it never blocks.
+///
+/// The name servers are asked first, and where they know of no address, the system, which may have other sources. A name
+/// without a dot, or under `.local`, is none of theirs: the system alone is asked, and the hosts file where it can not be.
 ///
 /// It goes on as long as it is held. The body is called once, on the loop, never before `init` has returned and never
 /// after ``cancel()``; it may let go of everything.
@@ -23,33 +29,29 @@ package final class HostLookup {
 
   private let name: HostName
   private let loop: EventLoop
-  private let sockets: LookupSockets
-  private let deadline: Duration
+  private let configuration: ResolverConfiguration
   private var body: ((Outcome) -> Void)?
-  private var channel: AresChannel?
-  /// Why nobody could be asked.
-  private var refusal: ResolverError?
+  private var servers: ServerLookup?
+  private var system: SystemLookup?
   private var timer: EventLoop.Timer?
 
-  /// - Parameter body: gets an answer or an error, within the configuration's `timeout`.
+  /// - Parameter body: gets an answer or an error, within the configuration's `timeout` and `systemTimeout`.
   package init(
     of name: HostName, on loop: EventLoop, _ configuration: ResolverConfiguration = .init(),
     _ body: @escaping (Outcome) -> Void
   ) {
     self.name = name
     self.loop = loop
+    self.configuration = configuration
     self.body = body
-    sockets = LookupSockets(on: loop)
-    deadline = KernelClock.monotonic.now + configuration.timeout
-    sockets.ready = { [unowned self] descriptor, readiness in
-      // Either call finds out what has failed.
-      channel?.process(
-        readable: readiness.contains(.readable) || readiness.hasHungUp ? descriptor : nil,
-        writable: readiness.contains(.writable) || readiness.hasHungUp ? descriptor : nil)
-      advance()
+    do throws(NetworkTargetError) {
+      let ascii = try InternationalName.ascii(of: name)
+      if ascii.isOfThisNetwork { askSystem(for: ascii, after: nil) } else { askServers(for: ascii, in: .all) }
+    } catch {
+      let error = ResolverError(
+        kind: .noSuchName, name: name.text, operation: "idn2_lookup_u8", code: 0, message: error.description)
+      timer = loop.schedule(at: KernelClock.monotonic.now) { [unowned self] in conclude(.failure(error)) }
     }
-    do throws(ResolverError) { try ask(configuration) } catch { refusal = error }
-    arm()
   }
 
   deinit { cancel() }
@@ -57,79 +59,52 @@ package final class HostLookup {
   /// Nothing is heard of it any more. Harmless where it has ended.
   package func cancel() {
     body = nil
-    close()
-  }
-
-  private func ask(_ configuration: ResolverConfiguration) throws(ResolverError) {
-    let ascii: HostName
-    do throws(NetworkTargetError) {
-      ascii = try InternationalName.ascii(of: name)
-    } catch {
-      throw ResolverError(
-        kind: .noSuchName, name: name.text, operation: "idn2_lookup_u8", code: 0, message: error.description)
-    }
-    let channel = try AresChannel.open(for: name, configuration) { [sockets] in sockets.wait(for: $1, on: $0) }
-    channel.ask(for: ascii.name)
-    self.channel = channel
-  }
-
-  private var outcome: Outcome? {
-    if let refusal { return .failure(refusal) }
-    if let error = sockets.error { return .failure(ResolverError(error, for: name)) }
-    return channel?.outcome
-  }
-
-  /// The end is told from the loop, whenever it has come.
-  private func arm() {
     if let timer { loop.cancel(timer) }
-    let now = KernelClock.monotonic.now
-    let next = outcome != nil ? now : min(deadline, channel?.patience.map { now + $0 } ?? deadline)
-    timer = loop.schedule(at: next) { [unowned self] in
-      timer = nil
-      if KernelClock.monotonic.now >= deadline { channel?.giveUp() } else { channel?.process() }
-      advance()
+    (timer, servers, system) = (nil, nil, nil)
+  }
+
+  private func askServers(for ascii: HostName, in sources: AresChannel.Sources) {
+    servers = ServerLookup(of: name, ascii, on: loop, configuration, in: sources) { [unowned self] outcome in
+      switch (outcome, sources) {
+      case (.failure(let error), .all) where error.kind.isDefinite: askSystem(for: ascii, after: error)
+      // There is nobody else whom the hosts file's silence could leave it to.
+      case (.failure, .hostsFile): conclude(.failure(error(.unavailable)))
+      default: conclude(outcome)
+      }
     }
   }
 
-  private func advance() {
-    guard let outcome else { return arm() }
+  /// - Parameter denial: what the name servers have said; it stands where the system says nothing else.
+  private func askSystem(for ascii: HostName, after denial: ResolverError?) {
+    servers = nil
+    system = SystemLookup(of: ascii, on: loop, configuration) { [unowned self] answer in
+      switch answer {
+      case .addresses(let addresses): conclude(.success(Resolution(addresses: addresses)))
+      case .unavailable where denial == nil:
+        system = nil
+        askServers(for: ascii, in: .hostsFile)
+      case .none, .silence, .unavailable: conclude(.failure(denial ?? error(answer)))
+      }
+    }
+  }
+
+  private func error(_ answer: SystemLookup.Answer) -> ResolverError {
+    ResolverError(
+      kind: answer == .silence ? .timedOut : .noSuchName, name: name.text, operation: configuration.getent, code: 0,
+      message: "\(answer)")
+  }
+
+  private func conclude(_ outcome: Outcome) {
     let body = body
     cancel()
     withExtendedLifetime(self) { body?(outcome) }
   }
-
-  private func close() {
-    if let timer { loop.cancel(timer) }
-    timer = nil
-    channel = nil
-  }
 }
 
-/// The sockets of one lookup, as its loop knows them.
-///
-/// Apart from the lookup, as c-ares closes its sockets while the lookup is released.
-private final class LookupSockets {
-  private let loop: EventLoop
-  private var registrations: [CInt: EventLoop.Registration] = [:]
-  /// The first failure. Without its sockets a lookup would wait for nothing.
-  private(set) var error: SystemError?
-  var ready: (CInt, EventLoop.Readiness) -> Void = { _, _ in }
-
-  init(on loop: EventLoop) { self.loop = loop }
-
-  func wait(for interest: EventLoop.Readiness, on descriptor: CInt) {
-    do throws(SystemError) {
-      if interest.isEmpty {
-        if let registration = registrations.removeValue(forKey: descriptor) { loop.remove(registration) }
-      } else if let registration = registrations[descriptor] {
-        try loop.change(registration, to: interest)
-      } else {
-        registrations[descriptor] = try loop.watch(descriptor, for: interest) { [unowned self] readiness in
-          ready(descriptor, readiness)
-        }
-      }
-    } catch {
-      self.error = self.error ?? error
-    }
+extension HostName {
+  /// It is known by the machines around us, and by no name server (RFC 6762 for `.local`).
+  fileprivate var isOfThisNetwork: Bool {
+    let labels = name.split(separator: ".")
+    return labels.count == 1 || labels.last == "local"
   }
 }

@@ -35,7 +35,7 @@ package struct HostWatch: Sendable {
     /// `timerFired` is due then, and at no other time.
     case arm(Duration)
     case disarm
-    /// `addresses` are others, or known for the first time. Always the last one.
+    /// `addresses` are others, or known for the first time; or the first lookup has ended without that. Always the last one.
     case publish
   }
 
@@ -59,11 +59,13 @@ package struct HostWatch: Sendable {
   private var beginning = Duration.zero
   private var failures = 0
   private var hasPublished = false
+  /// Somebody has answered, though it be that there is no address.
+  package private(set) var isKnown = false
   /// In the order of the answer that first had just these.
   package private(set) var addresses: [IPAddress] = []
 
   /// - Parameter refresh: how long an answer is good for at most, and the longest wait after failures.
-  package init(refresh: Duration) { self.refresh = refresh }
+  package init(refresh: Duration) { self.refresh = refresh.asDelay }
 
   package mutating func handle(_ event: Event, at now: Duration) -> [Effect] {
     let (next, effects) = transition(on: event, at: now)
@@ -94,7 +96,7 @@ package struct HostWatch: Sendable {
 
     case (.lookingUp, .failed(let kind)):
       failures += 1
-      return (.resting, [.arm(now + retry)] + know(kind.isDefinite ? [] : addresses))
+      return (.resting, [.arm(now + retry)] + know(kind.isDefinite ? [] : nil))
     case (.overtaken, .failed):
       return lookUp(at: now)
 
@@ -111,11 +113,19 @@ package struct HostWatch: Sendable {
   }
 
   /// Answers differ in order alone where a server takes turns.
-  private mutating func know(_ new: [IPAddress]) -> [Effect] {
-    defer { hasPublished = true }
-    guard Set(new) != Set(addresses) else { return hasPublished ? [] : [.publish] }
-    addresses = new
-    return [.publish]
+  ///
+  /// - Parameter new: nil where nobody has answered.
+  private mutating func know(_ new: [IPAddress]?) -> [Effect] {
+    var isNews = !hasPublished
+    hasPublished = true
+    if let new {
+      if !isKnown || Set(new) != Set(addresses) {
+        addresses = new
+        isNews = true
+      }
+      isKnown = true
+    }
+    return isNews ? [.publish] : []
   }
 
   private func lifetime(of answer: Resolution) -> Duration {

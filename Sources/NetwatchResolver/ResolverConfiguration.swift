@@ -17,7 +17,11 @@ package struct ResolverConfiguration: Hashable, Sendable {
   package var servers: [Server] = []
   /// Where the system's name servers and search domains stand.
   package var resolvConf = "/etc/resolv.conf"
-  /// How long one lookup may take, with all its tries. Default 5 s.
+  /// The program that asks the system for a name: a path, or a name in the directories of programs.
+  package var getent = "getent"
+  /// How long the system may take. Default 5 s.
+  package var systemTimeout: Duration = .seconds(5)
+  /// How long the name servers may take for one lookup, with all their tries. Default 5 s.
   package var timeout: Duration = .seconds(5)
   /// How long an answer is good for, unless it says less itself. Default 60 s.
   package var refresh: Duration = .seconds(60)

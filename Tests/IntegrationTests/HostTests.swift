@@ -133,6 +133,101 @@ import Testing
     #expect(follow.lines.map(\.sequence) == [1, 2, 3])
   }
 
+  // MARK: What the system knows
+
+  @Test(arguments: ["printer.local", "printer"])
+  func `a name of this network is the system's, and no name server hears of it`(name: String) throws {
+    let server = try NameServer(in: Self.namespace(), "office.example,10.1.2.3")
+    try server.write(getent: "echo \"$@\" >> /etc/asked; echo '10.1.4.5  STREAM'")
+    let follow = try server.follow("--target", name)
+    #expect(try follow.summary() == "wifi initial v0")
+    #expect(try server.text(of: "asked") == "ahosts \(name)\n")
+    _ = try server.follow("--target", "office.example").next()
+    #expect(try server.nextQuestion().name == "office.example")
+  }
+
+  @Test func `a name that only the system knows`() throws {
+    let server = try NameServer(in: Self.namespace())
+    try server.write(getent: "cat /etc/known")
+    let follow = try server.follow("--target", "machine.example")
+    #expect(try follow.summary() == "not-reachable unresolved -")
+    try server.write("10.6.2.3  STREAM machine.example\n", to: "known")
+    #expect(try follow.summary() == "wifi route_up w0")
+  }
+
+  @Test func `the system's own getent is asked`() throws {
+    let server = try NameServer(in: Self.namespace())
+    try server.write(getent: nil)
+    try server.write("hosts: files\n", to: "nsswitch.conf")
+    try server.write(hosts: "10.6.2.3 printer\n")
+    let follow = try server.follow("--target", "printer")
+    #expect(try follow.summary() == "wifi initial w0")
+    let other = try server.follow("--target", "no-such-printer")
+    #expect(try other.summary() == "not-reachable unresolved -")
+  }
+
+  @Test func `it is unknown until somebody answers, and not reachable when that is a no`() throws {
+    let server = try NameServer(in: Self.namespace())
+    let follow: Follow
+    do {
+      let silent = try server.fallSilent()
+      follow = try server.follow("--target", "office.example")
+      #expect(try silent.nextLine() == "asked")
+      #expect(try follow.summary() == "unknown unresolved -")
+    }
+    try server.change(to: "another.example,10.1.2.3")
+    try server.writeConfiguration()
+    #expect(try follow.summary() == "not-reachable unresolved -")
+    try server.change(to: "office.example,10.1.2.3")
+    try server.writeConfiguration()
+    #expect(try follow.summary() == "wifi route_up v0")
+  }
+
+  @Test(arguments: [SIGKILL, SIGTERM])
+  func `who asks the system does not outlive netwatch`(signal: CInt) throws {
+    let server = try NameServer(in: Self.namespace())
+    try server.write(getent: "echo $$ > /etc/process; exec sleep 600")
+    let follow = try server.follow("--target", "printer")
+    let process = try #require(pid_t(try server.text(of: "process").dropLast()))
+    follow.process.signal(signal)
+    #expect(try follow.process.wait() == .signalled(signal))
+    let deadline = Deadline(20)
+    while !deadline.isOver, kill(process, 0) == 0 { usleep(2_000) }
+    #expect(kill(process, 0) == -1 && errno == ESRCH)
+  }
+
+  @Test func `whoever ignores the ends of children learns what the system says`() throws {
+    let server = try NameServer(in: Self.namespace())
+    try server.write(getent: "[ $2 = printer ] && echo '10.1.4.5  STREAM' || exit 2")
+    let probe = try ChildProcess(
+      server.command(["sh", "-c", "trap '' CHLD; exec \"$0\" targets printer scanner", Programs.probe]))
+    #expect(try probe.nextLine() == "printer wifi v0")
+    #expect(try probe.nextLine() == "scanner not-reachable -")
+  }
+
+  @Test func `a replay asks nobody`() throws {
+    let server = try NameServer(in: Self.namespace())
+    try server.write(getent: "echo \"$@\" >> /etc/asked; exit 2")
+    let trace = "/tmp/netwatch-trace-\(UUID())"
+    defer { try? FileManager.default.removeItem(atPath: trace) }
+    let silent = try server.fallSilent()
+    let follow = try server.follow("--record", trace, "--target", "office.example")
+    #expect(try silent.nextLine() == "asked")
+    #expect(try follow.summary() == "unknown unresolved -")
+    silent.signal(SIGKILL)
+    _ = try silent.wait()
+    try server.change(to: "another.example,10.1.2.3")
+    try server.writeConfiguration()
+    #expect(try follow.summary() == "not-reachable unresolved -")
+    follow.process.signal(SIGTERM)
+    _ = try follow.process.wait()
+    let asked = try server.text(of: "asked")
+    let replay = try ChildProcess.run(server.command([Programs.netwatch, "replay", "--json", trace]))
+    #expect(replay.ending == .exited(0))
+    #expect(replay.output == follow.lines.map(\.text))
+    #expect(try server.text(of: "asked") == asked)
+  }
+
   // MARK: When it is asked
 
   @Test func `another path asks for the name again`() throws {
@@ -174,7 +269,7 @@ import Testing
     let follow = try server.follow("--target", "office.example")
     #expect(try silent.nextLine() == "asked")
     let line = try follow.next()
-    #expect(line.summary == "not-reachable unresolved -")
+    #expect(line.summary == "unknown unresolved -")
     #expect(line.event == "initial")
     #expect(try #require(line.monotonicNanoseconds) - start > 1_900_000_000)
   }
@@ -224,9 +319,12 @@ import Testing
     try there.run("ip link set v1 up", "ip addr add 10.0.0.2/24 dev v1")
     let server = try NameServer(in: there, at: "10.0.0.2", "office.example,10.1.2.3")
     let follow = try server.follow("--target", "office.example", in: here)
-    #expect(try follow.summary() == "not-reachable unresolved -")
+    #expect(try follow.summary() == "unknown unresolved -")
     try here.run("ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2")
-    #expect(try follow.summary() == "wifi route_up v0")
+    var summary = try follow.summary()
+    // The name may be known before the way to it.
+    if summary == "not-reachable no_route -" { summary = try follow.summary() }
+    #expect(summary == "wifi route_up v0")
   }
 
   // MARK: Kinds of names and targets

@@ -22,6 +22,7 @@ final class NameServer {
     // Where libraries lie.
     try? FileManager.default.copyItem(atPath: "/etc/ld.so.cache", toPath: "\(folder)/ld.so.cache")
     try writeConfiguration()
+    try write(getent: "exit 2")
     try start(records)
   }
 
@@ -81,15 +82,40 @@ final class NameServer {
     try Data("nameserver \(address)\n".utf8).write(to: URL(filePath: "\(folder)/resolv.conf"), options: .atomic)
   }
 
-  func write(hosts: String) throws {
-    try Data(hosts.utf8).write(to: URL(filePath: "\(folder)/hosts"))
+  func write(hosts: String) throws { try write(hosts, to: "hosts") }
+
+  func write(_ text: String, to file: String) throws {
+    try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(file)"))
+  }
+
+  /// Puts a script in the place of the system's getent, which would ask the same name server once more; nil leaves that one
+  /// where it is.
+  func write(getent script: String?) throws {
+    guard let script else { return try FileManager.default.removeItem(atPath: "\(folder)/getent") }
+    // By a process of its own: a file that is open for writing in a child of another test can not be run.
+    let write = "printf '%s\\n' \"$1\" > \"$2\" && chmod 755 \"$2\""
+    let writer = try ChildProcess.run(["sh", "-c", write, "sh", "#!/bin/sh\n\(script)", "\(folder)/getent"])
+    guard writer.ending == .exited(0) else { throw TestFailure(writer.error) }
+  }
+
+  /// What a script has written into a file in /etc, once there is a whole line of it.
+  func text(of file: String) throws -> String {
+    let deadline = Deadline(20)
+    while !deadline.isOver {
+      if let text = try? String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8), text.hasSuffix("\n") {
+        return text
+      }
+      usleep(10_000)
+    }
+    throw TestFailure("nothing in \(file)")
   }
 
   // MARK: Programs that see it
 
   /// - Parameter other: where the program runs, if the server is elsewhere.
   func command(_ arguments: [String], in other: NetworkNamespace? = nil) -> [String] {
-    let script = "mount --bind \(folder) /etc && exec \"$@\""
+    let script =
+      "mount --bind \(folder) /etc && { [ ! -e /etc/getent ] || mount --bind /etc/getent /usr/bin/getent; } && exec \"$@\""
     return (other ?? namespace).command(["unshare", "--mount", "sh", "-c", script, "sh"] + arguments)
   }
 

@@ -17,7 +17,7 @@ import Testing
     let moment = Moment(monotonic: 7, wall: .max / 2)
     let causes: [TraceCause] = [
       .start, .turn(.event), .turn(.wirelessEvent), .timer(.hold), .timer(.retry), .timer(.resolution), .resumed,
-      .resolved([]), .resolved([.v6(1), .v4(0xc000_0207)]),
+      .unresolved, .resolved([]), .resolved([.v6(1), .v4(0xc000_0207)]),
     ]
     for cause in causes { writer.write(cause, at: moment) }
     let datagram: [UInt8] = Array(0...255)

@@ -56,6 +56,7 @@ final class FakeNameServer {
     var configuration = ResolverConfiguration()
     configuration.servers = [.init(.v4(0x7f00_0001), port: port)]
     configuration.resolvConf = "/nowhere/resolv.conf"
+    configuration.getent = "/nowhere/getent"
     return configuration
   }
 

@@ -14,7 +14,7 @@ import Testing
     let loop: EventLoop
     let server: FakeNameServer
     var follower: HostFollower?
-    private(set) var told: [[IPAddress]] = []
+    private(set) var told: [[IPAddress]?] = []
 
     init(refresh: Duration = .milliseconds(30), timeout: Duration = .milliseconds(200), resolvConf: String? = nil)
       throws
@@ -33,11 +33,11 @@ import Testing
     }
 
     /// The next addresses.
-    func next(_ location: SourceLocation = #_sourceLocation) throws -> [IPAddress] {
+    func next(_ location: SourceLocation = #_sourceLocation) throws -> [IPAddress]? {
       let count = told.count
       try loop.runPatiently(location)
       #expect(told.count == count + 1, sourceLocation: location)
-      return told.last ?? []
+      return told.last ?? nil
     }
 
     /// Runs until so many more questions were asked.
@@ -58,7 +58,7 @@ import Testing
     let run = try Run()
     #expect(try run.next() == [Self.address(1)])
     run.server.script = { question, _ in [.init(Answer.bytes(question, [Self.record(2), Self.record(3)]))] }
-    #expect(Set(try run.next()) == [Self.address(2), Self.address(3)])
+    #expect(Set(try run.next() ?? []) == [Self.address(2), Self.address(3)])
     // In turns: no news.
     var turn = false
     run.server.script = { question, _ in
@@ -95,10 +95,14 @@ import Testing
   @Test func `that nothing is known is told once`() throws {
     let run = try Run()
     run.server.script = { _, _ in [] }
-    #expect(try run.next() == [])
+    #expect(try run.next() == nil)
     #expect(run.follower?.failure?.kind == .timedOut)
     try run.ask(8)
     #expect(run.told.count == 1)
+    #expect(run.follower?.isKnown == false)
+    run.server.script = { question, _ in [.init(Answer.bytes(question, [], .noSuchName))] }
+    #expect(try run.next() == [])
+    #expect(run.follower?.isKnown == true)
   }
 
   @Test func `a change of the path, and of the configuration, is looked up long before the refresh`() throws {

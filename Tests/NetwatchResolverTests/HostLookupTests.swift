@@ -133,13 +133,13 @@ import Testing
     var configuration = server.configuration
     configuration.resolvConf = file.path
     for domain in ["one.example", "two.example"] {
-      try "search \(domain)\n".write(to: file, atomically: true, encoding: .utf8)
-      #expect(try Self.lookUp("printer", on: loop, configuration).get().addresses.count == 2)
-      #expect(server.questions.last?.name == "printer.\(domain)")
+      try "search \(domain)\noptions ndots:2\n".write(to: file, atomically: true, encoding: .utf8)
+      #expect(try Self.lookUp("printer.office", on: loop, configuration).get().addresses.count == 2)
+      #expect(server.questions.last?.name == "printer.office.\(domain)")
     }
     // The dot says that nothing belongs behind it.
-    _ = try Self.lookUp("printer.", on: loop, configuration)
-    #expect(server.questions.last?.name == "printer")
+    _ = try Self.lookUp("printer.office.", on: loop, configuration)
+    #expect(server.questions.last?.name == "printer.office")
   }
 
   // MARK: Failures

@@ -46,6 +46,18 @@ import Testing
     #expect(run.machine.addresses == [.ip("192.0.2.8")])
   }
 
+  @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 18])
+  func `an interval that no clock can hold is one of a hundred years`(_ refresh: Duration) {
+    var machine = HostWatch(refresh: refresh)
+    _ = machine.handle(.started, at: .zero)
+    #expect(machine.handle(.resolved(Self.seven), at: .seconds(1)) == [.arm(.seconds(3_155_760_001)), .publish])
+    _ = machine.handle(.timerFired, at: .seconds(2))
+    #expect(machine.handle(.failed(.timedOut), at: .seconds(3)) == [.arm(.seconds(4))])
+    let endless = Resolution(addresses: [.ip("192.0.2.8")], timeToLive: refresh)
+    _ = machine.handle(.timerFired, at: .seconds(4))
+    #expect(machine.handle(.resolved(endless), at: .seconds(5)) == [.arm(.seconds(3_155_760_005)), .publish])
+  }
+
   @Test func `the same addresses in another order are no news`() {
     let one = IPAddress.ip("192.0.2.1")
     let two = IPAddress.ip("192.0.2.2")

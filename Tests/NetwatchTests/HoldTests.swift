@@ -27,6 +27,27 @@ import Testing
     #expect(kernel.timers.isEmpty)
   }
 
+  @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 18, .seconds(1 << 40)])
+  func `a hold that no clock can hold is one of a hundred years`(_ hold: Duration) {
+    var configuration = MonitorConfiguration()
+    configuration.hold = hold
+    var kernel = ScriptedKernel.online(configuration)
+    kernel.advance(by: .seconds(100))
+    kernel.forget()
+    kernel.tell(.link(2, "eth0", .noCarrier))
+    #expect(kernel.timers == [.hold: .seconds(3_155_760_100)])
+    kernel.tell(.link(2, "eth0"))
+    #expect(kernel.timers.isEmpty && kernel.published.allSatisfy { $0.isReachable })
+  }
+
+  @Test func `a hold below zero is none`() {
+    var configuration = MonitorConfiguration()
+    configuration.hold = .seconds(Int64.min)
+    var kernel = ScriptedKernel.online(configuration)
+    kernel.tell(.link(2, "eth0", .noCarrier))
+    #expect(kernel.story.last == "not-reachable no_carrier -")
+  }
+
   @Test func `a return in time publishes nothing about reachability and disarms the timer`() {
     var kernel = Self.kernel()
     kernel.answers[.ipv4] = .noRoute

@@ -76,17 +76,40 @@ import Testing
     #expect(kernel.published.count == 1)
   }
 
-  @Test func `after two seconds without an answer the host is not reachable, and may become so`() throws {
+  @Test func `after two seconds without an answer the host is unknown, and may become anything`() throws {
     var kernel = try Self.kernel()
     kernel.start()
     kernel.advance(by: .seconds(2))
-    #expect(kernel.story == ["not-reachable unresolved -"])
+    #expect(kernel.story == ["unknown unresolved -"])
     #expect(kernel.changes == [.initial])
-    // The answer that says nothing new is no line; the one that does is.
-    kernel.handle(.resolved([]))
+    // What says nothing new is no line; what does is.
+    kernel.handle(.unresolved)
     #expect(kernel.published.count == 1)
+    kernel.handle(.resolved([]))
+    #expect(kernel.story.last == "not-reachable unresolved -")
+    kernel.handle(.unresolved)
+    #expect(kernel.published.count == 2)
     kernel.handle(.resolved([Self.office]))
     #expect(kernel.story.last == "wifi route_up eth0")
+  }
+
+  @Test func `that nobody answers is told at once, and stays so whatever the network does`() throws {
+    var kernel = try Self.kernel()
+    kernel.start()
+    kernel.handle(.unresolved)
+    #expect(kernel.story == ["unknown unresolved -"])
+    #expect(kernel.timers.isEmpty)
+    kernel.tell(.link(2, "eth0", .noCarrier), .routing(.ipv4, isRemoval: true))
+    kernel.tell(.link(2, "eth0", .up), .routing(.ipv4, isRemoval: false))
+    kernel.handle(.resumed)
+    kernel.handle(.drained)
+    #expect(kernel.changes.filter { $0 != .interfaces } == [.initial])
+    kernel.handle(.resolved([Self.office]))
+    #expect(kernel.story.last == "wifi route_up eth0")
+    // What was known once is judged as long as nobody knows better.
+    kernel.handle(.unresolved)
+    kernel.tell(.link(2, "eth0", .noCarrier))
+    #expect(kernel.story.last == "not-reachable no_carrier -")
   }
 
   @Test func `the two seconds are counted once, whatever the network does meanwhile`() throws {
@@ -98,7 +121,7 @@ import Testing
     }
     #expect(kernel.timers == [.resolution: .seconds(2)])
     kernel.advance(by: .milliseconds(400))
-    #expect(kernel.story == ["not-reachable unresolved -"])
+    #expect(kernel.story == ["unknown unresolved -"])
   }
 
   @Test func `a listing that is not whole yet is waited for`() throws {

@@ -15,7 +15,7 @@ public struct MonitorConfiguration: Sendable {
   /// Decides which links may cost money, where the monitor is wrong about one: by the name of the link and of the wireless
   /// network that it has joined. What this leaves nil, and every link while this is nil, the monitor judges by itself.
   public var isExpensive: (@Sendable (_ interface: String, _ network: SSID?) -> Bool?)?
-  /// How long the addresses of a host are good before they are asked for again. Default 60 seconds.
+  /// How long the addresses of a host are good before they are asked for again, at least a second. Default 60 seconds.
   public var resolutionInterval: Duration = .seconds(60)
   /// Whether a change of ``NetworkPath/interfaces`` alone is published too. Default false.
   public var publishesInterfaceChanges = false

@@ -3,9 +3,9 @@ package struct PathFindings: Sendable {
   /// What a host's name has led to.
   package struct Resolution: Sendable {
     package let addresses: [IPAddress]
-    /// Why the last question to the name servers failed; nil where it has not.
+    /// Why the last lookup failed; nil where it has not.
     package let problem: String?
-    /// A server knows that there is no address.
+    /// Somebody has answered, though it be that there is no address.
     package let isDefinite: Bool
 
     package init(addresses: [IPAddress], problem: String?, isDefinite: Bool) {
@@ -39,7 +39,7 @@ package struct PathFindings: Sendable {
     let judgement = evaluator.judge(answers, to: destinations, &trail)
     self.target = target
     steps = trail.steps ?? []
-    verdict = judgement.verdict
+    verdict = resolution.map { $0.addresses.isEmpty && !$0.isDefinite } ?? false ? .unknown : judgement.verdict
     failure = judgement.failure
     snapshot = evaluator.snapshot
     deadLinks = snapshot.interfaces.compactMap { interface in

@@ -26,6 +26,8 @@ package struct ReachabilityMachine: Sendable {
     case failed
     /// The addresses of the target's host, the best one first; none where it has none.
     case resolved([IPAddress])
+    /// Nobody has answered for the target's host.
+    case unresolved
     case answered(RouteRequest, RouteAnswer)
     case timerFired(Timer)
   }
@@ -107,6 +109,8 @@ package struct ReachabilityMachine: Sendable {
   private var heldReason: ReachabilityReason?
   /// The addresses of the target are known, or have been waited for long enough.
   private var isResolved: Bool
+  /// Somebody has answered for the name of the target, if it is one. Until then its status is unknown.
+  private var isNameKnown = false
   private var isWaitingForResolution = false
   /// Refused lookups that follow each other.
   private var refusals = 0
@@ -219,6 +223,10 @@ package struct ReachabilityMachine: Sendable {
       if case .listing = state { break }
       return inquire(at: now, &effects)
 
+    case .unresolved:
+      if !isResolved, isWaitingForResolution { effects.append(.disarm(.resolution)) }
+      giveUpResolving(at: now, &effects)
+
     case .timerFired(.retry):
       if case .listing = state { return list(&effects) }
 
@@ -246,6 +254,7 @@ package struct ReachabilityMachine: Sendable {
   private mutating func take(resolved addresses: [IPAddress], _ effects: inout Effects) {
     if !isResolved, isWaitingForResolution { effects.append(.disarm(.resolution)) }
     isResolved = true
+    isNameKnown = true
     let new = Destinations(addresses)
     if new != destinations {
       destinations = new
@@ -423,6 +432,8 @@ package struct ReachabilityMachine: Sendable {
   private mutating func conclude(
     _ judgement: PathEvaluator.Judgement, at now: Duration, _ effects: inout Effects
   ) {
+    var judgement = judgement
+    if destinations.isEmpty, !isNameKnown { judgement.verdict = .unknown }
     concluded = judgement.verdict
     guard isResolved || hasPublished else {
       // The first path waits for the addresses of the host, not for ever.
@@ -435,7 +446,7 @@ package struct ReachabilityMachine: Sendable {
     if hasPublished, judgement.verdict == published {
       stopHolding(&effects)
     } else if published.status.isReachable, !isReachable, configuration.hold > .zero {
-      if heldReason == nil { effects.append(.arm(.hold, at: now + configuration.hold)) }
+      if heldReason == nil { effects.append(.arm(.hold, at: now + configuration.hold.asDelay)) }
       heldReason = reason(for: judgement)
     } else {
       stopHolding(&effects)

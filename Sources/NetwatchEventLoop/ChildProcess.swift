@@ -1,18 +1,18 @@
+import CLinux
 import Glibc
-import NetwatchEventLoop
 
 /// How a child process begins, and how it has ended.
-enum ChildProcess {
-  enum Ending: Hashable {
+package enum ChildProcess {
+  package enum Ending: Hashable {
     case exited(CInt)
     case killed(signal: CInt)
   }
 
   /// Nil while it runs. Known once.
-  static func ending(of process: pid_t) -> Ending? { ending(of: process, WNOHANG) }
+  package static func ending(of process: pid_t) -> Ending? { ending(of: process, WNOHANG) }
 
   /// Nil where it is nobody's child.
-  static func waitForEnd(of process: pid_t) -> Ending? { ending(of: process, 0) }
+  package static func waitForEnd(of process: pid_t) -> Ending? { ending(of: process, 0) }
 
   private static func ending(of process: pid_t, _ options: CInt) -> Ending? {
     var status: CInt = 0
@@ -23,28 +23,31 @@ enum ChildProcess {
   }
 
   /// Signals that are blocked now.
-  static var signalMask: sigset_t {
+  package static var signalMask: sigset_t {
     var mask = sigset_t()
     unsafe pthread_sigmask(SIG_BLOCK, nil, &mask)
     return mask
   }
 
   /// A child that stands in our place: it blocks and ignores what we did when we began.
-  static func prepare(_ attributes: inout posix_spawnattr_t, mask: sigset_t) {
+  package static func prepare(_ attributes: inout posix_spawnattr_t, mask: sigset_t) {
     var mask = mask
     unsafe posix_spawnattr_setsigmask(&attributes, &mask)
     unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
   }
 
-  /// Starts a child of our own: nothing blocked, SIGPIPE not ignored, in a process group that can be ended as a whole.
+  /// Starts a child of our own: nothing blocked, SIGPIPE and SIGCHLD not ignored, in a process group that can be ended as a
+  /// whole.
   ///
   /// - Parameters:
   ///   - program: its path.
   ///   - arguments: what it is given.
   ///   - descriptors: each of ours, and as which number the child has it.
-  static func spawn(
+  ///   - closesOthers: whether the child has no others but its standard streams, also of those that its parent has not
+  ///     marked as its own.
+  package static func spawn(
     _ program: String, _ arguments: [String], environment: [String] = CStrings.environment,
-    descriptors: [(ours: CInt, its: CInt)]
+    descriptors: [(ours: CInt, its: CInt)], closesOthers: Bool = false
   ) throws(SystemError) -> pid_t {
     var actions = unsafe posix_spawn_file_actions_t()
     var attributes = posix_spawnattr_t()
@@ -55,6 +58,7 @@ enum ChildProcess {
       unsafe posix_spawnattr_destroy(&attributes)
     }
     for (ours, its) in descriptors { unsafe posix_spawn_file_actions_adddup2(&actions, ours, its) }
+    if closesOthers { unsafe posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1) }
     prepareOwn(&attributes)
     var process = pid_t()
     let code = unsafe CStrings.withArray([program] + arguments) { arguments in
@@ -68,20 +72,21 @@ enum ChildProcess {
 
   private static func prepareOwn(_ attributes: inout posix_spawnattr_t) {
     var none = sigset_t()
-    var pipe = sigset_t()
+    var ordinary = sigset_t()
     unsafe sigemptyset(&none)
-    unsafe sigemptyset(&pipe)
-    unsafe sigaddset(&pipe, SIGPIPE)
+    unsafe sigemptyset(&ordinary)
+    // A shell without SIGCHLD does not learn how its children end.
+    for signal in [SIGPIPE, SIGCHLD] { unsafe sigaddset(&ordinary, signal) }
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
-    unsafe posix_spawnattr_setsigdefault(&attributes, &pipe)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &ordinary)
     unsafe posix_spawnattr_setflags(
       &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
   }
 }
 
 /// Strings as exec wants them.
-enum CStrings {
-  static var environment: [String] {
+package enum CStrings {
+  package static var environment: [String] {
     var all: [String] = []
     var place = unsafe environ
     while let text = unsafe place.pointee {
@@ -91,7 +96,7 @@ enum CStrings {
     return all
   }
 
-  static func withArray<Result>(
+  package static func withArray<Result>(
     _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
   ) -> Result {
     var pointers = unsafe strings.map { unsafe strdup($0) } + [nil]

@@ -1,0 +1,115 @@
+import Netwatch
+import NetwatchEventLoop
+
+/// One host name that is being looked up in the hosts file, then by DNS. On a loop, which it never blocks.
+///
+/// It goes on as long as it is held. The body is called once, on the loop, never before `init` has returned; it may let go
+/// of everything.
+final class ServerLookup {
+  typealias Outcome = HostLookup.Outcome
+
+  private let name: HostName
+  private let loop: EventLoop
+  private let sockets: LookupSockets
+  private let deadline: Duration
+  private var body: ((Outcome) -> Void)?
+  private var channel: AresChannel?
+  /// Why nobody could be asked.
+  private var refusal: ResolverError?
+  private var timer: EventLoop.Timer?
+
+  /// - Parameters:
+  ///   - name: as errors say it.
+  ///   - ascii: what is asked for.
+  ///   - body: gets an answer or an error, within the configuration's `timeout`.
+  init(
+    of name: HostName, _ ascii: HostName, on loop: EventLoop, _ configuration: ResolverConfiguration,
+    in sources: AresChannel.Sources, _ body: @escaping (Outcome) -> Void
+  ) {
+    self.name = name
+    self.loop = loop
+    self.body = body
+    sockets = LookupSockets(on: loop)
+    deadline = KernelClock.monotonic.now + configuration.timeout
+    sockets.ready = { [unowned self] descriptor, readiness in
+      // Either call finds out what has failed.
+      channel?.process(
+        readable: readiness.contains(.readable) || readiness.hasHungUp ? descriptor : nil,
+        writable: readiness.contains(.writable) || readiness.hasHungUp ? descriptor : nil)
+      advance()
+    }
+    do throws(ResolverError) {
+      let channel = try AresChannel.open(for: name, configuration, in: sources) { [sockets] in
+        sockets.wait(for: $1, on: $0)
+      }
+      channel.ask(for: ascii.name)
+      self.channel = channel
+    } catch {
+      refusal = error
+    }
+    arm()
+  }
+
+  deinit { cancel() }
+
+  private func cancel() {
+    body = nil
+    if let timer { loop.cancel(timer) }
+    timer = nil
+    channel = nil
+  }
+
+  private var outcome: Outcome? {
+    if let refusal { return .failure(refusal) }
+    if let error = sockets.error { return .failure(ResolverError(error, for: name)) }
+    return channel?.outcome
+  }
+
+  /// The end is told from the loop, whenever it has come.
+  private func arm() {
+    if let timer { loop.cancel(timer) }
+    let now = KernelClock.monotonic.now
+    let next = outcome != nil ? now : min(deadline, channel?.patience.map { now + $0 } ?? deadline)
+    timer = loop.schedule(at: next) { [unowned self] in
+      timer = nil
+      if KernelClock.monotonic.now >= deadline { channel?.giveUp() } else { channel?.process() }
+      advance()
+    }
+  }
+
+  private func advance() {
+    guard let outcome else { return arm() }
+    let body = body
+    cancel()
+    withExtendedLifetime(self) { body?(outcome) }
+  }
+}
+
+/// The sockets of one lookup, as its loop knows them.
+///
+/// Apart from the lookup, as c-ares closes its sockets while the lookup is released.
+private final class LookupSockets {
+  private let loop: EventLoop
+  private var registrations: [CInt: EventLoop.Registration] = [:]
+  /// The first failure. Without its sockets a lookup would wait for nothing.
+  private(set) var error: SystemError?
+  var ready: (CInt, EventLoop.Readiness) -> Void = { _, _ in }
+
+  init(on loop: EventLoop) { self.loop = loop }
+
+  func wait(for interest: EventLoop.Readiness, on descriptor: CInt) {
+    do throws(SystemError) {
+      if interest.isEmpty {
+        if let registration = registrations.removeValue(forKey: descriptor) { loop.remove(registration) }
+      } else if let registration = registrations[descriptor] {
+        try loop.change(registration, to: interest)
+      } else {
+        registrations[descriptor] = try loop.watch(descriptor, for: interest) { [unowned self] readiness in
+          ready(descriptor, readiness)
+        }
+      }
+    } catch {
+      self.error = self.error ?? error
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import CLinux
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+
+/// One host name that the system is asked for: the sources that nsswitch.conf names, such as multicast DNS or a directory.
+///
+/// Those are libraries that may wait for long, so a process of its own asks them, getent(1). On a loop, which it never
+/// blocks. It goes on as long as it is held. The body is called once, on the loop, never before `init` has returned; it may
+/// let go of everything.
+final class SystemLookup {
+  enum Answer: Hashable {
+    /// At least one, at most 16, each once.
+    case addresses([IPAddress])
+    /// The system knows of no address.
+    case none
+    /// There was no answer in time.
+    case silence
+    /// There is nobody to ask.
+    case unavailable
+  }
+
+  /// A host may have thousands of addresses, of which the first ones count.
+  private static let longestAnswer = 16_384
+  /// The shell sees the end of its input when we end, however that comes about, and ends its group with itself. What it is
+  /// given stands in its arguments and never becomes a part of the script.
+  private static let script = """
+    exec 2>/dev/null
+    ("$1" ahosts "$2"; echo "status $?"; kill -KILL 0) &
+    read -r line
+    kill -KILL 0
+    """
+  /// Not the environment of the program around us, which may be changing it at this moment.
+  private static let environment = [
+    "PATH=/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/run/current-system/sw/bin", "LC_ALL=C",
+  ]
+
+  private let loop: EventLoop
+  private var body: ((Answer) -> Void)?
+  private var child: OwnChild?
+  /// Never written to: it is open as long as we are there.
+  private var input: Pipe?
+  private var output: Pipe?
+  private var registration: EventLoop.Registration?
+  private var timer: EventLoop.Timer?
+  private var text: [UInt8] = []
+
+  /// - Parameters:
+  ///   - name: in ASCII.
+  ///   - configuration: says which program asks the system, and how long that may take.
+  init(
+    of name: HostName, on loop: EventLoop, _ configuration: ResolverConfiguration, _ body: @escaping (Answer) -> Void
+  ) {
+    self.loop = loop
+    self.body = body
+    do throws(SystemError) {
+      try start(configuration.getent, name.name)
+      arm(after: configuration.systemTimeout, .silence)
+    } catch {
+      stop()
+      arm(after: .zero, .unavailable)
+    }
+  }
+
+  deinit { stop() }
+
+  private func start(_ program: String, _ name: String) throws(SystemError) {
+    let input = try Pipe()
+    let output = try Pipe()
+    try output.readWithoutWaiting()
+    child = OwnChild(
+      try ChildProcess.spawn(
+        "/bin/sh", ["-c", Self.script, "sh", program, name], environment: Self.environment,
+        descriptors: [(input.read, STDIN_FILENO), (output.write, STDOUT_FILENO)], closesOthers: true))
+    input.closeRead()
+    output.closeWrite()
+    self.input = input
+    self.output = output
+    registration = try loop.watch(output.read, for: .readable) { [unowned self] _ in read() }
+  }
+
+  private func arm(after delay: Duration, _ answer: Answer) {
+    timer = loop.schedule(at: KernelClock.monotonic.now + delay) { [unowned self] in conclude(answer) }
+  }
+
+  private func read() {
+    guard let descriptor = output?.read else { return }
+    var isOver = false
+    unsafe withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 1) { buffer in
+      while text.count < Self.longestAnswer {
+        let count = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+        if count > 0 {
+          unsafe text.append(contentsOf: buffer[..<count])
+        } else {
+          isOver = count == 0
+          return
+        }
+      }
+      isOver = true
+    }
+    if isOver || Self.status(text) != nil { conclude(Self.answer(text)) }
+  }
+
+  private func conclude(_ answer: Answer) {
+    let body = body
+    stop()
+    withExtendedLifetime(self) { body?(answer) }
+  }
+
+  private func stop() {
+    body = nil
+    if let timer { loop.cancel(timer) }
+    if let registration { loop.remove(registration) }
+    (timer, registration, child, input, output) = (nil, nil, nil, nil, nil)
+  }
+
+  // MARK: What is said
+
+  /// What getent has ended with, behind all that it has said.
+  private static func status(_ text: [UInt8]) -> CInt? {
+    guard text.last == UInt8(ascii: "\n"), let line = text.split(separator: UInt8(ascii: "\n")).last else { return nil }
+    let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+    return words.count == 2 && words[0] == "status" ? CInt(words[1]) : nil
+  }
+
+  static func answer(_ text: [UInt8]) -> Answer {
+    var addresses: [IPAddress] = []
+    // Whatever stands behind the last newline was cut.
+    for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
+      guard addresses.count < Resolution.mostAddresses else { break }
+      // `192.0.2.7       STREAM host.example`. One with a scope leads no further than its link.
+      let first = line.prefix { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+      guard let address = IPAddress(String(decoding: first, as: UTF8.self)) else { continue }
+      if !addresses.contains(address) { addresses.append(address) }
+    }
+    if !addresses.isEmpty { return .addresses(addresses) }
+    switch status(text) {
+    // The second one says: not found.
+    case 0?, 2?: return .none
+    case nil: return .silence
+    // It is not there, or does not know hosts.
+    default: return .unavailable
+    }
+  }
+}
