@@ -186,8 +186,7 @@ private func matches(_ glob: String, _ name: String) -> Bool {
 
 /// Options that are a time.
 enum Seconds {
-  /// A hundred years: as good as for ever, and far from every overflow.
-  private static let longest = 3_155_760_000.0
+  private static let longest = Duration.longestDelay / .seconds(1)
 
   @Sendable static func parse(_ text: String) throws -> Duration {
     guard let seconds = Double(text), seconds >= 0, seconds <= longest else {

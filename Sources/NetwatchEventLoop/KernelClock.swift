@@ -26,9 +26,11 @@ public enum KernelClock: Sendable {
 }
 
 extension Duration {
-  /// Whole nanoseconds, rounded toward zero.
+  /// Whole nanoseconds, rounded toward zero; the nearest that there are where it is more than 292 years.
   package var nanoseconds: Int64 {
-    components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
+    if self >= .nanoseconds(Int64.max) { return .max }
+    if self <= .nanoseconds(Int64.min) { return .min }
+    return components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
   }
 
   /// For timerfd. Never all zero, which would disarm the timer instead of firing it.

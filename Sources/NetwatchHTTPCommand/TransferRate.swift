@@ -1,3 +1,5 @@
+import Netwatch
+
 /// How fast bytes have come in the last seconds. Pure: time comes in as an argument.
 struct TransferRate {
   private static let window = Duration.seconds(5)
@@ -26,6 +28,6 @@ struct TransferRate {
   /// How long the rest will take; nil where nobody knows.
   func timeLeft(of total: Int64?) -> Duration? {
     guard let total, let last = samples.last, let rate = bytesPerSecond, rate >= 1 else { return nil }
-    return .seconds(Double(max(0, total - last.received)) / rate)
+    return .seconds(Double(max(0, total - last.received)) / rate).asDelay
   }
 }

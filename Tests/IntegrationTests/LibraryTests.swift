@@ -41,6 +41,20 @@ import Testing
     #expect(try probe.wait() == .exited(0))
   }
 
+  @Test func `delays that no clock can hold do no harm`() throws {
+    let namespace = try NetworkNamespace.online()
+    let server = try NameServer(in: namespace)
+    try server.write(hosts: "10.0.0.2 known.example\n")
+    let probe = try ChildProcess(server.command([Programs.probe, "delays"]))
+    for _ in 0..<6 { #expect(try probe.nextLine() == "wifi") }
+    // Two have a hold that is none; the others wait for a hundred years.
+    try namespace.run("ip link set v1 down")
+    for _ in 0..<2 { #expect(try probe.nextLine() == "changed") }
+    probe.closeInput()
+    #expect(try probe.nextLine() == "held 6")
+    #expect(try probe.wait() == .exited(0))
+  }
+
   @Test func `the example of the README runs as it stands there`() throws {
     let source = try String(contentsOfFile: "Tests/ReadmeExample/ReadmeExample.swift", encoding: .utf8)
     let readme = try String(contentsOfFile: "README.md", encoding: .utf8)

@@ -90,6 +90,19 @@ import Testing
     #expect(try folder.names == [])
   }
 
+  @Test(arguments: ["9223372036854775807", "18446744073709551615", "99999999999999999999"])
+  func `a watchdog that wants nothing in our time is fed no more than once`(microseconds: String) throws {
+    let folder = try TemporaryFolder()
+    let manager = try ListeningPath(folder.file("notify"), datagrams: true)
+    let service = try ChildProcess(
+      [Programs.netwatch, "serve", "--socket", folder.file("s")],
+      environment: ["NOTIFY_SOCKET=\(folder.file("notify"))", "WATCHDOG_USEC=\(microseconds)"])
+    #expect(try manager.nextState() == "READY=1")
+    service.signal(SIGTERM)
+    #expect(try manager.nextState() == "STOPPING=1")
+    #expect(try service.wait() == .exited(0))
+  }
+
   @Test func `a manager that does not listen does not stop the service`() throws {
     let folder = try TemporaryFolder()
     let manager = try ListeningPath(folder.file("notify"), datagrams: true)

@@ -149,6 +149,8 @@ final class Pipe {
     }
     loop.schedule(at: now - .seconds(1)) { fired.append(1) }
     loop.schedule(at: .seconds(-1)) { fired.append(0) }
+    // No clock comes that far, and none of these is in the way of the others.
+    for far in [Duration.seconds(Int64.max), .seconds(Int64.max) * 18] { loop.schedule(at: far) { fired.append(99) } }
     let cancelled = loop.schedule(at: now) { fired.append(-1) }
     loop.schedule(at: now + .milliseconds(1)) {
       fired.append(2)

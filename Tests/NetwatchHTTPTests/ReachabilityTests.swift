@@ -82,6 +82,48 @@ private final class ModelPath: PathSource {
     #expect(path.observers == 0)
   }
 
+  @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 18])
+  func `times that no clock can hold do no harm`(_ time: Duration) async throws {
+    let path = ModelPath(hasPath: false)
+    let session = try session(path)
+    let statuses = Box<[Int]>([])
+    let patient = options {
+      $0.waitsForReachability = time
+      $0.timeout = time
+      $0.totalTimeout = time
+    }
+    let task = session.dataTask(
+      try HTTPRequest(.post, to: session.url(for: "method")),
+      body: HTTPBody.data(Data("a body in packets".utf8)).throttled(packetSize: 4_096, delay: time), options: patient
+    ) { result in statuses.change { $0.append((try? result.get().response.status.code) ?? 0) } }
+    task.resume()
+    _ = try await eventually { task.state == .waiting ? true : nil }
+    path.set(true)
+    #expect(try await eventually { statuses.now.isEmpty ? nil : statuses.now } == [200])
+  }
+
+  @Test func `a session that is dropped while a task waits lets its path go`() async throws {
+    weak var gone: ModelPath?
+    for _ in 0..<20 {
+      let path = ModelPath(hasPath: false)
+      gone = path
+      let session = try session(path)
+      let ends = Box<[HTTPError.Kind]>([])
+      let task = session.dataTask(
+        try HTTPRequest(.get, to: session.url(for: "method")),
+        options: options { $0.waitsForReachability = .seconds(60) }
+      ) { result in
+        if case .failure(let error) = result { ends.change { $0.append(error.kind) } }
+      }
+      task.resume()
+      _ = try await eventually { path.observers == 1 ? true : nil }
+      session.invalidate()
+      #expect(try await eventually { ends.now.isEmpty ? nil : ends.now } == [.invalidated])
+      #expect(path.observers == 0)
+    }
+    _ = try await eventually { gone == nil ? true : nil }
+  }
+
   @Test func `with a path nothing is waited for`() async throws {
     let session = try session(ModelPath(hasPath: true))
     let reply = try await session.data(

@@ -28,6 +28,31 @@ import Testing
     }
   }
 
+  @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 18, .seconds(Int64.min)])
+  func `delays that no clock can hold do no harm`(_ delay: Duration) async {
+    var configuration = ActivityConfiguration()
+    configuration.activationDelay = delay
+    configuration.completionDelay = delay
+    // On the real clock, whose deadlines are the narrower ones.
+    let indicator = ActivityIndicator(configuration)
+    let request = indicator.begin()
+    #expect(indicator.state == .delayingStart)
+    if delay < .zero {
+      while indicator.state != .active { await Task.yield() }
+      request.end()
+      while indicator.state != .inactive { await Task.yield() }
+    } else {
+      for _ in 0..<100 { await Task.yield() }
+      #expect(indicator.state == .delayingStart)
+      indicator.configuration.activationDelay = .zero
+      indicator.isEnabled = false
+      indicator.isEnabled = true
+      while indicator.state != .active { await Task.yield() }
+      request.end()
+      #expect(indicator.state == .delayingEnd)
+    }
+  }
+
   @Test func `one long request is shown after a second, and 0.17 s longer`() async {
     let bench = Bench()
     let subscription = bench.listen(initial: true)

@@ -78,13 +78,13 @@ package struct ActivityMachine: Sendable {
     // Requests are remembered while disabled, and looked at when enabled.
     case (.inactive, .busy), (.inactive, .enabled):
       guard isBusy, isEnabled else { return (.inactive, nil) }
-      return (.delayingStart, now() + configuration.activationDelay)
+      return (.delayingStart, now() + configuration.activationDelay.asDelay)
     case (.delayingStart, .timerFired):
       guard isDue(now()) else { return (state, deadline) }
       return (isBusy ? .active : .inactive, nil)
 
     case (.active, .idle):
-      return (.delayingEnd, now() + configuration.completionDelay)
+      return (.delayingEnd, now() + configuration.completionDelay.asDelay)
     case (.delayingEnd, .busy):
       return (.active, nil)
     case (.delayingEnd, .timerFired):

@@ -1,3 +1,5 @@
+import Netwatch
+
 /// Hands a body over in packets, with a rest between them. Belongs to the loop.
 final class ThrottledSource<Time: Clock<Duration>>: BodySource {
   private let source: any BodySource
@@ -64,7 +66,7 @@ extension HTTPBody {
   func throttled(packetSize: Int, delay: Duration, clock: some Clock<Duration>) -> HTTPBody {
     let open = open
     return HTTPBody(length: length, contentType: contentType) { wake throws(HTTPError) in
-      ThrottledSource(try open(wake), packetSize: max(packetSize, 1), delay: delay, clock: clock, wake: wake)
+      ThrottledSource(try open(wake), packetSize: max(packetSize, 1), delay: delay.asDelay, clock: clock, wake: wake)
     }
   }
 }

@@ -205,7 +205,7 @@ final class SessionEngine {
       pathSubscription = path.onPathChange { port?.submit { $0.pathChanged() } }
     }
     let patience = transfer.order.options.waitsForReachability ?? .seconds(60)
-    waiting[id] = loop.schedule(at: now + patience) { [unowned self] in
+    waiting[id] = loop.schedule(at: now + patience.asDelay) { [unowned self] in
       self.transfer(id)?.fail(HTTPError(.notReachable, "wait for a path"))
     }
     // The subscription came first: a path that arrives now is not missed.

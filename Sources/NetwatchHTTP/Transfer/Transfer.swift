@@ -108,7 +108,7 @@ final class Transfer {
       return handle(.attemptEnded)
     }
     lastMoved = engine.now
-    if end == nil, let limit = options.totalTimeout { end = lastMoved + limit }
+    if end == nil, let limit = options.totalTimeout { end = lastMoved + limit.asDelay }
     engine.watchDeadline(of: self)
   }
 
@@ -158,7 +158,7 @@ final class Transfer {
   var deadline: Duration? {
     guard machine.isAttached, !machine.isSuspended, !isStalled else { return end }
     if case .asking = verdict { return end }
-    return min(lastMoved + options.timeout, end ?? .seconds(.max / 2))
+    return min(lastMoved + options.timeout.asDelay, end ?? .seconds(.max / 2))
   }
 
   // MARK: From libcurl
