@@ -68,6 +68,8 @@ extension ExplanationWords {
       case .bestLink: "nothing says what carries it, so the links that are no tunnels are asked for the best route"
       case .elsewhere: "it was made in another network namespace and sends its own packets there"
       case .translation: "with a source of 192.0.0.0/29 it is this machine's end of 464XLAT, which IPv6 carries"
+      case .container where kind == .wireguard:
+        "in this container no other link could carry it, so it was made outside and sends its own packets there"
       case .container:
         "in this container no other link could carry it, so a program outside does, and it is the way out"
       case .loop: "it leads back into itself"

@@ -37,12 +37,12 @@ package enum NetlinkInput {
     }
   }
 
-  /// Whether this process runs in a user namespace of its own. A trace that does not say so has none.
-  var isContained: Bool {
-    if case .replayed(let player) = self { return player.isContained }
-    let isContained = UserNamespace.isOwn
-    if isContained, case .recorded(let recorder) = self { recorder.writeContained() }
-    return isContained
+  /// The namespaces that this process has of its own.
+  var namespaces: OwnNamespaces {
+    if case .replayed(let player) = self { return player.namespaces }
+    let namespaces = ProcessNamespaces.own
+    if !namespaces.isEmpty, case .recorded(let recorder) = self { recorder.write(namespaces) }
+    return namespaces
   }
 
   func traits(name: String, index: Int32, hardwareAddress: UInt64?) -> DeviceTraits {

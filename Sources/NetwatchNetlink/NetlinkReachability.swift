@@ -55,7 +55,7 @@ package final class NetlinkReachability {
   ) throws(NetlinkError) {
     self.source = source
     self.handlers = handlers
-    machine = ReachabilityMachine(configuration: configuration, isContained: source.isContained)
+    machine = ReachabilityMachine(configuration: configuration, namespaces: source.namespaces)
     target = configuration.target
     questions = try RouteQuestions(machine.destinations, port: target.port)
   }

@@ -85,8 +85,8 @@ package final class NetlinkSource {
 
   var isReplayed: Bool { input.isReplayed }
 
-  /// This process runs in a user namespace of its own.
-  var isContained: Bool { input.isContained }
+  /// Those that this process has of its own.
+  var namespaces: OwnNamespaces { input.namespaces }
 
   func touchMoment(because cause: TraceCause) { moment = input.moment(of: cause) }
 

@@ -4,7 +4,7 @@
 /// ```
 /// netwatch-trace 2                      first of all: the version
 /// set KEY [VALUE]                       what decides the lines beside the input; before everything else
-/// contained                             netwatch ran in a user namespace of its own; before the first start
+/// namespaces KIND…                      those that netwatch had of its own, users or network or both; before the first start
 /// start MONO WALL                       the beginning: everything is listed
 /// turn MONO WALL CHANNEL                the socket CHANNEL became readable, and was read to its end
 /// timer MONO WALL NAME                  a timer of the machine fired: hold, retry, resolution, host-routes
@@ -31,5 +31,7 @@ package enum TraceFormat {
   static let longestLine = 1 << 20
   static let settingLimit = 1_000
   static let typePrefix = "type="
-  static let contained = "contained"
+  static let namespaces = "namespaces"
+  static let users = "users"
+  static let network = "network"
 }

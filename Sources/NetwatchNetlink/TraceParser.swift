@@ -13,7 +13,7 @@ enum TraceParser {
     let words = fields.dropFirst()
     let kind = text(fields[0])
     if let channel = TraceChannel(rawValue: kind) { return input(words).map { .input(channel, $0) } }
-    if kind == TraceFormat.contained { return words.isEmpty ? .contained : nil }
+    if kind == TraceFormat.namespaces { return namespaces(words) }
     return kind == "device" ? device(words) : cause(kind, words)
   }
 
@@ -60,6 +60,15 @@ enum TraceParser {
       return .failed(call, code: code)
     case (_, 1): return datagram(words[1]).map { .datagram($0) }
     default: return nil
+    }
+  }
+
+  private static func namespaces(_ words: ArraySlice<Line>) -> TraceRecord? {
+    switch words.map(text) {
+    case [TraceFormat.users]: .namespaces(.users)
+    case [TraceFormat.network]: .namespaces(.network)
+    case [TraceFormat.users, TraceFormat.network]: .namespaces([.users, .network])
+    default: nil
     }
   }
 

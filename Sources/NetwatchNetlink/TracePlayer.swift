@@ -24,7 +24,7 @@ package final class TracePlayer {
     switch peek() {
     case nil: return nil
     case .cause(let cause, _): return cause
-    case .input, .device, .contained:
+    case .input, .device, .namespaces:
       refuse(needing: "a turn, a timer or the like")
       return nil
     }
@@ -67,11 +67,11 @@ package final class TracePlayer {
     return traits
   }
 
-  /// Whether netwatch ran in a user namespace of its own.
-  var isContained: Bool {
-    guard case .contained = peek() else { return false }
+  /// Those that netwatch had of its own. A trace that does not say so has none.
+  var namespaces: OwnNamespaces {
+    guard case .namespaces(let namespaces) = peek() else { return [] }
     next = nil
-    return true
+    return namespaces
   }
 
   // MARK: Reading

@@ -5,8 +5,8 @@ enum TraceRecord: Hashable, Sendable {
   case cause(TraceCause, NetlinkReachability.Moment)
   case input(TraceChannel, TraceInput)
   case device(index: Int32, DeviceTraits)
-  /// Netwatch ran in a user namespace of its own.
-  case contained
+  /// Those that netwatch had of its own.
+  case namespaces(OwnNamespaces)
 }
 
 /// What made netwatch look at the kernel. Everything else in a trace follows from one.

@@ -64,7 +64,13 @@ package final class TraceWriter {
     }
   }
 
-  func writeContained() { write { $0.append(text: TraceFormat.contained) } }
+  func write(_ namespaces: OwnNamespaces) {
+    write { line in
+      line.append(text: TraceFormat.namespaces)
+      if namespaces.contains(.users) { line.append(word: TraceFormat.users) }
+      if namespaces.contains(.network) { line.append(word: TraceFormat.network) }
+    }
+  }
 
   /// One datagram, with zeros in the place of keys.
   func write(_ datagram: RawSpan, from channel: TraceChannel) {

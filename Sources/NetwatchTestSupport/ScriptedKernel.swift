@@ -25,8 +25,8 @@ package struct ScriptedKernel {
   package private(set) var timers: [ReachabilityMachine.Timer: Duration] = [:]
   package private(set) var now = Duration.zero
 
-  package init(_ configuration: MonitorConfiguration = .init(), isContained: Bool = false) {
-    machine = ReachabilityMachine(configuration: configuration, isContained: isContained)
+  package init(_ configuration: MonitorConfiguration = .init(), namespaces: OwnNamespaces = []) {
+    machine = ReachabilityMachine(configuration: configuration, namespaces: namespaces)
   }
 
   package mutating func start() { handle(.started) }

@@ -54,7 +54,8 @@ import Testing
     "event failed", "event failed recv", "event failed recv -1", "event failed recv 5000", "event failed open 5",
     "turn 1 2", "turn 1 2 lunch", "turn -1 2 event", "turn 1 9223372036854775807 event", "turn 1 event",
     "turn 99999999999999999999 2 event", "start 1", "start 1 2 3", "timer 1 2", "timer 1 2 tea", "resumed 1 2 3",
-    "resolved 1 2 example.org", "device", "device x", "device 99999999999", "device 3 fast", "device 3 type=%4",
+    "namespaces", "namespaces pid", "namespaces network users", "resolved 1 2 example.org", "device", "device x",
+    "device 99999999999", "device 3 fast", "device 3 type=%4",
     "device 3 type=%zz", "device 3 type=%ff", "start 1 2\r",
   ])
   func `what is no record is refused, with its line`(_ line: String) throws {

@@ -226,8 +226,8 @@ import Testing
   }
 
   /// As in a container without privileges, whose only link is a tap of its network's program.
-  private static func lonely(isContained: Bool, kind: String = "tun") -> Kernel {
-    var kernel = Kernel(.init(), isContained: isContained)
+  private static func lonely(_ namespaces: OwnNamespaces, kind: String = "tun") -> Kernel {
+    var kernel = Kernel(.init(), namespaces: namespaces)
     kernel.facts = [.loopback] + Kernel.tunnel(10, "tap0", .up, kind: kind, hardwareType: 1)
     kernel.answers[.ipv4] = Kernel.into(10)
     kernel.start()
@@ -235,7 +235,7 @@ import Testing
   }
 
   @Test func `in a container whose only way out is a tap, a program outside carries it`() {
-    var kernel = Self.lonely(isContained: true)
+    var kernel = Self.lonely([.users, .network])
     #expect(kernel.story == ["wifi initial tap0"])
     #expect(kernel.carrier == "tap0 * other")
     // A dead card is something else.
@@ -247,8 +247,19 @@ import Testing
   }
 
   @Test func `elsewhere, and with other kinds of tunnels, nothing carries it`() {
-    #expect(Self.lonely(isContained: false).story == ["not-reachable vpn_without_underlay -"])
-    #expect(Self.lonely(isContained: true, kind: "wireguard").story == ["not-reachable vpn_without_underlay -"])
+    #expect(Self.lonely([]).story == ["not-reachable vpn_without_underlay -"])
+    #expect(Self.lonely(.network).story == ["not-reachable vpn_without_underlay -"])
+    #expect(Self.lonely([.users, .network], kind: "gre").story == ["not-reachable vpn_without_underlay -"])
+  }
+
+  @Test func `WireGuard alone in a network namespace was made in another one`() {
+    var kernel = Self.lonely(.network, kind: "wireguard")
+    #expect(kernel.carrier == "tap0 tap0 other")
+    #expect(kernel.published.last?.vpn?.isCarrierKnown == false)
+    // On the machine itself it has lost what carried it.
+    #expect(Self.lonely([], kind: "wireguard").story == ["not-reachable vpn_without_underlay -"])
+    kernel.tell(.link(2, "eth0", .down))
+    #expect(kernel.story.last == "not-reachable vpn_without_underlay -")
   }
 
   // MARK: Sinks

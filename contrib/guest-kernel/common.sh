@@ -5,8 +5,9 @@ guest_folder=$(realpath -m "${NETWATCH_GUEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cac
 # Debian's packages, unpacked.
 guest_root=$guest_folder/root
 guest_libraries=$guest_root/usr/lib/x86_64-linux-gnu
-# Says which kernel it is, and that all is there: it is written last.
-guest_version=$guest_folder/version
+# Says which kernel it is, and that all is there: it is written last. Another name makes every machine fetch everything anew,
+# after a change to the list of packages.
+guest_version=$guest_folder/version-2
 
 # For where the packages can not be had.
 skip() {

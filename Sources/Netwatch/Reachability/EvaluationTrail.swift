@@ -38,7 +38,7 @@ package struct EvaluationTrail: Sendable {
     case elsewhere
     /// It is this machine's end of 464XLAT, which IPv6 carries.
     case translation
-    /// Nothing: it is the only way out of a container.
+    /// Nothing: it is the only way out of a container, which has the other end in another namespace.
     case container
     /// It has led here before, or too many have.
     case loop

@@ -22,7 +22,7 @@ extension PathEvaluator {
     else { return way }
     let tunnel = snapshot.interfaces[position]
     // A program of the container's owner reads it, and sends what it reads from outside of the container.
-    if isContained, tunnel.kind == "tun", !snapshot.hasHadCarrier {
+    if namespaces.contains(.users), tunnel.kind == "tun", !snapshot.hasHadCarrier {
       trail.note(.tunnel(tunnel.index, .tun, .container))
       return way
     }
@@ -77,7 +77,13 @@ extension PathEvaluator {
         if let way = best(of: [(remote.family, .remote(tunnel: tunnel.index))]) { return way }
       }
       note(tunnel, .bestLink)
-      return overBestRoute() ?? overCandidates(beneath: tunnel)
+      if let way = overBestRoute() { return way }
+      // Of a moved WireGuard link the kernel does not say that it was made elsewhere.
+      if tunnel.kind == "wireguard", evaluator.namespaces.contains(.network), !snapshot.hasHadCarrier {
+        note(tunnel, .container)
+        return unknown(beneath: tunnel, among: [])
+      }
+      return overCandidates(beneath: tunnel)
     }
 
     /// The way of IPv6, which carries the packets of 464XLAT.

@@ -5,13 +5,13 @@ package struct PathEvaluator: Sendable {
   // Not the configuration, which is large: an evaluator is copied for each question to it.
   let includesInterface: (@Sendable (_ name: String) -> Bool)?
   let allowsLinkLocalIPv4: Bool
-  /// This process runs in a user namespace of its own, as in a container without privileges.
-  let isContained: Bool
+  /// Those that this process has of its own, as in a container.
+  let namespaces: OwnNamespaces
 
-  init(configuration: MonitorConfiguration, isContained: Bool) {
+  init(configuration: MonitorConfiguration, namespaces: OwnNamespaces) {
     includesInterface = configuration.includesInterface
     allowsLinkLocalIPv4 = configuration.allowsLinkLocalIPv4
-    self.isContained = isContained
+    self.namespaces = namespaces
     snapshot = NetworkSnapshot(NamedLinks(configuration))
   }
 
@@ -137,78 +137,10 @@ package struct PathEvaluator: Sendable {
     return first ?? .failed(.noRoute)
   }
 
-  // MARK: The internet
-
-  /// The positions in ``StandIns`` of the addresses to ask for, one after the other.
-  func standIns(_ family: AddressFamily) -> [Int8] {
-    let (first, last) = (snapshot.standIn(family), StandIns.last(family))
-    return first == last ? [last] : [first, last]
-  }
-
-  /// The way to the first address that stands for the internet and about which the kernel's answer says something.
-  private func judgeInternet(
-    _ family: AddressFamily, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
-  ) -> Way {
-    let first = snapshot.standIn(family)
-    guard let decisive = decisiveStandIn(family, answers, &trail) else { return .open }
-    let last = StandIns.last(family)
-    let other = decisive == last ? nil : last
-    guard trail.steps != nil else { return judge(family, to: decisive, orElse: other, answers, &trail) }
-    let addresses = StandIns.addresses(family)
-    trail.note(.destination(addresses[Int(decisive)]))
-    if decisive != first, let answer = answers[RouteRequest(family, .plain, to: first)] {
-      trail.note(.passedOver(addresses[Int(first)], answer))
-    }
-    let way = judge(family, to: decisive, orElse: other, answers, &trail)
-    trail.note(way.outcome)
-    return way
-  }
-
-  private func decisiveStandIn(
-    _ family: AddressFamily, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
-  ) -> Int8? {
-    let (first, last) = (snapshot.standIn(family), StandIns.last(family))
-    let plain = RouteRequest(family, .plain, to: first)
-    guard let answer = answers[plain] else {
-      trail.needs(plain)
-      return nil
-    }
-    guard first != last else { return last }
-    if case .hop(let hop) = answer {
-      if hop.gateway != nil || isTunnel(hop) { return first }
-      guard let isOnLink = isOnLink(family, first, answers, &trail) else { return nil }
-      if !isOnLink { return first }
-    }
-    let request = RouteRequest(family, .plain, to: last)
-    guard let other = answers[request] else {
-      trail.needs(request)
-      return nil
-    }
-    return other == answer ? first : last
-  }
-
-  /// Whether the answer is about a network on the link itself. Where the source is an address of that network, nobody asks.
-  @inline(never) private func isOnLink(
-    _ family: AddressFamily, _ position: Int8, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
-  ) -> Bool? {
-    let request = RouteRequest(family, .allHops, to: position)
-    guard let route = answers[request] else {
-      trail.needs(request)
-      return nil
-    }
-    guard case .hop(let hop) = route else { return false }
-    return isOnLink(hop)
-  }
-
-  /// The route is about the link's own network and not about the internet.
-  private func isOnLink(_ hop: RouteHop) -> Bool {
-    hop.isAutomatic && hop.gateway == nil && hop.prefixLength > StandIns.defaultPrefixLength && !isTunnel(hop)
-  }
-
   // MARK: One destination
 
   /// - Parameter other: also stands for the destination, over links that the kernel did not choose; nil for none.
-  private func judge(
+  func judge(
     _ family: AddressFamily, to destination: Int8, orElse other: Int8? = nil, _ answers: RouteAnswers,
     _ trail: inout EvaluationTrail
   ) -> Way {
@@ -463,7 +395,7 @@ package struct PathEvaluator: Sendable {
 }
 
 extension PathEvaluator.Way {
-  fileprivate var outcome: EvaluationTrail.Step {
+  var outcome: EvaluationTrail.Step {
     switch self {
     case .reachable(_, .link(let link)): .outcome(failure: nil, link: link)
     case .reachable(_, .unknown): .outcome(failure: nil, link: nil)

@@ -120,10 +120,10 @@ package struct ReachabilityMachine: Sendable {
   private var hostRoutesListed = Duration.zero
   private var isWaitingForHostRoutes = false
 
-  /// - Parameter isContained: this process runs in a user namespace of its own.
-  package init(configuration: MonitorConfiguration = .init(), isContained: Bool = false) {
+  /// - Parameter namespaces: those that this process has of its own.
+  package init(configuration: MonitorConfiguration = .init(), namespaces: OwnNamespaces = []) {
     self.configuration = configuration
-    evaluator = PathEvaluator(configuration: configuration, isContained: isContained)
+    evaluator = PathEvaluator(configuration: configuration, namespaces: namespaces)
     destinations = Destinations(of: configuration.target)
     if case .host = configuration.target { isResolved = false } else { isResolved = true }
   }

@@ -3,7 +3,7 @@ import Testing
 @testable import NetwatchNetlink
 
 /// Whether a process runs in a user namespace of its own, by /proc/self/uid_map.
-@Suite struct UserNamespaceTests {
+@Suite struct ProcessNamespacesTests {
   @Test(arguments: [
     // The machine's own, as the kernel writes it.
     ("         0          0 4294967295\n", true),
@@ -14,6 +14,6 @@ import Testing
     ("0 0 4294967295 7\n", false), ("0 0 99999999999999999999\n", false), ("a b c\n", false),
   ])
   func `only the machine's own has every user`(map: String, isWhole: Bool) {
-    #expect(UserNamespace.mapsEverything(Array(map.utf8)[...]) == isWhole)
+    #expect(ProcessNamespaces.mapsEveryUser(Array(map.utf8)[...]) == isWhole)
   }
 }
