@@ -1,7 +1,7 @@
 /// Tells how reachable the machine is, now and whenever that changes.
 ///
 /// `import NetwatchNetlink` has the `start` that makes one. The path is known from the first moment: there is no value
-/// "unknown" to wait through.
+/// "unknown" to wait through, unless the target is a host for whose name nobody has answered within two seconds.
 ///
 /// From any thread. It runs as long as somebody holds it, one of its subscriptions, or an iterator of its ``paths``;
 /// then its thread and sockets are gone.
