@@ -15,5 +15,7 @@
 #include <linux/if_link.h>
 #include <linux/if_tunnel.h>
 #include <linux/netconf.h>
+#include <linux/neighbour.h>
 #include <linux/netlink.h>
+#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>

@@ -6,7 +6,7 @@ struct DetailOptions: SharedOptions {
     name: .shortAndLong,
     help: ArgumentHelp(
       "In text, also say why, of each link too, and name what is in flight: programs with TCP connections, and the labels "
-        + "of your own requests."))
+        + "of your own requests. Say once on standard error what this kernel lacks."))
   var verbose = false
 
   var given: String? { verbose ? "--verbose" : nil }

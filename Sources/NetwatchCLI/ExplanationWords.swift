@@ -111,7 +111,7 @@ struct ExplanationWords {
     case .allHops: ", another of its hops"
     case .link where request.isBeneath: ", the best \(request.family.shownName) route without a tunnel"
     case .plain where request.isBeneath: ", for \(request.family.shownName) packets"
-    case .plain, .link, .rules, .source, .hostRoute: ""
+    case .plain, .link, .rules, .lifetime, .source, .hostRoute: ""
     }
   }
 

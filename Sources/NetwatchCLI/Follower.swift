@@ -26,6 +26,8 @@ final class Follower {
     var probe: ProbeSettings?
     /// Whether the first line waits for the answer to a probe.
     var awaitsProbe = false
+    /// Whether it is said on stderr what the kernel lacks.
+    var saysWhatIsMissing = false
     /// What netlink says, and whether it is recorded.
     var input = NetlinkInput.kernel
   }
@@ -63,6 +65,7 @@ final class Follower {
   /// Looks at connections for their programs' names where a service counts them.
   private var namer: ActivityCounter?
   private var hasHinted = false
+  private var hasSaidWhatIsMissing = false
   private var failure: (any Error)?
 
   init(_ options: Options, renderer: any LineRenderer) throws {
@@ -196,9 +199,17 @@ final class Follower {
           fail: { [unowned self] error in stop(because: error) }))
       try reachability.start()
       self.reachability = reachability
+      sayWhatIsMissing(reachability)
     } catch {
       stop(because: error)
     }
+  }
+
+  /// Once, however often netlink takes over from a service.
+  private func sayWhatIsMissing(_ reachability: NetlinkReachability) {
+    guard options.saysWhatIsMissing, !hasSaidWhatIsMissing else { return }
+    hasSaidWhatIsMissing = true
+    for feature in reachability.missingFeatures { CommandFailure.report(feature.loss) }
   }
 
   private func publish(

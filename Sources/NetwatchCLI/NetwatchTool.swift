@@ -111,6 +111,7 @@ public struct NetwatchTool: ParsableCommand {
       options.service = service.use(judgesAlike: path.isDefault && hold == nil && !snapshot.interfaces)
       options.activity = activity.settings
       options.probe = probe.settings
+      options.saysWhatIsMissing = details.verbose
       let renderer = try output.makeRenderer(saysWhy: details.verbose)
       options.namesPrograms = renderer is TextRenderer ? details.verbose : programs.programs
       options.hook = hookCommand.map { Hook(command: $0, timeout: hookTimeout ?? .seconds(90)) }

@@ -53,6 +53,7 @@ enum Snapshot {
     options.service = service.use(judgesAlike: path.isDefault && !options.listsInterfaces)
     options.activity = activity.settings
     options.probe = probe.settings
+    options.saysWhatIsMissing = details.verbose
     options.awaitsProbe = true
     options.namesPrograms = renderer is TextRenderer || programs.programs
     let isOnline = try CommandFailure.reporting {

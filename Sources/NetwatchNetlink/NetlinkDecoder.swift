@@ -8,6 +8,9 @@ package enum NetlinkDecoder {
   package enum Message: Hashable, Sendable {
     case event(NetworkEvent)
     case route(RouteAnswer)
+    /// A route whose way out is a next-hop object, by its number.
+    case routeOverNextHop(UInt32, RouteHop)
+    case nextHop(NextHopObject)
     case rule(RoutingRule)
     /// The end of a listing.
     case done
@@ -45,6 +48,8 @@ package enum NetlinkDecoder {
     case RTM_DELADDR: return address(bytes, payload, isRemoved: true)
     case RTM_NEWROUTE where context == .answer: return NetlinkRouteDecoder.answer(bytes, payload)
     case RTM_NEWRULE where context == .answer: return NetlinkRuleDecoder.rule(bytes, payload)
+    case RTM_NEWNEXTHOP where context == .answer: return NextHopObject.decode(bytes, payload)
+    case RTM_NEWNEIGH where context == .notification: return neighbour(bytes, payload)
     case RTM_NEWROUTE, RTM_NEWRULE, RTM_NEWNEXTHOP: return hint(bytes, payload, isRemoval: false)
     case RTM_DELROUTE, RTM_DELRULE, RTM_DELNEXTHOP: return hint(bytes, payload, isRemoval: true)
     case RTM_NEWNETCONF: return netconf(bytes, payload)
@@ -135,6 +140,33 @@ package enum NetlinkDecoder {
     case AF_INET6: bytes.number(range, as: UInt128.self).map { .v6(UInt128(bigEndian: $0)) }
     default: nil
     }
+  }
+
+  // MARK: Neighbours
+
+  /// struct ndmsg: family, padding (3), index (4), state (2), flags, type.
+  private static let neighbourHeaderLength = 12
+
+  private static func neighbour(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
+    guard payload.count >= neighbourHeaderLength else { return .ignored }
+    let start = payload.lowerBound
+    let family = bytes.load(start, as: UInt8.self)
+    let index = bytes.load(start + 4, as: Int32.self)
+    let state = Int32(bytes.load(start + 8, as: UInt16.self))
+    let isReachable: Bool
+    switch state {
+    case NUD_FAILED: isReachable = false
+    case NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE, NUD_NOARP, NUD_PERMANENT: isReachable = true
+    // While the kernel looks for it, nothing is known.
+    default: return .ignored
+    }
+    var cursor = NetlinkCursor((start + neighbourHeaderLength)..<payload.upperBound)
+    while let attribute = cursor.nextAttribute(in: bytes) {
+      guard attribute.type == NDA_DST else { continue }
+      guard index > 0, let address = ipAddress(bytes, attribute.value, family: family) else { return .ignored }
+      return .event(.neighbour(Neighbour(interfaceIndex: index, address: address), isReachable: isReachable))
+    }
+    return .ignored
   }
 
   // MARK: Hints

@@ -14,6 +14,9 @@ package struct NetlinkError: Error, Hashable, Sendable, CustomStringConvertible 
     NetlinkError(operation: operation, code: errno)
   }
 
+  /// The same may succeed a moment later.
+  var isTransient: Bool { [ENOBUFS, ENOMEM, EINTR, EAGAIN].contains(code) }
+
   package var description: String {
     let system = unsafe String(cString: strerror(code))
     switch code {

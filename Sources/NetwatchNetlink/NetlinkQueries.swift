@@ -6,15 +6,25 @@ import Netwatch
 ///
 /// The kernel answers within the send, so nothing here waits, but for other changes to the network that hold its lock.
 final class NetlinkQueries {
+  /// How often a question is put again that the kernel had no memory for, and the pauses before it, in microseconds.
+  private static let pauses: [UInt32] = [1_000, 4_000, 16_000]
+  /// More members of a group of next hops only cost questions.
+  private static let memberLimit = 32
+
+  /// The kernel honours all of a request, or refuses it.
+  let isStrict: Bool
   private let socket: NetlinkSocket
+  private let isReplayed: Bool
   private let trace: NetlinkTrace?
-  /// The kernel honours what a request for a listing asks for.
-  private let isStrict: Bool
   private var sequence: UInt32 = 0
   /// To the last question for a route.
   private var answer = RouteAnswer.noRoute
   /// The link and the family that routes to single addresses are listed of; nil while nothing of the kind is.
   private var hostRoutes: (Int32, AddressFamily)?
+  /// What its answer names instead of a way out.
+  private var nextHop: (number: UInt32, hop: RouteHop)?
+  /// To the last question for a next hop.
+  private var object: NextHopObject?
   /// To the last question for rules.
   private var rules: [RoutingRule] = []
   private var linkList: NetlinkRequest
@@ -24,6 +34,7 @@ final class NetlinkQueries {
   init(trace: NetlinkTrace?, input: NetlinkInput) throws(NetlinkError) {
     self.trace = trace
     socket = try NetlinkSocket.open(.reply, of: input)
+    isReplayed = input.isReplayed
     isStrict = socket.enableStrictChecking()
     socket.setReceiveTimeout(seconds: 5)
     linkList = try .list(RTM_GETLINK)
@@ -36,16 +47,15 @@ final class NetlinkQueries {
   /// - Returns: false if something changed meanwhile, so that it may not be whole.
   func list(_ body: (NetworkEvent) -> Void) throws(NetlinkError) -> Bool {
     let links = try exchange(&linkList, isListing: true, body)
-    try links.check()
+    guard try links.isComplete("RTM_GETLINK dump") else { return false }
     let addresses = try exchange(&addressList, isListing: true, body)
-    try addresses.check()
-    return links.isWhole && addresses.isWhole
+    return try addresses.isComplete("RTM_GETADDR dump")
   }
 
   /// Reads one link. Silent if it does not exist.
   func readLink(_ index: Int32, _ body: (NetworkEvent) -> Void) throws(NetlinkError) {
     link.setLinkIndex(index)
-    _ = try exchange(&link, isListing: false, body)
+    try exchange(&link, isListing: false, body).check("RTM_GETLINK")
   }
 
   /// Returns when the kernel has finished what it was doing: it tells of some removals before it does them, and reading a
@@ -56,8 +66,50 @@ final class NetlinkQueries {
 
   func lookUp(_ request: inout NetlinkRequest) throws(NetlinkError) -> RouteAnswer {
     answer = .noRoute
+    nextHop = nil
+    var reply = try exchange(&request, isListing: false) { _ in }
+    for pause in Self.pauses where reply.isRefusedForNow {
+      if !isReplayed { usleep(pause) }
+      reply = try exchange(&request, isListing: false) { _ in }
+    }
+    if let nextHop { return try answer(over: nextHop.number, nextHop.hop) }
+    return reply.error == 0 ? answer : try answer(to: request, refusedWith: reply.error)
+  }
+
+  private func answer(to request: NetlinkRequest, refusedWith code: CInt) throws(NetlinkError) -> RouteAnswer {
+    switch code {
+    case EHOSTUNREACH, EACCES, EPERM: return .refused
+    // A black hole; but a kernel that does not know an option says the same.
+    case EINVAL: return request.hasOptions ? .noRoute : .refused
+    // The last ones: the kernel does without the family, or the link has gone.
+    case ENETUNREACH, ESRCH, ENOENT, ENETDOWN, EADDRNOTAVAIL, EOPNOTSUPP, EAFNOSUPPORT, ENODEV, ENXIO: return .noRoute
+    default: throw NetlinkError(operation: "RTM_GETROUTE", code: code)
+    }
+  }
+
+  /// The hops of a route that names a next-hop object, or a group of them.
+  private func answer(over number: UInt32, _ route: RouteHop) throws(NetlinkError) -> RouteAnswer {
+    guard let object = try object(number) else { return .noRoute }
+    if object.isBlackhole { return .refused }
+    var hops: [RouteHop] = []
+    func add(_ object: NextHopObject) {
+      guard object.interfaceIndex > 0 else { return }
+      var hop = route
+      hop.interfaceIndex = object.interfaceIndex
+      hop.gateway = object.gateway
+      hops.append(hop)
+    }
+    add(object)
+    for member in object.members.prefix(Self.memberLimit) { if let found = try self.object(member) { add(found) } }
+    return hops.count == 1 ? .hop(hops[0]) : hops.isEmpty ? .noRoute : .hops(hops)
+  }
+
+  /// Nil if it has gone.
+  private func object(_ number: UInt32) throws(NetlinkError) -> NextHopObject? {
+    object = nil
+    var request = try NetlinkRequest.nextHop(number)
     _ = try exchange(&request, isListing: false) { _ in }
-    return answer
+    return object
   }
 
   /// Refused by kernels without rules or without the family.
@@ -65,6 +117,7 @@ final class NetlinkQueries {
     rules = []
     var request = try NetlinkRequest.rules(family)
     let reply = try exchange(&request, isListing: true) { _ in }
+    try reply.check("RTM_GETRULE dump")
     return reply.error == 0 ? .rules(rules) : .refused
   }
 
@@ -86,8 +139,17 @@ final class NetlinkQueries {
     var error: CInt = 0
     var isOver = false
 
-    func check() throws(NetlinkError) {
-      if error != 0 { throw NetlinkError(operation: "dump", code: error) }
+    /// The kernel had no memory, or was interrupted: the same question may be answered.
+    var isRefusedForNow: Bool { error != 0 && NetlinkError(operation: "", code: error).isTransient }
+
+    func check(_ operation: String) throws(NetlinkError) {
+      if isRefusedForNow { throw NetlinkError(operation: operation, code: error) }
+    }
+
+    /// Whether all was told; if not, it is worth another try.
+    func isComplete(_ operation: String) throws(NetlinkError) -> Bool {
+      if error != 0, !isRefusedForNow { throw NetlinkError(operation: operation, code: error) }
+      return isWhole && error == 0
     }
   }
 
@@ -135,11 +197,18 @@ final class NetlinkQueries {
         break
       }
       if case .hop(let hop) = answer, hop.interfaceIndex == link, hop.isHostRoute(family) { self.answer = answer }
+    case .routeOverNextHop(let number, let hop):
+      // Among many routes the link that it leads over is not worth another question each.
+      if hostRoutes != nil { break }
+      nextHop = (number, hop)
+      reply.isOver = true
+    case .nextHop(let object):
+      self.object = object
+      reply.isOver = true
     case .rule(let rule): rules.append(rule)
     case .done: reply.isOver = true
     case .error(let code):
       reply.error = code
-      answer = code == ENETUNREACH ? .noRoute : .refused
       reply.isOver = true
     case .overrun: reply.isWhole = false
     case .ignored: if !isListing { reply.isOver = true }

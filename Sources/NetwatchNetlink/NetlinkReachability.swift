@@ -38,6 +38,8 @@ package final class NetlinkReachability {
   private static let startPatience = Duration.seconds(5)
   /// Who wants the addresses of a host anew sooner would ask for nothing else.
   private static let shortestRefresh = Duration.seconds(1)
+  /// Between two attempts there, in microseconds.
+  private static let startPause: UInt32 = 10_000
 
   let source: NetlinkSource
   private let handlers: Handlers
@@ -45,6 +47,8 @@ package final class NetlinkReachability {
   private var questions: RouteQuestions
   private var timers: [ReachabilityMachine.Timer: EventLoop.Timer] = [:]
   private let target: NetworkTarget
+  /// What the kernel has refused last.
+  private var refusal: NetlinkError?
   /// Where the name of a host leads.
   private var host: HostFollower?
   /// What is published meanwhile is no change of the network, after which names would lead elsewhere.
@@ -64,6 +68,9 @@ package final class NetlinkReachability {
   var watchedAddresses: [IPAddress] { machine.watched }
   /// Routes to single addresses matter.
   var watchesHostRoutes: Bool { machine.usesHostRoutes }
+  var watchedRouters: ReachabilityMachine.WatchedRouters { machine.watchedRouters }
+  /// What the kernel lacks of what was needed, in a fixed order.
+  package var missingFeatures: [KernelFeature] { source.missing }
 
   /// Lists, asks and publishes the first path, all before this returns; then follows the kernel on the loop.
   ///
@@ -72,13 +79,15 @@ package final class NetlinkReachability {
     source.add(self)
     if case .host(let name, _) = target, !source.isReplayed { resolve(try InternationalName.ascii(of: name)) }
     source.touchMoment(because: .start)
-    if machine.destinations != .internet { try source.watchRoutes() }
+    if machine.destinations != .internet { source.watchRoutes() }
     dispatch(.started)
     let deadline = KernelClock.monotonic.now + Self.startPatience
     while machine.isListing {
+      if let refusal, !refusal.isTransient { throw refusal }
       guard KernelClock.monotonic.now < deadline, !source.hasLostInput else {
-        throw NetlinkError(operation: "dump", code: EAGAIN)
+        throw refusal ?? NetlinkError(operation: "RTM_GETLINK dump", code: EAGAIN)
       }
+      if !source.isReplayed { usleep(Self.startPause) }
       dispatch(.timerFired(.retry))
     }
     try source.follow()
@@ -150,7 +159,8 @@ package final class NetlinkReachability {
         dispatch(.answered(request, try ask(request)))
       case .watch:
         questions = try RouteQuestions(machine.destinations, port: target.port)
-        try source.watchRoutes()
+        source.watchRoutes()
+      case .watchRouters: source.watchRoutes()
       case .arm(let timer, let deadline): arm(timer, at: deadline)
       case .disarm(let timer):
         if let armed = timers.removeValue(forKey: timer) { source.loop.cancel(armed) }
@@ -158,6 +168,7 @@ package final class NetlinkReachability {
       case .publish(let change): publish(change)
       }
     } catch {
+      refusal = error
       dispatch(.failed)
     }
   }

@@ -6,6 +6,8 @@ import Netwatch
 /// A request as bytes, built by libnl. The ones that are sent for every event are built once.
 struct NetlinkRequest {
   private(set) var bytes: [UInt8]
+  /// It asks for more than a way: kernels that do not know an option refuse it.
+  private(set) var hasOptions = false
   private static let typeOffset = 4
   private static let sequenceOffset = 8
 
@@ -60,7 +62,7 @@ struct NetlinkRequest {
   /// A route lookup.
   static func lookUp(_ target: IPAddress, user: uid_t, _ options: LookUpOptions) throws(NetlinkError) -> NetlinkRequest
   {
-    try unsafe build(RTM_GETROUTE, flags: 0) { message in
+    var request = try unsafe build(RTM_GETROUTE, flags: 0) { message in
       var route = rtmsg()
       route.rtm_family = target.family.number
       // Under strict checking IPv4 wants the full length.
@@ -81,6 +83,8 @@ struct NetlinkRequest {
       return unsafe nla_put_u8(message, CInt(RTA_IP_PROTO.rawValue), UInt8(IPPROTO_TCP)) == 0
         && nla_put_u16(message, CInt(RTA_DPORT.rawValue), port.bigEndian) == 0
     }
+    request.hasOptions = options.wantsRoute || options.link != 0 || options.mark != 0 || options.port != nil
+    return request
   }
 
   private static func append(_ target: IPAddress, to message: OpaquePointer) -> Bool {
@@ -91,6 +95,15 @@ struct NetlinkRequest {
     case .v6(let bits):
       var address = bits.bigEndian
       return unsafe nla_put(message, CInt(RTA_DST.rawValue), 16, &address) == 0
+    }
+  }
+
+  /// A next-hop object, or a group of them. Since Linux 5.3.
+  static func nextHop(_ number: UInt32) throws(NetlinkError) -> NetlinkRequest {
+    try unsafe build(RTM_GETNEXTHOP, flags: 0) { message in
+      var header = nhmsg()
+      return unsafe nlmsg_append(message, &header, MemoryLayout<nhmsg>.size, CInt(NLMSG_ALIGNTO)) == 0
+        && nla_put_u32(message, CInt(NHA_ID), number) == 0
     }
   }
 

@@ -23,6 +23,7 @@ enum NetlinkRouteDecoder {
       interfaceIndex: 0, prefixLength: bytes.load(start + 1, as: UInt8.self),
       origin: bytes.load(start + 5, as: UInt8.self))
     var hops: [RouteHop] = []
+    var nextHop: UInt32 = 0
     var cursor = NetlinkCursor((start + headerLength)..<payload.upperBound)
     while let attribute = cursor.nextAttribute(in: bytes) {
       switch attribute.type {
@@ -30,6 +31,8 @@ enum NetlinkRouteDecoder {
       case Int(RTA_PREFSRC.rawValue):
         hop.source = NetlinkDecoder.ipAddress(bytes, attribute.value, family: family)
       case Int(RTA_TABLE.rawValue): hop.table = bytes.number(attribute.value, as: UInt32.self) ?? hop.table
+      case Int(RTA_NH_ID.rawValue): nextHop = bytes.number(attribute.value, as: UInt32.self) ?? 0
+      case Int(RTA_CACHEINFO.rawValue): hop.lifetime = lifetime(bytes, attribute.value)
       case Int(RTA_PRIORITY.rawValue): hop.metric = bytes.number(attribute.value, as: UInt32.self) ?? 0
       default: read(attribute, into: &hop, bytes, family: family)
       }
@@ -41,10 +44,20 @@ enum NetlinkRouteDecoder {
         hops[position].table = hop.table
         hops[position].prefixLength = hop.prefixLength
         hops[position].origin = hop.origin
+        hops[position].lifetime = hop.lifetime
       }
       return .route(.hops(hops))
     }
+    // With net.ipv4.nexthop_compat_mode=0 the number of the object stands for its links and gateways.
+    if hop.interfaceIndex <= 0, nextHop > 0 { return .routeOverNextHop(nextHop, hop) }
     return .route(hop.interfaceIndex > 0 ? .hop(hop) : .refused)
+  }
+
+  /// struct rta_cacheinfo: two numbers, then the time to the end of the route in USER_HZ; 0 for none, negative if it is over.
+  private static func lifetime(_ bytes: RawSpan, _ range: Range<Int>) -> UInt32 {
+    guard range.count >= 12 else { return 0 }
+    let ticks = bytes.load(range.lowerBound + 8, as: Int32.self)
+    return UInt32(clamping: ticks)
   }
 
   private static func hops(_ bytes: RawSpan, _ range: Range<Int>, family: UInt8) -> [RouteHop] {

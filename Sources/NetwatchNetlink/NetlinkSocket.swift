@@ -106,17 +106,19 @@ import Glibc
       descriptor, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &one, socklen_t(MemoryLayout<CInt>.size)) == 0
   }
 
-  /// Replaces the filter. Where the kernel has no room for it (net.core.optmem_max), everything passes.
-  func attach(_ program: [sock_filter]) throws(NetlinkError) {
-    if case .replayed(let player) = input { return try player.perform(.attach, on: channel) }
-    if setFilter(program) { return }
-    // Old and new count together until the old one is gone; kernels before 6.8 have room for ten addresses or so.
+  /// Replaces the filter. If the kernel refuses it, or has no room for it (net.core.optmem_max), everything passes.
+  ///
+  /// - Returns: whether the filter is in place.
+  func attach(_ program: [sock_filter]) -> Bool {
+    if case .replayed(let player) = input { return (try? player.perform(.attach, on: channel)) != nil }
+    if setFilter(program) { return true }
+    // Old and new count together until the old one is gone; kernels before 6.8 have room for ten addresses or so. The old
+    // one must not stay: it would keep back what the new one lets pass.
     var nothing: CInt = 0
-    if errno == ENOMEM {
-      unsafe setsockopt(descriptor, SOL_SOCKET, SO_DETACH_FILTER, &nothing, socklen_t(MemoryLayout<CInt>.size))
-      if setFilter(program) { return }
-    }
-    guard errno == ENOMEM else { throw failure(of: .attach) }
+    unsafe setsockopt(descriptor, SOL_SOCKET, SO_DETACH_FILTER, &nothing, socklen_t(MemoryLayout<CInt>.size))
+    if setFilter(program) { return true }
+    _ = failure(of: .attach)
+    return false
   }
 
   private func setFilter(_ program: [sock_filter]) -> Bool {

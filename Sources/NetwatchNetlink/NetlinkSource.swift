@@ -10,7 +10,7 @@ package final class NetlinkSource {
   /// RTNLGRP_* to hear of everything that can move a path.
   private static let groups: [rtnetlink_groups] = [
     RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,
-    RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE, RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF, RTNLGRP_NEXTHOP,
+    RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE, RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF,
   ]
   /// Room for some thousand messages while the machine is busy elsewhere.
   private static let receiveBufferSize = 1 << 20
@@ -30,6 +30,9 @@ package final class NetlinkSource {
   private var registration: EventLoop.Registration?
   private var wallClock: WallClockWatch?
   private var suspendedTime = Duration.zero
+  /// What this kernel lacks, as far as it was needed.
+  private(set) var missingFeatures: Set<KernelFeature> = []
+  private var hearsNeighbours = false
 
   /// Opens the sockets. They are joined before anything is listed, so that nothing falls between.
   ///
@@ -48,8 +51,11 @@ package final class NetlinkSource {
     events = try NetlinkSocket.open(.event, of: input)
     try events.makeNonBlocking()
     events.setReceiveBuffer(bytes: receiveBuffer ?? Self.receiveBufferSize)
-    try events.attach(RouteFilter.program(watching: Destinations.internet.all))
+    attach(RouteFilter.program(watching: Destinations.internet.all))
+    // First of all: a trace does not say which group it was that could not be joined.
+    joinIfPossible(RTNLGRP_NEXTHOP, else: .nextHopEvents)
     for group in Self.groups { try events.join(group) }
+    if !queries.isStrict { missingFeatures.insert(.strictChecking) }
     radios.isReadable = { [unowned self] in readRadios() }
   }
 
@@ -94,13 +100,31 @@ package final class NetlinkSource {
   var hasLostInput: Bool { input.isLost }
 
   /// Lets the routes pass that somebody watches, and no others.
-  func watchRoutes() throws(NetlinkError) {
+  func watchRoutes() {
     var addresses: [IPAddress] = []
     for watcher in watchers {
       for address in watcher.watchedAddresses where !addresses.contains(address) { addresses.append(address) }
     }
-    try events.attach(
-      RouteFilter.program(watching: addresses, passesHostRoutes: watchers.contains(where: \.watchesHostRoutes)))
+    let inUse = Set(watchers.flatMap(\.watchedRouters.inUse).map(\.address))
+    let dead = Set(watchers.flatMap(\.watchedRouters.dead).map(\.address))
+    let isFiltered = attach(
+      RouteFilter.program(
+        watching: addresses, passesHostRoutes: watchers.contains(where: \.watchesHostRoutes),
+        routers: .init(inUse: Array(inUse), dead: Array(dead))))
+    // Not before there is a router to hear of, and not if each word of every neighbour would wake us.
+    guard isFiltered, !hearsNeighbours, !inUse.isEmpty else { return }
+    hearsNeighbours = true
+    joinIfPossible(RTNLGRP_NEIGH, else: .neighbourEvents)
+  }
+
+  @discardableResult private func attach(_ program: [sock_filter]) -> Bool {
+    let isAttached = events.attach(program)
+    if !isAttached { missingFeatures.formUnion([.socketFilter, .neighbourEvents]) }
+    return isAttached
+  }
+
+  private func joinIfPossible(_ group: rtnetlink_groups, else feature: KernelFeature) {
+    do throws(NetlinkError) { try events.join(group) } catch { missingFeatures.insert(feature) }
   }
 
   // MARK: Reading
@@ -146,7 +170,7 @@ package final class NetlinkSource {
         case .event(.routing(let families, let isRemoval)): tell(.fact(.routing(families, isRemoval: isRemoval)))
         case .event(let event): identify(event) { tell(.fact($0)) }
         case .overrun: tell(.overrun)
-        case .route, .rule, .done, .error, .ignored: break
+        case .route, .routeOverNextHop, .nextHop, .rule, .done, .error, .ignored: break
         }
       }
     }
@@ -182,6 +206,11 @@ package final class NetlinkSource {
   private func fail(_ error: NetlinkError) {
     stop()
     for watcher in watchers { watcher.fail(error) }
+  }
+
+  /// What the kernel lacks, in the order in which it is told of.
+  package var missing: [KernelFeature] {
+    KernelFeature.allCases.filter { missingFeatures.contains($0) || $0 == .wireless && radios.isRefused }
   }
 
   func signal(of index: Int32) -> WiFiSignal? { radios.signal(of: index) }

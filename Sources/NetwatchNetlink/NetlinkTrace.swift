@@ -53,6 +53,10 @@ struct NetlinkTrace {
     case .event(.wireless(let index, let wireless)):
       return "wireless \(index) \(wireless.map { "\($0)" } ?? "-")"
     case .route(let answer): return "route \(answer)"
+    case .routeOverNextHop(let number, let hop): return "route over next hop \(number): \(hop)"
+    case .nextHop(let object): return "next hop \(object)"
+    case .event(.neighbour(let neighbour, let isReachable)):
+      return "neighbour \(neighbour.address) on \(neighbour.interfaceIndex) \(isReachable ? "reachable" : "failed")"
     case .rule(let rule): return "rule \(rule)"
     case .done: return "done"
     case .error(let code):

@@ -27,6 +27,8 @@ final class Radios {
   private var events: WirelessEvents?
   private var registration: EventLoop.Registration?
   private var known: [Int32: Known] = [:]
+  /// Generic netlink is not to be had.
+  private(set) var isRefused = false
 
   init(on loop: EventLoop, trace: NetlinkTrace?, input: NetlinkInput) {
     self.loop = loop
@@ -80,6 +82,7 @@ final class Radios {
       if !queries.isAvailable { try queries.findFamily() }
       return try queries.link(index)
     } catch {
+      isRefused = queries == nil
       return nil
     }
   }

@@ -4,8 +4,8 @@ import Netwatch
 
 /// A socket filter that keeps unrelated routes in the kernel: 54,000 of them cost nothing.
 ///
-/// It passes everything but route messages whose destination does not contain a watched address. The length of the prefix
-/// alone would not do: 192.0.0.0/9, as address calculators write it, moves the default target.
+/// It passes everything but route messages whose destination does not contain a watched address, what bridges say of their ports,
+/// and neighbours other than watched routers. The length of a route's prefix alone would not do: 192.0.0.0/9, as address calculators write it, moves the default target.
 ///
 /// Classic BPF. Loads turn big-endian fields into numbers; host-order fields, as in the headers, come out swapped.
 struct RouteFilter {
@@ -20,7 +20,19 @@ struct RouteFilter {
   /// every route passes.
   private static let limit = 24
 
+  /// struct ndmsg has its state here.
+  private static let neighbourStateOffset: UInt32 = 24
+
+  /// Routers whose coming and going in the kernel's table of neighbours matters. IPv6 ones alone.
+  struct Routers {
+    /// The end of these does.
+    var inUse: [IPAddress] = []
+    /// The return of these does.
+    var dead: [IPAddress] = []
+  }
+
   private enum Label: Hashable {
+    case link, neighbour, neighbourState(Int), router(Int, Int)
     case pass, drop, family(AddressFamily), target(Int), word(Int, Int), wholeWord(Int, Int), lastWord(Int, Int)
   }
 
@@ -31,24 +43,78 @@ struct RouteFilter {
 
   /// The program for a socket where each of `targets` is looked up.
   ///
-  /// - Parameter passesHostRoutes: whether every route to a single address matters, too.
-  static func program(watching targets: [IPAddress], passesHostRoutes: Bool = false) -> [sock_filter] {
+  /// - Parameters:
+  ///   - passesHostRoutes: whether every route to a single address matters, too.
+  ///   - routers: whose words in the table of neighbours matter.
+  static func program(
+    watching targets: [IPAddress], passesHostRoutes: Bool = false, routers: Routers = Routers()
+  ) -> [sock_filter] {
     var filter = RouteFilter(passesHostRoutes: passesHostRoutes)
-    filter.emit(targets)
+    filter.emit(targets, routers)
     return filter.assembler.assemble()
   }
 
-  private mutating func emit(_ targets: [IPAddress]) {
+  private mutating func emit(_ targets: [IPAddress], _ routers: Routers) {
     assembler.load(half: 4)
     assembler.jump(ifEqual: UInt32(UInt16(RTM_NEWROUTE).bigEndian), to: .family(.ipv4))
-    assembler.jump(ifEqual: UInt32(UInt16(RTM_DELROUTE).bigEndian), to: .family(.ipv4), else: .pass)
+    assembler.jump(ifEqual: UInt32(UInt16(RTM_DELROUTE).bigEndian), to: .family(.ipv4))
+    for type in [RTM_NEWLINK, RTM_DELLINK] { assembler.jump(ifEqual: UInt32(UInt16(type).bigEndian), to: .link) }
+    assembler.jump(ifEqual: UInt32(UInt16(RTM_NEWNEIGH).bigEndian), to: .neighbour)
+    assembler.jump(ifEqual: UInt32(UInt16(RTM_DELNEIGH).bigEndian), to: .drop)
+    assembler.jump(ifEqual: UInt32(UInt16(RTM_GETNEIGH).bigEndian), to: .drop, else: .pass)
     for family in AddressFamily.allCases {
       emit(family, targets.filter { $0.family == family }, isLast: family == AddressFamily.allCases.last)
     }
+    assembler.mark(.link)
+    // A bridge announces each step of each port under its own family; the link itself is announced under none.
+    assembler.load(byte: Self.familyOffset)
+    assembler.jump(ifEqual: UInt32(AF_UNSPEC), to: .pass, else: .drop)
+    assembler.mark(.neighbour)
+    emit(routers)
     assembler.mark(.pass)
     assembler.finish(accepting: .max)
     assembler.mark(.drop)
     assembler.finish(accepting: 0)
+  }
+
+  /// Lets a neighbour pass that has failed and is in use, or is there again.
+  private mutating func emit(_ routers: Routers) {
+    let valid = [NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE, NUD_PERMANENT]
+    for (number, (addresses, states)) in [(routers.inUse, [NUD_FAILED]), (routers.dead, valid)].enumerated() {
+      assembler.mark(.neighbourState(number))
+      assembler.load(half: Self.neighbourStateOffset)
+      for state in states { assembler.jump(ifEqual: UInt32(UInt16(state).bigEndian), to: .router(number, 0)) }
+      assembler.go(to: .neighbourState(number + 1))
+      emit(addresses.filter { $0.family == .ipv6 }.prefix(Self.limit).map(words), list: number)
+    }
+    assembler.mark(.neighbourState(2))
+    assembler.go(to: .drop)
+  }
+
+  /// Lets a neighbour pass that has one of these addresses.
+  private mutating func emit(_ addresses: [[UInt32]], list number: Int) {
+    assembler.mark(.router(number, 0))
+    guard !addresses.isEmpty else { return assembler.go(to: .drop) }
+    assembler.load(byte: Self.familyOffset)
+    assembler.jump(ifEqual: UInt32(AF_INET6), to: .router(number, 1), else: .drop)
+    assembler.mark(.router(number, 1))
+    assembler.load(Self.attributesOffset)
+    assembler.setIndex(UInt32(NDA_DST))
+    assembler.load(word: Self.findAttribute)
+    assembler.jump(ifEqual: 0, to: .drop)
+    assembler.store(Slot.attribute)
+    assembler.loadIndex(Slot.attribute)
+    for (position, words) in addresses.enumerated() {
+      let next = position + 1 < addresses.count ? Label.router(number, 10 * (position + 1)) : .drop
+      if position > 0 { assembler.mark(.router(number, 10 * position)) }
+      for (place, word) in words.enumerated() {
+        assembler.load(indirectWord: Self.attributeHeader + UInt32(place) * 4)
+        let isLast = place + 1 == words.count
+        let further = Label.router(number, 10 * position + 2 + place)
+        assembler.jump(ifEqual: word, to: isLast ? .pass : further, else: next)
+        if !isLast { assembler.mark(further) }
+      }
+    }
   }
 
   private mutating func emit(_ family: AddressFamily, _ targets: [IPAddress], isLast: Bool) {

@@ -47,7 +47,7 @@ struct RouteQuestions {
     var options = NetlinkRequest.LookUpOptions(port: request.isBeneath ? nil : port)
     switch request.scope {
     case .plain, .rules, .source, .hostRoute: break
-    case .allHops: options.wantsRoute = true
+    case .allHops, .lifetime: options.wantsRoute = true
     case .link(let index): options.link = index
     case .marked(let mark): options.mark = mark
     case .remote: options.link = lower

@@ -7,7 +7,7 @@
 /// namespaces KIND…                      those that netwatch had of its own, users or network or both; before the first start
 /// start MONO WALL                       the beginning: everything is listed
 /// turn MONO WALL CHANNEL                the socket CHANNEL became readable, and was read to its end
-/// timer MONO WALL NAME                  a timer of the machine fired: hold, retry, resolution, host-routes
+/// timer MONO WALL NAME                  a timer of the machine fired: hold, retry, resolution, host-routes, expiry
 /// resumed MONO WALL                     the machine was suspended
 /// resolved MONO WALL ADDRESS…           the addresses of the target's host, the best one first; none where it has none
 /// unresolved MONO WALL                  nobody has answered for the target's host

@@ -96,6 +96,7 @@ extension ReachabilityMachine.Timer {
     case .retry: "retry"
     case .resolution: "resolution"
     case .hostRoutes: "host-routes"
+    case .expiry: "expiry"
     }
   }
 }

@@ -35,7 +35,8 @@ final class WirelessEvents {
     socket = try NetlinkSocket.open(.wirelessEvent, of: input, protocol: NETLINK_GENERIC)
     try socket.makeNonBlocking()
     socket.setReceiveBuffer(bytes: receiveBuffer ?? Self.receiveBufferSize)
-    try socket.attach(Self.filter)
+    // Without it more wakes us than has to.
+    _ = socket.attach(Self.filter)
     try socket.join(group: Self.familyGroup)
     try follow(queries.findFamily())
   }

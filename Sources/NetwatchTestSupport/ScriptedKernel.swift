@@ -110,7 +110,7 @@ package struct ScriptedKernel {
       }
       handle(.answered(request, answer(to: request)))
     // Whatever changes in here is told.
-    case .watch, .resolve: break
+    case .watch, .watchRouters, .resolve: break
     case .arm(let timer, let deadline): timers[timer] = deadline
     case .disarm(let timer): timers[timer] = nil
     case .publish(let change):

@@ -49,9 +49,11 @@ enum SmallTrace {
     return reply(sequence, message)
   }
 
-  static func noRoute(_ sequence: UInt32) -> String {
+  static func noRoute(_ sequence: UInt32) -> String { refusal(sequence, ENETUNREACH) }
+
+  static func refusal(_ sequence: UInt32, _ code: Int32) -> String {
     var message = MessageBuilder(type: Int(NLMSG_ERROR))
-    message.append(MessageBuilder.raw(-ENETUNREACH) + [UInt8](repeating: 0, count: 16))
+    message.append(MessageBuilder.raw(-code) + [UInt8](repeating: 0, count: 16))
     return reply(sequence, message.bytes)
   }
 

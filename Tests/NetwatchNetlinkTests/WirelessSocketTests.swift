@@ -35,7 +35,7 @@ import Testing
 
   @Test func `the kernel takes the filter`() throws {
     let socket = try NetlinkSocket.open(protocol: NETLINK_GENERIC)
-    try socket.attach(WirelessEvents.filter)
+    #expect(socket.attach(WirelessEvents.filter))
     #expect(throws: NetlinkError(operation: "setsockopt(NETLINK_ADD_MEMBERSHIP)", code: EINVAL)) {
       try socket.join(group: 1 << 24)
     }

@@ -84,7 +84,19 @@ import Testing
       kernel.tell(.address(2, .ip("2001:db8:1::1"), 64, flags: 0x80 | Flags.deprecated))
       kernel.tell(.address(2, .ip("2001:db8:1::1"), 64))
     }
-    #expect(kernel.effects.isEmpty)
+    #expect(kernel.published.isEmpty)
+    // The kernel may choose another source each time.
+    #expect(kernel.lookUps == Array(repeating: .ipv6, count: 20))
+  }
+
+  @Test func `when the source is deprecated, the one that the kernel takes instead is published`() {
+    var kernel = ScriptedKernel.onlineTwice()
+    kernel.tell(.address(2, .ip("2001:db8:1::2"), 64))
+    kernel.forget()
+    kernel.answers[.ipv6] = .via(2, .ip("fe80::1"), from: .ip("2001:db8:1::2"))
+    kernel.tell(.address(2, .ip("2001:db8:1::1"), 64, flags: 0x80 | Flags.deprecated))
+    #expect(kernel.story == ["wifi address_changed eth0"])
+    #expect(kernel.published.last?.ipv6?.address == .ip("2001:db8:1::2"))
   }
 
   @Test func `lifetimes that begin to run publish nothing`() {

@@ -89,7 +89,7 @@ import Testing
       case .addressRemoved(_, let address, _): AddressFamilies(address.family)
       case .linkRemoved: .both
       case .link(let fact): fact.flags & Interface.Flags.up == 0 ? .both : []
-      case .address, .wireless: []
+      case .address, .wireless, .neighbour: []
       }
     }
 

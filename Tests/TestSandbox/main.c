@@ -1,6 +1,11 @@
 /* Runs a command with something taken away:
  *   TestSandbox netlink COMMAND…   socket(AF_NETLINK) fails with EPERM
  *   TestSandbox sockdiag COMMAND…  socket(AF_NETLINK, …, NETLINK_SOCK_DIAG) does
+ *   TestSandbox generic COMMAND…   socket(AF_NETLINK, …, NETLINK_GENERIC) does
+ *   TestSandbox filter COMMAND…    setsockopt(SO_ATTACH_FILTER) fails with EPERM
+ *   TestSandbox strict COMMAND…    setsockopt(NETLINK_GET_STRICT_CHK) fails with ENOPROTOOPT, as before Linux 4.20
+ *   TestSandbox lookup COMMAND…    a request as long as a route lookup fails with EPERM
+ *   TestSandbox list COMMAND…      a request as long as that for all links does
  *   TestSandbox rename COMMAND…    renameat2 knows no flags, as on NFS
  *   TestSandbox chmod COMMAND…     chmod fails with EPERM
  *   TestSandbox sigpipe COMMAND…   SIGPIPE is ignored, as waybar's children have it
@@ -39,6 +44,35 @@ static int forbid(int argument, unsigned value) {
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 3),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * argument),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  return install(program, sizeof program / sizeof *program);
+}
+
+/* setsockopt of one option. */
+static int forbid_option(int level, int option, int code) {
+  struct sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_setsockopt, 0, 5),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, level, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, option, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | code),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  return install(program, sizeof program / sizeof *program);
+}
+
+/* Requests of one of two lengths: a filter sees no more of them. */
+static int forbid_requests(unsigned length, unsigned other) {
+  struct sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sendto, 0, 4),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, length, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, other, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
@@ -110,6 +144,12 @@ int main(int argc, char **argv) {
   int failed = 0;
   if (!strcmp(argv[1], "netlink")) failed = forbid(0, AF_NETLINK);
   if (!strcmp(argv[1], "sockdiag")) failed = forbid(2, NETLINK_SOCK_DIAG);
+  if (!strcmp(argv[1], "generic")) failed = forbid(2, NETLINK_GENERIC);
+  if (!strcmp(argv[1], "filter")) failed = forbid_option(SOL_SOCKET, SO_ATTACH_FILTER, EPERM);
+  if (!strcmp(argv[1], "strict")) failed = forbid_option(SOL_NETLINK, NETLINK_GET_STRICT_CHK, ENOPROTOOPT);
+  /* Headers, the address and the user; headers and the mask of what is wanted. */
+  if (!strcmp(argv[1], "lookup")) failed = forbid_requests(16 + 12 + 8 + 8, 16 + 12 + 20 + 8);
+  if (!strcmp(argv[1], "list")) failed = forbid_requests(16 + 16 + 8, 16 + 16 + 8);
   if (!strcmp(argv[1], "rename")) failed = forbid_rename_flags();
   if (!strcmp(argv[1], "chmod")) failed = forbid_chmod();
   if (!strcmp(argv[1], "sigpipe")) failed = signal(SIGPIPE, SIG_IGN) == SIG_ERR;

@@ -119,7 +119,7 @@ static void write_port(FILE *ip, int number) {
 }
 
 static void write_bridge(FILE *ip, int number) {
-  fprintf(ip, "link add b%d type bridge\nlink set b%d addrgenmode none\nlink set b%d up\n", number, number, number);
+  fprintf(ip, "link add b%d type bridge forward_delay 0\nlink set b%d addrgenmode none\nlink set b%d up\n", number, number, number);
 }
 
 static void write_removal(FILE *ip, int number) { fprintf(ip, "link del p%d\n", number); }

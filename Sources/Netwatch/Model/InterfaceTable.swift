@@ -54,7 +54,8 @@ package struct InterfaceTable: Sendable {
   /// Gives a link other properties. Its index stays the same.
   mutating func replace(at position: Index, by new: Interface) {
     let old = self[position]
-    if old.masterIndex != new.masterIndex || old.standsOn != new.standsOn || old.activePortIndex != new.activePortIndex {
+    if old.masterIndex != new.masterIndex || old.standsOn != new.standsOn || old.activePortIndex != new.activePortIndex
+    {
       unrelate(old)
       relate(new)
     }

@@ -11,6 +11,8 @@ package enum NetworkEvent: Hashable, Sendable {
   indirect case wireless(index: Int32, WirelessLink?)
   case address(index: Int32, InterfaceAddress)
   case addressRemoved(index: Int32, IPAddress, prefixLength: UInt8)
+  /// A router answers no more, or again.
+  indirect case neighbour(Neighbour, isReachable: Bool)
   /// `isRemoval`: something was taken away. The kernel may say so before it does it.
   case routing(AddressFamilies, isRemoval: Bool)
 }

@@ -10,6 +10,9 @@ package struct NetworkSnapshot: Sendable {
   private var standInIPv6 = Int8(0)
   /// Everything is told anew, so that nobody has to read what stands on a changed link.
   private var isListing = false
+  /// Routers that have been in use and do not answer.
+  package private(set) var deadRouters: [Neighbour] = []
+  private static let routerLimit = 16
   private let named: NamedLinks
 
   /// - Parameter named: what the user says of links by their names.
@@ -82,9 +85,23 @@ package struct NetworkSnapshot: Sendable {
     case .routing(let families, let isRemoval):
       var delta = SnapshotDelta()
       delta.routing = families
-      if isRemoval { delta.announcedEarly = families }
+      if isRemoval { delta.announcedEarly = families } else { delta.announcesRoutes = true }
       return delta
+    case .neighbour(let neighbour, let isReachable): return apply(neighbour, isReachable: isReachable)
     }
+  }
+
+  /// While a dead router is looked for again and again, its entry is now failed, now incomplete: only its first end counts.
+  private mutating func apply(_ neighbour: Neighbour, isReachable: Bool) -> SnapshotDelta {
+    var delta = SnapshotDelta()
+    guard deadRouters.contains(neighbour) == isReachable else { return delta }
+    if isReachable {
+      deadRouters.removeAll { $0 == neighbour }
+    } else if deadRouters.count < Self.routerLimit {
+      deadRouters.append(neighbour)
+    }
+    delta.routing = AddressFamilies(neighbour.address.family)
+    return delta
   }
 
   private mutating func apply(_ fact: LinkFact) -> SnapshotDelta {
@@ -166,6 +183,7 @@ package struct NetworkSnapshot: Sendable {
     delta.movesRemotes = old.remote != nil
     interfaces.remove(at: position)
     if old.addresses.contains(where: \.coversStandIn) { chooseStandIns() }
+    deadRouters.removeAll { $0.interfaceIndex == index }
     carryMedia(from: old, to: nil, &delta)
     delta.isVisible = true
     delta.routing = .both
@@ -185,10 +203,11 @@ package struct NetworkSnapshot: Sendable {
       delta.routing = family
       return delta
     }
-    // Renewed lifetimes and the coming and going of "deprecated" are no change.
+    // Renewed lifetimes are no change. Whether an address is deprecated is none by itself, but the kernel may choose another
+    // source now.
     let changed = interfaces[position].addresses[known].flags ^ address.flags
     interfaces[position].addresses[known] = address
-    if changed & ~InterfaceAddress.Flags.deprecated != 0 { delta.routing = family }
+    if changed != 0 { delta.routing = family }
     delta.isVisible = changed & InterfaceAddress.Flags.relevant != 0
     return delta
   }

@@ -11,6 +11,9 @@ package struct SnapshotDelta: Hashable, Sendable {
   /// Tunnels have other ends than before.
   package var movesRemotes = false
 
+  /// A route may be there for longer than before.
+  package var announcesRoutes = false
+
   package init() {}
 
   mutating func merge(_ other: SnapshotDelta) {
@@ -18,6 +21,7 @@ package struct SnapshotDelta: Hashable, Sendable {
     isVisible = isVisible || other.isVisible
     announcedEarly.formUnion(other.announcedEarly)
     movesRemotes = movesRemotes || other.movesRemotes
+    announcesRoutes = announcesRoutes || other.announcesRoutes
     for index in other.dependents where !dependents.contains(index) { dependents.append(index) }
   }
 }

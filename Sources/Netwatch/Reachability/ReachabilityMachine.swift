@@ -42,6 +42,8 @@ package struct ReachabilityMachine: Sendable {
     case lookUp(RouteRequest)
     /// ``ReachabilityMachine/watched`` is new: changes of the routes there matter, and no others.
     case watch
+    /// ``ReachabilityMachine/watchedRouters`` is new.
+    case watchRouters
     /// A host without addresses may have some now.
     case resolve
     case arm(Timer, at: Duration)
@@ -50,7 +52,7 @@ package struct ReachabilityMachine: Sendable {
     case publish(Change)
   }
 
-  package enum Timer: Hashable, Sendable, CaseIterable { case hold, retry, resolution, hostRoutes }
+  package enum Timer: Hashable, Sendable, CaseIterable { case hold, retry, resolution, hostRoutes, expiry }
 
   /// What a published path is about.
   package enum Change: Hashable, Sendable { case initial, reachability, interfaces }
@@ -112,6 +114,13 @@ package struct ReachabilityMachine: Sendable {
   /// Somebody has answered for the name of the target, if it is one. Until then its status is unknown.
   private var isNameKnown = false
   private var isWaitingForResolution = false
+  /// The route of a router advertisement that carries IPv6, and whose end is known or asked for; nil if there is none.
+  private var advertised: RouteHop?
+  private var isExpiryArmed = false
+  /// Such a route has been announced, perhaps with a new lifetime.
+  private var announcesRoutes = false
+  /// The routers that are in use or dead, and whose entries in the kernel's table of neighbours are listened to.
+  package private(set) var watchedRouters = WatchedRouters()
   /// Refused lookups that follow each other.
   private var refusals = 0
   /// Routes to single addresses decide what carries a tunnel, so that their changes matter.
@@ -152,7 +161,7 @@ package struct ReachabilityMachine: Sendable {
       }
       return hop.source
     case .rules, .hostRoute: return nil
-    case .plain, .allHops, .link, .marked:
+    case .plain, .allHops, .lifetime, .link, .marked:
       let addresses = request.isBeneath ? StandIns.addresses(request.family) : destinations[request.family]
       return addresses.indices.contains(request.position) ? addresses[request.position] : nil
     }
@@ -214,6 +223,9 @@ package struct ReachabilityMachine: Sendable {
       refusals += 1
       return fail(after: refusals - 1, at: now, &effects)
 
+    case .answered(let request, let answer) where request.scope == .lifetime:
+      takeLifetime(of: answer, at: now, &effects)
+
     case .answered(let request, let answer):
       guard case .asking(let inquiry) = state else { break }
       return accept(answer, to: request, in: inquiry, at: now, &effects)
@@ -229,6 +241,12 @@ package struct ReachabilityMachine: Sendable {
 
     case .timerFired(.retry):
       if case .listing = state { return list(&effects) }
+
+    case .timerFired(.expiry):
+      isExpiryArmed = false
+      advertised = nil
+      pending.routing.formUnion(.ipv6)
+      if case .settled = state { return needsListing ? list(&effects) : inquire(at: now, &effects) }
 
     case .timerFired(.resolution):
       giveUpResolving(at: now, &effects)
@@ -460,9 +478,51 @@ package struct ReachabilityMachine: Sendable {
     {
       publish(.interfaceChanged, .interfaces, &effects)
     }
+    announcesRoutes = announcesRoutes || pending.announcesRoutes
     pending = SnapshotDelta()
     listingCause = nil
     refusals = 0
+    if advertised != nil || concluded.ipv6 != nil || !watchedRouters.dead.isEmpty { followAdvertisedRoute(&effects) }
+    announcesRoutes = false
+  }
+
+  /// The kernel skips a route whose time is over at once, and says so up to half a minute later.
+  private mutating func followAdvertisedRoute(_ effects: inout Effects) {
+    let route = advertisedRoute(concluded)
+    if let route {
+      if route.hop != advertised || announcesRoutes {
+        effects.append(.lookUp(RouteRequest(.ipv6, .lifetime, to: route.destination)))
+      }
+    } else {
+      stopExpiry(&effects)
+    }
+    advertised = route?.hop
+    var routers = WatchedRouters()
+    routers.dead = evaluator.snapshot.deadRouters
+    if let hop = route?.hop, let gateway = hop.gateway {
+      let router = Neighbour(interfaceIndex: hop.interfaceIndex, address: gateway)
+      if !routers.dead.contains(router) { routers.inUse = [router] }
+    }
+    guard routers != watchedRouters else { return }
+    watchedRouters = routers
+    effects.append(.watchRouters)
+  }
+
+  private mutating func takeLifetime(of answer: RouteAnswer, at now: Duration, _ effects: inout Effects) {
+    let hop: RouteHop? =
+      switch answer {
+      case .hop(let hop): hop
+      case .hops(let hops): hops.first
+      case .noRoute, .refused, .own, .rules: nil
+      }
+    guard let hop, hop.lifetime > 0 else { return stopExpiry(&effects) }
+    isExpiryArmed = true
+    effects.append(.arm(.expiry, at: now + .milliseconds(10) * Int(hop.lifetime) + Self.expirySlack))
+  }
+
+  private mutating func stopExpiry(_ effects: inout Effects) {
+    if isExpiryArmed { effects.append(.disarm(.expiry)) }
+    isExpiryArmed = false
   }
 
   private mutating func stopHolding(_ effects: inout Effects) {

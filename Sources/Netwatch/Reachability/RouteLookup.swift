@@ -5,6 +5,8 @@ package struct RouteRequest: Hashable, Sendable {
     case plain
     /// The route itself with all its next hops, not the one hop that is chosen by hash.
     case allHops
+    /// The route itself again, for the time at which it ends.
+    case lifetime
     /// As if this link were the only one. Asks for the route itself too: else IPv4 answers "on the link" without any.
     case link(Int32)
     /// As for packets with this mark, such as those that a tunnel sends itself.
@@ -60,6 +62,8 @@ package struct RouteHop: Hashable, Sendable {
   package var prefixLength: UInt8
   /// Who wrote the route: RTPROT_* of <linux/rtnetlink.h>.
   package var origin: UInt8
+  /// The time to the end of the route, in hundredths of a second, in answers that are the route itself. 0 if it has none.
+  package var lifetime: UInt32 = 0
 
   package init(
     interfaceIndex: Int32, gateway: IPAddress? = nil, source: IPAddress? = nil, metric: UInt32 = 0,

@@ -1,0 +1,75 @@
+import Testing
+
+/// What the kernel may lack, or refuse.
+@Suite struct KernelFeatureTests {
+  @Test(arguments: ["filter", "strict", "generic"])
+  func `without an optional feature every change is told rightly`(_ feature: String) throws {
+    let namespace = try NetworkNamespace.online()
+    try namespace.addSecondUplink()
+    let follow = Follow(
+      try ChildProcess(
+        namespace.command([Programs.sandbox, feature, Programs.netwatch, "--follow", "--json", "--ignore", "x*"])))
+    #expect(try follow.summary() == "wifi initial v0")
+    try namespace.run("ip link set v1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    try namespace.run("ip route del default dev v0")
+    #expect(try follow.summary() == "wifi route_up w0")
+    try namespace.run("ip route add unreachable default metric 1")
+    #expect(try follow.summary() == "not-reachable route_unreachable -")
+    try namespace.run("ip route del unreachable default metric 1")
+    #expect(try follow.summary() == "wifi route_up w0")
+    try namespace.run("ip addr del 10.1.0.1/24 dev w0")
+    #expect(try follow.summary() == "not-reachable no_address -")
+    #expect(try follow.isQuiet(in: namespace))
+    follow.process.signal(15)
+    // Without -v nobody is told.
+    #expect(try follow.process.errorText() == "")
+  }
+
+  @Test(arguments: ["filter", "strict"])
+  func `links that count, and a tunnel, are found without it too`(_ feature: String) throws {
+    let namespace = try NetworkNamespace.online()
+    try namespace.addSecondUplink()
+    let tunnel = try namespace.addTunnel("tun0")
+    let status = [Programs.sandbox, feature, Programs.netwatch, "status", "--json", "--no-service"]
+    func summary(_ arguments: String...) throws -> String {
+      let result = try ChildProcess.run(namespace.command(status + arguments))
+      return try Line(#require(result.output.first)).summary
+    }
+    #expect(try summary() == "wifi initial v0")
+    #expect(try summary("--ignore", "v0") == "wifi initial w0")
+    #expect(try summary("--interface", "w*") == "wifi initial w0")
+    #expect(try summary("--target", "203.0.113.9:443") == "wifi initial v0")
+    try namespace.run("ip route add 0.0.0.0/1 dev tun0", "ip route add 128.0.0.0/1 dev tun0")
+    #expect(try summary() == "wifi initial v0")
+    try namespace.run("ip link set v1 down")
+    #expect(try summary() == "not-reachable no_carrier -")
+    tunnel.closeInput()
+  }
+
+  @Test(arguments: [("filter", "no socket filter here"), ("strict", "no strict checking of requests here")])
+  func `with -v it is said once`(_ feature: String, _ beginning: String) throws {
+    let namespace = try NetworkNamespace.online()
+    let result = try ChildProcess.run(
+      namespace.command([Programs.sandbox, feature, Programs.netwatch, "status", "--no-service", "-v"]))
+    #expect(result.ending == .exited(0))
+    let told = result.error.split(separator: "\n").filter { $0.contains(beginning) }
+    #expect(told.count == 1, "\(result.error)")
+    let whole = try ChildProcess.run(namespace.command([Programs.netwatch, "status", "--no-service", "-v"]))
+    #expect(whole.error == "")
+  }
+
+  @Test(arguments: ["lookup", "list"])
+  func `a refused question ends it at once, with the kernel's own reason`(_ question: String) throws {
+    let namespace = try NetworkNamespace.online()
+    for arguments in [["status", "--no-service"], ["--follow", "--no-service"], ["wait", "-t", "3"]] {
+      let start = Line.monotonicNow
+      let result = try ChildProcess.run(
+        namespace.command([Programs.sandbox, question, Programs.netwatch] + arguments))
+      #expect(result.ending == .exited(2))
+      #expect(result.output == [])
+      #expect(result.error.contains("send: Operation not permitted"), "\(result.error)")
+      #expect(Line.monotonicNow - start < 2_000_000_000)
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import CLibNetlink
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import Testing
+
+@testable import NetwatchNetlink
+
+/// What the kernel says in the place of an answer, and what that means.
+@Suite struct RefusalTests {
+  /// Up to the first question for a route, which has the number 3.
+  static let listed = Array(SmallTrace.lines.prefix { $0 != SmallTrace.route(3) })
+  /// The answer to each question from `first` on, more than are asked.
+  static func refusals(from first: UInt32, _ code: Int32) -> [String] {
+    (first..<first + 12).map { SmallTrace.refusal($0, code) }
+  }
+
+  @Test(arguments: [
+    (ENETUNREACH, "no_route"), (EOPNOTSUPP, "no_route"), (EAFNOSUPPORT, "no_route"), (ENODEV, "no_route"),
+    (EHOSTUNREACH, "route_unreachable"), (EACCES, "route_unreachable"), (EINVAL, "route_unreachable"),
+    (EPERM, "route_unreachable"),
+  ])
+  func `a refused lookup says no, and why`(_ code: Int32, _ reason: String) throws {
+    let replay = try Replay(Self.listed + Self.refusals(from: 3, code))
+    #expect(replay.told == ["1000 2000 not-reachable \(reason) -"])
+  }
+
+  @Test(arguments: [EOPNOTSUPP, EAFNOSUPPORT])
+  func `without IPv6 the end of the IPv4 route is no route`(_ code: Int32) throws {
+    let removal = MessageBuilder.route(type: RTM_DELROUTE) { $0.attribute(Int(RTA_OIF.rawValue), number: Int32(3)) }
+    let answers = [SmallTrace.route(3), SmallTrace.refusal(4, code), SmallTrace.refusal(5, code)]
+    let turn = ["turn 5000 6000 event", "event " + SmallTrace.hex(removal), "event end"]
+    let replay = try Replay(Self.listed + answers + turn + Self.refusals(from: 6, ENETUNREACH))
+    #expect(replay.told == [SmallTrace.told[0], "5000 6000 not-reachable no_route -"])
+  }
+
+  @Test(arguments: [ENOBUFS, ENOMEM, EINTR])
+  func `what the kernel had no memory for is asked again, three times`(_ code: Int32) throws {
+    for count in UInt32(1)...3 {
+      let refused = (3..<3 + count).map { SmallTrace.refusal($0, code) }
+      let answers = [SmallTrace.route(3 + count), SmallTrace.noRoute(4 + count), SmallTrace.noRoute(5 + count)]
+      let replay = try Replay(Self.listed + refused + answers)
+      #expect(replay.told == [SmallTrace.told[0]] && replay.fault == nil)
+    }
+  }
+
+  @Test(arguments: [EPERM, EACCES, EOPNOTSUPP])
+  func `a refused listing ends the start with the kernel's own reason`(_ code: Int32) throws {
+    let file = try TraceFile([TraceFormat.header, "start 1 2"] + (1..<20).map { SmallTrace.refusal($0, code) })
+    let player = TracePlayer(try TraceReader(opening: file.path))
+    let start = KernelClock.monotonic.now
+    let reachability = try NetlinkReachability(
+      on: NetlinkSource(on: EventLoop(), input: .replayed(player)), configuration: .init(),
+      handlers: .init(publish: { _, _, _ in Issue.record("a path") }, fail: { _ in }))
+    #expect(throws: NetlinkError(operation: "RTM_GETLINK dump", code: code)) { try reachability.start() }
+    #expect(KernelClock.monotonic.now - start < .seconds(2))
+    reachability.stop()
+  }
+
+  @Test func `a lookup that fails otherwise ends the start with the kernel's own reason`() throws {
+    let replies = (3..<80).map { SmallTrace.refusal($0, EIO) }
+    let file = try TraceFile(Self.listed + replies)
+    let player = TracePlayer(try TraceReader(opening: file.path))
+    let reachability = try NetlinkReachability(
+      on: NetlinkSource(on: EventLoop(), input: .replayed(player)), configuration: .init(),
+      handlers: .init(publish: { _, _, _ in Issue.record("a path") }, fail: { _ in }))
+    #expect(throws: NetlinkError.self) { try reachability.start() }
+    reachability.stop()
+  }
+
+  @Test func `a kernel that cannot tell of next hops or filter is recorded and played`() throws {
+    var lines = SmallTrace.lines
+    lines.insert(contentsOf: ["event failed attach \(EPERM)", "event failed join \(EINVAL)"], at: 2)
+    let replay = try Replay(lines)
+    #expect(replay.told == SmallTrace.told && replay.fault == nil)
+  }
+}

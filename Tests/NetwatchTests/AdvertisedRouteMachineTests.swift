@@ -1,0 +1,107 @@
+import NetwatchTestSupport
+import Testing
+
+@testable import Netwatch
+
+/// Routes that a router advertises, whose end nobody announces.
+@Suite struct AdvertisedRouteMachineTests {
+  static let lifetime = RouteRequest(.ipv6, .lifetime)
+
+  static func route(_ gateway: String = "fe80::1", lifetime: UInt32 = 0) -> RouteAnswer {
+    var hop = RouteHop(
+      interfaceIndex: 2, gateway: .ip(gateway), source: lifetime == 0 ? .ip("2001:db8:1::1") : nil,
+      origin: RouteHop.Origin.routerAdvertisement)
+    hop.lifetime = lifetime
+    return .hop(hop)
+  }
+
+  static func kernel(lifetime: UInt32) -> ScriptedKernel {
+    var kernel = ScriptedKernel()
+    kernel.facts = [.loopback, .link(2, "eth0"), .address(2, .ip("2001:db8:1::1"), 64)]
+    kernel.answers[.ipv6] = route()
+    kernel.answers[Self.lifetime] = route(lifetime: lifetime)
+    kernel.start()
+    return kernel
+  }
+
+  @Test func `the end is asked for after the first path, and looked for at its time`() {
+    var kernel = Self.kernel(lifetime: 300)
+    #expect(kernel.story == ["wifi initial eth0"])
+    #expect(kernel.lookUps.last == Self.lifetime)
+    #expect(kernel.timers[.expiry] == .seconds(3) + ReachabilityMachine.expirySlack)
+    kernel.answers[.ipv6] = .noRoute
+    kernel.advance(by: .seconds(2.9))
+    #expect(kernel.story.count == 1)
+    kernel.advance(by: .seconds(0.2))
+    #expect(kernel.story.last == "not-reachable no_route -")
+    #expect(kernel.timers[.expiry] == nil)
+  }
+
+  @Test func `a lifetime that was renewed without a word is found at the old end`() {
+    var kernel = Self.kernel(lifetime: 300)
+    kernel.forget()
+    kernel.answers[Self.lifetime] = Self.route(lifetime: 100)
+    kernel.advance(by: .seconds(3.1))
+    #expect(kernel.published.isEmpty)
+    #expect(kernel.lookUps == [.ipv6, Self.lifetime])
+    #expect(kernel.timers[.expiry] == .seconds(4) + ReachabilityMachine.expirySlack * 2)
+  }
+
+  @Test func `it is asked for once, and again when the route is announced`() {
+    var kernel = Self.kernel(lifetime: 300)
+    kernel.forget()
+    kernel.tell(.address(2, .ip("2001:db8:1::7"), 64))
+    #expect(!kernel.lookUps.contains(Self.lifetime))
+    kernel.tell(.routing(.ipv6, isRemoval: false))
+    #expect(kernel.lookUps.count { $0 == Self.lifetime } == 1)
+    kernel.answers[.ipv6] = Self.route("fe80::2")
+    kernel.tell(.address(2, .ip("2001:db8:1::8"), 64))
+    #expect(kernel.lookUps.count { $0 == Self.lifetime } == 2)
+  }
+
+  @Test func `without an end, or another route, no timer runs`() {
+    var kernel = Self.kernel(lifetime: 0)
+    #expect(kernel.timers[.expiry] == nil)
+    kernel.answers[Self.lifetime] = Self.route(lifetime: 300)
+    kernel.tell(.routing(.ipv6, isRemoval: false))
+    #expect(kernel.timers[.expiry] != nil)
+    kernel.answers[.ipv6] = .via(2, .ip("fe80::1"), from: .ip("2001:db8:1::1"))
+    kernel.tell(.routing(.ipv6, isRemoval: false))
+    #expect(kernel.timers[.expiry] == nil)
+    // A route that nobody has advertised is asked for as ever.
+    kernel.forget()
+    kernel.tell(.routing(.ipv6, isRemoval: false))
+    #expect(kernel.lookUps == [.ipv6])
+  }
+
+  @Test func `of a dead router the first word counts, and its return`() {
+    var kernel = Self.kernel(lifetime: 0)
+    let (first, second) = (Neighbour(2, "fe80::1"), Neighbour(2, "fe80::2"))
+    #expect(kernel.machine.watchedRouters == .init(inUse: [first]))
+    kernel.forget()
+    kernel.answers[.ipv6] = Self.route("fe80::2")
+    kernel.tell(.neighbour(first, isReachable: false))
+    #expect(kernel.story == ["wifi address_changed eth0"])
+    #expect(kernel.published.last?.ipv6?.gateway == .ip("fe80::2"))
+    #expect(kernel.machine.watchedRouters == .init(inUse: [second], dead: [first]))
+    #expect(kernel.count(of: .watchRouters) == 1)
+    kernel.forget()
+    for _ in 0..<5 { kernel.tell(.neighbour(first, isReachable: false)) }
+    #expect(kernel.effects.isEmpty)
+    kernel.tell(.neighbour(first, isReachable: true))
+    #expect(kernel.lookUps == [.ipv6])
+    #expect(kernel.machine.watchedRouters == .init(inUse: [second]))
+    // Both dead: the kernel takes turns, we do not.
+    kernel.answers[.ipv6] = Self.route()
+    kernel.tell(.neighbour(second, isReachable: false))
+    kernel.answers[.ipv6] = Self.route("fe80::2")
+    kernel.tell(.neighbour(first, isReachable: false))
+    kernel.forget()
+    for _ in 0..<5 { kernel.tell(.neighbour(first, isReachable: false), .neighbour(second, isReachable: false)) }
+    #expect(kernel.effects.isEmpty)
+  }
+}
+
+extension Neighbour {
+  fileprivate init(_ index: Int32, _ address: String) { self.init(interfaceIndex: index, address: .ip(address)) }
+}
