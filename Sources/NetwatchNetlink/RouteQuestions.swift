@@ -8,11 +8,24 @@ struct RouteQuestions {
   /// What is asked for every event, as bytes that are built once.
   private var plainIPv4: NetlinkRequest?
   private var plainIPv6: NetlinkRequest?
+  /// The same about the DNS root servers, which stand for the internet if nothing else does.
+  private var lastIPv4: NetlinkRequest?
+  private var lastIPv6: NetlinkRequest?
 
   init(_ destinations: Destinations, port: UInt16?) throws(NetlinkError) {
     self.port = port
-    if let address = destinations.ipv4.first { plainIPv4 = try .lookUp(address, user: user, .init(port: port)) }
-    if let address = destinations.ipv6.first { plainIPv6 = try .lookUp(address, user: user, .init(port: port)) }
+    plainIPv4 = try Self.lookUp(destinations.ipv4.first, user, port)
+    plainIPv6 = try Self.lookUp(destinations.ipv6.first, user, port)
+    guard destinations.areStandIns else { return }
+    lastIPv4 = try Self.lookUp(destinations.ipv4.last, user, port)
+    lastIPv6 = try Self.lookUp(destinations.ipv6.last, user, port)
+  }
+
+  private static func lookUp(_ address: IPAddress?, _ user: uid_t, _ port: UInt16?) throws(NetlinkError)
+    -> NetlinkRequest?
+  {
+    guard let address else { return nil }
+    return try .lookUp(address, user: user, .init(port: port))
   }
 
   /// Answers by way of `queries`.
@@ -26,8 +39,13 @@ struct RouteQuestions {
   ) throws(NetlinkError) -> RouteAnswer {
     if case .rules = request.scope { return try queries.rules(request.family) }
     if case .hostRoute(let link) = request.scope { return try queries.hostRoute(over: link, request.family) }
-    if case .plain = request.scope, request.destination == 0 {
-      return request.family == .ipv4 ? try ask(queries, &plainIPv4) : try ask(queries, &plainIPv6)
+    if case .plain = request.scope {
+      if request.destination == 0 {
+        return request.family == .ipv4 ? try ask(queries, &plainIPv4) : try ask(queries, &plainIPv6)
+      }
+      if request.isForLastStandIn, lastIPv4 != nil {
+        return request.family == .ipv4 ? try ask(queries, &lastIPv4) : try ask(queries, &lastIPv6)
+      }
     }
     guard let address = address() else { return .noRoute }
     var built: NetlinkRequest? = try rareLookUp(request, address, lower())

@@ -106,16 +106,13 @@ package struct InterfaceTable: Sendable {
 
   /// Where a link is, or would have to be inserted.
   private func place(of index: Int32) -> Index {
+    guard !pieces.isEmpty else { return Index(piece: 0, offset: 0) }
     var low = 0
-    var high = pieces.count
-    // The first piece that ends with this index or a higher one.
+    // The first piece that ends with this index or a higher one, else the last one. Most machines have but one.
+    var high = pieces.count - 1
     while low < high {
       let middle = (low + high) / 2
       if pieces[middle][pieces[middle].count - 1].index < index { low = middle + 1 } else { high = middle }
-    }
-    guard low < pieces.count else {
-      // Behind all others: in the last piece, if there is one.
-      return low == 0 ? Index(piece: 0, offset: 0) : Index(piece: low - 1, offset: pieces[low - 1].count)
     }
     let piece = low
     low = 0

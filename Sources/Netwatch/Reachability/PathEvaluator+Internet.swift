@@ -10,9 +10,18 @@ extension PathEvaluator {
   func judgeInternet(
     _ family: AddressFamily, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
   ) -> Way {
-    let first = snapshot.standIn(family)
+    let (first, last) = (snapshot.standIn(family), StandIns.last(family))
+    if trail.steps == nil {
+      // As nearly always: the default route has a gateway, or there is none.
+      switch answers[RouteRequest(family, .plain, to: first)] {
+      case .hop(let hop)? where hop.gateway != nil:
+        return judge(hop, family, to: first, orElse: first == last ? nil : last, answers, &trail)
+      case .noRoute?:
+        if case .noRoute? = answers[RouteRequest(family, .plain, to: last)] { return .failed(.noRoute) }
+      default: break
+      }
+    }
     guard let decisive = decisiveStandIn(family, answers, &trail) else { return .open }
-    let last = StandIns.last(family)
     let other = decisive == last ? nil : last
     guard trail.steps != nil else { return judge(family, to: decisive, orElse: other, answers, &trail) }
     let addresses = StandIns.addresses(family)

@@ -151,6 +151,14 @@ package struct PathEvaluator: Sendable {
     }
     trail.note(.answer(plain, answer))
     guard case .hop(let hop) = answer else { return judge(answer, family) }
+    return judge(hop, family, to: destination, orElse: other, answers, &trail)
+  }
+
+  /// The way over the hop that the kernel has chosen.
+  func judge(
+    _ hop: RouteHop, _ family: AddressFamily, to destination: Int8, orElse other: Int8?, _ answers: RouteAnswers,
+    _ trail: inout EvaluationTrail
+  ) -> Way {
     if !includesLink(hop.interfaceIndex) {
       trail.note(.excluded(link: hop.interfaceIndex))
       return judgeOthers(family, to: [destination] + (other.map { [$0] } ?? []), answers, &trail)

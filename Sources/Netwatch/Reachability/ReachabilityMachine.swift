@@ -368,8 +368,12 @@ package struct ReachabilityMachine: Sendable {
     _ answer: RouteAnswer, to request: RouteRequest, in inquiry: Inquiry, at now: Duration, _ effects: inout Effects
   ) -> State {
     var inquiry = inquiry
-    inquiry.outstanding -= 1
     answers.keep(answer, to: request)
+    if asksFurther(answer, to: request) {
+      effects.append(.lookUp(RouteRequest(request.family, .plain, to: StandIns.last(request.family))))
+      return .asking(inquiry)
+    }
+    inquiry.outstanding -= 1
     if evaluator.contradicts(answer) { inquiry.isContradicted = true }
     guard inquiry.outstanding <= 0 else { return .asking(inquiry) }
 
@@ -387,6 +391,17 @@ package struct ReachabilityMachine: Sendable {
     }
     conclude(judgement, at: now, &effects)
     return .settled
+  }
+
+  /// Another address has to stand for the internet. To judge only to find that out would cost as much as a system call.
+  private func asksFurther(_ answer: RouteAnswer, to request: RouteRequest) -> Bool {
+    guard destinations.areStandIns, case .plain = request.scope, !request.isBeneath, !request.isForLastStandIn else {
+      return false
+    }
+    switch answer {
+    case .noRoute, .refused, .own: return true
+    case .hop, .hops, .rules: return false
+    }
   }
 
   /// Before anybody asks for the way to the other end of a tunnel, the routes there are watched.
@@ -450,8 +465,11 @@ package struct ReachabilityMachine: Sendable {
   private mutating func conclude(
     _ judgement: PathEvaluator.Judgement, at now: Duration, _ effects: inout Effects
   ) {
-    var judgement = judgement
-    if destinations.isEmpty, !isNameKnown { judgement.verdict = .unknown }
+    if destinations.isEmpty, !isNameKnown, judgement.verdict.status != .unknown {
+      var unknown = judgement
+      unknown.verdict = .unknown
+      return conclude(unknown, at: now, &effects)
+    }
     concluded = judgement.verdict
     guard isResolved || hasPublished else {
       // The first path waits for the addresses of the host, not for ever.

@@ -33,6 +33,11 @@ package struct RouteRequest: Hashable, Sendable {
   /// The same for the one of ``StandIns`` at a position.
   package static func internet(_ standIn: Int8) -> Int8 { internet - standIn }
 
+  /// It is about the DNS root server, if its destinations are those of ``StandIns``.
+  package var isForLastStandIn: Bool {
+    destination == (family == .ipv4 ? StandIns.lastIPv4 : StandIns.lastIPv6)
+  }
+
   /// It is about what carries a tunnel.
   package var isBeneath: Bool { destination < 0 }
 
