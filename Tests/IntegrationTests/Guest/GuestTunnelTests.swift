@@ -86,7 +86,8 @@ extension GuestTests {
       let namespace = try NetworkNamespace()
       try namespace.run(
         "unshare --net sleep 600 & pid=$!; sleep 0.5", "nsenter --target $pid --net ip link add wg0 type wireguard",
-        "nsenter --target $pid --net ip link set wg0 netns $$", "ip addr add 10.66.0.2/32 dev wg0", "ip link set wg0 up",
+        "nsenter --target $pid --net ip link set wg0 netns $$", "ip addr add 10.66.0.2/32 dev wg0",
+        "ip link set wg0 up",
         "ip route add default dev wg0")
       let follow = try namespace.follow()
       let line = try follow.next()
