@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import NetwatchEventLoop
 
 /// The process at the other end of a Unix socket: of a client's socket the one that listened, of a server's the one that
 /// connected.

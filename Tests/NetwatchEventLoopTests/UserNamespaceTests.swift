@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import NetwatchStream
+@testable import NetwatchEventLoop
 
 @Suite struct UserNamespaceTests {
   @Test(arguments: [

@@ -1,15 +1,20 @@
 import Glibc
 
 /// What a user id means in this process. A user namespace maps only some ids; the kernel shows all others as one, 65534.
-enum UserNamespace {
+package enum UserNamespace {
   private static let standardOverflowUser: uid_t = 65_534
 
+  /// Whether not every user of the machine exists here, as in a container without privileges. False where /proc does not tell.
+  package static var isOwn: Bool { map.map { !mapsEveryUser($0) } ?? false }
+
   /// Whether different users may show up here as `user`.
-  static func isAmbiguous(_ user: uid_t) -> Bool {
+  package static func isAmbiguous(_ user: uid_t) -> Bool {
     let overflow = text(of: "/proc/sys/kernel/overflowuid").flatMap { uid_t($0.filter(\.isNumber)) }
     guard user == overflow ?? standardOverflowUser else { return false }
-    return !(text(of: "/proc/self/uid_map").map(mapsEveryUser) ?? false)
+    return !(map.map(mapsEveryUser) ?? false)
   }
+
+  private static var map: String? { text(of: "/proc/self/uid_map") }
 
   /// - Parameter map: the text of a file `uid_map`: lines of the first id here, the first id outside, and their number.
   static func mapsEveryUser(_ map: String) -> Bool {
