@@ -55,12 +55,14 @@ let package = Package(
         "Netwatch", "NetwatchEventLoop", "NetwatchResolver", "CLibNetlink", "CLibNetlinkDiag", "CLibNetlinkGeneric",
         "CLibNetlinkRoute",
       ]),
-    module("NetwatchResolver", ["Netwatch", "NetwatchEventLoop", "CLinux", "CLibCAres", "CLibIDN2"]),
+    // What resolvers and HTTP need of libidn2.
+    module("NetwatchIDNA", ["CLibIDN2"]),
+    module("NetwatchResolver", ["Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "CLinux", "CLibCAres"]),
     module("NetwatchStream", ["Netwatch", "NetwatchEventLoop"]),
     module(
       "NetwatchHTTP",
       [
-        "Netwatch", "NetwatchEventLoop", "CLibCurl", "CLibOpenSSL",
+        "Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "CLibCurl", "CLibOpenSSL",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ]),
     // What needs all of Foundation, which is large: FoundationEssentials is enough for the rest.

@@ -28,6 +28,16 @@ struct HTTPExamples {
     return try HTTPSessionManager(baseURL: url, configuration: configuration, observer: activity, path: monitor)
   }
 
+  func credentials(_ url: URL, files: URL, password: String) throws -> HTTPSessionManager {
+    var configuration = HTTPSessionConfiguration()
+    configuration.headerFields[.authorization] = "Bearer 123"
+    configuration.credentialOrigins = [files]
+    configuration.taskOptions.onChallenge = { challenge in
+      challenge.request.authority == "api.example.org" ? HTTPCredential(user: "ali", password: password) : nil
+    }
+    return try HTTPSessionManager(baseURL: url, configuration: configuration)
+  }
+
   func callBack() {
     api.get("users/1", as: DecodableResponseSerializer(User.self)) { result in
       switch result {

@@ -58,6 +58,100 @@ import Testing
     #expect(String(decoding: reply.value, as: UTF8.self).contains("401"))
   }
 
+  @Test func `after three answers the refusal is the response, or after as many as may be`() async throws {
+    for (limit, expected) in [(nil, 3), (1, 1), (0, 0), (5, 5)] {
+      let asked = Box(0)
+      var options = HTTPTaskOptions()
+      if let limit { options.maximumChallenges = limit }
+      options.onChallenge = { _ in
+        asked.change { $0 += 1 }
+        return HTTPCredential(user: "ali", password: "open barley")
+      }
+      #expect(try await session.data(for: secret, options: options).response.status == .unauthorized)
+      #expect(asked.now == expected)
+    }
+  }
+
+  /// A server that lets in who has this user.
+  private func guarded(_ user: String, else answer: @escaping @Sendable (String) -> String? = { _ in nil }) throws
+    -> HeadServer
+  {
+    let basic = Data("\(user):p".utf8).base64EncodedString()
+    return try HeadServer { head in
+      head.contains("Authorization: Basic \(basic)\r\n")
+        ? answer(head) : "401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"\(user)\""
+    }
+  }
+
+  @Test func `each host is answered with its own credential, there and back again`() async throws {
+    let places = Box(["", ""])
+    let other = try guarded("other") { _ in "302 Found\r\nLocation: \(places.now[0])/back" }
+    let home = try guarded("home") { $0.contains("/back") ? nil : "302 Found\r\nLocation: \(places.now[1])" }
+    places.change { [home, other] in $0 = ["http://127.0.0.1:\(home.server.port)", other.url().absoluteString] }
+    var options = HTTPTaskOptions()
+    options.credential = HTTPCredential(user: "home", password: "p")
+    let asked = Box<[String]>([])
+    options.onChallenge = { challenge in
+      asked.change { $0.append("\(challenge.request.authority ?? "") \(challenge.realm ?? "") \(challenge.failures)") }
+      return HTTPCredential(user: "other", password: "p")
+    }
+    let reply = try await session.data(for: HTTPRequest(.get, to: home.url()), options: options)
+    #expect(reply.response.status == .ok)
+    #expect(reply.request.path == "/back")
+    #expect(asked.now == ["127.0.0.1:\(other.server.port) other 0"])
+    let (homeOnly, otherOnly) = ("Basic aG9tZTpw", "Basic b3RoZXI6cA==")
+    #expect(Set(home.values("authorization").joined()) == [homeOnly])
+    #expect(Set(other.values("authorization").joined()) == [otherOnly])
+  }
+
+  @Test func `a host that is redirected to never has the credential of the first`() async throws {
+    let other = try guarded("other")
+    let away = other.url().absoluteString
+    let home = try guarded("home") { _ in "302 Found\r\nLocation: \(away)" }
+    for scheme in [HTTPCredential.Scheme.basic, .any] {
+      var options = HTTPTaskOptions()
+      options.credential = HTTPCredential(user: "home", password: "p", scheme: scheme)
+      let reply = try await session.data(for: HTTPRequest(.get, to: home.url()), options: options)
+      #expect(reply.response.status == .unauthorized)
+    }
+    #expect(other.values("authorization") == [[], []])
+  }
+
+  @Test(
+    arguments: [
+      ("Basic realm=\"a\"", ["basic realm=a"]), ("", []), ("Negotiate", ["negotiate"]),
+      (
+        "NTLM, Basic realm=\"x, y\", Digest realm=\"d\\\"q\", nonce=n , qop=\"auth,auth-int\"",
+        ["ntlm", "basic realm=x, y", "digest nonce=n qop=auth,auth-int realm=d\"q"]
+      ),
+      ("Negotiate YII+/=, bearer realm = x,error=\"invalid\"", ["negotiate YII+/=", "bearer error=invalid realm=x"]),
+      (", ,Basic  REALM=a,,charset=UTF-8", ["basic charset=UTF-8 realm=a"]),
+      ("Basic realm=a, realm=b", ["basic realm=a"]),
+      (
+        "Newauth realm=\"apps\", type=1, title=\"Login to \\\"apps\\\"\", Basic realm=\"simple\"",
+        ["newauth realm=apps title=Login to \"apps\" type=1", "basic realm=simple"]
+      ),
+      ("Basic realm=\"open", ["basic"]), ("=", []), ("Basic =", ["basic"]), ("Basic a=b=c", ["basic a=b"]),
+    ] as [(String, [String])])
+  func `all challenges of a field are read`(_ field: String, _ expected: [String]) {
+    let offers = AuthenticationOffer.list(in: field)
+    let texts = offers.map { offer in
+      ([offer.scheme] + [offer.token].compactMap { $0 }
+        + offer.parameters.sorted { $0.key < $1.key }.map { "\($0)=\($1)" })
+        .joined(separator: " ")
+    }
+    #expect(texts == expected)
+  }
+
+  @Test func `a challenge knows the offers of all its fields`() throws {
+    var response = HTTPResponse(status: .unauthorized)
+    response.headerFields.append(HTTPField(name: .wwwAuthenticate, value: "Negotiate"))
+    response.headerFields.append(HTTPField(name: .wwwAuthenticate, value: "Digest nonce=1, Basic Realm=\"the vault\""))
+    let challenge = HTTPChallenge(request: secret, response: response, failures: 0)
+    #expect(challenge.offers.map(\.scheme) == ["negotiate", "digest", "basic"])
+    #expect(challenge.realm == "the vault")
+  }
+
   @Test func `digest says the password to nobody`() async throws {
     let heads = Box<[String]>([])
     let server = try ScriptedServer { connection, _ in

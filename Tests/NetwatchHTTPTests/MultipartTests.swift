@@ -72,11 +72,11 @@ import Testing
   ])
   func `a name can not begin a header of its own`(_ name: String, _ escaped: String) async throws {
     var form = try form()
-    form.append(Data(), name: name, fileName: name, contentType: "a/b\r\nX-Evil: 1")
+    form.append(Data(), name: name, fileName: name, contentType: "a/b")
     #expect(
       try await form.body().text() == """
         --XX\r\nContent-Disposition: form-data; name="\(escaped)"; filename="\(escaped)"\r
-        Content-Type: a/b  X-Evil: 1\r\n\r\n\r\n--XX--\r\n
+        Content-Type: a/b\r\n\r\n\r\n--XX--\r\n
         """)
   }
 

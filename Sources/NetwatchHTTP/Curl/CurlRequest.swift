@@ -32,11 +32,20 @@ struct CurlRequest {
     guard let url = session.url(of: request), session.allows(url) else {
       throw HTTPError(.badURL, "request", message: "\(request.scheme ?? "")://\(request.authority ?? "")")
     }
+    try checkTexts()
     let isNew = easy.prepare(transfer, shape: shape(url))
     easy.set(url)
     applyFields(to: easy)
     if isNew { applyShape(url, to: easy, session) }
     if let refusal = easy.refusal { throw refusal }
+  }
+
+  /// What is no `HTTPField`, and stands in the head all the same.
+  private func checkTexts() throws(HTTPError) {
+    try HeaderText.check(body?.contentType, "the content type of the body")
+    guard let credential else { return }
+    try HeaderText.check(credential.user, "the user of the credential")
+    try HeaderText.check(credential.password, "the password of the credential")
   }
 
   private func applyShape(_ url: CurlURL, to easy: CurlEasy, _ session: SessionEngine) {
@@ -49,6 +58,7 @@ struct CurlRequest {
     easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     // The task's own deadline counts.
     easy.set(CURLOPT_CONNECTTIMEOUT, 1_000_000)
+    if let agent = session.configuration.userAgent { easy.set(CURLOPT_USERAGENT, agent) }
     applyMethod(to: easy)
     if session.configuration.acceptsCompressed, !request.headerFields.contains(.acceptEncoding) {
       easy.set(CURLOPT_ACCEPT_ENCODING, "")

@@ -25,6 +25,9 @@ public struct HTTPBody: Sendable {
 
   /// A file, which is read while it is sent.
   ///
+  /// - Parameters:
+  ///   - url: of the file.
+  ///   - contentType: Default nil: by the ending of the file's name; none for an ending that is not known.
   /// - Throws: `fileFailed` for what can not be read now.
   public static func file(_ url: URL, contentType: String? = nil) throws(HTTPError) -> HTTPBody {
     let path = url.path(percentEncoded: false)
@@ -32,6 +35,7 @@ public struct HTTPBody: Sendable {
     guard let length = try OpenFile(reading: path).size() else {
       throw HTTPError(.fileFailed, "upload \(path)", message: "not a regular file")
     }
+    let contentType = contentType ?? FileType.known(url.lastPathComponent)
     return HTTPBody(length: length, contentType: contentType) { _ throws(HTTPError) in try FileSource(path: path) }
   }
 }

@@ -15,6 +15,8 @@ public struct MultipartFormData: Sendable {
   public let boundary: String
   private var parts: [Part] = []
   private var pace: (packetSize: Int, delay: Duration)?
+  /// Why there is no body: told when one is asked for.
+  private var refusal: HTTPError?
 
   public init() {
     let number = UInt128.random(in: 0...UInt128.max)
@@ -37,9 +39,10 @@ public struct MultipartFormData: Sendable {
   ///   - data: What is sent.
   ///   - name: Of the field. Quotes and control characters in it are escaped, as in `fileName`.
   ///   - fileName: Makes it a file in the server's eyes. Default nil.
-  ///   - contentType: Default nil: none is sent, which means plain text.
+  ///   - contentType: Default nil: none is sent, which means plain text. A line break or a NUL in it is an error of
+  ///     ``body(parameters:)``.
   public mutating func append(_ data: Data, name: String, fileName: String? = nil, contentType: String? = nil) {
-    add(.data(data), Int64(data.count), Self.fields(contentType), name: name, fileName: fileName)
+    add(.data(data), Int64(data.count), contentType, name: name, fileName: fileName)
   }
 
   /// A file, which is read while it is sent: as much as is in it now.
@@ -71,7 +74,7 @@ public struct MultipartFormData: Sendable {
     _ body: HTTPBody, name: String, fileName: String? = nil, contentType: String? = nil
   ) throws(HTTPError) {
     let length = try Self.length(of: body)
-    add(body, length, Self.fields(contentType ?? body.contentType), name: name, fileName: fileName)
+    add(body, length, contentType ?? body.contentType, name: name, fileName: fileName)
   }
 
   /// A part with header fields of the caller's choice, in their order.
@@ -93,9 +96,10 @@ public struct MultipartFormData: Sendable {
   /// The body of a request: the parameters, sorted by name as in a query, then the parts in the order in which they
   /// were added.
   ///
-  /// - Throws: `cannotEncodeRequest` for parameters that a query could not have either, but for bytes: they become a
-  ///   part as they are.
+  /// - Throws: `cannotEncodeRequest` for a part whose content type has a line break or a NUL in it, and for parameters
+  ///   that a query could not have either, but for bytes: they become a part as they are.
   public func body(parameters: RequestParameters? = nil) throws(HTTPError) -> HTTPBody {
+    if let refusal { throw refusal }
     let fields = try parameters.map { value throws(HTTPError) in try FormField.fields(of: value) } ?? []
     var form = MultipartFormData(copying: boundary)
     for field in fields {
@@ -116,8 +120,14 @@ extension MultipartFormData {
   private init(copying boundary: String) { self.boundary = boundary }
 
   private mutating func add(
-    _ body: HTTPBody, _ length: Int64, _ fields: HTTPFields, name: String, fileName: String?
+    _ body: HTTPBody, _ length: Int64, _ contentType: String?, name: String, fileName: String?
   ) {
+    do throws(HTTPError) {
+      try HeaderText.check(contentType, "the content type of the part '\(Self.escape(name))'")
+    } catch {
+      refusal = refusal ?? error
+    }
+    let fields: HTTPFields = contentType.map { [.contentType: $0] } ?? [:]
     var disposition = "form-data; name=\"\(Self.escape(name))\""
     if let fileName { disposition += "; filename=\"\(Self.escape(fileName))\"" }
     parts.append(Part(head: "Content-Disposition: \(disposition)\r\n" + Self.head(fields), body: body, length: length))
@@ -156,10 +166,6 @@ extension MultipartFormData {
       throw HTTPError(.cannotEncodeRequest, "add a part to a form", message: "its length is not known")
     }
     return length
-  }
-
-  private static func fields(_ contentType: String?) -> HTTPFields {
-    contentType.map { [.contentType: $0] } ?? [:]
   }
 
   /// `HTTPField` lets no line break through.

@@ -24,12 +24,12 @@ extension HTTPBody {
 extension HTTPRequest {
   /// Leads to `url`. A fragment is for the reader of the page alone, and credentials are for the header fields.
   mutating func setAddress(_ url: URL) throws(HTTPError) {
-    guard let scheme = url.scheme, let host = url.host(percentEncoded: true), !host.isEmpty else {
-      throw HTTPError(.badURL, "make a request for \(url)", message: "it has no scheme or no host")
-    }
+    guard let scheme = url.scheme, let name = url.host(percentEncoded: true),
+      let host = Authority.ascii(host: name.contains(":") ? "[\(name)]" : name)
+    else { throw HTTPError(.badURL, "make a request for \(url)", message: "it has no scheme or no host") }
     let path = url.path(percentEncoded: true)
     self.scheme = scheme
-    authority = (host.contains(":") ? "[\(host)]" : host) + (url.port.map { ":\($0)" } ?? "")
+    authority = host + (url.port.map { ":\($0)" } ?? "")
     self.path = (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?\($0)" } ?? "")
   }
 

@@ -25,19 +25,19 @@ public struct HTTPCredential: Hashable, Sendable {
 
 /// A server wants to know who asks.
 public struct HTTPChallenge: Sendable {
+  /// The request that was refused. After a redirect it goes to another host than the task's: look before you answer.
   public let request: HTTPRequest
   public let response: HTTPResponse
-  /// How many credentials the server has refused already.
+  /// How many credentials of the task's callback this origin has refused already.
   public let failures: Int
 
-  /// The realm that the server names.
-  public var realm: String? {
-    let mark = "realm=\""
-    guard let text = response.headerFields[.wwwAuthenticate],
-      let start = text.indices.first(where: { text[$0...].prefix(mark.count).lowercased() == mark })
-    else { return nil }
-    return String(text[start...].dropFirst(mark.count).prefix { $0 != "\"" })
+  /// The ways to authenticate that the server offers, in the order of its `WWW-Authenticate` fields.
+  public var offers: [AuthenticationOffer] {
+    response.headerFields[values: .wwwAuthenticate].flatMap { AuthenticationOffer.list(in: $0) }
   }
+
+  /// The first realm that the server names.
+  public var realm: String? { offers.lazy.compactMap(\.realm).first }
 }
 
 /// A server sends a request elsewhere.

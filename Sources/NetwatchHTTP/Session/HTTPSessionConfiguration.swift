@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPTypes
 
 /// How a session is made.
@@ -5,7 +6,18 @@ public struct HTTPSessionConfiguration: Sendable {
   /// For tasks that come without options of their own.
   public var taskOptions = HTTPTaskOptions()
   /// Sent with every request that has no field of that name.
+  ///
+  /// `Authorization`, `Cookie` and `Proxy-Authorization` are for the origin (scheme, host and port) of the session's base URL
+  /// and for ``credentialOrigins``, and are sent nowhere else. A session without a base URL sends them to the origin of each
+  /// task's URL, and not to where that one redirects.
   public var headerFields = HTTPFields()
+  /// The origins that may have the session's credentials beside the one of its base URL: those in ``headerFields``, those that
+  /// ``requestSerializer`` adds, and the credential of ``taskOptions``. Of each URL only scheme, host and port count.
+  /// Default: none.
+  public var credentialOrigins: [URL] = []
+  /// The `User-Agent` of every request that has none of its own. Default: ``HTTPFields/userAgent(name:version:)``; nil sends
+  /// none.
+  public var userAgent: String? = HTTPFields.userAgent()
   /// Writes the parameters of verbs. Default: into the query, or into a body that is written like one.
   public var requestSerializer: any RequestSerializer = HTTPRequestSerializer()
   /// Default 6. What is more waits for one of them. With HTTP/2 one is shared by all requests to a host.

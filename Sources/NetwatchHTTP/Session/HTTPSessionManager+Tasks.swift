@@ -50,10 +50,11 @@ extension HTTPSessionManager {
   }
 
   /// - Parameters:
+  ///   - own: the fields that the caller has given for this request. Nil: all that the request has.
   ///   - decodes: whether `convert` may take long. Then it holds up neither the loop's thread nor the caller's executor.
   ///   - convert: called away from the loop's thread.
   func task<Value: Sendable>(
-    _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions?,
+    _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions?, own: HTTPFields? = nil,
     isSuspended: Bool = true, decodes: Bool = false,
     _ convert: @escaping @Sendable (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>,
     makeSink: (@Sendable (TransferWaker) -> any BodySink)? = nil,
@@ -63,12 +64,12 @@ extension HTTPSessionManager {
     // What runs at once and is never alone needs no queue.
     guard decodes || options.executor.run != nil || options.onProgress != nil else {
       let order = order(
-        request, body, options, makeSink: makeSink, completion: .atOnce { completion($0.converted(convert)) })
+        request, body, options, own: own, makeSink: makeSink, completion: .atOnce { completion($0.converted(convert)) })
       return HTTPTask(order, port, isSuspended: isSuspended)
     }
     let callbacks = CallbackQueue(options)
     let order = order(
-      request, body, options, callbacks: callbacks, makeSink: makeSink,
+      request, body, options, own: own, callbacks: callbacks, makeSink: makeSink,
       completion: .later { outcome, ticket in
         guard decodes else {
           return callbacks.append {
@@ -115,8 +116,9 @@ extension HTTPSessionManager {
     }
   }
 
+  /// - Parameter own: the fields that the caller has given for this request. Nil: all that the request has.
   func reply<Value: Sendable>(
-    _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions?,
+    _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions?, own: HTTPFields? = nil,
     _ convert: (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>,
     makeSink: (@Sendable (TransferWaker) -> any BodySink)? = nil
   ) async throws(HTTPError) -> HTTPReply<Value> {
@@ -125,7 +127,7 @@ extension HTTPSessionManager {
       await withCheckedContinuation { continuation in
         running.begin(
           order(
-            request, body, options ?? configuration.taskOptions, makeSink: makeSink,
+            request, body, options ?? configuration.taskOptions, own: own, makeSink: makeSink,
             completion: .awaited(continuation)))
       }
     } onCancel: {

@@ -35,7 +35,7 @@ extension HTTPSessionManager {
     _ call: HTTPCall, as serializer: Serializer
   ) async throws(HTTPError) -> HTTPReply<Serializer.Value> {
     let (request, body) = try prepare(call)
-    return try await reply(request, body, call.options) { reply throws(HTTPError) in
+    return try await reply(request, body, call.options, own: call.headerFields) { reply throws(HTTPError) in
       try reply.serialized(by: serializer)
     }
   }
@@ -55,7 +55,7 @@ extension HTTPSessionManager {
     do throws(HTTPError) {
       let (request, body) = try prepare(call)
       return task(
-        request, body, call.options, isSuspended: false, decodes: true,
+        request, body, call.options, own: call.headerFields, isSuspended: false, decodes: true,
         { reply throws(HTTPError) in try reply.serialized(by: serializer) }, completion)
     } catch {
       let failure = error

@@ -16,12 +16,14 @@ public final class HTTPSessionManager: Sendable {
   public let baseURL: URL?
   let port: EnginePort
   let ledger: DeliveryLedger
+  private let scope: CredentialScope
   /// The first id of its requests. Random, so that two managers can share an observer.
   private let firstID: UInt64
   private let count = Atomic<UInt64>(0)
 
   /// - Parameters:
-  ///   - baseURL: what paths are relative to. Pinning needs one with https.
+  ///   - baseURL: what paths are relative to. If ``SecurityPolicy/pinningMode`` is not `none`, it has to have https: no
+  ///     request without TLS is made then, whether there is a base URL or not.
   ///   - configuration: what holds for all of its tasks.
   ///   - policy: which servers are trusted.
   ///   - observer: hears of each request; an `ActivityIndicator` lights up.
@@ -33,6 +35,8 @@ public final class HTTPSessionManager: Sendable {
   ) throws(HTTPError) {
     self.baseURL = try baseURL.map { url throws(HTTPError) in try Self.base(url.absoluteURL, policy) }
     self.configuration = configuration
+    scope = try CredentialScope(self.baseURL, configuration)
+    try HeaderText.check(configuration.userAgent, "the user agent")
     firstID = .random(in: 0...UInt64.max)
     let ledger = DeliveryLedger()
     self.ledger = ledger
@@ -83,19 +87,22 @@ public final class HTTPSessionManager: Sendable {
   // MARK: Tasks
 
   /// - Parameters:
+  ///   - own: the fields that the caller has given for this request. Nil: all that the request has.
   ///   - callbacks: for progress; nil where nobody wants to hear of it.
   ///   - makeSink: nil where the body is kept in memory.
   func order(
-    _ request: HTTPRequest, _ body: HTTPBody?, _ options: consuming HTTPTaskOptions, callbacks: CallbackQueue? = nil,
+    _ request: HTTPRequest, _ body: HTTPBody?, _ options: consuming HTTPTaskOptions, own: HTTPFields? = nil,
+    callbacks: CallbackQueue? = nil,
     makeSink: (@Sendable (TransferWaker) -> any BodySink)? = nil,
     completion: TransferCompletion
   ) -> TransferOrder {
+    let own = own ?? request.headerFields
     var request = request
     if !configuration.headerFields.isEmpty {
-      for field in configuration.headerFields where request.headerFields[field.name] == nil {
-        request.headerFields.append(field)
-      }
+      let given = request.headerFields
+      for field in configuration.headerFields where !given.contains(field.name) { request.headerFields.append(field) }
     }
+    scope.confine(&request, &options.credential, own: own)
     var callbacks = callbacks
     if options.onProgress == nil {
       callbacks = nil
@@ -103,7 +110,7 @@ public final class HTTPSessionManager: Sendable {
       callbacks = CallbackQueue(copy options)
     }
     return TransferOrder(
-      nextID(), request, body, options, ledger, callbacks: callbacks, makeSink: makeSink,
+      nextID(), request, body, options, ledger, scope, own: own, callbacks: callbacks, makeSink: makeSink,
       completion: completion)
   }
 

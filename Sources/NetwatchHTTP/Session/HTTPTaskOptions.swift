@@ -19,10 +19,17 @@ public struct HTTPTaskOptions: Sendable {
   /// Default nil: all are followed. Headers that it adds are sent, wherever they go.
   public var onRedirect: (@Sendable (HTTPRedirect) async -> HTTPRequest?)?
 
-  /// Sent to the host of the request alone.
+  /// Sent to the origin (scheme, host and port) of the request alone. If it is the session's, in the configuration's
+  /// ``HTTPSessionConfiguration/taskOptions``, it is sent to the origin of the session's base URL and to
+  /// ``HTTPSessionConfiguration/credentialOrigins``, and to no other one.
   public var credential: HTTPCredential?
-  /// Asked when the server does not know, or refuses, who asks. Nil makes its answer the response.
+  /// Asked when a server does not know, or refuses, who asks. Nil makes its answer the response.
+  ///
+  /// After a redirect, that is another server: see ``HTTPChallenge/request``. What is returned goes to the origin that has
+  /// asked, and to no other one.
   public var onChallenge: (@Sendable (HTTPChallenge) async -> HTTPCredential?)?
+  /// How many credentials ``onChallenge`` is asked for, for each origin. Then the refusal is the response. Default 3.
+  public var maximumChallenges = 3
 
   /// How long the task waits for a path to the network before it begins; then it fails with `notReachable`. Default nil: it
   /// does not wait. Only where the session knows a ``PathSource``.

@@ -3,9 +3,7 @@ import HTTPTypes
 
 /// Where a response sends a request, by RFC 9110.
 enum Redirection {
-  /// What belongs to one host alone.
-  private static let credentials: [HTTPField.Name] =
-    [.authorization, .proxyAuthorization, .cookie] + ["Host"].compactMap { HTTPField.Name($0) }
+  private static let host = HTTPField.Name("Host")
 
   /// Nil where the response is none to follow.
   static func location(of response: HTTPResponse) -> String? {
@@ -13,7 +11,12 @@ enum Redirection {
   }
 
   /// Nil where there is no such place for a request.
-  static func next(to location: String, after response: HTTPResponse, to request: HTTPRequest) -> HTTPRequest? {
+  ///
+  /// - Parameter isTrusted: whether another origin may have the credentials that are in the request.
+  static func next(
+    to location: String, after response: HTTPResponse, to request: HTTPRequest,
+    isTrusted: (HTTPRequest) -> Bool = { _ in false }
+  ) -> HTTPRequest? {
     guard let base = request.urlText.flatMap({ URL(string: $0) }),
       let url = URL(string: location, relativeTo: base)?.absoluteURL,
       var next = try? HTTPRequest(method(after: response.status, request.method), to: url)
@@ -23,9 +26,23 @@ enum Redirection {
       for name in [HTTPField.Name.contentType, .contentLength, .contentEncoding] { next.headerFields[name] = nil }
     }
     if !request.isSameOrigin(as: next) {
-      for name in credentials { next.headerFields[name] = nil }
+      if let host { next.headerFields[host] = nil }
+      if !isTrusted(next) {
+        for name in CredentialScope.fields { next.headerFields[name] = nil }
+      }
     }
     return next
+  }
+
+  /// What a caller wants in the place of `next`. If he sends it to another origin, it goes without the credentials that were
+  /// for the first one; those that he has added are sent.
+  static func changed(_ next: HTTPRequest, to wanted: HTTPRequest) -> HTTPRequest {
+    guard !next.isSameOrigin(as: wanted) else { return wanted }
+    var request = wanted
+    for name in CredentialScope.fields where request.headerFields[values: name] == next.headerFields[values: name] {
+      request.headerFields[name] = nil
+    }
+    return request
   }
 
   /// 301 and 302 turn a POST into a GET, as every browser does; 303 all but HEAD.
@@ -39,26 +56,16 @@ enum Redirection {
 }
 
 extension HTTPRequest {
-  /// For libcurl, which takes no fragment.
+  /// For libcurl, which takes no fragment, no international name, and whose users and passwords are ``HTTPCredential``s.
   var urlText: String? {
-    guard let scheme, let authority, !authority.isEmpty else { return nil }
+    guard let scheme, let authority = authority.flatMap(Authority.init) else { return nil }
     let path = path ?? "/"
     var text = scheme
     text += "://"
-    text += authority
+    text += authority.text
     if path.utf8.first != UInt8(ascii: "/") { text += "/" }
     if let end = path.utf8.firstIndex(of: UInt8(ascii: "#")) { text += path[..<end] } else { text += path }
     return text
-  }
-
-  /// Scheme, host and port. What is secret between the two stays there.
-  func isSameOrigin(as other: HTTPRequest) -> Bool {
-    func origin(_ request: HTTPRequest) -> (String?, String?, Int?) {
-      let url = request.urlText.flatMap { URLComponents(string: $0) }
-      let scheme = url?.scheme?.lowercased()
-      return (scheme, url?.host?.lowercased(), url?.port ?? (scheme == "https" ? 443 : 80))
-    }
-    return origin(self) == origin(other)
   }
 
   /// A user and a password in the URL are left out: see ``HTTPCredential``.
@@ -66,7 +73,7 @@ extension HTTPRequest {
   /// - Throws: `badURL` for what is neither http nor https, or has no host.
   public init(_ method: HTTPRequest.Method, to url: URL, headerFields: HTTPFields = [:]) throws(HTTPError) {
     guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let scheme = parts.scheme?.lowercased(),
-      scheme == "http" || scheme == "https", let host = parts.encodedHost, !host.isEmpty
+      scheme == "http" || scheme == "https", let host = parts.encodedHost.flatMap(Authority.ascii(host:))
     else { throw HTTPError(.badURL, "request to \(url)") }
     var path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
     if let query = parts.percentEncodedQuery { path += "?\(query)" }

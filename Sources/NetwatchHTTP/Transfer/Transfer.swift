@@ -28,7 +28,7 @@ final class Transfer {
   /// Where redirects have led; nil before the first.
   private var redirected: HTTPRequest?
   private var body: HTTPBody?
-  private var credential: HTTPCredential?
+  private var credentials = TransferCredentials()
   private var source: (any BodySource)?
   private let head: ResponseHead
   private var verdict = Verdict.undecided
@@ -38,7 +38,6 @@ final class Transfer {
   private var failure: HTTPError?
   private var attempts = 0
   private var redirects = 0
-  private var challenges = 0
   /// The reader of the body has enough for now.
   private var isStalled = false
   private var lastMoved = Duration.zero
@@ -54,7 +53,6 @@ final class Transfer {
     sink = order.makeSink?(engine.waker(of: order))
     machine = TransferMachine(waitsForPath: order.options.waitsForReachability != nil && engine.path != nil)
     body = order.body
-    credential = order.options.credential
   }
 
   // MARK: The machine
@@ -98,9 +96,8 @@ final class Transfer {
       progress.totalToSend = body == nil ? nil : body?.length
       let easy = try engine.takeEasy()
       self.easy = easy
-      let isHome = redirected?.isSameOrigin(as: order.request) ?? true
-      try CurlRequest(request: request, body: body, credential: isHome ? credential : nil).apply(
-        to: easy, for: self, engine)
+      let credential = credentials.credential(for: request, of: order)
+      try CurlRequest(request: request, body: body, credential: credential).apply(to: easy, for: self, engine)
       try engine.add(easy)
     } catch {
       failure = error
@@ -288,10 +285,16 @@ final class Transfer {
       return false
     }
     if 300..<400 ~= head.code, options.maximumRedirects > 0, let location = Redirection.location(of: response) {
-      return decide(response, Redirection.next(to: location, after: response, to: request))
+      let next = Redirection.next(to: location, after: response, to: request) { [order] next in
+        order.scope.covers(next, own: order.own)
+      }
+      return decide(response, next)
     }
-    if head.code == HTTPResponse.Status.unauthorized.code, let ask = options.onChallenge {
-      let challenge = HTTPChallenge(request: request, response: response, failures: challenges)
+    if head.code == HTTPResponse.Status.unauthorized.code, let ask = options.onChallenge,
+      credentials.refusals(by: request) < options.maximumChallenges
+    {
+      let challenge = HTTPChallenge(
+        request: request, response: response, failures: credentials.refusals(by: request))
       self.ask(answer: { await ask(challenge) }, then: Transfer.answer(credential:))
       return true
     }
@@ -313,7 +316,8 @@ final class Transfer {
       return true
     }
     let redirect = HTTPRedirect(request: request, response: response, next: next, count: redirects)
-    self.ask(answer: { await ask(redirect) }, then: Transfer.answer(redirect:))
+    self.ask(
+      answer: { await ask(redirect).map { Redirection.changed(next, to: $0) } }, then: Transfer.answer(redirect:))
     return true
   }
 
@@ -342,8 +346,7 @@ final class Transfer {
   private func answer(credential: HTTPCredential?) {
     guard case .asking = verdict else { return }
     guard let credential else { return goOnWithResponse() }
-    challenges += 1
-    self.credential = credential
+    credentials.answer(request, with: credential)
     failure = nil
     handle(.refused)
   }

@@ -36,6 +36,10 @@ final class TransferOrder: Sendable {
   let request: HTTPRequest
   let body: HTTPBody?
   let options: HTTPTaskOptions
+  /// Where redirects may take the credentials of the session.
+  let scope: CredentialScope
+  /// The fields that the caller has given for this request alone.
+  let own: HTTPFields
   /// Nil: the body is kept in memory.
   let makeSink: (@Sendable (TransferWaker) -> any BodySink)?
   /// For progress; nil where nobody wants to hear of it.
@@ -47,7 +51,7 @@ final class TransferOrder: Sendable {
 
   init(
     _ id: RequestID, _ request: consuming HTTPRequest, _ body: HTTPBody?, _ options: consuming HTTPTaskOptions,
-    _ ledger: DeliveryLedger, callbacks: CallbackQueue?,
+    _ ledger: DeliveryLedger, _ scope: CredentialScope, own: HTTPFields, callbacks: CallbackQueue?,
     makeSink: (@Sendable (TransferWaker) -> any BodySink)?, completion: TransferCompletion
   ) {
     self.id = id
@@ -55,6 +59,8 @@ final class TransferOrder: Sendable {
     self.body = body
     self.options = options
     self.ledger = ledger
+    self.scope = scope
+    self.own = own
     self.callbacks = callbacks
     self.makeSink = makeSink
     self.completion = completion
