@@ -150,4 +150,41 @@ import Testing
     #expect(reply.response.status.reasonPhrase == "Fine")
     #expect(reply.response.headerFields.map(\.name.rawName) == ["Transfer-Encoding", "X-Real"])
   }
+
+  /// libcurl 7.88 appends such a line to a field of the answer before, which it has freed. Run with AddressSanitizer.
+  @Test(arguments: ["", "HTTP/1.1 103 Early Hints\r\n\r\n"])
+  func `a first field that begins with white space, after another answer`(_ start: String) async throws {
+    let server = try ScriptedServer { connection, _ in
+      while let head = connection.readHead() {
+        let fold = head.hasPrefix("GET /folded") ? " folded: \(String(repeating: "x", count: 500))\r\n" : ""
+        let start = fold.isEmpty ? "" : start
+        connection.write("\(start)HTTP/1.1 200 OK\r\n\(fold)X-Filler: 1\r\nContent-Length: 2\r\n\r\nok")
+      }
+    }
+    defer { server.stop() }
+    for _ in 0..<20 {
+      let reply = try await session.data(for: HTTPRequest(.get, to: server.url))
+      #expect(reply.value == Data("ok".utf8))
+      #expect(reply.response.headerFields.map(\.name.rawName) == ["X-Filler", "Content-Length"])
+      let error = await #expect(throws: HTTPError.self) {
+        try await session.data(for: HTTPRequest(.get, to: server.url.appending(path: "folded")))
+      }
+      #expect(error?.kind == .connectionLost)
+      #expect(error?.message == "its first field begins with white space")
+    }
+  }
+
+  @Test func `a head without fields, and folded fields behind the first`() async throws {
+    let server = try ScriptedServer { connection, number in
+      _ = connection.readHead()
+      let fields = number % 2 == 0 ? "" : "X-Folded: a\r\n b\r\n"
+      connection.write("HTTP/1.1 200 OK\r\n\(fields)\r\nok")
+    }
+    defer { server.stop() }
+    for number in 0..<4 {
+      let reply = try await session.data(for: HTTPRequest(.get, to: server.url))
+      #expect(reply.value == Data("ok".utf8))
+      #expect(reply.response.headerFields.map(\.value) == (number % 2 == 0 ? [] : ["a b"]))
+    }
+  }
 }

@@ -5,6 +5,7 @@ import Glibc
 /// One transfer of libcurl, used again for the next request. The handle never leaves this file and ``CurlMulti``.
 @safe final class CurlEasy {
   enum Acceptance { case taken, paused, refused }
+  private enum HeadPlace { case statusLine, firstField, furtherField }
 
   let handle: UnsafeMutableRawPointer
   /// Who makes the request; nil between requests. Not counted, which would cost more than what most calls do: the session's
@@ -19,6 +20,8 @@ import Glibc
   private var url: CurlURL?
   /// The first option that libcurl has refused since ``prepare()``.
   private(set) var refusal: HTTPError?
+  /// What comes next of a response's heads.
+  private var place = HeadPlace.statusLine
 
   static func open() throws(HTTPError) -> CurlEasy {
     try CurlLibrary.start()
@@ -46,11 +49,11 @@ import Glibc
 
   /// Calls `body` with the transfer of the handle that libcurl was given `pointer` for.
   private static func withTransfer<Result>(
-    _ pointer: UnsafeMutableRawPointer?, _ otherwise: Result, _ body: (Transfer) -> Result
+    _ pointer: UnsafeMutableRawPointer?, _ otherwise: Result, _ body: (CurlEasy, Transfer) -> Result
   ) -> Result {
     guard let pointer = unsafe pointer else { return otherwise }
     return unsafe Unmanaged<CurlEasy>.fromOpaque(pointer)._withUnsafeGuaranteedRef { easy in
-      unsafe easy.transfer?._withUnsafeGuaranteedRef(body) ?? otherwise
+      unsafe easy.transfer?._withUnsafeGuaranteedRef { body(easy, $0) } ?? otherwise
     }
   }
 
@@ -67,6 +70,8 @@ import Glibc
     unsafe self.transfer = Unmanaged.passUnretained(transfer)
     unsafe words.pointee = 0
     refusal = nil
+    if place == .firstField { set(CURLOPT_HEADER, 0) }
+    place = .statusLine
     if unsafe headers != nil {
       check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_HTTPHEADER, nil))
       unsafe curl_slist_free_all(headers)
@@ -89,13 +94,20 @@ import Glibc
     check(
       unsafe netwatch_curl_set_data_callback(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, pointer in
         let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return unsafe CurlEasy.withTransfer(pointer, 0) { unsafe $0.received(headLine: line) ? line.count : 0 }
+        return unsafe CurlEasy.withTransfer(pointer, 0) { easy, transfer in
+          unsafe easy.passed(line)
+          return unsafe transfer.received(headLine: line) ? line.count : 0
+        }
       })
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_WRITEDATA, pointer))
     check(
       unsafe netwatch_curl_set_data_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, pointer in
         let body = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
-        switch unsafe CurlEasy.withTransfer(pointer, .refused, { unsafe $0.received(body: body) }) {
+        let acceptance = unsafe CurlEasy.withTransfer(pointer, .refused) { easy, transfer in
+          if easy.place == .firstField { return unsafe easy.accepts(firstField: body, of: transfer) }
+          return unsafe transfer.received(body: body)
+        }
+        switch acceptance {
         case .taken: return body.count
         case .paused: return netwatch_curl_write_pause
         // Anything but the number of bytes is an error; of none, too.
@@ -104,13 +116,36 @@ import Glibc
       })
   }
 
+  /// The line has been read by libcurl. The one behind a status line comes to the write callback first, where it is looked at
+  /// before libcurl keeps it.
+  private func passed(_ line: UnsafeRawBufferPointer) {
+    if place == .statusLine {
+      set(CURLOPT_HEADER, 1)
+      place = .firstField
+    } else if unsafe line.first == UInt8(ascii: "\r") || line.first == UInt8(ascii: "\n") {
+      place = .statusLine
+    }
+  }
+
+  /// A line that continues none is no HTTP (RFC 9112, section 2.2). libcurl 7.88 appends it to the last field of the handle's
+  /// request before, whose memory it has given back.
+  private func accepts(firstField line: UnsafeRawBufferPointer, of transfer: Transfer) -> Acceptance {
+    set(CURLOPT_HEADER, 0)
+    place = .furtherField
+    guard unsafe line.first != UInt8(ascii: " "), unsafe line.first != UInt8(ascii: "\t") else {
+      transfer.refuse(HTTPError(.connectionLost, "response", message: "its first field begins with white space"))
+      return .refused
+    }
+    return .taken
+  }
+
   /// To be called where the request has a body.
   func prepareBody() {
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_READDATA, pointer))
     check(
       unsafe netwatch_curl_set_data_callback(handle, CURLOPT_READFUNCTION) { bytes, size, count, pointer in
         let room = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-        switch unsafe CurlEasy.withTransfer(pointer, .failed, { unsafe $0.supply(room) }) {
+        switch unsafe CurlEasy.withTransfer(pointer, .failed, { unsafe $1.supply(room) }) {
         case .bytes(let supplied): return min(supplied, size * count)
         case .paused: return netwatch_curl_read_pause
         case .failed: return netwatch_curl_read_abort
@@ -120,7 +155,7 @@ import Glibc
     check(
       unsafe netwatch_curl_set_seek_callback(handle) { pointer, offset, origin in
         guard offset == 0, origin == SEEK_SET else { return CURL_SEEKFUNC_FAIL }
-        return unsafe CurlEasy.withTransfer(pointer, false) { $0.rewind() } ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+        return unsafe CurlEasy.withTransfer(pointer, false) { $1.rewind() } ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
       })
   }
 

@@ -16,6 +16,11 @@ import HTTPTypes
   /// Of the body as it is delivered; nil where that is not known before the end.
   private(set) var bodyLength: Int64?
   private var isEncoded = false
+  /// The last line was a field, which the next one may continue.
+  private var canFold = false
+  /// The value of the last field, with what continues it; empty where nothing does.
+  private var folded: [UInt8] = []
+  private var hasFoldedLength = false
   private var bytes = 0
   private let memory: HeadMemory
   /// What has come is as it was the last time, and has not been read.
@@ -34,21 +39,24 @@ import HTTPTypes
     isComplete = false
     bodyLength = nil
     isEncoded = false
+    canFold = false
+    folded = []
+    hasFoldedLength = false
     bytes = 0
     text = []
     known = memory.last
     unsafe expected = known?.text ?? UnsafeRawBufferPointer(start: nil, count: 0)
   }
 
-  /// - Returns: false where it is too long.
-  func take(_ line: UnsafeRawBufferPointer) -> Bool {
+  /// - Returns: what is wrong with it; nil for a line of HTTP.
+  func take(_ line: UnsafeRawBufferPointer) -> String? {
     // Most often: with nothing counted, copied or looked up.
     if let next = unsafe expected.baseAddress, let start = line.baseAddress, unsafe line.count <= expected.count,
       unsafe memcmp(next, start, line.count) == 0
     {
       unsafe expected = UnsafeRawBufferPointer(start: next + line.count, count: expected.count - line.count)
       if unsafe expected.isEmpty { takeKnown() }
-      return true
+      return nil
     }
     return unsafe takeUnknown(line)
   }
@@ -68,7 +76,7 @@ import HTTPTypes
     known = nil
   }
 
-  private func takeUnknown(_ line: UnsafeRawBufferPointer) -> Bool {
+  private func takeUnknown(_ line: UnsafeRawBufferPointer) -> String? {
     if let known {
       // Another one after all.
       var rest = unsafe known.text[..<(known.text.count - expected.count)]
@@ -81,9 +89,10 @@ import HTTPTypes
       forgetKnown()
     }
     bytes += line.count
-    guard bytes <= Self.mostBytes else { return false }
+    guard bytes <= Self.mostBytes else { return "its head is too long" }
     unsafe read(line)
-    guard text != nil else { return true }
+    if hasFoldedLength { return "the length of its body is folded" }
+    guard text != nil else { return nil }
     unsafe text?.append(contentsOf: line)
     if bytes > KnownHead.mostBytes {
       text = nil
@@ -93,11 +102,14 @@ import HTTPTypes
       }
       text = nil
     }
-    return true
+    return nil
   }
 
   private func read(_ line: UnsafeRawBufferPointer) {
     let text = unsafe Self.trimmed(line[...])
+    if unsafe line.first == UInt8(ascii: " ") || line.first == UInt8(ascii: "\t") { return unsafe fold(text) }
+    endFold()
+    canFold = false
     if unsafe text.isEmpty {
       isComplete = response != nil && !(100..<200 ~= code)
       if isEncoded { bodyLength = nil }
@@ -123,6 +135,24 @@ import HTTPTypes
       isEncoded = true
     }
     unsafe response?.headerFields.append(HTTPField(name: name, lenientValue: UnsafeRawBufferPointer(rebasing: value)))
+    canFold = true
+  }
+
+  /// A line that continues the last field, which one space joins (RFC 9112, section 5.2).
+  private func fold(_ text: Slice<UnsafeRawBufferPointer>) {
+    guard canFold, unsafe !text.isEmpty, let last = response?.headerFields.last else { return }
+    // libcurl reads each line alone, and would see another body than this head announces.
+    if last.name == .contentLength || last.name == .transferEncoding { hasFoldedLength = true }
+    if folded.isEmpty { folded = unsafe last.withUnsafeBytesOfValue { unsafe Array($0) } }
+    if !folded.isEmpty { folded.append(UInt8(ascii: " ")) }
+    unsafe folded.append(contentsOf: text)
+  }
+
+  /// No further line continues the last field.
+  private func endFold() {
+    guard !folded.isEmpty, let fields = response?.headerFields, let last = fields.last else { return }
+    response?.headerFields[fields.endIndex - 1] = HTTPField(name: last.name, lenientValue: folded)
+    folded = []
   }
 
   /// `HTTP/1.1 200 OK`, `HTTP/2 200`.

@@ -168,14 +168,17 @@ final class Transfer {
     lastMoved = engine.now
     // After a verdict only trailers come.
     guard case .undecided = verdict else { return true }
-    guard unsafe head.take(line) else {
-      failure = HTTPError(.connectionLost, "response", message: "its head is too long")
+    if let flaw = unsafe head.take(line) {
+      refuse(HTTPError(.connectionLost, "response", message: flaw))
       return false
     }
     // libcurl may have an answer to a 401, and its body is not to be seen then.
     guard head.isComplete, head.code != HTTPResponse.Status.unauthorized.code else { return true }
     return decide()
   }
+
+  /// What has come is no HTTP: the attempt is broken off.
+  func refuse(_ failure: HTTPError) { self.failure = failure }
 
   /// A part of the body, without its transfer and content encodings.
   func received(body bytes: UnsafeRawBufferPointer) -> CurlEasy.Acceptance {
