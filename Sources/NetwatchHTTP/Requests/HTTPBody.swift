@@ -3,7 +3,10 @@ import HTTPTypes
 
 /// What a request carries.
 public struct HTTPBody: Sendable {
-  /// In bytes. Nil where it is not known before the end: then it is sent in chunks.
+  /// The length in bytes. Nil if it is not known before the end: then the body is sent in chunks.
+  ///
+  /// Exactly this many bytes are sent. A body that has more is cut, and one that has less fails the task with
+  /// `cannotEncodeRequest` and closes the connection.
   public let length: Int64?
   /// The type of what is in it, for a request that does not say so itself.
   public let contentType: String?
@@ -23,7 +26,7 @@ public struct HTTPBody: Sendable {
     HTTPBody(length: Int64(data.count), contentType: contentType) { _ in DataSource(data) }
   }
 
-  /// A file, which is read while it is sent.
+  /// A file, which is read while it is sent: as many bytes as are in it now.
   ///
   /// - Parameters:
   ///   - url: of the file.

@@ -7,7 +7,7 @@ extension HTTPBody {
   /// It can be sent once. A redirect or a challenge that wants it again fails the task.
   /// - Parameters:
   ///   - parts: of the body.
-  ///   - length: in bytes; nil where it is not known, and the body is sent in chunks.
+  ///   - length: The length in bytes, exactly as many as are sent. Default nil: it is not known, and the body is sent in chunks.
   ///   - contentType: Default nil: none is sent.
   public static func sequence<Parts: AsyncSequence & Sendable>(
     _ parts: Parts, length: Int64? = nil, contentType: String? = nil

@@ -225,11 +225,19 @@ final class Transfer {
   func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
     guard let source else { return .failed }
     if machine.isSuspended { return .paused }
-    let supply = unsafe source.supply(room)
-    if case .bytes(let count) = supply, count > 0 {
+    let left = progress.totalToSend.map { Int(clamping: $0 - progress.sent) } ?? room.count
+    // More would be the connection's next request, in the server's eyes.
+    if left == 0 { return .bytes(0) }
+    let supply = unsafe source.supply(UnsafeMutableRawBufferPointer(rebasing: room.prefix(left)))
+    guard case .bytes(let count) = supply else { return supply }
+    if count > 0 {
       lastMoved = engine.now
       progress.sent += Int64(count)
       report()
+    } else if progress.totalToSend != nil {
+      failure = HTTPError(
+        .cannotEncodeRequest, "send body", message: "it ends \(left) bytes before the length that was declared")
+      return .failed
     }
     return supply
   }
