@@ -19,6 +19,17 @@ import Testing
     #expect(server.answers == ["GET /some%20file.bin?version=2 200 netwatch -"])
   }
 
+  @Test(arguments: ["bücher.localhost", "b%C3%BCcher.localhost", "xn--bcher-kva.localhost"])
+  func `a host's name may be in any letters`(host: String) throws {
+    let server = try WebServer()
+    try server.serve("it", text: "it")
+    for destination in ["it", "-"] {
+      let result = try server.get("http://\(host)/it", "-o", destination)
+      #expect(result.ending == .exited(0), "\(result.error)")
+    }
+    #expect(server.isSame("it", as: "it"))
+  }
+
   @Test func `an empty file is a file`() throws {
     let server = try WebServer()
     try server.serve("empty", bytes: 0)

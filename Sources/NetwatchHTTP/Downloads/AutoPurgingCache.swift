@@ -52,10 +52,10 @@ extension Data: CacheCost {
 }
 
 extension EncodedImage: CacheCost {
-  /// What it takes once it is decoded: four bytes a pixel.
+  /// What it takes once it is decoded, four bytes a pixel, and at least its bytes.
   public var cacheCost: Int {
     let (pixels, isTooMany) = header.width.multipliedReportingOverflow(by: header.height)
     let (bytes, areTooMany) = pixels.multipliedReportingOverflow(by: 4)
-    return isTooMany || areTooMany ? .max : bytes
+    return isTooMany || areTooMany ? .max : max(bytes, data.count)
   }
 }

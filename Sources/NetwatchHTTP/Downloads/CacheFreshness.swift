@@ -5,6 +5,8 @@ import HTTPTypes
 struct CacheFreshness: Hashable, Sendable {
   /// A time as `now` of the initializer.
   let freshUntil: Duration
+  /// When the server has made the response, as far as it is known.
+  private let made: Duration
   let entityTag: String?
   let lastModified: String?
 
@@ -25,9 +27,19 @@ struct CacheFreshness: Hashable, Sendable {
     let age = CacheControl.seconds(fields[.age] ?? "") ?? 0
     let lifetime = control.isNeverFresh ? 0 : control.maximumAge ?? Self.lifetimeByDate(fields)
     freshUntil = now + .seconds(max(lifetime - age, 0)) - delay
+    made = now - .seconds(age) - delay
   }
 
   func isFresh(at now: Duration) -> Bool { now < freshUntil }
+
+  /// Whether a request may be answered without its server: what the request itself says comes first (RFC 9111 §5.2.1).
+  ///
+  /// - Parameter isAged: whether the response may be older than its server allows.
+  func mayAnswer(_ request: HTTPRequest, at now: Duration, isAged: Bool) -> Bool {
+    let control = CacheControl(of: request)
+    let isYoung = control.maximumAge.map { now - made < .seconds($0) } ?? true
+    return !control.isNeverFresh && isYoung && (isAged || isFresh(at: now))
+  }
 
   /// What asks the server whether it is still the same; nil where it can not be asked.
   var conditions: HTTPFields? {
@@ -41,7 +53,7 @@ struct CacheFreshness: Hashable, Sendable {
   static func isCacheable(_ request: HTTPRequest) -> Bool {
     let own: [HTTPField.Name] = [.range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince]
     return request.method == .get && !own.contains { request.headerFields.contains($0) }
-      && !CacheControl(request.headerFields[.cacheControl] ?? "").isNotToBeStored
+      && !CacheControl(of: request).isNotToBeStored
   }
 
   private static func lifetimeByDate(_ fields: HTTPFields) -> Int64 {

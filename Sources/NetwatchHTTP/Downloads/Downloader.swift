@@ -37,10 +37,12 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
 
   /// Makes the requests.
   public let session: HTTPSessionManager
-  /// Others may share it.
+  /// Others may share it. What a server has answered to one session's credentials or cookies, or has called private, is
+  /// given to no other session, and to no other credential.
   public let cache: Cache
   private let serializer: Serializer
   private let options: HTTPTaskOptions
+  private let owner: CacheOwner
   private let callbacks: CallbackQueue
   private let state: Lock<State>
   private let now: @Sendable () -> Duration
@@ -71,6 +73,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     self.cache = cache
     self.options = options ?? session.configuration.taskOptions
     self.now = now
+    owner = CacheOwner(session, self.options)
     callbacks = CallbackQueue(self.options)
     state = Lock(State(machine: DownloaderMachine(limit: limit, order: order)))
   }
@@ -178,7 +181,11 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   private func begin(_ id: UInt64, _ key: DownloadKey) -> HTTPTask {
     var request = key.request
     let stale = key.policy == .ignoresCache ? nil : kept(for: key)
-    if let conditions = stale?.freshness.conditions { request.headerFields.append(contentsOf: conditions) }
+    var options = options
+    if let conditions = stale?.freshness.conditions {
+      request.headerFields.append(contentsOf: conditions)
+      options.onRedirect = options.redirects(without: conditions)
+    }
     let began = now()
     let order = session.order(
       request, nil, options,
@@ -196,12 +203,13 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   // MARK: What is kept
 
   private func kept(for key: DownloadKey) -> CachedReply<Value>? {
-    CacheFreshness.isCacheable(key.request) ? cache.value(for: key.resource) : nil
+    guard CacheFreshness.isCacheable(key.request), let kept = cache.value(for: key.resource) else { return nil }
+    return kept.owner == nil || kept.owner == owner ? kept : nil
   }
 
   private func usable(for key: DownloadKey) -> HTTPReply<Value>? {
     guard key.policy != .ignoresCache, let kept = kept(for: key),
-      key.policy == .prefersCache || kept.freshness.isFresh(at: now())
+      kept.freshness.mayAnswer(key.request, at: now(), isAged: key.policy == .prefersCache)
     else { return nil }
     return HTTPReply(kept.reply.response, kept.reply.value, to: kept.reply.request, HTTPMetrics())
   }
@@ -209,20 +217,43 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   private func value(
     of reply: HTTPReply<ReceivedBody>, _ key: DownloadKey, _ stale: CachedReply<Value>?, began: Duration
   ) throws(HTTPError) -> HTTPReply<Value> {
+    // What a redirect has led to is another resource: it neither confirms what is kept here, nor takes its place.
+    let isDirect = reply.request.urlText == key.request.urlText
     let value: HTTPReply<Value>
-    if reply.response.status == .notModified, let stale, stale.freshness.conditions != nil {
+    if isDirect, reply.response.status == .notModified, let stale, stale.freshness.conditions != nil {
       value = HTTPReply(
         stale.reply.response.refreshed(by: reply.response), stale.reply.value, to: reply.request, reply.metrics)
     } else {
       value = try reply.serialized(by: serializer)
     }
-    let now = now()
-    if let freshness = CacheFreshness(key.request, value.response, at: now, delay: now - began) {
-      cache.insert(CachedReply(reply: value, freshness: freshness), for: key.resource)
-    } else {
-      cache.remove(key.resource)
-    }
+    if CacheFreshness.isCacheable(key.request) { keep(value, key, isDirect: isDirect, began: began) }
     return value
+  }
+
+  private func keep(_ value: HTTPReply<Value>, _ key: DownloadKey, isDirect: Bool, began: Duration) {
+    let now = now()
+    guard isDirect, let freshness = CacheFreshness(key.request, value.response, at: now, delay: now - began) else {
+      cache.remove(key.resource)
+      return
+    }
+    let owner = owner.isAlone(with: value.response, to: value.request) ? owner : nil
+    cache.insert(CachedReply(reply: value, freshness: freshness, owner: owner), for: key.resource)
+  }
+}
+
+extension HTTPTaskOptions {
+  /// What follows redirects as these options do, and takes out what was for the first URL alone: it could be true of another
+  /// one by chance (RFC 9110 §15.4).
+  fileprivate func redirects(
+    without conditions: HTTPFields
+  ) -> @Sendable (HTTPRedirect) async -> HTTPRequest? {
+    { [onRedirect] redirect in
+      var next = redirect.next
+      for field in conditions { next.headerFields[field.name] = nil }
+      guard let onRedirect else { return next }
+      return await onRedirect(
+        HTTPRedirect(request: redirect.request, response: redirect.response, next: next, count: redirect.count))
+    }
   }
 }
 

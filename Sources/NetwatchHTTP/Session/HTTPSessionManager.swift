@@ -20,6 +20,8 @@ public final class HTTPSessionManager: Sendable {
   /// The first id of its requests. Random, so that two managers can share an observer.
   private let firstID: UInt64
   private let count = Atomic<UInt64>(0)
+  /// No other manager has the same.
+  var identity: UInt64 { firstID }
 
   /// - Parameters:
   ///   - baseURL: what paths are relative to. If ``SecurityPolicy/pinningMode`` is not `none`, it has to have https: no

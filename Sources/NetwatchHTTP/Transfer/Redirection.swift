@@ -74,7 +74,9 @@ extension HTTPRequest {
   public init(_ method: HTTPRequest.Method, to url: URL, headerFields: HTTPFields = [:]) throws(HTTPError) {
     guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let scheme = parts.scheme?.lowercased(),
       scheme == "http" || scheme == "https", let host = parts.encodedHost.flatMap(Authority.ascii(host:))
-    else { throw HTTPError(.badURL, "request to \(url)") }
+    else {
+      throw HTTPError(.badURL, "request to \(url)", message: "it is not http or https, or has no host that could be")
+    }
     var path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
     if let query = parts.percentEncodedQuery { path += "?\(query)" }
     if let fragment = parts.percentEncodedFragment { path += "#\(fragment)" }

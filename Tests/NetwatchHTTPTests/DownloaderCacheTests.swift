@@ -1,0 +1,185 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import NetwatchHTTP
+
+/// What a downloader's cache gives to whom, and what it says to servers.
+@Suite(.timeLimit(.minutes(1))) struct DownloaderCacheTests {
+  private typealias DataDownloader = Downloader<HTTPResponseSerializer>
+
+  /// Paths say what is to be answered; each answer has an entity tag.
+  private let server: HeadServer
+  private let session: HTTPSessionManager
+
+  init() throws {
+    server = try HeadServer { head in
+      let fields = "\r\nETag: \"1\"\r\nCache-Control: "
+      let path = head.split(separator: " ").dropFirst().first ?? ""
+      return switch path {
+      case "/moved": "302 Found\r\nLocation: /target"
+      case "/private": "200 OK\(fields)private, max-age=100"
+      case "/public": "200 OK\(fields)public, max-age=100"
+      case "/varies": "200 OK\(fields)public, max-age=100\r\nVary: Accept-Language"
+      case "/stale": head.contains("If-None-Match") ? "304 Not Modified\(fields)max-age=0" : "200 OK\(fields)max-age=0"
+      default: "200 OK\(fields)max-age=100"
+      }
+    }
+    session = try HTTPSessionManager()
+  }
+
+  private func downloader(
+    _ session: HTTPSessionManager? = nil, _ cache: DataDownloader.Cache = .init(), options: HTTPTaskOptions? = nil,
+    clock: Box<Duration> = Box(.zero)
+  ) -> DataDownloader {
+    DataDownloader(
+      session: session ?? self.session, as: HTTPResponseSerializer(), limit: 4, order: .firstInFirstOut, cache: cache,
+      options: options, now: { clock.now })
+  }
+
+  private func request(_ path: String, _ control: String? = nil, in field: String = "Cache-Control") throws
+    -> HTTPRequest
+  {
+    var request = try HTTPRequest(.get, to: server.url(path))
+    if let name = HTTPField.Name(field) { request.headerFields[name] = control }
+    return request
+  }
+
+  private var paths: [String] { server.heads.map { String($0.split(separator: " ")[1]) } }
+
+  // MARK: Redirects
+
+  @Test func `what is behind a redirect is not kept under the URL that leads to it`() async throws {
+    let downloader = downloader()
+    for _ in 0..<2 { _ = try await downloader.value(for: request("moved")) }
+    #expect(paths == ["/moved", "/target", "/moved", "/target"])
+    #expect(downloader.cache.value(for: CachedResource(try request("moved"))) == nil)
+  }
+
+  @Test func `a validator goes to no other URL, and another URL's 304 confirms nothing`() async throws {
+    let hasMoved = Box(false)
+    let server = try HeadServer { head in
+      if head.contains("If-None-Match") && head.contains("GET /new") { return "304 Not Modified\r\nETag: \"1\"" }
+      if head.contains("GET /new") { return "200 OK\r\nETag: \"1\"\r\nX-Which: new" }
+      return hasMoved.now ? "302 Found\r\nLocation: /new" : "200 OK\r\nETag: \"1\"\r\nX-Which: old"
+    }
+    let downloader = downloader()
+    let request = try HTTPRequest(.get, to: server.url("old"))
+    let which = try #require(HTTPField.Name("X-Which"))
+    #expect(try await downloader.value(for: request).response.headerFields[which] == "old")
+    hasMoved.change { $0 = true }
+    #expect(try await downloader.value(for: request).response.headerFields[which] == "new")
+    #expect(server.values("if-none-match") == [[], ["\"1\""], []])
+    // Nothing is left of what was there.
+    hasMoved.change { $0 = false }
+    #expect(try await downloader.value(for: request).response.headerFields[which] == "old")
+    #expect(server.values("if-none-match").last == [])
+  }
+
+  @Test func `a callback for redirects is still asked, and sees no validators`() async throws {
+    let server = try HeadServer {
+      $0.contains("/old") && $0.contains("If-None") ? "302 Found\r\nLocation: /new" : "200 OK\r\nETag: \"1\""
+    }
+    let seen = Box<[String?]>([])
+    var options = HTTPTaskOptions()
+    options.onRedirect = { redirect in
+      seen.change { $0.append(redirect.next.headerFields[.ifNoneMatch]) }
+      return redirect.next
+    }
+    let downloader = downloader(options: options)
+    for _ in 0..<2 { _ = try await downloader.value(for: HTTPRequest(.get, to: server.url("old"))) }
+    #expect(seen.now == [nil])
+    #expect(server.values("if-none-match") == [[], ["\"1\""], []])
+  }
+
+  // MARK: What a request says
+
+  @Test(arguments: [
+    ("Cache-Control", "no-cache"), ("Cache-Control", "max-age=0"), ("Cache-Control", "no-store"),
+    ("Pragma", "no-cache"),
+    ("Cache-Control", "max-age=5"),
+  ])
+  func `a request that wants no kept answer has none`(_ field: String, _ value: String) async throws {
+    let clock = Box(Duration.zero)
+    let downloader = downloader(clock: clock)
+    _ = try await downloader.value(for: request("a"))
+    clock.change { $0 = .seconds(10) }
+    let wish = try request("a", value, in: field)
+    for policy in [DownloadPolicy.standard, .standard, .prefersCache] {
+      _ = try await downloader.value(for: wish, policy: policy)
+      clock.change { $0 += .seconds(10) }
+    }
+    #expect(paths.count == 4)
+    // What the server was asked for is fresh for those that want nothing.
+    _ = try await downloader.value(for: request("a"))
+    #expect(paths.count == 4)
+    _ = try await downloader.value(for: request("a", "max-age=1000"))
+    #expect(paths.count == 4)
+  }
+
+  @Test func `a request that wants no kept answer does not wait for one that does`() async throws {
+    let gate = Box(false)
+    let server = try HeadServer { _ in
+      while !gate.now { usleep(1_000) }
+      return nil
+    }
+    let downloader = downloader()
+    let plain = try HTTPRequest(.get, to: server.url())
+    var wish = plain
+    wish.headerFields[.cacheControl] = "no-cache"
+    let ends = Box(0)
+    for request in [plain, wish, plain, wish] { downloader.download(request) { _ in ends.change { $0 += 1 } } }
+    #expect(downloader.activeCount == 2)
+    gate.change { $0 = true }
+    _ = try await eventually { ends.now == 4 ? true : nil }
+    #expect(server.values("cache-control").map(\.count).sorted() == [0, 1])
+  }
+
+  // MARK: Whose it is
+
+  private func sessions() throws -> [HTTPSessionManager] {
+    try ["one", "two"].map { name in
+      var configuration = HTTPSessionConfiguration()
+      configuration.headerFields[.authorization] = name
+      return try HTTPSessionManager(configuration: configuration)
+    }
+  }
+
+  @Test(arguments: ["private", "a", "varies"])
+  func `sessions with other credentials do not share answers`(_ path: String) async throws {
+    let cache = DataDownloader.Cache()
+    let downloaders = try sessions().map { downloader($0, cache) }
+    for downloader in downloaders {
+      for policy in [DownloadPolicy.standard, .prefersCache] {
+        _ = try await downloader.value(for: request(path), policy: policy)
+      }
+    }
+    #expect(server.values("authorization") == [["one"], ["two"]])
+    #expect(server.values("if-none-match") == [[], []])
+  }
+
+  @Test func `nor do downloaders of one session with other credentials`() async throws {
+    let cache = DataDownloader.Cache()
+    for name in ["one", "two"] {
+      var options = HTTPTaskOptions()
+      options.credential = HTTPCredential(user: name, password: "", scheme: .basic)
+      _ = try await downloader(nil, cache, options: options).value(for: request("a"))
+    }
+    #expect(Set(server.values("authorization")).count == 2)
+  }
+
+  @Test func `what is for everybody is shared, and a session's own by all of its downloaders`() async throws {
+    let cache = DataDownloader.Cache()
+    for session in try sessions() { _ = try await downloader(session, cache).value(for: request("public")) }
+    for _ in 0..<2 { _ = try await downloader(nil, cache).value(for: request("private")) }
+    #expect(paths == ["/public", "/private"])
+  }
+
+  @Test func `an image costs its bytes, if they are more than its pixels`() throws {
+    // The head of a PNG of 1 by 1, with much behind it.
+    var bytes: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
+    bytes += [0, 0, 0, 1, 0, 0, 0, 1, 8, 6, 0, 0, 0, 0, 0, 0, 0]
+    let data = Data(bytes) + Data(count: 100_000)
+    #expect(EncodedImage(header: try #require(ImageHeader(data)), data: data).cacheCost == data.count)
+  }
+}
