@@ -30,6 +30,18 @@ static inline CURLcode netwatch_curl_set_open_callback(CURL *_Nonnull easy, curl
 static inline CURLcode netwatch_curl_set_close_callback(CURL *_Nonnull easy, curl_closesocket_callback _Nonnull value) {
   return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, value);
 }
+static inline CURLcode netwatch_curl_set_resolver_start_callback(
+    CURL *_Nonnull easy, curl_resolver_start_callback _Nonnull value) {
+  return curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, value);
+}
+static inline CURLcode netwatch_curl_set_socket_option_callback(
+    CURL *_Nonnull easy, curl_sockopt_callback _Nonnull value) {
+  return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, value);
+}
+static inline CURLcode netwatch_curl_set_request_callback(
+    CURL *_Nonnull easy, curl_prereq_callback _Nonnull value) {
+  return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
+}
 static inline CURLcode netwatch_curl_set_ssl_callback(CURL *_Nonnull easy, curl_ssl_ctx_callback _Nonnull value) {
   return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
 }

@@ -84,6 +84,7 @@ import Glibc
     url = nil
     self.shape = shape
     prepareCallbacks()
+    prepareBeginning()
     return true
   }
 
@@ -137,6 +138,29 @@ import Glibc
       return .refused
     }
     return .taken
+  }
+
+  /// Tells the transfer that it does not wait in libcurl's queue for a connection any more: a name is looked up, a connection
+  /// is made, or the request goes out.
+  private func prepareBeginning() {
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_RESOLVER_START_DATA, pointer))
+    check(
+      unsafe netwatch_curl_set_resolver_start_callback(handle) { _, _, pointer in
+        unsafe CurlEasy.withTransfer(pointer, ()) { $1.hasBegun() }
+        return 0
+      })
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_SOCKOPTDATA, pointer))
+    check(
+      unsafe netwatch_curl_set_socket_option_callback(handle) { pointer, _, _ in
+        unsafe CurlEasy.withTransfer(pointer, ()) { $1.hasBegun() }
+        return CInt(CURL_SOCKOPT_OK)
+      })
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_PREREQDATA, pointer))
+    check(
+      unsafe netwatch_curl_set_request_callback(handle) { pointer, _, _, _, _ in
+        unsafe CurlEasy.withTransfer(pointer, ()) { $1.hasBegun() }
+        return CInt(CURL_PREREQFUNC_OK)
+      })
   }
 
   /// To be called where the request has a body.

@@ -34,6 +34,7 @@ import NetwatchEventLoop
 
   private func connect(_ connectionsPerHost: Int) throws(HTTPError) {
     let pointer = unsafe Unmanaged.passUnretained(self).toOpaque()
+    let connectionsPerHost = min(max(connectionsPerHost, 1), 65_536)
     let codes = [
       unsafe netwatch_curl_multi_set_pointer(handle, CURLMOPT_SOCKETDATA, pointer),
       unsafe netwatch_curl_multi_set_socket_callback(handle) { _, socket, what, pointer, _ in

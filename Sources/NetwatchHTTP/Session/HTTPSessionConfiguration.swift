@@ -20,7 +20,8 @@ public struct HTTPSessionConfiguration: Sendable {
   public var userAgent: String? = HTTPFields.userAgent()
   /// Writes the parameters of verbs. Default: into the query, or into a body that is written like one.
   public var requestSerializer: any RequestSerializer = HTTPRequestSerializer()
-  /// Default 6. What is more waits for one of them. With HTTP/2 one is shared by all requests to a host.
+  /// The most connections to one host, at least 1 and at most 65,536. Default: 6. A request for which there is none waits.
+  /// With HTTP/2, all requests to a host share one connection.
   public var connectionsPerHost = 6
   /// Whether HTTP/2 is offered to https servers. Default true.
   public var allowsHTTP2 = true

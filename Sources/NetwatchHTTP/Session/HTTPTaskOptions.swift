@@ -2,9 +2,13 @@ import HTTPTypes
 
 /// How one task is made. The session's configuration has those of tasks that say nothing.
 public struct HTTPTaskOptions: Sendable {
-  /// How long neither side may send a byte before the task fails with `timedOut`. Default 60 s. A suspended task has time.
-  public var timeout: Duration = .seconds(60)
-  /// For all of it, redirects included. Default nil: no limit.
+  /// How long the task may stand still before it fails with `timedOut`: neither side sends a byte. Default: 60 seconds. Nil
+  /// means no limit, and so does anything above a hundred years.
+  ///
+  /// The time does not count while the task is suspended, while its answer waits for its reader, or while the request waits
+  /// for one of the session's connections (``HTTPSessionConfiguration/connectionsPerHost``).
+  public var timeout: Duration? = .seconds(60)
+  /// The time for the whole task, redirects and waiting included. Default: nil, no limit.
   public var totalTimeout: Duration?
   /// A longer body, without its content encoding, fails with `responseTooLarge`. Default nil: no limit.
   public var maximumResponseBytes: Int64?

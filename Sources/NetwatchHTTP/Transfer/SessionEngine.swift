@@ -187,7 +187,7 @@ final class SessionEngine {
     turnTime = nil
     let now = now
     for transfer in transfers.values {
-      if let at = transfer.deadline, at <= now {
+      if transfer.isLate(at: now) {
         transfer.fail(HTTPError(.timedOut, "request"))
       } else {
         watchDeadline(of: transfer)

@@ -41,6 +41,8 @@ final class Transfer {
   /// The reader of the body has enough for now.
   private var isStalled = false
   private var lastMoved = Duration.zero
+  /// The attempt has a connection, or is making one: it does not wait in libcurl's queue.
+  private var isBegun = false
   private var end: Duration?
 
   private var options: HTTPTaskOptions { order.options }
@@ -87,6 +89,7 @@ final class Transfer {
     attempts += 1
     verdict = .undecided
     skipped = 0
+    isBegun = false
     do throws(HTTPError) {
       if let body {
         let waker = engine.waker(of: order)
@@ -153,13 +156,27 @@ final class Transfer {
 
   /// When nothing has moved for too long; nil where that does not matter now.
   var deadline: Duration? {
-    guard machine.isAttached, !machine.isSuspended, !isStalled else { return end }
+    guard machine.isAttached, !machine.isSuspended, !isStalled, let timeout = options.timeout else { return end }
     if case .asking = verdict { return end }
-    return min(lastMoved + options.timeout.asDelay, end ?? .seconds(.max / 2))
+    let idleEnd = lastMoved + timeout.asDelay
+    return end.map { min($0, idleEnd) } ?? idleEnd
+  }
+
+  /// Whether ``deadline`` has come. A request that still waits for a connection has stood still for no time.
+  func isLate(at now: Duration) -> Bool {
+    guard let deadline, deadline <= now else { return false }
+    if !isBegun { lastMoved = now }
+    return self.deadline.map { $0 <= now } ?? false
   }
 
   // MARK: From libcurl
   // From within it, but for the end: neither adds nor removes a transfer.
+
+  /// A connection is being made, or there is one and the request goes out.
+  func hasBegun() {
+    isBegun = true
+    lastMoved = engine.now
+  }
 
   /// A line of a response's head, with its line break.
   ///
