@@ -35,6 +35,7 @@ let package = Package(
   targets: [
     // C: headers alone, no code of ours.
     .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "CLinuxRoute"),
     .systemLibrary(name: "CLibNetlink", pkgConfig: "libnl-3.0", providers: [.apt(["libnl-3-dev"])]),
     .systemLibrary(
       name: "CLibNetlinkRoute", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-route-3-dev"])]),
@@ -62,7 +63,7 @@ let package = Package(
     module(
       "NetwatchHTTP",
       [
-        "Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "CLibCurl", "CLibOpenSSL",
+        "Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "CLibCurl", "CLibOpenSSL", "CLinux", "CLinuxRoute",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ]),
     // What needs all of Foundation, which is large: FoundationEssentials is enough for the rest.
@@ -128,7 +129,8 @@ let package = Package(
     .executableTarget(
       name: "HTTPProbe",
       dependencies: [
-        "Netwatch", "NetwatchHTTP", "NetwatchStream", .product(name: "HTTPTypes", package: "swift-http-types"),
+        "Netwatch", "NetwatchHTTP", "NetwatchNetlink", "NetwatchStream",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       path: "Tests/HTTPProbe", swiftSettings: settings),
     // The code of the articles and the README, so that it compiles.

@@ -21,7 +21,7 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
     default: self.init(Self.sentence(error, address, pins: pins))
     }
     switch error.kind {
-    case .timedOut, .cannotFindHost, .cannotConnect, .connectionLost: mayPass = true
+    case .timedOut, .notResolved, .cannotConnect, .connectionLost, .pathLost: mayPass = true
     case .badServerResponse: mayPass = [408, 429, 500, 502, 503, 504].contains(error.response?.status.code)
     default: break
     }
@@ -59,8 +59,9 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
     let host = address.host
     switch error.kind {
     case .timedOut: return "\(host) has said nothing for a minute"
-    case .cannotFindHost: return "\(host) is not found"
+    case .notResolved: return "\(host) is not found"
     case .cannotConnect: return "no connection to \(host): it is refused, or there is no way there"
+    case .pathLost: return "the path to \(host) was lost: \(error.message)"
     case .connectionLost: return "the connection to \(host) was lost: \(error.message)"
     case .serverCertificateUntrusted:
       let reason = error.message.replacing("SSL certificate problem: ", with: "")

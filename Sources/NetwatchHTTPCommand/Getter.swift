@@ -49,7 +49,10 @@ final class Getter {
   func run() throws -> Ending {
     let signals = try SignalSource(Self.obeyedSignals, on: loop) { [unowned self] in obey($0.number) }
     let reporter = try ActivityReporter(of: indicator, label: address.host)
-    session = try HTTPSessionManager(policy: try policy(), observer: indicator)
+    var configuration = HTTPSessionConfiguration()
+    configuration.pathLossGrace = .seconds(options.pathLossGrace)
+    session = try HTTPSessionManager(
+      configuration: configuration, policy: try policy(), observer: indicator, path: KernelPath())
     started = KernelClock.monotonic.now
     begin()
     draw()

@@ -39,6 +39,12 @@ package struct GetOptions: ParsableArguments {
     help: ArgumentHelp("Try again so often where the network or the server fails, and go on.", valueName: "n"))
   package var retry = 0
 
+  @Option(
+    help: ArgumentHelp(
+      "Fail once the route of the connection has been gone or changed for this long; 0 fails at once.",
+      valueName: "seconds"))
+  package var pathLossGrace = 3.0
+
   @Flag(name: .shortAndLong, help: "Show no progress; say only what has failed.")
   package var quiet = false
 
@@ -58,6 +64,9 @@ package struct GetOptions: ParsableArguments {
     if output == "" { throw ValidationError("--output needs the name of a file.") }
     // What the parser has made of bytes that are no text.
     if let output, output.contains("\u{fffd}") { throw ValidationError("The name of the file is not UTF-8.") }
+    guard 0...86_400 ~= pathLossGrace else {
+      throw ValidationError("--path-loss-grace needs a number of seconds from 0 to 86400.")
+    }
     guard 0...1_000 ~= retry else { throw ValidationError("--retry needs a number from 0 to 1000.") }
   }
 }

@@ -9,6 +9,10 @@ import NetwatchStream
 @main
 enum HTTPProbe {
   static func main() async throws {
+    let arguments = CommandLine.arguments
+    if arguments.count > 2, arguments[1] == "path" {
+      return try PathProbe.main(grace: Double(arguments[2]) ?? 3)
+    }
     let indicator = ActivityIndicator()
     let reporter = try ActivityReporter(of: indicator)
     let session = try HTTPSessionManager(observer: indicator)

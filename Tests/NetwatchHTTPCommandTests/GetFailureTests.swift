@@ -18,7 +18,7 @@ import Testing
 
   @Test(
     arguments: [
-      (.timedOut, true), (.cannotFindHost, true), (.cannotConnect, true), (.connectionLost, true),
+      (.timedOut, true), (.notResolved, true), (.pathLost, true), (.cannotConnect, true), (.connectionLost, true),
       (.secureConnectionFailed, false), (.serverCertificateUntrusted, false), (.tooManyRedirects, false),
       (.badURL, false), (.fileFailed, false), (.cannotDecodeContentData, false), (.other, false), (.invalidated, false),
     ] as [(HTTPError.Kind, Bool)])

@@ -1,6 +1,7 @@
 import CLibCurl
 import CLibOpenSSL
 import Glibc
+import Netwatch
 
 /// One transfer of libcurl, used again for the next request. The handle never leaves this file and ``CurlMulti``.
 @safe final class CurlEasy {
@@ -18,6 +19,10 @@ import Glibc
   private var shape: CurlRequest.Shape?
   /// The one that is set.
   private var url: CurlURL?
+  /// Makes the sockets of this handle's connections, and outlives them. Not counted, as `transfer`.
+  private var sockets: Unmanaged<CurlSockets>?
+  /// Where libcurl has opened connections to since ``prepare(_:shape:)``, and their sockets.
+  private(set) var opened: [(socket: CInt, peer: SocketAddress)] = []
   /// The first option that libcurl has refused since ``prepare()``.
   private(set) var refusal: HTTPError?
   /// What comes next of a response's heads.
@@ -72,6 +77,7 @@ import Glibc
     refusal = nil
     if place == .firstField { set(CURLOPT_HEADER, 0) }
     place = .statusLine
+    if !opened.isEmpty { opened = [] }
     if unsafe headers != nil {
       check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_HTTPHEADER, nil))
       unsafe curl_slist_free_all(headers)
@@ -183,15 +189,27 @@ import Glibc
       })
   }
 
-  /// - Parameter pointer: given to both, also when a connection is closed after the request.
+  /// - Parameters:
+  ///   - sockets: given to `close`, also when a connection is closed after the request.
+  ///   - open: given this handle.
   func setSocketCallbacks(
-    open: @escaping curl_opensocket_callback, close: @escaping curl_closesocket_callback,
-    _ pointer: UnsafeMutableRawPointer
+    of sockets: CurlSockets, open: @escaping curl_opensocket_callback, close: @escaping curl_closesocket_callback
   ) {
+    unsafe self.sockets = Unmanaged.passUnretained(sockets)
     check(unsafe netwatch_curl_set_open_callback(handle, open))
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_OPENSOCKETDATA, pointer))
     check(unsafe netwatch_curl_set_close_callback(handle, close))
-    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, pointer))
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, self.sockets?.toOpaque()))
+  }
+
+  func openSocket(_ address: UnsafePointer<curl_sockaddr>) -> CInt {
+    guard let sockets = unsafe sockets else { return CURL_SOCKET_BAD }
+    let peer = unsafe SocketAddress(netwatch_curl_address(address))
+    let socket = unsafe sockets._withUnsafeGuaranteedRef {
+      unsafe $0.open(address.pointee.family, address.pointee.socktype, address.pointee.protocol, to: peer)
+    }
+    if socket >= 0, let peer { opened.append((socket, peer)) }
+    return socket
   }
 
   // MARK: Options
@@ -274,6 +292,19 @@ import Glibc
     unsafe netwatch_curl_get_offset(handle, info, &value)
     return Int64(value)
   }
+
+  /// The connection that the transfer uses, or has used last; nil before it has one.
+  var ends: ConnectionEnds? {
+    guard let local = text(CURLINFO_LOCAL_IP).flatMap({ IPAddress($0) }),
+      let peer = text(CURLINFO_PRIMARY_IP).flatMap({ IPAddress($0) })
+    else { return nil }
+    return ConnectionEnds(
+      local: local, localPort: UInt16(truncatingIfNeeded: integer(CURLINFO_LOCAL_PORT)),
+      peer: peer, peerPort: UInt16(truncatingIfNeeded: integer(CURLINFO_PRIMARY_PORT)))
+  }
+
+  /// Whether something of the request has been written to a connection.
+  var hasSent: Bool { integer(CURLINFO_REQUEST_SIZE) > 0 }
 
   func text(_ info: CURLINFO) -> String? {
     unsafe netwatch_curl_get_string(handle, info).map { unsafe String(cString: $0) }

@@ -60,6 +60,17 @@ import NetwatchEventLoop
     unsafe Unmanaged<CurlMulti>.fromOpaque(pointer).takeUnretainedValue()
   }
 
+  // MARK: Connections
+
+  /// Calls `opened` with each connection that begins from now on, and `closed` before its socket is closed.
+  func onConnections(opened: @escaping (CInt, Connection) -> Void, closed: @escaping (CInt) -> Void) {
+    sockets?.onOpened = opened
+    sockets?.onClosed = closed
+  }
+
+  /// Ends connections, which libcurl then finds dead: this works with every version.
+  func abort(_ connections: [CInt]) { sockets?.abort(connections) }
+
   // MARK: Transfers
 
   /// To be called for a handle whose options have been reset.

@@ -29,6 +29,12 @@ import NetwatchEventLoop
   private var watches: [CInt: Watch] = [:]
   /// Those that were opened here. libcurl has others, which the process's children may inherit: they are never kept.
   private var connections: Set<CInt> = []
+  /// Where the sockets go that libcurl has not begun to wait for: their local addresses are not known before.
+  private var fresh: [CInt: SocketAddress] = [:]
+  /// Called with each connection that begins, once both its ends are known. Nil: nobody wants to hear of connections.
+  var onOpened: ((CInt, Connection) -> Void)?
+  /// Called before a connection's socket is closed.
+  var onClosed: ((CInt) -> Void)?
 
   /// - Parameter act: called when something has happened that libcurl waits for.
   init(on loop: EventLoop, _ act: @escaping (CInt, EventLoop.Readiness) -> Void) {
@@ -40,36 +46,52 @@ import NetwatchEventLoop
 
   /// Has libcurl open and close the sockets of a handle's connections here.
   func prepare(_ easy: CurlEasy) {
-    let pointer = unsafe Unmanaged.passUnretained(self).toOpaque()
     unsafe easy.setSocketCallbacks(
+      of: self,
       open: { pointer, _, address in
-        guard let pointer = unsafe pointer, let address = unsafe address?.pointee else { return CURL_SOCKET_BAD }
-        return unsafe CurlSockets.at(pointer).open(address.family, address.socktype, address.protocol)
+        guard let pointer = unsafe pointer, let address = unsafe address else { return CURL_SOCKET_BAD }
+        return unsafe CurlEasy.at(pointer).openSocket(address)
       },
       close: { pointer, socket in
         if let pointer = unsafe pointer { unsafe CurlSockets.at(pointer).forget(socket) }
         return Glibc.close(socket)
-      }, pointer)
+      })
   }
 
   private static func at(_ pointer: UnsafeMutableRawPointer) -> CurlSockets {
     unsafe Unmanaged<CurlSockets>.fromOpaque(pointer).takeUnretainedValue()
   }
 
-  private func open(_ family: CInt, _ type: CInt, _ transport: CInt) -> CInt {
+  /// - Parameter peer: Where the socket goes; nil for what is no address of IP.
+  func open(_ family: CInt, _ type: CInt, _ transport: CInt, to peer: SocketAddress?) -> CInt {
     let socket = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), transport)
     guard socket >= 0 else { return socket }
     forget(socket)
     connections.insert(socket)
+    if onOpened != nil, let peer { fresh[socket] = peer }
     return socket
   }
 
   private func forget(_ socket: CInt) {
-    connections.remove(socket)
+    if connections.remove(socket) != nil, fresh.removeValue(forKey: socket) == nil { onClosed?(socket) }
     remove(socket)
   }
 
+  /// Ends connections at once. Those that libcurl has closed already are left alone.
+  func abort(_ sockets: [CInt]) {
+    for socket in sockets where connections.contains(socket) { SocketAddress.abort(socket) }
+  }
+
+  /// libcurl has called connect(2).
+  private func began(_ socket: CInt) {
+    guard let peer = fresh[socket], let local = SocketAddress(localOf: socket) else { return }
+    fresh[socket] = nil
+    let ends = ConnectionEnds(local: local.address, localPort: local.port, peer: peer.address, peerPort: peer.port)
+    onOpened?(socket, Connection(ends: ends, scope: peer.scope))
+  }
+
   func watch(_ socket: CInt, for interest: EventLoop.Readiness) throws(SystemError) {
+    if !fresh.isEmpty { began(socket) }
     if let watch = watches[socket] {
       do throws(SystemError) {
         let isNews = !watch.isWanted && !watch.isEstablished

@@ -13,10 +13,16 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     /// The manager was invalidated, or is gone.
     public static let invalidated = Kind(description: "the session manager is invalidated")
     public static let timedOut = Kind(description: "timed out")
-    public static let cannotFindHost = Kind(description: "the host was not found")
+    /// Nobody knows an address for the name of the server or of its proxy.
+    public static let notResolved = Kind(description: "the host was not found")
+    /// AFNetworking's name for ``notResolved``.
+    public static var cannotFindHost: Kind { notResolved }
     public static let cannotConnect = Kind(description: "can not connect")
     /// The server has gone away in the middle, or what it says is not HTTP.
     public static let connectionLost = Kind(description: "the connection was lost")
+    /// The network between this machine and the server is gone or has changed: there is no route to the server, or the
+    /// connection's local address, link or route is not there any more.
+    public static let pathLost = Kind(description: "the path to the server was lost")
     /// There was no path to the network, for longer than the task waits for one.
     public static let notReachable = Kind(description: "not reachable")
     /// TLS failed for another reason than the server's certificate.
@@ -126,7 +132,7 @@ extension HTTPError {
   private static func kind(_ code: CURLcode) -> Kind {
     switch code {
     case CURLE_OPERATION_TIMEDOUT: .timedOut
-    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .cannotFindHost
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .notResolved
     case CURLE_COULDNT_CONNECT: .cannotConnect
     case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
       CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_UNSUPPORTED_PROTOCOL:

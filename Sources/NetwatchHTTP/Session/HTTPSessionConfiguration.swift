@@ -23,6 +23,13 @@ public struct HTTPSessionConfiguration: Sendable {
   /// The most connections to one host, at least 1 and at most 65,536. Default: 6. A request for which there is none waits.
   /// With HTTP/2, all requests to a host share one connection.
   public var connectionsPerHost = 6
+  /// How long the route of a connection may be gone or changed before the connection is lost. Default 3 seconds; with 0 it is
+  /// lost at once. Only for a session with a ``PathSource``.
+  ///
+  /// If the route comes back unchanged within this time, nothing has happened. Tasks on a lost connection end with `pathLost`,
+  /// unless ``HTTPTaskOptions/retriesWhenReachable`` lets them start again. A connection whose local address was removed is
+  /// lost without delay.
+  public var pathLossGrace = Duration.seconds(3)
   /// Whether HTTP/2 is offered to https servers. Default true.
   public var allowsHTTP2 = true
   /// Whether what servers store in cookies is sent back, while the session lives. Default true.

@@ -36,13 +36,20 @@ public struct HTTPTaskOptions: Sendable {
   public var maximumChallenges = 3
 
   /// How long the task waits for a path to the network before it begins; then it fails with `notReachable`. Default nil: it
-  /// does not wait. Only where the session knows a ``PathSource``.
-  public var waitsForReachability: Duration?
-  /// Whether a request that has failed while there is no path is made again once there is one. Default false.
+  /// does not wait. Only if the session knows a ``PathSource``.
   ///
-  /// Not after the beginning of a response, nor for a POST or PATCH that may have reached the server. It waits for as long as
-  /// ``waitsForReachability``, or a minute.
+  /// What counts is the path to the server, or to its proxy: a server on the local network needs no path to the internet.
+  public var waitsForReachability: Duration?
+  /// Whether a request that has lost its path is made again once there is a path to the server. Default false: it fails with
+  /// `pathLost`.
+  ///
+  /// Not after the beginning of a response, nor for a body that cannot be made again. A request that may have reached the
+  /// server is made again only if its method is idempotent (RFC 9110, section 9.2.2), or if ``allowsRepetition`` says so. It
+  /// waits for as long as ``waitsForReachability``, or a minute.
   public var retriesWhenReachable = false
+  /// Whether ``retriesWhenReachable`` may send the request twice although its method, such as POST, is not idempotent: because
+  /// the server recognizes a repetition. Default false.
+  public var allowsRepetition = false
 
   /// Called as bytes are sent and received, with the newest figures, before the completion.
   public var onProgress: (@Sendable (HTTPProgress) -> Void)?

@@ -8,10 +8,19 @@ public protocol PathSource: Sendable {
   ///
   /// - Returns: what ends the calls when it is released.
   func onPathChange(_ body: @escaping @Sendable () -> Void) -> any AnyObject & Sendable
+  /// Whether ``hasPath`` is about the internet alone, so that a server nearby may be reachable without it. A session then
+  /// asks the kernel for the route to each server. Default false: ``hasPath`` counts for all servers.
+  var isAboutInternetOnly: Bool { get }
+}
+
+extension PathSource {
+  public var isAboutInternetOnly: Bool { false }
 }
 
 extension NetworkMonitor: PathSource {
   public var hasPath: Bool { currentPath.status != .notReachable }
+
+  public var isAboutInternetOnly: Bool { true }
 
   public func onPathChange(_ body: @escaping @Sendable () -> Void) -> any AnyObject & Sendable {
     onChangeImmediately(initial: false) { _ in body() }

@@ -27,6 +27,8 @@ final class SessionEngine {
   private var deadline: (timer: EventLoop.Timer, at: Duration)?
   private var waiting: [RequestID: EventLoop.Timer] = [:]
   private var pathSubscription: (any AnyObject & Sendable)?
+  /// Nil without a path, and where netlink is not permitted.
+  private var connections: ConnectionWatch?
   private var isClosing = false
   private var turnTime: Duration?
   /// Ended in this turn of the loop. Handed over together: whoever is woken for the first finds the others too.
@@ -48,6 +50,7 @@ final class SessionEngine {
     trust = try TrustEvaluator(policy)
     cookies = try CurlShare.open()
     multi = try CurlMulti.open(on: loop, connectionsPerHost: configuration.connectionsPerHost)
+    if path != nil { followConnections() }
     port = EnginePort(loop.handle, LoopConfined(self, on: loop))
     loop.onTurnEnd = { [self] in turnEnded() }
     loop.onFailure = { [self] in loopFailed($0) }
@@ -132,6 +135,7 @@ final class SessionEngine {
     loop.onFailure = nil
     idle = []
     multi = nil
+    connections = nil
     port?.close()
     port = nil
     pathSubscription = nil
@@ -204,12 +208,9 @@ final class SessionEngine {
       let port = port
       pathSubscription = path.onPathChange { port?.submit { $0.pathChanged() } }
     }
-    let patience = transfer.order.options.waitsForReachability ?? .seconds(60)
-    waiting[id] = loop.schedule(at: now + patience.asDelay) { [unowned self] in
-      self.transfer(id)?.fail(HTTPError(.notReachable, "wait for a path"))
-    }
+    waiting[id] = loop.schedule(at: transfer.patienceEnd) { [unowned self] in self.transfer(id)?.losePatience() }
     // The subscription came first: a path that arrives now is not missed.
-    if path.hasPath { transfer.handle(.pathArrived) }
+    if hasPath(to: transfer.destination) { transfer.handle(.pathArrived) }
   }
 
   func stopWaiting(_ transfer: Transfer) {
@@ -218,8 +219,41 @@ final class SessionEngine {
   }
 
   private func pathChanged() {
-    guard path?.hasPath ?? true else { return }
-    for id in waiting.keys { transfers[id]?.handle(.pathArrived) }
+    for id in waiting.keys {
+      if let transfer = transfers[id], hasPath(to: transfer.destination) { transfer.handle(.pathArrived) }
+    }
+  }
+
+  /// Whether the kernel is asked for the route to a peer, instead of ``path`` for all of them.
+  var asksKernel: Bool { connections != nil && path?.isAboutInternetOnly ?? false }
+
+  func hasPath(to destination: Transfer.Destination) -> Bool {
+    guard let connections, asksKernel else { return path?.hasPath ?? true }
+    return switch destination {
+    case .unknown: true
+    case .unresolved: path?.hasPath ?? true
+    case .addresses(let addresses): !connections.isUnreachable(addresses)
+    }
+  }
+
+  /// Until when what looks like a lost path may be a short loss; now, if the network has not changed lately.
+  var graceEnd: Duration { connections?.graceEnd(at: now) ?? now }
+
+  private func followConnections() {
+    // Where netlink is not permitted, everything else works.
+    guard let watch = try? ConnectionWatch(on: loop, grace: configuration.pathLossGrace.asDelay) else { return }
+    watch.onLoss = { [unowned self] in lose($0) }
+    watch.onChange = { [unowned self] in pathChanged() }
+    multi?.onConnections(
+      opened: { [weak watch] in watch?.opened($0, $1) }, closed: { [weak watch] in watch?.closed($0) })
+    connections = watch
+  }
+
+  /// The tasks come first: libcurl would take the end of a connection for the end of a body without a length.
+  private func lose(_ lost: [(socket: CInt, Connection)]) {
+    turnTime = nil
+    for transfer in transfers.values { transfer.connectionsLost(lost) }
+    multi?.abort(lost.map(\.socket))
   }
 }
 

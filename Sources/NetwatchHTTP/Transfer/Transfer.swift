@@ -19,17 +19,24 @@ final class Transfer {
 
   let order: TransferOrder
   /// Which holds it too, until it is over.
-  private let engine: SessionEngine
+  let engine: SessionEngine
   /// Nil: the body is kept in `memory`.
   private let sink: (any BodySink)?
   private var memory = MemoryBody()
-  private var machine: TransferMachine
-  private var easy: CurlEasy?
+  private(set) var machine: TransferMachine
+  private(set) var easy: CurlEasy?
   /// Where redirects have led; nil before the first.
   private var redirected: HTTPRequest?
   private var body: HTTPBody?
   private var credentials = TransferCredentials()
-  private var source: (any BodySource)?
+  private(set) var source: (any BodySource)?
+  /// Of an attempt that is to be made again.
+  var keptSource: (any BodySource)?
+  var destination = Destination.unknown
+  /// Some line of an answer to the attempt has come.
+  private(set) var hasAnswer = false
+  /// A connection that was being made for the attempt is lost. Another one may succeed.
+  var hasLostConnection = false
   private let head: ResponseHead
   private var verdict = Verdict.undecided
   private var skipped = 0
@@ -45,8 +52,8 @@ final class Transfer {
   private var isBegun = false
   private var end: Duration?
 
-  private var options: HTTPTaskOptions { order.options }
-  private var request: HTTPRequest { redirected ?? order.request }
+  var options: HTTPTaskOptions { order.options }
+  var request: HTTPRequest { redirected ?? order.request }
 
   init(_ order: TransferOrder, _ engine: SessionEngine) {
     self.order = order
@@ -90,10 +97,14 @@ final class Transfer {
     verdict = .undecided
     skipped = 0
     isBegun = false
+    hasAnswer = false
+    hasLostConnection = false
+    destination = .unknown
     do throws(HTTPError) {
       if let body {
         let waker = engine.waker(of: order)
-        source = try body.open { waker.goOnSending() }
+        source = takeKeptSource()
+        if source == nil { source = try body.open { waker.goOnSending() } }
       }
       progress.sent = 0
       progress.totalToSend = body == nil ? nil : body?.length
@@ -183,6 +194,7 @@ final class Transfer {
   /// - Returns: false to fail the attempt.
   func received(headLine line: UnsafeRawBufferPointer) -> Bool {
     lastMoved = engine.now
+    hasAnswer = true
     // After a verdict only trailers come.
     guard case .undecided = verdict else { return true }
     if let flaw = unsafe head.take(line) {
@@ -283,25 +295,15 @@ final class Transfer {
       event = .attemptRedirected
     } else if code != CURLE_OK, failure == nil {
       let failure = source?.failure ?? easy.failure(code)
-      if mayTryAgain(after: failure) {
+      switch pathVerdict(on: failure, of: easy) {
+      case .repeated:
+        keptSource = source
         event = .attemptWentOffline
-      } else {
-        self.failure = failure
+      case .failed(let failure): self.failure = failure
       }
     }
     giveBack()
     handle(event)
-  }
-
-  private func mayTryAgain(after failure: HTTPError) -> Bool {
-    guard options.retriesWhenReachable, head.response == nil, let path = engine.path, !path.hasPath else {
-      return false
-    }
-    switch failure.kind {
-    case .cannotFindHost, .cannotConnect: return true
-    case .connectionLost, .timedOut: return request.method != .post && request.method != .patch
-    default: return false
-    }
   }
 
   // MARK: Verdicts

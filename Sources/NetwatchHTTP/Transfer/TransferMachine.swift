@@ -30,6 +30,8 @@ struct TransferMachine {
     case attemptRedirected
     /// The attempt has failed for want of a path, and may be made again.
     case attemptWentOffline
+    /// The connection of the attempt is lost, and the attempt may be made again. libcurl does not know it.
+    case connectionLost
   }
 
   /// To be carried out in this order.
@@ -157,6 +159,11 @@ struct TransferMachine {
       guard isAttached else { return (phase, []) }
       next.end = event == .attemptEnded ? .last : event == .attemptRedirected ? .again : .offline
       return goOn(next)
+    case .connectionLost:
+      guard isAttached else { return (phase, []) }
+      next.end = .offline
+      let (phase, effects) = goOn(next)
+      return (phase, effects.union(.detach))
     case .pathArrived:
       return (phase, [])
     }

@@ -1,0 +1,9 @@
+/* The kernel's routing messages, and ioctl for one link: ioctl is variadic, which Swift cannot call. No other code. */
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+static inline int netwatch_read_link(int descriptor, unsigned long request, struct ifreq *link) {
+  return ioctl(descriptor, request, link);
+}

@@ -1,0 +1,48 @@
+import Glibc
+import Netwatch
+
+/// An address and a port, as the kernel has them in its `sockaddr`.
+struct SocketAddress: Hashable, Sendable {
+  let address: IPAddress
+  let port: UInt16
+  /// The index of the interface that a link-local IPv6 address belongs to; 0 for other addresses.
+  var scope: Int32 = 0
+
+  /// Nil if it is neither IPv4 nor IPv6.
+  init?(_ pointer: UnsafePointer<sockaddr>) {
+    let bytes = unsafe UnsafeRawPointer(pointer)
+    switch unsafe CInt(pointer.pointee.sa_family) {
+    case AF_INET:
+      let name = unsafe bytes.loadUnaligned(as: sockaddr_in.self)
+      address = .v4(UInt32(bigEndian: name.sin_addr.s_addr))
+      port = UInt16(bigEndian: name.sin_port)
+    case AF_INET6:
+      let name = unsafe bytes.loadUnaligned(as: sockaddr_in6.self)
+      let bits = unsafe withUnsafeBytes(of: name.sin6_addr) { unsafe $0.loadUnaligned(as: UInt128.self) }
+      address = .v6(UInt128(bigEndian: bits))
+      port = UInt16(bigEndian: name.sin6_port)
+      scope = Int32(truncatingIfNeeded: name.sin6_scope_id)
+    default: return nil
+    }
+  }
+
+  /// The local address of a socket; nil while it has none.
+  init?(localOf socket: CInt) {
+    var name = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let own = unsafe withUnsafeMutablePointer(to: &name) { name in
+      unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
+        unsafe getsockname(socket, name, &length) == 0 ? SocketAddress(name) : nil
+      }
+    }
+    guard let own, own.port != 0, !own.address.isUnspecified else { return nil }
+    self = own
+  }
+
+  /// Ends a TCP connection at once: the peer is told if it can be, and what has not been sent never will be.
+  static func abort(_ socket: CInt) {
+    var nobody = sockaddr()
+    nobody.sa_family = sa_family_t(AF_UNSPEC)
+    _ = unsafe connect(socket, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
+  }
+}

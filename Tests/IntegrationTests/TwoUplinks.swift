@@ -1,0 +1,110 @@
+import Foundation
+import Glibc
+
+/// Two cables between two networks: programs run in `near`, whose uplinks are v0 (10.0.0.1, preferred) and w0 (10.1.0.1);
+/// servers run in `far`, where 10.9.0.9 is reached over both.
+final class TwoUplinks {
+  let near: NetworkNamespace
+  let far: NetworkNamespace
+  let folder: TemporaryFolder
+  private var server: ChildProcess?
+
+  init() throws {
+    near = try NetworkNamespace()
+    far = try NetworkNamespace(beside: near)
+    folder = try TemporaryFolder()
+    try near.run(
+      "ip link add v0 type veth peer name v1 netns \(far.pid)", "ip link add w0 type veth peer name w1 netns \(far.pid)"
+    )
+    try far.run(
+      "ip addr add 10.9.0.9/32 dev lo", "ip addr add 10.0.0.2/24 dev v1", "ip addr add 10.1.0.2/24 dev w1",
+      "ip link set v1 up", "ip link set w1 up")
+    try near.run(
+      "ip addr add 10.0.0.1/24 dev v0", "ip addr add 10.1.0.1/24 dev w0", "ip link set v0 up", "ip link set w0 up",
+      "ip route add default via 10.0.0.2 dev v0 metric 100", "ip route add default via 10.1.0.2 dev w0 metric 200")
+    try near.waitUntilRunning("v0")
+    try near.waitUntilRunning("w0")
+    try serve()
+  }
+
+  /// nginx at port 80: the client's address, a slow file, and what has been posted. Each request is a line of the log.
+  private func serve() throws {
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+      .map { "\($0)_temp_path \(folder.file($0));" }.joined()
+    try """
+    user root; daemon off; master_process off; pid \(folder.file("pid")); error_log \(folder.file("error.log"));
+    events {}
+    http {
+      \(temporary)
+      log_format all '$remote_addr $request_method $request_uri $status';
+      access_log \(folder.file("access.log")) all;
+      keepalive_requests 100000;
+      server {
+        listen 80; root \(folder.path);
+        location = / { return 200 "$remote_addr\\n"; }
+        location /slow/ { alias \(folder.path)/; limit_rate 500k; etag on; }
+      }
+    }
+    """.write(toFile: folder.file("nginx.conf"), atomically: true, encoding: .utf8)
+    server = try ChildProcess(far.command(["nginx", "-c", folder.file("nginx.conf"), "-e", folder.file("error.log")]))
+    try far.run("until ss -Hltn | grep -q :80; do sleep 0.01; done")
+  }
+
+  func write(_ name: String, bytes count: Int) throws {
+    try far.run("head -c \(count) /dev/urandom >'\(folder.file(name))'")
+  }
+
+  /// The lines of the server's log.
+  var log: [String] {
+    let text = (try? String(contentsOfFile: folder.file("access.log"), encoding: .utf8)) ?? ""
+    return text.split(separator: "\n").map(String.init)
+  }
+
+  /// An app in `near` whose session knows the path.
+  ///
+  /// - Parameter sandbox: What the app may not do, as `TestSandbox` names it.
+  func app(grace: Double = 3, sandbox: String? = nil) throws -> PathApp {
+    try PathApp(near, grace, sandbox.map { [Programs.sandbox, $0] } ?? [])
+  }
+}
+
+/// An app that makes the requests that it is told.
+final class PathApp {
+  struct End {
+    /// A status and the first line of a body, or the kind of a failure.
+    let outcome: String
+    let milliseconds: Int
+  }
+
+  let process: ChildProcess
+  private var ends: [String: End] = [:]
+
+  init(_ network: NetworkNamespace, _ grace: Double, _ before: [String]) throws {
+    process = try ChildProcess(network.command(before + [Programs.httpProbe, "path", "\(grace)"]))
+    guard try process.nextLine() == "ready" else { throw TestFailure("no app: \(try process.errorText())") }
+  }
+
+  func begin(_ name: String, _ request: String) { process.write("\(name) \(request)\n") }
+
+  /// Waits until a request has ended.
+  func end(of name: String) throws -> End {
+    while true {
+      if let end = ends.removeValue(forKey: name) { return end }
+      guard let line = try process.nextLine(within: 30) else { throw TestFailure("the app has ended") }
+      let words = line.split(separator: " ")
+      guard words.count >= 3, let time = words.last.flatMap({ Int($0) }) else { throw TestFailure(line) }
+      ends[String(words[0])] = End(outcome: words[1..<(words.count - 1)].joined(separator: " "), milliseconds: time)
+    }
+  }
+
+  /// Makes a request, and waits for its end.
+  func request(_ request: String) throws -> End {
+    begin("it", request)
+    return try end(of: "it")
+  }
+
+  /// Whether a request has not ended.
+  func isRunning(_ name: String, for seconds: Double) throws -> Bool {
+    try ends[name] == nil && !process.hasLine(within: seconds)
+  }
+}
