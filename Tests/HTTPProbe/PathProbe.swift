@@ -27,13 +27,16 @@ enum PathProbe {
       let start = ContinuousClock.now
       let task = session.dataTask(request, body: body, options: options) { result in
         let time = (ContinuousClock.now - start) / .milliseconds(1)
-        switch result {
-        case .success(let reply):
-          let text = String(decoding: reply.value.prefix { $0 != 10 }, as: UTF8.self)
-          print(words[0], reply.response.status.code, text, Int(time))
-        case .failure(let error): print(words[0], error.kind, Int(time))
+        let outcome =
+          switch result {
+          case .success(let reply):
+            "\(reply.response.status.code) \(String(decoding: reply.value.prefix { $0 != 10 }, as: UTF8.self))"
+          case .failure(let error): "\(error.kind)"
+          }
+        // Not by a stream, whose lock the main thread may hold.
+        let line = "\(words[0]) \(outcome) \(Int(time))\n"
+        unsafe Array(line.utf8).withUnsafeBytes { line in _ = unsafe write(STDOUT_FILENO, line.baseAddress, line.count)
         }
-        fflush(nil)
       }
       task.resume()
     }

@@ -42,7 +42,16 @@ struct SocketAddress: Hashable, Sendable {
   /// Ends a TCP connection at once: the peer is told if it can be, and what has not been sent never will be.
   static func abort(_ socket: CInt) {
     var nobody = sockaddr()
+    var length = socklen_t(MemoryLayout<sockaddr>.size)
+    let isConnected = unsafe getpeername(socket, &nobody, &length) == 0
     nobody.sa_family = sa_family_t(AF_UNSPEC)
     _ = unsafe connect(socket, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
+    // Whoever is still connecting reads the error. From a connection that is up, libcurl 7.88 wants to read an end: it takes
+    // one with an error for usable.
+    guard isConnected else { return }
+    var error: CInt = 0
+    length = socklen_t(MemoryLayout<CInt>.size)
+    unsafe getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length)
+    shutdown(socket, CInt(SHUT_RDWR))
   }
 }
