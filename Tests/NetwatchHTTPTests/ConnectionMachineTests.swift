@@ -57,7 +57,9 @@ private func connection(_ number: CInt) -> Connection {
 
   @Test(arguments: [PeerRoute.none, .link(3)])
   func `what is back within the grace has not happened`(route: PeerRoute) {
-    let back: [Step] = [.says(.link(2), 0), .says(route, 1), .says(.link(2), 3), .woke(.link(2), 4), .woke(.link(2), 9)]
+    let back: [Step] = [
+      .says(.link(2), 0), .says(route, 1), .says(.link(2), 3), .woke(.link(2), 4), .woke(.link(2), 9),
+    ]
     #expect(loss(back) == nil)
     // The grace of the next loss is a whole one.
     #expect(loss(back + [.says(route, 10), .woke(route, 12)]) == nil)
@@ -154,7 +156,8 @@ private func connection(_ number: CInt) -> Connection {
       case 3...6:
         for socket in routes.keys.sorted() where Bool.random(using: &random) {
           let isRare = Int.random(in: 0..<10, using: &random) == 0
-          let route: PeerRoute = isRare ? .localAddressGone : [.link(2), .link(3), .none].randomElement(using: &random)!
+          let route: PeerRoute =
+            isRare ? .localAddressGone : [.link(2), .link(3), .none].randomElement(using: &random)!
           routes[socket] = route
           if homes[socket] == nil, case .link = route { homes[socket] = route }
           if route == homes[socket] { changed[socket] = nil } else { changed[socket] = changed[socket] ?? now }
