@@ -102,10 +102,11 @@ let package = Package(
     tests("NetwatchCLITests", ["NetwatchCLI", "Netwatch", "NetwatchStream", "NetwatchTestSupport"]),
     tests(
       "NetwatchHTTPCommandTests", ["NetwatchHTTPCommand", "NetwatchHTTP", "NetwatchHTTPOptions"]),
+    .systemLibrary(name: "CSeccomp", path: "Tests/CSeccomp"),
     tests(
       "NetwatchHTTPTests",
       [
-        "NetwatchHTTP", "NetwatchHTTPFoundation", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport",
+        "CSeccomp", "NetwatchHTTP", "NetwatchHTTPFoundation", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport",
         "DownloadProbe",
       ]),
     // A download in a process that can be killed.

@@ -13,7 +13,7 @@ import Testing
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? standard
   }
 
-  private static var probe: String {
+  static var probe: String {
     // The test bundle lies where the programs do.
     let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     let path = own.contains(".build") ? own : CommandLine.arguments.first { $0.contains(".build") } ?? own

@@ -83,16 +83,112 @@ import Testing
   ]
 
   @Test(arguments: wrongParts.indices)
-  func `a part that is not the rest fails, and the next download is right`(_ index: Int) async throws {
+  func `a part that is not the rest is broken off, and the file comes from its beginning`(_ index: Int) async throws {
     let server = try await cutServer()
     server.change { $0.answerToPart = Self.wrongParts[index] }
-    let error = await #expect(throws: HTTPError.self) { try await download(server) }
-    #expect(error?.kind == .badServerResponse || error?.kind == .connectionLost)
-    #expect(!names.contains("here.bin"))
-    server.change { $0.answerToPart = nil }
+    let isShort = index == 6
+    server.change { [old] in
+      if isShort {
+        $0.answerToPart = {
+          $0 < 299_999
+            ? Self.wrongParts[6]($0, $1)
+            : ("HTTP/1.1 206 P\r\nContent-Range: bytes 299999-299999/300000\r\n", old[299_999...])
+        }
+      }
+    }
     _ = try await download(server)
     #expect(try Data(contentsOf: target) == old)
     #expect(names == ["here.bin"])
+    #expect(server.fields("range") == [nil, "bytes=100000-", isShort ? "bytes=299999-" : nil])
+  }
+
+  @Test(arguments: wrongParts.indices)
+  func `what has come stays until the file is whole`(_ index: Int) async throws {
+    let server = try await cutServer()
+    server.change {
+      $0.answerToPart = Self.wrongParts[index]
+      $0.cut = 50_000
+    }
+    let error = await #expect(throws: HTTPError.self) { try await download(server) }
+    #expect(error?.kind == .badServerResponse || error?.kind == .connectionLost)
+    #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
+    let kept = try Data(contentsOf: folder.file("here.bin.netwatch-part"))
+    #expect(kept.count >= 100_000 && kept == old.prefix(kept.count))
+    server.change {
+      $0.answerToPart = nil
+      $0.cut = nil
+    }
+    #expect(try await download(server).response.status == .partialContent)
+    #expect(try Data(contentsOf: target) == old)
+    #expect(names == ["here.bin"])
+  }
+
+  @Test func `a new beginning that has come further takes the place of what was there`() async throws {
+    let server = try await cutServer()
+    server.change {
+      $0.answerToPart = Self.wrongParts[0]
+      $0.cut = 200_000
+    }
+    await #expect(throws: HTTPError.self) { try await download(server) }
+    #expect(try Data(contentsOf: folder.file("here.bin.netwatch-part")) == old.prefix(200_000))
+    #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
+    server.change {
+      $0.answerToPart = nil
+      $0.cut = nil
+    }
+    #expect(try await download(server).response.status == .partialContent)
+    #expect(server.fields("range").last == "bytes=200000-")
+    #expect(try Data(contentsOf: target) == old)
+  }
+
+  @Test func `a changed file that was cut goes on where it was`() async throws {
+    let server = try await cutServer()
+    server.change { [new] in ($0.content, $0.validators, $0.cut) = (new, "ETag: \"2\"\r\n", 50_000) }
+    await #expect(throws: HTTPError.self) { try await download(server) }
+    #expect(try Data(contentsOf: folder.file("here.bin.netwatch-part")) == new.prefix(50_000))
+    server.change { $0.cut = nil }
+    #expect(try await download(server).response.status == .partialContent)
+    #expect(try Data(contentsOf: target) == new)
+    #expect(names == ["here.bin"])
+  }
+
+  private static let shortParts: [@Sendable (Int, Data) -> (String, Data)] = [
+    { offset, content in
+      let end = min(offset + 70_000, content.count)
+      return ("HTTP/1.1 206 P\r\nContent-Range: bytes \(offset)-\(end - 1)/\(content.count)\r\n", content[offset..<end])
+    },
+    { offset, content in
+      guard offset < content.count else {
+        return ("HTTP/1.1 416 N\r\nContent-Range: bytes */\(content.count)\r\n", Data())
+      }
+      let end = min(offset + 70_000, content.count)
+      return ("HTTP/1.1 206 P\r\nETag: \"1\"\r\nContent-Range: bytes \(offset)-\(end - 1)/*\r\n", content[offset..<end])
+    },
+    { offset, content in
+      ("HTTP/1.1 206 P\r\nContent-Range: bytes \(offset)-\(content.count - 1)/*\r\n", content[offset...])
+    },
+  ]
+
+  @Test(arguments: shortParts.indices)
+  func `a shorter part, and one of a file of unknown length, is taken, and the rest is asked for`(_ index: Int)
+    async throws
+  {
+    let server = try await cutServer()
+    server.change { $0.answerToPart = Self.shortParts[index] }
+    _ = try await download(server)
+    #expect(try Data(contentsOf: target) == old)
+    #expect(names == ["here.bin"])
+    let parts = ["bytes=100000-", "bytes=170000-", "bytes=240000-"]
+    #expect(server.fields("range").dropFirst().elementsEqual(index == 2 ? [parts[0]] : parts))
+  }
+
+  @Test func `a URL that was signed anew goes on, if the entity tag says that the file is the same`() async throws {
+    let server = try await cutServer()
+    let signed = HTTPRequest(method: .get, scheme: "http", authority: server.url.authority, path: "/file?signature=2")
+    let reply = try await session.resumableDownload(signed, to: target)
+    #expect(reply.response.status == .partialContent)
+    #expect(server.fields("if-range") == [nil, "\"1\""])
+    #expect(try Data(contentsOf: target) == old)
   }
 
   @Test(arguments: ["500 No", "404 No", "403 No", "204 No Content", "304 Not Modified"])
@@ -157,4 +253,8 @@ import Testing
     _ = try await session.resumableDownload(HTTPRequest(.get, to: server.url), to: target, replacesExisting: true)
     #expect(try Data(contentsOf: target) == old)
   }
+}
+
+extension URL {
+  fileprivate var authority: String { "\(host() ?? ""):\(port ?? 80)" }
 }

@@ -42,7 +42,8 @@ final class DownloadCore: Sendable {
       guard request.method == .get else {
         throw HTTPError(.cannotEncodeRequest, "download", message: "only a GET can be resumed")
       }
-      let file = try PartialFile.open(for: target, replacesExisting: replacesExisting)
+      let file = try PartialFile.open(
+        for: target, replacesExisting: replacesExisting, isFlushed: options.flushesFiles)
       let (data, size) = (file.load(), file.size())
       state.withLock { $0.file = file }
       wish(.loaded(data, size: size))
@@ -75,13 +76,13 @@ final class DownloadCore: Sendable {
   // MARK: From the loop
 
   /// Where the next bytes go; nil where they are no part of the file.
-  func offset(ofNext count: Int) throws(HTTPError) -> Int64? {
+  func offset(ofNext count: Int, _ file: PartialFile) throws(HTTPError) -> Int64? {
     let machine = machine
     guard case .receiving = machine.phase else { return nil }
     if let limit = options.maximumResponseBytes, machine.offset + Int64(count) > limit {
       throw HTTPError(.responseTooLarge, "download", message: "more than \(limit) bytes")
     }
-    if let room = machine.room, room < count { throw HTTPError(.tooLong) }
+    if let room = machine.room, room < count { try handle(.received(Int64(count)), file) }
     return machine.offset
   }
 
@@ -89,6 +90,10 @@ final class DownloadCore: Sendable {
     for effect in change(event) {
       switch effect {
       case .truncate: try file.empty()
+      case .cut(let offset): try file.cut(to: offset)
+      case .beginFresh: try file.beginFresh()
+      case .promoteFresh: if let data = machine.data { try file.promoteFresh(data) }
+      case .dropFresh: file.dropFresh()
       case .forget: try file.forget()
       case .record: if let data = machine.data { try file.record(data) }
       case .install: try file.install()
@@ -140,6 +145,7 @@ final class DownloadCore: Sendable {
   private func finish(_ effects: [ResumeMachine.Effect], _ ticket: DeliveryTicket?) {
     for effect in effects {
       switch effect {
+      case .dropFresh: state.withLock { $0.file }?.dropFresh()
       case .discard: state.withLock { $0.file }?.discard()
       case .complete:
         let (end, file) = state.withLock { state in

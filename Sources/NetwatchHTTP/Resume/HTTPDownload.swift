@@ -5,7 +5,12 @@ import HTTPTypes
 ///
 /// What has come lies in `NAME.netwatch-part` beside its destination, and what is known of it in `NAME.netwatch-part.json`.
 /// Whoever downloads the same URL to the same place finds both, and asks the server for the rest, as long as the server says
-/// that the file is still the same. Where it does not say so, the download begins anew.
+/// that the file is still the same. Where it does not say so, the download begins anew, in a new file: what has come before stays
+/// until that one is whole, or has more. A URL that differs in its query alone, such as in a signature, goes on if the file has an
+/// entity tag.
+///
+/// Files of another owner, with more than one name, or that others may write are never gone on with. A name that would become too
+/// long for the file system is cut, and ends with a checksum.
 ///
 /// From any thread; no call waits. A download that is paused, and that nobody holds any more, ends with `cancelled`, and its
 /// files stay.

@@ -1,66 +1,66 @@
 import FoundationEssentials
 import Glibc
+import Netwatch
 
 /// The bytes of a download that is not whole yet, and what is known of them: `NAME.netwatch-part` and
-/// `NAME.netwatch-part.json`.
+/// `NAME.netwatch-part.json`. While a download begins again, its bytes go into `NAME.netwatch-part.new`, and what was kept
+/// stays as it is.
 ///
 /// Nobody else has it open for a download: neither another task nor another process.
 final class PartialFile: Sendable {
   /// More than ``ResumeData`` can need.
   private static let mostData: Int64 = 256 * 1_024
+  /// What comes behind the name of the target, and is the longest.
+  private static let longestSuffix = ".netwatch-part.json.new"
+
+  private struct Files: Sendable {
+    /// What an earlier download has left, or this one's only file.
+    var kept: OpenFile
+    /// Nil unless the download has begun again.
+    var fresh: OpenFile?
+    var current: OpenFile { fresh ?? kept }
+  }
 
   let target: URL
   private let replacesExisting: Bool
+  private let isFlushed: Bool
   private let path: String
-  private let descriptor: CInt
+  private let files: Lock<Files>
   private var dataPath: String { path + ".json" }
+  private var freshPath: String { path + ".new" }
 
-  static func open(for target: URL, replacesExisting: Bool) throws(HTTPError) -> PartialFile {
+  /// - Parameter isFlushed: whether the whole file is written to its disk before it gets its name.
+  static func open(for target: URL, replacesExisting: Bool, isFlushed: Bool = false) throws(HTTPError) -> PartialFile {
     let name = target.path(percentEncoded: false)
     guard target.isFileURL else { throw HTTPError(.fileFailed, "download to \(target)", message: "not a file") }
-    if !replacesExisting, unsafe access(name, F_OK) == 0 {
-      errno = EEXIST
+    if unsafe access(name, F_OK) == 0 {
+      if !replacesExisting {
+        errno = EEXIST
+        throw HTTPError(file: name, "download to")
+      }
+    } else if errno == ENAMETOOLONG {
+      // Better now than when all has come.
       throw HTTPError(file: name, "download to")
     }
-    return try PartialFile(target, replacesExisting, path: name + ".netwatch-part")
+    let base = CompanionName.base(of: name, suffix: longestSuffix)
+    return try PartialFile(target, replacesExisting, isFlushed, path: base + ".netwatch-part")
   }
 
-  private init(_ target: URL, _ replacesExisting: Bool, path: String) throws(HTTPError) {
+  private init(_ target: URL, _ replacesExisting: Bool, _ isFlushed: Bool, path: String) throws(HTTPError) {
     self.target = target
     self.replacesExisting = replacesExisting
+    self.isFlushed = isFlushed
     self.path = path
-    descriptor = try Self.openLocked(path)
-  }
-
-  deinit { _ = close(descriptor) }
-
-  private static func openLocked(_ path: String) throws(HTTPError) -> CInt {
-    while true {
-      // Without O_NONBLOCK, a named pipe would wait for its other end.
-      let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o666)
-      guard descriptor >= 0 else { throw HTTPError(file: path, "open") }
-      var (own, named) = (stat(), stat())
-      guard unsafe fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG,
-        flock(descriptor, LOCK_EX | LOCK_NB) == 0
-      else {
-        let failure =
-          errno == EWOULDBLOCK
-          ? HTTPError(.fileFailed, "lock \(path)", code: errno, message: "another download writes into it")
-          : HTTPError(file: path, "lock")
-        _ = close(descriptor)
-        throw failure
-      }
-      // Whoever had it before may have put it into its place since it was opened here: then it is no partial file any more.
-      if unsafe lstat(path, &named) == 0, named.st_ino == own.st_ino, named.st_dev == own.st_dev { return descriptor }
-      _ = close(descriptor)
-    }
+    files = Lock(Files(kept: try TrustedFile.openLocked(path)))
   }
 
   // MARK: What is known
 
-  /// Nil where nothing was written down, or nothing that can be.
+  /// Nil where nothing was written down, nothing that can be, or somebody else may have written it.
   func load() -> ResumeData? {
-    guard let file = try? OpenFile(reading: dataPath), let size = file.size(), size <= Self.mostData else { return nil }
+    guard let file = TrustedFile.open(reading: dataPath), let size = file.size(), size <= Self.mostData else {
+      return nil
+    }
     var bytes = [UInt8](repeating: 0, count: Int(size))
     let count = unsafe bytes.withUnsafeMutableBytes { unsafe pread(file.number, $0.baseAddress, $0.count, 0) }
     guard count == bytes.count else { return nil }
@@ -74,10 +74,8 @@ final class PartialFile: Sendable {
     guard let text = try? encoder.encode(data) else { throw HTTPError(.other, "encode resume data") }
     let name = dataPath + ".new"
     // A URL can be as secret as a password.
-    let file = unsafe Glibc.open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard file >= 0 else { throw HTTPError(file: name, "open") }
-    defer { _ = close(file) }
-    let count = unsafe text.withUnsafeBytes { unsafe Glibc.write(file, $0.baseAddress, $0.count) }
+    let file = try TrustedFile.create(name, rights: 0o600)
+    let count = unsafe text.withUnsafeBytes { unsafe Glibc.write(file.number, $0.baseAddress, $0.count) }
     guard count == text.count, unsafe rename(name, dataPath) == 0 else {
       let failure = HTTPError(file: name, "write")
       _ = unsafe unlink(name)
@@ -91,25 +89,31 @@ final class PartialFile: Sendable {
 
   // MARK: The bytes
 
-  func size() -> Int64 {
-    var status = stat()
-    return unsafe fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
-  }
+  private var current: OpenFile { files.withLock { $0.current } }
+
+  func size() -> Int64 { current.size() ?? 0 }
 
   /// Where that fails, the file is gone: its old bytes must never be taken for those of a new one.
   func empty() throws(HTTPError) {
-    guard ftruncate(descriptor, 0) == 0 else {
-      let failure = HTTPError(file: path, "truncate")
+    do throws(HTTPError) {
+      try cut(to: 0)
+    } catch {
       discard()
-      throw failure
+      throw error
     }
   }
 
+  /// Takes the bytes back that came behind an offset.
+  func cut(to offset: Int64) throws(HTTPError) {
+    guard ftruncate(current.number, off_t(offset)) == 0 else { throw HTTPError(file: path, "truncate") }
+  }
+
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(HTTPError) {
+    let file = current
     var written = 0
     while written < bytes.count {
       let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
-      let count = unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + written)
+      let count = unsafe pwrite(file.number, rest.baseAddress, rest.count, off_t(offset) + written)
       if count < 0 {
         if errno == EINTR { continue }
         throw HTTPError(file: path, "write")
@@ -118,16 +122,57 @@ final class PartialFile: Sendable {
     }
   }
 
-  /// Puts it into its place.
+  // MARK: Beginning again
+
+  /// From here on bytes go into a new file.
+  func beginFresh() throws(HTTPError) {
+    let file = try TrustedFile.create(freshPath, rights: TrustedFile.rights)
+    // Its turn to be the one that is locked may come.
+    _ = flock(file.number, LOCK_EX | LOCK_NB)
+    files.withLock { $0.fresh = file }
+  }
+
+  /// The new file takes the place of the old one. Whenever the process ends, the data do not stand beside other bytes.
+  func promoteFresh(_ data: ResumeData) throws(HTTPError) {
+    try forget()
+    guard unsafe rename(freshPath, path) == 0 else { throw HTTPError(file: freshPath, "rename") }
+    files.withLock { files in
+      if let fresh = files.fresh { files = Files(kept: fresh) }
+    }
+    try record(data)
+  }
+
+  /// The old file is what there is.
+  func dropFresh() {
+    guard files.withLock({ $0.fresh != nil }) else { return }
+    _ = unsafe unlink(freshPath)
+    files.withLock { $0.fresh = nil }
+  }
+
+  // MARK: Ends
+
+  /// Puts what is whole into its place.
   func install() throws(HTTPError) {
-    try FilePlacement.move(path, to: target.path(percentEncoded: false), replacesExisting: replacesExisting)
+    let isFresh = files.withLock { $0.fresh != nil }
+    let (file, own) = (current, isFresh ? freshPath : path)
+    guard TrustedFile.isNamed(file, own) else {
+      throw HTTPError(.fileFailed, "rename \(own)", message: "another file has come into its place")
+    }
+    TrustedFile.giveRights(of: path + ".new.rights", to: file)
+    if isFlushed, fsync(file.number) != 0 { throw HTTPError(file: own, "fsync") }
+    try FilePlacement.move(own, to: target.path(percentEncoded: false), replacesExisting: replacesExisting)
     _ = unsafe unlink(dataPath)
+    if isFresh { _ = unsafe unlink(path) }
   }
 
   /// Another download may have it from here on.
-  func release() { flock(descriptor, LOCK_UN) }
+  func release() {
+    let files = files.withLock { $0 }
+    for file in [files.kept, files.fresh] { if let file { flock(file.number, LOCK_UN) } }
+  }
 
   func discard() {
+    dropFresh()
     // In this order: without its bytes, the data would be of no harm, but of no use either.
     _ = unsafe unlink(dataPath)
     _ = unsafe unlink(path)

@@ -40,4 +40,12 @@ struct ResumeAnswer: Hashable, Sendable {
     case .lastModified(let date): lastModified.map { $0 != date } ?? false
     }
   }
+
+  /// Whether it says that the whole is what was sent before.
+  func confirms(_ validator: ResumeData.Validator) -> Bool {
+    switch validator {
+    case .entityTag(let tag): entityTag == tag
+    case .lastModified(let date): lastModified == date
+    }
+  }
 }

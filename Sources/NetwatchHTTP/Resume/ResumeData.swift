@@ -34,6 +34,14 @@ public struct ResumeData: Hashable, Sendable {
     self.total = total
   }
 
+  /// Whether a request for this URL may go on with it: for the same URL, or for one that differs in its query alone, such as in a
+  /// signature that is new each time. Then the file has to have an entity tag: two files may have been changed in one second.
+  func isFor(_ url: String) -> Bool {
+    if url == self.url { return true }
+    guard case .entityTag = validator else { return false }
+    return url.prefix { $0 != "?" } == self.url.prefix { $0 != "?" }
+  }
+
   private static func isURL(_ text: String) -> Bool {
     (text.hasPrefix("http://") || text.hasPrefix("https://")) && text.utf8.count <= 65_536
       && text.utf8.allSatisfy { 0x21...0x7e ~= $0 }

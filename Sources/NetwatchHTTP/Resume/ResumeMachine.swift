@@ -5,14 +5,15 @@
 ///                          | resumed          |
 ///                          v                  |
 ///              +-------> asked ---------------+------ failure ---> over
-///   416 with   |           | 200, 206         |
-///   another    |           v                  |
-///   length     |        receiving ------------+
-///              |           | the body is whole, or a 416 says that it was
+///   there is   |           | 200, 206         |
+///   more, or   |           v                  |
+///   an answer  |        receiving ------------+
+///   was odd    |           | the body is whole, or a 416 says that it was
 ///              +-----------+--------------------------> over
 /// ```
 ///
-/// Each request is a leg: it asks for the rest of what is there, and has a body that is put behind it, or begins anew.
+/// Each request is a leg: it asks for the rest of what is there, and has a body that is put behind it, or begins anew. What is
+/// there stays until what begins anew is whole, or is more.
 struct ResumeMachine: Sendable {
   enum Event: Hashable, Sendable {
     case resumed
@@ -42,6 +43,14 @@ struct ResumeMachine: Sendable {
     case breakOff
     /// Empty the file.
     case truncate
+    /// Take back what has come behind this offset.
+    case cut(Int64)
+    /// Put what comes now into a new file.
+    case beginFresh
+    /// Put the new file into the place of the old one, and write down what is known of it.
+    case promoteFresh
+    /// Remove the new file.
+    case dropFresh
     /// Write down what is known, beside the file.
     case record
     /// What was written down holds no more.
@@ -69,13 +78,29 @@ struct ResumeMachine: Sendable {
     case over
   }
 
-  enum Verdict: Hashable, Sendable { case whole, again, broken }
+  enum Verdict: Hashable, Sendable {
+    case whole, broken
+    /// A part has come, and the next one is to be asked for.
+    case more
+    /// The answer was odd: it is asked for all of it.
+    case again
+  }
+
+  /// What has come of a file.
+  private struct Content: Hashable {
+    var offset: Int64 = 0
+    var total: Int64?
+    var validator: ResumeData.Validator?
+  }
 
   let url: String
   private(set) var phase = Phase.unloaded
-  private(set) var offset: Int64 = 0
-  private(set) var total: Int64?
-  private var validator: ResumeData.Validator?
+  private var content = Content()
+  /// What stays in the old file while `content` comes into a new one.
+  private var kept: Content?
+  /// Whether the server has said, and not oddly, that the kept file is no more what it was.
+  private var isKeptOutdated = false
+  private var legStart: Int64 = 0
   private var wish = Wish.paused
   /// By this machine: its leg's cancellation is no failure.
   private var isBrokenOff = false
@@ -87,9 +112,12 @@ struct ResumeMachine: Sendable {
 
   init(url: String) { self.url = url }
 
+  var offset: Int64 { content.offset }
+  var total: Int64? { content.total }
+
   /// What is worth keeping; nil where the next leg has to begin anew.
   var data: ResumeData? {
-    guard let validator else { return nil }
+    guard let validator = content.validator else { return nil }
     return ResumeData(url: url, offset: offset, validator: validator, total: total)
   }
 
@@ -138,42 +166,48 @@ struct ResumeMachine: Sendable {
 
   private mutating func loaded(_ data: ResumeData?, _ size: Int64) -> [Effect] {
     // A file that is shorter than it was, or longer than the whole, is not what the data belongs to.
-    if let data, data.url == url, size >= data.offset, data.total.map({ size <= $0 }) ?? true {
-      (offset, total, validator) = (size, data.total, data.validator)
+    if let data, data.isFor(url), size >= data.offset, data.total.map({ size <= $0 }) ?? true {
+      content = Content(offset: size, total: data.total, validator: data.validator)
     }
     return wish.isFinal ? over() : [ask()]
   }
 
   private mutating func ask() -> Effect {
     isBrokenOff = false
-    if validator == nil { beginAnew() }
-    let range = validator.flatMap { offset > 0 ? ResumeRange(offset: offset, validator: $0) : nil }
+    if content.validator == nil { content = Content() }
+    legStart = offset
+    let range = content.validator.flatMap { offset > 0 ? ResumeRange(offset: offset, validator: $0) : nil }
     let isSuspended = wish == .paused
     phase = isSuspended ? .ready : .asked
     return .ask(range, isSuspended: isSuspended)
   }
 
-  private mutating func beginAnew() { (offset, total, validator) = (0, nil, nil) }
-
   // MARK: Answers
 
   private mutating func answered(_ answer: ResumeAnswer) -> [Effect] {
-    guard let validator, offset > 0 else { return answeredFromBeginning(answer) }
+    guard let validator = content.validator, offset > 0 else { return answeredFromBeginning(answer) }
     switch answer.status {
-    case 200: return answeredFromBeginning(answer)
+    case 200:
+      isKeptOutdated = answer.validator.map { $0 != validator } ?? false
+      kept = content
+      return answeredFromBeginning(answer)
     case 206:
-      guard let range = answer.contentRange.flatMap(ContentRange.init), range.bytes?.lowerBound == offset,
-        let whole = range.total, range.bytes?.upperBound == whole
+      guard let range = answer.contentRange.flatMap(ContentRange.init), let bytes = range.bytes,
+        bytes.lowerBound == offset
       else { return distrust(.otherRange) }
-      guard total.map({ $0 == whole }) ?? true, !answer.contradicts(validator) else { return distrust(.changed) }
-      total = whole
-      phase = .receiving(end: whole)
+      let isSame =
+        range.total.flatMap { whole in total.map { $0 == whole } } ?? total.map { bytes.upperBound <= $0 } ?? true
+      guard isSame, !answer.contradicts(validator) else { return distrust(.changed) }
+      content.total = range.total ?? total
+      phase = .receiving(end: bytes.upperBound)
       return []
     case 416:
       let whole = answer.contentRange.flatMap(ContentRange.init)?.total
-      let isWhole = whole == offset && total.map { $0 == offset } ?? true && !answer.contradicts(validator)
-      if isWhole { total = offset }
+      // Without a length, a server that has found the file to be the same has nothing behind what is there.
+      let isLength = whole.map { $0 == offset } ?? answer.confirms(validator)
+      let isWhole = isLength && total.map { $0 == offset } ?? true && !answer.contradicts(validator)
       phase = .skipping(isWhole ? .whole : .again)
+      if isWhole { content.total = offset } else { keep() }
       return []
     default: return [.refuse(.status(answer.status))]
     }
@@ -182,22 +216,41 @@ struct ResumeMachine: Sendable {
   private mutating func answeredFromBeginning(_ answer: ResumeAnswer) -> [Effect] {
     guard 200...299 ~= answer.status else { return [.refuse(.status(answer.status))] }
     guard answer.status != 206 else { return [.refuse(.otherRange)] }
-    beginAnew()
-    (total, validator) = (answer.length, answer.validator)
+    content = Content(offset: 0, total: answer.length, validator: answer.validator)
     phase = .receiving(end: answer.length)
+    if kept != nil { return [.beginFresh] }
     // In this order: data of the new file must not stand beside bytes of the old one, whenever the process ends.
     return [.truncate, data == nil ? .forget : .record]
   }
 
+  /// The next leg asks for all of it, and what there is stays meanwhile.
+  private mutating func keep() {
+    isKeptOutdated = false
+    kept = content
+    content = Content()
+  }
+
+  /// Breaks an odd answer off. Its bytes are no part of what stays.
   private mutating func distrust(_ refusal: ResumeRefusal) -> [Effect] {
-    beginAnew()
-    return [.forget, .refuse(refusal)]
+    phase = .judged(.again)
+    guard offset > legStart else {
+      keep()
+      return [.refuse(refusal)]
+    }
+    content.offset = legStart
+    keep()
+    return [.cut(legStart), .refuse(refusal)]
   }
 
   private mutating func received(_ count: Int64) -> [Effect] {
-    guard count >= 0, room.map({ count <= $0 }) ?? true else { return distrust(.tooLong) }
-    offset += count
-    return []
+    guard count >= 0, room.map({ count <= $0 }) ?? true else {
+      // A new file is not better than what is kept, and there is no third one.
+      return kept == nil && legStart > 0 ? distrust(.tooLong) : [.refuse(.tooLong)]
+    }
+    content.offset += count
+    guard let kept, data != nil, offset >= kept.offset else { return [] }
+    self.kept = nil
+    return [.promoteFresh]
   }
 
   // MARK: Ends
@@ -205,22 +258,37 @@ struct ResumeMachine: Sendable {
   private mutating func bodyEnded(_ isWhole: Bool) -> [Effect] {
     switch phase {
     case .receiving(let end):
-      let isRight = end.map { $0 == offset } ?? true
-      phase = .judged(isWhole && isRight ? .whole : .broken)
-      if isWhole, isRight {
-        total = offset
-        return [.install]
+      guard isWhole else {
+        phase = .judged(.broken)
+        return settle()
       }
-      let record: Effect = data == nil ? .forget : .record
-      return isWhole ? [record, .refuse(.tooShort)] : [record]
+      if let end, offset != end || total != end {
+        // A server may send less than it was asked for, but not nothing.
+        phase = .judged(offset > legStart ? .more : .broken)
+        return offset > legStart ? settle() : settle() + [.refuse(.tooShort)]
+      }
+      phase = .judged(.whole)
+      content.total = offset
+      return [.install]
     case .skipping(let verdict):
-      phase = .judged(isWhole ? verdict : .broken)
-      return !isWhole ? [] : verdict == .whole ? [.install] : [.forget]
+      phase = .judged(verdict == .again || isWhole ? verdict : .broken)
+      return isWhole && verdict == .whole ? [.install] : []
     case .asked:
       phase = .judged(.broken)
-      return []
+      return settle()
     case .unloaded, .ready, .judged, .over: return []
     }
+  }
+
+  /// What is left of an unfinished leg: the new file if it is worth more than the old one, else the old one.
+  private mutating func settle() -> [Effect] {
+    guard let kept else {
+      return phase == .judged(.broken) && offset == legStart ? [] : [data == nil ? .forget : .record]
+    }
+    self.kept = nil
+    if data != nil, offset > 0, isKeptOutdated || offset >= kept.offset { return [.promoteFresh] }
+    content = kept
+    return [.dropFresh]
   }
 
   private mutating func legEnded(_ end: LegEnd) -> [Effect] {
@@ -228,15 +296,24 @@ struct ResumeMachine: Sendable {
       phase = .over
       return [.complete]
     }
-    let goesOn = end == .success && phase == .judged(.again) || end == .cancelled && isBrokenOff
-    guard goesOn, !wish.isFinal else { return over() }
-    if phase == .judged(.again) { beginAnew() }
-    return [ask()]
+    let goesOn =
+      switch phase {
+      case .judged(.again): true
+      case .judged(.more) where end == .success: true
+      default: end == .cancelled && isBrokenOff
+      }
+    return goesOn && !wish.isFinal ? [ask()] : over()
   }
 
   private mutating func over() -> [Effect] {
     phase = .over
-    return wish == .cancelled || data == nil || offset == 0 ? [.discard, .complete] : [.complete]
+    var effects: [Effect] = []
+    if let kept {
+      content = kept
+      self.kept = nil
+      effects = [.dropFresh]
+    }
+    return effects + (wish == .cancelled || data == nil || offset == 0 ? [.discard, .complete] : [.complete])
   }
 }
 

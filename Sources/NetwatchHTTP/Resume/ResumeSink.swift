@@ -20,7 +20,7 @@ final class ResumeSink: BodySink {
   }
 
   func take(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> CurlEasy.Acceptance {
-    guard let offset = try download.offset(ofNext: bytes.count) else {
+    guard let offset = try download.offset(ofNext: bytes.count, file) else {
       skipped += bytes.count
       return skipped <= Self.mostSkipped ? .taken : .refused
     }

@@ -44,9 +44,10 @@ extension HTTPSessionManager {
     _ request: HTTPRequest, body: HTTPBody? = nil, to destination: HTTPDestination, options: HTTPTaskOptions? = nil,
     completion: @escaping @Sendable (Result<HTTPReply<URL>, HTTPError>) -> Void
   ) -> HTTPTask {
-    task(
+    let isFlushed = (options ?? configuration.taskOptions).flushesFiles
+    return task(
       request, body, options, { reply throws(HTTPError) in reply.with(try reply.value.file) },
-      makeSink: { _ in FileSink(destination) }, completion)
+      makeSink: { _ in FileSink(destination, isFlushed: isFlushed) }, completion)
   }
 
   /// - Parameters:
@@ -111,8 +112,10 @@ extension HTTPSessionManager {
   public func download(
     _ request: HTTPRequest, body: HTTPBody? = nil, to destination: HTTPDestination, options: HTTPTaskOptions? = nil
   ) async throws(HTTPError) -> HTTPReply<URL> {
-    try await reply(request, body, options, { reply throws(HTTPError) in reply.with(try reply.value.file) }) { _ in
-      FileSink(destination)
+    let isFlushed = (options ?? configuration.taskOptions).flushesFiles
+    return try await reply(request, body, options, { reply throws(HTTPError) in reply.with(try reply.value.file) }) {
+      _ in
+      FileSink(destination, isFlushed: isFlushed)
     }
   }
 

@@ -13,6 +13,10 @@ public struct HTTPTaskOptions: Sendable {
   /// A longer body, without its content encoding, fails with `responseTooLarge`. Default nil: no limit.
   public var maximumResponseBytes: Int64?
 
+  /// Whether the file of a download is written to its disk (`fsync`) before it gets its name, so that it is whole after a loss of
+  /// power as well. Default false. The session's other tasks wait for the disk meanwhile.
+  public var flushesFiles = false
+
   /// Whether the request lights the activity indicator. Default true; false for a long poll.
   public var isIndicated = true
 

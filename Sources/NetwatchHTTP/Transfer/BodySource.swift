@@ -65,8 +65,11 @@ final class FileSource: BodySource {
 }
 
 /// A descriptor of a file, closed with its last reference.
-final class OpenFile {
+final class OpenFile: Sendable {
   let number: CInt
+
+  /// - Parameter number: of nobody else.
+  init(owning number: CInt) { self.number = number }
 
   init(reading path: String) throws(HTTPError) {
     // Without O_NONBLOCK, a named pipe would wait for its other end.

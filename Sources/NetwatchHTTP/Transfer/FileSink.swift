@@ -31,10 +31,15 @@ public struct HTTPDestination: Sendable {
 /// Writes the body into a new file beside its destination, and puts it there when it is whole.
 final class FileSink: BodySink {
   private let destination: HTTPDestination
+  private let isFlushed: Bool
   private var target: URL?
   private var partial: (file: OpenFile, path: String)?
 
-  init(_ destination: HTTPDestination) { self.destination = destination }
+  /// - Parameter isFlushed: whether the whole file is written to its disk before it gets its name.
+  init(_ destination: HTTPDestination, isFlushed: Bool) {
+    self.destination = destination
+    self.isFlushed = isFlushed
+  }
 
   deinit { discard() }
 
@@ -46,11 +51,16 @@ final class FileSink: BodySink {
     let target = destination.place(response)
     let path = target.path(percentEncoded: false)
     guard target.isFileURL else { throw HTTPError(.fileFailed, "download to \(target)", message: "not a file") }
-    if !destination.replacesExisting, unsafe access(path, F_OK) == 0 {
-      errno = EEXIST
+    if unsafe access(path, F_OK) == 0 {
+      if !destination.replacesExisting {
+        errno = EEXIST
+        throw HTTPError(file: path, "download to")
+      }
+    } else if errno == ENAMETOOLONG {
       throw HTTPError(file: path, "download to")
     }
-    let name = "\(path).\(UInt32.random(in: 0...UInt32.max)).part"
+    let suffix = ".\(UInt32.random(in: 0...UInt32.max)).part"
+    let name = CompanionName.base(of: path, suffix: suffix) + suffix
     self.target = target
     partial = (try OpenFile(creating: name), name)
   }
@@ -77,6 +87,7 @@ final class FileSink: BodySink {
     }
     do throws(HTTPError) {
       let path = target.path(percentEncoded: false)
+      if isFlushed, fsync(partial.file.number) != 0 { throw HTTPError(file: partial.path, "fsync") }
       try FilePlacement.move(partial.path, to: path, replacesExisting: destination.replacesExisting)
     } catch {
       discard()

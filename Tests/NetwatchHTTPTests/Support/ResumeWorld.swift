@@ -23,12 +23,16 @@ struct ResumeWorld {
   private var lengths = [1: 30]
   // On the disk.
   private var file: [Int] = []
+  /// What comes while the old bytes stay; nil unless a download has begun again.
+  private var fresh: [Int]?
   private var recorded: ResumeData?
 
   private(set) var fault: String?
   private(set) var installed = 0
   private(set) var appended = 0
   private(set) var begunAnew = 0
+  /// How often less was sent than was asked for.
+  private(set) var parts = 0
   private var kills = 0
 
   init(seed: UInt64) {
@@ -64,6 +68,7 @@ struct ResumeWorld {
   private mutating func kill() {
     kills += 1
     leg = nil
+    fresh = nil
     begin()
   }
 
@@ -76,7 +81,9 @@ struct ResumeWorld {
 
   private mutating func check() {
     if let total = machine.total, machine.offset > total { fault = "\(machine.offset) of \(total)" }
-    if case .receiving = machine.phase, machine.offset != Int64(file.count) { fault = "offset \(machine.offset)" }
+    if case .receiving = machine.phase, machine.offset != Int64((fresh ?? file).count) {
+      fault = "offset \(machine.offset)"
+    }
   }
 
   // MARK: The transfer
@@ -101,9 +108,11 @@ struct ResumeWorld {
     guard case .receiving = machine.phase else { return }
     if let room = machine.room, room < count {
       // The sink refuses them before they are written.
-      return end(.failure, isWhole: false)
+      let before = kills
+      send(.received(Int64(count)))
+      return kills == before ? end(.failure, isWhole: false) : ()
     }
-    file += rest.prefix(count)
+    if fresh != nil { fresh? += rest.prefix(count) } else { file += rest.prefix(count) }
     // Written, and not yet counted: the worst moment.
     if random.oneIn(200) { return kill() }
     send(.received(Int64(count)))
@@ -161,11 +170,13 @@ struct ResumeWorld {
       body = [-1, -2]
     case 1: if answer.status == 206 { answer.contentRange = "bytes \(offset + 1)-\(length)/\(length + 1)" }
     case 2: if answer.status == 206 { answer.contentRange = nil }
-    case 3:
+    case 3, 6, 7, 8:
       if answer.status == 206, body.count > 1 {
         // Less than what was asked for, honestly said.
         body.removeLast()
-        answer.contentRange = "bytes \(offset)-\(length - 2)/\(length)"
+        answer.contentRange = "bytes \(offset)-\(length - 2)/\(random.oneIn(2) ? "\(length)" : "*")"
+        answer.length = Int64(body.count)
+        parts += 1
       }
     case 4:
       // More than it has said, without a length that libcurl would look at.
@@ -173,6 +184,7 @@ struct ResumeWorld {
         body.append(-3)
         answer.length = nil
       }
+    case 5: if answer.status == 206 { answer.contentRange = "bytes \(offset)-\(length - 1)/*" }
     default: break
     }
   }
@@ -198,6 +210,30 @@ struct ResumeWorld {
           kill()
           return false
         }
+      case .cut(let offset):
+        if fresh != nil || offset > file.count { fault = "cut to \(offset)" }
+        file = Array(file.prefix(Int(offset)))
+      case .beginFresh:
+        if recorded == nil { fault = "nothing to keep" }
+        fresh = []
+      case .promoteFresh:
+        guard let fresh, let data = machine.data else {
+          fault = "nothing to promote"
+          return false
+        }
+        recorded = nil
+        if random.oneIn(10) {
+          kill()
+          return false
+        }
+        file = fresh
+        self.fresh = nil
+        if random.oneIn(10) {
+          kill()
+          return false
+        }
+        recorded = data
+      case .dropFresh: fresh = nil
       case .record:
         recorded = machine.data
         if random.oneIn(20) {
@@ -206,7 +242,7 @@ struct ResumeWorld {
         }
       case .forget: recorded = nil
       case .install: install()
-      case .discard: (file, recorded) = ([], nil)
+      case .discard: (file, fresh, recorded) = ([], nil, nil)
       case .refuse: isRefused = true
       case .complete: begin()
       }
@@ -215,10 +251,11 @@ struct ResumeWorld {
   }
 
   private mutating func install() {
-    if let first = file.first {
-      if file != content(first / 1_000) { fault = "installed \(file)" }
+    let whole = fresh ?? file
+    if let first = whole.first {
+      if whole != content(first / 1_000) { fault = "installed \(whole)" }
     }
     installed += 1
-    (file, recorded) = ([], nil)
+    (file, fresh, recorded) = ([], nil, nil)
   }
 }

@@ -1,0 +1,53 @@
+import CSeccomp
+import Foundation
+import Glibc
+import HTTPTypes
+import Testing
+
+@testable import NetwatchHTTP
+
+/// Whether a file is on its disk before it has its name: seen by a kernel that refuses `fsync`.
+@Suite(.timeLimit(.minutes(1))) struct FlushTests {
+  /// A session whose thread, and no other one, is refused every `fsync` with `EIO`, by a filter of its system calls. Threads have
+  /// the filters of the thread that makes them.
+  private static func sessionWithoutFlush() async throws -> HTTPSessionManager {
+    let result: Result<HTTPSessionManager, any Error> = await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(
+          returning: Result {
+            try refuseFlush()
+            return try HTTPSessionManager()
+          })
+      }
+    }
+    return try result.get()
+  }
+
+  private static func refuseFlush() throws {
+    guard netwatch_test_refuse_flush() == 0 else { throw TestFailure("no filter of system calls: \(errno)") }
+  }
+
+  @Test(arguments: [false, true])
+  func `a download is flushed before it is put into its place, if that is wanted`(_ isResumable: Bool) async throws {
+    let server = try PartServer(PartServer.Behaviour(content: Data("content".utf8)))
+    let folder = try TemporaryFolder()
+    let session = try await Self.sessionWithoutFlush()
+    var options = HTTPTaskOptions()
+    func download(_ name: String) async throws {
+      let request = try HTTPRequest(.get, to: server.url)
+      if isResumable {
+        _ = try await session.resumableDownload(request, to: folder.file(name), options: options)
+      } else {
+        _ = try await session.download(request, to: .file(folder.file(name)), options: options)
+      }
+    }
+    try await download("plain")
+    #expect(folder.text(of: "plain") == "content")
+    options.flushesFiles = true
+    let error = await #expect(throws: HTTPError.self) { try await download("flushed") }
+    #expect(error?.kind == .fileFailed)
+    #expect(error?.code == EIO)
+    #expect(error?.operation.hasPrefix("fsync ") == true)
+    #expect(!FileManager.default.fileExists(atPath: folder.file("flushed").path))
+  }
+}
