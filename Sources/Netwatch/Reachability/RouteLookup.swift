@@ -55,18 +55,19 @@ package struct RouteRequest: Hashable, Sendable {
 
 /// One way out.
 package struct RouteHop: Hashable, Sendable {
-  package var interfaceIndex: Int32
+  // In this order 56 bytes, which are copied several times for each event; the small ones lie in the gaps behind addresses.
   package var gateway: IPAddress?
-  /// Nil where the kernel names none: a question for the route itself.
-  package var source: IPAddress?
-  /// Lower is better.
-  package var metric: UInt32
-  /// The routing table that has the route.
-  package var table: UInt32
   /// The length of the route's prefix, in answers that are the route itself. 0 for a default route.
   package var prefixLength: UInt8
   /// Who wrote the route: RTPROT_* of <linux/rtnetlink.h>.
   package var origin: UInt8
+  package var interfaceIndex: Int32
+  /// Lower is better.
+  package var metric: UInt32
+  /// The routing table that has the route.
+  package var table: UInt32
+  /// Nil where the kernel names none: a question for the route itself.
+  package var source: IPAddress?
   /// The time to the end of the route, in hundredths of a second, in answers that are the route itself. 0 if it has none.
   package var lifetime: UInt32 = 0
 

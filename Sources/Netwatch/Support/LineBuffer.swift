@@ -72,7 +72,14 @@ import Glibc
     return unsafe memcmp(own, its, count) == 0
   }
 
-  package mutating func appendDecimal(_ value: UInt64) { appendDecimal(value, digits: 1) }
+  package mutating func appendDecimal(_ value: UInt64) {
+    guard value < 1_000 else { return appendDecimal(value, digits: 1) }
+    // As nearly all are: the octets of addresses, the indices of links.
+    let small = UInt32(truncatingIfNeeded: value)
+    if small >= 100 { append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: small / 100)) }
+    if small >= 10 { append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: small / 10 % 10)) }
+    append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: small % 10))
+  }
 
   /// With leading zeros up to `digits`.
   package mutating func appendDecimal(_ value: UInt64, digits: Int) {
