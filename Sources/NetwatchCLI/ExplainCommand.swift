@@ -23,9 +23,10 @@ struct ExplainCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
   @OptionGroup var path: PathOptions
+  @OptionGroup var details: DetailOptions
 
   mutating func validate() throws {
-    try root.refuseOptions(of: Self.self, but: [OutputOptions.self, PathOptions.self])
+    try root.refuseOptions(of: Self.self, but: [OutputOptions.self, PathOptions.self, DetailOptions.self])
     if output.bar.given != nil || !(output.format.map { [.text, .json].contains($0) } ?? true) {
       throw ValidationError("explain is too long for a bar; give --format text or --format json.")
     }
@@ -60,6 +61,7 @@ struct ExplainCommand: ParsableCommand {
           loop.stop()
         }))
     try reachability.start()
+    if details.verbose { reachability.reportMissingFeatures() }
     // The addresses of a host come later.
     if !isKnown { try loop.run() }
     if let failure { throw failure }

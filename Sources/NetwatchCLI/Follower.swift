@@ -209,7 +209,7 @@ final class Follower {
   private func sayWhatIsMissing(_ reachability: NetlinkReachability) {
     guard options.saysWhatIsMissing, !hasSaidWhatIsMissing else { return }
     hasSaidWhatIsMissing = true
-    for feature in reachability.missingFeatures { CommandFailure.report(feature.loss) }
+    reachability.reportMissingFeatures()
   }
 
   private func publish(

@@ -21,9 +21,10 @@ struct ServeCommand: ParsableCommand {
   var connections = EventServer.standardConnectionLimit
 
   @OptionGroup var activity: ActivityOptions
+  @OptionGroup var details: DetailOptions
 
   mutating func validate() throws {
-    try root.refuseOptions(of: Self.self, but: [ActivityOptions.self])
+    try root.refuseOptions(of: Self.self, but: [ActivityOptions.self, DetailOptions.self])
     if connections < 1 { throw ValidationError("--connections needs a number from 1.") }
   }
 
@@ -31,7 +32,8 @@ struct ServeCommand: ParsableCommand {
     try CommandFailure.reporting {
       let manager = ServiceManager.fromEnvironment()
       raiseDescriptorLimit()
-      try Service(manager: manager, activity.settings).run(try listen(manager), connectionLimit: connections)
+      try Service(manager: manager, activity.settings).run(
+        try listen(manager), connectionLimit: connections, saysWhatIsMissing: details.verbose)
     }
   }
 

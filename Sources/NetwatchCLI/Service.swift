@@ -25,7 +25,7 @@ final class Service {
   }
 
   /// Serves until SIGTERM or SIGINT.
-  func run(_ socket: ListeningSocket, connectionLimit: Int) throws {
+  func run(_ socket: ListeningSocket, connectionLimit: Int, saysWhatIsMissing: Bool) throws {
     activity = ActivityCounter(settings, on: loop) { [unowned self] in activityReason = $0 }
     activity?.warnOfUnseenPrograms()
     let reachability = try NetlinkReachability(
@@ -37,6 +37,7 @@ final class Service {
           loop.stop()
         }))
     try reachability.start()
+    if saysWhatIsMissing { reachability.reportMissingFeatures() }
     self.reachability = reachability
     let server = try EventServer(
       socket, on: loop, connectionLimit: connectionLimit,

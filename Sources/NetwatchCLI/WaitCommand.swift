@@ -37,9 +37,11 @@ struct WaitCommand: ParsableCommand {
   @OptionGroup var output: OutputOptions
   @OptionGroup var path: PathOptions
   @OptionGroup var probe: ProbeOptions
+  @OptionGroup var details: DetailOptions
 
   mutating func validate() throws {
-    try root.refuseOptions(of: Self.self, but: [OutputOptions.self, PathOptions.self, ProbeOptions.self])
+    try root.refuseOptions(
+      of: Self.self, but: [OutputOptions.self, PathOptions.self, ProbeOptions.self, DetailOptions.self])
     if probe.probe != nil, goal == .notReachable {
       throw ValidationError("--probe waits for the internet, and --for not-reachable for its end; leave out one.")
     }
@@ -47,10 +49,11 @@ struct WaitCommand: ParsableCommand {
 
   func run() throws {
     let configuration = path.configuration
-    let renderer = quiet ? nil : try output.makeRenderer()
+    let renderer = quiet ? nil : try output.makeRenderer(saysWhy: details.verbose)
     let isMet = try CommandFailure.reporting {
       try Waiter(
-        configuration: configuration, renderer: renderer, timeout: timeout, probe: probe.settings, isMet: goal.isMet
+        configuration: configuration, renderer: renderer, timeout: timeout, probe: probe.settings,
+        saysWhatIsMissing: details.verbose, isMet: goal.isMet
       ).run()
     }
     if !isMet { throw ExitCode(1) }

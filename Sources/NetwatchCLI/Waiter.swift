@@ -9,6 +9,7 @@ final class Waiter {
   private let renderer: (any LineRenderer)?
   private let timeout: Duration?
   private let probe: ProbeSettings?
+  private let saysWhatIsMissing: Bool
   private let isMet: (NetworkPath) -> Bool
   private var last: EventRecord?
   private var published: UInt64 = 0
@@ -21,12 +22,13 @@ final class Waiter {
   ///   - probe: asks whether the internet is there, which then it has to be; nil asks nobody.
   init(
     configuration: MonitorConfiguration, renderer: (any LineRenderer)?, timeout: Duration?,
-    probe: ProbeSettings? = nil, isMet: @escaping (NetworkPath) -> Bool
+    probe: ProbeSettings? = nil, saysWhatIsMissing: Bool, isMet: @escaping (NetworkPath) -> Bool
   ) {
     self.configuration = configuration
     self.renderer = renderer
     self.timeout = timeout
     self.probe = probe
+    self.saysWhatIsMissing = saysWhatIsMissing
     self.isMet = isMet
   }
 
@@ -54,6 +56,7 @@ final class Waiter {
           loop.stop()
         }))
     try reachability.start()
+    if saysWhatIsMissing { reachability.reportMissingFeatures() }
     if !isDone {
       if let timeout { loop.schedule(at: start + timeout) { [unowned loop] in loop.stop() } }
       try loop.run()

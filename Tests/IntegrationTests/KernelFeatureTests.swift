@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 /// What the kernel may lack, or refuse.
@@ -57,6 +58,26 @@ import Testing
     #expect(told.count == 1, "\(result.error)")
     let whole = try ChildProcess.run(namespace.command([Programs.netwatch, "status", "--no-service", "-v"]))
     #expect(whole.error == "")
+  }
+
+  @Test(arguments: [["wait"], ["explain"]])
+  func `so it is by other commands`(_ command: [String]) throws {
+    let namespace = try NetworkNamespace.online()
+    let result = try ChildProcess.run(
+      namespace.command([Programs.sandbox, "filter", Programs.netwatch] + command + ["-v"]))
+    #expect(result.ending == .exited(0))
+    #expect(result.error.split(separator: "\n").filter { $0.contains("no socket filter here") }.count == 1)
+    let whole = try ChildProcess.run(namespace.command([Programs.netwatch] + command + ["-v"]))
+    #expect(whole.error == "")
+  }
+
+  @Test func `and by the service`() throws {
+    let service = try RunningService("-v", shell: "exec '\(Programs.sandbox)' filter \"$@\"")
+    #expect(try service.follow().summary() == "wifi initial v0")
+    service.process.signal(SIGTERM)
+    #expect(try service.process.wait() == .exited(0))
+    #expect(
+      try service.process.errorText().split(separator: "\n").filter { $0.contains("no socket filter here") }.count == 1)
   }
 
   @Test(arguments: ["lookup", "list"])

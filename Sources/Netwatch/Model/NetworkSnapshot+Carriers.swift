@@ -1,8 +1,5 @@
 /// Which links could carry a tunnel.
 extension NetworkSnapshot {
-  /// No stack of links that somebody has built on purpose is deeper.
-  private static let depthLimit = 8
-
   /// The links that could carry a tunnel, those without carrier too.
   func possibleCarriers(allowingLinkLocalIPv4: Bool) -> [Int32] {
     interfaces.indices.filter { couldCarry(at: $0, allowingLinkLocalIPv4: allowingLinkLocalIPv4) }

@@ -1,7 +1,7 @@
 /// What links that stand on others carry their traffic over.
 extension NetworkSnapshot {
   /// No stack of links that somebody has built on purpose is deeper.
-  private static let depthLimit = 8
+  static let depthLimit = 8
 
   /// Gives all bridges, bonds, VLANs and their like the medium of what they stand on.
   mutating func carryAllMedia(_ delta: inout SnapshotDelta) {

@@ -254,9 +254,8 @@ package struct ReachabilityMachine: Sendable {
     case .timerFired(.hostRoutes):
       isWaitingForHostRoutes = false
       answers.forgetHostRoutes()
-      guard case .settled = state else { break }
       pending.routing = .both
-      return inquire(at: now, &effects)
+      if case .settled = state { return needsListing ? list(&effects) : inquire(at: now, &effects) }
 
     case .timerFired(.hold):
       guard let reason = heldReason else { break }
