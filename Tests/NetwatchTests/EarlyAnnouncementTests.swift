@@ -92,12 +92,42 @@ import Testing
     #expect(kernel.story == ["wifi address_changed eth0"])
   }
 
-  @Test func `a kernel that insists is believed the second time`() {
+  @Test func `a kernel that insists is believed after a listing`() {
     var kernel = Self.kernel()
     kernel.answers[.ipv4] = .via(77, nil, from: .ip("10.0.0.1"))
     kernel.tell(.routing(.ipv4, isRemoval: false))
-    #expect(kernel.count(of: .settle) == 1)
+    #expect(kernel.count(of: .settle) == 2)
+    #expect(kernel.count(of: .list) == 1)
     #expect(kernel.story == ["not-reachable link_down -"] || kernel.published.map(\.status) == [.notReachable])
+  }
+
+  /// As IPv6 does: the address is a source at once, and its message waits for a work queue.
+  @Test func `an address that is used before it is told of is read, and nothing is lost meanwhile`() {
+    var kernel = Self.kernel()
+    kernel.facts += [.link(3, "eth1"), .address(3, .ip("10.1.0.1"))]
+    kernel.answers[.ipv4] = .via(3, .ip("10.1.0.254"), from: .ip("10.1.0.1"))
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    #expect(kernel.count(of: .list) == 1)
+    #expect(kernel.story == ["wifi interface_changed eth1"])
+    kernel.forget()
+    kernel.tell(.address(3, .ip("10.1.0.1")))
+    #expect(kernel.effects.isEmpty || kernel.count(of: .list) == 0)
+    #expect(kernel.story.isEmpty)
+  }
+
+  @Test func `a source that is nowhere is looked for once, until there is another`() {
+    var kernel = Self.kernel()
+    kernel.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.9.0.9"))
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    #expect(kernel.count(of: .list) == 1)
+    #expect(kernel.story == ["not-reachable no_address -"])
+    kernel.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.0.0.1"))
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    kernel.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.9.0.9"))
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    #expect(kernel.count(of: .list) == 2)
+    #expect(kernel.story == ["not-reachable no_address -", "wifi route_up eth0", "not-reachable no_address -"])
   }
 
   @Test func `a link that is switched on gets its routes a moment later`() {

@@ -41,6 +41,7 @@ import Testing
     var kernel = ScriptedKernel.online()
     kernel.forget()
     if let answer = loss.answer { kernel.answers[.ipv4] = answer }
+    if loss.events.contains(.noAddress(2, Self.address)) { kernel.facts.removeAll { $0 == .address(2, Self.address) } }
     for event in loss.events { kernel.handle(.fact(event)) }
     #expect(kernel.published.isEmpty)
     kernel.handle(.drained)

@@ -39,6 +39,14 @@ public struct NetworkPath: Hashable, Sendable {
 
     package var isReachable: Bool { status.isReachable }
 
+    /// The families by which it is reachable.
+    var families: AddressFamilies {
+      var families = AddressFamilies()
+      if ipv4 != nil { families.insert(.ipv4) }
+      if ipv6 != nil { families.insert(.ipv6) }
+      return families
+    }
+
     /// The families that fare as in another verdict; none where there is no other.
     func familiesEqual(to other: Verdict) -> AddressFamilies {
       var families = AddressFamilies.both

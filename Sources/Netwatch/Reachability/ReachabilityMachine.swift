@@ -9,6 +9,9 @@
 ///    |   +--drained, relevant-------------> asking ---+ the answer may be older than the facts: settle, ask once more
 ///    +------------------ publish ------------ | <-----+
 /// ```
+///
+/// The kernel uses a new IPv6 address at once and tells of it up to some milliseconds later: the second answer still names
+/// an address that is not known. Then links and addresses are listed again, once, before that counts as having none.
 package struct ReachabilityMachine: Sendable {
   package enum Event: Hashable, Sendable {
     case started
@@ -70,8 +73,9 @@ package struct ReachabilityMachine: Sendable {
     var outstanding = 0
     /// Families in which the kernel has announced something before doing it.
     var early: AddressFamilies = []
-    /// The kernel's own choice denied what is already known. Another way that was found since does not make up for it.
-    var isContradicted = false
+    /// Families in which the kernel's own choice denied what is already known. Another way that was found since does not make
+    /// up for it.
+    var contradicted: AddressFamilies = []
     /// Asked again behind `settle`: this is the truth.
     var isConfirmed = false
   }
@@ -121,6 +125,8 @@ package struct ReachabilityMachine: Sendable {
   private var announcesRoutes = false
   /// The routers that are in use or dead, and whose entries in the kernel's table of neighbours are listened to.
   package private(set) var watchedRouters = WatchedRouters()
+  /// Links and addresses were listed again because the kernel uses one that it has not told of.
+  private var hasListedForContradiction = false
   /// Refused lookups that follow each other.
   private var refusals = 0
   /// Routes to single addresses decide what carries a tunnel, so that their changes matter.
@@ -373,7 +379,7 @@ package struct ReachabilityMachine: Sendable {
       return .asking(inquiry)
     }
     inquiry.outstanding -= 1
-    if evaluator.contradicts(answer) { inquiry.isContradicted = true }
+    if evaluator.contradicts(answer) { inquiry.contradicted.formUnion(AddressFamilies(request.family)) }
     guard inquiry.outstanding <= 0 else { return .asking(inquiry) }
 
     watchRemotes(&effects)
@@ -384,9 +390,16 @@ package struct ReachabilityMachine: Sendable {
     usesTunnel = answers.lookBeneathTunnels
     if !inquiry.isConfirmed, isDoubtful(inquiry, judgement) {
       inquiry.isConfirmed = true
+      inquiry.contradicted = []
       inquiry.outstanding = 0
       effects.append(.settle)
       return ask(inquiry, &effects)
+    }
+    if inquiry.contradicted.isEmpty {
+      hasListedForContradiction = false
+    } else if !hasListedForContradiction, !inquiry.contradicted.isSubset(of: judgement.verdict.families) {
+      hasListedForContradiction = true
+      return list(&effects)
     }
     conclude(judgement, at: now, &effects)
     return .settled
@@ -451,7 +464,7 @@ package struct ReachabilityMachine: Sendable {
   /// An answer that changes nothing after something was announced early, or that denies what is already known, may have
   /// been given before the kernel did what it said. It says nothing more when it does it.
   private func isDoubtful(_ inquiry: Inquiry, _ judgement: PathEvaluator.Judgement) -> Bool {
-    if inquiry.isContradicted { return true }
+    if !inquiry.contradicted.isEmpty { return true }
     guard hasPublished else { return false }
     // Beneath a tunnel another link may carry, by the other family, and the path is the same.
     if usesTunnel { return !inquiry.early.isEmpty }
