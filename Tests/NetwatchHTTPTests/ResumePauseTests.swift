@@ -15,7 +15,11 @@ import Testing
   private let ends = Box<[String]>([])
 
   init() throws {
-    server = try NginxServer(server: "location /slow/ { alias files/; limit_rate 1m; limit_rate_after 64k; }")
+    server = try NginxServer(
+      server: """
+        location /slow/ { alias files/; limit_rate 1m; limit_rate_after 64k; }
+        location /drip/ { alias files/; limit_rate 1k; limit_rate_after 64k; }
+        """)
     session = try HTTPSessionManager(baseURL: server.url, observer: observer)
     folder = try TemporaryFolder()
     try server.serve(content, as: "large.bin")
@@ -158,10 +162,10 @@ import Testing
   }
 
   @Test func `two downloads do not write into one file`() async throws {
-    let first = try download()
+    let first = try download("drip/large.bin")
     first.resume()
     _ = try await eventually { first.progress.received > 0 ? true : nil }
-    let request = try HTTPRequest(.get, to: session.url(for: "slow/large.bin"))
+    let request = try HTTPRequest(.get, to: session.url(for: "drip/large.bin"))
     let error = await #expect(throws: HTTPError.self) { try await session.resumableDownload(request, to: target) }
     #expect(error?.kind == .fileFailed)
     #expect(error?.code == EWOULDBLOCK)
