@@ -138,17 +138,20 @@ import Testing
 
   // MARK: Rights and names
 
-  @Test func `nobody else may write a part, and the whole file has the rights that files have`() async throws {
+  @Test(arguments: ["here.bin", String(repeating: "n", count: 240)])
+  func `nobody else may write a part, and the whole file has the rights that files have`(_ name: String) async throws {
+    let file = folder.file(name)
     // In a process of its own: the umask is a process's.
     let command = [
-      "sh", "-c", "umask 002; \"$0\" \"$@\" || true", ResumeKillTests.probe, server.url.absoluteString, target.path,
+      "sh", "-c", "umask 002; \"$0\" \"$@\" || true", ResumeKillTests.probe, server.url.absoluteString, file.path,
     ]
     try Programs.run(command)
-    #expect(status(part).st_mode & 0o777 == 0o644)
-    #expect(status(data).st_mode & 0o777 == 0o600)
+    let rights = names.map { status(folder.file($0).path).st_mode & 0o777 }
+    #expect(rights == [0o644, 0o600], "\(names)")
     server.change { $0.cut = nil }
     try Programs.run(command)
-    #expect(status(target.path).st_mode & 0o777 == 0o664)
+    #expect(names == [name])
+    #expect(status(file.path).st_mode & 0o777 == 0o664)
     #expect(server.fields("range") == [nil, "bytes=100000-"])
   }
 

@@ -158,7 +158,7 @@ final class PartialFile: Sendable {
     guard TrustedFile.isNamed(file, own) else {
       throw HTTPError(.fileFailed, "rename \(own)", message: "another file has come into its place")
     }
-    TrustedFile.giveRights(of: path + ".new.rights", to: file)
+    TrustedFile.giveRights(of: dataPath + ".new", to: file)
     if isFlushed, fsync(file.number) != 0 { throw HTTPError(file: own, "fsync") }
     try FilePlacement.move(own, to: target.path(percentEncoded: false), replacesExisting: replacesExisting)
     _ = unsafe unlink(dataPath)

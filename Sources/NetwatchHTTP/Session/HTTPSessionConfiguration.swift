@@ -15,8 +15,8 @@ public struct HTTPSessionConfiguration: Sendable {
   /// ``requestSerializer`` adds, and the credential of ``taskOptions``. Of each URL only scheme, host and port count.
   /// Default: none.
   public var credentialOrigins: [URL] = []
-  /// The `User-Agent` of every request that has none of its own. Default: ``HTTPFields/userAgent(name:version:)``; nil sends
-  /// none.
+  /// The `User-Agent` of every request that has none of its own. Default: `HTTPFields.userAgent()`, the name of the process and
+  /// its system; nil sends none.
   public var userAgent: String? = HTTPFields.userAgent()
   /// Writes the parameters of verbs. Default: into the query, or into a body that is written like one.
   public var requestSerializer: any RequestSerializer = HTTPRequestSerializer()
