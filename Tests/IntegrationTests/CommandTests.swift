@@ -112,7 +112,7 @@ import Testing
     (["--json", "--icons", "nerd"], "leave out"), (["--max-width", "0"], "from 1"), (["--hide-when", "dark"], "idle"),
     (["explain", "--format", "tmux"], "too long for a bar"),
     (["--format", "waybar", "--template", "<b>{ssid}"], "</b>"),
-    (["wait", "--activity", "tcp"], "--activity; leave it out"), (["explain", "-v"], "--verbose; leave it out"),
+    (["wait", "--activity", "tcp"], "--activity; leave it out"), (["run", "-v", "--", "true"], "--verbose; leave it out"),
     (["serve", "-i", "eth0"], "--interface; leave it out"), (["run", "--json", "--", "true"], "--json; leave it out"),
     (["replay", "--no-service", "x"], "--no-service; leave it out"),
     (["snippet", "tmux", "--icons", "ascii"], "--icons; leave it out"),
