@@ -27,6 +27,8 @@ import Netwatch
   private(set) var refusal: HTTPError?
   /// What comes next of a response's heads.
   private var place = HeadPlace.statusLine
+  /// Of all heads and trailers since ``prepare(_:shape:)``. libcurl keeps them until the handle's next request.
+  private(set) var headBytes = 0
 
   static func open() throws(HTTPError) -> CurlEasy {
     try CurlLibrary.start()
@@ -75,6 +77,8 @@ import Netwatch
     unsafe self.transfer = Unmanaged.passUnretained(transfer)
     unsafe words.pointee = 0
     refusal = nil
+    headBytes = 0
+    if !decodesContent { decodesContent = true }
     if place == .firstField { set(CURLOPT_HEADER, 0) }
     place = .statusLine
     if !opened.isEmpty { opened = [] }
@@ -126,6 +130,7 @@ import Netwatch
   /// The line has been read by libcurl. The one behind a status line comes to the write callback first, where it is looked at
   /// before libcurl keeps it.
   private func passed(_ line: UnsafeRawBufferPointer) {
+    headBytes += line.count
     if place == .statusLine {
       set(CURLOPT_HEADER, 1)
       place = .firstField
@@ -214,6 +219,10 @@ import Netwatch
 
   // MARK: Options
 
+  /// Whether libcurl takes content encodings off. Default true; it fails a response with one that it does not know.
+  var decodesContent = true {
+    didSet { set(CURLOPT_HTTP_CONTENT_DECODING, decodesContent ? 1 : 0) }
+  }
   func set(_ url: CurlURL) {
     if url === self.url { return }
     self.url = url

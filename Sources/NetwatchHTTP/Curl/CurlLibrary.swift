@@ -10,6 +10,15 @@ enum CurlLibrary {
     guard status == CURLE_OK else { throw HTTPError(status, "curl_global_init") }
   }
 
+  /// The content codings that it can take off, in lower case.
+  static let contentCodings: Set<String> = {
+    var codings: Set = ["identity", "none"]
+    if netwatch_curl_has(netwatch_curl_gzip) { codings.formUnion(["gzip", "x-gzip", "deflate"]) }
+    if netwatch_curl_has(netwatch_curl_brotli) { codings.insert("br") }
+    if netwatch_curl_has(netwatch_curl_zstd) { codings.insert("zstd") }
+    return codings
+  }()
+
   /// Whether the environment names proxies, by the variables that libcurl reads for each request unless it is told not to.
   static var hasProxies: Bool {
     let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]

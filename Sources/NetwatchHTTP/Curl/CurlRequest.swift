@@ -22,7 +22,13 @@ struct CurlRequest {
     }
     return Shape(
       method: request.method, isSecure: url.isSecure,
-      hasEncoding: request.headerFields.contains(.acceptEncoding))
+      hasEncoding: hasEncoding)
+  }
+
+  /// Whether the request says itself how its answer may be encoded. A part is asked for as it is: a part of something
+  /// compressed cannot be taken apart.
+  private var hasEncoding: Bool {
+    request.headerFields.contains(.acceptEncoding) || request.headerFields.contains(.range)
   }
 
   /// - Throws: `badURL`, or what libcurl says to an option.
@@ -60,7 +66,7 @@ struct CurlRequest {
     easy.set(CURLOPT_CONNECTTIMEOUT, 1_000_000)
     if let agent = session.configuration.userAgent { easy.set(CURLOPT_USERAGENT, agent) }
     applyMethod(to: easy)
-    if session.configuration.acceptsCompressed, !request.headerFields.contains(.acceptEncoding) {
+    if session.configuration.acceptsCompressed, !hasEncoding {
       easy.set(CURLOPT_ACCEPT_ENCODING, "")
     }
     if let credential { apply(credential, to: easy) }
@@ -100,6 +106,8 @@ struct CurlRequest {
   private func applyFields(to easy: CurlEasy) {
     var hasType = false
     var hasExpectation = false
+    var isPart = false
+    var hasAcceptEncoding = false
     var cookies = ""
     for field in request.headerFields {
       let name = field.name.canonicalName
@@ -111,11 +119,14 @@ struct CurlRequest {
       case "content-length", "transfer-encoding": continue
       case "content-type": hasType = true
       case "expect": hasExpectation = true
+      case "range": isPart = true
+      case "accept-encoding": hasAcceptEncoding = true
       default: break
       }
       // A header without a value would be taken for one that is to be left out.
       easy.addHeader(field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
     }
+    if isPart, !hasAcceptEncoding { easy.addHeader("Accept-Encoding: identity") }
     if !cookies.isEmpty { easy.set(CURLOPT_COOKIE, cookies) }
     if !hasType {
       if let type = body?.contentType {

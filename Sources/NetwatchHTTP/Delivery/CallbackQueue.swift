@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchEventLoop
 import Synchronization
 
 /// A task's callbacks, one at a time and in order, wherever its executor runs them.
@@ -9,6 +10,10 @@ final class CallbackQueue: Sendable {
     var jobs: [Job] = []
     /// Not delivered yet; a newer one takes its place.
     var progress: HTTPProgress?
+    /// Comes too soon after the last report. A newer one takes its place; a job that is appended brings it along.
+    var held: HTTPProgress?
+    /// When the next report may be made.
+    var nextReport = Duration.zero
     var isScheduled = false
   }
 
@@ -16,23 +21,41 @@ final class CallbackQueue: Sendable {
   /// Nil: callbacks run as they come, which is one at a time and in order.
   private let execute: (@Sendable (_ job: @escaping Job) -> Void)?
   private let onProgress: (@Sendable (HTTPProgress) -> Void)?
+  private let interval: Duration
+  private let now: @Sendable () -> Duration
 
-  init(_ options: HTTPTaskOptions) {
+  /// - Parameter now: a clock that never goes back. Default: the kernel's monotonic one.
+  init(_ options: HTTPTaskOptions, now: @escaping @Sendable () -> Duration = { KernelClock.monotonic.now }) {
     execute = options.executor.run
     onProgress = options.onProgress
+    interval = options.progressInterval.asDelay
+    self.now = now
   }
 
   func report(_ progress: HTTPProgress) {
-    guard let execute else {
-      onProgress?(progress)
-      return
+    guard let onProgress else { return }
+    let now = now()
+    let isDue = state.withLock { state in
+      let isDue = now >= state.nextReport
+      if isDue { state.nextReport = now + interval }
+      state.held = isDue ? nil : progress
+      return isDue
     }
+    guard isDue else { return }
+    guard let execute else { return onProgress(progress) }
     schedule(on: execute) { $0.progress = progress }
   }
 
+  /// `job` runs behind a report of the newest progress.
   func append(_ job: @escaping Job) {
-    guard let execute else { return job() }
-    schedule(on: execute) { $0.jobs.append(job) }
+    guard let execute else {
+      if let held = state.withLock({ $0.held.take() }) { onProgress?(held) }
+      return job()
+    }
+    schedule(on: execute) { state in
+      if let held = state.held.take() { state.progress = held }
+      state.jobs.append(job)
+    }
   }
 
   private func schedule(

@@ -1,12 +1,17 @@
 /// Where a task's callbacks run: `HTTPExecutor { queue.async(execute: $0) }`.
+///
+/// A callback runs beside the code that made the call, so it may run before the call has returned: a completion before `send`,
+/// a verb or `resume()` returns. It never runs within the call. Only an executor that is busy with the caller, such as that of
+/// the caller's own actor or queue, runs it afterwards for certain.
 public struct HTTPExecutor: Sendable {
   public typealias Job = @Sendable () -> Void
 
   /// On Swift's shared threads.
   public static let shared = HTTPExecutor { job in Task { job() } }
 
-  /// At once, on the thread that has the news: most often the session's own. The fastest, for callbacks that are short: while
-  /// one runs, nothing is sent or received. A request that it makes goes out when it has returned.
+  /// At once, on the thread that has the news: most often the session's own, never the thread of the call. The fastest, for
+  /// callbacks that are short: while one runs, nothing is sent or received. A request that it makes goes out when it has
+  /// returned.
   public static let immediate = HTTPExecutor(nil)
 
   /// Nil: at once.

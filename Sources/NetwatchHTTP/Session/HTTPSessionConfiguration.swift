@@ -34,7 +34,9 @@ public struct HTTPSessionConfiguration: Sendable {
   public var allowsHTTP2 = true
   /// Whether what servers store in cookies is sent back, while the session lives. Default true.
   public var handlesCookies = true
-  /// Whether compressed responses are asked for, and taken apart. Default true.
+  /// Whether compressed responses are asked for and decompressed. Default: true. A request with a field `Accept-Encoding` of
+  /// its own, or with `Range`, gets its answer as the server sends it, and so does one whose answer has an encoding that
+  /// libcurl does not know. The field `Content-Encoding` of the response is kept in every case.
   public var acceptsCompressed = true
 
   public init() {}

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Tasks with callbacks. They are made suspended: `resume()` begins them.
+/// Tasks with callbacks. They are made suspended: `resume()` begins them, and no completion runs before it is called, unless the
+/// task is cancelled or the session has ended.
 extension HTTPSessionManager {
   /// A request whose response is kept in memory.
   ///

@@ -45,7 +45,8 @@ extension HTTPSessionManager {
   /// - Parameters:
   ///   - call: what to ask for, and how.
   ///   - serializer: makes a value of the response.
-  ///   - completion: called once, by the options' executor, never before this returns.
+  ///   - completion: Called once by the options' executor, not within this call, but possibly on another thread before this
+  ///     call returns. See ``HTTPExecutor``.
   /// - Returns: nil where nothing was begun.
   @discardableResult
   public func send<Serializer: ResponseSerializer>(

@@ -67,10 +67,7 @@ extension HTTPSessionManager {
       running.begin(
         order(
           request, body, options ?? configuration.taskOptions, makeSink: { StreamSink(buffer, $0) },
-          completion: .later { outcome, ticket in
-            buffer.end(outcome.map { _ in () })
-            ticket.settle()
-          }))
+          completion: .atOnce { outcome in buffer.end(outcome.map { _ in () }) }))
       do throws(HTTPError) {
         return Result<HTTPReply<Void>, HTTPError>.success(try await buffer.head())
       } catch {

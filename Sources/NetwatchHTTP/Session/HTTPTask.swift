@@ -3,7 +3,7 @@ import Synchronization
 
 /// A request of a ``HTTPSessionManager``. From any thread; no call waits.
 ///
-/// It does not keep its manager. A task that is suspended, and that nobody holds any more, is cancelled.
+/// It does not keep its manager, and once that has ended, nothing of it. A task that is suspended, and that nobody holds any more, is cancelled.
 public final class HTTPTask: Sendable {
   public enum State: Hashable, Sendable {
     case suspended

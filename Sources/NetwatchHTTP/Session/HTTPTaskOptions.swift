@@ -12,6 +12,9 @@ public struct HTTPTaskOptions: Sendable {
   public var totalTimeout: Duration?
   /// A longer body, without its content encoding, fails with `responseTooLarge`. Default nil: no limit.
   public var maximumResponseBytes: Int64?
+  /// The most bytes of a body that is kept in memory, without its content encoding: a longer one fails with
+  /// `responseTooLarge`. Default: 64 MiB. A download to a file and a stream have no such limit.
+  public var maximumBytesInMemory: Int64 = 64 * 1_024 * 1_024
 
   /// Whether the file of a download is written to its disk (`fsync`) before it gets its name, so that it is whole after a loss of
   /// power as well. Default false. The session's other tasks wait for the disk meanwhile.
@@ -55,8 +58,13 @@ public struct HTTPTaskOptions: Sendable {
   /// the server recognizes a repetition. Default false.
   public var allowsRepetition = false
 
-  /// Called as bytes are sent and received, with the newest figures, before the completion.
+  /// Called as bytes are sent and received, with the newest figures, at most once in each ``progressInterval`` and at the end.
+  ///
+  /// The last call comes before the completion, before an awaited call returns and before a stream ends. While one call runs,
+  /// at most one more waits, with the newest figures.
   public var onProgress: (@Sendable (HTTPProgress) -> Void)?
+  /// The shortest time between two calls of ``onProgress``, apart from the last call. Default: 50 milliseconds.
+  public var progressInterval: Duration = .milliseconds(50)
   /// Where ``onProgress`` and completions run, one at a time and in order. Default: on Swift's shared threads.
   public var executor = HTTPExecutor.shared
 

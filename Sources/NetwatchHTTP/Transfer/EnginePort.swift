@@ -14,31 +14,39 @@ enum EngineWish: Sendable {
 final class EnginePort: Sendable {
   private struct State: Sendable {
     var wishes: [EngineWish] = []
-    var isClosed = false
+    /// Nil once the session has ended: tasks that somebody keeps do not keep their engine or its loop.
+    var way: Way?
   }
 
-  private let state = InlineLock(State())
-  private let handle: LoopHandle
-  private let wake: LoopHandle.Job
+  private final class Way: Sendable {
+    let handle: LoopHandle
+    let wake: LoopHandle.Job
+
+    init(_ handle: LoopHandle, _ engine: LoopConfined<SessionEngine>) {
+      self.handle = handle
+      wake = { loop in engine.value(on: loop)?.carryOutWishes() }
+    }
+  }
+
+  private let state: InlineLock<State>
 
   init(_ handle: LoopHandle, _ engine: LoopConfined<SessionEngine>) {
-    self.handle = handle
-    wake = { loop in engine.value(on: loop)?.carryOutWishes() }
+    state = InlineLock(State(way: Way(handle, engine)))
   }
 
   /// Drops `wish` where the session has ended.
   func submit(_ wish: EngineWish) {
-    let isFirst = state.withLock { state in
-      guard !state.isClosed else { return false }
+    let way = state.withLock { state -> Way? in
+      guard let way = state.way else { return nil }
       // A task is made suspended, and begun in the same breath: that is one wish.
       if case .resume(let id) = wish, case .start(let order, true)? = state.wishes.last, order.id == id {
         state.wishes[state.wishes.count - 1] = .start(order, isSuspended: false)
       } else {
         state.wishes.append(wish)
       }
-      return state.wishes.count == 1
+      return state.wishes.count == 1 ? way : nil
     }
-    if isFirst, !handle.submit(wake) { close() }
+    if let way, !way.handle.submit(way.wake) { close() }
   }
 
   func submit(_ job: @escaping @Sendable (SessionEngine) -> Void) { submit(.other(job)) }
@@ -50,9 +58,8 @@ final class EnginePort: Sendable {
   func close() {
     // Released outside the lock: what they own may submit in its deinit.
     let dropped = state.withLock { state in
-      state.isClosed = true
-      defer { state.wishes = [] }
-      return state.wishes
+      defer { state = State() }
+      return state
     }
     _ = dropped
   }

@@ -20,14 +20,16 @@ final class HeadMemory {
   let response: HTTPResponse
   let code: Int
   let bodyLength: Int64?
+  let hasUnknownCoding: Bool
 
-  init(text: [UInt8], response: HTTPResponse, code: Int, bodyLength: Int64?) {
+  init(text: [UInt8], response: HTTPResponse, code: Int, bodyLength: Int64?, hasUnknownCoding: Bool) {
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
     unsafe copy.copyBytes(from: text)
     unsafe self.text = UnsafeRawBufferPointer(copy)
     self.response = response
     self.code = code
     self.bodyLength = bodyLength
+    self.hasUnknownCoding = hasUnknownCoding
   }
 
   deinit { unsafe text.deallocate() }

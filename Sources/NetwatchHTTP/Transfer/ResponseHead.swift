@@ -15,6 +15,8 @@ import HTTPTypes
   private(set) var isComplete = false
   /// Of the body as it is delivered; nil where that is not known before the end.
   private(set) var bodyLength: Int64?
+  /// Its body has a content coding that libcurl can not take off.
+  private(set) var hasUnknownCoding = false
   private var isEncoded = false
   /// The last line was a field, which the next one may continue.
   private var canFold = false
@@ -39,6 +41,7 @@ import HTTPTypes
     isComplete = false
     bodyLength = nil
     isEncoded = false
+    hasUnknownCoding = false
     canFold = false
     folded = []
     hasFoldedLength = false
@@ -66,6 +69,7 @@ import HTTPTypes
     response = known.response
     code = known.code
     bodyLength = known.bodyLength
+    hasUnknownCoding = known.hasUnknownCoding
     isComplete = true
     text = nil
     forgetKnown()
@@ -98,7 +102,8 @@ import HTTPTypes
       text = nil
     } else if isComplete {
       if let text, let response {
-        memory.last = KnownHead(text: text, response: response, code: code, bodyLength: bodyLength)
+        memory.last = KnownHead(
+          text: text, response: response, code: code, bodyLength: bodyLength, hasUnknownCoding: hasUnknownCoding)
       }
       text = nil
     }
@@ -119,6 +124,7 @@ import HTTPTypes
       isComplete = false
       bodyLength = nil
       isEncoded = false
+      hasUnknownCoding = false
     } else if !isComplete {
       unsafe take(field: text)
     }
@@ -133,9 +139,17 @@ import HTTPTypes
       bodyLength = unsafe Self.number(value)
     } else if name == .contentEncoding || name == .transferEncoding {
       isEncoded = true
+      if name == .contentEncoding { unsafe checkCodings(UnsafeRawBufferPointer(rebasing: value)) }
     }
     unsafe response?.headerFields.append(HTTPField(name: name, lenientValue: UnsafeRawBufferPointer(rebasing: value)))
     canFold = true
+  }
+
+  private func checkCodings(_ value: UnsafeRawBufferPointer) {
+    let names = unsafe value.split(separator: UInt8(ascii: ",")).map { coding in
+      unsafe String(decoding: Self.trimmed(coding), as: UTF8.self).lowercased()
+    }
+    if !names.allSatisfy(CurlLibrary.contentCodings.contains) { hasUnknownCoding = true }
   }
 
   /// A line that continues the last field, which one space joins (RFC 9112, section 5.2).

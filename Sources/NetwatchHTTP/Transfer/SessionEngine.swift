@@ -7,6 +7,8 @@ import NetwatchEventLoop
 final class SessionEngine {
   /// Handles that wait for the next request.
   private static let mostIdle = 64
+  /// A handle that has read longer heads is not kept, because libcurl would keep them with it.
+  private static let mostHeadBytes = 16 * 1_024
 
   let configuration: HTTPSessionConfiguration
   let observer: (any RequestObserver)?
@@ -23,7 +25,7 @@ final class SessionEngine {
   private let ledger: DeliveryLedger
   private var multi: CurlMulti?
   private var transfers: [RequestID: Transfer] = [:]
-  private var idle: [CurlEasy] = []
+  private(set) var idle: [CurlEasy] = []
   private var deadline: (timer: EventLoop.Timer, at: Duration)?
   private var waiting: [RequestID: EventLoop.Timer] = [:]
   private var pathSubscription: (any AnyObject & Sendable)?
@@ -153,7 +155,7 @@ final class SessionEngine {
 
   func giveBack(_ easy: CurlEasy) {
     easy.rest()
-    if idle.count < Self.mostIdle { idle.append(easy) }
+    if idle.count < Self.mostIdle, easy.headBytes <= Self.mostHeadBytes { idle.append(easy) }
   }
 
   func prepare(_ easy: CurlEasy) { multi?.prepare(easy) }

@@ -201,6 +201,7 @@ final class Transfer {
       refuse(HTTPError(.connectionLost, "response", message: flaw))
       return false
     }
+    if head.isComplete, head.hasUnknownCoding { easy?.decodesContent = false }
     // libcurl may have an answer to a 401, and its body is not to be seen then.
     guard head.isComplete, head.code != HTTPResponse.Status.unauthorized.code else { return true }
     return decide()
@@ -226,7 +227,7 @@ final class Transfer {
   private func accept(_ bytes: UnsafeRawBufferPointer) -> CurlEasy.Acceptance {
     lastMoved = engine.now
     let count = progress.received + Int64(bytes.count)
-    if let limit = options.maximumResponseBytes, count > limit {
+    if let limit, count > limit {
       failure = HTTPError(.responseTooLarge, "response", message: "more than \(limit) bytes")
       return .refused
     }
@@ -242,6 +243,12 @@ final class Transfer {
       failure = error
       return .refused
     }
+  }
+
+  /// In bytes of the body as it is delivered.
+  private var limit: Int64? {
+    guard sink == nil else { return options.maximumResponseBytes }
+    return min(options.maximumBytesInMemory, options.maximumResponseBytes ?? .max)
   }
 
   private func keep(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> CurlEasy.Acceptance {

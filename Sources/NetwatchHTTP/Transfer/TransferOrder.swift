@@ -12,6 +12,8 @@ enum TransferCompletion: Sendable {
   /// The ticket is released when the caller's completion has run.
   case later(@Sendable (TransferOutcome, DeliveryTicket) -> Void)
   case awaited(CheckedContinuation<AwaitedOutcome, Never>)
+
+  fileprivate var isLater: Bool { if case .later = self { true } else { false } }
 }
 
 /// For a caller that waits. No ticket: the loop's thread could be the one that releases it last, after the caller has gone on.
@@ -82,7 +84,13 @@ final class TransferOrder: Sendable {
   func complete(_ outcome: TransferOutcome, _ observer: (any RequestObserver)?) {
     isComplete.store(true, ordering: .releasing)
     status.change { $0.state = .finished }
-    Self.complete(completion, outcome, id, observer, ledger)
+    if let callbacks, !completion.isLater {
+      // Behind the last report of progress.
+      let end = SureJob { [completion, id, ledger] in Self.complete(completion, outcome, id, observer, ledger) }
+      callbacks.append { end.run() }
+    } else {
+      Self.complete(completion, outcome, id, observer, ledger)
+    }
   }
 
   private static func complete(

@@ -15,11 +15,13 @@ final class ScriptedServer: Sendable {
   init(_ script: @escaping @Sendable (ServerConnection, Int) -> Void) throws {
     (listener, port) = try LoopbackSocket.listen()
     Thread.detachNewThread { [listener] in
+      // Not before: another server's listener may get the number, and this thread would take its connections.
+      defer { close(listener) }
       for number in 0... {
         let descriptor = accept(listener, nil, nil)
         guard descriptor >= 0 else { return }
         let connection = ServerConnection(descriptor)
-        guard self.keep(connection) else { return }
+        guard self.keep(connection) else { return connection.close() }
         Thread.detachNewThread {
           script(connection, number)
           connection.close()
@@ -39,7 +41,6 @@ final class ScriptedServer: Sendable {
     isOver.store(true, ordering: .sequentiallyConsistent)
     shutdown(listener, CInt(SHUT_RDWR))
     for connection in connections.withLock({ $0 }) { connection.stop() }
-    close(listener)
   }
 }
 

@@ -1,0 +1,56 @@
+import Foundation
+import HTTPTypes
+import Netwatch
+import Testing
+
+@testable import NetwatchHTTP
+
+/// What a session leaves behind.
+@Suite(.timeLimit(.minutes(1))) struct LifetimeTests {
+  private static func server(head: String = "") throws -> ScriptedServer {
+    try ScriptedServer { connection, _ in
+      while connection.readHead() != nil {
+        guard connection.write("HTTP/1.1 200 OK\r\n\(head)Content-Length: 2\r\n\r\nok") else { return }
+      }
+    }
+  }
+
+  @Test func `a finished task and a stream that was read keep nothing of the session alive`() async throws {
+    let server = try Self.server()
+    defer { server.stop() }
+    weak var observer: RecordingObserver?
+    let (task, stream) = try await {
+      let strong = RecordingObserver()
+      observer = strong
+      let session = try HTTPSessionManager(observer: strong)
+      let request = try HTTPRequest(.get, to: server.url)
+      let ends = Box(0)
+      let task = session.dataTask(request) { _ in ends.change { $0 += 1 } }
+      task.resume()
+      let stream = try await session.stream(request)
+      for try await _ in stream.body {}
+      _ = try await eventually { ends.now == 1 ? true : nil }
+      session.invalidate()
+      await session.waitUntilInvalidated()
+      return (task, stream)
+    }()
+    _ = try await eventually { observer == nil ? true : nil }
+    task.cancel()
+    #expect(task.state == .finished)
+    #expect(stream.response.status == .ok)
+  }
+
+  @Test(arguments: [("short", 100, 1), ("accepted", 200_000, 0), ("rejected", 290_000, 0)])
+  func `long heads do not stay with idle handles`(_ name: String, _ size: Int, _ kept: Int) async throws {
+    let line = "X-Filler: \(String(repeating: "x", count: 998))\r\n"
+    let server = try Self.server(head: String(repeating: line, count: size / line.utf8.count))
+    defer { server.stop() }
+    let session = try HTTPSessionManager()
+    for _ in 0..<3 { _ = try? await session.data(for: HTTPRequest(.get, to: server.url)) }
+    let bytes: [Int] = await withCheckedContinuation { continuation in
+      session.port.submit { continuation.resume(returning: $0.idle.map(\.headBytes)) }
+    }
+    #expect(bytes.count == kept)
+    #expect(bytes.allSatisfy { $0 < 16_384 })
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import HTTPTypes
+import Netwatch
+import Testing
+
+@testable import NetwatchHTTP
+
+/// When progress is reported, and that none comes late.
+@Suite(.timeLimit(.minutes(1))) struct ProgressTests {
+  private static func progress(_ count: Int64) -> HTTPProgress {
+    var progress = HTTPProgress()
+    progress.received = count
+    return progress
+  }
+
+  @Test func `reports keep their distance, and the last one comes before the job behind it`() {
+    let calls = Box<[String]>([])
+    let time = Box(Duration.seconds(100))
+    var options = HTTPTaskOptions()
+    options.executor = .immediate
+    options.progressInterval = .milliseconds(80)
+    options.onProgress = { progress in calls.change { $0.append("\(progress.received)") } }
+    let queue = CallbackQueue(options, now: { time.now })
+    for step in 1...30 {
+      queue.report(Self.progress(Int64(step)))
+      time.change { $0 += .milliseconds(10) }
+    }
+    #expect(calls.now == ["1", "9", "17", "25"])
+    queue.append { calls.change { $0.append("end") } }
+    #expect(calls.now == ["1", "9", "17", "25", "30", "end"])
+  }
+
+  @Test func `while a report runs, one more waits, with the newest figures`() {
+    let jobs = Box<[HTTPExecutor.Job]>([])
+    let calls = Box<[Int64]>([])
+    var options = HTTPTaskOptions()
+    options.progressInterval = .zero
+    options.executor = HTTPExecutor { job in jobs.change { $0.append(job) } }
+    let queue = Box<CallbackQueue?>(nil)
+    options.onProgress = { progress in
+      calls.change { $0.append(progress.received) }
+      if progress.received == 1 { for step in 2...9 { queue.now?.report(Self.progress(Int64(step))) } }
+    }
+    queue.change { $0 = CallbackQueue(options) }
+    queue.now?.report(Self.progress(1))
+    #expect(jobs.now.count == 1)
+    jobs.now[0]()
+    #expect(calls.now == [1, 9])
+    queue.change { $0 = nil }
+  }
+
+  private static func server() throws -> ScriptedServer {
+    try ScriptedServer { connection, _ in
+      let body = Data(repeating: 1, count: 200_000)
+      while connection.readHead() != nil {
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n\r\n")
+        guard connection.write(body) else { return }
+      }
+    }
+  }
+
+  /// With an executor that takes its time, so that a report that comes late does so often.
+  private static func options(_ last: Box<Int64>, _ late: Box<Int>, _ isOver: Box<Bool>) -> HTTPTaskOptions {
+    var options = HTTPTaskOptions()
+    options.progressInterval = .zero
+    options.executor = HTTPExecutor { job in
+      DispatchQueue.global().async {
+        usleep(200)
+        job()
+      }
+    }
+    options.onProgress = { progress in
+      if isOver.now { late.change { $0 += 1 } }
+      last.change { $0 = progress.received }
+    }
+    return options
+  }
+
+  @Test func `none comes after an awaited call has returned, and the last one says all`() async throws {
+    let server = try Self.server()
+    defer { server.stop() }
+    let session = try HTTPSessionManager()
+    let request = try HTTPRequest(.get, to: server.url)
+    let late = Box(0)
+    for _ in 0..<100 {
+      let (last, isOver) = (Box<Int64>(0), Box(false))
+      _ = try await session.data(for: request, options: Self.options(last, late, isOver))
+      isOver.change { $0 = true }
+      #expect(last.now == 200_000)
+    }
+    session.invalidate()
+    await session.waitUntilInvalidated()
+    #expect(late.now == 0)
+  }
+
+  @Test func `none comes after a stream has ended`() async throws {
+    let server = try Self.server()
+    defer { server.stop() }
+    let session = try HTTPSessionManager()
+    let request = try HTTPRequest(.get, to: server.url)
+    let late = Box(0)
+    for _ in 0..<100 {
+      let (last, isOver) = (Box<Int64>(0), Box(false))
+      for try await _ in try await session.stream(request, options: Self.options(last, late, isOver)).body {}
+      isOver.change { $0 = true }
+      #expect(last.now == 200_000)
+    }
+    session.invalidate()
+    await session.waitUntilInvalidated()
+    #expect(late.now == 0)
+  }
+
+  @Test func `an awaited call returns though its executor drops what it is given`() async throws {
+    let server = try Self.server()
+    defer { server.stop() }
+    var options = HTTPTaskOptions()
+    options.executor = HTTPExecutor { _ in }
+    options.onProgress = { _ in }
+    let reply = try await HTTPSessionManager().data(for: HTTPRequest(.get, to: server.url), options: options)
+    #expect(reply.value.count == 200_000)
+  }
+}
