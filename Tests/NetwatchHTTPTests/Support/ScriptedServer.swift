@@ -19,7 +19,11 @@ final class ScriptedServer: Sendable {
       defer { close(listener) }
       for number in 0... {
         let descriptor = accept(listener, nil, nil)
-        guard descriptor >= 0 else { return }
+        guard descriptor >= 0 else {
+          if self.isOver.load(ordering: .sequentiallyConsistent) { return }
+          usleep(1_000)  // a client has gone before it was let in
+          continue
+        }
         let connection = ServerConnection(descriptor)
         guard self.keep(connection) else { return connection.close() }
         Thread.detachNewThread {
