@@ -29,6 +29,8 @@ import Netwatch
   private var place = HeadPlace.statusLine
   /// Of all heads and trailers since ``prepare(_:shape:)``. libcurl keeps them until the handle's next request.
   private(set) var headBytes = 0
+  /// The response came by HTTP/2.
+  private(set) var isMultiplexed = false
 
   static func open() throws(HTTPError) -> CurlEasy {
     try CurlLibrary.start()
@@ -134,6 +136,7 @@ import Netwatch
     if place == .statusLine {
       set(CURLOPT_HEADER, 1)
       place = .firstField
+      isMultiplexed = unsafe line.count > 5 && line[5] == UInt8(ascii: "2")
     } else if unsafe line.first == UInt8(ascii: "\r") || line.first == UInt8(ascii: "\n") {
       place = .statusLine
     }

@@ -11,6 +11,8 @@ import NetwatchEventLoop
   /// The loop's timer, which may be early: it is not moved each time that libcurl asks for a later one.
   private var timer: (EventLoop.Timer, at: Duration)?
   private var isDue = false
+  /// The handle that libcurl has waited for a socket for until now, most recently.
+  private var lastLetGo = unsafe (easy: UnsafeMutableRawPointer?.none, socket: CInt(-1))
 
   static func open(on loop: EventLoop, connectionsPerHost: Int) throws(HTTPError) -> CurlMulti {
     try CurlLibrary.start()
@@ -37,9 +39,11 @@ import NetwatchEventLoop
     let connectionsPerHost = min(max(connectionsPerHost, 1), 65_536)
     let codes = [
       unsafe netwatch_curl_multi_set_pointer(handle, CURLMOPT_SOCKETDATA, pointer),
-      unsafe netwatch_curl_multi_set_socket_callback(handle) { _, socket, what, pointer, _ in
+      unsafe netwatch_curl_multi_set_socket_callback(handle) { easy, socket, what, pointer, _ in
         guard let pointer = unsafe pointer else { return 0 }
-        unsafe CurlMulti.at(pointer).watch(socket, what)
+        let multi = unsafe CurlMulti.at(pointer)
+        if what == CURL_POLL_REMOVE { unsafe multi.lastLetGo = (easy, socket) }
+        multi.watch(socket, what)
         return 0
       },
       unsafe netwatch_curl_multi_set_pointer(handle, CURLMOPT_TIMERDATA, pointer),
@@ -152,6 +156,9 @@ import NetwatchEventLoop
       let easy = unsafe CurlEasy.at(pointer)
       let code = unsafe message.pointee.data.result
       remove(easy)
+      if code == CURLE_OK, !easy.isMultiplexed, unsafe lastLetGo.easy == easyHandle {
+        unsafe sockets?.rest(lastLetGo.socket)
+      }
       easy.end(code)
     }
   }

@@ -14,6 +14,8 @@ import NetwatchEventLoop
     var interest: EventLoop.Readiness
     /// libcurl waits for it.
     var isWanted = true
+    /// It belongs to a connection of HTTP/1 without a request: whatever comes now is no answer.
+    var isResting = false
     /// It has been wanted again: it belongs to a connection that is up, which libcurl does not close without a word. One that is
     /// still being made it does, and the number may come back with another socket.
     var isEstablished = false
@@ -99,6 +101,7 @@ import NetwatchEventLoop
         if isNews { watch.isEstablished = true }
         watch.interest = interest
         watch.isWanted = true
+        watch.isResting = false
         return
       } catch {
         // Another socket with the same number.
@@ -118,8 +121,23 @@ import NetwatchEventLoop
     }
   }
 
+  /// The last request of a connection has its whole answer. One that has something more to read is ended, now or when that
+  /// comes: libcurl 7.88 would take it for the next request's answer.
+  func rest(_ socket: CInt) {
+    guard let watch = watches[socket], !watch.isWanted, connections.contains(socket) else { return }
+    watch.isResting = true
+    if hasUnread(socket) { abort([socket]) }
+  }
+
+  private func hasUnread(_ socket: CInt) -> Bool {
+    var byte: UInt8 = 0
+    return unsafe recv(socket, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) > 0
+  }
+
   private func happened(on socket: CInt, _ readiness: EventLoop.Readiness) {
-    if watches[socket]?.isWanted ?? false { act(socket, readiness) } else { remove(socket) }
+    guard let watch = watches[socket], !watch.isWanted else { return act(socket, readiness) }
+    if watch.isResting, hasUnread(socket) { abort([socket]) }
+    remove(socket)
   }
 
   private func remove(_ socket: CInt) {

@@ -1,0 +1,62 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import NetwatchHTTP
+
+/// What a server sends behind a whole answer is nobody's.
+@Suite(.timeLimit(.minutes(1))) struct LeftoverTests {
+  private static let leftover = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
+
+  /// Answers with bodies of `count` bytes, and sends an answer that nobody has asked for behind those to `/more`.
+  private static func server(_ count: Int, head apart: Bool, isChunked: Bool, late: UInt32) throws -> ScriptedServer {
+    try ScriptedServer { connection, _ in
+      while let head = connection.readHead() {
+        let length = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(count)"
+        let start = Data("HTTP/1.1 200 OK\r\n\(length)\r\n\r\n".utf8)
+        var body = Data(repeating: UInt8(ascii: "x"), count: count)
+        if isChunked { body = Data("\(String(count, radix: 16))\r\n".utf8) + body + Data("\r\n0\r\n\r\n".utf8) }
+        if apart {
+          connection.write(start)
+          usleep(20_000)
+        }
+        let more = head.hasPrefix("GET /more") ? Data(leftover.utf8) : Data()
+        guard connection.write((apart ? Data() : start) + body + (late == 0 ? more : Data())) else { return }
+        guard late > 0, !more.isEmpty else { continue }
+        usleep(late)
+        connection.write(more)
+      }
+    }
+  }
+
+  @Test(arguments: [100, 16_384, 20_000, 300_000], [false, true])
+  func `an answer that nobody has asked for is not the next one`(_ count: Int, _ apart: Bool) async throws {
+    for (isChunked, late) in [(false, UInt32(0)), (true, 0), (false, 30_000)] {
+      let server = try Self.server(count, head: apart, isChunked: isChunked, late: late)
+      defer { server.stop() }
+      let session = try HTTPSessionManager()
+      for _ in 0..<5 {
+        let first = try await session.data(for: HTTPRequest(.get, to: server.url.appending(path: "more")))
+        #expect(first.value.count == count)
+        if late > 0 { try await Task.sleep(for: .milliseconds(100)) }
+        let second = try await session.data(for: HTTPRequest(.get, to: server.url))
+        #expect(second.value.count == count)
+      }
+    }
+  }
+
+  @Test func `a connection without such an answer is used again`() async throws {
+    let numbers = Box<[Int]>([])
+    let server = try ScriptedServer { connection, number in
+      while connection.readHead() != nil {
+        numbers.change { $0.append(number) }
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 40000\r\n\r\n")
+        connection.write(Data(repeating: 1, count: 40_000))
+      }
+    }
+    defer { server.stop() }
+    let session = try HTTPSessionManager()
+    for _ in 0..<20 { _ = try await session.data(for: HTTPRequest(.get, to: server.url)) }
+    #expect(numbers.now == Array(repeating: 0, count: 20))
+  }
+}
