@@ -4,17 +4,207 @@ import Testing
 
 /// HTTP when uplinks go and come.
 @Suite struct LostPathTests {
-  private static let url = "http://10.9.0.9/"
+  private static let url = "http://10.9.0.9:8080/"
+  /// Answers after so many milliseconds.
+  private static func slow(_ milliseconds: Int, _ host: String = "10.9.0.9") -> String {
+    "http://\(host)/wait/\(milliseconds)"
+  }
+
+  // MARK: Connections
 
   @Test func `after a change of the uplink the next request goes out at once`() throws {
     let networks = try TwoUplinks()
     let app = try networks.app(grace: 0)
     #expect(try app.request("GET \(Self.url)").outcome == "200 10.0.0.1")
     try networks.near.run("ip link set v0 down")
-    let next = try app.request("GET \(Self.url)")
+    let next = try app.request("GET \(Self.url) retry")
     #expect(next.outcome == "200 10.1.0.1")
     #expect(next.milliseconds < 2_000)
   }
+
+  @Test func `the way to one's own address by IPv6 counts as well`() throws {
+    let networks = try TwoUplinks()
+    try networks.far.run(
+      "ip addr add fd09::9/128 dev lo", "ip addr add fd00::2/64 dev v1 nodad", "ip addr add fd01::2/64 dev w1 nodad")
+    try networks.near.run(
+      "ip addr add fd00::1/64 dev v0 nodad", "ip addr add fd01::1/64 dev w0 nodad",
+      "ip route add default via fd00::2 metric 100", "ip route add default via fd01::2 metric 200")
+    let app = try networks.app(grace: 0)
+    let url = "http://[fd09::9]:8080/"
+    #expect(try app.request("GET \(url)").outcome == "200 fd00::1")
+    try networks.near.run("ip addr del fd00::1/64 dev v0", "ip route del default via fd00::2")
+    #expect(try app.request("GET \(url) retry").outcome == "200 fd01::1")
+  }
+
+  @Test func `a connection that still works is kept`() throws {
+    let networks = try TwoUplinks()
+    let app = try networks.app(grace: 0)
+    let near = "http://10.1.0.2:8080/"
+    #expect(try app.request("GET \(near)").outcome == "200 10.1.0.1")
+    #expect(try app.request("GET \(Self.url)").outcome == "200 10.0.0.1")
+    try networks.near.run("ip link set v0 down")
+    #expect(try app.request("GET \(Self.url) retry").outcome == "200 10.1.0.1")
+    #expect(try app.request("GET \(near)").outcome == "200 10.1.0.1")
+    let numbers = networks.log.compactMap { $0.split(separator: " ").last }
+    #expect(numbers.count == 4 && numbers[3] == numbers[0] && numbers[2] != numbers[1], "\(networks.log)")
+  }
+
+  @Test func `what is back within the grace has not happened`() throws {
+    let networks = try TwoUplinks()
+    let server = try networks.slowServer()
+    let app = try networks.app(grace: 30)
+    app.begin("it", "GET \(Self.slow(3_000))")
+    _ = try server.next("asked")
+    try networks.far.run("ip link set v1 down")
+    try networks.near.run("until ip -o link show v0 | grep -q NO-CARRIER; do sleep 0.01; done", "sleep 0.2")
+    try networks.far.run("ip link set v1 up")
+    try networks.near.waitUntilRunning("v0")
+    #expect(try app.end(of: "it").outcome == "200 ok")
+  }
+
+  @Test func `a local address that is gone is a loss without grace`() throws {
+    let networks = try TwoUplinks()
+    let server = try networks.slowServer()
+    let app = try networks.app(grace: 3_600)
+    app.begin("it", "GET \(Self.slow(60_000))")
+    _ = try server.next("asked")
+    try networks.near.run("ip addr del 10.0.0.1/24 dev v0")
+    #expect(try app.end(of: "it").outcome == "the path to the server was lost")
+  }
+
+  @Test func `a connection that would leave by a tunnel is lost`() throws {
+    let networks = try TwoUplinks()
+    let server = try networks.slowServer()
+    let app = try networks.app(grace: 0)
+    app.begin("it", "GET \(Self.slow(60_000))")
+    app.begin("other", "GET \(Self.slow(2_000, "10.1.0.2"))")
+    _ = try (server.next("asked"), server.next("asked"))
+    let tunnel = try networks.near.addTunnel("tun0")
+    try networks.near.run("ip route add 10.9.0.9 dev tun0")
+    #expect(try app.end(of: "it").outcome == "the path to the server was lost")
+    #expect(try app.end(of: "other").outcome == "200 ok")
+    tunnel.closeInput()
+  }
+
+  @Test func `the proxy's way counts, not the server's`() throws {
+    let networks = try TwoUplinks()
+    let server = try networks.slowServer()
+    let app = try networks.app(grace: 0, environment: ["http_proxy=http://10.1.0.2:3128"])
+    app.begin("it", "GET \(Self.slow(1_500))")
+    _ = try server.next("asked")
+    // The server has no route any more.
+    try networks.near.run("ip link set v0 down", "ip route flush table main root 0/0 exact 0/0")
+    #expect(try app.end(of: "it").outcome == "200 ok")
+    app.begin("it", "GET \(Self.slow(60_000))")
+    _ = try server.next("asked")
+    try networks.near.run("ip link set w0 down")
+    #expect(try app.end(of: "it").outcome == "the path to the server was lost")
+  }
+
+  // MARK: Who needs no internet
+
+  @Test func `a server on the link is asked and kept without any default route`() throws {
+    let networks = try TwoUplinks()
+    let server = try networks.slowServer()
+    let app = try networks.app(grace: 0)
+    app.begin("it", "GET \(Self.slow(1_000, "10.0.0.2"))")
+    _ = try server.next("asked")
+    try networks.near.run("ip route del default dev v0", "ip route del default dev w0")
+    #expect(try app.end(of: "it").outcome == "200 ok")
+    #expect(try app.request("GET http://10.0.0.2:8080/ wait=60").outcome == "200 10.0.0.1")
+  }
+
+  @Test func `a server of this machine is never touched`() throws {
+    let networks = try TwoUplinks()
+    let server = try networks.slowServer(in: networks.near)
+    let app = try networks.app(grace: 0)
+    app.begin("it", "GET \(Self.slow(1_500, "127.0.0.1"))")
+    app.begin("other", "GET \(Self.slow(1_500, "10.1.0.1"))")
+    _ = try (server.next("asked"), server.next("asked"))
+    try networks.near.run("ip link set v0 down", "ip link set w0 down")
+    #expect(try app.end(of: "it").outcome == "200 ok")
+    #expect(try app.end(of: "other").outcome == "200 ok")
+    #expect(try app.request("GET \(Self.slow(0, "127.0.0.1")) wait=60").outcome == "200 ok")
+  }
+
+  // MARK: Requests without a connection
+
+  @Test func `without a route a request fails with pathLost, or waits for one`() throws {
+    let networks = try TwoUplinks()
+    try networks.near.run("ip route del default dev v0", "ip route del default dev w0")
+    let app = try networks.app(grace: 0)
+    #expect(try app.request("GET \(Self.url)").outcome == "the path to the server was lost")
+    #expect(try app.request("GET http://nowhere.invalid/").outcome == "the path to the server was lost")
+    #expect(try app.request("GET \(Self.url) wait=0.05").outcome == "not reachable")
+    app.begin("it", "GET \(Self.url) wait=60")
+    app.begin("post", "POST \(Self.url) retry once=text")
+    #expect(try app.isRunning("it", for: 0.3))
+    try networks.near.run("ip route add default via 10.1.0.2 dev w0")
+    #expect(try app.end(of: "it").outcome == "200 10.1.0.1")
+    #expect(try app.end(of: "post").outcome.hasPrefix("200"))
+    // There is a route, and nobody behind it.
+    #expect(try app.request("GET http://10.9.0.9:1/").outcome == "can not connect")
+  }
+
+  @Test func `a link without a carrier is no way to connect`() throws {
+    let networks = try TwoUplinks()
+    try networks.near.run("ip route del default dev w0")
+    let app = try networks.app(grace: 0.2)
+    try networks.far.run("ip link set v1 down")
+    try networks.near.run("until ip -o link show v0 | grep -q NO-CARRIER; do sleep 0.01; done")
+    #expect(try app.request("GET \(Self.url)").outcome == "the path to the server was lost")
+    app.begin("it", "GET \(Self.url) retry")
+    #expect(try app.isRunning("it", for: 0.5))
+    try networks.far.run("ip link set v1 up")
+    #expect(try app.end(of: "it").outcome == "200 10.0.0.1")
+  }
+
+  // MARK: Again
+
+  @Test(arguments: [
+    ("GET", "retry", true), ("GET", "", false), ("PUT", "retry body=text", true), ("POST", "retry", false),
+    ("POST", "retry body=text", false), ("POST", "retry repeat body=text", true), ("PUT", "retry once=text", false),
+  ])
+  func `what may be repeated goes out again, once`(_ method: String, _ options: String, isRepeated: Bool) throws {
+    let networks = try TwoUplinks()
+    let server = try networks.slowServer()
+    let app = try networks.app(grace: 0)
+    app.begin("it", "\(method) \(Self.slow(1_500)) \(options)")
+    _ = try server.next("asked")
+    try networks.near.run("ip link set v0 down")
+    #expect(try app.end(of: "it").outcome == (isRepeated ? "200 ok" : "the path to the server was lost"))
+    if isRepeated { _ = try server.next("asked") }
+  }
+
+  @Test func `a request whose answer has begun is not repeated`() throws {
+    let networks = try TwoUplinks()
+    let server = try networks.slowServer()
+    let app = try networks.app(grace: 0)
+    app.begin("it", "GET http://10.9.0.9/drip/60000 retry")
+    _ = try server.next("asked")
+    try networks.near.run("sleep 0.3", "ip link set v0 down")
+    #expect(try app.end(of: "it").outcome == "the path to the server was lost")
+  }
+
+  // MARK: Without netlink
+
+  @Test func `where netlink is not permitted everything works as before`() throws {
+    let networks = try TwoUplinks()
+    let server = try networks.slowServer()
+    let app = try networks.app(grace: 0, sandbox: "netlink")
+    #expect(try app.request("GET \(Self.url)").outcome == "200 10.0.0.1")
+    app.begin("it", "GET \(Self.slow(1_500))")
+    _ = try server.next("asked")
+    try networks.near.run("ip link set v0 down")
+    #expect(try app.isRunning("it", for: 1))
+    try networks.near.run("ip link set v0 up")
+    let get = try ChildProcess.run(
+      networks.near.command([Programs.sandbox, "netlink", Programs.netwatch, "get", "http://10.1.0.2:8080/", "-o", "-"])
+    )
+    #expect(get.output == ["10.1.0.1"], "\(get.error)")
+  }
+
+  // MARK: netwatch get
 
   @Test func `a cable that is pulled in the middle of get ends it after the grace`() throws {
     let networks = try TwoUplinks()
@@ -35,6 +225,6 @@ import Testing
     let time = Line.monotonicNow - start
     #expect(time > 900_000_000 && time < 10_000_000_000, "\(time)")
     let said = try get.errorText()
-    #expect(said.hasPrefix("netwatch: the path to 10.9.0.9 was lost"), "\(said)")
+    #expect(said.hasPrefix("netwatch: the path to 10.9.0.9:8080 was lost"), "\(said)")
   }
 }

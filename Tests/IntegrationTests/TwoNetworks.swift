@@ -28,7 +28,7 @@ final class TwoNetworks {
     return process
   }
 
-  func slowServer() throws -> SlowServer { try SlowServer(self) }
+  func slowServer() throws -> SlowServer { try SlowServer(in: far) }
 
   /// nginx at port 8080, which sends `name` with so many bytes a second.
   func nginx(_ folder: TemporaryFolder, bytesPerSecond: Int) throws -> ChildProcess {
@@ -52,8 +52,8 @@ final class TwoNetworks {
 final class SlowServer {
   private let process: ChildProcess
 
-  fileprivate init(_ networks: TwoNetworks) throws {
-    process = try ChildProcess(networks.far.command([Programs.probe, "slow-server"]))
+  init(in network: NetworkNamespace) throws {
+    process = try ChildProcess(network.command([Programs.probe, "slow-server"]))
     guard try process.nextLine() == "ready" else { throw TestFailure("no server: \(try process.errorText())") }
   }
 

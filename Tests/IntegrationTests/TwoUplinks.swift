@@ -27,7 +27,8 @@ final class TwoUplinks {
     try serve()
   }
 
-  /// nginx at port 80: the client's address, a slow file, and what has been posted. Each request is a line of the log.
+  /// nginx at port 8080: the client's address, and files that are sent slowly; at port 3128 a proxy. Each request is a line of
+  /// the log.
   private func serve() throws {
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
       .map { "\($0)_temp_path \(folder.file($0));" }.joined()
@@ -36,19 +37,23 @@ final class TwoUplinks {
     events {}
     http {
       \(temporary)
-      log_format all '$remote_addr $request_method $request_uri $status';
+      log_format all '$remote_addr $request_method $request_uri $status $connection';
       access_log \(folder.file("access.log")) all;
       keepalive_requests 100000;
       server {
-        listen 80; root \(folder.path);
+        listen 8080; listen [::]:8080; root \(folder.path);
         location = / { return 200 "$remote_addr\\n"; }
         location /slow/ { alias \(folder.path)/; limit_rate 500k; etag on; }
       }
+      server { listen 3128; location / { proxy_pass http://$http_host$request_uri; access_log off; } }
     }
     """.write(toFile: folder.file("nginx.conf"), atomically: true, encoding: .utf8)
     server = try ChildProcess(far.command(["nginx", "-c", folder.file("nginx.conf"), "-e", folder.file("error.log")]))
-    try far.run("until ss -Hltn | grep -q :80; do sleep 0.01; done")
+    try far.run("until ss -Hltn | grep -q :8080; do sleep 0.01; done")
   }
+
+  /// Answers after a while, at port 80.
+  func slowServer(in network: NetworkNamespace? = nil) throws -> SlowServer { try SlowServer(in: network ?? far) }
 
   func write(_ name: String, bytes count: Int) throws {
     try far.run("head -c \(count) /dev/urandom >'\(folder.file(name))'")
@@ -63,8 +68,8 @@ final class TwoUplinks {
   /// An app in `near` whose session knows the path.
   ///
   /// - Parameter sandbox: What the app may not do, as `TestSandbox` names it.
-  func app(grace: Double = 3, sandbox: String? = nil) throws -> PathApp {
-    try PathApp(near, grace, sandbox.map { [Programs.sandbox, $0] } ?? [])
+  func app(grace: Double = 3, sandbox: String? = nil, environment: [String] = []) throws -> PathApp {
+    try PathApp(near, grace, sandbox.map { [Programs.sandbox, $0] } ?? [], environment)
   }
 }
 
@@ -79,8 +84,8 @@ final class PathApp {
   let process: ChildProcess
   private var ends: [String: End] = [:]
 
-  init(_ network: NetworkNamespace, _ grace: Double, _ before: [String]) throws {
-    process = try ChildProcess(network.command(before + [Programs.httpProbe, "path", "\(grace)"]))
+  init(_ network: NetworkNamespace, _ grace: Double, _ before: [String], _ environment: [String]) throws {
+    process = try ChildProcess(network.command(before + [Programs.httpProbe, "path", "\(grace)"]), environment: environment)
     guard try process.nextLine() == "ready" else { throw TestFailure("no app: \(try process.errorText())") }
   }
 

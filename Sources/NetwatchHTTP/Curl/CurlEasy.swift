@@ -172,8 +172,11 @@ import Netwatch
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_PREREQDATA, pointer))
     check(
       unsafe netwatch_curl_set_request_callback(handle) { pointer, _, _, _, _ in
-        unsafe CurlEasy.withTransfer(pointer, ()) { $1.hasBegun() }
-        return CInt(CURL_PREREQFUNC_OK)
+        let maySend = unsafe CurlEasy.withTransfer(pointer, true) { easy, transfer in
+          transfer.hasBegun()
+          return transfer.maySend(easy)
+        }
+        return CInt(maySend ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
       })
   }
 

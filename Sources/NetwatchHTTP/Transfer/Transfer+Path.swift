@@ -57,6 +57,16 @@ extension Transfer {
     return .repeated
   }
 
+  /// Whether libcurl may send the request now. By itself it sends any request twice whose connection has ended before an
+  /// answer, if the connection was used before. That is not for the server's end alone when the network has changed.
+  func maySend(_ easy: CurlEasy) -> Bool {
+    guard easy.hasSent, !hasAnswer, !request.method.isIdempotent, !options.allowsRepetition,
+      engine.hasChanged(since: began)
+    else { return true }
+    refuse(HTTPError(.connectionLost, "request", message: "the network has changed, and a request is not sent twice"))
+    return false
+  }
+
   /// RFC 9110, section 9.2.2: what has reached a server may be sent again if that does no harm.
   private func mayRepeat(_ easy: CurlEasy) -> Bool {
     guard !hasAnswer, source?.rewind() ?? true else { return false }

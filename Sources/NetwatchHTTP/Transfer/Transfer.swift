@@ -33,6 +33,8 @@ final class Transfer {
   /// Of an attempt that is to be made again.
   var keptSource: (any BodySource)?
   var destination = Destination.unknown
+  /// When the attempt began.
+  private(set) var began = Duration.zero
   /// Some line of an answer to the attempt has come.
   private(set) var hasAnswer = false
   /// A connection that was being made for the attempt is lost. Another one may succeed.
@@ -99,6 +101,7 @@ final class Transfer {
     isBegun = false
     hasAnswer = false
     hasLostConnection = false
+    began = engine.now
     destination = .unknown
     do throws(HTTPError) {
       if let body {
