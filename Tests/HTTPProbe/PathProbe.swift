@@ -1,13 +1,16 @@
 import Foundation
+import Glibc
 import HTTPTypes
 import Netwatch
 import NetwatchHTTP
 import NetwatchNetlink
 
 /// An app whose session knows the path. Each line of stdin is a request: `NAME METHOD URL [OPTION…]`. Each line of stdout is an
-/// end: the name, the status and the body's first line, or the kind of the failure; and how long it took, in milliseconds.
+/// end: the name; the status and the body's first line, or the kind of the failure; how long it took, in microseconds; and when it
+/// was, in nanoseconds of the monotonic clock.
 ///
-/// Options: retry, repeat, wait=SECONDS, timeout=SECONDS, body=TEXT, once=TEXT (a body that can be sent once).
+/// Options: retry, repeat, wait=SECONDS, timeout=SECONDS, body=TEXT, once=TEXT (a body that can be sent once),
+/// to=FILE (a resumable download), fresh (a session of its own, which is not kept).
 enum PathProbe {
   static func main(grace: Double) throws {
     var configuration = HTTPSessionConfiguration()
@@ -25,18 +28,20 @@ enum PathProbe {
       let request = try HTTPRequest(method, to: url)
       let (options, body) = try options(words.dropFirst(3))
       let start = ContinuousClock.now
-      let task = session.dataTask(request, body: body, options: options) { result in
-        let time = (ContinuousClock.now - start) / .milliseconds(1)
+      if let file = words.first(where: { $0.hasPrefix("to=") })?.dropFirst(3) {
+        download(request, to: URL(filePath: String(file)), options, of: session, words[0])
+        continue
+      }
+      let fresh = words.contains("fresh") ? try HTTPSessionManager(configuration: configuration, path: path) : nil
+      let task = (fresh ?? session).dataTask(request, body: body, options: options) { result in
         let outcome =
           switch result {
           case .success(let reply):
             "\(reply.response.status.code) \(String(decoding: reply.value.prefix { $0 != 10 }, as: UTF8.self))"
           case .failure(let error): "\(error.kind)"
           }
-        // Not by a stream, whose lock the main thread may hold.
-        let line = "\(words[0]) \(outcome) \(Int(time))\n"
-        unsafe Array(line.utf8).withUnsafeBytes { line in _ = unsafe write(STDOUT_FILENO, line.baseAddress, line.count)
-        }
+        say(words[0], outcome, since: start)
+        fresh?.invalidate()
       }
       task.resume()
     }
@@ -47,6 +52,31 @@ enum PathProbe {
     var hasPath: Bool { true }
     func onPathChange(_ body: @escaping @Sendable () -> Void) -> any AnyObject & Sendable { Nothing() }
     final class Nothing: Sendable {}
+  }
+
+  private static func download(
+    _ request: HTTPRequest, to file: URL, _ options: HTTPTaskOptions, of session: HTTPSessionManager, _ name: String
+  ) {
+    let start = ContinuousClock.now
+    Task {
+      let outcome: String
+      do throws(HTTPError) {
+        let reply = try await session.resumableDownload(request, to: file, options: options)
+        outcome = "\(reply.response.status.code) file"
+      } catch {
+        outcome = "\(error.kind)"
+      }
+      say(name, outcome, since: start)
+    }
+  }
+
+  /// Not by a stream, whose lock the main thread may hold.
+  private static func say(_ name: String, _ outcome: String, since start: ContinuousClock.Instant) {
+    var now = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+    let took = Int((ContinuousClock.now - start) / .microseconds(1))
+    let line = Array("\(name) \(outcome) \(took) \(now.tv_sec * 1_000_000_000 + now.tv_nsec)\n".utf8)
+    unsafe line.withUnsafeBytes { line in _ = unsafe write(STDOUT_FILENO, line.baseAddress, line.count) }
   }
 
   private static func options(_ words: ArraySlice<String>) throws -> (HTTPTaskOptions, HTTPBody?) {
@@ -67,6 +97,7 @@ enum PathProbe {
           AsyncStream { part in
             part.yield(Data(value.utf8)); part.finish()
           })
+      case "to", "fresh": break
       default: throw CocoaError(.featureUnsupported)
       }
     }

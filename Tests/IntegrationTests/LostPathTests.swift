@@ -186,6 +186,22 @@ import Testing
     #expect(try app.end(of: "it").outcome == "the path to the server was lost")
   }
 
+  @Test func `a resumable download goes on where it was when the network is back`() throws {
+    let networks = try TwoUplinks()
+    try networks.write("file", bytes: 1_500_000)
+    let home = try TemporaryFolder()
+    let app = try networks.app(grace: 0)
+    app.begin("it", "GET \(Self.url)slow/file retry to=\(home.file("it"))")
+    let deadline = Deadline(20)
+    while !FileManager.default.fileExists(atPath: home.file("it.netwatch-part.json")), !deadline.isOver {
+      usleep(2_000)  // a file that appears tells nobody
+    }
+    try networks.near.run("sleep 0.3", "ip link set v0 down", "ip link set w0 down", "sleep 0.3", "ip link set w0 up")
+    try networks.near.run("ip route add default via 10.1.0.2 dev w0")
+    #expect(try app.end(of: "it").outcome == "206 file")
+    #expect(FileManager.default.contentsEqual(atPath: home.file("it"), andPath: networks.folder.file("file")))
+  }
+
   // MARK: Without netlink
 
   @Test func `where netlink is not permitted everything works as before`() throws {

@@ -85,7 +85,8 @@ final class PathApp {
   private var ends: [String: End] = [:]
 
   init(_ network: NetworkNamespace, _ grace: Double, _ before: [String], _ environment: [String]) throws {
-    process = try ChildProcess(network.command(before + [Programs.httpProbe, "path", "\(grace)"]), environment: environment)
+    process = try ChildProcess(
+      network.command(before + [Programs.httpProbe, "path", "\(grace)"]), environment: environment)
     guard try process.nextLine() == "ready" else { throw TestFailure("no app: \(try process.errorText())") }
   }
 
@@ -97,8 +98,9 @@ final class PathApp {
       if let end = ends.removeValue(forKey: name) { return end }
       guard let line = try process.nextLine(within: 30) else { throw TestFailure("the app has ended") }
       let words = line.split(separator: " ")
-      guard words.count >= 3, let time = words.last.flatMap({ Int($0) }) else { throw TestFailure(line) }
-      ends[String(words[0])] = End(outcome: words[1..<(words.count - 1)].joined(separator: " "), milliseconds: time)
+      guard words.count >= 4, let time = Int(words[words.count - 2]) else { throw TestFailure(line) }
+      ends[String(words[0])] = End(
+        outcome: words[1..<(words.count - 2)].joined(separator: " "), milliseconds: time / 1_000)
     }
   }
 

@@ -28,6 +28,42 @@ import Testing
     #expect(try await fail { $0.reset() }?.kind == .connectionLost)
   }
 
+  /// The server answers once, and closes the connection when it is used again.
+  @Test(arguments: [true, false])
+  func `a kept connection that is closed under a body that can be sent once is lost`(isTaken: Bool) async throws {
+    let server = try ScriptedServer { connection, number in
+      guard connection.readHead() != nil else { return }
+      if number > 0 {
+        _ = connection.readUntil(Data("body".utf8))
+        connection.write("HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
+        return connection.waitForEnd()
+      }
+      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+      guard connection.readHead() != nil else { return }
+      if isTaken { _ = connection.readUntil(Data("body".utf8)) }
+      connection.reset()
+    }
+    defer { server.stop() }
+    _ = try await session.data(for: HTTPRequest(.get, to: server.url))
+    let (parts, part) = AsyncStream.makeStream(of: Data.self)
+    if isTaken {
+      part.yield(Data("body".utf8))
+      part.finish()
+    }
+    let request = try HTTPRequest(.post, to: server.url)
+    let result = Task { [session] in try await session.data(for: request, body: .sequence(parts, length: 4)) }
+    guard isTaken else {
+      // Nothing of the body has been taken: it goes out over another connection.
+      try await Task.sleep(for: .milliseconds(200))
+      part.yield(Data("body".utf8))
+      part.finish()
+      #expect(try await result.value.response.status == .created)
+      return
+    }
+    let error = await #expect(throws: HTTPError.self) { try await result.value }
+    #expect(error?.kind == .connectionLost)
+  }
+
   @Test func `half a head`() async throws {
     #expect(try await fail { $0.write("HTTP/1.1 200 OK\r\nContent-Le") }?.kind == .connectionLost)
   }

@@ -286,7 +286,15 @@ import Netwatch
   // MARK: Facts
 
   /// What has ended the transfer, in libcurl's words.
-  func failure(_ code: CURLcode) -> HTTPError {
+  ///
+  /// - Parameter hasAnswer: Whether the server has begun to answer.
+  func failure(_ code: CURLcode, hasAnswer: Bool) -> HTTPError {
+    // The server has closed a connection that was used before, and libcurl would send the body once more.
+    if code == CURLE_SEND_FAIL_REWIND, !hasAnswer {
+      return HTTPError(
+        .connectionLost, "request", code: CInt(code.rawValue),
+        message: "the server has closed the connection, and the body can be sent once only")
+    }
     if code == CURLE_PEER_FAILED_VERIFICATION,
       integer(CURLINFO_SSL_VERIFYRESULT) == Int(X509_V_ERR_APPLICATION_VERIFICATION)
     {

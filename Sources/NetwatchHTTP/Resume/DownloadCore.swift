@@ -111,7 +111,7 @@ final class DownloadCore: Sendable {
     }
     switch result {
     case .success: end = .success
-    case .failure(let error): end = error.kind == .cancelled ? .cancelled : .failure
+    case .failure(let error): end = .init(error, goesOn: options.retriesWhenReachable)
     }
     state.withLock { $0.end = result }
     finish(change(.legEnded(end)), ticket)
@@ -190,6 +190,17 @@ final class DownloadCore: Sendable {
         Task { self.legEnded(outcome, ticket) }
       })
     return HTTPTask(order, session.port, isSuspended: isSuspended)
+  }
+}
+
+extension ResumeMachine.LegEnd {
+  /// - Parameter goesOn: Whether the download goes on when the path to the server is back.
+  fileprivate init(_ error: HTTPError, goesOn: Bool) {
+    switch error.kind {
+    case .cancelled: self = .cancelled
+    case .pathLost where goesOn: self = .pathLost
+    default: self = .failure
+    }
   }
 }
 

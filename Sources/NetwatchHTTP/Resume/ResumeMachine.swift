@@ -31,7 +31,11 @@ struct ResumeMachine: Sendable {
     case legEnded(LegEnd)
   }
 
-  enum LegEnd: Hashable, Sendable { case success, cancelled, failure }
+  enum LegEnd: Hashable, Sendable {
+    case success, cancelled, failure
+    /// The network between here and the server is gone, and the next leg waits for it.
+    case pathLost
+  }
 
   /// To be carried out in this order.
   enum Effect: Hashable, Sendable {
@@ -300,7 +304,7 @@ struct ResumeMachine: Sendable {
       switch phase {
       case .judged(.again): true
       case .judged(.more) where end == .success: true
-      default: end == .cancelled && isBrokenOff
+      default: end == .cancelled && isBrokenOff || end == .pathLost && data.map { $0.offset > 0 } ?? false
       }
     return goesOn && !wish.isFinal ? [ask()] : over()
   }

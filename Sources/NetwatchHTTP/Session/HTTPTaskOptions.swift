@@ -52,7 +52,7 @@ public struct HTTPTaskOptions: Sendable {
   ///
   /// Not after the beginning of a response, nor for a body that cannot be made again. A request that may have reached the
   /// server is made again only if its method is idempotent (RFC 9110, section 9.2.2), or if ``allowsRepetition`` says so. It
-  /// waits for as long as ``waitsForReachability``, or a minute.
+  /// waits for as long as ``waitsForReachability``, or a minute. A resumable download goes on where it was.
   public var retriesWhenReachable = false
   /// Whether ``retriesWhenReachable`` may send the request twice although its method, such as POST, is not idempotent: because
   /// the server recognizes a repetition. Default false.

@@ -304,7 +304,7 @@ final class Transfer {
       follow(next)
       event = .attemptRedirected
     } else if code != CURLE_OK, failure == nil {
-      let failure = source?.failure ?? easy.failure(code)
+      let failure = source?.failure ?? easy.failure(code, hasAnswer: hasAnswer)
       switch pathVerdict(on: failure, of: easy) {
       case .repeated:
         keptSource = source
