@@ -31,9 +31,11 @@ import Testing
   /// The server answers once, and closes the connection when it is used again.
   @Test(arguments: [true, false])
   func `a kept connection that is closed under a body that can be sent once is lost`(isTaken: Bool) async throws {
+    let isAskedAgain = Box(false)
     let server = try ScriptedServer { connection, number in
       guard connection.readHead() != nil else { return }
       if number > 0 {
+        isAskedAgain.change { $0 = true }
         _ = connection.readUntil(Data("body".utf8))
         connection.write("HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
         return connection.waitForEnd()
@@ -54,7 +56,7 @@ import Testing
     let result = Task { [session] in try await session.data(for: request, body: .sequence(parts, length: 4)) }
     guard isTaken else {
       // Nothing of the body has been taken: it goes out over another connection.
-      try await Task.sleep(for: .milliseconds(200))
+      _ = try await eventually { isAskedAgain.now ? true : nil }
       part.yield(Data("body".utf8))
       part.finish()
       #expect(try await result.value.response.status == .created)
