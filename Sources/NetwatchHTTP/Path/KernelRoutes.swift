@@ -28,7 +28,7 @@ import NetwatchEventLoop
   private static func open(groups: UInt32) throws(SystemError) -> FileDescriptor {
     let descriptor = try FileDescriptor.result(
       of: "socket(AF_NETLINK)",
-      socket(AF_NETLINK, CInt(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), NETLINK_ROUTE))
+      socket(AF_NETLINK, netwatch_netlink_socket, NETLINK_ROUTE))
     var address = sockaddr_nl()
     address.nl_family = sa_family_t(AF_NETLINK)
     address.nl_groups = groups
