@@ -101,6 +101,11 @@ static inline _Bool netwatch_curl_has(int feature) {
   return (curl_version_info(CURLVERSION_NOW)->features & feature) != 0;
 }
 
+/* The path that libcurl was built with; NULL for none. */
+static inline const char *_Nullable netwatch_curl_certificate_folder(void) {
+  return curl_version_info(CURLVERSION_NOW)->capath;
+}
+
 /* Macros with a cast in them do not reach Swift. */
 static const unsigned long netwatch_curl_auth_basic = CURLAUTH_BASIC;
 static const unsigned long netwatch_curl_auth_digest = CURLAUTH_DIGEST;

@@ -54,6 +54,31 @@ import Testing
     try await upload(to: authority.chain(leaf), .system, isTrusted: false)
   }
 
+  /// It took 25 ms of CPU each.
+  @Test func `the system's certificates are parsed once, not for each connection`() async throws {
+    let server = try NginxServer(certificate: authority.chain(leaf))
+    let session = try HTTPSessionManager()
+    func time() async -> Duration {
+      await withCheckedContinuation { continuation in
+        session.port.submit { _ in
+          var time = timespec()
+          unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+          continuation.resume(returning: .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec))
+        }
+      }
+    }
+    let request = try HTTPRequest(.get, to: server.tlsURL())
+    func connect() async {
+      let error = await #expect(throws: HTTPError.self) { try await session.data(for: request) }
+      #expect(error?.kind == .serverCertificateUntrusted)
+    }
+    await connect()
+    let began = await time()
+    for _ in 0..<20 { await connect() }
+    let each = (await time() - began) / 20
+    #expect(each < .milliseconds(12), "\(each) each")
+  }
+
   @Test func `a chain through another authority is trusted when it is whole`() async throws {
     let middle = try authority.issue("middle", isAuthority: true)
     let leaf = try authority.issue("below", by: middle)

@@ -1,4 +1,5 @@
 import CLibCurl
+import CLibOpenSSL
 import Glibc
 
 /// libcurl as a whole.
@@ -18,6 +19,17 @@ enum CurlLibrary {
     if netwatch_curl_has(netwatch_curl_zstd) { codings.insert("zstd") }
     return codings
   }()
+
+  /// The folder of certificates that libcurl was built to trust, beside its bundle; nil for none.
+  private static let certificateFolder = unsafe netwatch_curl_certificate_folder().map { unsafe String(cString: $0) }
+
+  /// Has a context look there for the certificates that its bundle lacks, each when it is needed. Twice does no harm.
+  static func addCertificateFolder(to context: OpaquePointer) {
+    guard let folder = certificateFolder, let store = unsafe SSL_CTX_get_cert_store(context),
+      let lookup = unsafe X509_STORE_add_lookup(store, X509_LOOKUP_hash_dir())
+    else { return }
+    unsafe X509_LOOKUP_ctrl(lookup, CInt(X509_L_ADD_DIR), folder, Int(X509_FILETYPE_PEM), nil)
+  }
 
   /// Whether the environment names proxies, by the variables that libcurl reads for each request unless it is told not to.
   static var hasProxies: Bool {

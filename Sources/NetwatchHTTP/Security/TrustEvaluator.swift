@@ -24,10 +24,15 @@ import FoundationEssentials
   func apply(to easy: CurlEasy) {
     easy.set(CURLOPT_SSL_VERIFYPEER, 1)
     easy.set(CURLOPT_SSL_VERIFYHOST, policy.validatesDomainName ? 2 : 0)
-    guard policy.pinningMode != .none || policy.allowsInvalidCertificates || anchors != nil else { return }
+    // libcurl parses the system's bundle once for all connections (since 7.87), but only where it has no folder as well.
+    easy.set(CURLOPT_CAPATH, nil)
+    if anchors != nil { easy.set(CURLOPT_CAINFO, nil) }
     unsafe easy.setTLSCallback(
       { _, context, pointer in
         guard let context = unsafe context, let pointer = unsafe pointer else { return CURLE_SSL_CERTPROBLEM }
+        let evaluator = unsafe Unmanaged<TrustEvaluator>.fromOpaque(pointer).takeUnretainedValue()
+        if evaluator.anchors == nil { unsafe CurlLibrary.addCertificateFolder(to: OpaquePointer(context)) }
+        guard evaluator.isNeeded else { return CURLE_OK }
         unsafe SSL_CTX_set_cert_verify_callback(
           OpaquePointer(context),
           { store, pointer in
@@ -38,6 +43,9 @@ import FoundationEssentials
         return CURLE_OK
       }, Unmanaged.passUnretained(self).toOpaque())
   }
+
+  /// Whether OpenSSL's own judgement is not enough.
+  private var isNeeded: Bool { policy.pinningMode != .none || policy.allowsInvalidCertificates || anchors != nil }
 
   /// What is wrong with a certificate that a pin makes up for. A wrong signature is never among it: the chain that is searched
   /// for pins is one in which each certificate has really signed the next.
