@@ -37,6 +37,9 @@ final class SessionEngine {
   private var finished: [Transfer?] = []
   /// The other one, so that neither is made anew.
   private var delivering: [Transfer?] = []
+  /// To be woken together: one after the other, each would wake a thread that has gone to sleep again before the next, which
+  /// costs two system calls a request. Empty between turns.
+  private var waitingCallers: [WaitingCaller] = []
   /// Empty between turns, and kept so that it is not made anew.
   private var wishes: [EngineWish] = []
 
@@ -93,7 +96,10 @@ final class SessionEngine {
   }
 
   private func start(_ order: TransferOrder, isSuspended: Bool) {
-    guard !isClosing else { return order.complete(.failure(HTTPError(.invalidated, "request")), nil) }
+    guard !isClosing else {
+      order.complete(.failure(HTTPError(.invalidated, "request")), nil)?.wake()
+      return
+    }
     let transfer = Transfer(order, self)
     transfers[order.id] = transfer
     if !isSuspended { transfer.handle(.resumed) }
@@ -110,8 +116,12 @@ final class SessionEngine {
   private func deliver() {
     guard !finished.isEmpty else { return }
     swap(&finished, &delivering)
-    for index in delivering.indices { delivering[index].take()?.deliver() }
+    for index in delivering.indices {
+      if let caller = delivering[index].take()?.deliver() { waitingCallers.append(caller) }
+    }
     delivering.removeAll(keepingCapacity: true)
+    for caller in waitingCallers { caller.wake() }
+    waitingCallers.removeAll(keepingCapacity: true)
   }
 
   /// To come back to a transfer from another thread, or from within libcurl.

@@ -152,7 +152,9 @@ final class Transfer {
   }
 
   /// To be called once, when it is over.
-  func deliver() {
+  ///
+  /// - Returns: a caller to be woken; nil if the completion has run, or will.
+  func deliver() -> WaitingCaller? {
     let outcome: TransferOutcome
     let response = head.isComplete ? head.response : nil
     do throws(HTTPError) {
@@ -165,7 +167,7 @@ final class Transfer {
       if failure.response == nil { failure.response = response }
       outcome = .failure(failure)
     }
-    order.complete(outcome, machine.isActive ? engine.observer : nil)
+    return order.complete(outcome, machine.isActive ? engine.observer : nil)
   }
 
   /// When nothing has moved for too long; nil where that does not matter now.

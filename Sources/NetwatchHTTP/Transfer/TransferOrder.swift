@@ -30,6 +30,14 @@ struct AwaitedOutcome: Sendable {
   }
 }
 
+/// A caller that waits, and what it waits for. To be woken once.
+struct WaitingCaller: Sendable {
+  fileprivate let continuation: CheckedContinuation<AwaitedOutcome, Never>
+  fileprivate let outcome: AwaitedOutcome
+
+  func wake() { continuation.resume(returning: outcome) }
+}
+
 /// All that a transfer has to know, and its one completion.
 ///
 /// An order that is dropped on its way, because its session has ended, completes with `invalidated`.
@@ -74,38 +82,42 @@ final class TransferOrder: Sendable {
     status.change { $0.state = .finished }
     // Not from within whatever the caller was doing when he dropped it.
     Task { [completion, id, ledger] in
-      Self.complete(completion, .failure(HTTPError(.invalidated, "request")), id, nil, ledger)
+      Self.complete(completion, .failure(HTTPError(.invalidated, "request")), id, nil, ledger)?.wake()
     }
   }
 
   /// Once.
   ///
   /// - Parameter observer: to be told, after the completion, that the request's activity has ended.
-  func complete(_ outcome: TransferOutcome, _ observer: (any RequestObserver)?) {
+  /// - Returns: a caller to be woken; nil if the completion has run, or will.
+  func complete(_ outcome: TransferOutcome, _ observer: (any RequestObserver)?) -> WaitingCaller? {
     isComplete.store(true, ordering: .releasing)
     status.change { $0.state = .finished }
     if let callbacks, !completion.isLater {
       // Behind the last report of progress.
-      let end = SureJob { [completion, id, ledger] in Self.complete(completion, outcome, id, observer, ledger) }
+      let end = SureJob { [completion, id, ledger] in Self.complete(completion, outcome, id, observer, ledger)?.wake() }
       callbacks.append { end.run() }
-    } else {
-      Self.complete(completion, outcome, id, observer, ledger)
+      return nil
     }
+    return Self.complete(completion, outcome, id, observer, ledger)
   }
 
   private static func complete(
     _ completion: TransferCompletion, _ outcome: TransferOutcome, _ id: RequestID,
     _ observer: (any RequestObserver)?, _ ledger: DeliveryLedger
-  ) {
+  ) -> WaitingCaller? {
     switch completion {
     case .atOnce(let complete):
       complete(outcome)
       observer?.ended(id)
       ledger.remove()
     case .later(let complete): complete(outcome, DeliveryTicket(id, observer, ledger))
-    case .awaited(let caller):
-      caller.resume(returning: AwaitedOutcome(outcome: outcome, id: id, observer: observer, ledger: ledger))
+    case .awaited(let continuation):
+      return WaitingCaller(
+        continuation: continuation,
+        outcome: AwaitedOutcome(outcome: outcome, id: id, observer: observer, ledger: ledger))
     }
+    return nil
   }
 }
 
