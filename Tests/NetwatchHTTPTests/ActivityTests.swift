@@ -7,7 +7,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// Requests light the indicator without a line of code.
-@Suite(.timeLimit(.minutes(1))) struct ActivityTests {
+@Suite(.timeLimit(.minutes(5))) struct ActivityTests {
   private func indicator() -> ActivityIndicator {
     var configuration = ActivityConfiguration()
     configuration.activationDelay = .milliseconds(200)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-@Suite(.timeLimit(.minutes(1))) struct AuthenticationTests {
+@Suite(.timeLimit(.minutes(5))) struct AuthenticationTests {
   private let server: NginxServer
   private let session: HTTPSessionManager
   private let secret: HTTPRequest

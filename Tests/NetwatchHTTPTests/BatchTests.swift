@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-@Suite(.timeLimit(.minutes(1))) struct BatchTests {
+@Suite(.timeLimit(.minutes(5))) struct BatchTests {
   private let server: NginxServer
   private let session: HTTPSessionManager
   private let observer = RecordingObserver()

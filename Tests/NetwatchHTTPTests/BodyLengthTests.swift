@@ -5,7 +5,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// A body is as long as it says, whatever has become of it since.
-@Suite(.timeLimit(.minutes(1))) struct BodyLengthTests {
+@Suite(.timeLimit(.minutes(5))) struct BodyLengthTests {
   private let session: HTTPSessionManager
 
   init() throws { session = try HTTPSessionManager() }

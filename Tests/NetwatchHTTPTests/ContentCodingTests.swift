@@ -5,7 +5,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// What becomes of compressed bodies, and how many bytes of one are kept.
-@Suite(.timeLimit(.minutes(1))) struct ContentCodingTests {
+@Suite(.timeLimit(.minutes(5))) struct ContentCodingTests {
   private let session: HTTPSessionManager
 
   init() throws { session = try HTTPSessionManager() }

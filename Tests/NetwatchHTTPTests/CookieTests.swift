@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-@Suite(.timeLimit(.minutes(1))) struct CookieTests {
+@Suite(.timeLimit(.minutes(5))) struct CookieTests {
   private let server: NginxServer
   private let session: HTTPSessionManager
 

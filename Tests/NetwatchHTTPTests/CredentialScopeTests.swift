@@ -5,7 +5,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// What a session was given to show to its own servers is shown to no other one.
-@Suite(.timeLimit(.minutes(1))) struct CredentialScopeTests {
+@Suite(.timeLimit(.minutes(5))) struct CredentialScopeTests {
   /// The base's, and one that answers as it is told. The same program on another port or under another name is another origin.
   private let home: HeadServer
   private let other: HeadServer

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-@Suite(.timeLimit(.minutes(1))) struct DownloadTests {
+@Suite(.timeLimit(.minutes(5))) struct DownloadTests {
   private let server: NginxServer
   private let session: HTTPSessionManager
   private let folder: TemporaryFolder

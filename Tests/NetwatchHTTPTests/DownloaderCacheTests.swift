@@ -5,7 +5,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// What a downloader's cache gives to whom, and what it says to servers.
-@Suite(.timeLimit(.minutes(1))) struct DownloaderCacheTests {
+@Suite(.timeLimit(.minutes(5))) struct DownloaderCacheTests {
   private typealias DataDownloader = Downloader<HTTPResponseSerializer>
 
   /// Paths say what is to be answered; each answer has an entity tag.

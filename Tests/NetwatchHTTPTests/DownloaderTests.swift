@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-@Suite(.timeLimit(.minutes(1))) struct DownloaderTests {
+@Suite(.timeLimit(.minutes(5))) struct DownloaderTests {
   private typealias DataDownloader = Downloader<HTTPResponseSerializer>
 
   private let server: NginxServer

@@ -5,7 +5,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// What servers do that they should not.
-@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+@Suite(.timeLimit(.minutes(5))) struct FaultTests {
   private let session: HTTPSessionManager
 
   init() throws { session = try HTTPSessionManager() }

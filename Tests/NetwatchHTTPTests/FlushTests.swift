@@ -7,7 +7,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// Whether a file is on its disk before it has its name: seen by a kernel that refuses `fsync`.
-@Suite(.timeLimit(.minutes(1))) struct FlushTests {
+@Suite(.timeLimit(.minutes(5))) struct FlushTests {
   /// A session whose thread, and no other one, is refused every `fsync` with `EIO`, by a filter of its system calls. Threads have
   /// the filters of the thread that makes them.
   private static func sessionWithoutFlush() async throws -> HTTPSessionManager {

@@ -5,7 +5,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// Many requests on one connection, and what servers do to them.
-@Suite(.timeLimit(.minutes(1))) struct HTTP2Tests {
+@Suite(.timeLimit(.minutes(5))) struct HTTP2Tests {
   private let authority: CertificateAuthority
   private let leaf: CertificateAuthority.Pair
   private let policy: SecurityPolicy

@@ -5,7 +5,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// Names in other letters than ASCII's, which libcurl would read as the locale has it: not at all in `C`.
-@Suite(.timeLimit(.minutes(1))) struct InternationalHostTests {
+@Suite(.timeLimit(.minutes(5))) struct InternationalHostTests {
   @Test(
     arguments: [
       ("example.org", "example.org"), ("EXAMPLE.org:80", "EXAMPLE.org:80"), ("127.0.0.1:8080", "127.0.0.1:8080"),

@@ -5,7 +5,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// What a server sends behind a whole answer is nobody's.
-@Suite(.timeLimit(.minutes(1))) struct LeftoverTests {
+@Suite(.timeLimit(.minutes(5))) struct LeftoverTests {
   private static let leftover = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
   /// Answers with bodies of `count` bytes, and sends an answer that nobody has asked for behind those to `/more`.

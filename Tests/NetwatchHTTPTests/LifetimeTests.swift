@@ -6,7 +6,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// What a session leaves behind.
-@Suite(.timeLimit(.minutes(1))) struct LifetimeTests {
+@Suite(.timeLimit(.minutes(5))) struct LifetimeTests {
   private static func server(head: String = "") throws -> ScriptedServer {
     try ScriptedServer { connection, _ in
       while connection.readHead() != nil {

@@ -7,7 +7,7 @@ import Testing
 @testable import NetwatchHTTP
 @testable import NetwatchHTTPFoundation
 
-@Suite(.timeLimit(.minutes(2))) struct MultipartTests {
+@Suite(.timeLimit(.minutes(5))) struct MultipartTests {
   private func form() throws -> MultipartFormData { try MultipartFormData(boundary: "XX") }
 
   @Test func `a form is what a server expects, byte for byte`() async throws {

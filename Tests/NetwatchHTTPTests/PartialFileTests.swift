@@ -6,7 +6,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// What a download finds beside its destination may have been put there by somebody else.
-@Suite(.timeLimit(.minutes(1))) struct PartialFileTests {
+@Suite(.timeLimit(.minutes(5))) struct PartialFileTests {
   private let folder: TemporaryFolder
   private let session: HTTPSessionManager
   private let server: PartServer

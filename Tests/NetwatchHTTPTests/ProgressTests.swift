@@ -6,7 +6,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// When progress is reported, and that none comes late.
-@Suite(.timeLimit(.minutes(1))) struct ProgressTests {
+@Suite(.timeLimit(.minutes(5))) struct ProgressTests {
   private static func progress(_ count: Int64) -> HTTPProgress {
     var progress = HTTPProgress()
     progress.received = count

@@ -49,7 +49,7 @@ private final class ModelPath: PathSource {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ReachabilityTests {
+@Suite(.timeLimit(.minutes(5))) struct ReachabilityTests {
   private let server: NginxServer
   private let observer = RecordingObserver()
 

@@ -4,7 +4,7 @@ import NetwatchHTTP
 import NetwatchHTTPFoundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RequestSerializerTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestSerializerTests {
   private func request(_ method: HTTPRequest.Method, _ fields: HTTPFields = [:]) -> HTTPRequest {
     HTTPRequest(method: method, scheme: "http", authority: "h", path: "/p", headerFields: fields)
   }

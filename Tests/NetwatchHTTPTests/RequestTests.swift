@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-@Suite(.timeLimit(.minutes(1))) struct RequestTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestTests {
   private let server: NginxServer
   private let observer = RecordingObserver()
   private let session: HTTPSessionManager

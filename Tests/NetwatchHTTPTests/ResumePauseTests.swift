@@ -6,7 +6,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// Pauses of a running download, from a real server.
-@Suite(.timeLimit(.minutes(2))) struct ResumePauseTests {
+@Suite(.timeLimit(.minutes(5))) struct ResumePauseTests {
   private let server: NginxServer
   private let session: HTTPSessionManager
   private let folder: TemporaryFolder

@@ -5,7 +5,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// Downloads that are broken off and go on: the file is the server's, byte for byte, or the download has failed.
-@Suite(.timeLimit(.minutes(2))) struct ResumeTests {
+@Suite(.timeLimit(.minutes(5))) struct ResumeTests {
   private let folder: TemporaryFolder
   private let session: HTTPSessionManager
   private let target: URL

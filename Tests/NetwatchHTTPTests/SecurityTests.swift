@@ -4,7 +4,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-@Suite(.timeLimit(.minutes(1))) struct SecurityTests {
+@Suite(.timeLimit(.minutes(5))) struct SecurityTests {
   private let authority: CertificateAuthority
   private let roots: SecurityPolicy.Roots
   private let leaf: CertificateAuthority.Pair

@@ -6,7 +6,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// What becomes of a session's sockets between its requests, when they stay watched.
-@Suite(.timeLimit(.minutes(1))) struct SessionSocketTests {
+@Suite(.timeLimit(.minutes(5))) struct SessionSocketTests {
   private let session: HTTPSessionManager
 
   init() throws { session = try HTTPSessionManager() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-@Suite(.timeLimit(.minutes(1))) struct StreamTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamTests {
   private let session: HTTPSessionManager
 
   init() throws { session = try HTTPSessionManager() }

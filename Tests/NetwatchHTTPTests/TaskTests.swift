@@ -7,7 +7,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// How tasks end, and that each end is one.
-@Suite(.timeLimit(.minutes(1))) struct TaskTests {
+@Suite(.timeLimit(.minutes(5))) struct TaskTests {
   private let observer = RecordingObserver()
   private let ends = Box<[String]>([])
 

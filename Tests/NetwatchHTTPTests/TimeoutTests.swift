@@ -5,7 +5,7 @@ import Testing
 @testable import NetwatchHTTP
 
 /// When a task has taken too long, and when it has not.
-@Suite(.timeLimit(.minutes(1))) struct TimeoutTests {
+@Suite(.timeLimit(.minutes(5))) struct TimeoutTests {
   /// Answers each request, after a while, with the number of its connection; never for `/mute`.
   private static func server(after delay: UInt32) throws -> ScriptedServer {
     try ScriptedServer { connection, number in

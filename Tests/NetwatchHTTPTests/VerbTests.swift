@@ -13,7 +13,7 @@ private struct Echo: Decodable, Sendable, Equatable {
   var body: String
 }
 
-@Suite(.timeLimit(.minutes(1))) struct VerbTests {
+@Suite(.timeLimit(.minutes(5))) struct VerbTests {
   private let server: ScriptedServer
   private let session: HTTPSessionManager
 
