@@ -20,6 +20,7 @@ final class BenchHTTP: Client {
     // The same request as the program in C makes.
     configuration.acceptsCompressed = false
     configuration.handlesCookies = false
+    configuration.userAgent = nil
     session = try HTTPSessionManager(configuration: configuration)
     var options = HTTPTaskOptions()
     options.executor = .immediate
