@@ -37,7 +37,7 @@ enum PathProbe {
         let outcome =
           switch result {
           case .success(let reply):
-            "\(reply.response.status.code) \(String(decoding: reply.value.prefix { $0 != 10 }, as: UTF8.self))"
+            "\(reply.response.status.code) \(String(decoding: reply.value.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self))"
           case .failure(let error): "\(error.kind)"
           }
         say(words[0], outcome, since: start)
