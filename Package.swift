@@ -71,7 +71,7 @@ let package = Package(
       "NetwatchHTTPFoundation",
       ["Netwatch", "NetwatchHTTP", .product(name: "HTTPTypes", package: "swift-http-types")]),
     // What both programs know of the commands that netwatch-http carries out.
-    module("NetwatchHTTPOptions", [.product(name: "ArgumentParser", package: "swift-argument-parser")]),
+    module("NetwatchHTTPOptions", ["Netwatch", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
     module(
       "NetwatchCLI",
       [

@@ -1,3 +1,5 @@
+import Netwatch
+
 /// A URL as a person has written it, taken apart: what is secret in it is kept from what is sent, printed or stored.
 package struct WebAddress: Hashable, Sendable {
   /// Why a text is none: a sentence that shows nothing of it but what can not be secret.
@@ -54,7 +56,8 @@ package struct WebAddress: Hashable, Sendable {
   }
 
   private static func login(_ text: Substring) throws(Refusal) -> (String?, String?) {
-    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map { decoded($0) }
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      .map { PercentEncoding.decoded($0) }
     guard let user = parts[0], parts.count < 2 || parts[1] != nil else {
       throw Refusal(
         description: "The user or the password in the URL is not encoded as it has to be, such as %40 for @.")
@@ -63,7 +66,7 @@ package struct WebAddress: Hashable, Sendable {
   }
 
   private static func fileName(_ path: String) -> String? {
-    guard let slash = path.lastIndex(of: "/"), let name = decoded(path[path.index(after: slash)...]),
+    guard let slash = path.lastIndex(of: "/"), let name = PercentEncoding.decoded(path[path.index(after: slash)...]),
       // Hidden files, and the folders . and ..
       !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 255
     else { return nil }
@@ -74,24 +77,5 @@ package struct WebAddress: Hashable, Sendable {
       }
     }
     return isPlain ? name : nil
-  }
-
-  /// Nil where `%` is not followed by two digits, or what comes out is no text.
-  private static func decoded(_ text: Substring) -> String? {
-    var bytes: [UInt8] = []
-    var rest = text.utf8[...]
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
-        bytes.append(byte)
-        continue
-      }
-      let digits = rest.prefix(2)
-      guard digits.count == 2, digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }),
-        let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
-      else { return nil }
-      bytes.append(value)
-      rest = rest.dropFirst(2)
-    }
-    return String(validating: bytes, as: UTF8.self)
   }
 }

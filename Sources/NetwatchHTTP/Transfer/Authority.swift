@@ -1,3 +1,4 @@
+import Netwatch
 import NetwatchIDNA
 
 /// The host and the port of a URL, as libcurl is given them: in ASCII, and without a user or a password.
@@ -34,31 +35,12 @@ struct Authority: Hashable, Sendable {
     if host.hasPrefix("[") { return isAddress(host.utf8) ? host : nil }
     guard !host.isEmpty else { return nil }
     if host.utf8.allSatisfy(isPlain) { return host }
-    guard let name = decoded(host), !name.isEmpty else { return nil }
+    guard let name = PercentEncoding.decoded(host[...]), !name.isEmpty else { return nil }
     if name.utf8.allSatisfy({ $0 < 0x80 }) { return name.utf8.allSatisfy(isPlain) ? name : nil }
     guard let ascii = try? IDNA.ascii(name), ascii.utf8.allSatisfy(isPlain) else { return nil }
     // Letters of other scripts become digits, and a name would become an address.
     let last = ascii.split(separator: ".").last ?? ""
     return last.isEmpty || last.utf8.allSatisfy({ 48...57 ~= $0 }) || last.hasPrefix("0x") ? nil : ascii
-  }
-
-  /// Nil if `%` is not followed by two digits, or if what comes out is no text.
-  private static func decoded(_ text: String) -> String? {
-    var bytes: [UInt8] = []
-    var rest = text.utf8[...]
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
-        bytes.append(byte)
-        continue
-      }
-      guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else { return nil }
-      bytes.append(high << 4 | low)
-    }
-    return String(validating: bytes, as: UTF8.self)
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    Character(Unicode.Scalar(byte)).hexDigitValue.flatMap { byte < 0x80 ? UInt8($0) : nil }
   }
 
   /// Within brackets: an IPv6 address, and perhaps its link.
