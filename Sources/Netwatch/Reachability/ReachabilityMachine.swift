@@ -206,8 +206,7 @@ package struct ReachabilityMachine: Sendable {
       listingCause = .resumed
 
     case .drained:
-      guard case .settled = state else { break }
-      return needsListing ? list(&effects) : inquire(at: now, &effects)
+      return lookAgain(at: now, &effects)
 
     case .listingBegan:
       evaluator.snapshot.beginListing()
@@ -252,7 +251,7 @@ package struct ReachabilityMachine: Sendable {
       isExpiryArmed = false
       advertised = nil
       pending.routing.formUnion(.ipv6)
-      if case .settled = state { return needsListing ? list(&effects) : inquire(at: now, &effects) }
+      return lookAgain(at: now, &effects)
 
     case .timerFired(.resolution):
       giveUpResolving(at: now, &effects)
@@ -261,7 +260,7 @@ package struct ReachabilityMachine: Sendable {
       isWaitingForHostRoutes = false
       answers.forgetHostRoutes()
       pending.routing = .both
-      if case .settled = state { return needsListing ? list(&effects) : inquire(at: now, &effects) }
+      return lookAgain(at: now, &effects)
 
     case .timerFired(.hold):
       guard let reason = heldReason else { break }
@@ -325,6 +324,12 @@ package struct ReachabilityMachine: Sendable {
   }
 
   // MARK: Asking
+
+  /// What has changed is looked at now, or behind what is under way.
+  private mutating func lookAgain(at now: Duration, _ effects: inout Effects) -> State {
+    guard case .settled = state else { return state }
+    return needsListing ? list(&effects) : inquire(at: now, &effects)
+  }
 
   private mutating func inquire(at now: Duration, _ effects: inout Effects) -> State {
     watchRemotes(&effects)
