@@ -7,10 +7,12 @@ import NetwatchNetlink
 
 /// An app whose session knows the path. Each line of stdin is a request: `NAME METHOD URL [OPTION…]`. Each line of stdout is an
 /// end: the name; the status and the body's first line, or the kind of the failure; how long it took, in microseconds; and when it
-/// was, in nanoseconds of the monotonic clock.
+/// was, in nanoseconds of the monotonic clock. `NAME cancel OTHER` cancels another request; `NAME lookups` ends with the number of
+/// threads that look names up.
 ///
 /// Options: retry, repeat, wait=SECONDS, timeout=SECONDS, body=TEXT, once=TEXT (a body that can be sent once),
-/// to=FILE (a resumable download), fresh (a session of its own, which is not kept).
+/// to=FILE (a resumable download), fresh (a session of its own, which is not kept), metrics (the outcome is how many milliseconds
+/// the name's lookup and the first byte took).
 enum PathProbe {
   static func main(grace: Double) throws {
     var configuration = HTTPSessionConfiguration()
@@ -20,8 +22,14 @@ enum PathProbe {
     let session = try HTTPSessionManager(configuration: configuration, path: path)
     print("ready")
     fflush(nil)
+    var tasks: [String: HTTPTask] = [:]
     while let line = readLine() {
       let words = line.split(separator: " ").map(String.init)
+      if words.count == 3, words[1] == "cancel" {
+        tasks[words[2]]?.cancel()
+        continue
+      }
+      if words.count == 2, words[1] == "lookups" { say(words[0], "\(threads(named: "netwatch-lookup"))", since: .now) }
       guard words.count >= 3, let method = HTTPRequest.Method(words[1]), let url = URL(string: words[2]) else {
         continue
       }
@@ -36,6 +44,9 @@ enum PathProbe {
       let task = (fresh ?? session).dataTask(request, body: body, options: options) { result in
         let outcome =
           switch result {
+          case .success(let reply) where words.contains("metrics"):
+            [reply.metrics.nameLookup, reply.metrics.firstByte].map { $0.map { "\(Int($0 / .milliseconds(1)))" } ?? "-" }
+              .joined(separator: " ")
           case .success(let reply):
             "\(reply.response.status.code) \(String(decoding: reply.value.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self))"
           case .failure(let error): "\(error.kind)"
@@ -43,8 +54,15 @@ enum PathProbe {
         say(words[0], outcome, since: start)
         fresh?.invalidate()
       }
+      tasks[words[0]] = task
       task.resume()
     }
+  }
+
+  private static func threads(named name: String) -> Int {
+    let folder = "/proc/self/task"
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return threads.count { (try? String(contentsOfFile: "\(folder)/\($0)/comm", encoding: .utf8)) == name + "\n" }
   }
 
   /// What a session without netlink has.
@@ -97,7 +115,7 @@ enum PathProbe {
           AsyncStream { part in
             part.yield(Data(value.utf8)); part.finish()
           })
-      case "to", "fresh": break
+      case "to", "fresh", "metrics": break
       default: throw CocoaError(.featureUnsupported)
       }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// A name server for a namespace, and a folder that programs see as /etc there, whose resolv.conf names it.
 ///
@@ -56,6 +57,11 @@ final class NameServer {
 
   /// It is gone; whoever asks is refused at once.
   func stop() { process = nil }
+
+  /// It keeps what it is asked for to itself until ``goOn()``.
+  func pause() { process?.signal(SIGSTOP) }
+
+  func goOn() { process?.signal(SIGCONT) }
 
   /// Gives its place to one that never answers, and says `asked` for each question.
   func fallSilent() throws -> ChildProcess {

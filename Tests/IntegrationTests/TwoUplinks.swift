@@ -69,7 +69,13 @@ final class TwoUplinks {
   ///
   /// - Parameter sandbox: What the app may not do, as `TestSandbox` names it.
   func app(grace: Double = 3, sandbox: String? = nil, environment: [String] = []) throws -> PathApp {
-    try PathApp(near, grace, sandbox.map { [Programs.sandbox, $0] } ?? [], environment)
+    let before = sandbox.map { [Programs.sandbox, $0] } ?? []
+    return try PathApp(near.command(before + PathApp.command(grace)), environment)
+  }
+
+  /// The same, where the app asks a name server of the test's.
+  func app(asking names: NameServer, environment: [String] = []) throws -> PathApp {
+    try PathApp(names.command(PathApp.command(0)), environment)
   }
 }
 
@@ -84,9 +90,10 @@ final class PathApp {
   let process: ChildProcess
   private var ends: [String: End] = [:]
 
-  init(_ network: NetworkNamespace, _ grace: Double, _ before: [String], _ environment: [String]) throws {
-    process = try ChildProcess(
-      network.command(before + [Programs.httpProbe, "path", "\(grace)"]), environment: environment)
+  static func command(_ grace: Double) -> [String] { [Programs.httpProbe, "path", "\(grace)"] }
+
+  init(_ command: [String], _ environment: [String]) throws {
+    process = try ChildProcess(command, environment: environment)
     guard try process.nextLine() == "ready" else { throw TestFailure("no app: \(try process.errorText())") }
   }
 

@@ -4,7 +4,7 @@ import NetwatchEventLoop
 import NetwatchNetlink
 
 /// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `targets TARGET…`, `silent-server`,
-/// `reporter`, `watchers`, `dropped COUNT`, `delays`, `slow-server`, `answer-server`, `clients HOST COUNT PATH`.
+/// `reporter`, `watchers`, `dropped COUNT`, `delays`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`.
 @main
 enum NetwatchProbe {
   static func main() async throws {
@@ -20,6 +20,7 @@ enum NetwatchProbe {
     case "silent-server": try SilentServer.run()
     case "slow-server": try SlowServer.run()
     case "answer-server": try AnswerServer.run()
+    case "socks-server": try SocksServer.run()
     case "clients": try SlowClients.run(arguments[1], Int(arguments[2]) ?? 1, arguments[3])
     case "reporter": try Reporter.run()
     default: throw ProbeFailure("unknown probe")

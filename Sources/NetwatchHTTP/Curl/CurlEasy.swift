@@ -15,6 +15,7 @@ import Netwatch
   /// Where libcurl writes what went wrong.
   private let words: UnsafeMutablePointer<CChar>
   private var headers: UnsafeMutablePointer<curl_slist>?
+  private var names: UnsafeMutablePointer<curl_slist>?
   /// Of the options that are set; nil for those that are good for one request alone.
   private var shape: CurlRequest.Shape?
   /// The one that is set.
@@ -48,6 +49,7 @@ import Netwatch
     unsafe curl_easy_cleanup(handle)
     unsafe words.deallocate()
     unsafe curl_slist_free_all(headers)
+    unsafe curl_slist_free_all(names)
   }
 
   private var pointer: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
@@ -77,13 +79,12 @@ import Netwatch
   /// - Returns: false where the options of the last request stand, because they were of the same `shape`.
   func prepare(_ transfer: Transfer, shape: CurlRequest.Shape?) -> Bool {
     unsafe self.transfer = Unmanaged.passUnretained(transfer)
-    unsafe words.pointee = 0
     refusal = nil
     headBytes = 0
+    repeatAttempt()
     if !decodesContent { decodesContent = true }
     if place == .firstField { set(CURLOPT_HEADER, 0) }
     place = .statusLine
-    if !opened.isEmpty { opened = [] }
     if unsafe headers != nil {
       check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_HTTPHEADER, nil))
       unsafe curl_slist_free_all(headers)
@@ -98,6 +99,17 @@ import Netwatch
     prepareCallbacks()
     prepareBeginning()
     return true
+  }
+
+  /// The same request is made once more.
+  func repeatAttempt() {
+    unsafe words.pointee = 0
+    if !opened.isEmpty { opened = [] }
+    if unsafe names != nil {
+      check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_RESOLVE, nil))
+      unsafe curl_slist_free_all(names)
+      unsafe names = nil
+    }
   }
 
   private func prepareCallbacks() {
@@ -160,8 +172,7 @@ import Netwatch
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_RESOLVER_START_DATA, pointer))
     check(
       unsafe netwatch_curl_set_resolver_start_callback(handle) { _, _, pointer in
-        unsafe CurlEasy.withTransfer(pointer, ()) { $1.hasBegun() }
-        return 0
+        unsafe CurlEasy.withTransfer(pointer, false) { $1.takesLookup() } ? 1 : 0
       })
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_SOCKOPTDATA, pointer))
     check(
@@ -221,6 +232,33 @@ import Netwatch
     }
     if socket >= 0, let peer { opened.append((socket, peer)) }
     return socket
+  }
+
+  // MARK: Names
+
+  /// Has libcurl forget the addresses of hosts, which it keeps for a minute, before the request that has been prepared.
+  func forget(_ hosts: [Authority]) { setNames(hosts.flatMap { Self.entries("-", $0) }) }
+
+  /// The same request is made once more, with the addresses that libcurl wanted to look up. It keeps them for a minute.
+  func repeatAttempt(with addresses: [IPAddress], of host: Authority) {
+    repeatAttempt()
+    let list = addresses.map { $0.family == .ipv6 ? "[\($0)]" : $0.description }.joined(separator: ",")
+    setNames(Self.entries("+", host).map { "\($0):\(list)" })
+  }
+
+  /// Some versions of libcurl drop the dot at the end of a name, others keep it.
+  private static func entries(_ sign: String, _ host: Authority) -> [String] {
+    let port = host.port ?? 80
+    let name = host.host.hasSuffix(".") ? [String(host.host.dropLast()), host.host] : [host.host]
+    return name.map { "\(sign)\($0):\(port)" }
+  }
+
+  private func setNames(_ entries: [String]) {
+    for entry in entries {
+      guard let longer = unsafe curl_slist_append(names, entry) else { break }
+      unsafe names = longer
+    }
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_RESOLVE, UnsafeMutableRawPointer(names)))
   }
 
   // MARK: Options

@@ -1,6 +1,5 @@
 import CLibCurl
 import CLibOpenSSL
-import Glibc
 
 /// libcurl as a whole.
 enum CurlLibrary {
@@ -29,11 +28,5 @@ enum CurlLibrary {
       let lookup = unsafe X509_STORE_add_lookup(store, X509_LOOKUP_hash_dir())
     else { return }
     unsafe X509_LOOKUP_ctrl(lookup, CInt(X509_L_ADD_DIR), folder, Int(X509_FILETYPE_PEM), nil)
-  }
-
-  /// Whether the environment names proxies, by the variables that libcurl reads for each request unless it is told not to.
-  static var hasProxies: Bool {
-    let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-    return names.contains { name in unsafe getenv(name) != nil }
   }
 }

@@ -43,6 +43,7 @@ struct CurlRequest {
     easy.set(url)
     applyFields(to: easy)
     if isNew { applyShape(url, to: easy, session) }
+    session.forgetNames(by: easy)
     if let refusal = easy.refusal { throw refusal }
   }
 
@@ -57,7 +58,7 @@ struct CurlRequest {
   private func applyShape(_ url: CurlURL, to easy: CurlEasy, _ session: SessionEngine) {
     session.prepare(easy)
     easy.set(CURLOPT_NOSIGNAL, 1)
-    if !session.hasProxies {
+    if session.proxies.isEmpty {
       easy.set(CURLOPT_PROXY, "")
       easy.set(CURLOPT_NOPROXY, "")
     }

@@ -19,6 +19,11 @@ final class CurlURL {
     path = request.path
   }
 
+  /// With its port.
+  var server: Authority? {
+    authority.flatMap(Authority.init).map { Authority($0.host, $0.port ?? (isSecure ? 443 : 80)) }
+  }
+
   func isOf(_ request: HTTPRequest) -> Bool {
     path == request.path && authority == request.authority && scheme == request.scheme
   }

@@ -20,15 +20,16 @@ public struct HTTPMetrics: Sendable {
 
   init() {}
 
-  init(of easy: CurlEasy, furtherAttempts: Int) {
+  /// - Parameter lead: From the attempt's beginning until libcurl has got it.
+  init(of easy: CurlEasy, after lead: Duration, furtherAttempts: Int) {
     func duration(_ info: CURLINFO) -> Duration? {
       let microseconds = easy.offset(info)
-      return microseconds > 0 ? .microseconds(microseconds) : nil
+      return microseconds > 0 ? lead + .microseconds(microseconds) : nil
     }
     nameLookup = duration(CURLINFO_NAMELOOKUP_TIME_T)
     secureConnect = duration(CURLINFO_APPCONNECT_TIME_T)
     firstByte = duration(CURLINFO_STARTTRANSFER_TIME_T)
-    total = duration(CURLINFO_TOTAL_TIME_T) ?? .zero
+    total = duration(CURLINFO_TOTAL_TIME_T) ?? lead
     self.furtherAttempts = furtherAttempts
     reusedConnection = easy.integer(CURLINFO_NUM_CONNECTS) == 0
     connect = reusedConnection ? nil : duration(CURLINFO_CONNECT_TIME_T)

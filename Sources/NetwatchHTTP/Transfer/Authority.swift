@@ -10,6 +10,12 @@ struct Authority: Hashable, Sendable {
 
   var text: String { port.map { "\(host):\($0)" } ?? host }
 
+  /// - Parameter host: As ``ascii(host:)`` gives it.
+  init(_ host: String, _ port: Int) {
+    self.host = host
+    self.port = port
+  }
+
   /// - Returns: nil for what libcurl could read in another way than this does: a user, a second colon, a slash, a space.
   init?(_ text: String) {
     let end = text.hasPrefix("[") ? text.firstIndex(of: "]").map { text.index(after: $0) } : text.firstIndex(of: ":")

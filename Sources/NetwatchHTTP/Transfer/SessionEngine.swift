@@ -17,7 +17,7 @@ final class SessionEngine {
   let cookies: CurlShare
   let heads = HeadMemory()
   /// Asked once: libcurl would search the environment for each request, on this thread, while the app may be changing it.
-  let hasProxies = CurlLibrary.hasProxies
+  let proxies = CurlProxies()
   private var lastURL: CurlURL?
   /// The way to here from elsewhere.
   private(set) var port: EnginePort?
@@ -31,6 +31,12 @@ final class SessionEngine {
   private var pathSubscription: (any AnyObject & Sendable)?
   /// Nil without a path, and where netlink is not permitted.
   private var connections: ConnectionWatch?
+  /// Nil until the first name is looked up.
+  private var lookups: NameLookups?
+  /// What libcurl may know the addresses of, with the time when it was told.
+  private var namesInUse: [(host: Authority, since: Duration)] = []
+  /// To be looked up anew: libcurl is told with the next request.
+  private var namesToForget: [Authority] = []
   private var isClosing = false
   private var turnTime: Duration?
   /// Ended in this turn of the loop. Handed over together: whoever is woken for the first finds the others too.
@@ -148,6 +154,7 @@ final class SessionEngine {
     idle = []
     multi = nil
     connections = nil
+    lookups = nil
     port?.close()
     port = nil
     pathSubscription = nil
@@ -185,6 +192,38 @@ final class SessionEngine {
   func allows(_ url: CurlURL) -> Bool { url.isSecure || !trust.policy.requiresTLS }
 
   func allows(_ request: HTTPRequest) -> Bool { url(of: request).map { allows($0) } ?? false }
+
+  // MARK: Names
+
+  /// The addresses come later, by ``Transfer/lookedUp(_:_:)``.
+  func lookUp(_ host: Authority, for transfer: Transfer) {
+    guard let port else { return }
+    let lookups = lookups ?? NameLookups(port)
+    if self.lookups == nil {
+      lookups.onAnswer = { [unowned self] ids, answer in
+        for id in ids { self.transfer(id)?.lookedUp(answer) }
+      }
+      self.lookups = lookups
+    }
+    lookups.lookUp(host.host.lowercased(), for: transfer.order.id, at: now)
+  }
+
+  func dropLookup(of transfer: Transfer) { lookups?.drop(transfer.order.id, at: now) }
+
+  func lookedUp(_ number: Int, _ answer: NameLookups.Answer) { lookups?.answered(number, answer, at: now) }
+
+  /// libcurl is told the addresses of a host.
+  func uses(_ host: Authority) {
+    namesInUse.removeAll { now - $0.since > .seconds(60) || $0.host == host }
+    namesInUse.append((host, now))
+  }
+
+  /// To be called for each request before libcurl gets it.
+  func forgetNames(by easy: CurlEasy) {
+    guard !namesToForget.isEmpty else { return }
+    easy.forget(namesToForget)
+    namesToForget = []
+  }
 
   // MARK: Deadlines
 
@@ -258,7 +297,10 @@ final class SessionEngine {
     // Where netlink is not permitted, everything else works.
     guard let watch = try? ConnectionWatch(on: loop, grace: configuration.pathLossGrace.asDelay) else { return }
     watch.onLoss = { [unowned self] in lose($0) }
-    watch.onChange = { [unowned self] in pathChanged() }
+    watch.onChange = { [unowned self] in
+      lookups?.networkChanged(at: now)
+      pathChanged()
+    }
     multi?.onConnections(
       opened: { [weak watch] in watch?.opened($0, $1) }, closed: { [weak watch] in watch?.closed($0) })
     connections = watch
@@ -267,6 +309,8 @@ final class SessionEngine {
   /// The tasks come first: libcurl would take the end of a connection for the end of a body without a length.
   private func lose(_ lost: [(socket: CInt, Connection)]) {
     turnTime = nil
+    namesToForget += namesInUse.map(\.host)
+    namesInUse = []
     for transfer in transfers.values { transfer.connectionsLost(lost) }
     multi?.abort(lost.map(\.socket))
   }

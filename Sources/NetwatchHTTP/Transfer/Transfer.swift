@@ -39,6 +39,7 @@ final class Transfer {
   private(set) var hasAnswer = false
   /// A connection that was being made for the attempt is lost. Another one may succeed.
   var hasLostConnection = false
+  var lookups = AttemptLookups()
   private let head: ResponseHead
   private var verdict = Verdict.undecided
   private var skipped = 0
@@ -49,7 +50,7 @@ final class Transfer {
   private var redirects = 0
   /// The reader of the body has enough for now.
   private var isStalled = false
-  private var lastMoved = Duration.zero
+  var lastMoved = Duration.zero
   /// The attempt has a connection, or is making one: it does not wait in libcurl's queue.
   private var isBegun = false
   private var end: Duration?
@@ -101,6 +102,7 @@ final class Transfer {
     isBegun = false
     hasAnswer = false
     hasLostConnection = false
+    lookups = AttemptLookups()
     began = engine.now
     destination = .unknown
     do throws(HTTPError) {
@@ -127,6 +129,7 @@ final class Transfer {
   }
 
   private func detach() {
+    if lookups.host != nil { engine.dropLookup(of: self) }
     if let easy { engine.remove(easy) }
     giveBack()
   }
@@ -298,21 +301,28 @@ final class Transfer {
 
   /// libcurl is done, and has let go of the attempt. From here others may be added and removed.
   func ended(_ code: CURLcode) {
-    guard let easy else { return }
-    metrics = HTTPMetrics(of: easy, furtherAttempts: attempts - 1)
+    guard let easy, failure != nil || !lookUp(after: code, of: easy) else { return }
+    metrics = HTTPMetrics(of: easy, after: lookups.duration, furtherAttempts: attempts - 1)
     if code == CURLE_OK, case .undecided = verdict { _ = decide() }
     var event = TransferMachine.Event.attemptEnded
     if case .skipped(let next) = verdict, failure == nil {
       follow(next)
       event = .attemptRedirected
     } else if code != CURLE_OK, failure == nil {
-      let failure = source?.failure ?? easy.failure(code, hasAnswer: hasAnswer)
-      switch pathVerdict(on: failure, of: easy) {
-      case .repeated:
-        keptSource = source
-        event = .attemptWentOffline
-      case .failed(let failure): self.failure = failure
-      }
+      return attemptFailed(source?.failure ?? easy.failure(code, hasAnswer: hasAnswer), of: easy)
+    }
+    giveBack()
+    handle(event)
+  }
+
+  /// Not from within libcurl.
+  func attemptFailed(_ failure: HTTPError, of easy: CurlEasy) {
+    var event = TransferMachine.Event.attemptEnded
+    switch pathVerdict(on: failure, of: easy) {
+    case .repeated:
+      keptSource = source
+      event = .attemptWentOffline
+    case .failed(let failure): self.failure = failure
     }
     giveBack()
     handle(event)

@@ -1,0 +1,53 @@
+import Netwatch
+import NetwatchEventLoop
+
+/// Looks host names up for a session's requests, in threads that nobody ever waits for. Belongs to the session's loop.
+///
+/// libcurl would do it in threads as well, and waits for them on the session's thread when their request is cancelled: for
+/// seconds, if a name server is mute.
+final class NameLookups {
+  typealias Answer = Result<[IPAddress], HTTPError>
+
+  private var machine = LookupMachine()
+  private let port: EnginePort
+  /// Called with the requests that have waited for a name. Never from within ``lookUp(_:for:at:)``.
+  var onAnswer: ([RequestID], Answer) -> Void = { _, _ in }
+
+  /// - Parameter port: How a thread comes back to the loop.
+  init(_ port: EnginePort) { self.port = port }
+
+  /// Whether nobody waits for a name.
+  var isIdle: Bool { machine.isIdle }
+
+  func lookUp(_ name: String, for id: RequestID, at now: Duration) { run(.wanted(name, by: id), at: now) }
+
+  /// Nothing more is told to this request.
+  func drop(_ id: RequestID, at now: Duration) { run(.dropped(by: id), at: now) }
+
+  func networkChanged(at now: Duration) { run(.networkChanged, at: now) }
+
+  func answered(_ number: Int, _ answer: Answer, at now: Duration) {
+    run(.answered(number: number, found: (try? answer.get()) != nil), answer, at: now)
+  }
+
+  private func run(_ event: LookupMachine.Event, _ answer: Answer? = nil, at now: Duration) {
+    for effect in machine.handle(event, at: now) {
+      switch effect {
+      case .ask(let name, let number): ask(name, number)
+      case .tell(let ids): if let answer { onAnswer(ids, answer) }
+      }
+    }
+  }
+
+  private func ask(_ name: String, _ number: Int) {
+    do throws(SystemError) {
+      try BackgroundThread.start(name: "netwatch-lookup") { [port] in
+        let answer = SystemNames.addresses(of: name)
+        port.submit { $0.lookedUp(number, answer) }
+      }
+    } catch {
+      let failure = HTTPError(.notResolved, error.operation, code: error.code, underlying: error)
+      port.submit { $0.lookedUp(number, .failure(failure)) }
+    }
+  }
+}
