@@ -45,8 +45,10 @@ enum PathProbe {
         let outcome =
           switch result {
           case .success(let reply) where words.contains("metrics"):
-            [reply.metrics.nameLookup, reply.metrics.firstByte].map { $0.map { "\(Int($0 / .milliseconds(1)))" } ?? "-" }
-              .joined(separator: " ")
+            [reply.metrics.nameLookup, reply.metrics.firstByte].map {
+              $0.map { "\(Int($0 / .milliseconds(1)))" } ?? "-"
+            }
+            .joined(separator: " ")
           case .success(let reply):
             "\(reply.response.status.code) \(String(decoding: reply.value.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self))"
           case .failure(let error): "\(error.kind)"

@@ -16,7 +16,9 @@ enum SocksServer {
   }
 
   private static func serve(_ client: CInt) {
-    guard let greeting = read(2, from: client), greeting[0] == 5, read(Int(greeting[1]), from: client) != nil else { return }
+    guard let greeting = read(2, from: client), greeting[0] == 5, read(Int(greeting[1]), from: client) != nil else {
+      return
+    }
     write([5, 0], to: client)
     // Version, command, a zero, the kind of the address; the address; the port.
     guard let head = read(4, from: client) else { return }

@@ -23,7 +23,9 @@ enum SystemNames {
     var next = unsafe list
     while let entry = unsafe next?.pointee, addresses.count < mostAddresses {
       unsafe next = entry.ai_next
-      guard let name = unsafe entry.ai_addr, let address = unsafe SocketAddress(name), address.scope == 0 else { continue }
+      guard let name = unsafe entry.ai_addr, let address = unsafe SocketAddress(name), address.scope == 0 else {
+        continue
+      }
       if !addresses.contains(address.address) { addresses.append(address.address) }
     }
     return .success(addresses)

@@ -17,7 +17,9 @@ extension Transfer {
       lookups.isLeftToLibrary = false
       return false
     }
-    guard lookups.count < Self.mostLookups, hosts.contains(where: { !SystemNames.isKnown($0.host) }) else { return false }
+    guard lookups.count < Self.mostLookups, hosts.contains(where: { !SystemNames.isKnown($0.host) }) else {
+      return false
+    }
     lookups.isDue = true
     return true
   }
