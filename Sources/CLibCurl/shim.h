@@ -93,14 +93,6 @@ static inline CURLSHcode netwatch_curl_share(CURLSH *_Nonnull share, curl_lock_d
   return curl_share_setopt(share, CURLSHOPT_SHARE, what);
 }
 
-/* Whether libcurl was built with one of these. */
-static const int netwatch_curl_gzip = CURL_VERSION_LIBZ;
-static const int netwatch_curl_brotli = CURL_VERSION_BROTLI;
-static const int netwatch_curl_zstd = CURL_VERSION_ZSTD;
-static inline _Bool netwatch_curl_has(int feature) {
-  return (curl_version_info(CURLVERSION_NOW)->features & feature) != 0;
-}
-
 /* The path that libcurl was built with; NULL for none. */
 static inline const char *_Nullable netwatch_curl_certificate_folder(void) {
   return curl_version_info(CURLVERSION_NOW)->capath;

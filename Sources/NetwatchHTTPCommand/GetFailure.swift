@@ -73,7 +73,9 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
         ? "\(host) sends to another place without https, which --pin can not vouch for"
         : "\(host) sends to a place that is neither http nor https"
     case .badURL: return "this URL can not be asked for: \(error.message)"
-    case .cannotDecodeContentData: return "this is no text, and would upset the terminal; name a file with --output"
+    case .cannotDecodeContentData where error.operation == "print":
+      return "this is no text, and would upset the terminal; name a file with --output"
+    case .cannotDecodeContentData: return "what \(host) has sent is damaged: \(error.operation): \(error.message)"
     default: return error.description
     }
   }

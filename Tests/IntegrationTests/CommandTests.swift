@@ -286,11 +286,11 @@ import Testing
 
 /// What the command is made of.
 @Suite struct CommandLibraryTests {
-  @Test func `a command that makes no request maps no libcurl, and nothing of TLS`() throws {
+  @Test func `a command that makes no request maps no libcurl, and nothing of TLS or compression`() throws {
     // The loader lists what it would map, and runs nothing.
     let listed = try ChildProcess.run([Programs.netwatch], environment: ["LD_TRACE_LOADED_OBJECTS=1"]).output
     #expect(listed.contains { $0.contains("libnl-3.so") })
-    for name in ["libcurl", "libssl", "libcrypto", "libnghttp2"] {
+    for name in ["libcurl", "libssl", "libcrypto", "libnghttp2", "libz", "libbrotli", "libzstd"] {
       #expect(!listed.contains { $0.contains(name) })
     }
   }

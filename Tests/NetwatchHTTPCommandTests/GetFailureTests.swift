@@ -28,6 +28,12 @@ import Testing
     #expect(failure.mayPass == mayPass)
   }
 
+  @Test func `a damaged body is told apart from what is no text`() throws {
+    let damaged = try failure(HTTPError(.cannotDecodeContentData, "decompress gzip", message: "the body stops"))
+    #expect(damaged.description.hasSuffix(" has sent is damaged: decompress gzip: the body stops"))
+    #expect(try failure(HTTPError(.cannotDecodeContentData, "print")).description.hasPrefix("this is no text"))
+  }
+
   /// Over HTTP/2 servers send no words.
   @Test(arguments: [(404, false), (401, false), (408, true), (429, true), (500, true), (501, false), (503, true)])
   func `a status is said, and some may be another one the next time`(status: Int, mayPass: Bool) throws {

@@ -94,4 +94,110 @@ import Testing
     for try await part in try await session.stream(request, options: options).body { count += part.count }
     #expect(count == 1_000_000)
   }
+
+  /// Answers each request with what `answer` makes of its path, and closes the connection where there is no length.
+  private static func server(answering answer: @escaping @Sendable (String) -> (head: String, body: Data)) throws
+    -> ScriptedServer
+  {
+    try ScriptedServer { connection, _ in
+      while let head = connection.readHead() {
+        let (fields, body) = answer(String(head.split(separator: " ")[1].dropFirst()))
+        connection.write("HTTP/1.1 \(fields)\r\n\r\n")
+        connection.write(body)
+        if !fields.contains("Content-Length"), !fields.contains("chunked"), !fields.hasPrefix("204") { return }
+      }
+    }
+  }
+
+  private static func chunked(_ body: Data) -> Data {
+    var data = Data()
+    for start in stride(from: 0, to: body.count, by: 1_000) {
+      let part = body[start..<min(start + 1_000, body.count)]
+      data += Data("\(String(part.count, radix: 16))\r\n".utf8) + part + Data("\r\n".utf8)
+    }
+    return data + Data("0\r\n\r\n".utf8)
+  }
+
+  @Test(arguments: Compressor.allCases) func `a compressed body without its end is an error`(
+    _ compressor: Compressor
+  ) async throws {
+    let text = Data((0..<5_000).map { "line \($0)\n" }.joined().utf8)
+    let (whole, coding) = (compressor.compress(text), compressor.coding.name)
+    let server = try Self.server { path in
+      let body = path.hasPrefix("whole") ? whole : whole.dropLast(20)
+      return switch path.split(separator: "-").last {
+      case "length": ("200 OK\r\nContent-Encoding: \(coding)\r\nContent-Length: \(body.count)", Data(body))
+      case "chunked": ("200 OK\r\nContent-Encoding: \(coding)\r\nTransfer-Encoding: chunked", Self.chunked(Data(body)))
+      case "transfer": ("200 OK\r\nTransfer-Encoding: \(coding), chunked", Self.chunked(Data(body)))
+      default: ("200 OK\r\nContent-Encoding: \(coding)", Data(body))
+      }
+    }
+    defer { server.stop() }
+    let folder = try TemporaryFolder()
+    for framing in ["length", "chunked", "transfer", "close"] {
+      #expect(try await get("whole-\(framing)", of: server).value == text)
+      let error = await #expect(throws: HTTPError.self) { try await get("half-\(framing)", of: server) }
+      #expect(error?.kind == .cannotDecodeContentData && error?.response?.status == .ok)
+      let request = try HTTPRequest(.get, to: server.url.appending(path: "half-\(framing)"))
+      let file = folder.file("file")
+      let download = await #expect(throws: HTTPError.self) { try await session.download(request, to: .file(file)) }
+      #expect(download?.kind == .cannotDecodeContentData)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
+      let stream = await #expect(throws: HTTPError.self) {
+        for try await _ in try await session.stream(request).body {}
+      }
+      #expect(stream?.kind == .cannotDecodeContentData)
+    }
+  }
+
+  @Test func `what has ended the transfer counts for more`() async throws {
+    let body = try Self.gzip(100_000)
+    let server = try ScriptedServer { connection, _ in
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(body.count)\r\n\r\n")
+      connection.write(body.dropLast(20))
+    }
+    defer { server.stop() }
+    let error = await #expect(throws: HTTPError.self) { try await get("", of: server) }
+    #expect(error?.kind == .connectionLost)
+  }
+
+  @Test(arguments: [
+    (HTTPRequest.Method.head, "200 OK\r\nContent-Length: 1000"), (.get, "200 OK\r\nContent-Length: 0"),
+    (.get, "200 OK\r\nTransfer-Encoding: chunked"), (.get, "204 No Content"),
+    (.get, "304 Not Modified\r\nContent-Length: 9"),
+  ])
+  func `no body at all is whole`(_ method: HTTPRequest.Method, _ head: String) async throws {
+    let server = try Self.server { _ in
+      ("\(head)\r\nContent-Encoding: gzip", head.contains("chunked") ? Data("0\r\n\r\n".utf8) : Data())
+    }
+    defer { server.stop() }
+    for _ in 0..<2 {
+      #expect(try await session.data(for: HTTPRequest(method, to: server.url)).value.isEmpty)
+    }
+  }
+
+  @Test func `a slow reader gets all of it`() async throws {
+    let (body, count) = (try Self.gzip(20_000_000), 20_000_000)
+    let server = try Self.server(body)
+    defer { server.stop() }
+    let reply = try await session.stream(HTTPRequest(.get, to: server.url.appending(path: "gzip")))
+    var received = 0
+    for try await part in reply.body {
+      #expect(part.allSatisfy { $0 == 0 })
+      received += part.count
+      if received < 1_000_000 { try await Task.sleep(for: .milliseconds(1)) }
+    }
+    #expect(received == count)
+  }
+
+  @Test func `a body that is damaged is an error, and the next one is not`() async throws {
+    let server = try Self.server(Self.gzip(1_000))
+    defer { server.stop() }
+    for coding in ["br", "zstd", "gzip,gzip"] {
+      let error = await #expect(throws: HTTPError.self) { try await get(coding, of: server) }
+      #expect(error?.kind == .cannotDecodeContentData && error?.operation.hasPrefix("decompress ") == true)
+      #expect(try await get("gzip", of: server).value == Data(repeating: 0, count: 1_000))
+    }
+  }
 }

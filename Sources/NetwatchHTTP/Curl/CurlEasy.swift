@@ -263,7 +263,7 @@ import Netwatch
 
   // MARK: Options
 
-  /// Whether libcurl takes content encodings off. Default true; it fails a response with one that it does not know.
+  /// Whether libcurl takes codings off. Default true; it fails a response with one that it does not know.
   var decodesContent = true {
     didSet { set(CURLOPT_HTTP_CONTENT_DECODING, decodesContent ? 1 : 0) }
   }

@@ -10,15 +10,6 @@ enum CurlLibrary {
     guard status == CURLE_OK else { throw HTTPError(status, "curl_global_init") }
   }
 
-  /// The content codings that it can take off, in lower case.
-  static let contentCodings: Set<String> = {
-    var codings: Set = ["identity", "none"]
-    if netwatch_curl_has(netwatch_curl_gzip) { codings.formUnion(["gzip", "x-gzip", "deflate"]) }
-    if netwatch_curl_has(netwatch_curl_brotli) { codings.insert("br") }
-    if netwatch_curl_has(netwatch_curl_zstd) { codings.insert("zstd") }
-    return codings
-  }()
-
   /// The folder of certificates that libcurl was built to trust, beside its bundle; nil for none.
   private static let certificateFolder = unsafe netwatch_curl_certificate_folder().map { unsafe String(cString: $0) }
 

@@ -11,7 +11,7 @@ struct CurlRequest {
   struct Shape: Hashable {
     let method: HTTPRequest.Method
     let isSecure: Bool
-    let hasEncoding: Bool
+    let choosesCoding: Bool
   }
 
   /// Nil where there is more to it: a body, a credential, cookies of its own.
@@ -22,12 +22,12 @@ struct CurlRequest {
     }
     return Shape(
       method: request.method, isSecure: url.isSecure,
-      hasEncoding: hasEncoding)
+      choosesCoding: Self.choosesCoding(request))
   }
 
   /// Whether the request says itself how its answer may be encoded. A part is asked for as it is: a part of something
   /// compressed cannot be taken apart.
-  private var hasEncoding: Bool {
+  static func choosesCoding(_ request: HTTPRequest) -> Bool {
     request.headerFields.contains(.acceptEncoding) || request.headerFields.contains(.range)
   }
 
@@ -67,8 +67,8 @@ struct CurlRequest {
     easy.set(CURLOPT_CONNECTTIMEOUT, 1_000_000)
     if let agent = session.configuration.userAgent { easy.set(CURLOPT_USERAGENT, agent) }
     applyMethod(to: easy)
-    if session.configuration.acceptsCompressed, !hasEncoding {
-      easy.set(CURLOPT_ACCEPT_ENCODING, "")
+    if session.configuration.acceptsCompressed, !Self.choosesCoding(request) {
+      easy.set(CURLOPT_ACCEPT_ENCODING, ContentCoding.accepted)
     }
     if let credential { apply(credential, to: easy) }
     if session.configuration.handlesCookies { easy.share(session.cookies) }

@@ -32,7 +32,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public static let tooManyRedirects = Kind(description: "too many redirects")
     /// The status is none of those that are accepted.
     public static let badServerResponse = Kind(description: "unacceptable response")
-    /// The body is not of an accepted type, or can not be decoded.
+    /// The body is not of an accepted type, cannot be decoded, or is compressed and damaged or without its end.
     public static let cannotDecodeContentData = Kind(description: "the body can not be decoded")
     /// The response is larger than the limit.
     public static let responseTooLarge = Kind(description: "the response is too large")
@@ -135,8 +135,9 @@ extension HTTPError {
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .notResolved
     case CURLE_COULDNT_CONNECT: .cannotConnect
     case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
-      CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_UNSUPPORTED_PROTOCOL:
+      CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
       .connectionLost
+    case CURLE_BAD_CONTENT_ENCODING: .cannotDecodeContentData
     case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED: .secureConnectionFailed
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
       .serverCertificateUntrusted

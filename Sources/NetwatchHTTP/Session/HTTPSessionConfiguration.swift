@@ -35,8 +35,9 @@ public struct HTTPSessionConfiguration: Sendable {
   /// Whether what servers store in cookies is sent back, while the session lives. Default true.
   public var handlesCookies = true
   /// Whether compressed responses are asked for and decompressed. Default: true. A request with a field `Accept-Encoding` of
-  /// its own, or with `Range`, gets its answer as the server sends it, and so does one whose answer has an encoding that
-  /// libcurl does not know. The field `Content-Encoding` of the response is kept in every case.
+  /// its own, or with `Range`, gets its answer as the server sends it, and so does one whose answer has an encoding other
+  /// than gzip, deflate, br and zstd. A compressed body that is damaged or stops before its end fails with
+  /// `cannotDecodeContentData`. The field `Content-Encoding` of the response is kept in every case.
   public var acceptsCompressed = true
 
   public init() {}

@@ -20,16 +20,16 @@ final class HeadMemory {
   let response: HTTPResponse
   let code: Int
   let bodyLength: Int64?
-  let hasUnknownCoding: Bool
+  let codings: BodyCodings
 
-  init(text: [UInt8], response: HTTPResponse, code: Int, bodyLength: Int64?, hasUnknownCoding: Bool) {
+  init(text: [UInt8], response: HTTPResponse, code: Int, bodyLength: Int64?, codings: BodyCodings) {
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
     unsafe copy.copyBytes(from: text)
     unsafe self.text = UnsafeRawBufferPointer(copy)
     self.response = response
     self.code = code
     self.bodyLength = bodyLength
-    self.hasUnknownCoding = hasUnknownCoding
+    self.codings = codings
   }
 
   deinit { unsafe text.deallocate() }

@@ -15,8 +15,8 @@ import HTTPTypes
   private(set) var isComplete = false
   /// Of the body as it is delivered; nil where that is not known before the end.
   private(set) var bodyLength: Int64?
-  /// Its body has a content coding that libcurl can not take off.
-  private(set) var hasUnknownCoding = false
+  /// Of the body.
+  private(set) var codings = BodyCodings()
   private var isEncoded = false
   /// The last line was a field, which the next one may continue.
   private var canFold = false
@@ -41,7 +41,7 @@ import HTTPTypes
     isComplete = false
     bodyLength = nil
     isEncoded = false
-    hasUnknownCoding = false
+    codings = BodyCodings()
     canFold = false
     folded = []
     hasFoldedLength = false
@@ -69,7 +69,7 @@ import HTTPTypes
     response = known.response
     code = known.code
     bodyLength = known.bodyLength
-    hasUnknownCoding = known.hasUnknownCoding
+    codings = known.codings
     isComplete = true
     text = nil
     forgetKnown()
@@ -103,7 +103,7 @@ import HTTPTypes
     } else if isComplete {
       if let text, let response {
         memory.last = KnownHead(
-          text: text, response: response, code: code, bodyLength: bodyLength, hasUnknownCoding: hasUnknownCoding)
+          text: text, response: response, code: code, bodyLength: bodyLength, codings: codings)
       }
       text = nil
     }
@@ -124,7 +124,7 @@ import HTTPTypes
       isComplete = false
       bodyLength = nil
       isEncoded = false
-      hasUnknownCoding = false
+      codings = BodyCodings()
     } else if !isComplete {
       unsafe take(field: text)
     }
@@ -139,17 +139,11 @@ import HTTPTypes
       bodyLength = unsafe Self.number(value)
     } else if name == .contentEncoding || name == .transferEncoding {
       isEncoded = true
-      if name == .contentEncoding { unsafe checkCodings(UnsafeRawBufferPointer(rebasing: value)) }
+      let text = unsafe String(decoding: value, as: UTF8.self)
+      if name == .contentEncoding { codings.add(contentEncoding: text) } else { codings.add(transferEncoding: text) }
     }
     unsafe response?.headerFields.append(HTTPField(name: name, lenientValue: UnsafeRawBufferPointer(rebasing: value)))
     canFold = true
-  }
-
-  private func checkCodings(_ value: UnsafeRawBufferPointer) {
-    let names = unsafe value.split(separator: UInt8(ascii: ",")).map { coding in
-      unsafe String(decoding: Self.trimmed(coding), as: UTF8.self).lowercased()
-    }
-    if !names.allSatisfy(CurlLibrary.contentCodings.contains) { hasUnknownCoding = true }
   }
 
   /// A line that continues the last field, which one space joins (RFC 9112, section 5.2).

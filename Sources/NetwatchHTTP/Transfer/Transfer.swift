@@ -41,6 +41,8 @@ final class Transfer {
   var hasLostConnection = false
   var lookups = AttemptLookups()
   private let head: ResponseHead
+  /// Nil for a body that is delivered as it comes.
+  private var decoder: BodyDecoder?
   private var verdict = Verdict.undecided
   private var skipped = 0
   private var progress = HTTPProgress()
@@ -98,6 +100,7 @@ final class Transfer {
     head.begin()
     attempts += 1
     verdict = .undecided
+    decoder = nil
     skipped = 0
     isBegun = false
     hasAnswer = false
@@ -209,7 +212,7 @@ final class Transfer {
       refuse(HTTPError(.connectionLost, "response", message: flaw))
       return false
     }
-    if head.isComplete, head.hasUnknownCoding { easy?.decodesContent = false }
+    if head.isComplete, head.codings.bypassLibcurl { easy?.decodesContent = false }
     // libcurl may have an answer to a 401, and its body is not to be seen then.
     guard head.isComplete, head.code != HTTPResponse.Status.unauthorized.code else { return true }
     return decide()
@@ -218,7 +221,7 @@ final class Transfer {
   /// What has come is no HTTP: the attempt is broken off.
   func refuse(_ failure: HTTPError) { self.failure = failure }
 
-  /// A part of the body, without its transfer and content encodings.
+  /// A part of the body. Its codings are on it where they are taken off here.
   func received(body bytes: UnsafeRawBufferPointer) -> CurlEasy.Acceptance {
     if case .undecided = verdict, !decide() { return .refused }
     if machine.isSuspended { return .paused }
@@ -228,7 +231,18 @@ final class Transfer {
     case .skipped:
       skipped += bytes.count
       return skipped <= Self.mostSkipped ? .taken : .refused
-    case .accepted: return unsafe accept(bytes)
+    case .accepted:
+      guard let decoder else { return unsafe accept(bytes) }
+      return unsafe decode(bytes, decoder)
+    }
+  }
+
+  private func decode(_ bytes: UnsafeRawBufferPointer, _ decoder: BodyDecoder) -> CurlEasy.Acceptance {
+    do throws(HTTPError) {
+      return try unsafe decoder.decode(bytes) { unsafe accept($0) }
+    } catch {
+      failure = error
+      return .refused
     }
   }
 
@@ -304,6 +318,7 @@ final class Transfer {
     guard let easy, failure != nil || !lookUp(after: code, of: easy) else { return }
     metrics = HTTPMetrics(of: easy, after: lookups.duration, furtherAttempts: attempts - 1)
     if code == CURLE_OK, case .undecided = verdict { _ = decide() }
+    if code == CURLE_OK { endDecoding() }
     var event = TransferMachine.Event.attemptEnded
     if case .skipped(let next) = verdict, failure == nil {
       follow(next)
@@ -326,6 +341,12 @@ final class Transfer {
     }
     giveBack()
     handle(event)
+  }
+
+  /// The body has come as the server has sent it. A failure that is known stands.
+  private func endDecoding() {
+    guard let decoder, failure == nil else { return }
+    do throws(HTTPError) { try decoder.end() } catch { failure = error }
   }
 
   // MARK: Verdicts
@@ -414,6 +435,7 @@ final class Transfer {
 
   private func accept(_ response: HTTPResponse) -> Bool {
     verdict = .accepted
+    if head.codings.bypassLibcurl { decoder = makeDecoder() }
     progress.totalToReceive = head.bodyLength
     do throws(HTTPError) {
       try sink?.begin(response, to: request, length: head.bodyLength)
@@ -422,6 +444,13 @@ final class Transfer {
       failure = error
       return false
     }
+  }
+
+  /// Nil where there is nothing to be taken off.
+  private func makeDecoder() -> BodyDecoder? {
+    let isAsked = engine.configuration.acceptsCompressed && !CurlRequest.choosesCoding(request)
+    let codings = (isAsked ? head.codings.content ?? [] : []) + (head.codings.transfer ?? [])
+    return codings.isEmpty ? nil : BodyDecoder(codings)
   }
 
   private func follow(_ next: HTTPRequest) {

@@ -1,0 +1,2 @@
+/* libbrotlidec: bodies in br. No code. */
+#include <brotli/decode.h>

@@ -1,0 +1,2 @@
+/* zlib: bodies in gzip and deflate. No code. */
+#include <zlib.h>

@@ -1,0 +1,2 @@
+/* libzstd: bodies in zstd. No code. */
+#include <zstd.h>

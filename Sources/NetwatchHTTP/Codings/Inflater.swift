@@ -1,0 +1,90 @@
+import CLibZ
+
+/// Decompresses gzip and deflate. zlib's state never leaves this file.
+@safe final class Inflater: Decompressor {
+  enum Format {
+    /// Also of several members, one behind the other (RFC 1952, section 2.2), and in zlib's format, which libcurl takes too.
+    case gzip
+    /// In zlib's format, as RFC 9110 has it, or without that, as many servers send it.
+    case deflate
+  }
+
+  private enum State { case new, inside, complete }
+
+  /// What browsers and libcurl overlook behind deflate without zlib's format: some servers end it with a checksum.
+  private static let mostBehindRaw = 4
+  private static let windowBits: CInt = 15
+  /// Added, it has zlib look which of its two formats it is.
+  private static let eitherFormat: CInt = 32
+
+  private let format: Format
+  /// zlib keeps its address.
+  private let stream: UnsafeMutablePointer<z_stream>
+  private var state = State.new
+  /// How many more bytes may follow the end.
+  private var tolerated = 0
+
+  init(_ format: Format) throws(HTTPError) {
+    self.format = format
+    unsafe stream = .allocate(capacity: 1)
+    unsafe stream.initialize(to: z_stream())
+    let code = unsafe inflateInit2_(
+      stream, Self.windowBits + Self.eitherFormat, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
+    guard code == Z_OK else { throw HTTPError(.other, "inflateInit2", code: code) }
+  }
+
+  deinit {
+    unsafe inflateEnd(stream)
+    unsafe stream.deallocate()
+  }
+
+  var isComplete: Bool { state == .complete }
+
+  func decode(
+    _ input: UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer
+  ) throws(HTTPError) -> (taken: Int, filled: Int) {
+    if let first = unsafe input.first {
+      if state == .complete, format == .deflate { return try unsafe (behindEnd(input), 0) }
+      if state != .inside { try begin(first) }
+    }
+    let (available, space) = (UInt32(clamping: input.count), UInt32(clamping: room.count))
+    unsafe stream.pointee.next_in = UnsafeMutablePointer(
+      mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    unsafe stream.pointee.avail_in = available
+    unsafe stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    unsafe stream.pointee.avail_out = space
+    let code = unsafe inflate(stream, Z_NO_FLUSH)
+    switch code {
+    // There is no input left, or no room.
+    case Z_OK, Z_BUF_ERROR: break
+    case Z_STREAM_END: state = .complete
+    default: throw failure(code)
+    }
+    return unsafe (Int(available - stream.pointee.avail_in), Int(space - stream.pointee.avail_out))
+  }
+
+  /// The first byte of the body, or of a further member.
+  private func begin(_ first: UInt8) throws(HTTPError) {
+    let isFurther = state == .complete
+    state = .inside
+    // No compressor begins deflate itself with these bits, and zlib always does.
+    let isRaw = format == .deflate && first & 0x0f != UInt8(Z_DEFLATED)
+    if isRaw { tolerated = Self.mostBehindRaw }
+    guard isFurther || isRaw else { return }
+    let code = unsafe inflateReset2(stream, isRaw ? -Self.windowBits : Self.windowBits + Self.eitherFormat)
+    guard code == Z_OK else { throw failure(code) }
+  }
+
+  private func behindEnd(_ input: UnsafeRawBufferPointer) throws(HTTPError) -> Int {
+    guard input.count <= tolerated else { throw HTTPError(coding: name, "something follows its end") }
+    tolerated -= input.count
+    return input.count
+  }
+
+  private var name: String { format == .gzip ? "gzip" : "deflate" }
+
+  private func failure(_ code: CInt) -> HTTPError {
+    let words = unsafe stream.pointee.msg.map { unsafe String(cString: $0) }
+    return HTTPError(.cannotDecodeContentData, "decompress \(name)", code: code, message: words ?? "")
+  }
+}

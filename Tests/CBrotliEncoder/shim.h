@@ -1,0 +1,2 @@
+/* libbrotlienc: what a server sends. No code. */
+#include <brotli/encode.h>

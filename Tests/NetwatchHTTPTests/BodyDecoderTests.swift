@@ -1,0 +1,135 @@
+import Foundation
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchHTTP
+
+/// Compressed bodies, however they come: whole, without their end, with something behind it, to a reader that pauses.
+@Suite struct BodyDecoderTests {
+  private static let text = Data((0..<20_000).map { "line \($0 &* 7_919 % 1_000)" }.joined(separator: "\n").utf8)
+
+  /// Hands a body over as libcurl does: a piece that was paused comes again, with more behind it.
+  private static func decode(
+    _ codings: [ContentCoding], _ body: Data, step: Int = .max, pausing: Bool = false
+  ) throws(HTTPError) -> Data {
+    let decoder = BodyDecoder(codings)
+    var (received, rest, size, isPaused) = (Data(), body[...], step, false)
+    while !rest.isEmpty {
+      let piece = Data(rest.prefix(size))
+      let bytes = [UInt8](piece)
+      var acceptance = CurlEasy.Acceptance.refused
+      var failure: HTTPError?
+      unsafe bytes.withUnsafeBytes { bytes in
+        do throws(HTTPError) {
+          acceptance = try unsafe decoder.decode(bytes) { decoded in
+            isPaused = pausing && !isPaused
+            if isPaused { return .paused }
+            unsafe received.append(contentsOf: decoded)
+            return .taken
+          }
+        } catch { failure = error }
+      }
+      if let failure { throw failure }
+      if acceptance == .taken {
+        rest = rest.dropFirst(piece.count)
+        size = step
+      } else {
+        size = step == .max ? step : size + 1
+      }
+    }
+    try decoder.end()
+    return received
+  }
+
+  private static func failure(_ codings: [ContentCoding], _ body: Data) -> HTTPError? {
+    do throws(HTTPError) {
+      _ = try decode(codings, body)
+      return nil
+    } catch { return error }
+  }
+
+  @Test(arguments: Compressor.allCases, [1, 2, 1_000, Int.max])
+  func `comes out as it was, in pieces of any size`(_ compressor: Compressor, _ step: Int) throws {
+    let body = compressor.compress(Self.text)
+    #expect(try Self.decode([compressor.coding], body, step: step) == Self.text)
+    #expect(try Self.decode([compressor.coding], body, step: step, pausing: true) == Self.text)
+  }
+
+  @Test(arguments: Compressor.allCases) func `of nothing is nothing`(_ compressor: Compressor) throws {
+    #expect(try Self.decode([compressor.coding], Data()) == Data())
+    #expect(try Self.decode([compressor.coding], compressor.compress(Data())) == Data())
+  }
+
+  @Test(arguments: Compressor.allCases) func `that stops anywhere is an error`(_ compressor: Compressor) throws {
+    let body = compressor.compress(Self.text.prefix(2_000))
+    for length in 1..<body.count {
+      let failure = Self.failure([compressor.coding], body.prefix(length))
+      #expect(failure?.kind == .cannotDecodeContentData, "after \(length) of \(body.count) bytes")
+    }
+    let last = Self.failure([compressor.coding], body.dropLast())
+    #expect(
+      last?.message == "the body stops before its end" && last?.operation == "decompress \(compressor.coding.name)")
+  }
+
+  @Test(arguments: Compressor.allCases) func `with something else behind its end is an error`(
+    _ compressor: Compressor
+  ) throws {
+    let body = compressor.compress(Self.text)
+    #expect(Self.failure([compressor.coding], body + Data("garbage".utf8))?.kind == .cannotDecodeContentData)
+  }
+
+  @Test(arguments: [Compressor.gzip, .zstd], [1, 1_000, Int.max])
+  func `may have several members`(_ compressor: Compressor, _ step: Int) throws {
+    let body = compressor.compress(Self.text) + compressor.compress(Data()) + compressor.compress(Data("end".utf8))
+    #expect(try Self.decode([compressor.coding], body, step: step) == Self.text + Data("end".utf8))
+    #expect(Self.failure([compressor.coding], body.dropLast())?.kind == .cannotDecodeContentData)
+  }
+
+  @Test func `deflate without a frame may end with a checksum`() throws {
+    let body = Compressor.rawDeflate.compress(Self.text)
+    for step in [1, Int.max] {
+      #expect(try Self.decode([.deflate], body + Data(repeating: 1, count: 4), step: step) == Self.text)
+    }
+    #expect(Self.failure([.deflate], body + Data(repeating: 1, count: 5))?.kind == .cannotDecodeContentData)
+  }
+
+  @Test(arguments: Compressor.allCases, Compressor.allCases)
+  func `may have two codings`(_ first: Compressor, _ second: Compressor) throws {
+    let inner = first.compress(Self.text)
+    let codings = [first.coding, second.coding]
+    let body = second.compress(inner)
+    for step in [1, 1_000, Int.max] {
+      #expect(try Self.decode(codings, body, step: step) == Self.text)
+      #expect(try Self.decode(codings, body, step: step, pausing: true) == Self.text)
+    }
+    #expect(Self.failure(codings, body.dropLast())?.kind == .cannotDecodeContentData)
+    #expect(Self.failure(codings, second.compress(inner.dropLast()))?.kind == .cannotDecodeContentData)
+  }
+
+  @Test func `may not have more than five codings`() throws {
+    let body = (0..<6).reduce(Data()) { body, _ in Compressor.gzip.compress(body) }
+    #expect(try Self.decode(Array(repeating: .gzip, count: 5), body) == Compressor.gzip.compress(Data()))
+    #expect(Self.failure(Array(repeating: .gzip, count: 6), body)?.kind == .cannotDecodeContentData)
+  }
+
+  /// Bytes that a server made up never do harm: the body is decoded, or an error.
+  @Test(arguments: Compressor.allCases) func `of any bytes`(_ compressor: Compressor) throws {
+    var random = SplitMix(seed: 12)
+    let whole = compressor.compress(Self.text.prefix(4_000))
+    for _ in 0..<FuzzRounds.count(default: 400) {
+      var body = whole.prefix(Int.random(in: 0...whole.count, using: &random))
+      for _ in 0..<Int.random(in: 0...3, using: &random) where !body.isEmpty {
+        body[Int.random(in: body.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+      }
+      if Bool.random(using: &random) {
+        body += Data((0..<Int.random(in: 0...40, using: &random)).map { _ in .random(in: 0...255, using: &random) })
+      }
+      let step = Int.random(in: 1...200, using: &random)
+      do throws(HTTPError) {
+        _ = try Self.decode([compressor.coding], Data(body), step: step, pausing: Bool.random(using: &random))
+      } catch {
+        #expect(error.kind == .cannotDecodeContentData)
+      }
+    }
+  }
+}
