@@ -36,6 +36,14 @@ import Testing
     #expect(try app.request("GET \(url) retry").outcome == "200 fd01::1")
   }
 
+  @Test func `an address that each link may have is asked on the link that the request names`() throws {
+    let networks = try TwoUplinks()
+    try networks.far.run("ip addr add fe80::9/64 dev v1 nodad")
+    try networks.near.run("ip addr add fe80::8/64 dev v0 nodad")
+    let app = try networks.app(grace: 0)
+    #expect(try app.request("GET http://[fe80::9%25v0]:8080/").outcome == "200 fe80::8")
+  }
+
   @Test func `a connection that still works is kept`() throws {
     let networks = try TwoUplinks()
     let app = try networks.app(grace: 0)

@@ -271,6 +271,8 @@ import Netwatch
     if url === self.url { return }
     self.url = url
     set(CURLOPT_URL, url.text)
+    // Instead of the text, but for what libcurl says of it.
+    unsafe set(CURLOPT_CURLU, pointer: url.parts)
   }
   func set(_ option: CURLoption, _ value: Int) { check(unsafe netwatch_curl_set_long(handle, option, value)) }
   func set(_ option: CURLoption, offset value: Int64) {
