@@ -128,11 +128,11 @@ extension HTTPSessionManager {
   ) async throws(HTTPError) -> HTTPReply<Value> {
     let running = RunningRequest(port)
     let awaited = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
+      unsafe await withUnsafeContinuation { continuation in
         running.begin(
           order(
             request, body, options ?? configuration.taskOptions, own: own, makeSink: makeSink,
-            completion: .awaited(continuation)))
+            completion: .awaited(unsafe OutcomeContinuation(continuation))))
       }
     } onCancel: {
       running.cancel()

@@ -11,7 +11,7 @@ enum TransferCompletion: Sendable {
   case atOnce(@Sendable (TransferOutcome) -> Void)
   /// The ticket is released when the caller's completion has run.
   case later(@Sendable (TransferOutcome, DeliveryTicket) -> Void)
-  case awaited(CheckedContinuation<AwaitedOutcome, Never>)
+  case awaited(OutcomeContinuation)
 
   fileprivate var isLater: Bool { if case .later = self { true } else { false } }
 }
@@ -22,6 +22,8 @@ struct AwaitedOutcome: Sendable {
   fileprivate let id: RequestID
   fileprivate let observer: (any RequestObserver)?
   fileprivate let ledger: DeliveryLedger
+  /// Held until the caller goes on, whose thread has made it: to free it on the loop's would be slower. Nil if it is gone.
+  fileprivate var order: TransferOrder?
 
   /// To be called once, when the caller goes on.
   func end() {
@@ -30,10 +32,20 @@ struct AwaitedOutcome: Sendable {
   }
 }
 
+/// Where a caller waits. Unchecked: a check costs an allocation a request, and a ``TransferOrder`` completes once.
+@safe struct OutcomeContinuation: Sendable {
+  private let continuation: UnsafeContinuation<AwaitedOutcome, Never>
+
+  init(_ continuation: UnsafeContinuation<AwaitedOutcome, Never>) { unsafe self.continuation = continuation }
+
+  /// To be called once.
+  fileprivate func resume(returning outcome: AwaitedOutcome) { unsafe continuation.resume(returning: outcome) }
+}
+
 /// A caller that waits, and what it waits for. To be woken once.
 struct WaitingCaller: Sendable {
-  fileprivate let continuation: CheckedContinuation<AwaitedOutcome, Never>
-  fileprivate let outcome: AwaitedOutcome
+  fileprivate let continuation: OutcomeContinuation
+  fileprivate var outcome: AwaitedOutcome
 
   func wake() { continuation.resume(returning: outcome) }
 }
@@ -99,7 +111,9 @@ final class TransferOrder: Sendable {
       callbacks.append { end.run() }
       return nil
     }
-    return Self.complete(completion, outcome, id, observer, ledger)
+    var caller = Self.complete(completion, outcome, id, observer, ledger)
+    caller?.outcome.order = self
+    return caller
   }
 
   private static func complete(
