@@ -66,6 +66,12 @@ static inline void *_Nullable netwatch_curl_get_private(CURL *_Nonnull easy) {
   curl_easy_getinfo(easy, CURLINFO_PRIVATE, &value);
   return value;
 }
+/* OpenSSL's side of the connection that a transfer uses; NULL for none. */
+static inline void *_Nullable netwatch_curl_get_tls(CURL *_Nonnull easy) {
+  const struct curl_tlssessioninfo *info = NULL;
+  curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info);
+  return info ? info->internals : NULL;
+}
 /* To be freed with curl_slist_free_all. */
 static inline struct curl_slist *_Nullable netwatch_curl_get_list(CURL *_Nonnull easy, CURLINFO info) {
   struct curl_slist *value = NULL;

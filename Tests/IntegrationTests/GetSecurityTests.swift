@@ -32,11 +32,16 @@ import Testing
     }
 
     /// `netwatch get` on a machine that trusts the root.
-    func get(_ server: WebServer, _ arguments: [String]) throws -> (
+    ///
+    /// - Parameter inFolder: whether the root stands in the folder of certificates, and another one in the bundle.
+    func get(_ server: WebServer, _ arguments: [String], inFolder: Bool = false) throws -> (
       ending: ChildProcess.Ending, output: [String], error: String
     ) {
+      let (root, other) = (folder.file("root.pem"), folder.file("other.pem"))
       let script = """
-        mount -t tmpfs tmpfs /etc/ssl/certs && cp \(folder.file("root.pem")) /etc/ssl/certs/ca-certificates.crt &&
+        mount -t tmpfs tmpfs /etc/ssl/certs &&
+        cp \(inFolder ? other : root) /etc/ssl/certs/ca-certificates.crt &&
+        \(inFolder ? "cp \(root) /etc/ssl/certs/$(openssl x509 -noout -hash -in \(root)).0 &&" : "")
         exec "$0" get "$@"
         """
       return try ChildProcess.run(
@@ -53,6 +58,14 @@ import Testing
     let options = pins.flatMap { ["--pin", certificates.folder.file($0)] }
     let result = try certificates.get(server, [Self.url] + options)
     #expect(result.ending == .exited(0), "\(result.error)")
+    #expect(server.isSame("it", as: "it"))
+  }
+
+  @Test(arguments: [true, false])
+  func `an authority that stands in the system's folder alone is trusted`(inFolder: Bool) throws {
+    let certificates = try Certificates()
+    let server = try certificates.server()
+    #expect(try certificates.get(server, [Self.url], inFolder: inFolder).ending == .exited(0))
     #expect(server.isSame("it", as: "it"))
   }
 

@@ -194,6 +194,35 @@ import Testing
     #expect(try app.end(of: "it").outcome == "the path to the server was lost")
   }
 
+  @Test func `every request of a connection that many share ends, or goes out again`() throws {
+    let networks = try TwoUplinks()
+    let server = try networks.slowServer()
+    try networks.write("file", bytes: 5_000_000)
+    let app = try networks.app(grace: 0)
+    let url = "https://10.9.0.9:8443/"
+    let (ok, lost) = ("200 ok", "the path to the server was lost")
+    #expect(try app.request("GET \(url)").outcome == "200 10.0.0.1")
+    let requests = [
+      ("GET", "", lost), ("GET", "retry", ok), ("HEAD", "retry", "200"), ("PUT", "retry body=text", ok),
+      ("PUT", "body=text", lost), ("POST", "retry body=text", lost), ("POST", "retry", lost),
+      ("POST", "retry repeat body=text", ok), ("PUT", "retry once=text", lost), ("GET", "timeout=100 retry", ok),
+    ]
+    for (number, (method, options, _)) in requests.enumerated() {
+      app.begin("\(number)", "\(method) \(url)wait/2500 \(options)")
+    }
+    app.begin("answered", "GET \(url)slow/file retry")
+    for _ in requests { _ = try server.next("asked") }
+    try networks.near.run("sleep 0.2")
+    let shared = networks.far.command(["ss", "-Htn", "state", "established", "sport = :8443"])
+    #expect(try ChildProcess.run(shared).output.count == 1)
+    try networks.near.run("ip link set v0 down")
+    for (number, (method, options, outcome)) in requests.enumerated() {
+      #expect(try app.end(of: "\(number)").outcome == outcome, "\(method) \(options)")
+    }
+    #expect(try app.end(of: "answered").outcome == lost)
+    #expect(try app.request("GET \(url)").outcome == "200 10.1.0.1")
+  }
+
   @Test func `a resumable download goes on where it was when the network is back`() throws {
     let networks = try TwoUplinks()
     try networks.write("file", bytes: 1_500_000)

@@ -27,9 +27,15 @@ final class TwoUplinks {
     try serve()
   }
 
-  /// nginx at port 8080: the client's address, and files that are sent slowly; at port 3128 a proxy. Each request is a line of
-  /// the log.
+  /// nginx at port 8080, and by HTTP/2 at 8443: the client's address, files that are sent slowly, and the slow server; at port
+  /// 3128 a proxy. Each request is a line of the log.
   private func serve() throws {
+    let certificate = try ChildProcess.run([
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "9",
+      "-subj",
+      "/CN=far", "-keyout", folder.file("key.pem"), "-out", folder.file("certificate.pem"),
+    ])
+    guard certificate.ending == .exited(0) else { throw TestFailure("openssl: \(certificate.error)") }
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
       .map { "\($0)_temp_path \(folder.file($0));" }.joined()
     try """
@@ -42,6 +48,9 @@ final class TwoUplinks {
       keepalive_requests 100000;
       server {
         listen 8080; listen [::]:8080; root \(folder.path);
+        listen 8443 ssl http2;
+        ssl_certificate \(folder.file("certificate.pem")); ssl_certificate_key \(folder.file("key.pem"));
+        location /wait/ { proxy_pass http://10.9.0.9; proxy_request_buffering off; }
         location = / { return 200 "$remote_addr\\n"; }
         location /slow/ { alias \(folder.path)/; limit_rate 500k; etag on; }
       }

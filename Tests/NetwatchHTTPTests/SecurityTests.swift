@@ -261,4 +261,48 @@ import Testing
     #expect(direct?.kind == .badURL)
     #expect(plain.folder.text(of: "access.log").isEmpty)
   }
+
+  // MARK: TLS sessions
+
+  /// A TLS session that is resumed has no certificates: whoever resumes one has to be whoever has judged them.
+  @Test func `TLS is resumed by the session that has judged the chain, and by no other one`() async throws {
+    let server = try NginxServer(
+      server: """
+        ssl_protocols TLSv1.3; keepalive_requests 1;
+        location = /resumed { default_type text/plain; return 200 $ssl_session_reused; }
+        """,
+      certificate: authority.chain(leaf))
+    let elsewhere = try CertificateAuthority()
+    let stranger = try pin(elsewhere.issue("stranger"))
+    let request = try HTTPRequest(.get, to: server.tlsURL().appending(path: "resumed"))
+    var configuration = HTTPSessionConfiguration()
+    // libcurl 7.88 resumes none with HTTP/2.
+    configuration.allowsHTTP2 = false
+    func connect(_ session: HTTPSessionManager) async throws -> String {
+      String(decoding: try await session.data(for: request).value, as: UTF8.self)
+    }
+    let everybody = try SecurityPolicy(.none, roots: roots, allowsInvalidCertificates: true, validatesDomainName: false)
+    let trusting = [
+      everybody, try SecurityPolicy(.none, roots: roots), try SecurityPolicy(.publicKey, pins: pin(leaf), roots: roots),
+      try SecurityPolicy(.certificate, pins: pin(leaf)),
+    ]
+    let refusing = [
+      SecurityPolicy.system, try SecurityPolicy(.publicKey, pins: stranger, roots: roots),
+      try SecurityPolicy(.certificate, pins: stranger),
+    ]
+    for policy in trusting {
+      let session = try HTTPSessionManager(configuration: configuration, policy: policy)
+      // A session of its own begins with a chain to judge, whatever others have judged.
+      #expect(try await connect(session) == ".")
+      for _ in 0..<3 { #expect(try await connect(session) == "r") }
+      for policy in refusing {
+        let other = try HTTPSessionManager(configuration: configuration, policy: policy)
+        for _ in 0..<2 {
+          let error = await #expect(throws: HTTPError.self) { try await connect(other) }
+          #expect(error?.kind == .serverCertificateUntrusted)
+        }
+      }
+      #expect(try await connect(session) == "r")
+    }
+  }
 }

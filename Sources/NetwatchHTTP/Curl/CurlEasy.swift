@@ -366,6 +366,18 @@ import Netwatch
       peer: peer, peerPort: UInt16(truncatingIfNeeded: integer(CURLINFO_PRIMARY_PORT)))
   }
 
+  /// Whether libcurl has words for a failure. It has none when it sends a request again of which the server has said, by HTTP/2,
+  /// that nothing was done (RFC 9113, section 8.7).
+  var hasFailure: Bool { unsafe words.pointee != 0 }
+
+  /// Whether HTTP/2 was agreed on for the connection that the transfer uses.
+  var speaksHTTP2: Bool {
+    guard let tls = unsafe netwatch_curl_get_tls(handle) else { return false }
+    var (name, length) = unsafe (UnsafePointer<UInt8>?.none, UInt32(0))
+    unsafe SSL_get0_alpn_selected(OpaquePointer(tls), &name, &length)
+    return unsafe UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("h2".utf8)
+  }
+
   /// Whether something of the request has been written to a connection.
   var hasSent: Bool { integer(CURLINFO_REQUEST_SIZE) > 0 }
 

@@ -55,8 +55,6 @@ final class ConnectionWatch {
     return changed + grace
   }
 
-  func hasChanged(since time: Duration) -> Bool { changed.map { $0 >= time } ?? false }
-
   private func networkChanged() {
     changed = KernelClock.monotonic.now
     guard pause == nil else {

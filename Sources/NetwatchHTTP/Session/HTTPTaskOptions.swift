@@ -54,8 +54,8 @@ public struct HTTPTaskOptions: Sendable {
   /// server is made again only if its method is idempotent (RFC 9110, section 9.2.2), or if ``allowsRepetition`` says so. It
   /// waits for as long as ``waitsForReachability``, or a minute. A resumable download goes on where it was.
   public var retriesWhenReachable = false
-  /// Whether ``retriesWhenReachable`` may send the request twice although its method, such as POST, is not idempotent: because
-  /// the server recognizes a repetition. Default false.
+  /// Whether the request may be sent twice although its method, such as POST, is not idempotent: because the server recognizes
+  /// a repetition. Default false: if its connection ends before an answer, the task fails with `connectionLost` or `pathLost`.
   public var allowsRepetition = false
 
   /// Called as bytes are sent and received, with the newest figures, at most once in each ``progressInterval`` and at the end.

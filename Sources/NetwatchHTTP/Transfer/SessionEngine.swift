@@ -290,9 +290,6 @@ final class SessionEngine {
   /// Until when what looks like a lost path may be a short loss; now, if the network has not changed lately.
   var graceEnd: Duration { connections?.graceEnd(at: now) ?? now }
 
-  /// Whether links, addresses or routes of this machine have changed.
-  func hasChanged(since time: Duration) -> Bool { connections?.hasChanged(since: time) ?? false }
-
   private func followConnections() {
     // Where netlink is not permitted, everything else works.
     guard let watch = try? ConnectionWatch(on: loop, grace: configuration.pathLossGrace.asDelay) else { return }

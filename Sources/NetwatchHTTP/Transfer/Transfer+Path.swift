@@ -58,13 +58,20 @@ extension Transfer {
   }
 
   /// Whether libcurl may send the request now. By itself it sends any request twice whose connection has ended before an
-  /// answer, if the connection was used before. That is not for the server's end alone when the network has changed.
+  /// answer, if the connection was used before; the server may have done what a POST asks for. It has not if nothing of the
+  /// body has come, or if it has said so.
   func maySend(_ easy: CurlEasy) -> Bool {
-    guard easy.hasSent, !hasAnswer, !request.method.isIdempotent, !options.allowsRepetition,
-      engine.hasChanged(since: began)
-    else { return true }
-    refuse(HTTPError(.connectionLost, "request", message: "the network has changed, and a request is not sent twice"))
-    return false
+    if request.method.isIdempotent || options.allowsRepetition { return true }
+    let hasBody = body.map { $0.length != 0 } ?? false
+    let isFirst = !easy.hasSent || hasAnswer || hasBody && !hasSupplied
+    guard isFirst || wasMultiplexed && !easy.hasFailure else {
+      let message = "the connection has ended before an answer, and a \(request.method.rawValue) is not sent twice"
+      refuse(HTTPError(.connectionLost, "request", message: message))
+      return false
+    }
+    hasAnswer = false
+    wasMultiplexed = easy.speaksHTTP2
+    return true
   }
 
   /// RFC 9110, section 9.2.2: what has reached a server may be sent again if that does no harm.

@@ -27,7 +27,7 @@ final class Transfer {
   private(set) var easy: CurlEasy?
   /// Where redirects have led; nil before the first.
   private var redirected: HTTPRequest?
-  private var body: HTTPBody?
+  private(set) var body: HTTPBody?
   private var credentials = TransferCredentials()
   private(set) var source: (any BodySource)?
   /// Of an attempt that is to be made again.
@@ -35,8 +35,12 @@ final class Transfer {
   var destination = Destination.unknown
   /// When the attempt began.
   private(set) var began = Duration.zero
-  /// Some line of an answer to the attempt has come.
-  private(set) var hasAnswer = false
+  /// Some line of an answer has come to what was sent last.
+  var hasAnswer = false
+  /// libcurl has taken some of the body to be sent, or its end.
+  private(set) var hasSupplied = false
+  /// What was sent last went out over HTTP/2.
+  var wasMultiplexed = false
   /// A connection that was being made for the attempt is lost. Another one may succeed.
   var hasLostConnection = false
   var lookups = AttemptLookups()
@@ -104,6 +108,7 @@ final class Transfer {
     skipped = 0
     isBegun = false
     hasAnswer = false
+    hasSupplied = false
     hasLostConnection = false
     lookups = AttemptLookups()
     began = engine.now
@@ -288,6 +293,7 @@ final class Transfer {
     if left == 0 { return .bytes(0) }
     let supply = unsafe source.supply(UnsafeMutableRawBufferPointer(rebasing: room.prefix(left)))
     guard case .bytes(let count) = supply else { return supply }
+    hasSupplied = true
     if count > 0 {
       lastMoved = engine.now
       progress.sent += Int64(count)

@@ -112,7 +112,8 @@ final class ServerConnection: Sendable {
     return left == 0
   }
 
-  private func readSome() -> Data? {
+  /// What comes next; nil at the end.
+  func readSome() -> Data? {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = unsafe Glibc.recv(descriptor, &bytes, bytes.count, 0)
     return count > 0 ? Data(bytes[..<count]) : nil
@@ -140,6 +141,8 @@ final class ServerConnection: Sendable {
   func reset() {
     var setting = Glibc.linger(l_onoff: 1, l_linger: 0)
     unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &setting, socklen_t(MemoryLayout<Glibc.linger>.size))
+    // A thread that waits for more would keep the socket.
+    shutdown(descriptor, CInt(SHUT_RD))
     close()
   }
 

@@ -1,0 +1,33 @@
+/// The codings of a response's body, each in the order in which the server has applied them.
+struct BodyCodings {
+  /// Nil if there is one that is not known here: then they are left on.
+  private(set) var content: [ContentCoding]? = []
+  /// Without `chunked`. Nil if there is one that is not known here: then libcurl fails the response.
+  private(set) var transfer: [ContentCoding]? = []
+
+  /// Whether libcurl is to leave the body as it is.
+  var bypassLibcurl: Bool {
+    guard let transfer else { return false }
+    return !transfer.isEmpty || content.map { !$0.isEmpty } ?? true
+  }
+
+  mutating func add(contentEncoding value: String) {
+    for name in Self.names(value) where name != "identity" && name != "none" { Self.add(name, to: &content) }
+  }
+
+  mutating func add(transferEncoding value: String) {
+    for name in Self.names(value) where name != "identity" && name != "chunked" { Self.add(name, to: &transfer) }
+  }
+
+  private static func names(_ value: String) -> [String] {
+    value.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init)
+  }
+
+  private static func add(_ name: String, to codings: inout [ContentCoding]?) {
+    if let coding = ContentCoding(name) {
+      codings?.append(coding)
+    } else {
+      codings = nil
+    }
+  }
+}
