@@ -39,10 +39,6 @@ let package = Package(
     .systemLibrary(name: "CLibNetlink", pkgConfig: "libnl-3.0", providers: [.apt(["libnl-3-dev"])]),
     .systemLibrary(
       name: "CLibNetlinkRoute", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-route-3-dev"])]),
-    .systemLibrary(
-      name: "CLibNetlinkGeneric", pkgConfig: "libnl-genl-3.0", providers: [.apt(["libnl-genl-3-dev"])]),
-    .systemLibrary(
-      name: "CLibNetlinkDiag", pkgConfig: "libnl-idiag-3.0", providers: [.apt(["libnl-idiag-3-dev"])]),
     .systemLibrary(name: "CLibCAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
     .systemLibrary(name: "CLibIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
     .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -55,10 +51,7 @@ let package = Package(
     module("NetwatchEventLoop", ["CLinux"]),
     module(
       "NetwatchNetlink",
-      [
-        "Netwatch", "NetwatchEventLoop", "NetwatchResolver", "CLibNetlink", "CLibNetlinkDiag", "CLibNetlinkGeneric",
-        "CLibNetlinkRoute",
-      ]),
+      ["Netwatch", "NetwatchEventLoop", "NetwatchResolver", "CLibNetlink", "CLibNetlinkRoute"]),
     // What resolvers and HTTP need of libidn2.
     module("NetwatchIDNA", ["CLibIDN2"]),
     module("NetwatchResolver", ["Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "CLinux", "CLibCAres"]),

@@ -65,7 +65,7 @@ final class ActivityCounter {
   /// Begins to look at connections, and calls `body` when ``activity`` says what is.
   func watch(_ body: @escaping () -> Void) {
     guard let connections else { return body() }
-    connections.whenLooked { [self] in
+    connections.afterScan { [self] in
       runner.settle()
       body()
     }
@@ -73,7 +73,7 @@ final class ActivityCounter {
 
   /// The same, but returns when it is done.
   func watchNow() {
-    connections?.lookNow()
+    connections?.scanNow()
     runner.settle()
   }
 

@@ -30,6 +30,8 @@ final class Follower {
     var saysWhatIsMissing = false
     /// What netlink says, and whether it is recorded.
     var input = NetlinkInput.kernel
+    /// The trace that is played in the place of following the kernel; ``input`` is from it.
+    var player: TracePlayer?
   }
 
   /// What a service is asked for.
@@ -98,7 +100,7 @@ final class Follower {
     } else {
       watchAlone()
     }
-    if case .replayed(let player) = options.input {
+    if let player = options.player {
       reachability?.replay(player) { isFinished }
     } else if !isFinished {
       try loop.run()
@@ -213,7 +215,7 @@ final class Follower {
   }
 
   private func publish(
-    _ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: NetlinkReachability.Moment
+    _ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: Moment
   ) {
     if isFinished { return }
     if case .interfaces = change, !options.configuration.publishesInterfaceChanges { return }
@@ -281,7 +283,7 @@ final class Follower {
 
   private func printActivity(because reason: EventRecord.ActivityReason) {
     guard var record = printed, record.activity != activity else { return }
-    let moment = NetlinkReachability.Moment.now
+    let moment = Moment.now
     record.event = .activity
     record.activity = activity
     record.activityReason = reason

@@ -111,7 +111,7 @@ final class ProbedLines {
     internet = runner.internet
     if isHolding { return release() }
     guard isNews, var record = last else { return }
-    let moment = NetlinkReachability.Moment.now
+    let moment = Moment.now
     record.event = .reachability
     record.path = record.path.with(reason: .internetChanged)
     record.nanosecondsSince1970 = moment.wall

@@ -29,6 +29,7 @@ struct ReplayCommand: ParsableCommand {
       var options = try NetwatchTool.recorded(in: file, player.settings).lineOptions
       options.service = nil
       options.input = .replayed(player)
+      options.player = player
       try Follower(options, renderer: output.makeRenderer(saysWhy: details.verbose)).run()
     }
   }

@@ -67,7 +67,7 @@ final class Service {
   // MARK: Publishing
 
   private func publish(
-    _ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: NetlinkReachability.Moment
+    _ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: Moment
   ) {
     // Every link's list is for those who watch netlink themselves.
     if case .interfaces = change { return }
@@ -93,7 +93,7 @@ final class Service {
     }
   }
 
-  private func send(_ path: NetworkPath, _ event: EventRecord.Event, _ moment: NetlinkReachability.Moment) {
+  private func send(_ path: NetworkPath, _ event: EventRecord.Event, _ moment: Moment) {
     var next = EventRecord(
       sequence: (record?.sequence ?? 0) + 1, nanosecondsSince1970: moment.wall,
       monotonicNanoseconds: moment.monotonic, event: event, path: path)

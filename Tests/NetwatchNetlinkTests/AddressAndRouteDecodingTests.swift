@@ -146,14 +146,14 @@ import Testing
     (Corpus.errorProhibit, EACCES),
   ])
   func `errors`(_ bytes: [UInt8], _ code: Int32) {
-    #expect(Decoding.messages(bytes, as: .answer) == [.error(code: code)])
+    #expect(Decoding.kinds(bytes) == [.error(code: code)])
   }
 
   @Test func `errors of any number do no harm`() {
     for code in [Int32.min, .max, 0, -1, 1] {
       var message = MessageBuilder(type: 2)
       message.append(MessageBuilder.raw(code))
-      #expect(Decoding.messages(message.bytes) == [.error(code: code == .min ? .max : abs(code))])
+      #expect(Decoding.kinds(message.bytes) == [.error(code: code == .min ? .max : abs(code))])
     }
   }
 
@@ -180,13 +180,13 @@ import Testing
   // MARK: Control
 
   @Test func `the end of a listing, whole, interrupted and failed`() {
-    #expect(Decoding.messages(Corpus.done) == [.done])
+    #expect(Decoding.kinds(Corpus.done) == [.done])
     var interrupted = MessageBuilder(type: 3, flags: Int(NLM_F_DUMP_INTR))
     interrupted.append(MessageBuilder.raw(Int32(0)))
-    #expect(Decoding.all(interrupted.bytes).map(\.header.isInterrupted) == [true])
+    #expect(Decoding.all(interrupted.bytes).map(\.frame.isInterrupted) == [true])
     var failed = MessageBuilder(type: 3)
     failed.append(MessageBuilder.raw(-EOPNOTSUPP))
-    #expect(Decoding.messages(failed.bytes) == [.error(code: EOPNOTSUPP)])
-    #expect(Decoding.messages(MessageBuilder(type: 4).bytes) == [.overrun])
+    #expect(Decoding.kinds(failed.bytes) == [.error(code: EOPNOTSUPP)])
+    #expect(Decoding.kinds(MessageBuilder(type: 4).bytes) == [.overrun])
   }
 }

@@ -1,5 +1,4 @@
 import CLibNetlink
-import CLibNetlinkDiag
 import Glibc
 import Netwatch
 import NetwatchTestSupport
@@ -11,7 +10,10 @@ import Testing
   static func messages(_ bytes: [UInt8]) -> [ConnectionDecoder.Message] {
     var messages: [ConnectionDecoder.Message] = []
     unsafe bytes.withUnsafeBytes { raw in
-      unsafe ConnectionDecoder.decode(raw.bytes) { _, message, _ in messages.append(message) }
+      let bytes = unsafe raw.bytes
+      NetlinkFrame.forEach(in: bytes) { frame in
+        messages.append(frame.kind == .payload ? ConnectionDecoder.message(frame, bytes) : .ignored)
+      }
     }
     return messages
   }
@@ -97,9 +99,9 @@ import Testing
   }
 
   @Test func `refusals and ends`() {
-    #expect(Self.messages(ConnectionCorpus.done) == [.done])
-    #expect(Self.messages(ConnectionCorpus.refused) == [.error(code: ENOENT)])
-    #expect(Self.messages(MessageBuilder(type: Int(NLMSG_OVERRUN)).bytes) == [.overrun])
+    #expect(Decoding.kinds(ConnectionCorpus.done) == [.done])
+    #expect(Decoding.kinds(ConnectionCorpus.refused) == [.error(code: ENOENT)])
+    #expect(Decoding.kinds(MessageBuilder(type: Int(NLMSG_OVERRUN)).bytes) == [.overrun])
     #expect(Self.messages(MessageBuilder(type: Int(NLMSG_ERROR)).bytes) == [.ignored])
     #expect(Self.messages(MessageBuilder(type: 20).bytes) == [.ignored])
   }
@@ -124,7 +126,7 @@ import Testing
   ])
   func `the kernel passes over what leads to loopback`(_ family: CInt, _ address: String, _ passes: Bool) throws {
     let bytes = try #require(IPAddress(address)).networkOrder
-    #expect(DiagInterpreter(ConnectionFilter.exceptLoopback)?.passes(family, bytes) == passes)
+    #expect(DiagInterpreter(NetlinkRequest.exceptLoopback)?.passes(family, bytes) == passes)
   }
 
   @Test func `neither those that have ended nor those that have not begun are asked for`() throws {

@@ -5,16 +5,19 @@ import Netwatch
 /// The decoder as tests call it.
 enum Decoding {
   struct Result: Hashable {
-    let header: NetlinkDecoder.Header
+    let frame: NetlinkFrame
+    /// Ignored if the frame is none of rtnetlink's own.
     let message: NetlinkDecoder.Message
-    let range: Range<Int>
+    var range: Range<Int> { frame.record }
   }
 
   static func all(_ bytes: [UInt8], as context: NetlinkDecoder.Context = .notification) -> [Result] {
     var results: [Result] = []
     unsafe bytes.withUnsafeBytes { raw in
-      unsafe NetlinkDecoder.decode(raw.bytes, as: context) { header, message, range in
-        results.append(Result(header: header, message: message, range: range))
+      let bytes = unsafe raw.bytes
+      NetlinkFrame.forEach(in: bytes) { frame in
+        let message = frame.kind == .payload ? NetlinkDecoder.message(frame, bytes, as: context) : .ignored
+        results.append(Result(frame: frame, message: message))
       }
     }
     return results
@@ -24,6 +27,8 @@ enum Decoding {
   {
     all(bytes, as: context).map(\.message)
   }
+
+  static func kinds(_ bytes: [UInt8]) -> [NetlinkFrame.Kind] { all(bytes).map(\.frame.kind) }
 
   /// Of one message that is a link.
   static func link(_ bytes: [UInt8]) -> LinkFact? {

@@ -52,7 +52,7 @@ import Testing
   @Test func `a bridge's own messages about its ports delete no link`() {
     #expect(Decoding.messages(Corpus.portOfBridgeFamily) == [.ignored])
     #expect(Decoding.messages(Corpus.portRemovedOfBridgeFamily) == [.ignored])
-    #expect(Decoding.all(Corpus.portRemovedOfBridgeFamily).map { Int($0.header.type) } == [RTM_DELLINK])
+    #expect(Decoding.all(Corpus.portRemovedOfBridgeFamily).map { Int($0.frame.type) } == [RTM_DELLINK])
     #expect(Decoding.messages(Corpus.linkRemoved) == [.event(.linkRemoved(index: 3))])
   }
 

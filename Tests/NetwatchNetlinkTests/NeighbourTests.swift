@@ -50,7 +50,7 @@ import Testing
     ]
     for (inUse, dead) in sets {
       let filter = FilterInterpreter(
-        program: RouteFilter.program(watching: [.ip("192.0.2.1")], routers: .init(inUse: inUse, dead: dead)))
+        program: RouteFilter.program(watching: [.ip("192.0.2.1")], routersInUse: inUse, deadRouters: dead))
       for address in many + [.ip("2001:db8::7"), .ip("2001:db8::8"), .ip("fe80:0:0:1::1"), .ip("10.0.0.1")] {
         for state in Self.states {
           let isNews =

@@ -6,8 +6,6 @@ import Testing
 
 /// What is written is what is read, and nothing else is.
 @Suite struct TraceRecordTests {
-  private typealias Moment = NetlinkReachability.Moment
-
   @Test func `every kind of record reads back as it was`() throws {
     let file = TraceFile()
     let settings = [
@@ -15,24 +13,24 @@ import Testing
     ]
     let writer = try TraceWriter(creating: file.path, settings)
     let moment = Moment(monotonic: 7, wall: .max / 2)
-    let causes: [TraceCause] = [
+    let causes: [NetlinkInput.Cause] = [
       .start, .turn(.event), .turn(.wirelessEvent), .timer(.hold), .timer(.retry), .timer(.resolution), .resumed,
       .unresolved, .resolved([]), .resolved([.v6(1), .v4(0xc000_0207)]),
     ]
     for cause in causes { writer.write(cause, at: moment) }
     let datagram: [UInt8] = Array(0...255)
     var expected: [TraceRecord] = causes.map { .cause($0, moment) }
-    for channel in TraceChannel.allCases {
+    for channel in NetlinkInput.Channel.allCases {
       unsafe writer.write(datagram.span.bytes, from: channel)
       unsafe writer.write([UInt8]().span.bytes, from: channel)
       writer.writeOverrun(of: channel)
       writer.writeEnd(of: channel)
-      expected += [.input(channel, .datagram(datagram)), .input(channel, .datagram([]))]
-      expected += [.input(channel, .overrun), .input(channel, .end)]
+      expected += [.datagram(channel, datagram), .datagram(channel, [])]
+      expected += [.overrun(channel), .end(channel)]
     }
-    for call in TraceCall.allCases {
+    for call in NetlinkInput.Call.allCases {
       writer.write(call, failedWith: ENOBUFS, on: .event)
-      expected.append(.input(.event, .failed(call, code: ENOBUFS)))
+      expected.append(.failed(.event, call, code: ENOBUFS))
     }
     var modem = DeviceTraits(type: "w wan%", isWireless: true, isTether: true)
     modem.isModem = true
@@ -96,7 +94,7 @@ import Testing
     let longest = String(repeating: "ab", count: NetlinkSocket.bufferSize)
     let file = try TraceFile(["netwatch-trace 2", "event \(longest)", "event \(longest)ab"])
     let reader = try TraceReader(opening: file.path)
-    #expect(try reader.next() == .input(.event, .datagram([UInt8](repeating: 0xab, count: NetlinkSocket.bufferSize))))
+    #expect(try reader.next() == .datagram(.event, [UInt8](repeating: 0xab, count: NetlinkSocket.bufferSize)))
     #expect(throws: TraceError.self) { try reader.next() }
   }
 

@@ -1,5 +1,4 @@
 import CLibNetlink
-import CLibNetlinkGeneric
 import Netwatch
 
 @testable import NetwatchNetlink
@@ -7,9 +6,10 @@ import Netwatch
 /// The decoder and the filter of wireless links as tests call them.
 enum Wireless {
   struct Result: Hashable {
-    let header: NetlinkDecoder.Header
+    let frame: NetlinkFrame
+    /// Ignored if the frame is neither the controller's nor nl80211's.
     let message: WirelessDecoder.Message
-    let range: Range<Int>
+    var range: Range<Int> { frame.record }
   }
 
   /// Where the command stands: behind the header of netlink.
@@ -21,8 +21,10 @@ enum Wireless {
   static func all(_ bytes: [UInt8], family: UInt16? = WirelessCorpus.family) -> [Result] {
     var results: [Result] = []
     unsafe bytes.withUnsafeBytes { raw in
-      unsafe WirelessDecoder.decode(raw.bytes, family: family) { header, message, range in
-        results.append(Result(header: header, message: message, range: range))
+      let bytes = unsafe raw.bytes
+      NetlinkFrame.forEach(in: bytes) { frame in
+        let message = frame.kind == .payload ? WirelessDecoder.message(frame, bytes, family: family) : .ignored
+        results.append(Result(frame: frame, message: message))
       }
     }
     return results

@@ -1,5 +1,4 @@
 import CLibNetlink
-import CLibNetlinkGeneric
 import Glibc
 import Netwatch
 import Testing
@@ -90,14 +89,14 @@ import Testing
   }
 
   @Test func `refusals and ends are told apart`() {
-    #expect(Wireless.messages(WirelessCorpus.unknownLink) == [.error(code: ENODEV)])
-    #expect(Wireless.messages(WirelessCorpus.listingRefused) == [.error(code: ENODEV)])
-    #expect(Wireless.messages(WirelessCorpus.listingDone) == [.done])
-    #expect(Wireless.messages(MessageBuilder(type: Int(NLMSG_OVERRUN)).bytes) == [.overrun])
+    #expect(Decoding.kinds(WirelessCorpus.unknownLink) == [.error(code: ENODEV)])
+    #expect(Decoding.kinds(WirelessCorpus.listingRefused) == [.error(code: ENODEV)])
+    #expect(Decoding.kinds(WirelessCorpus.listingDone) == [.done])
+    #expect(Decoding.kinds(MessageBuilder(type: Int(NLMSG_OVERRUN)).bytes) == [.overrun])
     #expect(Wireless.messages(MessageBuilder(type: Int(NLMSG_ERROR)).bytes) == [.ignored])
     var error = MessageBuilder(type: Int(NLMSG_ERROR))
     error.append(MessageBuilder.raw(Int32.min))
-    #expect(Wireless.messages(error.bytes) == [.error(code: .max)])
+    #expect(Decoding.kinds(error.bytes) == [.error(code: .max)])
   }
 
   // MARK: Signals and networks

@@ -7,7 +7,7 @@ import Testing
 /// On the machine as it is: with radios or without, and mostly without nl80211.
 @Suite struct WirelessSocketTests {
   @Test func `a link that is not wireless has no answers, and no errors`() throws {
-    let queries = try WirelessQueries(trace: nil)
+    let queries = try WirelessQueries()
     let noLink = Int32(1) << 30
     for _ in 0..<1000 {
       for index in [1, 0, -1, .min, .max, noLink] {
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func `nl80211 can be looked for at any time`() throws {
-    let queries = try WirelessQueries(trace: nil)
+    let queries = try WirelessQueries()
     for _ in 0..<100 {
       #expect(try (queries.findFamily() != nil) == queries.isAvailable)
     }
@@ -27,8 +27,8 @@ import Testing
   }
 
   @Test func `events are there to be waited for, with nl80211 or without`() throws {
-    let queries = try WirelessQueries(trace: nil)
-    let events = try WirelessEvents(queries, trace: nil)
+    let queries = try WirelessQueries()
+    let events = try WirelessEvents(queries)
     #expect(fcntl(events.descriptor, F_GETFL) & O_NONBLOCK != 0)
     _ = try events.read { #expect($0 > 0) }
   }

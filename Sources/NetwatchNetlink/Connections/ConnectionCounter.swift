@@ -1,0 +1,224 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+
+/// Runs a ``ConnectionActivity`` on the kernel: scans while somebody watches, and tells how many TCP connections are in
+/// flight.
+///
+/// Belongs to its loop, which does other work between the parts of a scan.
+package final class ConnectionCounter {
+  package struct Configuration: Hashable, Sendable {
+    package var rules = ConnectionRules()
+    package var exclusions: [ConnectionExclusion] = []
+
+    package init() {}
+  }
+
+  package struct Handlers {
+    /// Another number is in flight.
+    let changed: (ConnectionActivity.Change) -> Void
+    /// When the indicator decides next; a scan is over then.
+    let decision: () -> Duration?
+    /// The kernel does not tell. Nothing is counted any more.
+    let failed: (NetlinkError) -> Void
+
+    package init(
+      changed: @escaping (ConnectionActivity.Change) -> Void, decision: @escaping () -> Duration?,
+      failed: @escaping (NetlinkError) -> Void
+    ) {
+      self.changed = changed
+      self.decision = decision
+      self.failed = failed
+    }
+  }
+
+  /// /proc is searched for so long at a time.
+  private static let searchTime = Duration.milliseconds(2)
+
+  private let loop: EventLoop
+  private let handlers: Handlers
+  private let exclusions: [ConnectionExclusion]
+  private let ignoredPrograms: Set<String>
+  private let scan: ConnectionScan
+  private let owners = SocketOwners()
+  private var machine: ConnectionActivity
+  private var registration: EventLoop.Registration?
+  private var timer: EventLoop.Timer?
+  private var timing = ScanTiming.fromEnvironment()
+  private var isReading = false
+  /// What the scan has found, while programs are searched for.
+  private var unidentified: (isWhole: Bool, next: EventLoop.Timer?)?
+  private var afterScan: [() -> Void] = []
+
+  package init(_ configuration: Configuration, on loop: EventLoop, handlers: Handlers) throws {
+    self.loop = loop
+    self.handlers = handlers
+    exclusions = configuration.exclusions
+    ignoredPrograms = Set(
+      configuration.exclusions.compactMap { if case .program(let name) = $0 { name } else { nil } })
+    machine = ConnectionActivity(configuration.rules)
+    scan = try ConnectionScan()
+    registration = try loop.watch(scan.descriptor, for: .readable) { [unowned self] _ in read() }
+  }
+
+  deinit {
+    if let registration { loop.remove(registration) }
+    if let timer { loop.cancel(timer) }
+    if let next = unidentified?.next { loop.cancel(next) }
+  }
+
+  /// Programs whose connections do not count, if it cannot be seen which connections those are; empty if all is well.
+  package var unseenPrograms: [String] {
+    ignoredPrograms.isEmpty || SocketOwners.canSeePrograms ? [] : ignoredPrograms.sorted()
+  }
+
+  // MARK: Watching
+
+  /// Begins to scan.
+  package func watch() { perform(.watched) }
+
+  /// Nobody wants to know any more: nothing wakes us.
+  package func rest() {
+    finishScan()
+    perform(.unwatched)
+  }
+
+  /// Scans, and returns when it is done.
+  package func scanNow() {
+    watch()
+    finishScan()
+  }
+
+  /// Calls `body` when there has been a scan: now, or when the one that is under way is over.
+  package func afterScan(_ body: @escaping () -> Void) {
+    watch()
+    if machine.isLooking { afterScan.append(body) } else { body() }
+  }
+
+  /// Programs with connections in flight, as far as this user may know, those with most of them first. Those that are not found
+  /// in time are left out.
+  package func programs(within time: Duration) -> [(name: String, connections: Int)] {
+    let inodes = machine.inodes
+    owners.find(inodes, within: time)
+    var counts: [String: Int] = [:]
+    for inode in inodes {
+      if case .program(let name) = owners.owner(of: inode) { counts[name, default: 0] += 1 }
+    }
+    return counts.map { (name: $0.key, connections: $0.value) }
+      .sorted { ($1.connections, $0.name) < ($0.connections, $1.name) }
+  }
+
+  // MARK: Scanning
+
+  private func perform(_ event: ConnectionActivity.Event) {
+    var next: ConnectionActivity.Event? = event
+    while let event = next {
+      next = nil
+      let effects = machine.handle(event, at: KernelClock.monotonic.now)
+      if let change = effects.change { handlers.changed(change) }
+      if case .lookEnded = event, let moment = handlers.decision() {
+        _ = machine.hasten(for: moment, at: KernelClock.monotonic.now)
+      }
+      arm()
+      if effects.looks { next = begin() }
+    }
+  }
+
+  private func arm() {
+    if let timer { loop.cancel(timer) }
+    timer = machine.deadline.map { deadline in
+      loop.schedule(at: deadline) { [unowned self] in
+        timer = nil
+        perform(.timerFired)
+      }
+    }
+  }
+
+  /// - Returns: the end of the scan, if the kernel refuses it.
+  private func begin() -> ConnectionActivity.Event? {
+    timing?.begin()
+    defer { timing?.endPart() }
+    do throws(NetlinkError) {
+      try scan.begin()
+      isReading = true
+      return nil
+    } catch {
+      return end(of: error)
+    }
+  }
+
+  private func finishScan() {
+    while isReading { read() }
+    while unidentified != nil { identify() }
+  }
+
+  private func read() {
+    timing?.beginPart()
+    let now = KernelClock.monotonic.nanoseconds
+    do throws(NetlinkError) {
+      let reply = try scan.read { connection in
+        if !exclusions.contains(where: { $0.covers(connection) }) { machine.see(connection.facts, at: now) }
+        timing?.connections += 1
+      }
+      timing?.endPart()
+      if reply.isOver { end(isWhole: reply.isWhole) }
+    } catch {
+      perform(end(of: error))
+      tellWaiting()
+    }
+  }
+
+  private func end(isWhole: Bool) {
+    isReading = false
+    if !ignoredPrograms.isEmpty {
+      unidentified = (isWhole, nil)
+      return identify()
+    }
+    conclude(isWhole: isWhole)
+  }
+
+  private func conclude(isWhole: Bool) {
+    perform(.lookEnded(isWhole: isWhole))
+    timing?.end(inFlight: machine.count)
+    tellWaiting()
+  }
+
+  private func tellWaiting() {
+    let bodies = afterScan
+    afterScan = []
+    for body in bodies { body() }
+  }
+
+  /// Looks for the programs of what would count, a while at a time; the scan ends when they are known.
+  private func identify() {
+    guard let (isWhole, next) = unidentified else { return }
+    if let next { loop.cancel(next) }
+    var strangers: [UInt64: UInt32] = [:]
+    machine.forEachStranger { strangers[$0] = $1 }
+    owners.find(strangers.values, within: Self.searchTime)
+    var isComplete = true
+    for (cookie, inode) in strangers {
+      switch owners.owner(of: inode) {
+      case .program(let name): machine.identify(cookie, isIgnored: ignoredPrograms.contains(name))
+      case .unknown: machine.identify(cookie, isIgnored: false)
+      case nil: isComplete = false
+      }
+    }
+    if isComplete {
+      unidentified = nil
+      conclude(isWhole: isWhole)
+    } else {
+      unidentified?.next = loop.schedule(at: KernelClock.monotonic.now) { [unowned self] in identify() }
+    }
+  }
+
+  private func end(of error: NetlinkError) -> ConnectionActivity.Event {
+    isReading = false
+    switch error.code {
+    case ENOBUFS, ENOMEM, EAGAIN, EBUSY, EINTR: return .lookEnded(isWhole: false)
+    default:
+      handlers.failed(error)
+      return .unwatched
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import CLibNetlink
+import Glibc
+import Netwatch
+
+/// Turns the bytes of sock_diag into what the kernel says of TCP sockets, in place and without allocating.
+///
+/// A message that is too short, or that lies about a length, is left out.
+enum ConnectionDecoder {
+  enum Message: Hashable {
+    case connection(Connection)
+    /// A program listens on this port.
+    case listener(port: UInt16)
+    case ignored
+  }
+
+  /// A connection and its ends; IPv4 in IPv6 counts as IPv4.
+  struct Connection: Hashable {
+    var facts: ConnectionFacts
+    let localPort: UInt16
+    let remotePort: UInt16
+    let local: IPAddress
+    let remote: IPAddress
+
+    /// Nothing of it leaves this machine.
+    var isLocal: Bool { remote.isLoopback || local == remote }
+  }
+
+  /// struct inet_diag_msg: family, state, timer, retransmits, ports (2, 2), source (16), destination (16), link (4),
+  /// cookie (8), expiry (4), receive queue (4), write queue (4), user (4), inode (4).
+  private enum Place {
+    static let family = 0
+    static let state = 1
+    static let timer = 2
+    static let retransmits = 3
+    static let localPort = 4
+    static let remotePort = 6
+    static let local = 8
+    static let remote = 24
+    static let cookie = 44
+    static let expiry = 52
+    static let queued = 60
+    static let inode = 68
+    static let length = 72
+  }
+
+  /// Tells of each message of a socket, if the environment asks for it.
+  static func log(_ source: String) -> NetlinkDebugLog? { NetlinkDebugLog(source) { "\(message($0, $1))" } }
+
+  static func message(_ frame: NetlinkFrame, _ bytes: RawSpan) -> Message {
+    guard CInt(frame.type) == TCPDIAG_GETSOCK, frame.payload.count >= Place.length else { return .ignored }
+    let start = frame.payload.lowerBound
+    func port(_ place: Int) -> UInt16 { UInt16(bigEndian: bytes.load(start + place, as: UInt16.self)) }
+    let state = bytes.load(start + Place.state, as: UInt8.self)
+    if Int(state) == TCP_LISTEN { return .listener(port: port(Place.localPort)) }
+    let family = bytes.load(start + Place.family, as: UInt8.self)
+    guard let stage = stage(state), let local = address(bytes, start + Place.local, family),
+      let remote = address(bytes, start + Place.remote, family)
+    else { return .ignored }
+
+    var facts = ConnectionFacts(cookie: bytes.load(start + Place.cookie, as: UInt64.self), stage: stage)
+    facts.inode = bytes.load(start + Place.inode, as: UInt32.self)
+    facts.queued = bytes.load(start + Place.queued, as: UInt32.self)
+    // The end of what we say takes a byte's place.
+    if hasEnded(state), facts.queued > 0 { facts.queued -= 1 }
+    if stage == .connecting { facts.attemptAge = attemptAge(bytes, start) }
+    var cursor = NetlinkCursor((start + Place.length)..<frame.payload.upperBound)
+    while let attribute = cursor.nextAttribute(in: bytes) {
+      if attribute.type == INET_DIAG_INFO { readInfo(bytes, attribute.value, into: &facts) }
+    }
+    return .connection(
+      Connection(
+        facts: facts, localPort: port(Place.localPort), remotePort: port(Place.remotePort), local: local, remote: remote
+      ))
+  }
+
+  private static func stage(_ state: UInt8) -> ConnectionFacts.Stage? {
+    switch Int(state) {
+    case TCP_SYN_SENT: .connecting
+    case TCP_ESTABLISHED: .open
+    case TCP_FIN_WAIT2: .halfClosed
+    case TCP_FIN_WAIT1, TCP_CLOSE_WAIT, TCP_LAST_ACK, TCP_CLOSING: .ending
+    default: nil
+    }
+  }
+
+  private static func hasEnded(_ state: UInt8) -> Bool {
+    switch Int(state) {
+    case TCP_FIN_WAIT1, TCP_LAST_ACK, TCP_CLOSING: true
+    default: false
+    }
+  }
+
+  /// What the kernel calls the timer that repeats what has not been acknowledged.
+  private static let retransmissionTimer = 1
+
+  /// How long it has been trying to connect: the first attempts come a second apart, and a timer runs to the next.
+  private static func attemptAge(_ bytes: RawSpan, _ start: Int) -> Int64 {
+    guard Int(bytes.load(start + Place.timer, as: UInt8.self)) == retransmissionTimer else { return 0 }
+    let attempts = Int64(bytes.load(start + Place.retransmits, as: UInt8.self)) + 1
+    let left = Int64(bytes.load(start + Place.expiry, as: UInt32.self))
+    return max(0, attempts * 1_000 - left) * 1_000_000
+  }
+
+  private static func address(_ bytes: RawSpan, _ offset: Int, _ family: UInt8) -> IPAddress? {
+    switch CInt(family) {
+    case AF_INET: return .v4(UInt32(bigEndian: bytes.load(offset, as: UInt32.self)))
+    case AF_INET6:
+      let bits = UInt128(bigEndian: bytes.load(offset, as: UInt128.self))
+      // ::ffff:0:0/96.
+      return bits >> 32 == 0xffff ? .v4(UInt32(truncatingIfNeeded: bits)) : .v6(bits)
+    default: return nil
+    }
+  }
+
+  /// struct tcp_info, of which older kernels have less.
+  private static func readInfo(_ bytes: RawSpan, _ info: Range<Int>, into facts: inout ConnectionFacts) {
+    func age(_ offset: Int) -> Int64 {
+      guard info.count >= offset + 4 else { return 0 }
+      return Int64(bytes.load(info.lowerBound + offset, as: UInt32.self)) * 1_000_000
+    }
+    func count(_ offset: Int) -> UInt64? {
+      info.count >= offset + 8 ? bytes.load(info.lowerBound + offset, as: UInt64.self) : nil
+    }
+    facts.sentAge = age(44)
+    facts.receivedAge = age(52)
+    facts.heardAge = age(56)
+    facts.bytesAcknowledged = count(120) ?? 0
+    facts.bytesReceived = count(128) ?? 0
+    facts.busyTime = count(168).map { Int64(clamping: min($0, 1 << 40) * 1_000) } ?? 0
+    // Before Linux 4.19 it is not told. The beginning of a connection counts as an acknowledged byte.
+    facts.bytesSent = count(200) ?? (facts.bytesAcknowledged &- min(facts.bytesAcknowledged, 1)) &+ UInt64(facts.queued)
+  }
+}

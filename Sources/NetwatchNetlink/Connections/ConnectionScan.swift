@@ -1,0 +1,59 @@
+import CLibNetlink
+import Netwatch
+
+/// Lists the TCP connections of this network namespace, by sock_diag. Needs no privilege.
+///
+/// The kernel lists some eighty at a time, when we read; so a scan does not hold up what else the loop does.
+final class ConnectionScan {
+  private let conversation: NetlinkConversation
+  private var request: NetlinkRequest
+  /// Of this scan and of the one before: the kernel lists who listens first, but they may come amid a scan.
+  private var listeners = PortSet()
+  private var knownListeners = PortSet()
+
+  init() throws(NetlinkError) {
+    conversation = try NetlinkConversation(
+      .reply, of: .kernel, protocol: NETLINK_SOCK_DIAG, waits: false, log: ConnectionDecoder.log("tcp"))
+    request = try .connections()
+  }
+
+  /// Readable when there is a part to ``read(_:)``.
+  var descriptor: CInt { conversation.descriptor }
+
+  /// Asks. The kernel gathers the first part at once.
+  func begin() throws(NetlinkError) {
+    swap(&listeners, &knownListeners)
+    listeners.removeAll()
+    try conversation.send(&request)
+  }
+
+  /// Reads what is there, one part of the list at most.
+  ///
+  /// - Parameter body: is called with each connection that leaves this machine.
+  func read(_ body: (ConnectionDecoder.Connection) -> Void) throws(NetlinkError) -> NetlinkConversation.Reply {
+    let reply = try conversation.receive { frame, bytes in
+      switch ConnectionDecoder.message(frame, bytes) {
+      case .connection(var connection):
+        guard !connection.isLocal else { return }
+        let port = connection.localPort
+        connection.facts.isAccepted = listeners.contains(port) || knownListeners.contains(port)
+        body(connection)
+      case .listener(let port): listeners.insert(port)
+      case .ignored: break
+      }
+    }
+    if reply.error != 0 { throw NetlinkError(operation: "sock_diag", code: reply.error) }
+    return reply
+  }
+}
+
+/// Some of the 65,536 ports.
+private struct PortSet {
+  private var words = [UInt64](repeating: 0, count: 1_024)
+
+  func contains(_ port: UInt16) -> Bool { words[Int(port >> 6)] & 1 << UInt64(port & 63) != 0 }
+
+  mutating func insert(_ port: UInt16) { words[Int(port >> 6)] |= 1 << UInt64(port & 63) }
+
+  mutating func removeAll() { for place in words.indices { words[place] = 0 } }
+}

@@ -1,0 +1,56 @@
+import CLibNetlink
+import Glibc
+
+/// The question for TCP sockets: what is left out of the answer, the kernel does not even look at.
+extension NetlinkRequest {
+  /// Every TCP connection of both families with its ages, and who listens. The older of the kernel's two questions: the
+  /// newer one would need a walk for each family.
+  static func connections() throws(NetlinkError) -> NetlinkRequest {
+    try unsafe build(Int(TCPDIAG_GETSOCK), flags: NLM_F_DUMP) { message in
+      var request = inet_diag_req()
+      request.idiag_ext = 1 << UInt8(INET_DIAG_INFO - 1)
+      request.idiag_states = connectionStates
+      var filter = exceptLoopback
+      return unsafe append(request, to: message)
+        && nla_put(message, CInt(INET_DIAG_REQ_BYTECODE), CInt(filter.count), &filter) == 0
+    }
+  }
+
+  /// Neither closed sockets, which have no program and no ages, nor those that have not been accepted yet.
+  private static let connectionStates: UInt32 = [
+    TCP_ESTABLISHED, TCP_SYN_SENT, TCP_FIN_WAIT1, TCP_FIN_WAIT2, TCP_CLOSE_WAIT, TCP_LAST_ACK, TCP_LISTEN, TCP_CLOSING,
+  ].reduce(0) { $0 | 1 << UInt32($1) }
+
+  /// Bytecode that passes whatever does not lead to 127/8, ::ffff:127.0.0.0/104 or ::1.
+  static var exceptLoopback: [UInt8] {
+    // A condition for IPv4 holds for IPv4 in IPv6 too.
+    let ranges = [
+      condition(AF_INET, [127, 0, 0, 0], prefixLength: 8),
+      condition(AF_INET6, [UInt8](repeating: 0, count: 15) + [1], prefixLength: 128),
+    ]
+    // Each condition is followed by a jump past the end, which refuses; if it does not hold, the jump is left out.
+    var program: [UInt8] = []
+    for range in ranges.reversed() {
+      let refusal = operation(INET_DIAG_BC_JMP, yes: jumpLength, no: jumpLength + program.count + 4)
+      let length = jumpLength + range.count
+      program = operation(INET_DIAG_BC_D_COND, yes: length, no: length + jumpLength) + range + refusal + program
+    }
+    return program
+  }
+
+  /// struct inet_diag_bc_op: code, length of what follows if it holds, and if not (2).
+  private static let jumpLength = 4
+
+  private static func operation(_ code: Int, yes: Int, no: Int) -> [UInt8] {
+    [UInt8(code), UInt8(yes)] + bytes(UInt16(no))
+  }
+
+  /// struct inet_diag_hostcond: family, length of the prefix, padding (2), port (4; -1 is any), address.
+  private static func condition(_ family: CInt, _ address: [UInt8], prefixLength: UInt8) -> [UInt8] {
+    [UInt8(family), prefixLength, 0, 0] + bytes(Int32(-1)) + address
+  }
+
+  private static func bytes<Value: FixedWidthInteger>(_ value: Value) -> [UInt8] {
+    unsafe withUnsafeBytes(of: value) { unsafe [UInt8]($0) }
+  }
+}

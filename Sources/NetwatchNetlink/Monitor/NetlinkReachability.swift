@@ -1,0 +1,219 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import NetwatchResolver
+
+/// Runs a ``ReachabilityMachine`` on the kernel: facts in, lookups out, paths published.
+///
+/// Belongs to the loop of its source.
+package final class NetlinkReachability {
+  package struct Handlers {
+    /// A path that is new in some respect; the change says in which.
+    package let publish: (NetworkPath, ReachabilityMachine.Change, Moment) -> Void
+    /// Netlink is lost. Nothing is published any more.
+    package let fail: (NetlinkError) -> Void
+
+    package init(
+      publish: @escaping (NetworkPath, ReachabilityMachine.Change, Moment) -> Void,
+      fail: @escaping (NetlinkError) -> Void
+    ) {
+      self.publish = publish
+      self.fail = fail
+    }
+  }
+
+  /// How long to go on when listing fails at the very start.
+  private static let startPatience = Duration.seconds(5)
+  /// Who wants the addresses of a host anew sooner would ask for nothing else.
+  private static let shortestRefresh = Duration.seconds(1)
+  /// Between two attempts there, in microseconds.
+  private static let startPause: UInt32 = 10_000
+
+  let source: NetlinkSource
+  private let handlers: Handlers
+  private var machine: ReachabilityMachine
+  private var routes: RouteQueries
+  private var timers: [ReachabilityMachine.Timer: EventLoop.Timer] = [:]
+  private let target: NetworkTarget
+  /// What the kernel has refused last.
+  private var refusal: NetlinkError?
+  /// Where the name of a host leads.
+  private var host: HostFollower?
+  /// What the machine wants done, the first thing last; and where in it belongs what it wants because of that.
+  private var effects: [ReachabilityMachine.Effect] = []
+  private var place = 0
+  private var isPerforming = false
+  /// What is published meanwhile is no change of the network, after which names would lead elsewhere.
+  private var isTellingAddresses = false
+
+  package init(
+    on source: NetlinkSource, configuration: MonitorConfiguration, handlers: Handlers
+  ) throws(NetlinkError) {
+    self.source = source
+    self.handlers = handlers
+    machine = ReachabilityMachine(configuration: configuration, namespaces: source.input.namespaces())
+    target = configuration.target
+    routes = try Self.routes(to: machine.destinations, target.port, source)
+  }
+
+  package var statistics: MonitorStatistics { machine.statistics }
+  var watchedAddresses: [IPAddress] { machine.watched }
+  /// Routes to single addresses matter.
+  var watchesHostRoutes: Bool { machine.usesHostRoutes }
+  var watchedRouters: ReachabilityMachine.WatchedRouters { machine.watchedRouters }
+  /// What the kernel lacks of what was needed, in a fixed order.
+  package var missingFeatures: [KernelFeature] { source.missing }
+
+  /// Lists, asks and publishes the first path, all before this returns; then follows the kernel on the loop.
+  ///
+  /// Of a host's path the first one comes later, when the addresses of the host are known.
+  package func start() throws {
+    source.add(self)
+    if case .host(let name, _) = target { try source.input.follow { resolve(try InternationalName.ascii(of: name)) } }
+    source.touchMoment(because: .start)
+    if machine.destinations != .internet { source.watchRoutes() }
+    dispatch(.started)
+    let deadline = KernelClock.monotonic.now + Self.startPatience
+    while machine.isListing {
+      if let refusal, !refusal.isTransient { throw refusal }
+      guard KernelClock.monotonic.now < deadline, !source.input.isLost() else {
+        throw refusal ?? NetlinkError(operation: "RTM_GETLINK dump", code: EAGAIN)
+      }
+      source.input.pause(Self.startPause)
+      dispatch(.timerFired(.retry))
+    }
+    try source.follow()
+  }
+
+  /// Reads everything from the kernel again.
+  package func resync() {
+    source.touchMoment(because: .start)
+    dispatch(.started)
+  }
+
+  /// How the present verdict came about. Asks for the rules, which a verdict needs only beneath a tunnel.
+  package func findings() throws(NetlinkError) -> PathFindings {
+    var rules = FamilyPair<[RoutingRule]>([])
+    for family in AddressFamily.allCases {
+      if case .rules(let found) = try routes.rules(family) { rules[family] = found }
+    }
+    let resolution = host.map { host in
+      PathFindings.Resolution(
+        addresses: host.addresses, problem: host.failure?.description,
+        isDefinite: host.isKnown)
+    }
+    return PathFindings(
+      of: target, machine.evaluator, machine.answers, machine.destinations, rules, user: getuid(),
+      resolution: resolution)
+  }
+
+  /// Leaves the loop. Nothing is published any more.
+  package func stop() {
+    source.remove(self)
+    host?.stop()
+    host = nil
+    for timer in timers.values { source.loop.cancel(timer) }
+    timers = [:]
+  }
+
+  // MARK: Events
+
+  /// The addresses of the target's host, the best one first; nil where nobody could be asked for them.
+  package func take(resolved addresses: [IPAddress]?) {
+    source.touchMoment(because: addresses.map { .resolved($0) } ?? .unresolved)
+    isTellingAddresses = true
+    dispatch(addresses.map { .resolved($0) } ?? .unresolved)
+    isTellingAddresses = false
+  }
+
+  /// Tells the machine, and does what it wants. What an event leads to is done before what was wanted earlier.
+  func dispatch(_ event: ReachabilityMachine.Event) {
+    machine.handle(event, at: .nanoseconds(source.moment.monotonic)).forEach { effect in
+      // To append costs a third, and mostly there is one effect.
+      if place == effects.count { effects.append(effect) } else { effects.insert(effect, at: place) }
+    }
+    guard !isPerforming, !effects.isEmpty else { return }
+    isPerforming = true
+    while let effect = effects.popLast() {
+      place = effects.count
+      perform(effect)
+    }
+    isPerforming = false
+  }
+
+  func fail(_ error: NetlinkError) {
+    stop()
+    handlers.fail(error)
+  }
+
+  // MARK: Effects
+
+  private func perform(_ effect: ReachabilityMachine.Effect) {
+    do throws(NetlinkError) {
+      switch effect {
+      case .list:
+        dispatch(.listingBegan)
+        dispatch(.listingEnded(isWhole: try source.list(for: self)))
+      case .settle: try source.links.settle()
+      case .readLink(let index): try source.readLink(index, for: self)
+      case .lookUp(let request):
+        let answer = try routes.ask(request, address: machine.address(of: request), lower: machine.lower(of: request))
+        dispatch(.answered(request, answer))
+      case .watch:
+        routes = try Self.routes(to: machine.destinations, target.port, source)
+        source.watchRoutes()
+      case .watchRouters: source.watchRoutes()
+      case .arm(let timer, let deadline): arm(timer, at: deadline)
+      case .disarm(let timer):
+        if let armed = timers.removeValue(forKey: timer) { source.loop.cancel(armed) }
+      case .resolve: host?.pathChanged()
+      case .publish(let change): publish(change)
+      }
+    } catch {
+      refusal = error
+      dispatch(.failed)
+    }
+  }
+
+  private static func routes(
+    to destinations: Destinations, _ port: UInt16?, _ source: NetlinkSource
+  ) throws(NetlinkError) -> RouteQueries {
+    try RouteQueries(destinations, port: port, by: source.conversation, pause: source.input.pause)
+  }
+
+  private func publish(_ change: ReachabilityMachine.Change) {
+    guard !source.input.isLost() else { return }
+    // Field by field: asking the machine for a path would copy the machine.
+    let path = NetworkPath(
+      verdict: machine.published, reason: machine.reason, interfaces: machine.evaluator.snapshot.interfaces,
+      signal: machine.published.ssid == nil ? nil : signal,
+      allowsLinkLocalIPv4: machine.configuration.allowsLinkLocalIPv4)
+    handlers.publish(path, change, source.moment)
+    // Name servers may answer differently over another path.
+    if case .reachability = change, !isTellingAddresses { host?.pathChanged() }
+  }
+
+  private func resolve(_ name: HostName) {
+    var configuration = ResolverConfiguration()
+    configuration.refresh = max(Self.shortestRefresh, machine.configuration.resolutionInterval)
+    host = HostFollower(of: name, on: source.loop, configuration) { [unowned self] in take(resolved: $0) }
+  }
+
+  /// Of the radio that carries the published path.
+  private var signal: WiFiSignal? {
+    machine.published.interfaceIndex.flatMap(machine.evaluator.snapshot.radio).flatMap { source.signal(of: $0.index) }
+  }
+
+  private func arm(_ timer: ReachabilityMachine.Timer, at deadline: Duration) {
+    if let armed = timers[timer] { source.loop.cancel(armed) }
+    timers[timer] = source.loop.schedule(at: deadline) { [unowned self] in fire(timer) }
+  }
+
+  func isArmed(_ timer: ReachabilityMachine.Timer) -> Bool { timers[timer] != nil }
+
+  func fire(_ timer: ReachabilityMachine.Timer) {
+    timers[timer] = nil
+    source.touchMoment(because: .timer(timer))
+    dispatch(.timerFired(timer))
+  }
+}

@@ -1,0 +1,220 @@
+import CLibNetlink
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+
+/// The kernel's netlink on one loop: one socket of events for all that watch, one for questions.
+///
+/// Belongs to the loop, whose handlers keep it alive while somebody watches.
+package final class NetlinkSource {
+  /// RTNLGRP_* to hear of everything that can move a path.
+  private static let groups: [rtnetlink_groups] = [
+    RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,
+    RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE, RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF,
+  ]
+  /// Room for some thousand messages while the machine is busy elsewhere.
+  private static let receiveBufferSize = 1 << 20
+  /// Two readings of two clocks are never quite simultaneous; no suspend is shorter.
+  private static let suspendThreshold = Duration.milliseconds(100)
+
+  let loop: EventLoop
+  /// What is asked of rtnetlink.
+  let conversation: NetlinkConversation
+  let links: LinkQueries
+  /// When the message that is worked on was read.
+  private(set) var moment = Moment.now
+  let input: NetlinkInput
+  private let events: NetlinkSocket
+  private var devices: KnownDevices
+  private let radios: Radios
+  private var watchers: [NetlinkReachability] = []
+  private var registration: EventLoop.Registration?
+  private var wallClock: WallClockWatch?
+  private var suspendedTime = Duration.zero
+  /// What this kernel lacks, as far as it was needed.
+  private(set) var missingFeatures: Set<KernelFeature> = []
+  private var hearsNeighbours = false
+
+  /// Opens the sockets. They are joined before anything is listed, so that nothing falls between.
+  ///
+  /// - Parameters:
+  ///   - input: a replay has no sockets, and does nothing on the loop.
+  ///   - receiveBuffer: in bytes; small ones are for tests of overruns.
+  package init(
+    on loop: EventLoop, input: NetlinkInput = .kernel, receiveBuffer: Int? = nil
+  ) throws(NetlinkError) {
+    self.loop = loop
+    self.input = input
+    devices = KnownDevices(read: input.traits)
+    conversation = try NetlinkConversation(
+      .reply, of: input, protocol: NETLINK_ROUTE, log: NetlinkDecoder.log("reply", as: .answer))
+    links = try LinkQueries(by: conversation)
+    radios = Radios(on: loop, of: input)
+    events = try NetlinkSocket.open(.event, of: input, log: NetlinkDecoder.log("event", as: .notification))
+    try events.makeNonBlocking()
+    events.setReceiveBuffer(bytes: receiveBuffer ?? Self.receiveBufferSize)
+    attach(RouteFilter.program(watching: Destinations.internet.all))
+    // First of all: a trace does not say which group it was that could not be joined.
+    joinIfPossible(RTNLGRP_NEXTHOP, else: .nextHopEvents)
+    for group in Self.groups { try events.join(group) }
+    if !conversation.isStrict { missingFeatures.insert(.strictChecking) }
+    radios.isReadable = { [unowned self] in readRadios() }
+  }
+
+  // MARK: Watchers
+
+  func add(_ watcher: NetlinkReachability) {
+    watchers.append(watcher)
+    suspendedTime = Self.currentSuspendedTime
+  }
+
+  /// Begins to read, once the first path is known.
+  func follow() throws {
+    guard registration == nil else { return }
+    try input.follow {
+      registration = try loop.watch(events.descriptor, for: .readable) { _ in self.readEvents() }
+      wallClock = try WallClockWatch(on: loop) { [unowned self] in wallClockWasSet() }
+    }
+  }
+
+  /// Without a watcher it leaves the loop.
+  func remove(_ watcher: NetlinkReachability) {
+    watchers.removeAll { $0 === watcher }
+    if watchers.isEmpty { stop() }
+  }
+
+  private func stop() {
+    if let registration { loop.remove(registration) }
+    registration = nil
+    wallClock = nil
+    radios.stop()
+  }
+
+  /// Nobody watches.
+  var isIdle: Bool { watchers.isEmpty }
+
+  func touchMoment(because cause: NetlinkInput.Cause) { moment = input.moment(cause) }
+
+  /// Lets the routes pass that somebody watches, and no others.
+  func watchRoutes() {
+    var addresses: [IPAddress] = []
+    for watcher in watchers {
+      for address in watcher.watchedAddresses where !addresses.contains(address) { addresses.append(address) }
+    }
+    let inUse = Set(watchers.flatMap(\.watchedRouters.inUse).map(\.address))
+    let dead = Set(watchers.flatMap(\.watchedRouters.dead).map(\.address))
+    let isFiltered = attach(
+      RouteFilter.program(
+        watching: addresses, passesHostRoutes: watchers.contains(where: \.watchesHostRoutes),
+        routersInUse: Array(inUse), deadRouters: Array(dead)))
+    // Not before there is a router to hear of, and not if each word of every neighbour would wake us.
+    guard isFiltered, !hearsNeighbours, !inUse.isEmpty else { return }
+    hearsNeighbours = true
+    joinIfPossible(RTNLGRP_NEIGH, else: .neighbourEvents)
+  }
+
+  @discardableResult private func attach(_ program: [sock_filter]) -> Bool {
+    let isAttached = events.attach(program)
+    if !isAttached { missingFeatures.formUnion([.socketFilter, .neighbourEvents]) }
+    return isAttached
+  }
+
+  private func joinIfPossible(_ group: rtnetlink_groups, else feature: KernelFeature) {
+    do throws(NetlinkError) { try events.join(group) } catch { missingFeatures.insert(feature) }
+  }
+
+  // MARK: Reading
+
+  /// Lists links, then addresses. False if something changed meanwhile, so that it may not be whole.
+  func list(for watcher: NetlinkReachability) throws(NetlinkError) -> Bool {
+    try links.list { identify($0) { watcher.dispatch(.fact($0)) } }
+  }
+
+  func readLink(_ index: Int32, for watcher: NetlinkReachability) throws(NetlinkError) {
+    try links.read(index) { identify($0) { watcher.dispatch(.fact($0)) } }
+  }
+
+  func readEvents() {
+    touchMoment(because: .turn(.event))
+    do throws(NetlinkError) {
+      while try events.readFrames({ take($0, $1) }) {}
+    } catch {
+      return fail(error)
+    }
+    tell(.drained)
+  }
+
+  /// Reads what nl80211 has told.
+  func readRadios() {
+    touchMoment(because: .turn(.wirelessEvent))
+    radios.read { tell(.fact(.wireless(index: $0, $1))) }
+    tell(.drained)
+  }
+
+  private func take(_ frame: NetlinkFrame, _ bytes: RawSpan) {
+    if frame.kind == .overrun { return tell(.overrun) }
+    switch NetlinkDecoder.message(frame, bytes, as: .notification) {
+    // The bulk, about which nobody else knows more.
+    case .event(.routing(let families, let isRemoval)): tell(.fact(.routing(families, isRemoval: isRemoval)))
+    case .event(let event): identify(event) { tell(.fact($0)) }
+    case .route, .routeOverNextHop, .nextHop, .rule, .ignored: break
+    }
+  }
+
+  /// Adds what only others than rtnetlink know of a link.
+  @inline(never) private func identify(_ event: NetworkEvent, _ body: (NetworkEvent) -> Void) {
+    switch event {
+    case .link(var fact):
+      devices.identify(&fact)
+      body(.link(fact))
+      if let link = radios.link(of: fact) { body(.wireless(index: fact.index, link)) }
+    case .linkRemoved(let index):
+      devices.forget(index)
+      radios.forget(index)
+      body(event)
+    default:
+      body(event)
+    }
+  }
+
+  private func tell(_ event: ReachabilityMachine.Event) {
+    // By position: to hold the array while its elements are called would copy it if one leaves.
+    var position = 0
+    while position < watchers.count {
+      let watcher = watchers[position]
+      watcher.dispatch(event)
+      // If it has left, the next one has its place.
+      if position < watchers.count, watchers[position] === watcher { position += 1 }
+    }
+  }
+
+  private func fail(_ error: NetlinkError) {
+    stop()
+    for watcher in watchers { watcher.fail(error) }
+  }
+
+  /// What the kernel lacks, in the order in which it is told of.
+  package var missing: [KernelFeature] {
+    KernelFeature.allCases.filter { missingFeatures.contains($0) || $0 == .wireless && radios.isRefused }
+  }
+
+  func signal(of index: Int32) -> WiFiSignal? { radios.signal(of: index) }
+
+  // MARK: Suspend
+
+  private func wallClockWasSet() {
+    let now = Self.currentSuspendedTime
+    // A step of the wall clock alone means nothing.
+    guard now - suspendedTime > Self.suspendThreshold else { return }
+    suspendedTime = now
+    resume()
+  }
+
+  func resume() {
+    touchMoment(because: .resumed)
+    tell(.resumed)
+    readEvents()
+  }
+
+  private static var currentSuspendedTime: Duration { KernelClock.boot.now - KernelClock.monotonic.now }
+}

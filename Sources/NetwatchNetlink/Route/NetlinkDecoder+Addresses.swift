@@ -1,0 +1,104 @@
+import CLibNetlink
+import Netwatch
+
+/// Addresses, neighbours, and what only hints at a change of the routes.
+extension NetlinkDecoder {
+  // MARK: Addresses
+
+  /// struct ifaddrmsg: family, prefix length, flags, scope, index (4).
+  private static let addressHeaderLength = 8
+
+  static func address(_ bytes: RawSpan, _ payload: Range<Int>, isRemoved: Bool) -> Message {
+    guard payload.count >= addressHeaderLength else { return .ignored }
+    let start = payload.lowerBound
+    let family = bytes.load(start, as: UInt8.self)
+    let prefixLength = bytes.load(start + 1, as: UInt8.self)
+    let index = bytes.load(start + 4, as: Int32.self)
+    // The header has room for eight flags; IFA_FLAGS has them all.
+    var flags = UInt32(bytes.load(start + 2, as: UInt8.self))
+    var isOver = false
+    var local: IPAddress?
+    var peer: IPAddress?
+    var cursor = NetlinkCursor((start + addressHeaderLength)..<payload.upperBound)
+    while let attribute = cursor.nextAttribute(in: bytes) {
+      switch attribute.type {
+      case IFA_LOCAL: local = ipAddress(bytes, attribute.value, family: family)
+      case IFA_ADDRESS: peer = ipAddress(bytes, attribute.value, family: family)
+      case IFA_FLAGS: flags = bytes.number(attribute.value, as: UInt32.self) ?? flags
+      // Its first field is the preferred lifetime.
+      case IFA_CACHEINFO: isOver = bytes.number(attribute.value, as: UInt32.self) == 0
+      default: break
+      }
+    }
+    // Of a point-to-point link IFA_ADDRESS is the other end.
+    guard index > 0, let address = local ?? peer else { return .ignored }
+    if isRemoved { return .event(.addressRemoved(index: index, address, prefixLength: prefixLength)) }
+    if isOver { flags |= InterfaceAddress.Flags.deprecated }
+    return .event(
+      .address(index: index, InterfaceAddress(address: address, prefixLength: prefixLength, flags: flags)))
+  }
+
+  static func ipAddress(_ bytes: RawSpan, _ range: Range<Int>, family: UInt8) -> IPAddress? {
+    switch CInt(family) {
+    case AF_INET: bytes.number(range, as: UInt32.self).map { .v4(UInt32(bigEndian: $0)) }
+    case AF_INET6: bytes.number(range, as: UInt128.self).map { .v6(UInt128(bigEndian: $0)) }
+    default: nil
+    }
+  }
+
+  // MARK: Neighbours
+
+  /// struct ndmsg: family, padding (3), index (4), state (2), flags, type.
+  private static let neighbourHeaderLength = 12
+
+  static func neighbour(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
+    guard payload.count >= neighbourHeaderLength else { return .ignored }
+    let start = payload.lowerBound
+    let family = bytes.load(start, as: UInt8.self)
+    let index = bytes.load(start + 4, as: Int32.self)
+    let state = Int32(bytes.load(start + 8, as: UInt16.self))
+    let isReachable: Bool
+    switch state {
+    case NUD_FAILED: isReachable = false
+    case NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE, NUD_NOARP, NUD_PERMANENT: isReachable = true
+    // While the kernel looks for it, nothing is known.
+    default: return .ignored
+    }
+    var cursor = NetlinkCursor((start + neighbourHeaderLength)..<payload.upperBound)
+    while let attribute = cursor.nextAttribute(in: bytes) {
+      guard attribute.type == NDA_DST else { continue }
+      guard index > 0, let address = ipAddress(bytes, attribute.value, family: family) else { return .ignored }
+      return .event(.neighbour(Neighbour(interfaceIndex: index, address: address), isReachable: isReachable))
+    }
+    return .ignored
+  }
+
+  // MARK: Hints
+
+  private static func families(_ bytes: RawSpan, _ payload: Range<Int>) -> AddressFamilies {
+    guard let family = bytes.number(payload, as: UInt8.self) else { return .none }
+    switch CInt(family) {
+    case AF_INET: return .ipv4
+    case AF_INET6: return .ipv6
+    // A group of next hops belongs to no family.
+    case AF_UNSPEC: return .both
+    default: return .none
+    }
+  }
+
+  /// Routes, rules and next hops: their headers all begin with the family.
+  static func hint(_ bytes: RawSpan, _ payload: Range<Int>, isRemoval: Bool) -> Message {
+    let families = families(bytes, payload)
+    return families.isEmpty ? .ignored : .event(.routing(families, isRemoval: isRemoval))
+  }
+
+  /// Of the settings only one moves a lookup: whether routes over links without carrier count. There is no other word of it.
+  static func netconf(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
+    let attributes = min(payload.lowerBound + 4, payload.upperBound)
+    var cursor = NetlinkCursor(attributes..<payload.upperBound)
+    while let attribute = cursor.nextAttribute(in: bytes) {
+      if attribute.type == NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN { return hint(bytes, payload, isRemoval: false) }
+    }
+    return .ignored
+  }
+}

@@ -1,0 +1,48 @@
+import CLibNetlink
+import Netwatch
+
+/// The rules that choose the routing table, from a listing.
+extension NetlinkDecoder {
+  /// struct fib_rule_hdr: family, dst_len, src_len, tos, table, two reserved bytes, action, flags (4).
+  private static let ruleHeaderLength = 12
+
+  static func rule(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
+    guard payload.count >= ruleHeaderLength else { return .ignored }
+    let start = payload.lowerBound
+    var rule = RoutingRule()
+    rule.action = bytes.load(start + 7, as: UInt8.self)
+    rule.isInverted = bytes.load(start + 8, as: UInt32.self) & UInt32(FIB_RULE_INVERT) != 0
+    // A source, or a type of service. The destination is ours, but whether it fits is not worth the while.
+    rule.hasOtherSelectors = (1...3).contains { bytes.load(start + $0, as: UInt8.self) != 0 }
+    var table = UInt32(bytes.load(start + 4, as: UInt8.self))
+
+    var cursor = NetlinkCursor((start + ruleHeaderLength)..<payload.upperBound)
+    while let attribute = cursor.nextAttribute(in: bytes) {
+      switch attribute.type {
+      case Int(FRA_TABLE): table = bytes.number(attribute.value, as: UInt32.self) ?? table
+      case Int(FRA_PRIORITY): rule.priority = bytes.number(attribute.value, as: UInt32.self) ?? 0
+      case Int(FRA_FWMARK): rule.mark = bytes.number(attribute.value, as: UInt32.self) ?? 0
+      case Int(FRA_FWMASK): rule.markMask = bytes.number(attribute.value, as: UInt32.self) ?? .max
+      case Int(FRA_SUPPRESS_PREFIXLEN):
+        // All ones: nothing is suppressed.
+        rule.suppressedPrefixLength = bytes.number(attribute.value, as: Int32.self).flatMap { $0 < 0 ? nil : $0 }
+      case Int(FRA_UID_RANGE): rule.users = users(bytes, attribute.value)
+      case Int(FRA_IIFNAME), Int(FRA_OIFNAME), Int(FRA_IP_PROTO), Int(FRA_SPORT_RANGE), Int(FRA_DPORT_RANGE),
+        Int(FRA_TUN_ID), Int(FRA_L3MDEV), Int(FRA_SRC), Int(FRA_DST):
+        // A zero, as in every rule of some kernels, selects nothing.
+        if attribute.value.contains(where: { bytes.load($0, as: UInt8.self) != 0 }) { rule.hasOtherSelectors = true }
+      default: break
+      }
+    }
+    if rule.action == UInt8(FR_ACT_TO_TBL) { rule.table = table }
+    return .rule(rule)
+  }
+
+  /// struct fib_rule_uid_range: first, last.
+  private static func users(_ bytes: RawSpan, _ range: Range<Int>) -> ClosedRange<UInt32>? {
+    guard range.count >= 8 else { return nil }
+    let first = bytes.load(range.lowerBound, as: UInt32.self)
+    let last = bytes.load(range.lowerBound + 4, as: UInt32.self)
+    return first <= last && !(first == 0 && last == .max) ? first...last : nil
+  }
+}

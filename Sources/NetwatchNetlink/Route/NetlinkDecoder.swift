@@ -1,0 +1,130 @@
+import CLibNetlink
+import Netwatch
+
+/// Turns rtnetlink's bytes into facts and answers, in place and without allocating.
+///
+/// A message that is too short, or that lies about a length, is left out; the rest is still read.
+enum NetlinkDecoder {
+  enum Message: Hashable {
+    case event(NetworkEvent)
+    case route(RouteAnswer)
+    /// A route whose way out is a next-hop object, by its number.
+    case routeOverNextHop(UInt32, RouteHop)
+    case nextHop(NextHopObject)
+    case rule(RoutingRule)
+    case ignored
+  }
+
+  /// What a route message is: a notification that something changed, or the answer to a question.
+  enum Context { case notification, answer }
+
+  /// Tells of each message of a socket, if the environment asks for it.
+  static func log(_ source: String, as context: Context) -> NetlinkDebugLog? {
+    NetlinkDebugLog(source) { "\(message($0, $1, as: context))" }
+  }
+
+  static func message(_ frame: NetlinkFrame, _ bytes: RawSpan, as context: Context) -> Message {
+    let payload = frame.payload
+    switch Int(frame.type) {
+    case RTM_NEWLINK: return link(bytes, payload, isRemoved: false)
+    case RTM_DELLINK: return link(bytes, payload, isRemoved: true)
+    case RTM_NEWADDR: return address(bytes, payload, isRemoved: false)
+    case RTM_DELADDR: return address(bytes, payload, isRemoved: true)
+    case RTM_NEWROUTE where context == .answer: return route(bytes, payload)
+    case RTM_NEWRULE where context == .answer: return rule(bytes, payload)
+    case RTM_NEWNEXTHOP where context == .answer: return nextHop(bytes, payload)
+    case RTM_NEWNEIGH where context == .notification: return neighbour(bytes, payload)
+    case RTM_NEWROUTE, RTM_NEWRULE, RTM_NEWNEXTHOP: return hint(bytes, payload, isRemoval: false)
+    case RTM_DELROUTE, RTM_DELRULE, RTM_DELNEXTHOP: return hint(bytes, payload, isRemoval: true)
+    case RTM_NEWNETCONF: return netconf(bytes, payload)
+    default: return .ignored
+    }
+  }
+
+  // MARK: Links
+
+  /// struct ifinfomsg: family, padding, type (2), index (4), flags (4), change (4).
+  private static let linkHeaderLength = 16
+
+  private static func link(_ bytes: RawSpan, _ payload: Range<Int>, isRemoved: Bool) -> Message {
+    guard payload.count >= linkHeaderLength else { return .ignored }
+    let start = payload.lowerBound
+    // A bridge announces its ports under its own family; there "removed" means no port any more.
+    guard bytes.load(start, as: UInt8.self) == UInt8(AF_UNSPEC) else { return .ignored }
+    let index = bytes.load(start + 4, as: Int32.self)
+    guard index > 0 else { return .ignored }
+    if isRemoved { return .event(.linkRemoved(index: index)) }
+
+    var fact = LinkFact(
+      index: index, flags: bytes.load(start + 8, as: UInt32.self), hardwareType: bytes.load(start + 2, as: UInt16.self))
+    var cursor = NetlinkCursor((start + linkHeaderLength)..<payload.upperBound)
+    while let attribute = cursor.nextAttribute(in: bytes) {
+      switch attribute.type {
+      case IFLA_IFNAME: fact.name = InterfaceName(bytes.extracting(attribute.value))
+      case IFLA_OPERSTATE:
+        fact.operationalState = bytes.number(attribute.value, as: UInt8.self).flatMap(OperationalState.init)
+        fact.isComplete = true
+      case IFLA_MASTER: fact.masterIndex = bytes.number(attribute.value, as: Int32.self)
+      case IFLA_LINK: fact.lowerIndex = bytes.number(attribute.value, as: Int32.self).flatMap { $0 > 0 ? $0 : nil }
+      case IFLA_LINK_NETNSID: fact.isCarriedElsewhere = true
+      case IFLA_LINKINFO: readInfo(bytes, attribute.value, into: &fact)
+      case IFLA_ADDRESS: fact.hardwareAddress = hardwareAddress(bytes, attribute.value)
+      default: break
+      }
+    }
+    if fact.isCarriedElsewhere { (fact.lowerIndex, fact.remote) = (nil, nil) }
+    return .event(.link(fact))
+  }
+
+  private static func hardwareAddress(_ bytes: RawSpan, _ range: Range<Int>) -> UInt64 {
+    range.prefix(8).reduce(0) { $0 << 8 | UInt64(bytes.load($1, as: UInt8.self)) }
+  }
+
+  /// IFLA_LINKINFO: the driver's kind of a software link, and what that driver says of it.
+  private static func readInfo(_ bytes: RawSpan, _ info: Range<Int>, into fact: inout LinkFact) {
+    var data: Range<Int>?
+    var cursor = NetlinkCursor(info)
+    while let attribute = cursor.nextAttribute(in: bytes) {
+      switch attribute.type {
+      case IFLA_INFO_KIND: fact.kind = bytes.text(attribute.value)
+      case IFLA_INFO_DATA: data = attribute.value
+      default: break
+      }
+    }
+    guard let data, let kind = fact.kind else { return }
+    let known = attributes(of: kind)
+    guard known.port != nil || known.remote4 != nil || known.remote6 != nil else { return }
+    var inner = NetlinkCursor(data)
+    while let attribute = inner.nextAttribute(in: bytes) {
+      switch attribute.type {
+      case known.lower: fact.lowerIndex = bytes.number(attribute.value, as: Int32.self).flatMap { $0 > 0 ? $0 : nil }
+      case known.port: fact.activePortIndex = bytes.number(attribute.value, as: Int32.self)
+      case known.remote4: remote(ipAddress(bytes, attribute.value, family: AddressFamily.ipv4.number))
+      case known.remote6: remote(ipAddress(bytes, attribute.value, family: AddressFamily.ipv6.number))
+      default: break
+      }
+    }
+
+    /// A tunnel to anybody or to a group names no other end.
+    func remote(_ address: IPAddress?) {
+      if let address, !address.isUnspecified, !address.isMulticast { fact.remote = address }
+    }
+  }
+
+  /// The attributes of IFLA_INFO_DATA that matter: a bond's active port, the link beneath if IFLA_LINK does not say it, and
+  /// the other end of a tunnel.
+  private static func attributes(of kind: String) -> (port: Int?, lower: Int?, remote4: Int?, remote6: Int?) {
+    switch kind {
+    case "bond": (IFLA_BOND_ACTIVE_SLAVE, nil, nil, nil)
+    case "ipip", "sit": (nil, nil, IFLA_IPTUN_REMOTE, nil)
+    case "ip6tnl": (nil, nil, nil, IFLA_IPTUN_REMOTE)
+    case "gre", "gretap", "erspan": (nil, nil, IFLA_GRE_REMOTE, nil)
+    case "ip6gre", "ip6gretap", "ip6erspan": (nil, nil, nil, IFLA_GRE_REMOTE)
+    case "vti": (nil, nil, IFLA_VTI_REMOTE, nil)
+    case "vti6": (nil, nil, nil, IFLA_VTI_REMOTE)
+    case "vxlan": (nil, IFLA_VXLAN_LINK, IFLA_VXLAN_GROUP, IFLA_VXLAN_GROUP6)
+    case "geneve": (nil, nil, IFLA_GENEVE_REMOTE, IFLA_GENEVE_REMOTE6)
+    default: (nil, nil, nil, nil)
+    }
+  }
+}

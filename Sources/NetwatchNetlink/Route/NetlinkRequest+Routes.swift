@@ -1,0 +1,101 @@
+import CLibNetlink
+import Glibc
+import Netwatch
+
+/// Questions to rtnetlink.
+extension NetlinkRequest {
+  /// Every link.
+  static func links() throws(NetlinkError) -> NetlinkRequest { try links(flags: NLM_F_DUMP) }
+
+  /// One link. The index is filled in later.
+  static func link() throws(NetlinkError) -> NetlinkRequest { try links(flags: 0) }
+
+  private static func links(flags: CInt) throws(NetlinkError) -> NetlinkRequest {
+    try unsafe build(RTM_GETLINK, flags: flags) { message in
+      unsafe append(ifinfomsg(), to: message)
+        && nla_put_u32(message, CInt(IFLA_EXT_MASK), UInt32(RTEXT_FILTER_SKIP_STATS)) == 0
+    }
+  }
+
+  /// For ``link()``: the index stands in the header behind family, padding and type.
+  mutating func setLinkIndex(_ index: Int32) { set(index, at: 16 + 4) }
+
+  /// Every address.
+  static func addresses() throws(NetlinkError) -> NetlinkRequest {
+    try unsafe build(RTM_GETADDR, flags: NLM_F_DUMP) { unsafe append(ifaddrmsg(), to: $0) }
+  }
+
+  /// All rules of a family.
+  static func rules(_ family: AddressFamily) throws(NetlinkError) -> NetlinkRequest {
+    try unsafe build(RTM_GETRULE, flags: NLM_F_DUMP) { unsafe append(header(family), to: $0) }
+  }
+
+  /// All routes of a family that lead over a link, as long as the kernel checks strictly.
+  static func routes(_ family: AddressFamily, over link: Int32) throws(NetlinkError) -> NetlinkRequest {
+    try unsafe build(RTM_GETROUTE, flags: NLM_F_DUMP) { message in
+      unsafe append(header(family), to: message)
+        && nla_put_u32(message, CInt(RTA_OIF.rawValue), UInt32(bitPattern: link)) == 0
+    }
+  }
+
+  /// A next-hop object, or a group of them. Since Linux 5.3.
+  static func nextHop(_ number: UInt32) throws(NetlinkError) -> NetlinkRequest {
+    try unsafe build(RTM_GETNEXTHOP, flags: 0) { message in
+      unsafe append(nhmsg(), to: message) && nla_put_u32(message, CInt(NHA_ID), number) == 0
+    }
+  }
+
+  /// A route lookup.
+  ///
+  /// - Parameters:
+  ///   - user: whose packets; only a lookup with a user sees rules for users.
+  ///   - port: as for TCP to this port, for rules that look at it.
+  ///   - wantsRoute: the route itself, with all its hops.
+  ///   - link: only over this link; 0 for any.
+  ///   - mark: as for packets with this mark.
+  static func lookUp(
+    _ target: IPAddress, user: uid_t, port: UInt16?, wantsRoute: Bool = false, link: Int32 = 0, mark: UInt32 = 0
+  ) throws(NetlinkError) -> NetlinkRequest {
+    var request = try unsafe build(RTM_GETROUTE, flags: 0) { message in
+      var route = header(target.family)
+      // Under strict checking IPv4 wants the full length.
+      route.rtm_dst_len = target.family == .ipv4 ? 32 : 128
+      // IPv6 always names the table, and refuses the flag.
+      if target.family == .ipv4 { route.rtm_flags = UInt32(RTM_F_LOOKUP_TABLE) }
+      // Through a link, IPv4 answers "on the link" without any route, unless it is asked for the route itself.
+      if wantsRoute || link != 0 { route.rtm_flags |= UInt32(RTM_F_FIB_MATCH) }
+      guard unsafe append(route, to: message), unsafe append(target, to: message),
+        unsafe nla_put_u32(message, CInt(RTA_UID.rawValue), user) == 0,
+        unsafe link == 0 || nla_put_u32(message, CInt(RTA_OIF.rawValue), UInt32(bitPattern: link)) == 0,
+        unsafe mark == 0 || nla_put_u32(message, CInt(RTA_MARK.rawValue), mark) == 0
+      else { return false }
+      guard let port else { return true }
+      return unsafe nla_put_u8(message, CInt(RTA_IP_PROTO.rawValue), UInt8(IPPROTO_TCP)) == 0
+        && nla_put_u16(message, CInt(RTA_DPORT.rawValue), port.bigEndian) == 0
+    }
+    request.hasOptions = wantsRoute || link != 0 || mark != 0 || port != nil
+    return request
+  }
+
+  private static func header(_ family: AddressFamily) -> rtmsg {
+    var header = rtmsg()
+    header.rtm_family = family.number
+    return header
+  }
+
+  private static func append(_ target: IPAddress, to message: OpaquePointer) -> Bool {
+    switch target {
+    case .v4(let bits):
+      var address = bits.bigEndian
+      return unsafe nla_put(message, CInt(RTA_DST.rawValue), 4, &address) == 0
+    case .v6(let bits):
+      var address = bits.bigEndian
+      return unsafe nla_put(message, CInt(RTA_DST.rawValue), 16, &address) == 0
+    }
+  }
+}
+
+extension AddressFamily {
+  /// AF_INET or AF_INET6.
+  var number: UInt8 { UInt8(self == .ipv4 ? AF_INET : AF_INET6) }
+}

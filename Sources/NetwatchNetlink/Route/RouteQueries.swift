@@ -1,0 +1,172 @@
+import Glibc
+import Netwatch
+
+/// Questions about routes, rules and next hops, for one monitor.
+final class RouteQueries {
+  /// How often a question is put again that the kernel had no memory for, and the pauses before it, in microseconds.
+  private static let pauses: [UInt32] = [1_000, 4_000, 16_000]
+  /// More members of a group of next hops only cost questions.
+  private static let memberLimit = 32
+
+  private let conversation: NetlinkConversation
+  private let pause: (UInt32) -> Void
+  private let user = getuid()
+  private let port: UInt16?
+  /// What is asked for every event, as bytes that are built once.
+  private var plainIPv4: NetlinkRequest?
+  private var plainIPv6: NetlinkRequest?
+  /// The same about the DNS root servers, which stand for the internet if nothing else does.
+  private var lastIPv4: NetlinkRequest?
+  private var lastIPv6: NetlinkRequest?
+
+  /// - Parameter pause: waits, in microseconds.
+  init(
+    _ destinations: Destinations, port: UInt16?, by conversation: NetlinkConversation, pause: @escaping (UInt32) -> Void
+  ) throws(NetlinkError) {
+    self.conversation = conversation
+    self.pause = pause
+    self.port = port
+    plainIPv4 = try Self.lookUp(destinations.ipv4.first, user, port)
+    plainIPv6 = try Self.lookUp(destinations.ipv6.first, user, port)
+    guard destinations.areStandIns else { return }
+    lastIPv4 = try Self.lookUp(destinations.ipv4.last, user, port)
+    lastIPv6 = try Self.lookUp(destinations.ipv6.last, user, port)
+  }
+
+  private static func lookUp(_ address: IPAddress?, _ user: uid_t, _ port: UInt16?) throws(NetlinkError)
+    -> NetlinkRequest?
+  {
+    guard let address else { return nil }
+    return try .lookUp(address, user: user, port: port)
+  }
+
+  /// Asks the kernel what the machine wants to know.
+  ///
+  /// - Parameters:
+  ///   - address: what the question is about, as the machine says; nil where it leads nowhere.
+  ///   - lower: the link that a tunnel names as its own; 0 for none.
+  func ask(
+    _ request: RouteRequest, address: @autoclosure () -> IPAddress?, lower: @autoclosure () -> Int32
+  ) throws(NetlinkError) -> RouteAnswer {
+    if case .rules = request.scope { return try rules(request.family) }
+    if case .hostRoute(let link) = request.scope { return try hostRoute(over: link, request.family) }
+    if case .plain = request.scope {
+      if request.destination == 0 {
+        return request.family == .ipv4 ? try lookUp(&plainIPv4) : try lookUp(&plainIPv6)
+      }
+      if request.isForLastStandIn, lastIPv4 != nil {
+        return request.family == .ipv4 ? try lookUp(&lastIPv4) : try lookUp(&lastIPv6)
+      }
+    }
+    guard let address = address() else { return .noRoute }
+    var built = try rareLookUp(request, address, lower())
+    return try lookUp(&built)
+  }
+
+  /// A lookup that only some layouts need.
+  @inline(never) private func rareLookUp(
+    _ request: RouteRequest, _ address: IPAddress, _ lower: Int32
+  ) throws(NetlinkError) -> NetlinkRequest {
+    // What carries a tunnel is sent by the kernel or by a program of root's; rules for this user are not about it.
+    let user = request.isBeneath ? 0 : user
+    let port = request.isBeneath ? nil : port
+    switch request.scope {
+    case .plain, .rules, .source, .hostRoute: return try .lookUp(address, user: user, port: port)
+    case .allHops, .lifetime: return try .lookUp(address, user: user, port: port, wantsRoute: true)
+    case .link(let index): return try .lookUp(address, user: user, port: port, link: index)
+    case .marked(let mark): return try .lookUp(address, user: user, port: port, mark: mark)
+    case .remote: return try .lookUp(address, user: user, port: port, link: lower)
+    }
+  }
+
+  private func lookUp(_ request: inout NetlinkRequest?) throws(NetlinkError) -> RouteAnswer {
+    guard var message = request.take() else { return .noRoute }
+    defer { request = message }
+    return try lookUp(&message)
+  }
+
+  private func lookUp(_ request: inout NetlinkRequest) throws(NetlinkError) -> RouteAnswer {
+    var answer = RouteAnswer.noRoute
+    // What the answer names instead of a way out.
+    var nextHop: (number: UInt32, hop: RouteHop)?
+    func read(_ message: NetlinkDecoder.Message) {
+      switch message {
+      case .route(let found): answer = found
+      case .routeOverNextHop(let number, let hop): nextHop = (number, hop)
+      case .event, .nextHop, .rule, .ignored: break
+      }
+    }
+    var reply = try ask(&request, read)
+    for time in Self.pauses where reply.isRefusedForNow {
+      pause(time)
+      reply = try ask(&request, read)
+    }
+    if let nextHop { return try self.answer(over: nextHop.number, nextHop.hop) }
+    return reply.error == 0 ? answer : try self.answer(to: request, refusedWith: reply.error)
+  }
+
+  private func answer(to request: NetlinkRequest, refusedWith code: CInt) throws(NetlinkError) -> RouteAnswer {
+    switch code {
+    case EHOSTUNREACH, EACCES, EPERM: return .refused
+    // A black hole; but a kernel that does not know an option says the same.
+    case EINVAL: return request.hasOptions ? .noRoute : .refused
+    // The last ones: the kernel does without the family, or the link has gone.
+    case ENETUNREACH, ESRCH, ENOENT, ENETDOWN, EADDRNOTAVAIL, EOPNOTSUPP, EAFNOSUPPORT, ENODEV, ENXIO: return .noRoute
+    default: throw NetlinkError(operation: "RTM_GETROUTE", code: code)
+    }
+  }
+
+  /// The hops of a route that names a next-hop object, or a group of them.
+  private func answer(over number: UInt32, _ route: RouteHop) throws(NetlinkError) -> RouteAnswer {
+    guard let object = try object(number) else { return .noRoute }
+    if object.isBlackhole { return .refused }
+    var hops: [RouteHop] = []
+    func add(_ object: NextHopObject) {
+      guard object.interfaceIndex > 0 else { return }
+      var hop = route
+      hop.interfaceIndex = object.interfaceIndex
+      hop.gateway = object.gateway
+      hops.append(hop)
+    }
+    add(object)
+    for member in object.members.prefix(Self.memberLimit) { if let found = try self.object(member) { add(found) } }
+    return hops.count == 1 ? .hop(hops[0]) : hops.isEmpty ? .noRoute : .hops(hops)
+  }
+
+  /// Nil if it has gone.
+  private func object(_ number: UInt32) throws(NetlinkError) -> NextHopObject? {
+    var object: NextHopObject?
+    var request = try NetlinkRequest.nextHop(number)
+    _ = try ask(&request) { if case .nextHop(let found) = $0 { object = found } }
+    return object
+  }
+
+  /// Refused by kernels without rules or without the family.
+  func rules(_ family: AddressFamily) throws(NetlinkError) -> RouteAnswer {
+    var rules: [RoutingRule] = []
+    var request = try NetlinkRequest.rules(family)
+    let reply = try ask(&request) { if case .rule(let rule) = $0 { rules.append(rule) } }
+    try reply.check("RTM_GETRULE dump")
+    return reply.error == 0 ? .rules(rules) : .refused
+  }
+
+  /// A route to a single address, with a gateway, that somebody has written for a link. Without strict checking the kernel
+  /// lists all routes of the machine, which may be a million: then nothing is found.
+  private func hostRoute(over link: Int32, _ family: AddressFamily) throws(NetlinkError) -> RouteAnswer {
+    guard conversation.isStrict else { return .noRoute }
+    var answer = RouteAnswer.noRoute
+    var request = try NetlinkRequest.routes(family, over: link)
+    _ = try ask(&request) { message in
+      // Among many routes the link that a next-hop object leads over is not worth another question each.
+      guard case .route(.hop(let hop)) = message, hop.interfaceIndex == link, hop.isHostRoute(family) else { return }
+      answer = .hop(hop)
+    }
+    return answer
+  }
+
+  private func ask(
+    _ request: inout NetlinkRequest, _ body: (NetlinkDecoder.Message) -> Void
+  ) throws(NetlinkError) -> NetlinkConversation.Reply {
+    try conversation.ask(&request) { frame, bytes in body(NetlinkDecoder.message(frame, bytes, as: .answer)) }
+  }
+}

@@ -1,0 +1,62 @@
+import CLinux
+import Glibc
+import Netwatch
+
+/// What sysfs says of a network device.
+///
+/// Under `unshare -n` sysfs still shows the devices of the namespace in which it was mounted, so an entry counts only if
+/// its index and hardware address are those of the link.
+struct DeviceIdentity {
+  /// Where sysfs is mounted.
+  var root = "/sys"
+  /// The driver of a link, where sysfs has no entry for it.
+  var driver: (_ link: String) -> String? = driver(ofLink:)
+
+  func traits(name: String, index: Int32, hardwareAddress: UInt64?) -> DeviceTraits {
+    let entry = "\(root)/class/net/\(name)"
+    guard Self.read("\(entry)/ifindex") == "\(index)",
+      let address = Self.read("\(entry)/address"), Self.number(address) == hardwareAddress ?? 0
+    else { return DeviceTraits(isTether: Self.isTether(driver(name), USBDevice())) }
+    var traits = DeviceTraits(
+      type: Self.deviceType(Self.read("\(entry)/uevent")),
+      isWireless: unsafe access("\(entry)/phy80211", F_OK) == 0)
+    // The link's device is an interface of the USB device above it.
+    traits.isTether =
+      traits.type != "wwan"
+      && Self.isTether(
+        USBDevice.driver(ofInterface: "\(entry)/device") ?? driver(name), USBDevice(at: "\(entry)/device/.."))
+    return traits
+  }
+
+  /// Phones that share their connection speak RNDIS or Apple's own protocol, which nothing else does; or Ethernet over USB,
+  /// as adapters with a cable do, which then is not all that the device offers.
+  static func isTether(_ driver: String?, _ device: @autoclosure () -> USBDevice) -> Bool {
+    switch driver {
+    case "rndis_host", "ipheth": true
+    case "cdc_ether", "cdc_ncm": device().isPhoneOrModem
+    default: false
+    }
+  }
+
+  static func deviceType(_ uevent: String?) -> String? {
+    let key = "DEVTYPE="
+    let line = uevent?.split(separator: "\n").first { $0.hasPrefix(key) }
+    return line.map { String($0.dropFirst(key.count)) }
+  }
+
+  static func read(_ path: String) -> String? {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
+    guard count >= 0 else { return nil }
+    let text = String(decoding: bytes[..<count], as: UTF8.self)
+    return text.hasSuffix("\n") ? String(text.dropLast()) : text
+  }
+
+  /// The first eight bytes of an address written as `00:1b:…`, as the decoder has them.
+  private static func number(_ address: String) -> UInt64 {
+    address.split(separator: ":").prefix(8).reduce(0) { $0 << 8 | (UInt64($1, radix: 16) ?? 0) }
+  }
+}

@@ -1,0 +1,67 @@
+import Netwatch
+
+extension NetlinkInput {
+  /// The kernel, and a trace of what it says.
+  package static func recorded(_ writer: TraceWriter) -> NetlinkInput {
+    let kernel = kernel
+    return unsafe NetlinkInput(
+      open: kernel.open,
+      perform: { call, channel, body throws(NetlinkError) in
+        do throws(NetlinkError) {
+          try body()
+        } catch {
+          writer.write(call, failedWith: error.code, on: channel)
+          throw error
+        }
+      },
+      receive: { channel, descriptor, buffer throws(NetlinkError) in
+        do throws(NetlinkError) {
+          let received = try unsafe kernel.receive(channel, descriptor, buffer)
+          switch received {
+          case .messages(let count):
+            unsafe writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes, from: channel)
+          case .wouldBlock: writer.writeEnd(of: channel)
+          case .overrun: writer.writeOverrun(of: channel)
+          }
+          return received
+        } catch {
+          writer.write(.receive, failedWith: error.code, on: channel)
+          throw error
+        }
+      },
+      pause: kernel.pause,
+      follow: kernel.follow,
+      moment: { cause in
+        let moment = Moment.now
+        writer.write(cause, at: moment)
+        return moment
+      },
+      namespaces: {
+        let namespaces = kernel.namespaces()
+        if !namespaces.isEmpty { writer.write(namespaces) }
+        return namespaces
+      },
+      traits: { name, index, hardwareAddress in
+        let traits = kernel.traits(name, index, hardwareAddress)
+        writer.write(traits, ofLink: index)
+        return traits
+      },
+      isLost: { false },
+      onFailure: { body in writer.onFailure = { body($0) } })
+  }
+
+  /// A trace. The kernel is not asked and not told anything, and nothing waits.
+  package static func replayed(_ player: TracePlayer) -> NetlinkInput {
+    unsafe NetlinkInput(
+      open: { _ in nil },
+      perform: { call, channel, _ throws(NetlinkError) in try player.perform(call, on: channel) },
+      receive: { channel, _, buffer throws(NetlinkError) in unsafe try player.receive(on: channel, into: buffer) },
+      pause: { _ in },
+      follow: { _ in },
+      moment: { player.moment(of: $0) },
+      namespaces: { player.namespaces },
+      traits: { _, index, _ in player.traits(ofLink: index) },
+      isLost: { player.fault != nil },
+      onFailure: { body in player.onFault = { body($0) } })
+  }
+}

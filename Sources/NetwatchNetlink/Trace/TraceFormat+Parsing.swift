@@ -1,0 +1,143 @@
+import Netwatch
+
+/// Reads one line of a trace. Nil for what is none: every byte is input.
+extension TraceFormat {
+  typealias Line = ArraySlice<UInt8>
+
+  /// Clocks that are further on would not fit into what is counted from them. A century is enough for each.
+  private static let latest = Int64.max / 2
+
+  static func record(_ line: Line) -> TraceRecord? {
+    let fields = fields(line)
+    let words = fields.dropFirst()
+    let kind = text(fields[0])
+    if let channel = NetlinkInput.Channel(rawValue: kind) { return input(words, from: channel) }
+    if kind == namespaces { return ownNamespaces(words) }
+    return kind == "device" ? device(words) : cause(kind, words)
+  }
+
+  static func setting(_ line: Line) -> TraceSetting? {
+    let fields = fields(line)
+    guard text(fields[0]) == "set", fields.count == 2 || fields.count == 3, let key = unescaped(fields[1]),
+      !key.isEmpty
+    else { return nil }
+    guard fields.count == 3 else { return TraceSetting(key) }
+    return unescaped(fields[2]).map { TraceSetting(key, $0) }
+  }
+
+  // MARK: Kinds
+
+  private static func cause(_ kind: String, _ words: ArraySlice<Line>) -> TraceRecord? {
+    guard words.count >= 2, let monotonic = clock(words[1]), let wall = clock(words[2]) else { return nil }
+    let rest = words.dropFirst(2).map { text($0) }
+    return cause(kind, rest).map { .cause($0, Moment(monotonic: monotonic, wall: wall)) }
+  }
+
+  private static func cause(_ kind: String, _ rest: [String]) -> NetlinkInput.Cause? {
+    switch (kind, rest.count) {
+    case ("start", 0): return .start
+    case ("resumed", 0): return .resumed
+    case ("unresolved", 0): return .unresolved
+    case ("turn", 1): return NetlinkInput.Channel(rawValue: rest[0]).map { .turn($0) }
+    case ("timer", 1): return ReachabilityMachine.Timer.allCases.first { $0.name == rest[0] }.map { .timer($0) }
+    case ("resolved", _):
+      let addresses = rest.compactMap { IPAddress($0) }
+      return addresses.count == rest.count ? .resolved(addresses) : nil
+    default: return nil
+    }
+  }
+
+  private static func input(_ words: ArraySlice<Line>, from channel: NetlinkInput.Channel) -> TraceRecord? {
+    let first = words.first.map { text($0) }
+    switch (first, words.count) {
+    case ("overrun", 1): return .overrun(channel)
+    case ("end", 1): return .end(channel)
+    case ("failed", 3):
+      guard let call = NetlinkInput.Call(rawValue: text(words[2])), let code = CInt(text(words[3])), 0...4095 ~= code
+      else {
+        return nil
+      }
+      return .failed(channel, call, code: code)
+    case (_, 1): return datagram(words[1]).map { .datagram(channel, $0) }
+    default: return nil
+    }
+  }
+
+  private static func ownNamespaces(_ words: ArraySlice<Line>) -> TraceRecord? {
+    switch words.map(text) {
+    case [users]: .namespaces(.users)
+    case [network]: .namespaces(.network)
+    case [users, network]: .namespaces([.users, .network])
+    default: nil
+    }
+  }
+
+  private static func device(_ words: ArraySlice<Line>) -> TraceRecord? {
+    guard let first = words.first, let index = Int32(text(first)) else { return nil }
+    var traits = DeviceTraits()
+    for word in words.dropFirst() {
+      switch text(word) {
+      case "wireless": traits.isWireless = true
+      case "tether": traits.isTether = true
+      case "modem": traits.isModem = true
+      case let other:
+        guard other.hasPrefix(typePrefix),
+          let type = unescaped(word.dropFirst(typePrefix.utf8.count))
+        else { return nil }
+        traits.type = type
+      }
+    }
+    return .device(index: index, traits)
+  }
+
+  // MARK: Pieces
+
+  private static func fields(_ line: Line) -> [Line] {
+    line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+  }
+
+  private static func text(_ field: Line) -> String { String(decoding: field, as: UTF8.self) }
+
+  private static func clock(_ field: Line) -> Int64? {
+    Int64(text(field)).flatMap { 0...latest ~= $0 ? $0 : nil }
+  }
+
+  private static func datagram(_ field: Line) -> [UInt8]? {
+    guard field.count.isMultiple(of: 2), field.count / 2 <= NetlinkSocket.bufferSize else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(field.count / 2)
+    var position = field.startIndex
+    while position < field.endIndex {
+      guard let high = digit(field[position]), let low = digit(field[position + 1]) else { return nil }
+      bytes.append(high << 4 | low)
+      position += 2
+    }
+    return bytes
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    default: nil
+    }
+  }
+
+  /// With `%20` and the like turned back; see ``TraceFormat``.
+  private static func unescaped(_ field: Line) -> String? {
+    var bytes: [UInt8] = []
+    var position = field.startIndex
+    while position < field.endIndex {
+      guard field[position] == UInt8(ascii: "%") else {
+        bytes.append(field[position])
+        position += 1
+        continue
+      }
+      guard field.endIndex - position > 2, let high = digit(field[position + 1]), let low = digit(field[position + 2])
+      else { return nil }
+      bytes.append(high << 4 | low)
+      position += 3
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}

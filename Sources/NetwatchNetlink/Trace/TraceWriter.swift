@@ -1,0 +1,170 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+
+/// Writes a trace, as ``TraceFormat`` has it: each record with one write(2), so that whatever ends us, what was done is there.
+package final class TraceWriter {
+  private let path: String
+  private let file: FileDescriptor
+  private var line = LineBuffer()
+  private var lines = 0
+  private var failure: TraceError?
+  /// Called once, with the first failure. Nothing is written after it.
+  package var onFailure: ((TraceError) -> Void)?
+
+  /// Makes the file, for its owner alone, and writes the settings.
+  ///
+  /// A file that exists is left alone; a pipe or a device is written to.
+  package init(creating path: String, _ settings: [TraceSetting] = []) throws(TraceError) {
+    self.path = path
+    file = try Self.open(path)
+    write { $0.append(text: TraceFormat.header) }
+    for setting in settings {
+      write { line in
+        line.append("set ")
+        line.append(escaped: setting.key)
+        guard let value = setting.value else { return }
+        line.append(" ")
+        line.append(escaped: value)
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  private static func open(_ path: String) throws(TraceError) -> FileDescriptor {
+    let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY
+    let new = unsafe Glibc.open(path, flags | O_CREAT | O_EXCL, 0o600)
+    if new >= 0 { return FileDescriptor(owning: new) }
+    guard errno == EEXIST else { throw TraceError(file: path, line: 0, problem: .unwritable(code: errno)) }
+    let existing = unsafe Glibc.open(path, flags)
+    guard existing >= 0 else { throw TraceError(file: path, line: 0, problem: .exists) }
+    let file = FileDescriptor(owning: existing)
+    var status = stat()
+    guard unsafe fstat(existing, &status) == 0, [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT) else {
+      throw TraceError(file: path, line: 0, problem: .exists)
+    }
+    return file
+  }
+
+  // MARK: Records
+
+  func write(_ cause: NetlinkInput.Cause, at moment: Moment) {
+    write { line in
+      line.append(cause.kind)
+      line.append(" ")
+      line.appendDecimal(UInt64(clamping: moment.monotonic))
+      line.append(" ")
+      line.appendDecimal(UInt64(clamping: moment.wall))
+      switch cause {
+      case .start, .resumed, .unresolved: break
+      case .turn(let channel): line.append(word: channel.rawValue)
+      case .timer(let timer): line.append(word: timer.name)
+      case .resolved(let addresses): for address in addresses { line.append(word: address.description) }
+      }
+    }
+  }
+
+  func write(_ namespaces: OwnNamespaces) {
+    write { line in
+      line.append(text: TraceFormat.namespaces)
+      if namespaces.contains(.users) { line.append(word: TraceFormat.users) }
+      if namespaces.contains(.network) { line.append(word: TraceFormat.network) }
+    }
+  }
+
+  /// One datagram, with zeros in the place of keys.
+  func write(_ datagram: RawSpan, from channel: NetlinkInput.Channel) {
+    let keys = channel == .wirelessEvent ? WirelessDecoder.placesOfKeys(in: datagram) : []
+    write { line in
+      line.append(text: channel.rawValue)
+      line.append(" ")
+      for offset in 0..<datagram.byteCount {
+        let byte = keys.contains { $0.contains(offset) } ? 0 : datagram.load(offset, as: UInt8.self)
+        line.appendHex(UInt16(byte), digits: 2)
+      }
+    }
+  }
+
+  func writeOverrun(of channel: NetlinkInput.Channel) {
+    write { line in
+      line.append(text: channel.rawValue)
+      line.append(" overrun")
+    }
+  }
+
+  func writeEnd(of channel: NetlinkInput.Channel) {
+    write { line in
+      line.append(text: channel.rawValue)
+      line.append(" end")
+    }
+  }
+
+  func write(_ call: NetlinkInput.Call, failedWith code: CInt, on channel: NetlinkInput.Channel) {
+    write { line in
+      line.append(text: channel.rawValue)
+      line.append(" failed")
+      line.append(word: call.rawValue)
+      line.append(" ")
+      line.appendDecimal(UInt64(clamping: code))
+    }
+  }
+
+  func write(_ traits: DeviceTraits, ofLink index: Int32) {
+    write { line in
+      line.append("device")
+      line.append(word: "\(index)")
+      if traits.isWireless { line.append(" wireless") }
+      if traits.isTether { line.append(" tether") }
+      if traits.isModem { line.append(" modem") }
+      guard let type = traits.type else { return }
+      line.append(word: TraceFormat.typePrefix)
+      line.append(escaped: type)
+    }
+  }
+
+  // MARK: Lines
+
+  private func write(_ fill: (inout LineBuffer) -> Void) {
+    guard failure == nil else { return }
+    line.removeAll()
+    fill(&line)
+    line.append("\n")
+    lines += 1
+    guard let code = line.withBytes({ writeAll($0) }) else { return }
+    let failure = TraceError(file: path, line: lines, problem: .unwritable(code: code))
+    self.failure = failure
+    onFailure?(failure)
+  }
+
+  /// - Returns: the errno of a failure.
+  private func writeAll(_ bytes: RawSpan) -> CInt? {
+    var written = 0
+    while written < bytes.byteCount {
+      let count = unsafe bytes.withUnsafeBytes { bytes in
+        unsafe Glibc.write(file.rawValue, bytes.baseAddress.map { unsafe $0 + written }, bytes.count - written)
+      }
+      if count < 0, errno != EINTR { return errno }
+      written += max(0, count)
+    }
+    return nil
+  }
+}
+
+extension LineBuffer {
+  fileprivate mutating func append(word: String) {
+    append(" ")
+    append(text: word)
+  }
+
+  /// What could be taken for the end of a field is written as `%20`, and so is what would steer a terminal.
+  fileprivate mutating func append(escaped text: String) {
+    for byte in text.utf8 {
+      if byte > 0x20, byte != 0x7f, byte != UInt8(ascii: "%") {
+        append(byte)
+      } else {
+        append("%")
+        appendHex(UInt16(byte), digits: 2)
+      }
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import CLibNetlink
+import Glibc
+
+/// `NETWATCH_DEBUG=netlink`: each message of a socket on stderr, in words and with its bytes.
+struct NetlinkDebugLog {
+  private let source: String
+  private let describe: (NetlinkFrame, RawSpan) -> String
+
+  /// Nil unless the environment asks for it.
+  ///
+  /// - Parameters:
+  ///   - source: what the socket's messages are.
+  ///   - describe: what a message says, in words.
+  init?(_ source: String, _ describe: @escaping (NetlinkFrame, RawSpan) -> String) {
+    guard Self.isAskedFor("netlink") else { return nil }
+    self.source = source
+    self.describe = describe
+  }
+
+  /// Whether `NETWATCH_DEBUG` has a topic among its own, with commas between them.
+  static func isAskedFor(_ topic: String) -> Bool {
+    guard let value = unsafe getenv("NETWATCH_DEBUG") else { return false }
+    return unsafe String(cString: value).split(separator: ",").contains { $0 == topic }
+  }
+
+  func print(_ frame: NetlinkFrame, _ bytes: RawSpan) {
+    var line = "netwatch: netlink \(source) type \(frame.type) seq \(frame.sequence)"
+    if frame.isInterrupted { line += " interrupted" }
+    line += ": \(text(frame, bytes))\n  \(frame.record.count) bytes:"
+    for offset in frame.record { line += " " + hex(bytes.load(offset, as: UInt8.self)) }
+    line += "\n"
+    line.withUTF8 { text in _ = unsafe write(STDERR_FILENO, text.baseAddress, text.count) }
+  }
+
+  private func text(_ frame: NetlinkFrame, _ bytes: RawSpan) -> String {
+    switch frame.kind {
+    case .payload: describe(frame, bytes)
+    case .done: "done"
+    case .error(let code): unsafe code == 0 ? "acknowledged" : "error \(code) (\(String(cString: strerror(code))))"
+    case .overrun: "overrun"
+    }
+  }
+
+  private func hex(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+}

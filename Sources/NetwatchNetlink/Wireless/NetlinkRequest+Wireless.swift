@@ -1,0 +1,25 @@
+import CLibNetlink
+
+/// Questions to the controller of generic netlink and to nl80211.
+extension NetlinkRequest {
+  /// Every family of generic netlink. Asking for one by its name would make the kernel load the module that has it.
+  static func listFamilies() throws(NetlinkError) -> NetlinkRequest {
+    try unsafe build(Int(GENL_ID_CTRL), flags: NLM_F_DUMP) { unsafe append(command(CTRL_CMD_GETFAMILY), to: $0) }
+  }
+
+  /// A question to nl80211 about a link. The number of the family and the index are filled in later.
+  static func wireless(_ question: nl80211_commands, isListing: Bool) throws(NetlinkError) -> NetlinkRequest {
+    try unsafe build(0, flags: isListing ? NLM_F_DUMP : 0) { message in
+      unsafe append(command(Int(question.rawValue)), to: message)
+        && nla_put_u32(message, CInt(NL80211_ATTR_IFINDEX.rawValue), 0) == 0
+    }
+  }
+
+  /// For ``wireless(_:isListing:)``: the family stands in the place of the type.
+  mutating func setFamily(_ family: UInt16) { set(family, at: 4) }
+
+  /// For ``wireless(_:isListing:)``: the attribute comes last.
+  mutating func setWirelessLink(_ index: Int32) { set(index, at: bytes.count - 4) }
+
+  private static func command(_ number: Int) -> genlmsghdr { genlmsghdr(cmd: UInt8(number), version: 1, reserved: 0) }
+}

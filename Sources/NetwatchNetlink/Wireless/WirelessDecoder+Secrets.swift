@@ -1,0 +1,21 @@
+import CLibNetlink
+
+extension WirelessDecoder {
+  private static let secrets: Set<Int> = [
+    Int(NL80211_ATTR_PMK.rawValue), Int(NL80211_ATTR_PMKID.rawValue), Int(NL80211_ATTR_PMKR0_NAME.rawValue),
+    Int(NL80211_ATTR_FILS_KEK.rawValue), Int(NL80211_ATTR_KEY_DATA.rawValue), Int(NL80211_ATTR_KEY.rawValue),
+    Int(NL80211_ATTR_KEYS.rawValue), Int(NL80211_ATTR_REKEY_DATA.rawValue),
+  ]
+
+  /// Where nl80211's news of an association carries keys: with FILS, an access point's master key comes to every listener.
+  static func placesOfKeys(in datagram: RawSpan) -> [Range<Int>] {
+    var places: [Range<Int>] = []
+    NetlinkFrame.forEach(in: datagram) { frame in
+      var cursor = NetlinkCursor(frame.payload.dropFirst(genericHeaderLength))
+      while let attribute = cursor.nextAttribute(in: datagram) {
+        if secrets.contains(attribute.type) { places.append(attribute.value) }
+      }
+    }
+    return places
+  }
+}

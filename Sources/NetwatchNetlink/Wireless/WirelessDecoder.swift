@@ -1,0 +1,182 @@
+import CLibNetlink
+import Netwatch
+
+/// Turns generic netlink's bytes into what the kernel says of wireless links, in place and without allocating.
+///
+/// A message that is too short, or that lies about a length, is left out. Every attribute may be missing.
+enum WirelessDecoder {
+  enum Message: Hashable {
+    /// nl80211 is there: an answer of the controller, or news.
+    case family(Family)
+    /// nl80211 has gone.
+    case familyRemoved
+    case wireless(Content)
+    case ignored
+  }
+
+  /// The numbers that nl80211 has got in this kernel.
+  struct Family: Hashable {
+    let id: UInt16
+    /// The groups that tell of associations, and of links that come, go and change their type.
+    var associations: Int32?
+    var configuration: Int32?
+  }
+
+  /// What is of interest in a message of nl80211.
+  struct Content: Hashable {
+    /// NL80211_CMD_*.
+    let command: UInt8
+    var index: Int32?
+    var mode: WirelessLink.Mode?
+    var ssid: SSID?
+    /// Of a peer, in dBm.
+    var signal: Int8?
+    /// The name of the network in a list that the link belongs to.
+    var joinedSSID: SSID?
+  }
+
+  /// struct genlmsghdr: command, version, reserved (2).
+  static let genericHeaderLength = 4
+
+  /// Tells of each message of a socket that has nl80211's alone, if the environment asks for it.
+  static func log(_ source: String) -> NetlinkDebugLog? {
+    NetlinkDebugLog(source) { "\(message($0, $1, family: $0.type))" }
+  }
+
+  /// - Parameter family: the number of nl80211; nil while it is not known.
+  static func message(_ frame: NetlinkFrame, _ bytes: RawSpan, family: UInt16?) -> Message {
+    let payload = frame.payload
+    guard payload.count >= genericHeaderLength else { return .ignored }
+    let command = bytes.load(payload.lowerBound, as: UInt8.self)
+    let attributes = (payload.lowerBound + genericHeaderLength)..<payload.upperBound
+    switch frame.type {
+    case UInt16(GENL_ID_CTRL): return controller(command, bytes, attributes)
+    case family: return .wireless(content(command, bytes, attributes))
+    default: return .ignored
+    }
+  }
+
+  // MARK: The controller
+
+  private static func controller(_ command: UInt8, _ bytes: RawSpan, _ attributes: Range<Int>) -> Message {
+    var isWireless = false
+    var id: UInt16?
+    var groups = attributes.upperBound..<attributes.upperBound
+    var cursor = NetlinkCursor(attributes)
+    while let attribute = cursor.nextAttribute(in: bytes) {
+      switch attribute.type {
+      case CTRL_ATTR_FAMILY_NAME: isWireless = bytes.text(attribute.value) == NL80211_GENL_NAME
+      case CTRL_ATTR_FAMILY_ID: id = bytes.number(attribute.value, as: UInt16.self)
+      case CTRL_ATTR_MCAST_GROUPS: groups = attribute.value
+      default: break
+      }
+    }
+    guard isWireless else { return .ignored }
+    switch Int(command) {
+    case CTRL_CMD_NEWFAMILY: return id.map { .family(family($0, bytes, groups)) } ?? .ignored
+    case CTRL_CMD_DELFAMILY: return .familyRemoved
+    default: return .ignored
+    }
+  }
+
+  private static func family(_ id: UInt16, _ bytes: RawSpan, _ groups: Range<Int>) -> Family {
+    var family = Family(id: id)
+    var cursor = NetlinkCursor(groups)
+    while let group = cursor.nextAttribute(in: bytes) {
+      var name = ""
+      var number: Int32?
+      var attributes = NetlinkCursor(group.value)
+      while let attribute = attributes.nextAttribute(in: bytes) {
+        switch attribute.type {
+        case CTRL_ATTR_MCAST_GRP_NAME: name = bytes.text(attribute.value)
+        case CTRL_ATTR_MCAST_GRP_ID: number = bytes.number(attribute.value, as: Int32.self)
+        default: break
+        }
+      }
+      switch name {
+      case NL80211_MULTICAST_GROUP_MLME: family.associations = number
+      case NL80211_MULTICAST_GROUP_CONFIG: family.configuration = number
+      default: break
+      }
+    }
+    return family
+  }
+
+  // MARK: nl80211
+
+  private static func content(_ command: UInt8, _ bytes: RawSpan, _ attributes: Range<Int>) -> Content {
+    var content = Content(command: command)
+    var cursor = NetlinkCursor(attributes)
+    while let attribute = cursor.nextAttribute(in: bytes) {
+      switch attribute.type {
+      case Int(NL80211_ATTR_IFINDEX.rawValue):
+        content.index = bytes.number(attribute.value, as: Int32.self).flatMap { $0 > 0 ? $0 : nil }
+      case Int(NL80211_ATTR_IFTYPE.rawValue):
+        content.mode = bytes.number(attribute.value, as: UInt32.self).map(WirelessLink.Mode.init(interfaceType:))
+      case Int(NL80211_ATTR_SSID.rawValue): content.ssid = name(bytes, attribute.value)
+      case Int(NL80211_ATTR_STA_INFO.rawValue): content.signal = signal(bytes, attribute.value)
+      case Int(NL80211_ATTR_BSS.rawValue): content.joinedSSID = joinedSSID(bytes, attribute.value)
+      default: break
+      }
+    }
+    return content
+  }
+
+  /// A network that hides its name has none.
+  private static func name(_ bytes: RawSpan, _ range: Range<Int>) -> SSID? {
+    SSID(bytes.extracting(range)).flatMap { $0.isHidden ? nil : $0 }
+  }
+
+  private static func signal(_ bytes: RawSpan, _ station: Range<Int>) -> Int8? {
+    var cursor = NetlinkCursor(station)
+    while let attribute = cursor.nextAttribute(in: bytes) {
+      if attribute.type == Int(NL80211_STA_INFO_SIGNAL.rawValue) { return bytes.number(attribute.value, as: Int8.self) }
+    }
+    return nil
+  }
+
+  private static func joinedSSID(_ bytes: RawSpan, _ network: Range<Int>) -> SSID? {
+    var isJoined = false
+    var ssid: SSID?
+    var cursor = NetlinkCursor(network)
+    while let attribute = cursor.nextAttribute(in: bytes) {
+      switch attribute.type {
+      case Int(NL80211_BSS_STATUS.rawValue):
+        switch bytes.number(attribute.value, as: UInt32.self) {
+        case NL80211_BSS_STATUS_ASSOCIATED.rawValue, NL80211_BSS_STATUS_IBSS_JOINED.rawValue: isJoined = true
+        default: break
+        }
+      case Int(NL80211_BSS_INFORMATION_ELEMENTS.rawValue): ssid = ssidElement(bytes, attribute.value)
+      default: break
+      }
+    }
+    return isJoined ? ssid : nil
+  }
+
+  /// Elements of IEEE 802.11, as they came over the air: a byte of kind, a byte of length, the content. The name is kind 0.
+  private static func ssidElement(_ bytes: RawSpan, _ elements: Range<Int>) -> SSID? {
+    var offset = elements.lowerBound
+    while elements.upperBound - offset >= 2 {
+      let value = offset + 2
+      let end = value + Int(bytes.load(offset + 1, as: UInt8.self))
+      guard end <= elements.upperBound else { return nil }
+      if bytes.load(offset, as: UInt8.self) == 0 { return name(bytes, value..<end) }
+      offset = end
+    }
+    return nil
+  }
+}
+
+extension WirelessDecoder.Message: CustomStringConvertible {
+  var description: String {
+    switch self {
+    case .family(let family): "nl80211 is family \(family.id)"
+    case .familyRemoved: "nl80211 has gone"
+    case .wireless(let content):
+      "nl80211 command \(content.command) link \(content.index ?? 0)"
+        + (content.mode.map { " \($0)" } ?? "") + (content.ssid.map { " ssid \($0.hex)" } ?? "")
+        + (content.signal.map { " signal \($0)" } ?? "") + (content.joinedSSID.map { " joined \($0.hex)" } ?? "")
+    case .ignored: "ignored"
+    }
+  }
+}
