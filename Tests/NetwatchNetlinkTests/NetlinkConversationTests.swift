@@ -23,9 +23,9 @@ import Testing
   private let link = SmallTrace.card(isRunning: true)
 
   @Test func `an answer to an earlier question is left out`() throws {
-    let earlier = [SmallTrace.reply(0, link), SmallTrace.reply(0, SmallTrace.done), SmallTrace.refusal(0, EPERM)]
-    let (messages, reply, _) = try ask(earlier + [SmallTrace.reply(1, link)], isListing: false)
-    #expect(messages == [UInt16(RTM_NEWLINK)])
+    let earlier = [SmallTrace.refusal(0, EPERM), SmallTrace.reply(0, link), SmallTrace.reply(0, SmallTrace.done)]
+    let (messages, reply, fault) = try ask(earlier + [SmallTrace.reply(1, SmallTrace.address)], isListing: false)
+    #expect(messages == [UInt16(RTM_NEWADDR)] && fault == nil)
     #expect(reply.isWhole && reply.isOver && reply.error == 0)
   }
 
