@@ -100,7 +100,7 @@ final class ActivityCounter {
     // Its handler is on the stack.
     let old = connections
     connections = nil
-    loop.schedule(at: KernelClock.monotonic.now) { withExtendedLifetime(old) {} }
+    loop.schedule(after: .zero) { withExtendedLifetime(old) {} }
   }
 
   private func warn(_ error: any Error) {

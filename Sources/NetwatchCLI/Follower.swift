@@ -94,7 +94,7 @@ final class Follower {
     if options.service != nil { renderer.nameRequests { [unowned self] record in labels(of: record) } }
     connect()
     if link?.isConnected == true {
-      loop.schedule(at: KernelClock.monotonic.now + Self.patience) { [unowned self] in
+      loop.schedule(after: Self.patience) { [unowned self] in
         if printed == nil, probes?.isHolding != true { watchAlone() }
       }
     } else {

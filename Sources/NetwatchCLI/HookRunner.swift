@@ -22,7 +22,7 @@ final class HookRunner {
   private var writer = JSONLineWriter()
   private var waiting: EventRecord?
   private var child: pid_t?
-  private var timer: EventLoop.Timer?
+  private var timer: LoopTimer?
   private var isFinishing = false
   private let children: ChildEndings
 
@@ -59,7 +59,8 @@ final class HookRunner {
       descriptors: [(input.rawValue, STDIN_FILENO), (STDERR_FILENO, STDOUT_FILENO)])
     child = process
     children.whenEnded(process) { [unowned self] _ in goOn() }
-    timer = loop.schedule(at: KernelClock.monotonic.now + hook.timeout) { [unowned self] in end(process) }
+    timer = LoopTimer(on: loop) { [unowned self] in end(process) }
+    timer?.set(after: hook.timeout)
   }
 
   /// In memory, so that a hook that does not read holds up nobody.
@@ -87,11 +88,11 @@ final class HookRunner {
 
   private func end(_ process: pid_t) {
     kill(-process, SIGTERM)
-    timer = loop.schedule(at: KernelClock.monotonic.now + Self.grace) { _ = kill(-process, SIGKILL) }
+    timer = LoopTimer(on: loop) { _ = kill(-process, SIGKILL) }
+    timer?.set(after: Self.grace)
   }
 
   private func goOn() {
-    if let timer { loop.cancel(timer) }
     (timer, child) = (nil, nil)
     guard let next = waiting else {
       if isFinishing { loop.stop() }

@@ -49,7 +49,7 @@ final class ProbeRunner {
   private let handlers: Handlers
   private var machine: ProbeMachine
   private var child: Child?
-  private var timer: EventLoop.Timer?
+  private var timer: LoopTimer?
   private var told: Set<String> = []
   private var clockWatch: WallClockWatch?
 
@@ -63,6 +63,7 @@ final class ProbeRunner {
     self.handlers = handlers
     program = try HTTPHelper.find(for: "--probe")
     machine = ProbeMachine(settings.timing)
+    timer = LoopTimer(on: loop) { [unowned self] in handle(.timerFired) }
     // Timers do not run while the machine sleeps. Without this, an answer may be old for once.
     clockWatch = try? WallClockWatch(on: loop) { [unowned self] in handle(.awoke) }
   }
@@ -80,7 +81,7 @@ final class ProbeRunner {
   /// Ends the probe that runs, and makes none any more.
   func stop() {
     if let child { end(child) }
-    arm(nil)
+    timer?.stop()
   }
 
   private func handle(_ event: ProbeMachine.Event) {
@@ -88,18 +89,8 @@ final class ProbeRunner {
       switch effect {
       case .start(let number, let interface): start(number, over: interface)
       case .kill(let number): if let child, child.number == number { end(child) }
-      case .arm(let deadline): arm(deadline)
+      case .arm(let deadline): timer?.set(at: deadline)
       case .answer(_, let isNews): handlers.answered(isNews)
-      }
-    }
-  }
-
-  private func arm(_ deadline: Duration?) {
-    if let timer { loop.cancel(timer) }
-    timer = deadline.map { deadline in
-      loop.schedule(at: deadline) { [unowned self] in
-        timer = nil
-        handle(.timerFired)
       }
     }
   }

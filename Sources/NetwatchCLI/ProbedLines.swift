@@ -82,7 +82,7 @@ final class ProbedLines {
     let isTimed = newPath != nil
     newPath = path
     if isTimed { return }
-    loop.schedule(at: KernelClock.monotonic.now + Self.courtesy) { [weak self] in
+    loop.schedule(after: Self.courtesy) { [weak self] in
       guard let self, let path = newPath else { return }
       newPath = nil
       runner?.pathChanged(path)
@@ -102,7 +102,7 @@ final class ProbedLines {
   }
 
   private func limitTheWait() {
-    loop.schedule(at: KernelClock.monotonic.now + limit) { [weak self] in self?.release() }
+    loop.schedule(after: limit) { [weak self] in self?.release() }
   }
 
   private func takeAnswer(_ isNews: Bool) {

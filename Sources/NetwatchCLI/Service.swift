@@ -115,6 +115,6 @@ final class Service {
   private func feedWatchdog() {
     guard let interval = manager.watchdogInterval else { return }
     manager.feedWatchdog()
-    loop.schedule(at: KernelClock.monotonic.now + interval / 2) { [unowned self] in feedWatchdog() }
+    loop.schedule(after: interval / 2) { [unowned self] in feedWatchdog() }
   }
 }

@@ -128,10 +128,25 @@ public final class EventLoop {
     return Timer(id: timers.add(at: deadline, body))
   }
 
+  /// Calls `body` once, after `delay` or soon afterwards.
+  package func schedule(after delay: Duration, _ body: @escaping () -> Void) {
+    schedule(at: KernelClock.monotonic.now + delay, body)
+  }
+
   /// Forgets a timer. Harmless if it has fired.
   public func cancel(_ timer: Timer) {
     timers.remove(timer.id)
     armTimer()
+  }
+
+  /// - Parameters:
+  ///   - old: The timer's place; nil if it is not set.
+  ///   - deadline: Nil for no new place.
+  /// - Returns: The new place.
+  func replaceTimer(_ old: UInt64?, at deadline: Duration?, _ body: @escaping () -> Void) -> UInt64? {
+    if let old { timers.remove(old) }
+    defer { armTimer() }
+    return deadline.map { timers.add(at: $0, body) }
   }
 
   private func fireTimers() {

@@ -146,7 +146,7 @@ final class Getter {
     }
     let pause = min(Self.longestPause, .seconds(1 << min(tries - 1, 6)))
     Message.tell("\(failure); trying again in \(pause.components.seconds) s")
-    loop.schedule(at: KernelClock.monotonic.now + pause) { [unowned self] in if ending == nil { begin() } }
+    loop.schedule(after: pause) { [unowned self] in if ending == nil { begin() } }
   }
 
   private func succeed() {
@@ -182,7 +182,7 @@ final class Getter {
     retrieval?.stop()
     if isOver { return interrupted() }
     // libcurl waits for an answer to the host's name before it gives up. What has come is on the disk already.
-    loop.schedule(at: KernelClock.monotonic.now + Self.longestGoodbye) { [unowned self] in
+    loop.schedule(after: Self.longestGoodbye) { [unowned self] in
       if ending == nil { interrupted() }
     }
   }

@@ -8,9 +8,9 @@ package final class HostFollower {
   private let configuration: ResolverConfiguration
   private let changed: ([IPAddress]?) -> Void
   private var machine: HostWatch
-  private var watch: ResolverConfigurationWatch?
+  private var watch: PathWatch?
   private var lookup: HostLookup?
-  private var timer: EventLoop.Timer?
+  private var timer: LoopTimer?
   private var isStopped = false
   /// Why the last lookup has failed; nil where it has not, or where it goes on for the first time.
   package private(set) var failure: ResolverError?
@@ -28,10 +28,9 @@ package final class HostFollower {
     self.configuration = configuration
     self.changed = changed
     machine = HostWatch(refresh: configuration.refresh)
+    timer = LoopTimer(on: loop) { [unowned self] in handle(.timerFired) }
     // Without it, a change of the configuration is found out at the next refresh.
-    watch = try? ResolverConfigurationWatch(of: [configuration.resolvConf, "/etc/hosts"], on: loop) {
-      [unowned self] in handle(.changed)
-    }
+    watch = try? PathWatch(of: [configuration.resolvConf, "/etc/hosts"], on: loop) { [unowned self] in handle(.changed) }
     handle(.started)
   }
 
@@ -50,7 +49,7 @@ package final class HostFollower {
     isStopped = true
     watch = nil
     lookup = nil
-    setTimer(nil)
+    timer?.stop()
   }
 
   private func handle(_ event: HostWatch.Event) {
@@ -61,8 +60,8 @@ package final class HostFollower {
   private func perform(_ effect: HostWatch.Effect) {
     switch effect {
     case .lookUp: lookUp()
-    case .arm(let deadline): setTimer(deadline)
-    case .disarm: setTimer(nil)
+    case .arm(let deadline): timer?.set(at: deadline)
+    case .disarm: timer?.stop()
     case .publish: changed(machine.isKnown ? machine.addresses : nil)
     }
   }
@@ -77,16 +76,6 @@ package final class HostFollower {
       case .failure(let error):
         failure = error
         handle(.failed(error.kind))
-      }
-    }
-  }
-
-  private func setTimer(_ deadline: Duration?) {
-    if let timer { loop.cancel(timer) }
-    timer = deadline.map { deadline in
-      loop.schedule(at: deadline) { [unowned self] in
-        timer = nil
-        handle(.timerFired)
       }
     }
   }

@@ -33,7 +33,7 @@ package final class HostLookup {
   private var body: ((Outcome) -> Void)?
   private var servers: ServerLookup?
   private var system: SystemLookup?
-  private var timer: EventLoop.Timer?
+  private var timer: LoopTimer?
 
   /// - Parameter body: gets an answer or an error, within the configuration's `timeout` and `systemTimeout`.
   package init(
@@ -50,7 +50,8 @@ package final class HostLookup {
     } catch {
       let error = ResolverError(
         kind: .noSuchName, name: name.text, operation: "idn2_lookup_u8", code: 0, message: error.description)
-      timer = loop.schedule(at: KernelClock.monotonic.now) { [unowned self] in conclude(.failure(error)) }
+      timer = LoopTimer(on: loop) { [unowned self] in conclude(.failure(error)) }
+      timer?.set(after: .zero)
     }
   }
 
@@ -59,7 +60,6 @@ package final class HostLookup {
   /// Nothing is heard of it any more. Harmless where it has ended.
   package func cancel() {
     body = nil
-    if let timer { loop.cancel(timer) }
     (timer, servers, system) = (nil, nil, nil)
   }
 

@@ -9,14 +9,13 @@ final class ServerLookup {
   typealias Outcome = HostLookup.Outcome
 
   private let name: HostName
-  private let loop: EventLoop
   private let sockets: LookupSockets
   private let deadline: Duration
   private var body: ((Outcome) -> Void)?
   private var channel: AresChannel?
   /// Why nobody could be asked.
   private var refusal: ResolverError?
-  private var timer: EventLoop.Timer?
+  private var timer: LoopTimer?
 
   /// - Parameters:
   ///   - name: as errors say it.
@@ -27,7 +26,6 @@ final class ServerLookup {
     in sources: AresChannel.Sources, _ body: @escaping (Outcome) -> Void
   ) {
     self.name = name
-    self.loop = loop
     self.body = body
     sockets = LookupSockets(on: loop)
     deadline = KernelClock.monotonic.now + configuration.timeout
@@ -47,14 +45,15 @@ final class ServerLookup {
     } catch {
       refusal = error
     }
+    timer = LoopTimer(on: loop) { [unowned self] in
+      if KernelClock.monotonic.now >= deadline { channel?.giveUp() } else { channel?.process() }
+      advance()
+    }
     arm()
   }
 
-  deinit { cancel() }
-
   private func cancel() {
     body = nil
-    if let timer { loop.cancel(timer) }
     timer = nil
     channel = nil
   }
@@ -67,14 +66,8 @@ final class ServerLookup {
 
   /// The end is told from the loop, whenever it has come.
   private func arm() {
-    if let timer { loop.cancel(timer) }
     let now = KernelClock.monotonic.now
-    let next = outcome != nil ? now : min(deadline, channel?.patience.map { now + $0 } ?? deadline)
-    timer = loop.schedule(at: next) { [unowned self] in
-      timer = nil
-      if KernelClock.monotonic.now >= deadline { channel?.giveUp() } else { channel?.process() }
-      advance()
-    }
+    timer?.set(at: outcome != nil ? now : min(deadline, channel?.patience.map { now + $0 } ?? deadline))
   }
 
   private func advance() {

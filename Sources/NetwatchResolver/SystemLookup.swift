@@ -42,7 +42,7 @@ final class SystemLookup {
   private var input: Pipe?
   private var output: Pipe?
   private var registration: EventLoop.Registration?
-  private var timer: EventLoop.Timer?
+  private var timer: LoopTimer?
   private var text: [UInt8] = []
 
   /// - Parameters:
@@ -80,7 +80,8 @@ final class SystemLookup {
   }
 
   private func arm(after delay: Duration, _ answer: Answer) {
-    timer = loop.schedule(at: KernelClock.monotonic.now + delay) { [unowned self] in conclude(answer) }
+    timer = LoopTimer(on: loop) { [unowned self] in conclude(answer) }
+    timer?.set(after: delay)
   }
 
   private func read() {
@@ -109,7 +110,6 @@ final class SystemLookup {
 
   private func stop() {
     body = nil
-    if let timer { loop.cancel(timer) }
     if let registration { loop.remove(registration) }
     (timer, registration, child, input, output) = (nil, nil, nil, nil, nil)
   }

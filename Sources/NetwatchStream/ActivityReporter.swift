@@ -66,7 +66,7 @@ private final class Report: @unchecked Sendable {
     if count != lease.count { lease.count = count }
     guard count > 0, !isLooking else { return }
     isLooking = true
-    loop.schedule(at: KernelClock.monotonic.now + Self.interval) { [self] in
+    loop.schedule(after: Self.interval) { [self] in
       isLooking = false
       look()
     }

@@ -5,9 +5,8 @@ import NetwatchEventLoop
 public final class ActivityRunner {
   public private(set) var activity = EventRecord.Activity()
   private var machine: ActivityMachine
-  private let loop: EventLoop
   private let changed: (EventRecord.ActivityReason) -> Void
-  private var timer: EventLoop.Timer?
+  private var timer: LoopTimer?
 
   /// - Parameters:
   ///   - configuration: the two delays.
@@ -18,11 +17,9 @@ public final class ActivityRunner {
     changed: @escaping (EventRecord.ActivityReason) -> Void
   ) {
     machine = ActivityMachine(configuration)
-    self.loop = loop
     self.changed = changed
+    timer = LoopTimer(on: loop) { [unowned self] in fire() }
   }
-
-  deinit { if let timer { loop.cancel(timer) } }
 
   /// Takes note of how many requests run.
   public func setCount(_ count: Int) {
@@ -50,10 +47,7 @@ public final class ActivityRunner {
 
   /// Does at once what is due, for somebody who wants the present state.
   package func settle() {
-    while let timer, let deadline = machine.deadline, deadline <= KernelClock.monotonic.now {
-      loop.cancel(timer)
-      fire()
-    }
+    while let deadline = machine.deadline, deadline <= KernelClock.monotonic.now { fire() }
   }
 
   private var connections: Int { activity.connections ?? 0 }
@@ -69,13 +63,10 @@ public final class ActivityRunner {
   private func handle(_ event: ActivityMachine.Event, at date: Duration) {
     let effects = machine.handle(event, at: date)
     activity.state = machine.state
-    guard effects.setsTimer else { return }
-    if let timer { loop.cancel(timer) }
-    timer = machine.deadline.map { deadline in loop.schedule(at: deadline) { [unowned self] in fire() } }
+    if effects.setsTimer { timer?.set(at: machine.deadline) }
   }
 
   private func fire() {
-    timer = nil
     let reason: EventRecord.ActivityReason = machine.state == .delayingStart ? .activationDelay : .completionDelay
     handle(.timerFired, at: KernelClock.monotonic.now)
     changed(reason)

@@ -193,7 +193,7 @@ import NetwatchEventLoop
   private func greetSoon(_ client: ClientConnection) {
     // The kernel's news that was there before it came is read first: a service that was asleep would tell of yesterday.
     if arrivals.isEmpty {
-      loop.schedule(at: KernelClock.monotonic.now) { [weak self] in
+      loop.schedule(after: .zero) { [weak self] in
         self?.handlers.prepareGreeting { self?.greetArrivals() }
       }
     }

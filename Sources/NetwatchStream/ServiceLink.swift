@@ -30,8 +30,8 @@ package final class ServiceLink {
   private let addresses: [ServiceAddress]
   private let handlers: Handlers
   private var client: EventClient?
-  private var watch: ServiceWatch?
-  private var retry: EventLoop.Timer?
+  private var watch: PathWatch?
+  private var retry: LoopTimer?
   private var attempt = 0
   /// Whether the service has said anything of the stream: one that refuses us does not.
   private var isWelcome = false
@@ -42,9 +42,8 @@ package final class ServiceLink {
     self.loop = loop
     self.addresses = addresses
     self.handlers = handlers
+    retry = LoopTimer(on: loop) { [unowned self] in connect() }
   }
-
-  deinit { if let retry { loop.cancel(retry) } }
 
   package var isConnected: Bool { client != nil }
   /// Whether what the service says of reachability holds for this process. Known from the first record on.
@@ -53,7 +52,7 @@ package final class ServiceLink {
   /// Connects where a service is, and waits for one where not.
   package func start() {
     // The watch first: a service that comes in between is not missed.
-    if watch == nil { watch = try? ServiceWatch(for: addresses, on: loop) { [unowned self] in look() } }
+    if watch == nil { watch = try? PathWatch(of: addresses.map(\.path), on: loop) { [unowned self] in look() } }
     connect()
   }
 
@@ -88,13 +87,8 @@ package final class ServiceLink {
   }
 
   private func tryAgain() {
-    if let retry { loop.cancel(retry) }
-    retry = nil
     guard attempt < Self.retries.count else { return }
-    retry = loop.schedule(at: KernelClock.monotonic.now + Self.retries[attempt]) { [unowned self] in
-      retry = nil
-      connect()
-    }
+    retry?.set(after: Self.retries[attempt])
     attempt += 1
   }
 

@@ -112,7 +112,7 @@ extension ServiceStatistics {
             if statistics != nil { loop.stop() }
           }, lost: { [unowned loop] in loop.stop() }))
       client?.send("{\"events\":false}\n{\"stats\":1}\n")
-      loop.schedule(at: KernelClock.monotonic.now + time) { [unowned loop] in loop.stop() }
+      loop.schedule(after: time) { [unowned loop] in loop.stop() }
       try? loop.run()
       withExtendedLifetime(client) {}
       return isOfOurNetwork && !ServiceIdentity.sharesNetwork(identity, of: process) ? nil : statistics

@@ -207,3 +207,58 @@ final class Pipe {
     #expect(failure?.code == EINVAL)
   }
 }
+
+@Suite struct LoopTimerTests {
+  @Test func `a timer that is set again fires at the new time alone`() throws {
+    let loop = try EventLoop()
+    var fired = 0
+    let timer = LoopTimer(on: loop) { fired += 1 }
+    timer.set(after: .zero)
+    timer.set(after: .milliseconds(1))
+    #expect(timer.deadline != nil)
+    loop.schedule(after: .milliseconds(2)) { loop.stop() }
+    try loop.run()
+    #expect(fired == 1)
+    #expect(timer.deadline == nil)
+  }
+
+  @Test func `a timer may set itself again`() throws {
+    let loop = try EventLoop()
+    var timer: LoopTimer?
+    var left = 3
+    timer = LoopTimer(on: loop) {
+      left -= 1
+      if left > 0 { timer?.set(after: .zero) } else { loop.stop() }
+    }
+    timer?.set(after: .zero)
+    try loop.run()
+    #expect(left == 0)
+    timer = nil
+  }
+
+  @Test func `a timer that is stopped or released does not fire`() throws {
+    let loop = try EventLoop()
+    var fired = 0
+    let stopped = LoopTimer(on: loop) { fired += 1 }
+    stopped.set(after: .zero)
+    stopped.stop()
+    var released: LoopTimer? = LoopTimer(on: loop) { fired += 1 }
+    released?.set(after: .zero)
+    released = nil
+    loop.schedule(after: .zero) { loop.stop() }
+    try loop.run()
+    #expect(fired == 0)
+  }
+
+  @Test func `a timer may be released by what it calls`() throws {
+    let loop = try EventLoop()
+    var timer: LoopTimer?
+    timer = LoopTimer(on: loop) {
+      timer = nil
+      loop.stop()
+    }
+    timer?.set(after: .zero)
+    try loop.run()
+    #expect(timer == nil)
+  }
+}

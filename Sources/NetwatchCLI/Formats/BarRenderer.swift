@@ -10,8 +10,8 @@ final class BarRenderer: LineRenderer {
   private var hasPrinted = false
   /// Whether the writer's line is that of the record that comes to be printed.
   private var isReady = false
+  private var repetition: LoopTimer?
   private weak var loop: EventLoop?
-  private var repetition: EventLoop.Timer?
   private var clicks: ClickDrain?
   private var fail: ((any Error) -> Void)?
 
@@ -61,14 +61,14 @@ final class BarRenderer: LineRenderer {
 
   private func scheduleRepetition(to output: StandardOutput) {
     guard let delay = format.repetition, let loop else { return }
-    if let repetition { loop.cancel(repetition) }
-    repetition = loop.schedule(at: KernelClock.monotonic.now + delay) { [unowned self] in
+    repetition = LoopTimer(on: loop) { [unowned self] in
       do throws(CommandFailure) {
         try output.write(printed)
       } catch {
         fail?(error)
       }
     }
+    repetition?.set(after: delay)
   }
 }
 

@@ -1,23 +1,22 @@
 import Foundation
 import Netwatch
-import NetwatchEventLoop
 import Testing
 
-@testable import NetwatchResolver
+@testable import NetwatchEventLoop
 
-@Suite(.timeLimit(.minutes(3))) struct ResolverConfigurationWatchTests {
+@Suite(.timeLimit(.minutes(3))) struct PathWatchTests {
   /// A watch of one file, and what has been heard.
   private final class Run {
     let folder: TemporaryFolder
     let loop: EventLoop
-    private var watch: ResolverConfigurationWatch?
+    private var watch: PathWatch?
     private var count = 0
 
     init(_ name: String = "resolv.conf", prepare: (TemporaryFolder) throws -> Void) throws {
       folder = try TemporaryFolder()
       loop = try EventLoop()
       try prepare(folder)
-      watch = try ResolverConfigurationWatch(of: [folder.file(name)], on: loop) { [unowned self] in
+      watch = try PathWatch(of: [folder.file(name)], on: loop) { [unowned self] in
         count += 1
         loop.stop()
       }
@@ -154,13 +153,13 @@ import Testing
   @Test func `nothing is heard of a watch that is gone`() throws {
     let folder = try TemporaryFolder()
     let loop = try EventLoop()
-    var watch: ResolverConfigurationWatch? = try ResolverConfigurationWatch(of: [folder.file("a")], on: loop) {
+    var watch: PathWatch? = try PathWatch(of: [folder.file("a")], on: loop) {
       Issue.record("told")
     }
     try folder.write("", to: "a")
     withExtendedLifetime(watch) {}
     watch = nil
-    let other = try ResolverConfigurationWatch(of: [folder.file("a")], on: loop) { loop.stop() }
+    let other = try PathWatch(of: [folder.file("a")], on: loop) { loop.stop() }
     try folder.write("x", to: "a")
     try loop.runPatiently()
     withExtendedLifetime(other) {}
