@@ -90,7 +90,7 @@ final class ActivityCounter {
   func warnOfUnseenPrograms() {
     guard let programs = connections?.unseenPrograms, !programs.isEmpty else { return }
     CommandFailure.report(
-      "the TCP connections of \(programs.map { clean($0) }.joined(separator: ", ")) count: a user namespace or /proc hides "
+      "the TCP connections of \(programs.map(\.harmless).joined(separator: ", ")) count: a user namespace or /proc hides "
         + "which connections are theirs; name a port or an address with --activity-ignore instead")
   }
 

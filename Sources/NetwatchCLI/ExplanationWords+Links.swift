@@ -104,7 +104,7 @@ extension ExplanationWords {
     case .base, .tunnel, .sink: text += " (\(mark(of: interface)))"
     case .stacked, .aggregate: text += ", a \(interface.kind ?? "stack") " + foundation(of: interface)
     }
-    if let ssid = findings.snapshot.radio(below: index)?.wireless?.ssid { text += " in “\(clean(ssid.text))”" }
+    if let ssid = findings.snapshot.radio(below: index)?.wireless?.ssid { text += " in “\(ssid.text.harmless)”" }
     return [
       .init(
         topic: .medium, text: text,

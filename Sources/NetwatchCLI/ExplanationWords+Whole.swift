@@ -52,14 +52,14 @@ extension ExplanationWords {
       if verdict.status == .unknown { return "Whether \(target) is reachable is not known: \(cause)." }
       return "\(target) is not reachable: \(cause)."
     }
-    var text = "\(target) is reachable over \(clean(name.text))"
+    var text = "\(target) is reachable over \(name.text.harmless)"
     if let vpn = verdict.vpn, !vpn.isCarrierKnown {
       text += ", carrier unknown (\(vpn.kind.rawValue))"
     } else {
       text += " (\(medium.rawValue))"
     }
     if let vpn = verdict.vpn, vpn.isCarrierKnown {
-      text += ", through the tunnel \(clean(vpn.interfaceName)) (\(vpn.kind.rawValue))"
+      text += ", through the tunnel \(vpn.interfaceName.harmless) (\(vpn.kind.rawValue))"
     }
     switch (verdict.ipv4, verdict.ipv6) {
     case (_?, _?): text += ", by IPv4 and IPv6"

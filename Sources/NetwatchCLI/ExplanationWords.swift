@@ -119,7 +119,7 @@ struct ExplanationWords {
 
   func isOwn(_ address: IPAddress) -> Bool { address.place == .here || findings.snapshot.knows(address) }
 
-  func name(_ index: Int32) -> String { clean(rawName(index)) }
+  func name(_ index: Int32) -> String { rawName(index).harmless }
 
   func rawName(_ index: Int32) -> String { findings.snapshot.interface(index)?.name ?? "number \(index)" }
 

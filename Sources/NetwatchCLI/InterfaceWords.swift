@@ -2,7 +2,7 @@ import Netwatch
 
 extension Interface {
   /// Its name, made harmless.
-  var shownName: String { clean(name) }
+  var shownName: String { name.harmless }
 
   /// Why it can carry nothing, as far as its own state says; nil if it can.
   var fault: ReachabilityReason? {

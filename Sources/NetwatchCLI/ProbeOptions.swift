@@ -75,7 +75,7 @@ enum ProbeURL {
     let rest = text.dropFirst(scheme?.count ?? 0)
     let isClean = text.unicodeScalars.allSatisfy { 0x20 < $0.value && $0.value < 0x7f }
     guard scheme != nil, isClean, let first = rest.first, !"/?#:@".contains(first) else {
-      throw ValidationError("'\(clean(text))' is no URL; write one such as http://example.org/generate_204.")
+      throw ValidationError("'\(text.harmless)' is no URL; write one such as http://example.org/generate_204.")
     }
     return text
   }

@@ -135,7 +135,7 @@ final class ProbeRunner {
       handle(.ended(number, InternetAccess(rawValue: String(word)) ?? .unknown))
     case .exited:
       let line = text.split(separator: "\n").first.map(String.init) ?? "it says nothing"
-      fail(number, "--probe: \(HTTPHelper.name) can not run: \(clean(line))")
+      fail(number, "--probe: \(HTTPHelper.name) can not run: \(line.harmless)")
     case .killed(let signal):
       tellOnce("--probe: \(HTTPHelper.name) was ended by signal \(signal)")
       handle(.ended(number, .unknown))

@@ -12,7 +12,7 @@ struct ReasonWords {
     switch reason {
     case .initial, .linkDown, .noCarrier, .dormant, .noAddress: return ofLink(reason)
     case .routeUp: return "a route leads out again, over \(name)"
-    case .noRoute: return "no route leads out" + (formerName.map { ", as one over \(clean($0)) did" } ?? "")
+    case .noRoute: return "no route leads out" + (formerName.map { ", as one over \($0.harmless) did" } ?? "")
     case .routeUnreachable: return "a route or a rule forbids it: unreachable, prohibit or blackhole"
     case .mediumChanged where path.vpn?.isCarrierKnown == false,
       .interfaceChanged where path.vpn?.isCarrierKnown == false:
@@ -35,16 +35,16 @@ struct ReasonWords {
     }
   }
 
-  private var name: String { clean(path.interfaceName ?? "a link") }
+  private var name: String { (path.interfaceName ?? "a link").harmless }
   private var medium: String { path.medium?.rawValue ?? "nothing" }
-  private var tunnel: String { path.vpn.map { clean($0.interfaceName) } ?? "?" }
+  private var tunnel: String { path.vpn.map { $0.interfaceName.harmless } ?? "?" }
   private var isSame: Bool { path.interfaceName == formerName }
-  private func former(_ before: String) -> String { formerName.map { before + clean($0) } ?? "" }
+  private func former(_ before: String) -> String { formerName.map { before + $0.harmless } ?? "" }
 
   private func ofLink(_ reason: ReachabilityReason) -> String? {
     let suspects = path.links.filter { $0.name == formerName ?? $0.name && $0.fault == reason && !$0.isLoopback }
     let link = suspects.count == 1 ? suspects.first : nil
-    let former = (formerName ?? link?.name).map { clean($0) } ?? "the link of the route"
+    let former = (formerName ?? link?.name).map(\.harmless) ?? "the link of the route"
     let advice = link.flatMap { $0.advice(on: reason) }.map { "; " + $0 } ?? ""
     switch reason {
     case .linkDown: return "\(former) is " + (link == nil ? "gone" : "switched off")

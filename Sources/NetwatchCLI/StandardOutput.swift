@@ -33,27 +33,12 @@ final class StandardOutput {
   }
 
   func write(_ line: RawSpan) throws(CommandFailure) {
-    var written = 0
-    while written < line.byteCount, !isReaderGone {
-      let count = unsafe line.withUnsafeBytes { bytes in
-        unsafe Glibc.write(descriptor, bytes.baseAddress.map { unsafe $0 + written }, bytes.count - written)
-      }
-      if count >= 0 {
-        written += count
-        continue
-      }
-      switch errno {
-      case EINTR: continue
-      case EAGAIN: waitForRoom()
-      case EPIPE: isReaderGone = true
-      default: throw CommandFailure(unsafe "can not write to standard output: \(String(cString: strerror(errno)))")
-      }
+    guard !isReaderGone else { return }
+    do throws(SystemError) {
+      try FileDescriptor.writeAll(line, to: descriptor)
+    } catch {
+      guard error.code == EPIPE else { throw CommandFailure("can not write to standard output: \(error.message)") }
+      isReaderGone = true
     }
-  }
-
-  /// Somebody made the pipe non-blocking, and it is full.
-  private func waitForRoom() {
-    var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    unsafe poll(&waiting, 1, -1)
   }
 }

@@ -96,7 +96,7 @@ final class TextRenderer: LineRenderer {
     line.append(words(path.status.rawValue), color, at: start(Column.status))
     line.append(path.medium?.rawValue ?? "", at: start(Column.medium))
     line.append(
-      fit(clean(path.interfaceName ?? ""), isRoomy ? Width.interface : .max), at: start(Column.interface))
+      fit((path.interfaceName ?? "").harmless, isRoomy ? Width.interface : .max), at: start(Column.interface))
     line.append(fit(addressText(path), isRoomy ? max(Width.address, room) : .max), at: start(Column.address))
     for (position, reason) in reasons.enumerated() {
       line.append(reason, .dim, at: position == 0 ? start(Column.reason) : 0)
@@ -132,8 +132,8 @@ final class TextRenderer: LineRenderer {
 
   /// Programs name themselves and their requests as they like.
   private func names(_ record: EventRecord) -> String {
-    var names = programs?(record)?.map { "\(clean($0.name)) \($0.connections)" } ?? []
-    names += requests?(record).map { "\(quoted(fit(clean($0.text), Width.label))) \($0.requests)" } ?? []
+    var names = programs?(record)?.map { "\($0.name.harmless) \($0.connections)" } ?? []
+    names += requests?(record).map { "\(quoted(fit($0.text.harmless, Width.label))) \($0.requests)" } ?? []
     return names.isEmpty ? "" : ": " + names.joined(separator: ", ")
   }
 
@@ -143,10 +143,10 @@ final class TextRenderer: LineRenderer {
     var details: [String] = []
     if let wifi = path.wifi {
       let signal = wifi.signal.map { " \($0.percent) %" } ?? ""
-      details.append(quoted(fit(clean(wifi.ssid.text), Width.network)) + signal)
+      details.append(quoted(fit(wifi.ssid.text.harmless, Width.network)) + signal)
     }
     if let vpn = path.vpn {
-      let name = clean(vpn.interfaceName)
+      let name = vpn.interfaceName.harmless
       details.append(vpn.isCarrierKnown ? "through \(name)" : "over \(name), carrier unknown")
     }
     // The reason says it itself.

@@ -16,4 +16,25 @@ public struct FileDescriptor: ~Copyable, Sendable {
   }
 
   deinit { _ = Glibc.close(rawValue) }
+
+  /// Writes all of `bytes`, and waits for room where there is none: also to what somebody has made non-blocking.
+  ///
+  /// - Throws: `EPIPE` if nobody reads any more, which is a signal too unless that is ignored; `ENOSPC`, and whatever else the
+  ///   system says. Some of the bytes may be written then.
+  package static func writeAll(_ bytes: RawSpan, to descriptor: CInt) throws(SystemError) {
+    var written = 0
+    while written < bytes.byteCount {
+      let count = unsafe bytes.withUnsafeBytes { bytes in
+        unsafe Glibc.write(descriptor, bytes.baseAddress.map { unsafe $0 + written }, bytes.count - written)
+      }
+      if count >= 0 {
+        written += count
+      } else if errno == EAGAIN {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        unsafe poll(&waiting, 1, -1)
+      } else if errno != EINTR {
+        throw .last("write")
+      }
+    }
+  }
 }

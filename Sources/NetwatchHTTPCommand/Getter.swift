@@ -152,7 +152,7 @@ final class Getter {
   private func succeed() {
     if display.hasReader, let amount = retrieval?.amount {
       let elapsed = KernelClock.monotonic.now - started
-      Message.write("\(clean(name)): \(Figures.bytes(amount.received)) in \(Figures.time(elapsed))\n")
+      Message.write("\(name.harmless): \(Figures.bytes(amount.received)) in \(Figures.time(elapsed))\n")
     }
     finish(.done)
   }

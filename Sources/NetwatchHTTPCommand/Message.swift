@@ -13,7 +13,7 @@ enum Message {
   }
 
   /// A sentence of its own line.
-  static func tell(_ sentence: String) { write("netwatch: \(clean(sentence))\n") }
+  static func tell(_ sentence: String) { write("netwatch: \(sentence.harmless)\n") }
 
   /// In one write, so that it is not torn apart. What can not be written is lost, as all would be.
   static func write(_ text: String) {

@@ -1,5 +1,6 @@
 import Glibc
 import HTTPTypes
+import NetwatchEventLoop
 import NetwatchHTTP
 import Synchronization
 
@@ -47,28 +48,12 @@ final class StreamCopy: Retrieval {
     var chunks = stream.body.makeAsyncIterator()
     while let chunk = try await chunks.next() {
       if refusesBinary, chunk.contains(0) { throw HTTPError(.cannotDecodeContentData, "print") }
-      if let failure = unsafe chunk.withUnsafeBytes({ unsafe Self.write($0, to: descriptor, name) }) { throw failure }
+      do throws(SystemError) {
+        try FileDescriptor.writeAll(chunk.bytes, to: descriptor)
+      } catch {
+        throw HTTPError(.fileFailed, "write \(name)", code: error.code, message: error.message)
+      }
       progress.withLock { $0.received += Int64(chunk.count) }
     }
-  }
-
-  /// - Returns: why not all could be written.
-  private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt, _ name: String) -> HTTPError? {
-    var written = 0
-    while written < bytes.count {
-      let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
-      let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
-      if count >= 0 {
-        written += count
-      } else if errno == EAGAIN {
-        // Somebody made it non-blocking.
-        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        unsafe poll(&waiting, 1, -1)
-      } else if errno != EINTR {
-        let code = errno
-        return HTTPError(.fileFailed, "write \(name)", code: code, message: unsafe String(cString: strerror(code)))
-      }
-    }
-    return nil
   }
 }

@@ -30,7 +30,8 @@ package final class HostFollower {
     machine = HostWatch(refresh: configuration.refresh)
     timer = LoopTimer(on: loop) { [unowned self] in handle(.timerFired) }
     // Without it, a change of the configuration is found out at the next refresh.
-    watch = try? PathWatch(of: [configuration.resolvConf, "/etc/hosts"], on: loop) { [unowned self] in handle(.changed) }
+    watch = try? PathWatch(of: [configuration.resolvConf, "/etc/hosts"], on: loop) { [unowned self] in handle(.changed)
+    }
     handle(.started)
   }
 

@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchEventLoop
 
 extension EventRecord {
   /// Reads a line of the stream. Nil if it is none, such as an answer, or if a number in it is beyond what can be.
@@ -11,7 +12,7 @@ extension EventRecord {
   init?(_ value: JSONValue) {
     guard value["v"]?.integer == 1, let sequence = value["seq"]?.integer(in: 0...Int64.max),
       let monotonic = value["mono_ns"]?.integer(in: 0...Int64.max),
-      let time = value["time"]?.string.flatMap(UTCTime.nanoseconds),
+      let time = value["time"]?.string.flatMap(nanoseconds(of:)),
       let event = value["event"]?.string.flatMap(Event.init), let reason = value["reason"]?.string,
       let reachability = value["reachability"], let verdict = NetworkPath.Verdict(reachability),
       let activity = value["activity"].flatMap(Activity.init),
@@ -109,27 +110,22 @@ extension NetworkPath.FamilyPath {
   }
 }
 
-extension UTCTime {
-  /// Reads `2026-11-21T02:15:00.123456Z`.
-  fileprivate static func nanoseconds(_ text: String) -> Int64? {
-    let bytes = Array(text.utf8)
-    let pattern = Array("0000-00-00T00:00:00.000000Z".utf8)
-    guard bytes.count == pattern.count else { return nil }
-    func number(_ range: Range<Int>) -> Int64? { Int64(String(decoding: bytes[range], as: UTF8.self)) }
-    for (byte, wanted) in zip(bytes, pattern) {
-      let isDigit = UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
-      guard wanted == UInt8(ascii: "0") ? isDigit : byte == wanted else { return nil }
-    }
-    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), let hour = number(11..<13),
-      let minute = number(14..<16), let second = number(17..<19), let microsecond = number(20..<26),
-      1...12 ~= month, 1...31 ~= day,
-      // An Int64 of nanoseconds ends in 2262.
-      1970...2261 ~= year
-    else { return nil }
-    // Years from March, as in `init(seconds:)`.
-    let shifted = month <= 2 ? year - 1 : year
-    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
-    return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000_000_000 + microsecond * 1_000
+/// Reads `2026-11-21T02:15:00.123456Z`.
+///
+/// - Returns: Since 1970.
+private func nanoseconds(of text: String) -> Int64? {
+  let bytes = Array(text.utf8)
+  let pattern = Array("0000-00-00T00:00:00.000000Z".utf8)
+  guard bytes.count == pattern.count else { return nil }
+  for (byte, wanted) in zip(bytes, pattern) {
+    let isDigit = UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+    guard wanted == UInt8(ascii: "0") ? isDigit : byte == wanted else { return nil }
   }
+  func number(_ range: Range<Int>) -> Int64 { bytes[range].reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) } }
+  let time = CivilTime(
+    year: number(0..<4), month: number(5..<7), day: number(8..<10), hour: number(11..<13), minute: number(14..<16),
+    second: number(17..<19))
+  // An Int64 of nanoseconds ends in 2262.
+  guard let time, time.year < 2262 else { return nil }
+  return time.secondsSince1970 * 1_000_000_000 + number(20..<26) * 1_000
 }

@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchEventLoop
 
 /// Writes an ``EventRecord`` as one JSON line, version 1 of the schema.
 ///
@@ -49,7 +50,7 @@ private struct ClockText: ~Copyable {
     guard second != self.second else { return }
     self.second = second
     upToSecond.removeAll()
-    upToSecond.append(UTCTime(seconds: second))
+    upToSecond.append(CivilTime(secondsSince1970: Int64(second)))
   }
 }
 
@@ -224,8 +225,8 @@ extension LineBuffer {
     appendForeign(count: name.count, byte: { name[$0] }, text: { name.text })
   }
 
-  /// A name of a stranger's making: control characters are escaped, those of Latin-1 too, for terminals obey them. Only
-  /// what is not plain ASCII is made a string of.
+  /// A name of a stranger's making: what ``Unicode/Scalar/steersText`` is escaped. Only what is not plain ASCII is made a
+  /// string of.
   private mutating func appendForeign(count length: Int, byte: (Int) -> UInt8, text: () -> String) {
     append("\"")
     let start = count
@@ -253,27 +254,29 @@ extension LineBuffer {
     case 0x22, 0x5c:
       append("\\")
       append(UInt8(scalar.value))
-    case 0..<0x20, 0x7f..<0xa0:
-      append("\\u")
-      appendHex(UInt16(scalar.value), digits: 4)
+    case _ where scalar.steersText:
+      for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+        append("\\u")
+        appendHex(unit, digits: 4)
+      }
     default:
       for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { append(byte) }
     }
   }
 
   /// RFC 3339 in UTC, to the second.
-  fileprivate mutating func append(_ time: UTCTime) {
-    appendDecimal(time.year, digits: 4)
+  fileprivate mutating func append(_ time: CivilTime) {
+    appendDecimal(UInt64(time.year), digits: 4)
     append("-")
-    appendDecimal(time.month, digits: 2)
+    appendDecimal(UInt64(time.month), digits: 2)
     append("-")
-    appendDecimal(time.day, digits: 2)
+    appendDecimal(UInt64(time.day), digits: 2)
     append("T")
-    appendDecimal(time.hour, digits: 2)
+    appendDecimal(UInt64(time.hour), digits: 2)
     append(":")
-    appendDecimal(time.minute, digits: 2)
+    appendDecimal(UInt64(time.minute), digits: 2)
     append(":")
-    appendDecimal(time.second, digits: 2)
+    appendDecimal(UInt64(time.second), digits: 2)
   }
 }
 

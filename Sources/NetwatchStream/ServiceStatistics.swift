@@ -48,7 +48,7 @@ extension ServiceStatistics {
       first.insert(entry, at: first.firstIndex { precedes(entry, $0) } ?? first.endIndex)
       if first.count > labelLimit { first.removeLast() }
     }
-    return first.map { Label(text: clean($0.key), requests: $0.value) }
+    return first.map { Label(text: $0.key.harmless, requests: $0.value) }
   }
 
   /// Reads the key `stats` of an answer. A number that cannot be is 0.

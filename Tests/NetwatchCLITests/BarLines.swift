@@ -65,13 +65,12 @@ enum BarLines {
 
   /// What may be seen of a name: UTF-8 without what steers text. Written anew, apart from the code that is tested.
   static func visible(_ bytes: [UInt8]) -> String {
-    let forbidden = CharacterSet(
-      charactersIn: "\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}"
-    )
-    .union(CharacterSet(charactersIn: "\u{2028}\u{2029}"))
+    let steering: Set<Unicode.GeneralCategory> = [
+      .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned,
+    ]
     var text = ""
     for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars
-    where scalar.properties.generalCategory != .control && !forbidden.contains(scalar) {
+    where !steering.contains(scalar.properties.generalCategory) || scalar == "\u{200c}" || scalar == "\u{200d}" {
       text.unicodeScalars.append(scalar)
     }
     return text

@@ -97,7 +97,7 @@ import Testing
   @Test(arguments: [
     (#"a"b"#, #""a\"b""#), (#"a\b"#, #""a\\b""#), ("a\nb", #""a\u000ab""#), ("\u{1}\u{1f}", #""\u0001\u001f""#),
     ("\u{7f}", #""\u007f""#), ("\u{80}\u{9f}", #""\u0080\u009f""#), ("\u{a0}", "\"\u{a0}\""), ("w😀é", #""w😀é""#),
-    ("\u{2028}", "\"\u{2028}\""), ("\u{fffd}", "\"\u{fffd}\""), ("", #""""#), ("</script>", #""</script>""#),
+    ("\u{2028}", #""\u2028""#), ("\u{fffd}", "\"\u{fffd}\""), ("", #""""#), ("</script>", #""</script>""#),
   ])
   func `names of a stranger's making`(_ name: String, _ json: String) throws {
     let line = try Self.line(Self.record(Self.path(name: name)))
@@ -116,6 +116,24 @@ import Testing
       let written = line.dropLast().unicodeScalars
       #expect(!written.contains { $0.value < 0x20 || (0x7f..<0xa0).contains($0.value) })
     }
+  }
+
+  @Test(arguments: [
+    "\u{61c}", "\u{200e}", "\u{200f}", "\u{202a}", "\u{202e}", "\u{2066}", "\u{2069}", "\u{2028}", "\u{2029}",
+    "\u{feff}", "\u{e000}",
+    "\u{e0041}", "\u{10fffd}",
+  ])
+  func `what turns the direction or cannot be shown is written as its number, and nothing is lost`(text: String) throws
+  {
+    let line = try Self.line(Self.record(Self.path(name: "x\(text)y")))
+    #expect(line.utf8.allSatisfy { 0x20..<0x7f ~= $0 || $0 == 0x0a })
+    let reachability = try #require(try Self.object(line)["reachability"] as? [String: Any])
+    #expect((reachability["interface"] as? String).map { Array($0.utf8) } == Array("x\(text)y".utf8))
+  }
+
+  @Test(arguments: ["نا\u{200c}ها", "👩\u{200d}👧"])
+  func `letters and pictures are written as they are`(name: String) throws {
+    #expect(try Self.line(Self.record(Self.path(name: name))).contains(name))
   }
 
   @Test func `numbers at their ends`() throws {

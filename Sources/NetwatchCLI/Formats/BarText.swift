@@ -4,7 +4,7 @@ import Netwatch
 // text of a bar that opens no markup.
 
 extension LineBuffer {
-  /// Appends a name as UTF-8, without control characters, line separators, or what turns the direction of writing.
+  /// Appends a name as UTF-8, without what ``Unicode/Scalar/steersText``.
   mutating func append(clean name: InterfaceName?) {
     guard let name else { return }
     appendClean(count: name.count, byte: { name[$0] }, text: { name.text })
@@ -63,15 +63,5 @@ extension LineBuffer {
     var length = 0
     while length < count, self[count - 1 - length] == byte { length += 1 }
     return length
-  }
-}
-
-extension Unicode.Scalar {
-  /// It would move the cursor, end the line, or turn the direction of what follows.
-  fileprivate var steersText: Bool {
-    switch value {
-    case 0..<0x20, 0x7f..<0xa0, 0x2028, 0x2029, 0x202a...0x202e, 0x2066...0x2069: true
-    default: false
-    }
   }
 }

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-@testable import NetwatchStream
+@testable import NetwatchEventLoop
 
-@Suite struct UTCTimeTests {
+@Suite struct CivilTimeTests {
   private static let calendar: Calendar = {
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = TimeZone(secondsFromGMT: 0) ?? .current
@@ -11,10 +11,10 @@ import Testing
   }()
 
   private static func agrees(_ seconds: Int64) -> Bool {
-    let time = UTCTime(seconds: UInt64(seconds))
+    let time = CivilTime(secondsSince1970: seconds)
     let parts = calendar.dateComponents(
       [.year, .month, .day, .hour, .minute, .second], from: Date(timeIntervalSince1970: Double(seconds)))
-    return Int(time.year) == parts.year && Int(time.month) == parts.month && Int(time.day) == parts.day
+    return time.secondsSince1970 == seconds && Int(time.year) == parts.year && Int(time.month) == parts.month && Int(time.day) == parts.day
       && Int(time.hour) == parts.hour && Int(time.minute) == parts.minute && Int(time.second) == parts.second
   }
 
@@ -47,7 +47,7 @@ import Testing
     Sample(seconds: 1_735_689_599, date: [2024, 12, 31]), Sample(seconds: 253_402_300_799, date: [9999, 12, 31]),
   ])
   func `leap days and ends of years`(_ sample: Sample) {
-    let time = UTCTime(seconds: UInt64(sample.seconds))
+    let time = CivilTime(secondsSince1970: sample.seconds)
     #expect([Int64(time.year), Int64(time.month), Int64(time.day)] == sample.date)
   }
 }
