@@ -14,7 +14,8 @@ import Testing
     let time = CivilTime(secondsSince1970: seconds)
     let parts = calendar.dateComponents(
       [.year, .month, .day, .hour, .minute, .second], from: Date(timeIntervalSince1970: Double(seconds)))
-    return time.secondsSince1970 == seconds && Int(time.year) == parts.year && Int(time.month) == parts.month && Int(time.day) == parts.day
+    return time.secondsSince1970 == seconds && Int(time.year) == parts.year && Int(time.month) == parts.month
+      && Int(time.day) == parts.day
       && Int(time.hour) == parts.hour && Int(time.minute) == parts.minute && Int(time.second) == parts.second
   }
 
