@@ -44,8 +44,6 @@ let package = Package(
     .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLibOpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CLibZ", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    .systemLibrary(name: "CLibBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
-    .systemLibrary(name: "CLibZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
 
     module("Netwatch"),
     module("NetwatchEventLoop", ["CLinux"]),
@@ -59,8 +57,7 @@ let package = Package(
     module(
       "NetwatchHTTP",
       [
-        "Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "CLibBrotli", "CLibCurl", "CLibOpenSSL", "CLibZ", "CLibZstd",
-        "CLinux", "CLinuxRoute",
+        "Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "CLibCurl", "CLibOpenSSL", "CLibZ", "CLinux", "CLinuxRoute",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ]),
     // What needs all of Foundation, which is large: FoundationEssentials is enough for the rest.
@@ -100,14 +97,11 @@ let package = Package(
     tests(
       "NetwatchHTTPCommandTests", ["NetwatchHTTPCommand", "NetwatchHTTP", "NetwatchHTTPOptions"]),
     .systemLibrary(name: "CSeccomp", path: "Tests/CSeccomp"),
-    .systemLibrary(
-      name: "CBrotliEncoder", path: "Tests/CBrotliEncoder", pkgConfig: "libbrotlienc",
-      providers: [.apt(["libbrotli-dev"])]),
     tests(
       "NetwatchHTTPTests",
       [
-        "CBrotliEncoder", "CLibZ", "CLibZstd", "CSeccomp", "NetwatchHTTP", "NetwatchHTTPFoundation", "Netwatch",
-        "NetwatchEventLoop", "NetwatchTestSupport", "DownloadProbe",
+        "CLibZ", "CSeccomp", "NetwatchHTTP", "NetwatchHTTPFoundation", "Netwatch", "NetwatchEventLoop",
+        "NetwatchTestSupport", "DownloadProbe",
       ]),
     // A download in a process that can be killed.
     .executableTarget(

@@ -1,18 +1,33 @@
-import CLibBrotli
-
-/// Decompresses br. Its state never leaves this file.
+/// Decompresses br by libbrotlidec, if libcurl brings that along. Its state never leaves this file.
 @safe final class BrotliDecompressor: Decompressor {
+  /// As <brotli/decode.h> has them since its version 1.0, whose results are 0 for an error and 1 for the end.
+  private typealias Create = @Sendable @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?) -> OpaquePointer?
+  private typealias Destroy = @Sendable @convention(c) (OpaquePointer) -> Void
+  private typealias Decompress =
+    @Sendable @convention(c) (
+      OpaquePointer, UnsafeMutablePointer<Int>, UnsafeMutablePointer<UnsafePointer<UInt8>?>, UnsafeMutablePointer<Int>,
+      UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, UnsafeMutablePointer<Int>?
+    ) -> CInt
+
+  private static let create = unsafe CurlLibrary.function("BrotliDecoderCreateInstance", of: Create.self)
+  private static let destroy = unsafe CurlLibrary.function("BrotliDecoderDestroyInstance", of: Destroy.self)
+  private static let decompress = unsafe CurlLibrary.function(
+    "BrotliDecoderDecompressStream", of: Decompress.self)
+
+  static var isAvailable: Bool { unsafe create != nil && destroy != nil && decompress != nil }
+
   private let state: OpaquePointer
   private(set) var isComplete = false
 
+  /// - Throws: if there is no memory, or no library.
   init() throws(HTTPError) {
-    guard let state = unsafe BrotliDecoderCreateInstance(nil, nil, nil) else {
+    guard Self.isAvailable, let state = Self.create?(nil, nil, nil) else {
       throw HTTPError(.other, "BrotliDecoderCreateInstance")
     }
     unsafe self.state = state
   }
 
-  deinit { unsafe BrotliDecoderDestroyInstance(state) }
+  deinit { unsafe Self.destroy?(state) }
 
   func decode(
     _ input: UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer
@@ -22,15 +37,12 @@ import CLibBrotli
       return (0, 0)
     }
     var (available, space) = (input.count, room.count)
-    var next = unsafe input.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    var next = unsafe input.baseAddress.map { unsafe UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }
     var end = unsafe room.baseAddress?.assumingMemoryBound(to: UInt8.self)
-    switch unsafe BrotliDecoderDecompressStream(state, &available, &next, &space, &end, nil) {
-    case BROTLI_DECODER_RESULT_SUCCESS: isComplete = true
-    case BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT, BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT: break
-    default:
-      let code = unsafe BrotliDecoderGetErrorCode(state)
-      let words = unsafe String(cString: BrotliDecoderErrorString(code))
-      throw HTTPError(.cannotDecodeContentData, "decompress br", code: code.rawValue, message: words)
+    switch unsafe Self.decompress?(state, &available, &next, &space, &end, nil) {
+    case nil, 0: throw HTTPError(coding: "br", "it is damaged")
+    case 1: isComplete = true
+    default: break
     }
     return (input.count - available, room.count - space)
   }

@@ -5,8 +5,16 @@ enum ContentCoding: CaseIterable {
   case brotli
   case zstd
 
-  /// The value of `Accept-Encoding`.
-  static let accepted = allCases.map(\.name).joined(separator: ", ")
+  /// The value of `Accept-Encoding`: what can be taken off. Two are by libraries that libcurl may bring along.
+  static let accepted = allCases.filter(\.isAvailable).map(\.name).joined(separator: ", ")
+
+  private var isAvailable: Bool {
+    switch self {
+    case .deflate, .gzip: true
+    case .brotli: BrotliDecompressor.isAvailable
+    case .zstd: ZstdDecompressor.isAvailable
+    }
+  }
 
   var name: String {
     switch self {
@@ -20,7 +28,7 @@ enum ContentCoding: CaseIterable {
   /// - Parameter name: in lower case. Nil for one that is not known here.
   init?(_ name: String) {
     let name = name == "x-gzip" ? "gzip" : name
-    guard let coding = Self.allCases.first(where: { $0.name == name }) else { return nil }
+    guard let coding = Self.allCases.first(where: { $0.name == name && $0.isAvailable }) else { return nil }
     self = coding
   }
 

@@ -1,29 +1,49 @@
-import CLibZstd
-
-/// Decompresses zstd, also of several frames. Its state never leaves this file.
+/// Decompresses zstd, also of several frames, by libzstd, if libcurl brings that along. Its state never leaves this file.
 @safe final class ZstdDecompressor: Decompressor {
+  /// Bytes of which `place` have been read or written. The fields are those of ZSTD_inBuffer and ZSTD_outBuffer.
+  @safe private struct Buffer {
+    let bytes: UnsafeMutableRawPointer?
+    let count: Int
+    var place = 0
+  }
+
+  /// As <zstd.h> has them since its version 1.0. No function of Swift's may take a structure of Swift's from C.
+  private typealias Create = @Sendable @convention(c) () -> OpaquePointer?
+  private typealias Destroy = @Sendable @convention(c) (OpaquePointer) -> Int
+  private typealias Decompress =
+    @Sendable @convention(c) (
+      OpaquePointer, UnsafeMutableRawPointer, UnsafeMutableRawPointer
+    ) -> Int
+  private typealias IsError = @Sendable @convention(c) (Int) -> CUnsignedInt
+
+  private static let create = unsafe CurlLibrary.function("ZSTD_createDStream", of: Create.self)
+  private static let destroy = unsafe CurlLibrary.function("ZSTD_freeDStream", of: Destroy.self)
+  private static let decompress = unsafe CurlLibrary.function("ZSTD_decompressStream", of: Decompress.self)
+  private static let isError = CurlLibrary.function("ZSTD_isError", of: IsError.self)
+
+  static var isAvailable: Bool { unsafe create != nil && destroy != nil && decompress != nil && isError != nil }
+
   private let state: OpaquePointer
   private(set) var isComplete = false
 
+  /// - Throws: if there is no memory, or no library.
   init() throws(HTTPError) {
-    guard let state = unsafe ZSTD_createDStream() else { throw HTTPError(.other, "ZSTD_createDStream") }
+    guard Self.isAvailable, let state = Self.create?() else { throw HTTPError(.other, "ZSTD_createDStream") }
     unsafe self.state = state
   }
 
-  deinit { unsafe ZSTD_freeDStream(state) }
+  deinit { _ = unsafe Self.destroy?(state) }
 
   func decode(
     _ input: UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer
   ) throws(HTTPError) -> (taken: Int, filled: Int) {
     // Asked for more behind the end of a frame, it would begin the next one.
     if isComplete, unsafe input.isEmpty { return (0, 0) }
-    var source = unsafe ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
-    var target = unsafe ZSTD_outBuffer(dst: room.baseAddress, size: room.count, pos: 0)
-    let code = unsafe ZSTD_decompressStream(state, &target, &source)
-    guard ZSTD_isError(code) == 0 else {
-      throw HTTPError(coding: "zstd", unsafe String(cString: ZSTD_getErrorName(code)))
-    }
+    var source = unsafe Buffer(bytes: UnsafeMutableRawPointer(mutating: input.baseAddress), count: input.count)
+    var target = unsafe Buffer(bytes: room.baseAddress, count: room.count)
+    let code = unsafe Self.decompress?(state, &target, &source)
+    guard let code, Self.isError?(code) == 0 else { throw HTTPError(coding: "zstd", "it is damaged") }
     isComplete = code == 0
-    return unsafe (source.pos, target.pos)
+    return (source.place, target.place)
   }
 }

@@ -1,6 +1,4 @@
-import CBrotliEncoder
 import CLibZ
-import CLibZstd
 import Foundation
 
 @testable import NetwatchHTTP
@@ -41,15 +39,39 @@ enum Compressor: CaseIterable {
     case .gzip: return unsafe Self.deflate(input, into: room, windowBits: 15 + 16)
     case .zlib: return unsafe Self.deflate(input, into: room, windowBits: 15)
     case .rawDeflate: return unsafe Self.deflate(input, into: room, windowBits: -15)
-    case .brotli:
-      var length = room.count
-      let isDone = unsafe BrotliEncoderCompress(
-        5, BROTLI_DEFAULT_WINDOW, BROTLI_MODE_GENERIC, input.count, input.baseAddress, &length, room.baseAddress)
-      return isDone == 1 ? length : 0
-    case .zstd:
-      let length = unsafe ZSTD_compress(room.baseAddress, room.count, input.baseAddress, input.count, 3)
-      return ZSTD_isError(length) == 0 ? length : 0
+    case .brotli: return unsafe Self.store(Self.brotli(input), in: room)
+    case .zstd: return unsafe Self.store(Self.zstd(input), in: room)
     }
+  }
+
+  private static func store(_ bytes: [UInt8], in room: Room) -> Int {
+    _ = unsafe room.initialize(fromContentsOf: bytes)
+    return bytes.count
+  }
+
+  /// In blocks that are stored as they are (RFC 7932, section 9.2): no compressor has to be there.
+  private static func brotli(_ input: Input) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for block in unsafe [UInt8](input).chunks(of: 65_536) {
+      // WBITS 16 in one bit, before the first block alone; not the last one; four nibbles of length; stored.
+      let length = UInt32(block.count - 1)
+      let header = length << 3 | 1 << 19
+      let bits = bytes.isEmpty ? header << 1 : header
+      bytes += (0..<3).map { UInt8(truncatingIfNeeded: bits >> (8 * $0)) } + block
+    }
+    // The last block is empty.
+    return bytes + [bytes.isEmpty ? 0b110 : 0b11]
+  }
+
+  /// In one frame of blocks that are stored as they are (RFC 8878, section 3.1.1).
+  private static func zstd(_ input: Input) -> [UInt8] {
+    // The magic number; nothing is told of the content; a window of 128 KiB.
+    var bytes: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, 0, 0x38]
+    for block in unsafe [UInt8](input).chunks(of: 65_536) {
+      let header = UInt32(block.count) << 3
+      bytes += (0..<3).map { UInt8(truncatingIfNeeded: header >> (8 * $0)) } + block
+    }
+    return bytes + [1, 0, 0]
   }
 
   private static func deflate(_ input: Input, into room: Room, windowBits: CInt) -> Int {
@@ -66,5 +88,11 @@ enum Compressor: CaseIterable {
     unsafe stream.avail_out = UInt32(room.count)
     let isDone = unsafe CLibZ.deflate(&stream, Z_FINISH) == Z_STREAM_END
     return isDone ? unsafe (room.count - Int(stream.avail_out)) : 0
+  }
+}
+
+extension [UInt8] {
+  fileprivate func chunks(of count: Int) -> [ArraySlice<UInt8>] {
+    stride(from: 0, to: self.count, by: count).map { self[$0..<Swift.min($0 + count, self.count)] }
   }
 }

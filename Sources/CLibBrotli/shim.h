@@ -1,2 +1,0 @@
-/* libbrotlidec: bodies in br. No code. */
-#include <brotli/decode.h>

@@ -1,2 +1,0 @@
-/* libzstd: bodies in zstd. No code. */
-#include <zstd.h>

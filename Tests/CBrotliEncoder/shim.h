@@ -1,2 +1,0 @@
-/* libbrotlienc: what a server sends. No code. */
-#include <brotli/encode.h>
