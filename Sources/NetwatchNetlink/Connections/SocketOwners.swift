@@ -82,27 +82,23 @@ final class SocketOwners {
     guard processes.contains(1) else { return false }
     var isRefused = false
     for process in processes where process != ourselves {
-      switch look(at: process) {
-      case .seen: return true
-      case .refused: isRefused = true
-      case .holdsNothing: break
-      }
+      guard let canSee = canSee(process) else { continue }
+      if canSee { return true }
+      isRefused = true
     }
     return !isRefused
   }
 
-  private enum Look { case seen, refused, holdsNothing }
-
-  /// Whether we may see what a process holds, by the first thing that it holds.
-  private static func look(at process: pid_t) -> Look {
-    var look = Look.holdsNothing
+  /// Whether we may see what a process holds, by the first thing that it holds; nil if it holds nothing.
+  private static func canSee(_ process: pid_t) -> Bool? {
+    var canSee: Bool?
     let isOpen = unsafe forEachEntry(of: "/proc/\(process)/fd") { name, folder in
       if unsafe name.pointee == CChar(bitPattern: UInt8(ascii: ".")) { return true }
       var byte: CChar = 0
-      look = unsafe readlinkat(folder, name, &byte, 1) > 0 ? .seen : .refused
+      canSee = unsafe readlinkat(folder, name, &byte, 1) > 0
       return false
     }
-    return isOpen ? look : .refused
+    return isOpen ? canSee : false
   }
 
   private static func allProcesses() -> [pid_t] {

@@ -28,7 +28,7 @@ final class NetlinkConversation {
     }
   }
 
-  /// The kernel honours all of a request, or refuses it.
+  /// The kernel honours all of a request to rtnetlink, or refuses it.
   let isStrict: Bool
   private let socket: NetlinkSocket
   private var sequence: UInt32 = 0
@@ -41,7 +41,7 @@ final class NetlinkConversation {
     log: NetlinkDebugLog?
   ) throws(NetlinkError) {
     socket = try NetlinkSocket.open(channel, of: input, protocol: family, log: log)
-    isStrict = socket.enableStrictChecking()
+    isStrict = family == NETLINK_ROUTE && socket.enableStrictChecking()
     if waits { socket.setReceiveTimeout(seconds: 5) } else { try socket.makeNonBlocking() }
   }
 
