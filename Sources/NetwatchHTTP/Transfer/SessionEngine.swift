@@ -34,7 +34,7 @@ final class SessionEngine {
   /// Nil until the first name is looked up.
   private var lookups: NameLookups?
   /// What libcurl may know the addresses of, with the time when it was told.
-  private var namesInUse: [(host: Authority, since: Duration)] = []
+  private var namesInUse: [(host: Authority, addresses: [IPAddress], since: Duration)] = []
   /// To be looked up anew: libcurl is told with the next request.
   private var namesToForget: [Authority] = []
   private var isClosing = false
@@ -197,6 +197,10 @@ final class SessionEngine {
 
   /// The addresses come later, by ``Transfer/lookedUp(_:_:)``.
   func lookUp(_ host: Authority, for transfer: Transfer) {
+    // libcurl was told a moment ago, and has not read it before it began another request.
+    if let known = namesInUse.last(where: { $0.host == host && now - $0.since < .seconds(1) }) {
+      return transfer.lookedUp(.success(known.addresses))
+    }
     guard let port else { return }
     let lookups = lookups ?? NameLookups(port)
     if self.lookups == nil {
@@ -213,9 +217,9 @@ final class SessionEngine {
   func lookedUp(_ number: Int, _ answer: NameLookups.Answer) { lookups?.answered(number, answer, at: now) }
 
   /// libcurl is told the addresses of a host.
-  func uses(_ host: Authority) {
+  func uses(_ addresses: [IPAddress], of host: Authority) {
     namesInUse.removeAll { now - $0.since > .seconds(60) || $0.host == host }
-    namesInUse.append((host, now))
+    namesInUse.append((host, addresses, now))
   }
 
   /// To be called for each request before libcurl gets it.

@@ -59,7 +59,7 @@ extension Transfer {
     switch answer {
     case .success(let addresses) where addresses.isEmpty: letLibraryLookUp(easy)
     case .success(let addresses):
-      engine.uses(host)
+      engine.uses(addresses, of: host)
       easy.repeatAttempt(with: addresses, of: host)
       giveLibrary(easy)
     case .failure(let failure): attemptFailed(failure, of: easy)
