@@ -12,13 +12,24 @@ package final class PathWatch {
   /// A file or a folder that the kernel watches.
   private typealias Watch = CInt
 
-  /// Everything but reading. A folder that goes takes its watch with it.
-  private static let mask = UInt32(
-    IN_CREATE | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF)
+  /// What is heard of. A busy folder wakes whoever watches it for each of these.
+  package enum Interest {
+    /// Something comes, or lets itself be opened. A folder that goes takes its watch with it.
+    case arrival
+    /// That, and whatever is written, moved away or removed.
+    case change
+
+    fileprivate var mask: UInt32 {
+      let arrival = UInt32(IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
+      return self == .arrival ? arrival : arrival | UInt32(IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM)
+    }
+  }
+
   /// As many links as the kernel follows.
   private static let longestWay = 40
 
   private let paths: [String]
+  private let mask: UInt32
   private let changed: () -> Void
   private let loop: EventLoop
   private let descriptor: FileDescriptor
@@ -27,8 +38,11 @@ package final class PathWatch {
   private var names: [Watch: Set<String>] = [:]
 
   /// - Parameter changed: Called on the loop, once for what happens at once.
-  package init(of paths: [String], on loop: EventLoop, changed: @escaping () -> Void) throws(SystemError) {
+  package init(
+    of paths: [String], for interest: Interest = .change, on loop: EventLoop, changed: @escaping () -> Void
+  ) throws(SystemError) {
     self.paths = paths
+    mask = interest.mask
     self.changed = changed
     self.loop = loop
     descriptor = try .result(of: "inotify_init1", inotify_init1(CInt(IN_CLOEXEC | IN_NONBLOCK)))
@@ -100,7 +114,7 @@ package final class PathWatch {
 
   @discardableResult
   private func add(_ path: String, name: String) -> Bool {
-    let watch = unsafe inotify_add_watch(descriptor.rawValue, path, Self.mask)
+    let watch = unsafe inotify_add_watch(descriptor.rawValue, path, mask)
     guard watch >= 0 else { return false }
     names[watch, default: []].insert(name)
     return true

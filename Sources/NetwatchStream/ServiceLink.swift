@@ -52,7 +52,9 @@ package final class ServiceLink {
   /// Connects where a service is, and waits for one where not.
   package func start() {
     // The watch first: a service that comes in between is not missed.
-    if watch == nil { watch = try? PathWatch(of: addresses.map(\.path), on: loop) { [unowned self] in look() } }
+    if watch == nil {
+      watch = try? PathWatch(of: addresses.map(\.path), for: .arrival, on: loop) { [unowned self] in look() }
+    }
     connect()
   }
 
