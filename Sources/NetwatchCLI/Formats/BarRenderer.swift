@@ -61,11 +61,13 @@ final class BarRenderer: LineRenderer {
 
   private func scheduleRepetition(to output: StandardOutput) {
     guard let delay = format.repetition, let loop else { return }
-    repetition = LoopTimer(on: loop) { [unowned self] in
-      do throws(CommandFailure) {
-        try output.write(printed)
-      } catch {
-        fail?(error)
+    if repetition == nil {
+      repetition = LoopTimer(on: loop) { [unowned self] in
+        do throws(CommandFailure) {
+          try output.write(printed)
+        } catch {
+          fail?(error)
+        }
       }
     }
     repetition?.set(after: delay)

@@ -7,7 +7,7 @@
     var place = 0
   }
 
-  /// As <zstd.h> has them since its version 1.0. No function of Swift's may take a structure of Swift's from C.
+  /// As <zstd.h> has them since its version 1.0, but for two pointers to a buffer: Swift tells C nothing of its own structures.
   private typealias Create = @Sendable @convention(c) () -> OpaquePointer?
   private typealias Destroy = @Sendable @convention(c) (OpaquePointer) -> Int
   private typealias Decompress =

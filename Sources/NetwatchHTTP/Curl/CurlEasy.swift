@@ -85,11 +85,7 @@ import Netwatch
     if !decodesContent { decodesContent = true }
     if place == .firstField { set(CURLOPT_HEADER, 0) }
     place = .statusLine
-    if unsafe headers != nil {
-      check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_HTTPHEADER, nil))
-      unsafe curl_slist_free_all(headers)
-      unsafe headers = nil
-    }
+    unsafe clear(&headers, of: CURLOPT_HTTPHEADER)
     if let shape, shape == self.shape { return false }
     // A reset forgets the list of files, and does not free it (7.88). The cookies are the session's, and stay.
     set(CURLOPT_COOKIEFILE, nil)
@@ -105,11 +101,7 @@ import Netwatch
   func repeatAttempt() {
     unsafe words.pointee = 0
     if !opened.isEmpty { opened = [] }
-    if unsafe names != nil {
-      check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_RESOLVE, nil))
-      unsafe curl_slist_free_all(names)
-      unsafe names = nil
-    }
+    unsafe clear(&names, of: CURLOPT_RESOLVE)
   }
 
   private func prepareCallbacks() {
@@ -254,10 +246,7 @@ import Netwatch
   }
 
   private func setNames(_ entries: [String]) {
-    for entry in entries {
-      guard let longer = unsafe curl_slist_append(names, entry) else { break }
-      unsafe names = longer
-    }
+    for entry in entries { unsafe append(entry, to: &names) }
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_RESOLVE, UnsafeMutableRawPointer(names)))
   }
 
@@ -284,12 +273,22 @@ import Netwatch
     check(unsafe netwatch_curl_set_pointer(handle, option, pointer))
   }
 
-  func addHeader(_ line: String) {
-    guard let longer = unsafe curl_slist_append(headers, line) else {
+  func addHeader(_ line: String) { unsafe append(line, to: &headers) }
+
+  private func append(_ line: String, to list: inout UnsafeMutablePointer<curl_slist>?) {
+    guard let longer = unsafe curl_slist_append(list, line) else {
       refusal = refusal ?? HTTPError(.other, "curl_slist_append")
       return
     }
-    unsafe headers = longer
+    unsafe list = longer
+  }
+
+  /// Frees what an option leads to, which libcurl is told first.
+  private func clear(_ list: inout UnsafeMutablePointer<curl_slist>?, of option: CURLoption) {
+    if unsafe list == nil { return }
+    check(unsafe netwatch_curl_set_pointer(handle, option, nil))
+    unsafe curl_slist_free_all(list)
+    unsafe list = nil
   }
 
   func useHeaders() {

@@ -10,14 +10,15 @@ final class NameLookups {
 
   private var machine = LookupMachine()
   private let port: EnginePort
-  /// Called with the requests that have waited for a name. Never from within ``lookUp(_:for:at:)``.
-  var onAnswer: ([RequestID], Answer) -> Void = { _, _ in }
+  private let tell: ([RequestID], Answer) -> Void
 
-  /// - Parameter port: How a thread comes back to the loop.
-  init(_ port: EnginePort) { self.port = port }
-
-  /// Whether nobody waits for a name.
-  var isIdle: Bool { machine.isIdle }
+  /// - Parameters:
+  ///   - port: How a thread comes back to the loop.
+  ///   - tell: Called with the requests that have waited for a name. Never from within ``lookUp(_:for:at:)``.
+  init(_ port: EnginePort, tell: @escaping ([RequestID], Answer) -> Void) {
+    self.port = port
+    self.tell = tell
+  }
 
   func lookUp(_ name: String, for id: RequestID, at now: Duration) { run(.wanted(name, by: id), at: now) }
 
@@ -34,7 +35,7 @@ final class NameLookups {
     for effect in machine.handle(event, at: now) {
       switch effect {
       case .ask(let name, let number): ask(name, number)
-      case .tell(let ids): if let answer { onAnswer(ids, answer) }
+      case .tell(let ids): if let answer { tell(ids, answer) }
       }
     }
   }

@@ -14,8 +14,7 @@ struct HTTPDate: Hashable, Comparable, Sendable {
     func number(_ range: Range<Int>) -> Int64 { bytes[range].reduce(0) { $0 * 10 + Int64($1 - 48) } }
     let time = CivilTime(
       year: number(12..<16), month: Int64(month) + 1, day: number(5..<7), hour: number(17..<19),
-      minute: number(20..<22),
-      second: number(23..<25))
+      minute: number(20..<22), second: number(23..<25))
     guard let time else { return nil }
     seconds = time.secondsSince1970
   }

@@ -195,20 +195,19 @@ final class SessionEngine {
 
   // MARK: Names
 
-  /// The addresses come later, by ``Transfer/lookedUp(_:_:)``.
+  /// The addresses come later, by ``Transfer/lookedUp(_:)``.
   func lookUp(_ host: Authority, for transfer: Transfer) {
     // libcurl was told a moment ago, and has not read it before it began another request.
     if let known = namesInUse.last(where: { $0.host == host && now - $0.since < .seconds(1) }) {
       return transfer.lookedUp(.success(known.addresses))
     }
     guard let port else { return }
-    let lookups = lookups ?? NameLookups(port)
-    if self.lookups == nil {
-      lookups.onAnswer = { [unowned self] ids, answer in
+    let lookups =
+      lookups
+      ?? NameLookups(port) { [unowned self] ids, answer in
         for id in ids { self.transfer(id)?.lookedUp(answer) }
       }
-      self.lookups = lookups
-    }
+    self.lookups = lookups
     lookups.lookUp(host.host.lowercased(), for: transfer.order.id, at: now)
   }
 
