@@ -14,7 +14,7 @@ public struct HTTPReply<Value: Sendable>: Sendable {
     self.init(value, ReplyFacts(response, request, metrics))
   }
 
-  private init(_ value: Value, _ facts: ReplyFacts) {
+  init(_ value: Value, _ facts: ReplyFacts) {
     self.value = value
     self.facts = facts
   }
@@ -23,14 +23,26 @@ public struct HTTPReply<Value: Sendable>: Sendable {
 }
 
 /// Shared by all copies of a reply: it is large, and is handed on more often than it is read.
-private final class ReplyFacts: Sendable {
-  let response: HTTPResponse
-  let request: HTTPRequest
-  let metrics: HTTPMetrics
+///
+/// Made by the thread that asks, and most often freed by it, because glibc lets two threads wait for one another where one frees
+/// what the other has taken. `@unchecked`: filled once, by the loop, before the reply is handed on.
+final class ReplyFacts: @unchecked Sendable {
+  private(set) var response: HTTPResponse
+  private(set) var request: HTTPRequest
+  private(set) var metrics: HTTPMetrics
 
   init(_ response: HTTPResponse, _ request: HTTPRequest, _ metrics: HTTPMetrics) {
     self.response = response
     self.request = request
     self.metrics = metrics
+  }
+
+  convenience init(to request: HTTPRequest) { self.init(HTTPResponse(status: .ok), request, HTTPMetrics()) }
+
+  /// - Parameter request: the one that was answered, where it is not the one that was asked.
+  func fill(_ response: HTTPResponse, to request: HTTPRequest?, _ metrics: HTTPMetrics) {
+    self.response = response
+    self.metrics = metrics
+    if let request { self.request = request }
   }
 }

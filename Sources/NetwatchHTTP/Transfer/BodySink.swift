@@ -17,38 +17,22 @@ protocol BodySink: AnyObject {
 enum ReceivedBody: Sendable {
   case none
   case data(Data)
+  case short(ShortBody)
   case file(URL)
 
-  var data: Data { if case .data(let data) = self { data } else { Data() } }
+  /// Copied by the thread that asks, where it is short.
+  var data: Data {
+    switch self {
+    case .data(let data): data
+    case .short(let body): Data(body.bytes)
+    case .none, .file: Data()
+    }
+  }
 
   var file: URL {
     get throws(HTTPError) {
       guard case .file(let url) = self else { throw HTTPError(.fileFailed, "download", message: "there is no file") }
       return url
     }
-  }
-}
-
-/// Keeps the body in memory.
-struct MemoryBody {
-  /// What a server announces is believed up to here.
-  private static let mostReserved: Int64 = 1_024 * 1_024
-  private var data = Data()
-
-  /// - Parameter total: what the server says; nil where it says nothing.
-  mutating func take(_ bytes: UnsafeRawBufferPointer, of total: Int64?) {
-    guard data.isEmpty else { return unsafe data.append(contentsOf: bytes) }
-    let total = Int(min(total ?? 0, Self.mostReserved))
-    if total <= bytes.count {
-      data = unsafe Data(bytes)
-    } else {
-      data.reserveCapacity(total)
-      unsafe data.append(contentsOf: bytes)
-    }
-  }
-
-  mutating func takeAll() -> Data {
-    defer { data = Data() }
-    return data
   }
 }

@@ -16,6 +16,7 @@ final class SessionEngine {
   let trust: TrustEvaluator
   let cookies: CurlShare
   let heads = HeadMemory()
+  let bodies = BodyMemory()
   /// Asked once: libcurl would search the environment for each request, on this thread, while the app may be changing it.
   let proxies = CurlProxies()
   private var lastURL: CurlURL?

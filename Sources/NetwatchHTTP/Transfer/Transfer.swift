@@ -22,7 +22,7 @@ final class Transfer {
   let engine: SessionEngine
   /// Nil: the body is kept in `memory`.
   private let sink: (any BodySink)?
-  private var memory = MemoryBody()
+  private var memory: MemoryBody
   private(set) var machine: TransferMachine
   private(set) var easy: CurlEasy?
   /// Where redirects have led; nil before the first.
@@ -68,6 +68,7 @@ final class Transfer {
     self.order = order
     self.engine = engine
     head = ResponseHead(engine.heads)
+    memory = MemoryBody(engine.bodies)
     sink = order.makeSink?(engine.waker(of: order))
     machine = TransferMachine(waitsForPath: order.options.waitsForReachability != nil && engine.path != nil)
     body = order.body
@@ -169,10 +170,11 @@ final class Transfer {
     let outcome: TransferOutcome
     let response = head.isComplete ? head.response : nil
     do throws(HTTPError) {
-      let received = try sink?.end(failure) ?? .data(memory.takeAll())
+      let received = try sink?.end(failure) ?? memory.takeAll()
       if let failure { throw failure }
       guard let response else { throw HTTPError(.connectionLost, "response", message: "the server has sent no head") }
-      outcome = .success(HTTPReply(response, received, to: request, metrics))
+      order.facts.fill(response, to: redirected, metrics)
+      outcome = .success(HTTPReply(received, order.facts))
     } catch {
       var failure = error
       if failure.response == nil { failure.response = response }

@@ -67,16 +67,19 @@ final class TransferOrder: Sendable {
   /// For progress; nil where nobody wants to hear of it.
   let callbacks: CallbackQueue?
   let status = TaskStatus()
+  /// Of its reply.
+  let facts: ReplyFacts
   private let ledger: DeliveryLedger
   private let isComplete = Atomic(false)
   private let completion: TransferCompletion
 
   init(
-    _ id: RequestID, _ request: consuming HTTPRequest, _ body: HTTPBody?, _ options: consuming HTTPTaskOptions,
+    _ id: RequestID, _ request: HTTPRequest, _ body: HTTPBody?, _ options: consuming HTTPTaskOptions,
     _ ledger: DeliveryLedger, _ scope: CredentialScope, own: HTTPFields, callbacks: CallbackQueue?,
     makeSink: (@Sendable (TransferWaker) -> any BodySink)?, completion: TransferCompletion
   ) {
     self.id = id
+    facts = ReplyFacts(to: request)
     self.request = request
     self.body = body
     self.options = options

@@ -1,0 +1,71 @@
+import FoundationEssentials
+import Netwatch
+import Synchronization
+
+/// Keeps a body in memory. Belongs to the loop.
+struct MemoryBody {
+  /// What a server announces is believed up to here.
+  private static let mostReserved: Int64 = 1_024 * 1_024
+
+  private let memory: BodyMemory
+  private var short: [UInt8]?
+  private var long = Data()
+
+  init(_ memory: BodyMemory) { self.memory = memory }
+
+  /// - Parameter total: what the server says; nil where it says nothing.
+  mutating func take(_ bytes: UnsafeRawBufferPointer, of total: Int64?) {
+    guard long.isEmpty else { return unsafe long.append(contentsOf: bytes) }
+    var kept = short ?? memory.take()
+    short = nil
+    guard max(kept.count + bytes.count, Int(clamping: total ?? 0)) > BodyMemory.mostBytes else {
+      unsafe kept.append(contentsOf: bytes)
+      short = kept
+      return
+    }
+    long.reserveCapacity(max(kept.count + bytes.count, Int(min(total ?? 0, Self.mostReserved))))
+    long.append(contentsOf: kept)
+    unsafe long.append(contentsOf: bytes)
+    memory.give(kept)
+  }
+
+  mutating func takeAll() -> ReceivedBody {
+    defer {
+      short = nil
+      long = Data()
+    }
+    return if let short { .short(ShortBody(short, memory)) } else { .data(long) }
+  }
+}
+
+/// A body that goes to another thread, and its memory back to the session when nobody has it any more.
+final class ShortBody: Sendable {
+  let bytes: [UInt8]
+  private let memory: BodyMemory
+
+  init(_ bytes: [UInt8], _ memory: BodyMemory) {
+    self.bytes = bytes
+    self.memory = memory
+  }
+
+  deinit { memory.give(bytes) }
+}
+
+/// A session's memory for short bodies, which is used again and again.
+///
+/// glibc's allocator gives memory back to the thread that has taken it, under that thread's lock: for a kilobyte that another
+/// thread frees, both wait.
+final class BodyMemory: Sendable {
+  static let mostBytes = 16 * 1_024
+  private static let mostKept = 64
+
+  private let kept = InlineLock<[[UInt8]]>([])
+
+  func take() -> [UInt8] {
+    var bytes = kept.withLock { $0.popLast() } ?? []
+    bytes.removeAll(keepingCapacity: true)
+    return bytes
+  }
+
+  func give(_ bytes: [UInt8]) { kept.withLock { if $0.count < Self.mostKept { $0.append(bytes) } } }
+}
