@@ -1,5 +1,4 @@
 import Foundation
-import FoundationXML
 import HTTPTypes
 import NetwatchHTTP
 
@@ -13,19 +12,6 @@ public struct XMLResponseSerializer: ResponseSerializer {
 
   public func serialize(_ response: HTTPResponse, body: Data, request: HTTPRequest?) throws(HTTPError) -> XMLBody {
     try validation.decode(response, body: body, request: request, as: "hand over XML") { XMLBody(data: $0) }
-  }
-}
-
-/// XML that nobody has read yet.
-public struct XMLBody: Hashable, Sendable {
-  public let data: Data
-
-  /// A new parser, which begins when its `parse()` is called, and tells its delegate on that thread. It fetches nothing
-  /// that the document names.
-  public func makeParser() -> XMLParser {
-    let parser = XMLParser(data: data)
-    parser.shouldResolveExternalEntities = false
-    return parser
   }
 }
 

@@ -17,7 +17,7 @@ import Testing
     while !rest.isEmpty {
       let piece = Data(rest.prefix(size))
       let bytes = [UInt8](piece)
-      var acceptance = CurlEasy.Acceptance.refused
+      var acceptance = BodyAcceptance.refused
       var failure: HTTPError?
       unsafe bytes.withUnsafeBytes { bytes in
         do throws(HTTPError) {

@@ -60,11 +60,12 @@ import Testing
     let session = try HTTPSessionManager()
     func time() async -> Duration {
       await withCheckedContinuation { continuation in
-        session.port.submit { _ in
-          var time = timespec()
-          unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-          continuation.resume(returning: .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec))
-        }
+        session.inbox.send(
+          .run { _ in
+            var time = timespec()
+            unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            continuation.resume(returning: .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec))
+          })
       }
     }
     let request = try HTTPRequest(.get, to: server.tlsURL())

@@ -19,8 +19,8 @@ final class BodyDecoder {
   /// - Parameter deliver: takes a piece, or has it come again.
   /// - Returns: `paused` where `deliver` has: the same bytes are to come again, and may be followed by more.
   func decode(
-    _ bytes: UnsafeRawBufferPointer, _ deliver: (UnsafeRawBufferPointer) -> CurlEasy.Acceptance
-  ) throws(HTTPError) -> CurlEasy.Acceptance {
+    _ bytes: UnsafeRawBufferPointer, _ deliver: (UnsafeRawBufferPointer) -> BodyAcceptance
+  ) throws(HTTPError) -> BodyAcceptance {
     if stages.isEmpty { try open() }
     let known = min(used, bytes.count)
     var input = unsafe UnsafeRawBufferPointer(rebasing: bytes.dropFirst(known))

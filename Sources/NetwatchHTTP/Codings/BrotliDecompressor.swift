@@ -9,9 +9,9 @@
       UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, UnsafeMutablePointer<Int>?
     ) -> CInt
 
-  private static let create = unsafe CurlLibrary.function("BrotliDecoderCreateInstance", of: Create.self)
-  private static let destroy = unsafe CurlLibrary.function("BrotliDecoderDestroyInstance", of: Destroy.self)
-  private static let decompress = unsafe CurlLibrary.function(
+  private static let create = unsafe BrotliDecompressor.function("BrotliDecoderCreateInstance", of: Create.self)
+  private static let destroy = unsafe BrotliDecompressor.function("BrotliDecoderDestroyInstance", of: Destroy.self)
+  private static let decompress = unsafe BrotliDecompressor.function(
     "BrotliDecoderDecompressStream", of: Decompress.self)
 
   static var isAvailable: Bool { unsafe create != nil && destroy != nil && decompress != nil }

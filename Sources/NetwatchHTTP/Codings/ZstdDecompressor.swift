@@ -16,10 +16,10 @@
     ) -> Int
   private typealias IsError = @Sendable @convention(c) (Int) -> CUnsignedInt
 
-  private static let create = unsafe CurlLibrary.function("ZSTD_createDStream", of: Create.self)
-  private static let destroy = unsafe CurlLibrary.function("ZSTD_freeDStream", of: Destroy.self)
-  private static let decompress = unsafe CurlLibrary.function("ZSTD_decompressStream", of: Decompress.self)
-  private static let isError = CurlLibrary.function("ZSTD_isError", of: IsError.self)
+  private static let create = unsafe ZstdDecompressor.function("ZSTD_createDStream", of: Create.self)
+  private static let destroy = unsafe ZstdDecompressor.function("ZSTD_freeDStream", of: Destroy.self)
+  private static let decompress = unsafe ZstdDecompressor.function("ZSTD_decompressStream", of: Decompress.self)
+  private static let isError = ZstdDecompressor.function("ZSTD_isError", of: IsError.self)
 
   static var isAvailable: Bool { unsafe create != nil && destroy != nil && decompress != nil && isError != nil }
 

@@ -1,26 +1,32 @@
 import CLibCurl
-import CLibOpenSSL
 import Glibc
+import HTTPTypes
 import Netwatch
 
-/// One transfer of libcurl, used again for the next request. The handle never leaves this file and ``CurlMulti``.
+/// One transfer of libcurl, used again for the next request. The handle never leaves this folder.
 @safe final class CurlEasy {
-  enum Acceptance { case taken, paused, refused }
+  /// What requests have in common that differ in their URLs and plain header fields alone: libcurl keeps its options for them.
+  struct Shape: Hashable {
+    let method: HTTPRequest.Method
+    let isSecure: Bool
+    let choosesCoding: Bool
+  }
+
   private enum HeadPlace { case statusLine, firstField, furtherField }
 
   let handle: UnsafeMutableRawPointer
-  /// Who makes the request; nil between requests. Not counted, which would cost more than what most calls do: the session's
-  /// engine holds it for as long as it has this handle.
-  private var transfer: Unmanaged<Transfer>?
+  /// Nil between requests. Not counted, which would cost more than what most calls do: the session's engine holds it for as
+  /// long as it has this handle.
+  private var delegate: Unmanaged<CurlDelegate>?
   /// Where libcurl writes what went wrong.
-  private let words: UnsafeMutablePointer<CChar>
+  let words: UnsafeMutablePointer<CChar>
   private var headers: UnsafeMutablePointer<curl_slist>?
   private var names: UnsafeMutablePointer<curl_slist>?
   /// Of the options that are set; nil for those that are good for one request alone.
-  private var shape: CurlRequest.Shape?
+  private var shape: Shape?
   /// The one that is set.
   private var url: CurlURL?
-  /// Makes the sockets of this handle's connections, and outlives them. Not counted, as `transfer`.
+  /// Makes the sockets of this handle's connections, and outlives them. Not counted, as `delegate`.
   private var sockets: Unmanaged<CurlSockets>?
   /// Where libcurl has opened connections to since ``prepare(_:shape:)``, and their sockets.
   private(set) var opened: [(socket: CInt, peer: SocketAddress)] = []
@@ -58,27 +64,27 @@ import Netwatch
     unsafe Unmanaged<CurlEasy>.fromOpaque(pointer).takeUnretainedValue()
   }
 
-  /// Calls `body` with the transfer of the handle that libcurl was given `pointer` for.
-  private static func withTransfer<Result>(
-    _ pointer: UnsafeMutableRawPointer?, _ otherwise: Result, _ body: (CurlEasy, Transfer) -> Result
+  /// Calls `body` with the delegate of the handle that libcurl was given `pointer` for.
+  private static func withDelegate<Result>(
+    _ pointer: UnsafeMutableRawPointer?, _ otherwise: Result, _ body: (CurlEasy, CurlDelegate) -> Result
   ) -> Result {
     guard let pointer = unsafe pointer else { return otherwise }
     return unsafe Unmanaged<CurlEasy>.fromOpaque(pointer)._withUnsafeGuaranteedRef { easy in
-      unsafe easy.transfer?._withUnsafeGuaranteedRef { body(easy, $0) } ?? otherwise
+      unsafe easy.delegate?._withUnsafeGuaranteedRef { body(easy, $0) } ?? otherwise
     }
   }
 
   /// libcurl is done with the request.
-  func end(_ code: CURLcode) { unsafe transfer?.takeUnretainedValue().ended(code) }
+  func end(_ code: CURLcode) { unsafe delegate?.takeUnretainedValue().ended(code) }
 
   /// Between two requests: whoever made the last one is forgotten.
-  func rest() { unsafe transfer = nil }
+  func rest() { unsafe delegate = nil }
 
   /// Begins a new request. Connections, cookies and TLS sessions stay.
   ///
   /// - Returns: false where the options of the last request stand, because they were of the same `shape`.
-  func prepare(_ transfer: Transfer, shape: CurlRequest.Shape?) -> Bool {
-    unsafe self.transfer = Unmanaged.passUnretained(transfer)
+  func prepare(_ delegate: CurlDelegate, shape: Shape?) -> Bool {
+    unsafe self.delegate = Unmanaged.passUnretained(delegate)
     refusal = nil
     headBytes = 0
     repeatAttempt()
@@ -111,18 +117,18 @@ import Netwatch
     check(
       unsafe netwatch_curl_set_data_callback(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, pointer in
         let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return unsafe CurlEasy.withTransfer(pointer, 0) { easy, transfer in
+        return unsafe CurlEasy.withDelegate(pointer, 0) { easy, delegate in
           unsafe easy.passed(line)
-          return unsafe transfer.received(headLine: line) ? line.count : 0
+          return unsafe delegate.received(headLine: line) ? line.count : 0
         }
       })
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_WRITEDATA, pointer))
     check(
       unsafe netwatch_curl_set_data_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, pointer in
         let body = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
-        let acceptance = unsafe CurlEasy.withTransfer(pointer, .refused) { easy, transfer in
-          if easy.place == .firstField { return unsafe easy.accepts(firstField: body, of: transfer) }
-          return unsafe transfer.received(body: body)
+        let acceptance = unsafe CurlEasy.withDelegate(pointer, .refused) { easy, delegate in
+          if easy.place == .firstField { return unsafe easy.accepts(firstField: body, for: delegate) }
+          return unsafe delegate.received(body: body)
         }
         switch acceptance {
         case .taken: return body.count
@@ -148,37 +154,34 @@ import Netwatch
 
   /// A line that continues none is no HTTP (RFC 9112, section 2.2). libcurl 7.88 appends it to the last field of the handle's
   /// request before, whose memory it has given back.
-  private func accepts(firstField line: UnsafeRawBufferPointer, of transfer: Transfer) -> Acceptance {
+  private func accepts(firstField line: UnsafeRawBufferPointer, for delegate: CurlDelegate) -> BodyAcceptance {
     set(CURLOPT_HEADER, 0)
     place = .furtherField
     guard unsafe line.first != UInt8(ascii: " "), unsafe line.first != UInt8(ascii: "\t") else {
-      transfer.refuse(HTTPError(.connectionLost, "response", message: "its first field begins with white space"))
+      delegate.refuse(HTTPError(.connectionLost, "response", message: "its first field begins with white space"))
       return .refused
     }
     return .taken
   }
 
-  /// Tells the transfer that it does not wait in libcurl's queue for a connection any more: a name is looked up, a connection
+  /// Tells the delegate that its request does not wait in libcurl's queue for a connection any more: a name is looked up, a connection
   /// is made, or the request goes out.
   private func prepareBeginning() {
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_RESOLVER_START_DATA, pointer))
     check(
       unsafe netwatch_curl_set_resolver_start_callback(handle) { _, _, pointer in
-        unsafe CurlEasy.withTransfer(pointer, false) { $1.takesLookup() } ? 1 : 0
+        unsafe CurlEasy.withDelegate(pointer, false) { $1.takesLookup() } ? 1 : 0
       })
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_SOCKOPTDATA, pointer))
     check(
       unsafe netwatch_curl_set_socket_option_callback(handle) { pointer, _, _ in
-        unsafe CurlEasy.withTransfer(pointer, ()) { $1.hasBegun() }
+        unsafe CurlEasy.withDelegate(pointer, ()) { $1.hasBegun() }
         return CInt(CURL_SOCKOPT_OK)
       })
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_PREREQDATA, pointer))
     check(
       unsafe netwatch_curl_set_request_callback(handle) { pointer, _, _, _, _ in
-        let maySend = unsafe CurlEasy.withTransfer(pointer, true) { easy, transfer in
-          transfer.hasBegun()
-          return transfer.maySend(easy)
-        }
+        let maySend = unsafe CurlEasy.withDelegate(pointer, true) { $1.maySend() }
         return CInt(maySend ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
       })
   }
@@ -189,7 +192,7 @@ import Netwatch
     check(
       unsafe netwatch_curl_set_data_callback(handle, CURLOPT_READFUNCTION) { bytes, size, count, pointer in
         let room = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-        switch unsafe CurlEasy.withTransfer(pointer, .failed, { unsafe $1.supply(room) }) {
+        switch unsafe CurlEasy.withDelegate(pointer, .failed, { unsafe $1.supply(room) }) {
         case .bytes(let supplied): return min(supplied, size * count)
         case .paused: return netwatch_curl_read_pause
         case .failed: return netwatch_curl_read_abort
@@ -199,24 +202,28 @@ import Netwatch
     check(
       unsafe netwatch_curl_set_seek_callback(handle) { pointer, offset, origin in
         guard offset == 0, origin == SEEK_SET else { return CURL_SEEKFUNC_FAIL }
-        return unsafe CurlEasy.withTransfer(pointer, false) { $1.rewind() } ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+        return unsafe CurlEasy.withDelegate(pointer, false) { $1.rewind() } ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
       })
   }
 
-  /// - Parameters:
-  ///   - sockets: given to `close`, also when a connection is closed after the request.
-  ///   - open: given this handle.
-  func setSocketCallbacks(
-    of sockets: CurlSockets, open: @escaping curl_opensocket_callback, close: @escaping curl_closesocket_callback
-  ) {
+  /// Has libcurl open and close the sockets of this handle's connections there, also after the request.
+  func use(_ sockets: CurlSockets) {
     unsafe self.sockets = Unmanaged.passUnretained(sockets)
-    check(unsafe netwatch_curl_set_open_callback(handle, open))
+    check(
+      unsafe netwatch_curl_set_open_callback(handle) { pointer, _, address in
+        guard let pointer = unsafe pointer, let address = unsafe address else { return CURL_SOCKET_BAD }
+        return unsafe CurlEasy.at(pointer).openSocket(address)
+      })
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_OPENSOCKETDATA, pointer))
-    check(unsafe netwatch_curl_set_close_callback(handle, close))
+    check(
+      unsafe netwatch_curl_set_close_callback(handle) { pointer, socket in
+        if let pointer = unsafe pointer { unsafe CurlSockets.at(pointer).forget(socket) }
+        return Glibc.close(socket)
+      })
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, self.sockets?.toOpaque()))
   }
 
-  func openSocket(_ address: UnsafePointer<curl_sockaddr>) -> CInt {
+  private func openSocket(_ address: UnsafePointer<curl_sockaddr>) -> CInt {
     guard let sockets = unsafe sockets else { return CURL_SOCKET_BAD }
     let peer = unsafe SocketAddress(netwatch_curl_address(address))
     let socket = unsafe sockets._withUnsafeGuaranteedRef {
@@ -320,67 +327,5 @@ import Netwatch
 
   private func check(_ code: CURLcode) {
     if code != CURLE_OK, refusal == nil { refusal = HTTPError(code, "curl_easy_setopt") }
-  }
-
-  // MARK: Facts
-
-  /// What has ended the transfer, in libcurl's words.
-  ///
-  /// - Parameter hasAnswer: Whether the server has begun to answer.
-  func failure(_ code: CURLcode, hasAnswer: Bool) -> HTTPError {
-    // The server has closed a connection that was used before, and libcurl would send the body once more.
-    if code == CURLE_SEND_FAIL_REWIND, !hasAnswer {
-      return HTTPError(
-        .connectionLost, "request", code: CInt(code.rawValue),
-        message: "the server has closed the connection, and the body can be sent once only")
-    }
-    if code == CURLE_PEER_FAILED_VERIFICATION,
-      integer(CURLINFO_SSL_VERIFYRESULT) == Int(X509_V_ERR_APPLICATION_VERIFICATION)
-    {
-      return HTTPError(code, "request", message: "no pin is in the server's chain of certificates")
-    }
-    let message = unsafe String(cString: words)
-    return HTTPError(code, "request", message: message.isEmpty ? nil : message)
-  }
-
-  func integer(_ info: CURLINFO) -> Int {
-    var value = 0
-    unsafe netwatch_curl_get_long(handle, info, &value)
-    return value
-  }
-
-  func offset(_ info: CURLINFO) -> Int64 {
-    var value: curl_off_t = 0
-    unsafe netwatch_curl_get_offset(handle, info, &value)
-    return Int64(value)
-  }
-
-  /// The connection that the transfer uses, or has used last; nil before it has one.
-  var ends: ConnectionEnds? {
-    guard let local = text(CURLINFO_LOCAL_IP).flatMap({ IPAddress($0) }),
-      let peer = text(CURLINFO_PRIMARY_IP).flatMap({ IPAddress($0) })
-    else { return nil }
-    return ConnectionEnds(
-      local: local, localPort: UInt16(truncatingIfNeeded: integer(CURLINFO_LOCAL_PORT)),
-      peer: peer, peerPort: UInt16(truncatingIfNeeded: integer(CURLINFO_PRIMARY_PORT)))
-  }
-
-  /// Whether libcurl has words for a failure. It has none when it sends a request again of which the server has said, by HTTP/2,
-  /// that nothing was done (RFC 9113, section 8.7).
-  var hasFailure: Bool { unsafe words.pointee != 0 }
-
-  /// Whether HTTP/2 was agreed on for the connection that the transfer uses.
-  var speaksHTTP2: Bool {
-    guard let tls = unsafe netwatch_curl_get_tls(handle) else { return false }
-    var (name, length) = unsafe (UnsafePointer<UInt8>?.none, UInt32(0))
-    unsafe SSL_get0_alpn_selected(OpaquePointer(tls), &name, &length)
-    return unsafe UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("h2".utf8)
-  }
-
-  /// Whether something of the request has been written to a connection.
-  var hasSent: Bool { integer(CURLINFO_REQUEST_SIZE) > 0 }
-
-  func text(_ info: CURLINFO) -> String? {
-    unsafe netwatch_curl_get_string(handle, info).map { unsafe String(cString: $0) }
   }
 }

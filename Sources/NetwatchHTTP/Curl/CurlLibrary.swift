@@ -1,6 +1,5 @@
 import CLibCurl
 import CLibOpenSSL
-import Glibc
 
 /// libcurl as a whole.
 enum CurlLibrary {
@@ -20,13 +19,5 @@ enum CurlLibrary {
       let lookup = unsafe X509_STORE_add_lookup(store, X509_LOOKUP_hash_dir())
     else { return }
     unsafe X509_LOOKUP_ctrl(lookup, CInt(X509_L_ADD_DIR), folder, Int(X509_FILETYPE_PEM), nil)
-  }
-
-  /// A function of a library that libcurl is linked to, which is loaded with it; nil if it is linked to another one, or to none.
-  ///
-  /// - Parameter type: What the library's header says that the function is.
-  static func function<Function>(_ name: String, of type: Function.Type) -> Function? {
-    // Nil stands for all that is loaded (RTLD_DEFAULT).
-    unsafe dlsym(nil, name).map { unsafe unsafeBitCast($0, to: type) }
   }
 }

@@ -1,40 +1,70 @@
 import CLibCurl
+import HTTPTypes
 import NetwatchEventLoop
 
-/// All transfers of a manager, on one loop: libcurl says which sockets and which deadline it waits for, the loop waits.
+/// All requests of a session as libcurl has them, and what they have in common. libcurl says which sockets and which deadline it
+/// waits for, and the loop waits.
 @safe final class CurlMulti {
+  /// Handles that wait for the next request.
+  private static let mostIdle = 64
+  /// A handle that has read longer heads is not kept, because libcurl would keep them with it.
+  private static let mostHeadBytes = 16 * 1_024
+
+  /// Nil sends none.
+  let userAgent: String?
+  let acceptsCompressed: Bool
+  let allowsHTTP2: Bool
+  /// Nil if cookies are neither kept nor sent.
+  let sharedCookies: CurlShare?
+  let trust: TrustEvaluator
+  /// Asked once: libcurl would search the environment for each request, on this thread, while the app may be changing it.
+  let proxies = CurlProxies()
   private let handle: UnsafeMutableRawPointer
   private let loop: EventLoop
   private var sockets: CurlSockets?
+  private(set) var idle: [CurlEasy] = []
+  private var lastURL: CurlURL?
+  /// Hosts to be looked up anew: libcurl is told with the next request.
+  private var namesToForget: [Authority] = []
   /// What libcurl waits for. Nil: for sockets alone.
   private var deadline: Duration?
-  /// The loop's timer, which may be early: it is not moved each time that libcurl asks for a later one.
-  private var timer: (EventLoop.Timer, at: Duration)?
+  /// May be early: it is not moved each time that libcurl asks for a later one.
+  private lazy var timer = LoopTimer(on: loop) { [unowned self] in
+    // An early timer is set again by `fireDue`.
+    if let deadline, deadline <= KernelClock.monotonic.now {
+      self.deadline = nil
+      actOnTime()
+    }
+  }
   private var isDue = false
   /// The handle that libcurl has waited for a socket for until now, most recently.
   private var lastLetGo = unsafe (easy: UnsafeMutableRawPointer?.none, socket: CInt(-1))
 
-  static func open(on loop: EventLoop, connectionsPerHost: Int) throws(HTTPError) -> CurlMulti {
+  /// - Parameter cookies: Nil if requests have none.
+  init(
+    on loop: EventLoop, _ trust: TrustEvaluator, cookies: CurlShare?, connectionsPerHost: Int, userAgent: String?,
+    acceptsCompressed: Bool, allowsHTTP2: Bool
+  ) throws(HTTPError) {
     try CurlLibrary.start()
     guard let handle = unsafe curl_multi_init() else { throw HTTPError(.other, "curl_multi_init") }
-    let multi = unsafe CurlMulti(owning: handle, loop)
-    try multi.connect(connectionsPerHost)
-    return multi
-  }
-
-  private init(owning handle: UnsafeMutableRawPointer, _ loop: EventLoop) {
     unsafe self.handle = handle
     self.loop = loop
+    self.trust = trust
+    sharedCookies = cookies
+    self.userAgent = userAgent
+    self.acceptsCompressed = acceptsCompressed
+    self.allowsHTTP2 = allowsHTTP2
     sockets = CurlSockets(on: loop) { [unowned self] in act(on: $0, $1) }
+    try setOptions(connectionsPerHost)
   }
 
   deinit {
+    idle = []
     // It closes connections, and tells of their sockets.
     unsafe curl_multi_cleanup(handle)
-    if let (timer, _) = timer { loop.cancel(timer) }
   }
 
-  private func connect(_ connectionsPerHost: Int) throws(HTTPError) {
+  private func setOptions(_ connectionsPerHost: Int) throws(HTTPError) {
     let pointer = unsafe Unmanaged.passUnretained(self).toOpaque()
     let connectionsPerHost = min(max(connectionsPerHost, 1), 65_536)
     let codes = [
@@ -77,8 +107,18 @@ import NetwatchEventLoop
 
   // MARK: Transfers
 
+  func takeEasy() throws(HTTPError) -> CurlEasy {
+    if let easy = idle.popLast() { return easy }
+    return try CurlEasy.open()
+  }
+
+  func giveBack(_ easy: CurlEasy) {
+    easy.rest()
+    if idle.count < Self.mostIdle, easy.headBytes <= Self.mostHeadBytes { idle.append(easy) }
+  }
+
   /// To be called for a handle whose options have been reset.
-  func prepare(_ easy: CurlEasy) { sockets?.prepare(easy) }
+  func connect(_ easy: CurlEasy) { if let sockets { easy.use(sockets) } }
 
   func add(_ easy: CurlEasy) throws(HTTPError) {
     let code = unsafe curl_multi_add_handle(handle, easy.handle)
@@ -87,6 +127,30 @@ import NetwatchEventLoop
 
   /// Breaks off. A connection in the middle of a response is closed.
   func remove(_ easy: CurlEasy) { unsafe curl_multi_remove_handle(handle, easy.handle) }
+
+  // MARK: Places
+
+  /// Nil if there is no such place.
+  func url(of request: HTTPRequest) -> CurlURL? {
+    if let lastURL, lastURL.isOf(request) { return lastURL }
+    lastURL = CurlURL(of: request)
+    return lastURL
+  }
+
+  /// Whether the security policy lets a request go there.
+  func allows(_ url: CurlURL) -> Bool { url.isSecure || !trust.policy.requiresTLS }
+
+  func allows(_ request: HTTPRequest) -> Bool { url(of: request).map { allows($0) } ?? false }
+
+  /// The next request has libcurl forget the addresses of these hosts.
+  func forget(_ hosts: [Authority]) { namesToForget += hosts }
+
+  /// To be called for each request before libcurl gets it.
+  func forgetNames(by easy: CurlEasy) {
+    guard !namesToForget.isEmpty else { return }
+    easy.forget(namesToForget)
+    namesToForget = []
+  }
 
   // MARK: Events
 
@@ -119,26 +183,12 @@ import NetwatchEventLoop
   }
 
   /// To be called after whatever may have given libcurl something to do: at the end of each turn of the loop.
-  func settle() {
+  func fireDue() {
     while isDue {
       isDue = false
       actOnTime()
     }
-    guard let deadline else { return }
-    if let timer {
-      guard deadline < timer.at else { return }
-      loop.cancel(timer.0)
-    }
-    timer = (
-      loop.schedule(at: deadline) { [unowned self] in
-        timer = nil
-        // An early timer is set again by `settle`.
-        if let deadline = self.deadline, deadline <= KernelClock.monotonic.now {
-          self.deadline = nil
-          actOnTime()
-        }
-      }, deadline
-    )
+    if let deadline, timer.deadline.map({ deadline < $0 }) ?? true { timer.set(at: deadline) }
   }
 
   private func actOnTime() {

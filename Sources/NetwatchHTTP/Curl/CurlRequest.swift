@@ -7,22 +7,14 @@ struct CurlRequest {
   let body: HTTPBody?
   let credential: HTTPCredential?
 
-  /// What requests have in common that differ in their URLs and plain header fields alone: libcurl keeps its options for them.
-  struct Shape: Hashable {
-    let method: HTTPRequest.Method
-    let isSecure: Bool
-    let choosesCoding: Bool
-  }
-
   /// Nil where there is more to it: a body, a credential, cookies of its own.
-  private func shape(_ url: CurlURL) -> Shape? {
+  private func shape(_ url: CurlURL) -> CurlEasy.Shape? {
     guard body?.length ?? 0 == 0, body?.contentType == nil, credential == nil, request.headerFields[.cookie] == nil
     else {
       return nil
     }
-    return Shape(
-      method: request.method, isSecure: url.isSecure,
-      choosesCoding: Self.choosesCoding(request))
+    return CurlEasy.Shape(
+      method: request.method, isSecure: url.isSecure, choosesCoding: Self.choosesCoding(request))
   }
 
   /// Whether the request says itself how its answer may be encoded. A part is asked for as it is: a part of something
@@ -33,55 +25,71 @@ struct CurlRequest {
 
   /// - Throws: `badURL`, or what libcurl says to an option.
   func apply(
-    to easy: CurlEasy, for transfer: Transfer, _ session: SessionEngine
+    to easy: CurlEasy, of multi: CurlMulti, for delegate: CurlDelegate
   ) throws(HTTPError) {
-    guard let url = session.url(of: request), session.allows(url) else {
+    guard let url = multi.url(of: request), multi.allows(url) else {
       throw HTTPError(.badURL, "request", message: "\(request.scheme ?? "")://\(request.authority ?? "")")
     }
     try checkTexts()
-    let isNew = easy.prepare(transfer, shape: shape(url))
+    let isNew = easy.prepare(delegate, shape: shape(url))
     easy.set(url)
     applyFields(to: easy)
-    if isNew { applyShape(url, to: easy, session) }
-    session.forgetNames(by: easy)
+    if isNew { applyShape(url, to: easy, of: multi) }
+    multi.forgetNames(by: easy)
     if let refusal = easy.refusal { throw refusal }
   }
 
   /// What is no `HTTPField`, and stands in the head all the same.
   private func checkTexts() throws(HTTPError) {
-    try HeaderText.check(body?.contentType, "the content type of the body")
+    try HTTPFields.check(text: body?.contentType, "the content type of the body")
     guard let credential else { return }
-    try HeaderText.check(credential.user, "the user of the credential")
-    try HeaderText.check(credential.password, "the password of the credential")
+    try HTTPFields.check(text: credential.user, "the user of the credential")
+    try HTTPFields.check(text: credential.password, "the password of the credential")
   }
 
-  private func applyShape(_ url: CurlURL, to easy: CurlEasy, _ session: SessionEngine) {
-    session.prepare(easy)
+  private func applyShape(_ url: CurlURL, to easy: CurlEasy, of multi: CurlMulti) {
+    multi.connect(easy)
     easy.set(CURLOPT_NOSIGNAL, 1)
-    if session.proxies.isEmpty {
+    if multi.proxies.isEmpty {
       easy.set(CURLOPT_PROXY, "")
       easy.set(CURLOPT_NOPROXY, "")
     }
     easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     // The task's own deadline counts.
     easy.set(CURLOPT_CONNECTTIMEOUT, 1_000_000)
-    if let agent = session.configuration.userAgent { easy.set(CURLOPT_USERAGENT, agent) }
+    if let agent = multi.userAgent { easy.set(CURLOPT_USERAGENT, agent) }
     applyMethod(to: easy)
-    if session.configuration.acceptsCompressed, !Self.choosesCoding(request) {
+    if multi.acceptsCompressed, !Self.choosesCoding(request) {
       easy.set(CURLOPT_ACCEPT_ENCODING, ContentCoding.accepted)
     }
     if let credential { apply(credential, to: easy) }
-    if session.configuration.handlesCookies { easy.share(session.cookies) }
+    if let cookies = multi.sharedCookies { easy.share(cookies) }
     if url.isSecure {
       easy.set(
         CURLOPT_HTTP_VERSION,
-        Int(session.configuration.allowsHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
+        Int(multi.allowsHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
       // Rather share a connection that is being made than make another one.
-      if session.configuration.allowsHTTP2 { easy.set(CURLOPT_PIPEWAIT, 1) }
-      session.trust.apply(to: easy)
+      if multi.allowsHTTP2 { easy.set(CURLOPT_PIPEWAIT, 1) }
+      apply(multi.trust, to: easy)
     } else {
       easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     }
+  }
+
+  private func apply(_ trust: TrustEvaluator, to easy: CurlEasy) {
+    easy.set(CURLOPT_SSL_VERIFYPEER, 1)
+    easy.set(CURLOPT_SSL_VERIFYHOST, trust.policy.validatesDomainName ? 2 : 0)
+    // libcurl parses the system's bundle once for all connections (since 7.87), but only if it has no folder as well.
+    easy.set(CURLOPT_CAPATH, nil)
+    if trust.hasOwnRoots { easy.set(CURLOPT_CAINFO, nil) }
+    unsafe easy.setTLSCallback(
+      { _, context, pointer in
+        guard let context = unsafe context, let pointer = unsafe pointer else { return CURLE_SSL_CERTPROBLEM }
+        let trust = unsafe Unmanaged<TrustEvaluator>.fromOpaque(pointer).takeUnretainedValue()
+        if !trust.hasOwnRoots { unsafe CurlLibrary.addCertificateFolder(to: OpaquePointer(context)) }
+        unsafe trust.prepare(OpaquePointer(context))
+        return CURLE_OK
+      }, Unmanaged.passUnretained(trust).toOpaque())
   }
 
   private func applyMethod(to easy: CurlEasy) {

@@ -1,4 +1,3 @@
-import CLibCurl
 import CLinux
 import Glibc
 import NetwatchEventLoop
@@ -46,21 +45,7 @@ import NetwatchEventLoop
 
   deinit { for watch in watches.values { loop.remove(watch.registration) } }
 
-  /// Has libcurl open and close the sockets of a handle's connections here.
-  func prepare(_ easy: CurlEasy) {
-    unsafe easy.setSocketCallbacks(
-      of: self,
-      open: { pointer, _, address in
-        guard let pointer = unsafe pointer, let address = unsafe address else { return CURL_SOCKET_BAD }
-        return unsafe CurlEasy.at(pointer).openSocket(address)
-      },
-      close: { pointer, socket in
-        if let pointer = unsafe pointer { unsafe CurlSockets.at(pointer).forget(socket) }
-        return Glibc.close(socket)
-      })
-  }
-
-  private static func at(_ pointer: UnsafeMutableRawPointer) -> CurlSockets {
+  static func at(_ pointer: UnsafeMutableRawPointer) -> CurlSockets {
     unsafe Unmanaged<CurlSockets>.fromOpaque(pointer).takeUnretainedValue()
   }
 
@@ -74,7 +59,8 @@ import NetwatchEventLoop
     return socket
   }
 
-  private func forget(_ socket: CInt) {
+  /// Before the socket is closed.
+  func forget(_ socket: CInt) {
     if connections.remove(socket) != nil, fresh.removeValue(forKey: socket) == nil { onClosed?(socket) }
     remove(socket)
   }

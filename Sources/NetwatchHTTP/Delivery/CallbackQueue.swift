@@ -14,11 +14,12 @@ final class CallbackQueue: Sendable {
     var held: HTTPProgress?
     /// When the next report may be made.
     var nextReport = Duration.zero
-    var isScheduled = false
+    /// Somebody runs what is queued, or will.
+    var isRunning = false
   }
 
   private let state = InlineLock(State())
-  /// Nil: callbacks run as they come, which is one at a time and in order.
+  /// Nil: callbacks run at once, on the thread that brings them or on the one that runs others.
   private let execute: (@Sendable (_ job: @escaping Job) -> Void)?
   private let onProgress: (@Sendable (HTTPProgress) -> Void)?
   private let interval: Duration
@@ -33,54 +34,50 @@ final class CallbackQueue: Sendable {
   }
 
   func report(_ progress: HTTPProgress) {
-    guard let onProgress else { return }
+    guard onProgress != nil else { return }
     let now = now()
     let isDue = state.withLock { state in
       let isDue = now >= state.nextReport
-      if isDue { state.nextReport = now + interval }
+      if isDue { (state.nextReport, state.progress) = (now + interval, progress) }
       state.held = isDue ? nil : progress
       return isDue
     }
-    guard isDue else { return }
-    guard let execute else { return onProgress(progress) }
-    schedule(on: execute) { $0.progress = progress }
+    if isDue { flush() }
   }
 
   /// `job` runs behind a report of the newest progress.
   func append(_ job: @escaping Job) {
-    guard let execute else {
-      if let held = state.withLock({ $0.held.take() }) { onProgress?(held) }
-      return job()
-    }
-    schedule(on: execute) { state in
+    enqueue(job)
+    flush()
+  }
+
+  /// As ``append(_:)``, but nothing runs before ``flush()``: for a caller that holds a lock.
+  func enqueue(_ job: @escaping Job) {
+    state.withLock { state in
       if let held = state.held.take() { state.progress = held }
       state.jobs.append(job)
     }
   }
 
-  private func schedule(
-    on execute: @Sendable (_ job: @escaping Job) -> Void, _ change: (inout State) -> Void
-  ) {
+  /// Has what is queued run, unless that is under way.
+  func flush() {
     let isFirst = state.withLock { state -> Bool in
-      change(&state)
-      defer { state.isScheduled = true }
-      return !state.isScheduled
+      guard !state.isRunning, state.progress != nil || !state.jobs.isEmpty else { return false }
+      state.isRunning = true
+      return true
     }
-    if isFirst { execute { self.run() } }
+    guard isFirst else { return }
+    if let execute { execute { self.run() } } else { run() }
   }
 
   private func run() {
     while true {
-      let (progress, jobs, isOver) = state.withLock { state in
-        let isOver = state.progress == nil && state.jobs.isEmpty
-        if isOver { state.isScheduled = false }
-        defer {
-          state.progress = nil
-          state.jobs = []
-        }
-        return (state.progress, state.jobs, isOver)
+      let (progress, jobs) = state.withLock { state in
+        defer { (state.progress, state.jobs) = (nil, []) }
+        if state.progress == nil, state.jobs.isEmpty { state.isRunning = false }
+        return (state.progress, state.jobs)
       }
-      if isOver { return }
+      if progress == nil, jobs.isEmpty { return }
       if let progress { onProgress?(progress) }
       for job in jobs { job() }
     }

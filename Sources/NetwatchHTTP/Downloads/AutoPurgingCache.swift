@@ -39,23 +39,3 @@ extension AutoPurgingCache where Value: CacheCost {
   /// The same, for what the value says that it costs.
   public func insert(_ value: Value, for key: Key) { insert(value, cost: value.cacheCost, for: key) }
 }
-
-/// Knows what it costs to keep.
-public protocol CacheCost: Sendable {
-  /// In bytes.
-  var cacheCost: Int { get }
-}
-
-extension Data: CacheCost {
-  /// Its length.
-  public var cacheCost: Int { count }
-}
-
-extension EncodedImage: CacheCost {
-  /// What it takes once it is decoded, four bytes a pixel, and at least its bytes.
-  public var cacheCost: Int {
-    let (pixels, isTooMany) = header.width.multipliedReportingOverflow(by: header.height)
-    let (bytes, areTooMany) = pixels.multipliedReportingOverflow(by: 4)
-    return isTooMany || areTooMany ? .max : max(bytes, data.count)
-  }
-}

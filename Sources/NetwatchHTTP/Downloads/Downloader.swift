@@ -19,20 +19,19 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     var waiters: [UInt64: Waiter] = [:]
     var tasks: [UInt64: HTTPTask] = [:]
     var lastReceipt: UInt64 = 0
-    /// Calls of the user's code, which are made without the lock.
-    var calls = OrderedCalls()
   }
 
   private struct Waiter: Sendable {
     let completion: Completion
     /// The session is not done before this is.
-    let ticket: DeliveryTicket
+    let hold: OneShot<Void>
   }
 
   /// How a transfer has ended.
   private struct End: Sendable {
     let result: Result<HTTPReply<Value>, HTTPError>
-    let ticket: DeliveryTicket
+    /// The transfer is over when this is released.
+    let end: OneShot<Void>
   }
 
   /// Makes the requests.
@@ -90,22 +89,22 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   ) -> DownloadReceipt {
     let key = DownloadKey(request, policy)
     let kept = usable(for: key)
-    let waiter = Waiter(completion: completion, ticket: session.holdOpen())
-    let (receipt, calls) = state.withLock { state in
+    let waiter = Waiter(completion: completion, hold: session.pending.hold())
+    let receipt = state.withLock { state in
       state.lastReceipt += 1
       let receipt = state.lastReceipt
       if let kept {
-        state.calls.append {
+        callbacks.enqueue {
           waiter.completion(.success(kept))
-          waiter.ticket.settle()
+          waiter.hold.fulfill()
         }
       } else {
         state.waiters[receipt] = waiter
         handle(.requested(receipt, key), nil, &state)
       }
-      return (receipt, state.calls.begin())
+      return receipt
     }
-    make(calls)
+    callbacks.flush()
     return DownloadReceipt(number: receipt)
   }
 
@@ -116,11 +115,11 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   public func value(
     for request: HTTPRequest, policy: DownloadPolicy = .standard
   ) async throws(HTTPError) -> HTTPReply<Value> {
-    let cancellation = LateCancellation()
+    let cancellation = CancellationHandle<DownloadReceipt> { self.cancel($0) }
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let receipt = download(request, policy: policy) { continuation.resume(returning: $0) }
-        cancellation.began { self.cancel(receipt) }
+        cancellation.began(receipt)
       }
     } onCancel: {
       cancellation.cancel()
@@ -134,19 +133,8 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   // MARK: The machine
 
   private func handle(_ event: DownloaderMachine<DownloadKey>.Event, _ end: End? = nil) {
-    make(
-      state.withLock { state in
-        handle(event, end, &state)
-        return state.calls.begin()
-      })
-  }
-
-  private func make(_ first: [CallbackQueue.Job]) {
-    var calls = first
-    while !calls.isEmpty {
-      for call in calls { callbacks.append(call) }
-      calls = state.withLock { $0.calls.goOn() }
-    }
+    state.withLock { handle(event, end, &$0) }
+    callbacks.flush()
   }
 
   /// Under the lock, so that transfers are begun before they are cancelled.
@@ -161,20 +149,20 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
         answer(receipt, .failure(HTTPError(.cancelled, "cancel")), nil, &state)
       case .answer(let receipts, of: _):
         guard let end else { break }
-        for receipt in receipts { answer(receipt, end.result, end.ticket, &state) }
+        for receipt in receipts { answer(receipt, end.result, end.end, &state) }
       }
     }
   }
 
   private func answer(
-    _ receipt: UInt64, _ result: Result<HTTPReply<Value>, HTTPError>, _ ticket: DeliveryTicket?, _ state: inout State
+    _ receipt: UInt64, _ result: Result<HTTPReply<Value>, HTTPError>, _ end: OneShot<Void>?, _ state: inout State
   ) {
     guard let waiter = state.waiters.removeValue(forKey: receipt) else { return }
-    state.calls.append {
+    callbacks.enqueue {
       waiter.completion(result)
-      waiter.ticket.settle()
+      waiter.hold.fulfill()
       // Of the transfer: the last one who is answered ends it.
-      withExtendedLifetime(ticket) {}
+      withExtendedLifetime(end) {}
     }
   }
 
@@ -189,15 +177,15 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     let began = now()
     let order = session.order(
       request, nil, options,
-      completion: .later { outcome, ticket in
+      completion: .later { outcome, end in
         Task {
           let result = outcome.converted { reply throws(HTTPError) in
             try self.value(of: reply, key, stale, began: began)
           }
-          self.handle(.ended(id), End(result: result, ticket: ticket))
+          self.handle(.ended(id), End(result: result, end: end))
         }
       })
-    return HTTPTask(order, session.port, isSuspended: false)
+    return HTTPTask(order, session.inbox, isSuspended: false)
   }
 
   // MARK: What is kept
@@ -255,11 +243,6 @@ extension HTTPTaskOptions {
         HTTPRedirect(request: redirect.request, response: redirect.response, next: next, count: redirect.count))
     }
   }
-}
-
-/// Stands for one completion of a ``Downloader``.
-public struct DownloadReceipt: Hashable, Sendable {
-  let number: UInt64
 }
 
 extension HTTPResponse {

@@ -9,14 +9,17 @@ final class NameLookups {
   typealias Answer = Result<[IPAddress], HTTPError>
 
   private var machine = LookupMachine()
-  private let port: EnginePort
+  private let comeBack: @Sendable (_ number: Int, Answer) -> Void
   private let tell: ([RequestID], Answer) -> Void
 
   /// - Parameters:
-  ///   - port: How a thread comes back to the loop.
+  ///   - comeBack: Called in the threads. It has ``answered(_:_:at:)`` called on the loop.
   ///   - tell: Called with the requests that have waited for a name. Never from within ``lookUp(_:for:at:)``.
-  init(_ port: EnginePort, tell: @escaping ([RequestID], Answer) -> Void) {
-    self.port = port
+  init(
+    _ comeBack: @escaping @Sendable (_ number: Int, Answer) -> Void,
+    tell: @escaping ([RequestID], Answer) -> Void
+  ) {
+    self.comeBack = comeBack
     self.tell = tell
   }
 
@@ -42,13 +45,12 @@ final class NameLookups {
 
   private func ask(_ name: String, _ number: Int) {
     do throws(SystemError) {
-      try BackgroundThread.start(name: "netwatch-lookup") { [port] in
-        let answer = SystemNames.addresses(of: name)
-        port.submit { $0.lookedUp(number, answer) }
+      try BackgroundThread.start(name: "netwatch-lookup") { [comeBack] in
+        comeBack(number, SystemNames.addresses(of: name))
       }
     } catch {
       let failure = HTTPError(.notResolved, error.operation, code: error.code, underlying: error)
-      port.submit { $0.lookedUp(number, .failure(failure)) }
+      comeBack(number, .failure(failure))
     }
   }
 }

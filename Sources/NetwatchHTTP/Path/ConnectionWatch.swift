@@ -11,9 +11,12 @@ final class ConnectionWatch {
   private let grace: Duration
   private var machine: ConnectionMachine
   private var registration: EventLoop.Registration?
-  private var timer: EventLoop.Timer?
-  /// Set while changes are not looked at: more have come, or not.
-  private var pause: (timer: EventLoop.Timer, hasNews: Bool)?
+  /// When the machine wants to be woken.
+  private lazy var timer = LoopTimer(on: loop) { [unowned self] in run([.woke]) }
+  /// Set while changes are not looked at.
+  private lazy var pause = LoopTimer(on: loop) { [unowned self] in endPause() }
+  /// Changes have come meanwhile.
+  private var hasNews = false
   /// When the network changed last; nil if it has not.
   private var changed: Duration?
   /// Called with connections that must not be used any more.
@@ -33,8 +36,6 @@ final class ConnectionWatch {
 
   deinit {
     if let registration { loop.remove(registration) }
-    if let timer { loop.cancel(timer) }
-    if let pause { loop.cancel(pause.timer) }
   }
 
   func opened(_ socket: CInt, _ connection: Connection) {
@@ -57,23 +58,18 @@ final class ConnectionWatch {
 
   private func networkChanged() {
     changed = KernelClock.monotonic.now
-    guard pause == nil else {
-      pause?.hasNews = true
+    guard pause.deadline == nil else {
+      hasNews = true
       return
     }
     look()
-    startPause()
+    pause.set(after: Self.spacing)
   }
 
-  private func startPause() {
-    pause = (
-      loop.schedule(at: KernelClock.monotonic.now + Self.spacing) { [unowned self] in
-        let hadNews = pause?.hasNews ?? false
-        pause = nil
-        look()
-        if hadNews { startPause() }
-      }, false
-    )
+  private func endPause() {
+    look()
+    if hasNews { pause.set(after: Self.spacing) }
+    hasNews = false
   }
 
   private func look() {
@@ -90,17 +86,9 @@ final class ConnectionWatch {
       case .ask(let socket, let connection):
         effects += machine.handle(.answered(socket, routes.route(of: connection)), at: now)
       case .lose(let socket, let connection): lost.append((socket, connection))
-      case .wake(let at): wake(at: at)
+      case .wake(let at): timer.set(at: at)
       }
     }
     if !lost.isEmpty { onLoss(lost) }
-  }
-
-  private func wake(at deadline: Duration) {
-    if let timer { loop.cancel(timer) }
-    timer = loop.schedule(at: deadline) { [unowned self] in
-      timer = nil
-      run([.woke])
-    }
   }
 }

@@ -1,4 +1,3 @@
-import CLibCurl
 import CLibOpenSSL
 import FoundationEssentials
 
@@ -21,31 +20,20 @@ import FoundationEssentials
     }
   }
 
-  func apply(to easy: CurlEasy) {
-    easy.set(CURLOPT_SSL_VERIFYPEER, 1)
-    easy.set(CURLOPT_SSL_VERIFYHOST, policy.validatesDomainName ? 2 : 0)
-    // libcurl parses the system's bundle once for all connections (since 7.87), but only where it has no folder as well.
-    easy.set(CURLOPT_CAPATH, nil)
-    if anchors != nil { easy.set(CURLOPT_CAINFO, nil) }
-    unsafe easy.setTLSCallback(
-      { _, context, pointer in
-        guard let context = unsafe context, let pointer = unsafe pointer else { return CURLE_SSL_CERTPROBLEM }
+  /// Whether the system's roots do not count.
+  var hasOwnRoots: Bool { anchors != nil }
+
+  /// Judges the certificates of a context's handshakes, unless OpenSSL's own judgement is enough.
+  func prepare(_ context: OpaquePointer) {
+    guard policy.pinningMode != .none || policy.allowsInvalidCertificates || hasOwnRoots else { return }
+    unsafe SSL_CTX_set_cert_verify_callback(
+      context,
+      { store, pointer in
+        guard let store = unsafe store, let pointer = unsafe pointer else { return 0 }
         let evaluator = unsafe Unmanaged<TrustEvaluator>.fromOpaque(pointer).takeUnretainedValue()
-        if evaluator.anchors == nil { unsafe CurlLibrary.addCertificateFolder(to: OpaquePointer(context)) }
-        guard evaluator.isNeeded else { return CURLE_OK }
-        unsafe SSL_CTX_set_cert_verify_callback(
-          OpaquePointer(context),
-          { store, pointer in
-            guard let store = unsafe store, let pointer = unsafe pointer else { return 0 }
-            let evaluator = unsafe Unmanaged<TrustEvaluator>.fromOpaque(pointer).takeUnretainedValue()
-            return unsafe evaluator.isTrusted(store) ? 1 : 0
-          }, pointer)
-        return CURLE_OK
+        return unsafe evaluator.isTrusted(store) ? 1 : 0
       }, Unmanaged.passUnretained(self).toOpaque())
   }
-
-  /// Whether OpenSSL's own judgement is not enough.
-  private var isNeeded: Bool { policy.pinningMode != .none || policy.allowsInvalidCertificates || anchors != nil }
 
   /// What is wrong with a certificate that a pin makes up for. A wrong signature is never among it: the chain that is searched
   /// for pins is one in which each certificate has really signed the next.

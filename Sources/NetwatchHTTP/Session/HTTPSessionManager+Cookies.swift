@@ -3,26 +3,28 @@ extension HTTPSessionManager {
   /// Those that have not expired; none where the session has ended, or does not handle cookies.
   public func cookies() async -> [SessionCookie] {
     await withCheckedContinuation { continuation in
-      let answer = SureAnswer(continuation, otherwise: [])
-      port.submit { answer.give($0.cookies.all) }
+      let answer = OneShot(otherwise: []) { continuation.resume(returning: $0) }
+      inbox.send(.run { answer.fulfill($0.cookies.all) })
     }
   }
 
   /// Stores cookies, such as those of an earlier session. One of the same name, domain and path makes way.
   public func store(_ cookies: [SessionCookie]) {
-    port.submit { engine in
-      for cookie in cookies { engine.cookies.store(cookie) }
-    }
+    inbox.send(
+      .run { engine in
+        for cookie in cookies { engine.cookies.store(cookie) }
+      })
   }
 
   /// Forgets cookies: all of them, or those of a kind.
   ///
   /// - Parameter condition: called on the session's thread.
   public func removeCookies(where condition: @escaping @Sendable (SessionCookie) -> Bool = { _ in true }) {
-    port.submit { engine in
-      let kept = engine.cookies.all.filter { !condition($0) }
-      engine.cookies.removeAll()
-      for cookie in kept { engine.cookies.store(cookie) }
-    }
+    inbox.send(
+      .run { engine in
+        let kept = engine.cookies.all.filter { !condition($0) }
+        engine.cookies.removeAll()
+        for cookie in kept { engine.cookies.store(cookie) }
+      })
   }
 }

@@ -59,7 +59,7 @@ extension HTTPSessionManager {
     _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions?, own: HTTPFields? = nil,
     isSuspended: Bool = true, decodes: Bool = false,
     _ convert: @escaping @Sendable (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>,
-    makeSink: (@Sendable (TransferWaker) -> any BodySink)? = nil,
+    makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil,
     _ completion: @escaping @Sendable (Result<HTTPReply<Value>, HTTPError>) -> Void
   ) -> HTTPTask {
     let options = options ?? configuration.taskOptions
@@ -67,27 +67,27 @@ extension HTTPSessionManager {
     guard decodes || options.executor.run != nil || options.onProgress != nil else {
       let order = order(
         request, body, options, own: own, makeSink: makeSink, completion: .atOnce { completion($0.converted(convert)) })
-      return HTTPTask(order, port, isSuspended: isSuspended)
+      return HTTPTask(order, inbox, isSuspended: isSuspended)
     }
     let callbacks = CallbackQueue(options)
     let order = order(
       request, body, options, own: own, callbacks: callbacks, makeSink: makeSink,
-      completion: .later { outcome, ticket in
+      completion: .later { outcome, end in
         guard decodes else {
           return callbacks.append {
             completion(outcome.converted(convert))
-            ticket.settle()
+            end.fulfill()
           }
         }
         Task {
           let result = outcome.converted(convert)
           callbacks.append {
             completion(result)
-            ticket.settle()
+            end.fulfill()
           }
         }
       })
-    return HTTPTask(order, port, isSuspended: isSuspended)
+    return HTTPTask(order, inbox, isSuspended: isSuspended)
   }
 }
 
@@ -124,18 +124,18 @@ extension HTTPSessionManager {
   func reply<Value: Sendable>(
     _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions?, own: HTTPFields? = nil,
     _ convert: (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>,
-    makeSink: (@Sendable (TransferWaker) -> any BodySink)? = nil
+    makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil
   ) async throws(HTTPError) -> HTTPReply<Value> {
-    let running = RunningRequest(port)
+    let cancellation = cancellation()
     let awaited = await withTaskCancellationHandler {
       unsafe await withUnsafeContinuation { continuation in
-        running.begin(
+        begin(
           order(
             request, body, options ?? configuration.taskOptions, own: own, makeSink: makeSink,
-            completion: .awaited(unsafe OutcomeContinuation(continuation))))
+            completion: unsafe .awaited(continuation)), cancellation)
       }
     } onCancel: {
-      running.cancel()
+      cancellation.cancel()
     }
     defer { awaited.end() }
     return try convert(awaited.outcome.get())

@@ -14,8 +14,8 @@ public final class HTTPSessionManager: Sendable {
   public let configuration: HTTPSessionConfiguration
   /// Ends with a slash.
   public let baseURL: URL?
-  let port: EnginePort
-  let ledger: DeliveryLedger
+  let inbox: Inbox<EngineCommand>
+  let pending: PendingCompletions
   private let scope: CredentialScope
   /// The first id of its requests. Random, so that two managers can share an observer.
   private let firstID: UInt64
@@ -38,15 +38,15 @@ public final class HTTPSessionManager: Sendable {
     self.baseURL = try baseURL.map { url throws(HTTPError) in try Self.base(url.absoluteURL, policy) }
     self.configuration = configuration
     scope = try CredentialScope(self.baseURL, configuration)
-    try HeaderText.check(configuration.userAgent, "the user agent")
+    try HTTPFields.check(text: configuration.userAgent, "the user agent")
     firstID = .random(in: 0...UInt64.max)
-    let ledger = DeliveryLedger()
-    self.ledger = ledger
+    let pending = PendingCompletions()
+    self.pending = pending
     do {
-      port = try BackgroundLoop.start(name: "netwatch-http") { loop in
-        let engine = try SessionEngine(on: loop, configuration, policy, observer: observer, path: path, ledger)
-        guard let port = engine.port else { throw HTTPError(.other, "start session") }
-        return port
+      inbox = try BackgroundLoop.start(name: "netwatch-http") { loop in
+        let engine = try SessionEngine(on: loop, configuration, policy, observer: observer, path: path, pending)
+        guard let inbox = engine.inbox else { throw HTTPError(.other, "start session") }
+        return inbox
       }
     } catch let error as HTTPError {
       throw error
@@ -55,7 +55,7 @@ public final class HTTPSessionManager: Sendable {
     }
   }
 
-  deinit { port.submit { $0.invalidate(cancels: true) } }
+  deinit { inbox.send(.run { $0.invalidate(cancels: true) }) }
 
   private static func base(_ url: URL, _ policy: SecurityPolicy) throws(HTTPError) -> URL {
     let request = try HTTPRequest(.get, to: url)
@@ -76,14 +76,14 @@ public final class HTTPSessionManager: Sendable {
   }
 
   /// Takes no task any more; its tasks end with `invalidated`.
-  public func invalidate() { port.submit { $0.invalidate(cancels: true) } }
+  public func invalidate() { inbox.send(.run { $0.invalidate(cancels: true) }) }
 
   /// Takes no task any more, and lets its tasks come to their end.
-  public func finishTasksAndInvalidate() { port.submit { $0.invalidate(cancels: false) } }
+  public func finishTasksAndInvalidate() { inbox.send(.run { $0.invalidate(cancels: false) }) }
 
   /// Waits until an invalidated manager is done: every completion has run, and nothing is delivered any more.
   public func waitUntilInvalidated() async {
-    await withCheckedContinuation { continuation in ledger.whenEmpty { continuation.resume() } }
+    await withCheckedContinuation { continuation in pending.whenEmpty { continuation.resume() } }
   }
 
   // MARK: Tasks
@@ -95,7 +95,7 @@ public final class HTTPSessionManager: Sendable {
   func order(
     _ request: HTTPRequest, _ body: HTTPBody?, _ options: consuming HTTPTaskOptions, own: HTTPFields? = nil,
     callbacks: CallbackQueue? = nil,
-    makeSink: (@Sendable (TransferWaker) -> any BodySink)? = nil,
+    makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil,
     completion: TransferCompletion
   ) -> TransferOrder {
     let own = own ?? request.headerFields
@@ -112,8 +112,18 @@ public final class HTTPSessionManager: Sendable {
       callbacks = CallbackQueue(copy options)
     }
     return TransferOrder(
-      nextID(), request, body, options, ledger, scope, own: own, callbacks: callbacks, makeSink: makeSink,
+      nextID(), request, body, options, pending, scope, own: own, callbacks: callbacks, makeSink: makeSink,
       completion: completion)
+  }
+
+  /// For a request that somebody awaits.
+  func cancellation() -> CancellationHandle<RequestID> { CancellationHandle { [inbox] in inbox.send(.cancel($0)) } }
+
+  /// Begins what somebody awaits.
+  func begin(_ order: TransferOrder, _ cancellation: CancellationHandle<RequestID>) {
+    let id = order.id
+    inbox.send(.start(order, isSuspended: false))
+    cancellation.began(id)
   }
 
   private func nextID() -> RequestID {

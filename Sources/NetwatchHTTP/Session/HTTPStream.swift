@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
+import Netwatch
 
 /// A response whose body is read as it comes.
 public struct HTTPStream: Sendable {
@@ -33,14 +34,14 @@ public struct HTTPStream: Sendable {
 /// Cancels the request of a stream that nobody reads any more.
 final class StreamLease: Sendable {
   private let buffer: BodyBuffer
-  private let running: RunningRequest
+  private let cancellation: CancellationHandle<RequestID>
 
-  init(_ buffer: BodyBuffer, _ running: RunningRequest) {
+  init(_ buffer: BodyBuffer, _ cancellation: CancellationHandle<RequestID>) {
     self.buffer = buffer
-    self.running = running
+    self.cancellation = cancellation
   }
 
-  deinit { running.cancel() }
+  deinit { cancellation.cancel() }
 
   func next() async throws(HTTPError) -> Data? {
     let result = await withTaskCancellationHandler {
@@ -50,7 +51,7 @@ final class StreamLease: Sendable {
         return .failure(error)
       }
     } onCancel: {
-      running.cancel()
+      cancellation.cancel()
     }
     return try result.get()
   }
@@ -62,23 +63,23 @@ extension HTTPSessionManager {
     _ request: HTTPRequest, body: HTTPBody? = nil, options: HTTPTaskOptions? = nil
   ) async throws(HTTPError) -> HTTPStream {
     let buffer = BodyBuffer()
-    let running = RunningRequest(port)
+    let cancellation = cancellation()
     let result = await withTaskCancellationHandler {
-      running.begin(
+      begin(
         order(
-          request, body, options ?? configuration.taskOptions, makeSink: { StreamSink(buffer, $0) },
-          completion: .atOnce { outcome in buffer.end(outcome.map { _ in () }) }))
+          request, body, options ?? configuration.taskOptions, makeSink: { StreamSink(buffer, goOn: $0) },
+          completion: .atOnce { outcome in buffer.end(outcome.map { _ in () }) }), cancellation)
       do throws(HTTPError) {
         return Result<HTTPReply<Void>, HTTPError>.success(try await buffer.head())
       } catch {
         return .failure(error)
       }
     } onCancel: {
-      running.cancel()
+      cancellation.cancel()
     }
     let head = try result.get()
     return HTTPStream(
       response: head.response, request: head.request,
-      body: HTTPStream.Body(lease: StreamLease(buffer, running)))
+      body: HTTPStream.Body(lease: StreamLease(buffer, cancellation)))
   }
 }

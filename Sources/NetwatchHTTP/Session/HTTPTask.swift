@@ -17,23 +17,31 @@ public final class HTTPTask: Sendable {
   /// As its `RequestObserver` knows it.
   public let id: RequestID
   private let status: TaskStatus
-  private let port: EnginePort
+  private let inbox: Inbox<EngineCommand>
   /// The caller's wish, which the task may not have followed yet.
   private let isSuspended: InlineLock<Bool>
 
-  init(_ order: TransferOrder, _ port: EnginePort, isSuspended: Bool) {
+  init(_ order: TransferOrder, _ inbox: Inbox<EngineCommand>, isSuspended: Bool) {
     id = order.id
     status = order.status
-    self.port = port
+    self.inbox = inbox
     self.isSuspended = InlineLock(isSuspended)
-    port.submit(.start(order, isSuspended: isSuspended))
+    inbox.send(.start(order, isSuspended: isSuspended))
   }
 
   deinit {
     if isSuspended.withLock({ $0 }) { cancel() }
   }
 
-  public var state: State { status.now.state }
+  public var state: State {
+    switch status.now.phase {
+    case .suspended: .suspended
+    case .waiting: .waiting
+    case .running(let attempt): attempt.isSuspended ? .suspended : .running
+    case .over: .finished
+    }
+  }
+
   public var progress: HTTPProgress { status.now.progress }
 
   /// Begins, or goes on.
@@ -43,13 +51,18 @@ public final class HTTPTask: Sendable {
   public func suspend() { change(to: true) }
 
   /// Ends it with `cancelled`, unless it is over.
-  public func cancel() { port.submit(.cancel(id)) }
+  public func cancel() { inbox.send(.cancel(id)) }
 
   private func change(to value: Bool) {
     // Under the lock, so that the loop hears of it in the same order.
     isSuspended.withLock { isSuspended in
       isSuspended = value
-      port.submit(value ? .suspend(id) : .resume(id))
+      inbox.send(value ? .suspend(id) : .resume(id)) { last in
+        // A task is made suspended, and begun in the same breath: that is one command.
+        guard !value, case .start(let order, true) = last, order.id == id else { return false }
+        last = .start(order, isSuspended: false)
+        return true
+      }
     }
   }
 }

@@ -1,0 +1,43 @@
+import Netwatch
+import NetwatchEventLoop
+
+/// What an object on a loop is asked to do by other threads, in order. The loop is woken once for all that comes meanwhile.
+final class Inbox<Command: Sendable>: Sendable {
+  private struct State: Sendable {
+    var commands: [Command] = []
+    /// Nil once the object has ended: whoever keeps the inbox keeps neither the object nor its loop.
+    var way: (handle: LoopHandle, wake: LoopHandle.Job)?
+  }
+
+  private let state: InlineLock<State>
+
+  /// - Parameter wake: Takes the commands, on the loop.
+  init(_ handle: LoopHandle, wake: @escaping LoopHandle.Job) { state = InlineLock(State(way: (handle, wake))) }
+
+  /// Drops the command if the object has ended.
+  ///
+  /// - Parameter merge: Changes the command that waits last so that this one is not needed, or returns false.
+  func send(_ command: Command, merge: (inout Command) -> Bool = { _ in false }) {
+    let way = state.withLock { state -> (handle: LoopHandle, wake: LoopHandle.Job)? in
+      guard let way = state.way else { return nil }
+      let count = state.commands.count
+      if count > 0, merge(&state.commands[count - 1]) { return nil }
+      state.commands.append(command)
+      return count == 0 ? way : nil
+    }
+    if let way, !way.handle.submit(way.wake) { close() }
+  }
+
+  /// Puts what has been asked for in the place of `commands`, which has to be empty.
+  func take(_ commands: inout [Command]) { state.withLock { swap(&$0.commands, &commands) } }
+
+  /// From now on all commands are dropped.
+  func close() {
+    // Released outside the lock: what they own may send something in its deinit.
+    let dropped = state.withLock { state in
+      defer { state = State() }
+      return state
+    }
+    _ = dropped
+  }
+}

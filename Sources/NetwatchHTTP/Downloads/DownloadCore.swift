@@ -1,0 +1,220 @@
+import FoundationEssentials
+import HTTPTypes
+import Netwatch
+
+/// Carries out what a ``ResumeMachine`` says: its legs are tasks of the session.
+final class DownloadCore: Sendable {
+  typealias Completion = @Sendable (Result<HTTPReply<URL>, HTTPError>) -> Void
+
+  private struct State: Sendable {
+    var machine: ResumeMachine
+    var file: PartialFile?
+    /// The task that runs, or waits to be begun.
+    var leg: HTTPTask?
+    /// How the last leg has ended.
+    var end: Result<HTTPReply<URL>, HTTPError>?
+    /// The session is not done before this is.
+    var hold: OneShot<Void>?
+    var completion: Completion?
+  }
+
+  private weak let session: HTTPSessionManager?
+  private let request: HTTPRequest
+  private let options: HTTPTaskOptions
+  private let callbacks: CallbackQueue
+  private let state: Lock<State>
+
+  init(
+    _ session: HTTPSessionManager, _ request: HTTPRequest, _ options: HTTPTaskOptions, completion: @escaping Completion
+  ) {
+    self.session = session
+    self.request = request
+    self.options = options
+    callbacks = CallbackQueue(options)
+    state = Lock(
+      State(
+        machine: ResumeMachine(url: request.urlText ?? ""), hold: session.pending.hold(), completion: completion))
+  }
+
+  /// To be called once, away from the caller's thread: it opens files.
+  func load(_ target: URL, replacesExisting: Bool) {
+    do throws(HTTPError) {
+      guard request.method == .get else {
+        throw HTTPError(.cannotEncodeRequest, "download", message: "only a GET can be resumed")
+      }
+      let file = try PartialFile.open(
+        for: target, replacesExisting: replacesExisting, isFlushed: options.flushesFiles)
+      let (data, size) = (file.load(), file.size())
+      state.withLock { $0.file = file }
+      wish(.loaded(data, size: size))
+    } catch {
+      complete(.failure(error), nil)
+    }
+  }
+
+  // MARK: From anywhere
+
+  func wish(_ event: ResumeMachine.Event) { finish(change(event), nil) }
+
+  var machine: ResumeMachine { state.withLock { $0.machine } }
+
+  var taskState: HTTPTask.State {
+    let (machine, leg, isOver) = state.withLock { ($0.machine, $0.leg, $0.completion == nil) }
+    if isOver { return .finished }
+    if machine.isPaused { return .suspended }
+    return leg?.state == .waiting ? .waiting : .running
+  }
+
+  var progress: HTTPProgress {
+    let machine = machine
+    var progress = HTTPProgress()
+    progress.received = machine.offset
+    progress.totalToReceive = machine.total
+    return progress
+  }
+
+  // MARK: From the loop
+
+  /// Where the next bytes go; nil where they are no part of the file.
+  func offset(ofNext count: Int, _ file: PartialFile) throws(HTTPError) -> Int64? {
+    let machine = machine
+    guard case .receiving = machine.phase else { return nil }
+    if let limit = options.maximumResponseBytes, machine.offset + Int64(count) > limit {
+      throw HTTPError(.responseTooLarge, "download", message: "more than \(limit) bytes")
+    }
+    if let room = machine.room, room < count { try handle(.received(Int64(count)), file) }
+    return machine.offset
+  }
+
+  func handle(_ event: ResumeMachine.Event, _ file: PartialFile) throws(HTTPError) {
+    for effect in change(event) {
+      switch effect {
+      case .truncate: try file.empty()
+      case .cut(let offset): try file.cut(to: offset)
+      case .beginFresh: try file.beginFresh()
+      case .promoteFresh: if let data = machine.data { try file.promoteFresh(data) }
+      case .dropFresh: file.dropFresh()
+      case .forget: try file.forget()
+      case .record: if let data = machine.data { try file.record(data) }
+      case .install: try file.install()
+      case .refuse(let refusal): throw HTTPError(refusal)
+      case .ask, .begin, .breakOff, .discard, .complete: break
+      }
+    }
+    if options.onProgress != nil { callbacks.report(progress) }
+  }
+
+  private func legEnded(_ outcome: TransferOutcome, _ over: OneShot<Void>) {
+    let end: ResumeMachine.LegEnd
+    let result: Result<HTTPReply<URL>, HTTPError> = outcome.converted { reply throws(HTTPError) in
+      reply.with(try reply.value.file)
+    }
+    switch result {
+    case .success: end = .success
+    case .failure(let error): end = .init(error, goesOn: options.retriesWhenReachable)
+    }
+    state.withLock { $0.end = result }
+    finish(change(.legEnded(end)), over)
+  }
+
+  // MARK: Effects
+
+  /// What concerns the legs is done under the lock, so that they hear of wishes in their order; the rest is returned.
+  private func change(_ event: ResumeMachine.Event) -> [ResumeMachine.Effect] {
+    state.withLock { state in
+      var effects = state.machine.handle(event)
+      var others: [ResumeMachine.Effect] = []
+      while !effects.isEmpty {
+        let effect = effects.removeFirst()
+        switch effect {
+        case .ask(let range, let isSuspended):
+          state.leg = leg(range, isSuspended: isSuspended, state.file)
+          if state.leg == nil {
+            state.end = .failure(HTTPError(.invalidated, "download"))
+            effects += state.machine.handle(.legEnded(.failure))
+          }
+        case .begin: state.leg?.resume()
+        case .breakOff: state.leg?.cancel()
+        default: others.append(effect)
+        }
+      }
+      return others
+    }
+  }
+
+  private func finish(_ effects: [ResumeMachine.Effect], _ over: OneShot<Void>?) {
+    for effect in effects {
+      switch effect {
+      case .dropFresh: state.withLock { $0.file }?.dropFresh()
+      case .discard: state.withLock { $0.file }?.discard()
+      case .complete:
+        let (end, file) = state.withLock { state in
+          state.leg = nil
+          return (state.end, state.file)
+        }
+        // The completion may begin another download of it.
+        file?.release()
+        complete(end ?? .failure(HTTPError(.cancelled, "cancel")), over)
+      default: break
+      }
+    }
+  }
+
+  private func complete(_ result: Result<HTTPReply<URL>, HTTPError>, _ over: OneShot<Void>?) {
+    let (completion, hold) = state.withLock { state in
+      defer { (state.completion, state.hold) = (nil, nil) }
+      return (state.completion, state.hold)
+    }
+    guard let completion else { return }
+    callbacks.append {
+      completion(result)
+      over?.fulfill()
+      hold?.fulfill()
+    }
+  }
+
+  /// Nil where there is no session any more.
+  private func leg(_ range: ResumeRange?, isSuspended: Bool, _ file: PartialFile?) -> HTTPTask? {
+    guard let session, let file else { return nil }
+    var request = request
+    request.headerFields[.range] = range.map { "bytes=\($0.offset)-" }
+    request.headerFields[.ifRange] = range?.validator.text
+    // A part of a compressed body is of no use to anybody.
+    if request.headerFields[.acceptEncoding] == nil { request.headerFields[.acceptEncoding] = "identity" }
+    var options = options
+    options.onProgress = nil
+    let order = session.order(
+      request, nil, options, makeSink: { _ in ResumeSink(self, file) },
+      completion: .later { outcome, over in
+        // Never within the lock: a session that has ended drops an order while it is being given.
+        Task { self.legEnded(outcome, over) }
+      })
+    return HTTPTask(order, session.inbox, isSuspended: isSuspended)
+  }
+}
+
+extension ResumeMachine.LegEnd {
+  /// - Parameter goesOn: Whether the download goes on when the path to the server is back.
+  fileprivate init(_ error: HTTPError, goesOn: Bool) {
+    switch error.kind {
+    case .cancelled: self = .cancelled
+    case .pathLost where goesOn: self = .pathLost
+    default: self = .failure
+    }
+  }
+}
+
+extension HTTPError {
+  init(_ refusal: ResumeRefusal) {
+    let operation = "download"
+    switch refusal {
+    case .status(let code):
+      self.init(.badServerResponse, operation, code: CInt(clamping: code), message: "status \(code)")
+    case .otherRange:
+      self.init(.badServerResponse, operation, message: "the server has sent another part than was asked for")
+    case .changed: self.init(.badServerResponse, operation, message: "the server has sent a part of another file")
+    case .tooLong: self.init(.badServerResponse, operation, message: "the server has sent more than there is")
+    case .tooShort: self.init(.connectionLost, operation, message: "the server has sent less than it promised")
+    }
+  }
+}

@@ -1,0 +1,278 @@
+import CLibCurl
+import HTTPTypes
+import Netwatch
+import NetwatchEventLoop
+
+/// What a session's engine is asked to do.
+enum EngineCommand: Sendable {
+  case start(TransferOrder, isSuspended: Bool)
+  case resume(RequestID)
+  case suspend(RequestID)
+  case cancel(RequestID)
+  case run(@Sendable (SessionEngine) -> Void)
+}
+
+/// A session on its loop's thread: all transfers, and what they wait for.
+final class SessionEngine {
+  let observer: (any RequestObserver)?
+  let path: (any PathSource)?
+  let cookies: CurlShare
+  let heads = HeadMemory()
+  let bodies = BodyMemory()
+  /// The way to here from elsewhere. Nil once the session has ended.
+  private(set) var inbox: Inbox<EngineCommand>?
+  private let loop: EventLoop
+  private let pending: PendingCompletions
+  private(set) var curl: CurlMulti?
+  private var transfers: [RequestID: Transfer] = [:]
+  /// One timer for all deadlines.
+  private lazy var deadline = LoopTimer(on: loop) { [unowned self] in lookAtDeadlines() }
+  private var waiting: [RequestID: LoopTimer] = [:]
+  private var pathSubscription: (any AnyObject & Sendable)?
+  /// Nil without a path, and where netlink is not permitted.
+  private var connections: ConnectionWatch?
+  /// Nil until the first name is looked up.
+  private var lookups: NameLookups?
+  /// What libcurl may know the addresses of, with the time when it was told.
+  private var namesInUse: [(host: Authority, addresses: [IPAddress], since: Duration)] = []
+  private var isClosing = false
+  private var turnTime: Duration?
+  /// Ended in this turn of the loop. Handed over together: whoever is woken for the first finds the others too.
+  private var finished: [Transfer?] = []
+  /// The other one, so that neither is made anew.
+  private var delivering: [Transfer?] = []
+  /// To be woken together: one after the other, each would wake a thread that has gone to sleep again before the next, which
+  /// costs two system calls a request. Empty between turns.
+  private var waitingCallers: [AwaitedOutcome] = []
+  /// Empty between turns, and kept so that it is not made anew.
+  private var commands: [EngineCommand] = []
+
+  init(
+    on loop: EventLoop, _ configuration: HTTPSessionConfiguration, _ policy: SecurityPolicy,
+    observer: (any RequestObserver)?, path: (any PathSource)?, _ pending: PendingCompletions
+  ) throws(HTTPError) {
+    self.observer = observer
+    self.path = path
+    self.loop = loop
+    self.pending = pending
+    cookies = try CurlShare.open()
+    curl = try CurlMulti(
+      on: loop, TrustEvaluator(policy), cookies: configuration.handlesCookies ? cookies : nil,
+      connectionsPerHost: configuration.connectionsPerHost, userAgent: configuration.userAgent,
+      acceptsCompressed: configuration.acceptsCompressed, allowsHTTP2: configuration.allowsHTTP2)
+    if path != nil { followConnections(configuration.pathLossGrace.asDelay) }
+    let confined = LoopConfined(self, on: loop)
+    inbox = Inbox(loop.handle) { loop in confined.value(on: loop)?.carryOutCommands() }
+    loop.onTurnEnd = { [self] in turnEnded() }
+    loop.onFailure = { [self] in loopFailed($0) }
+  }
+
+  /// The same for the whole of a turn of the loop.
+  var now: Duration {
+    if let turnTime { return turnTime }
+    let now = KernelClock.monotonic.now
+    turnTime = now
+    return now
+  }
+
+  private func turnEnded() {
+    curl?.fireDue()
+    deliver()
+    turnTime = nil
+    if isClosing, transfers.isEmpty { shutDown() }
+  }
+
+  // MARK: Tasks
+
+  private func carryOutCommands() {
+    var commands: [EngineCommand] = []
+    swap(&commands, &self.commands)
+    inbox?.take(&commands)
+    for command in commands {
+      switch command {
+      case .start(let order, let isSuspended): start(order, isSuspended: isSuspended)
+      case .resume(let id): transfer(id)?.handle(.resumed)
+      case .suspend(let id): transfer(id)?.handle(.suspended)
+      case .cancel(let id): transfer(id)?.fail(HTTPError(.cancelled, "cancel"))
+      case .run(let body): body(self)
+      }
+    }
+    commands.removeAll(keepingCapacity: true)
+    swap(&commands, &self.commands)
+  }
+
+  private func start(_ order: TransferOrder, isSuspended: Bool) {
+    guard !isClosing, let curl else {
+      order.complete(.failure(HTTPError(.invalidated, "request")), nil)?.wake()
+      return
+    }
+    let transfer = Transfer(order, self, curl)
+    transfers[order.id] = transfer
+    if !isSuspended { transfer.handle(.resumed) }
+  }
+
+  func transfer(_ id: RequestID) -> Transfer? { transfers[id] }
+
+  /// A transfer is over, and is forgotten when it has delivered.
+  func complete(_ transfer: Transfer) {
+    transfers[transfer.order.id] = nil
+    finished.append(transfer)
+  }
+
+  private func deliver() {
+    guard !finished.isEmpty else { return }
+    swap(&finished, &delivering)
+    for index in delivering.indices {
+      if let caller = delivering[index].take()?.deliver() { waitingCallers.append(caller) }
+    }
+    delivering.removeAll(keepingCapacity: true)
+    for caller in waitingCallers { caller.wake() }
+    waitingCallers.removeAll(keepingCapacity: true)
+  }
+
+  /// - Returns: what comes back to a transfer from any thread, or from within libcurl. It does nothing when that is over.
+  func reentry(_ id: RequestID, _ body: @escaping @Sendable (Transfer) -> Void) -> @Sendable () -> Void {
+    { [inbox] in inbox?.send(.run { engine in if let transfer = engine.transfer(id) { body(transfer) } }) }
+  }
+
+  /// - Parameter cancels: whether tasks that run are ended with `invalidated`, or come to their own end.
+  func invalidate(cancels: Bool) {
+    isClosing = true
+    guard cancels else { return }
+    for transfer in transfers.values { transfer.fail(HTTPError(.invalidated, "request")) }
+  }
+
+  /// Nothing moves any more, which whoever waits has to learn.
+  func loopFailed(_ error: SystemError) {
+    isClosing = true
+    let failure = HTTPError(.other, error.operation, code: error.code, underlying: error)
+    for transfer in transfers.values { transfer.fail(failure) }
+    turnEnded()
+  }
+
+  private func shutDown() {
+    loop.onTurnEnd = nil
+    loop.onFailure = nil
+    curl = nil
+    connections = nil
+    lookups = nil
+    inbox?.close()
+    inbox = nil
+    pathSubscription = nil
+    deadline.stop()
+    loop.stop()
+    pending.close()
+  }
+
+  // MARK: Names
+
+  /// The addresses come later, by ``Transfer/lookedUp(_:)``.
+  func lookUp(_ host: Authority, for transfer: Transfer) {
+    // libcurl was told a moment ago, and has not read it before it began another request.
+    if let known = namesInUse.last(where: { $0.host == host && now - $0.since < .seconds(1) }) {
+      return transfer.lookedUp(.success(known.addresses))
+    }
+    let lookups = lookups ?? makeLookups()
+    self.lookups = lookups
+    lookups.lookUp(host.host.lowercased(), for: transfer.order.id, at: now)
+  }
+
+  private func makeLookups() -> NameLookups {
+    NameLookups { [inbox] number, answer in
+      inbox?.send(.run { $0.lookups?.answered(number, answer, at: $0.now) })
+    } tell: { [unowned self] ids, answer in
+      for id in ids { transfer(id)?.lookedUp(answer) }
+    }
+  }
+
+  func dropLookup(of transfer: Transfer) { lookups?.drop(transfer.order.id, at: now) }
+
+  /// libcurl is told the addresses of a host.
+  func uses(_ addresses: [IPAddress], of host: Authority) {
+    namesInUse.removeAll { now - $0.since > .seconds(60) || $0.host == host }
+    namesInUse.append((host, addresses, now))
+  }
+
+  // MARK: Deadlines
+
+  /// The timer is moved only for a transfer that wants to be looked at sooner.
+  func watchDeadline(of transfer: Transfer) {
+    guard let at = transfer.deadline, deadline.deadline.map({ at < $0 }) ?? true else { return }
+    deadline.set(at: at)
+  }
+
+  private func lookAtDeadlines() {
+    turnTime = nil
+    let now = now
+    for transfer in transfers.values {
+      if transfer.isLate(at: now) {
+        transfer.fail(HTTPError(.timedOut, "request"))
+      } else {
+        watchDeadline(of: transfer)
+      }
+    }
+  }
+
+  // MARK: Paths
+
+  func waitForPath(_ transfer: Transfer) {
+    guard let path else { return transfer.handle(.pathArrived) }
+    let id = transfer.order.id
+    if pathSubscription == nil {
+      pathSubscription = path.onPathChange { [inbox] in inbox?.send(.run { $0.pathChanged() }) }
+    }
+    let timer = LoopTimer(on: loop) { [unowned self] in self.transfer(id)?.losePatience() }
+    timer.set(at: transfer.patienceEnd)
+    waiting[id] = timer
+    // The subscription came first: a path that arrives now is not missed.
+    if hasPath(to: transfer.attempt.destination) { transfer.handle(.pathArrived) }
+  }
+
+  func stopWaiting(_ transfer: Transfer) {
+    waiting[transfer.order.id] = nil
+    if waiting.isEmpty { pathSubscription = nil }
+  }
+
+  private func pathChanged() {
+    for id in waiting.keys {
+      if let transfer = transfers[id], hasPath(to: transfer.attempt.destination) { transfer.handle(.pathArrived) }
+    }
+  }
+
+  /// Whether the kernel is asked for the route to a peer, instead of ``path`` for all of them.
+  var asksKernel: Bool { connections != nil && path?.isAboutInternetOnly ?? false }
+
+  func hasPath(to destination: TransferAttempt.Destination) -> Bool {
+    guard let connections, asksKernel else { return path?.hasPath ?? true }
+    return switch destination {
+    case .unknown: true
+    case .unresolved: path?.hasPath ?? true
+    case .addresses(let addresses): !connections.isUnreachable(addresses)
+    }
+  }
+
+  /// Until when what looks like a lost path may be a short loss; now, if the network has not changed lately.
+  var graceEnd: Duration { connections?.graceEnd(at: now) ?? now }
+
+  private func followConnections(_ grace: Duration) {
+    // Where netlink is not permitted, everything else works.
+    guard let watch = try? ConnectionWatch(on: loop, grace: grace) else { return }
+    watch.onLoss = { [unowned self] in lose($0) }
+    watch.onChange = { [unowned self] in
+      lookups?.networkChanged(at: now)
+      pathChanged()
+    }
+    curl?.onConnections(
+      opened: { [weak watch] in watch?.opened($0, $1) }, closed: { [weak watch] in watch?.closed($0) })
+    connections = watch
+  }
+
+  /// The tasks come first: libcurl would take the end of a connection for the end of a body without a length.
+  private func lose(_ lost: [(socket: CInt, Connection)]) {
+    turnTime = nil
+    curl?.forget(namesInUse.map(\.host))
+    namesInUse = []
+    for transfer in transfers.values { transfer.connectionsLost(lost) }
+    curl?.abort(lost.map(\.socket))
+  }
+}

@@ -1,0 +1,117 @@
+import HTTPTypes
+import Netwatch
+import NetwatchEventLoop
+
+/// What a task does when the path to its server is lost.
+extension Transfer {
+  /// Some of the session's connections are lost, this task's perhaps among them. Not from within libcurl.
+  func connectionsLost(_ lost: [(socket: CInt, connection: Connection)]) {
+    guard machine.isAttached, let easy else { return }
+    if let ends = easy.ends {
+      guard lost.contains(where: { $0.connection.ends == ends }) else { return }
+      attempt.destination = .addresses([ends.peer])
+      guard options.retriesWhenReachable, mayRepeat(easy) else { return fail(.lossOfPath(to: [ends.peer], nil)) }
+      keptSource = source
+      handle(.connectionLost)
+    } else if easy.opened.contains(where: { own in lost.contains { $0.socket == own.socket } }) {
+      // libcurl tries the server's next address when this one fails.
+      attempt.hasLostConnection = true
+    }
+  }
+
+  /// What fails the task after an attempt that libcurl has ended; nil if the attempt is made again once there is a path.
+  func failureOfPath(_ failure: HTTPError, of easy: CurlEasy) -> HTTPError? {
+    guard let path = engine.path else { return failure }
+    let peers = easy.opened.map(\.peer.address)
+    guard engine.asksKernel else {
+      // A path that somebody else knows says nothing of connections.
+      let waits = options.retriesWhenReachable && !path.hasPath && failure.kind.maySpeakOfPath
+      return waits && mayRepeat(easy) ? nil : failure
+    }
+    switch failure.kind {
+    case .notResolved: attempt.destination = .unresolved
+    case _ where !peers.isEmpty: attempt.destination = .addresses(peers)
+    default: break
+    }
+    let isLost = attempt.hasLostConnection && easy.ends == nil || !engine.hasPath(to: attempt.destination)
+    guard failure.kind.maySpeakOfPath, isLost else { return failure }
+    let waits = options.waitsForReachability != nil || engine.graceEnd > engine.now
+    guard mayRepeat(easy), options.retriesWhenReachable || waits && !easy.hasSent else {
+      // What was lost in the middle may have been lost by the server.
+      return failure.kind == .connectionLost ? failure : .lossOfPath(to: peers, failure)
+    }
+    return nil
+  }
+
+  /// Whether libcurl may send the request now. By itself it sends any request twice whose connection has ended before an
+  /// answer, if the connection was used before; the server may have done what a POST asks for. It has not if nothing of the
+  /// body has come, or if it has said so.
+  func maySend(_ easy: CurlEasy) -> Bool {
+    if chain.request.method.isIdempotent || options.allowsRepetition { return true }
+    let hasBody = chain.body.map { $0.length != 0 } ?? false
+    let isFirst = !easy.hasSent || attempt.hasAnswer || hasBody && !attempt.hasSupplied
+    guard isFirst || attempt.wasMultiplexed && !easy.hasFailure else {
+      let message =
+        "the connection has ended before an answer, and a \(chain.request.method.rawValue) is not sent twice"
+      refuse(HTTPError(.connectionLost, "request", message: message))
+      return false
+    }
+    attempt.hasAnswer = false
+    attempt.wasMultiplexed = easy.speaksHTTP2
+    return true
+  }
+
+  /// RFC 9110, section 9.2.2: what has reached a server may be sent again if that does no harm.
+  private func mayRepeat(_ easy: CurlEasy) -> Bool {
+    guard !attempt.hasAnswer, source?.rewind() ?? true else { return false }
+    return !easy.hasSent || chain.request.method.isIdempotent || options.allowsRepetition
+  }
+
+  /// The body of an attempt that is made again. Nil if it has to be opened.
+  func takeKeptSource() -> (any BodySource)? {
+    defer { keptSource = nil }
+    return keptSource?.rewind() ?? false ? keptSource : nil
+  }
+
+  // MARK: Waiting
+
+  /// Until when the task waits for a path.
+  var patienceEnd: Duration {
+    if let patience = options.waitsForReachability { return engine.now + patience.asDelay }
+    return options.retriesWhenReachable ? engine.now + .seconds(60) : engine.graceEnd
+  }
+
+  /// No path has come in time.
+  func losePatience() {
+    if options.waitsForReachability != nil || options.retriesWhenReachable {
+      return fail(HTTPError(.notReachable, "wait for a path"))
+    }
+    if case .addresses(let peers) = attempt.destination { return fail(.lossOfPath(to: peers, nil)) }
+    fail(.lossOfPath(to: [], nil))
+  }
+}
+
+extension HTTPError {
+  /// - Parameters:
+  ///   - peers: The addresses of the server, or of its proxy, that were tried.
+  ///   - failure: What libcurl says.
+  fileprivate static func lossOfPath(to peers: [IPAddress], _ failure: HTTPError?) -> HTTPError {
+    let peers = peers.map(\.description).joined(separator: ", ")
+    return HTTPError(
+      .pathLost, "request", code: failure?.code ?? 0,
+      message: peers.isEmpty ? "there is no path to the internet" : "there is no path to \(peers) any more",
+      underlying: failure)
+  }
+}
+
+extension HTTPError.Kind {
+  /// A lost path can look like this.
+  fileprivate var maySpeakOfPath: Bool {
+    [.notResolved, .cannotConnect, .connectionLost, .timedOut, .secureConnectionFailed].contains(self)
+  }
+}
+
+extension HTTPRequest.Method {
+  /// RFC 9110, section 9.2.2.
+  var isIdempotent: Bool { [.get, .head, .put, .delete, .options, .trace].contains(self) }
+}

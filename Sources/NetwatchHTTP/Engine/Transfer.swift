@@ -1,0 +1,381 @@
+import CLibCurl
+import HTTPTypes
+import Netwatch
+import NetwatchEventLoop
+
+/// One task on its session's loop: runs the machine's effects, and is what libcurl talks to.
+final class Transfer: CurlDelegate {
+  /// The body of a redirect is read up to here, so that the connection can be used again.
+  private static let mostSkipped = 64 * 1_024
+
+  /// Which holds it too, until it is over.
+  let engine: SessionEngine
+  let curl: CurlMulti
+  /// Nil: the body is kept in `memory`.
+  private let sink: (any BodySink)?
+  private var memory: MemoryBody
+  private(set) var machine: TransferMachine
+  private(set) var chain: RequestChain
+  private(set) var easy: CurlEasy?
+  private(set) var source: (any BodySource)?
+  /// Of an attempt that is to be made again.
+  var keptSource: (any BodySource)?
+  var attempt = TransferAttempt(began: .zero)
+  private var attempts = 0
+  private let head: ResponseHead
+  private var progress = HTTPProgress()
+  private var metrics = HTTPMetrics()
+  private var failure: HTTPError?
+  /// The reader of the body has enough for now.
+  private var isStalled = false
+  var lastMoved = Duration.zero
+  private var end: Duration?
+
+  var order: TransferOrder { chain.order }
+  var options: HTTPTaskOptions { order.options }
+
+  init(_ order: TransferOrder, _ engine: SessionEngine, _ curl: CurlMulti) {
+    self.engine = engine
+    self.curl = curl
+    chain = RequestChain(order)
+    head = ResponseHead(engine.heads)
+    memory = MemoryBody(engine.bodies)
+    sink = order.makeSink?(engine.reentry(order.id) { $0.goOnReading() })
+    machine = TransferMachine(waitsForPath: order.options.waitsForReachability != nil && engine.path != nil)
+  }
+
+  // MARK: The machine
+
+  func handle(_ event: TransferMachine.Event) {
+    let effects = machine.handle(event)
+    if effects.contains(.detach) { detach() }
+    if effects.contains(.pause) { easy?.pause(true) }
+    if effects.contains(.endActivity) { engine.observer?.ended(order.id) }
+    if effects.contains(.stopWaiting) { engine.stopWaiting(self) }
+    if effects.contains(.waitForPath) { engine.waitForPath(self) }
+    if effects.contains(.beginActivity) { engine.observer?.began(order.id, isIndicated: options.isIndicated) }
+    if effects.contains(.attach) { attach() }
+    if effects.contains(.proceed) { proceed() }
+    if effects.contains(.complete) { engine.complete(self) }
+    if !machine.isOver { order.status.change { $0.phase = machine.phase } }
+  }
+
+  /// Ends the task at once. Not from within libcurl.
+  func fail(_ failure: HTTPError) {
+    guard !machine.isOver else { return }
+    self.failure = failure
+    handle(.cancelled)
+  }
+
+  private func attach() {
+    head.begin()
+    attempts += 1
+    attempt = TransferAttempt(began: engine.now)
+    do throws(HTTPError) {
+      // libcurl asks for nothing of an empty body.
+      if let body = chain.body, body.length != 0 {
+        source = takeKeptSource()
+        if source == nil { source = try body.open(engine.reentry(order.id) { $0.proceed() }) }
+      }
+      progress.sent = 0
+      progress.totalToSend = chain.body?.length
+      let easy = try curl.takeEasy()
+      self.easy = easy
+      try CurlRequest(request: chain.request, body: chain.body, credential: chain.credential)
+        .apply(to: easy, of: curl, for: self)
+      try curl.add(easy)
+    } catch {
+      failure = error
+      giveBack()
+      return handle(.attemptEnded)
+    }
+    lastMoved = engine.now
+    if end == nil, let limit = options.totalTimeout { end = lastMoved + limit.asDelay }
+    engine.watchDeadline(of: self)
+  }
+
+  private func detach() {
+    if attempt.host != nil { engine.dropLookup(of: self) }
+    if let easy { curl.remove(easy) }
+    giveBack()
+  }
+
+  private func giveBack() {
+    if let easy { curl.giveBack(easy) }
+    easy = nil
+    source = nil
+  }
+
+  func proceed() {
+    guard machine.isAttached, !machine.isSuspended else { return }
+    lastMoved = engine.now
+    engine.watchDeadline(of: self)
+    guard let easy, !easy.pause(false) else { return }
+    curl.remove(easy)
+    ended(CURLE_WRITE_ERROR)
+  }
+
+  func goOnReading() {
+    isStalled = false
+    proceed()
+  }
+
+  /// To be called once, when it is over.
+  ///
+  /// - Returns: a caller to be woken; nil if the completion has run, or will.
+  func deliver() -> AwaitedOutcome? {
+    let outcome: TransferOutcome
+    let response = head.isComplete ? head.response : nil
+    do throws(HTTPError) {
+      let received = try sink?.end(failure) ?? memory.takeAll()
+      if let failure { throw failure }
+      guard let response else { throw HTTPError(.connectionLost, "response", message: "the server has sent no head") }
+      order.facts.fill(response, to: chain.redirected, metrics)
+      outcome = .success(HTTPReply(received, order.facts))
+    } catch {
+      var failure = error
+      if failure.response == nil { failure.response = response }
+      outcome = .failure(failure)
+    }
+    return order.complete(outcome, machine.isActive ? engine.observer : nil)
+  }
+
+  /// When nothing has moved for too long; nil where that does not matter now.
+  var deadline: Duration? {
+    guard machine.isAttached, !machine.isSuspended, !isStalled, let timeout = options.timeout else { return end }
+    if case .asking = attempt.verdict { return end }
+    let idleEnd = lastMoved + timeout.asDelay
+    return end.map { min($0, idleEnd) } ?? idleEnd
+  }
+
+  /// Whether ``deadline`` has come. A request that still waits for a connection has stood still for no time.
+  func isLate(at now: Duration) -> Bool {
+    guard let deadline, deadline <= now else { return false }
+    if !attempt.isBegun { lastMoved = now }
+    return self.deadline.map { $0 <= now } ?? false
+  }
+
+  // MARK: From libcurl
+  // From within it, but for the end: neither adds nor removes a transfer.
+
+  override func hasBegun() {
+    attempt.isBegun = true
+    lastMoved = engine.now
+  }
+
+  override func takesLookup() -> Bool { beginLookup() }
+
+  override func maySend() -> Bool {
+    hasBegun()
+    return easy.map { maySend($0) } ?? false
+  }
+
+  override func received(headLine line: UnsafeRawBufferPointer) -> Bool {
+    lastMoved = engine.now
+    attempt.hasAnswer = true
+    // After a verdict only trailers come.
+    guard case .undecided = attempt.verdict else { return true }
+    if let flaw = unsafe head.take(line) {
+      refuse(HTTPError(.connectionLost, "response", message: flaw))
+      return false
+    }
+    if head.isComplete, head.codings.bypassLibcurl { easy?.decodesContent = false }
+    // libcurl may have an answer to a 401, and its body is not to be seen then.
+    guard head.isComplete, head.code != HTTPResponse.Status.unauthorized.code else { return true }
+    return decide()
+  }
+
+  override func refuse(_ failure: HTTPError) { self.failure = failure }
+
+  override func received(body bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
+    if case .undecided = attempt.verdict, !decide() { return .refused }
+    if machine.isSuspended { return .paused }
+    switch attempt.verdict {
+    case .undecided: return .refused
+    case .asking: return .paused
+    case .skipped:
+      attempt.skipped += bytes.count
+      return attempt.skipped <= Self.mostSkipped ? .taken : .refused
+    case .accepted:
+      guard let decoder = attempt.decoder else { return unsafe accept(bytes) }
+      return unsafe decode(bytes, decoder)
+    }
+  }
+
+  private func decode(_ bytes: UnsafeRawBufferPointer, _ decoder: BodyDecoder) -> BodyAcceptance {
+    do throws(HTTPError) {
+      return try unsafe decoder.decode(bytes) { unsafe accept($0) }
+    } catch {
+      failure = error
+      return .refused
+    }
+  }
+
+  private func accept(_ bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
+    lastMoved = engine.now
+    let count = progress.received + Int64(bytes.count)
+    if let limit, count > limit {
+      failure = HTTPError(.responseTooLarge, "response", message: "more than \(limit) bytes")
+      return .refused
+    }
+    do throws(HTTPError) {
+      let acceptance = try unsafe keep(bytes)
+      isStalled = acceptance == .paused
+      if acceptance == .taken {
+        progress.received = count
+        report()
+      }
+      return acceptance
+    } catch {
+      failure = error
+      return .refused
+    }
+  }
+
+  /// In bytes of the body as it is delivered.
+  private var limit: Int64? {
+    guard sink == nil else { return options.maximumResponseBytes }
+    return min(options.maximumBytesInMemory, options.maximumResponseBytes ?? .max)
+  }
+
+  private func keep(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> BodyAcceptance {
+    if let sink { return try unsafe sink.take(bytes) }
+    unsafe memory.take(bytes, of: progress.totalToReceive)
+    return .taken
+  }
+
+  override func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
+    guard let source else { return .failed }
+    if machine.isSuspended { return .paused }
+    let left = progress.totalToSend.map { Int(clamping: $0 - progress.sent) } ?? room.count
+    // More would be the connection's next request, in the server's eyes.
+    if left == 0 { return .bytes(0) }
+    let supply = unsafe source.supply(UnsafeMutableRawBufferPointer(rebasing: room.prefix(left)))
+    guard case .bytes(let count) = supply else { return supply }
+    attempt.hasSupplied = true
+    if count > 0 {
+      lastMoved = engine.now
+      progress.sent += Int64(count)
+      report()
+    } else if progress.totalToSend != nil {
+      failure = HTTPError(
+        .cannotEncodeRequest, "send body", message: "it ends \(left) bytes before the length that was declared")
+      return .failed
+    }
+    return supply
+  }
+
+  override func rewind() -> Bool {
+    progress.sent = 0
+    return source?.rewind() ?? false
+  }
+
+  private func report() {
+    order.status.change { $0.progress = progress }
+    order.callbacks?.report(progress)
+  }
+
+  override func ended(_ code: CURLcode) {
+    guard let easy, failure != nil || !lookUp(after: code, of: easy) else { return }
+    metrics = HTTPMetrics(of: easy, after: attempt.lookupDuration, furtherAttempts: attempts - 1)
+    if code == CURLE_OK, case .undecided = attempt.verdict { _ = decide() }
+    if code == CURLE_OK { endDecoding() }
+    var event = TransferMachine.Event.attemptEnded
+    if case .skipped(let next) = attempt.verdict, failure == nil {
+      chain.follow(next)
+      event = .attemptRedirected
+    } else if code != CURLE_OK, failure == nil {
+      return attemptFailed(source?.failure ?? easy.failure(code, hasAnswer: attempt.hasAnswer), of: easy)
+    }
+    giveBack()
+    handle(event)
+  }
+
+  /// Not from within libcurl.
+  func attemptFailed(_ failure: HTTPError, of easy: CurlEasy) {
+    self.failure = failureOfPath(failure, of: easy)
+    if self.failure == nil { keptSource = source }
+    giveBack()
+    handle(self.failure == nil ? .attemptWentOffline : .attemptEnded)
+  }
+
+  /// The body has come as the server has sent it. A failure that is known stands.
+  private func endDecoding() {
+    guard let decoder = attempt.decoder, failure == nil else { return }
+    do throws(HTTPError) { try decoder.end() } catch { failure = error }
+  }
+
+  // MARK: Verdicts
+
+  /// - Returns: false if the attempt has to be broken off.
+  private func decide() -> Bool {
+    do throws(HTTPError) {
+      guard head.isComplete, let response = head.response else {
+        throw HTTPError(.connectionLost, "response", message: "the server has sent no head")
+      }
+      switch try chain.step(after: response, code: head.code, allows: { curl.allows($0) }) {
+      case .accept: try accept(response)
+      case .follow(let next): attempt.verdict = .skipped(next)
+      case .askRedirect(let question): ask(question) { $0.answered(redirect: $1) }
+      case .askChallenge(let question): ask(question) { $0.answered(credential: $1) }
+      }
+      return true
+    } catch {
+      failure = error
+      return false
+    }
+  }
+
+  private func ask<Answer: Sendable>(
+    _ question: @escaping @Sendable () async -> Answer, then: @escaping @Sendable (Transfer, Answer) -> Void
+  ) {
+    attempt.verdict = .asking
+    handle(.asked)
+    let (inbox, id) = (engine.inbox, order.id)
+    Task {
+      let answer = await question()
+      inbox?.send(.run { engine in if let transfer = engine.transfer(id) { then(transfer, answer) } })
+    }
+  }
+
+  private func answered(redirect next: HTTPRequest?) {
+    guard case .asking = attempt.verdict else { return }
+    guard let next else { return goOnWithResponse() }
+    guard curl.allows(next) else { return fail(HTTPError(.badURL, "redirect")) }
+    failure = nil
+    chain.follow(next)
+    handle(.refused)
+  }
+
+  private func answered(credential: HTTPCredential?) {
+    guard case .asking = attempt.verdict else { return }
+    guard let credential else { return goOnWithResponse() }
+    failure = nil
+    chain.answer(with: credential)
+    handle(.refused)
+  }
+
+  private func goOnWithResponse() {
+    guard let response = head.response else { return }
+    do throws(HTTPError) {
+      try accept(response)
+      handle(.accepted)
+    } catch {
+      fail(error)
+    }
+  }
+
+  private func accept(_ response: HTTPResponse) throws(HTTPError) {
+    attempt.verdict = .accepted
+    if head.codings.bypassLibcurl { attempt.decoder = makeDecoder() }
+    progress.totalToReceive = head.bodyLength
+    try sink?.begin(response, to: chain.request, length: head.bodyLength)
+  }
+
+  /// Nil if there is nothing to be taken off.
+  private func makeDecoder() -> BodyDecoder? {
+    let isAsked = curl.acceptsCompressed && !CurlRequest.choosesCoding(chain.request)
+    let codings = (isAsked ? head.codings.content ?? [] : []) + (head.codings.transfer ?? [])
+    return codings.isEmpty ? nil : BodyDecoder(codings)
+  }
+}

@@ -1,0 +1,17 @@
+import HTTPTypes
+
+extension HTTPFields {
+  /// Checks a text that is written into a header without being an `HTTPField`, which sees to it itself.
+  ///
+  /// A line break would begin another field, and libcurl takes no more than what stands before a NUL.
+  ///
+  /// - Parameters:
+  ///   - text: nil for none.
+  ///   - name: of the text, for people.
+  /// - Throws: `cannotEncodeRequest`.
+  static func check(text: String?, _ name: String) throws(HTTPError) {
+    guard let text, text.utf8.contains(where: { $0 == 0x0d || $0 == 0x0a || $0 == 0 }) else { return }
+    throw HTTPError(
+      .cannotEncodeRequest, "make a header", message: "\(name) has a line break or a NUL in it; leave it out")
+  }
+}
