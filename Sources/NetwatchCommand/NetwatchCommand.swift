@@ -1,7 +1,12 @@
+import Glibc
 import NetwatchCLI
 
 // Not main.swift: closures in top-level code are bound to the main actor.
 @main
 enum NetwatchCommand {
-  static func main() { NetwatchTool.main() }
+  static func main() {
+    // Whoever started us may ignore it, and then nobody would learn how a child of ours has ended.
+    signal(SIGCHLD, SIG_DFL)
+    NetwatchTool.main()
+  }
 }

@@ -14,6 +14,34 @@ package enum ChildProcess {
   /// Nil where it is nobody's child.
   package static func waitForEnd(of process: pid_t) -> Ending? { ending(of: process, 0) }
 
+  /// Whether this kernel can tell a loop that a child has ended: Linux 5.3 or later.
+  package static var canTellEndings: Bool {
+    let descriptor = netwatch_pidfd_open(getpid())
+    if descriptor >= 0 { close(descriptor) }
+    return descriptor >= 0
+  }
+
+  /// Calls `body` on the loop, once, when a child has ended. A child that cannot be waited for is killed, with its process group.
+  package static func whenEnded(
+    _ process: pid_t, on loop: EventLoop, _ body: @escaping (Ending) -> Void
+  ) throws(SystemError) {
+    do throws(SystemError) {
+      let descriptor = netwatch_pidfd_open(process)
+      guard descriptor >= 0 else { throw .last("pidfd_open") }
+      var registration: EventLoop.Registration?
+      registration = try loop.watch(descriptor, for: .readable) { [unowned loop] _ in
+        guard let ending = ending(of: process) else { return }
+        if let registration { loop.remove(registration) }
+        close(descriptor)
+        body(ending)
+      }
+    } catch {
+      kill(-process, SIGKILL)
+      _ = waitForEnd(of: process)
+      throw error
+    }
+  }
+
   private static func ending(of process: pid_t, _ options: CInt) -> Ending? {
     var status: CInt = 0
     guard unsafe waitpid(process, &status, options) == process else { return nil }

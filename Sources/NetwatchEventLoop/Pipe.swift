@@ -23,6 +23,13 @@ package final class Pipe {
     guard fcntl(read, F_SETFL, O_NONBLOCK) == 0 else { throw .last("fcntl") }
   }
 
+  /// What has been written, at most `limit` bytes of it. Where nobody writes any more, that is all of it.
+  package func text(upTo limit: Int) -> String {
+    var bytes = [UInt8](repeating: 0, count: limit)
+    let count = unsafe Glibc.read(read, &bytes, limit)
+    return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
+  }
+
   deinit {
     closeRead()
     closeWrite()

@@ -50,7 +50,7 @@ import Testing
     Case(
       format: "waybar",
       show: { record, look in
-        let object = try BarGrammar.object(BarLines.line(WaybarFormat(), record, look))
+        let object = try BarGrammar.object(BarLines.line(.waybar, record, look))
         let tooltip = try BarGrammar.pango(BarGrammar.string("tooltip", object))
         let names = record.path.verdict
         let name = BarLines.visible(names.ssid?.bytes ?? [])
@@ -63,7 +63,7 @@ import Testing
     Case(
       format: "i3bar",
       show: { record, look in
-        let block = try BarGrammar.block(BarLines.line(I3barFormat(), record, look), isFirst: false)
+        let block = try BarGrammar.block(BarLines.line(.i3bar, record, look), isFirst: false)
         guard Set(block.keys) == ["name", "instance", "full_text", "short_text", "color", "markup"],
           block["markup"] as? String == "none",
           block["instance"] as? String == record.path.interfaceName.map({ BarLines.visible(Array($0.utf8)) })
@@ -73,7 +73,7 @@ import Testing
     Case(
       format: "i3blocks",
       show: { record, look in
-        let line = try BarLines.line(I3blocksFormat(), record, look)
+        let line = try BarLines.line(.i3blocks, record, look)
         let block = try BarGrammar.i3blocks(line)
         // Version 1.5 decodes it as JSON.
         guard Set(block.keys) == ["full_text", "short_text", "color", "markup"],
@@ -84,26 +84,26 @@ import Testing
     Case(
       format: "i3status-rust",
       show: { record, look in
-        let object = try BarGrammar.object(BarLines.line(I3statusRustFormat(), record, look))
+        let object = try BarGrammar.object(BarLines.line(.i3statusRust, record, look))
         guard Set(object.keys) == ["icon", "state", "text", "short_text"] else { throw BarGrammar.Fault("\(object)") }
         return try BarGrammar.pango(BarGrammar.string("text", object))
       }, tags: []),
     Case(
-      format: "polybar", show: { try BarGrammar.polybar(BarLines.line(PolybarFormat(), $0, $1)) },
+      format: "polybar", show: { try BarGrammar.polybar(BarLines.line(.polybar, $0, $1)) },
       tags: ["F#56b4e9", "O0", "F-"]),
     Case(
-      format: "lemonbar", show: { try BarGrammar.lemonbar(BarLines.line(LemonbarFormat(), $0, $1)) },
+      format: "lemonbar", show: { try BarGrammar.lemonbar(BarLines.line(.lemonbar, $0, $1)) },
       tags: ["F#56b4e9", "F-"]),
     Case(
-      format: "xmobar", show: { try BarGrammar.xmobar(BarLines.line(XmobarFormat(), $0, $1)) },
+      format: "xmobar", show: { try BarGrammar.xmobar(BarLines.line(.xmobar, $0, $1)) },
       tags: ["fc=#56b4e9", "/fc"]),
     Case(
-      format: "tmux", show: { try BarGrammar.tmux(BarLines.line(TmuxFormat(), $0, $1)) },
+      format: "tmux", show: { try BarGrammar.tmux(BarLines.line(.tmux, $0, $1)) },
       tags: ["fg=#56b4e9", "", "default"]),
     Case(
-      format: "conky", show: { try BarGrammar.conky(BarLines.line(ConkyFormat(), $0, $1)) },
+      format: "conky", show: { try BarGrammar.conky(BarLines.line(.conky, $0, $1)) },
       tags: ["color 56b4e9", "color"]),
-    Case(format: "plain", show: { BarGrammar.plain(try BarLines.line(PlainFormat(), $0, $1)) }, tags: []),
+    Case(format: "plain", show: { BarGrammar.plain(try BarLines.line(.plain, $0, $1)) }, tags: []),
   ]
 
   @Test(arguments: cases)
@@ -139,18 +139,18 @@ import Testing
   /// What a template of the bar's own says is the user's; a name does not get into it.
   @Test func `a template's own sign does not open a tag for a name`() throws {
     let brace = BarLines.record(ssid: Array("{A1:touch pwned:}x".utf8))
-    let polybar = try BarGrammar.polybar(BarLines.line(PolybarFormat(), brace, BarLines.look("%{ssid}")))
+    let polybar = try BarGrammar.polybar(BarLines.line(.polybar, brace, BarLines.look("%{ssid}")))
     #expect(polybar.text == "%{A1:touch pwned:}x")
     #expect(polybar.tags == ["F#56b4e9", "O0", "F-"])
     let sign = BarLines.record(ssid: Array("x%".utf8))
-    let behind = try BarGrammar.polybar(BarLines.line(PolybarFormat(), sign, BarLines.look("{ssid}{{A1:x:}}")))
+    let behind = try BarGrammar.polybar(BarLines.line(.polybar, sign, BarLines.look("{ssid}{{A1:x:}}")))
     #expect(behind.text == "x%{A1:x:}")
-    let lemonbar = try BarGrammar.lemonbar(BarLines.line(LemonbarFormat(), brace, BarLines.look("%{ssid}")))
+    let lemonbar = try BarGrammar.lemonbar(BarLines.line(.lemonbar, brace, BarLines.look("%{ssid}")))
     #expect(lemonbar == BarReading(text: "%{A1:touch pwned:}x", tags: ["F#56b4e9", "F-"]))
     let style = BarLines.record(ssid: Array("[fg=red]x".utf8))
-    let tmux = try BarGrammar.tmux(BarLines.line(TmuxFormat(), style, BarLines.look("#{ssid}")))
+    let tmux = try BarGrammar.tmux(BarLines.line(.tmux, style, BarLines.look("#{ssid}")))
     #expect(tmux == BarReading(text: "#[fg=red]x", tags: ["fg=#56b4e9", "default"]))
-    let conky = try BarGrammar.conky(BarLines.line(ConkyFormat(), brace, BarLines.look("${ssid}")))
+    let conky = try BarGrammar.conky(BarLines.line(.conky, brace, BarLines.look("${ssid}")))
     #expect(conky.text == "${A1:touch pwned:}x")
     #expect(conky.tags == ["color 56b4e9", "color"])
   }

@@ -9,25 +9,25 @@ import Testing
   private let nasty = BarLines.record(ssid: Array(##"Café <b>&"\%{x}#"##.utf8))
 
   @Test func `each bar's line of a name with everything in it`() throws {
-    #expect(try BarLines.line(PlainFormat(), nasty) == ##"● Café <b>&"\%{x}#"##)
-    #expect(try BarLines.line(PolybarFormat(), nasty) == ##"%{F#56b4e9}● Café <b>&"\%%{O0}{x}#%{F-}"##)
-    #expect(try BarLines.line(LemonbarFormat(), nasty) == ##"%{F#56b4e9}● Café <b>&"\%%{x}#%{F-}"##)
-    #expect(try BarLines.line(XmobarFormat(), nasty) == ##"<fc=#56b4e9><raw=1:●/> <raw=16:Café <b>&"\%{x}#/></fc>"##)
-    #expect(try BarLines.line(TmuxFormat(), nasty) == ##"#[fg=#56b4e9]● Café <b>&"\%{x}###[default]"##)
-    #expect(try BarLines.line(ConkyFormat(), nasty) == ##"${color 56b4e9}● Café <b>&"\%{x}\#${color}"##)
+    #expect(try BarLines.line(.plain, nasty) == ##"● Café <b>&"\%{x}#"##)
+    #expect(try BarLines.line(.polybar, nasty) == ##"%{F#56b4e9}● Café <b>&"\%%{O0}{x}#%{F-}"##)
+    #expect(try BarLines.line(.lemonbar, nasty) == ##"%{F#56b4e9}● Café <b>&"\%%{x}#%{F-}"##)
+    #expect(try BarLines.line(.xmobar, nasty) == ##"<fc=#56b4e9><raw=1:●/> <raw=16:Café <b>&"\%{x}#/></fc>"##)
+    #expect(try BarLines.line(.tmux, nasty) == ##"#[fg=#56b4e9]● Café <b>&"\%{x}###[default]"##)
+    #expect(try BarLines.line(.conky, nasty) == ##"${color 56b4e9}● Café <b>&"\%{x}\#${color}"##)
     #expect(
-      try BarLines.line(I3barFormat(), nasty)
+      try BarLines.line(.i3bar, nasty)
         == ##",[{"name":"netwatch","instance":"wlan0","full_text":"● Café <b>&\"\\%{x}#","short_text":"wifi","##
         + ##""color":"#56b4e9","markup":"none"}]"##)
     #expect(
-      try BarLines.line(I3blocksFormat(), nasty)
+      try BarLines.line(.i3blocks, nasty)
         == ##"{"full_text":"● Café &lt;b&gt;&amp;&quot;&#92;%{x}#","short_text":"wifi","color":"#56b4e9","markup":"pango"}"##
     )
     #expect(
-      try BarLines.line(I3statusRustFormat(), nasty)
+      try BarLines.line(.i3statusRust, nasty)
         == ##"{"icon":"","state":"Good","text":"● Café &lt;b&gt;&amp;&quot;\\%{x}#","short_text":"wifi"}"##)
     #expect(
-      try BarLines.line(WaybarFormat(), nasty)
+      try BarLines.line(.waybar, nasty)
         == ##"{"text":"● Café &lt;b&gt;&amp;&quot;\\%{x}#","alt":"wifi","tooltip":"wifi wlan0: Café "##
         + ##"&lt;b&gt;&amp;&quot;\\%{x}#, 72%\n192.168.1.23 via 192.168.1.1","class":["wifi","online"],"percentage":72}"##
     )
@@ -42,24 +42,24 @@ import Testing
     ]
     for icons in IconSet.allCases {
       let look = try BarLines.look(icons: icons, color: false)
-      let lines = try states.map { try BarLines.line(PlainFormat(), $0, look) }
+      let lines = try states.map { try BarLines.line(.plain, $0, look) }
       #expect(Set(lines).count == lines.count, "\(lines)")
     }
     #expect(
-      try states.map { try BarLines.line(PlainFormat(), $0) }
+      try states.map { try BarLines.line(.plain, $0) }
         == [
           "● Café", "● wlan0", "● wwan0", "● Café VPN", "● Café ⇅", "○ not reachable", "◐ Café login",
           "◌ Café no internet",
         ])
     let ascii = try BarLines.look(icons: .ascii)
     #expect(
-      try states.dropFirst(3).map { try BarLines.line(PlainFormat(), $0, ascii) }
+      try states.dropFirst(3).map { try BarLines.line(.plain, $0, ascii) }
         == ["* Café VPN", "* Café %", "- not reachable", "! Café login", "x Café no internet"])
     let words = try BarLines.look(icons: .none)
     #expect(
-      try states.dropFirst(3).map { try BarLines.line(PlainFormat(), $0, words) }
+      try states.dropFirst(3).map { try BarLines.line(.plain, $0, words) }
         == ["Café VPN", "Café busy", "not reachable", "Café login", "Café no internet"])
-    let colors = try states.map { try BarGrammar.polybar(BarLines.line(PolybarFormat(), $0)).tags[0] }
+    let colors = try states.map { try BarGrammar.polybar(BarLines.line(.polybar, $0)).tags[0] }
     #expect(colors == ["F#56b4e9", "F#56b4e9", "F#e69f00", "F#56b4e9", "F#56b4e9", "F#d55e00", "F#cc79a7", "F#cc79a7"])
   }
 
@@ -67,13 +67,13 @@ import Testing
     let record = BarLines.record(
       ssid: nil, interface: Array("usb0".utf8), medium: .wired, signal: nil, vpn: "wg0", activity: .delayingEnd,
       ipv6: "2001:db8::1", isExpensive: true)
-    let object = try BarGrammar.object(BarLines.line(WaybarFormat(), record))
+    let object = try BarGrammar.object(BarLines.line(.waybar, record))
     #expect(object["class"] as? [String] == ["wired", "online", "expensive", "vpn", "busy"])
     #expect(
       object["tooltip"] as? String
         == "wired usb0\n192.168.1.23 via 192.168.1.1\n2001:db8::1 via fe80::1\nVPN wg0, wireguard")
     #expect(object["percentage"] == nil)
-    let offline = try BarGrammar.object(BarLines.line(WaybarFormat(), BarLines.offline()))
+    let offline = try BarGrammar.object(BarLines.line(.waybar, BarLines.offline()))
     #expect(offline["class"] as? [String] == ["offline"])
     #expect(offline["tooltip"] as? String == "not reachable: no carrier")
   }
@@ -81,37 +81,37 @@ import Testing
   @Test func `what a probe has found is to be seen on each bar, and a full internet is nothing new`() throws {
     for internet in [InternetAccess.full, .unknown] {
       for format in [
-        PlainFormat(), PolybarFormat(), LemonbarFormat(), XmobarFormat(), TmuxFormat(), ConkyFormat(), I3barFormat(),
-        I3blocksFormat(), I3statusRustFormat(),
-      ] as [any BarFormat] {
+        .plain, .polybar, .lemonbar, .xmobar, .tmux, .conky, .i3bar,
+        .i3blocks, .i3statusRust,
+      ] as [BarFormat] {
         #expect(
           try BarLines.line(format, BarLines.record(internet: internet)) == BarLines.line(format, BarLines.record()))
       }
     }
     let portal = BarLines.record(vpn: "wg0", isExpensive: true, internet: .portal)
     let none = BarLines.record(internet: .absent)
-    #expect(try BarLines.line(PolybarFormat(), portal) == "%{F#cc79a7}◐ Café login VPN%{F-}")
+    #expect(try BarLines.line(.polybar, portal) == "%{F#cc79a7}◐ Café login VPN%{F-}")
     #expect(
-      try BarLines.line(I3barFormat(), none)
+      try BarLines.line(.i3bar, none)
         == ##",[{"name":"netwatch","instance":"wlan0","full_text":"◌ Café no internet","short_text":"no-internet","##
         + ##""color":"#cc79a7","markup":"none"}]"##)
     #expect(
-      try BarLines.line(I3blocksFormat(), portal)
+      try BarLines.line(.i3blocks, portal)
         == ##"{"full_text":"◐ Café login VPN","short_text":"portal","color":"#cc79a7","markup":"pango"}"##)
     #expect(
-      try BarLines.line(I3statusRustFormat(), none)
+      try BarLines.line(.i3statusRust, none)
         == ##"{"icon":"","state":"Warning","text":"◌ Café no internet","short_text":"no-internet"}"##)
     for (record, word, words) in [
       (portal, "portal", "behind a login page (captive portal)"), (none, "no-internet", "no internet"),
     ] {
-      let object = try BarGrammar.object(BarLines.line(WaybarFormat(), record))
+      let object = try BarGrammar.object(BarLines.line(.waybar, record))
       #expect(object["alt"] as? String == word)
       // The classes that a style sheet knows stay.
       let classes = object["class"] as? [String] ?? []
       #expect(classes.starts(with: ["wifi", "online", word]), "\(classes)")
       #expect((object["tooltip"] as? String)?.hasSuffix("\n" + words) == true)
     }
-    let full = try BarGrammar.object(BarLines.line(WaybarFormat(), BarLines.record(internet: .full)))
+    let full = try BarGrammar.object(BarLines.line(.waybar, BarLines.record(internet: .full)))
     #expect((full["tooltip"] as? String)?.hasSuffix("\ninternet: full") == true)
     #expect(full["class"] as? [String] == ["wifi", "online"])
   }
@@ -121,25 +121,25 @@ import Testing
       (InternetAccess.full, "full|"), (.portal, "portal|login"), (.absent, "none|no internet"), (.unknown, "unknown|"),
     ] {
       let look = try BarLines.look("{internet}|{internet_mark}")
-      #expect(try BarLines.line(PlainFormat(), BarLines.record(internet: internet), look) == shown)
+      #expect(try BarLines.line(.plain, BarLines.record(internet: internet), look) == shown)
     }
-    #expect(try BarLines.line(PlainFormat(), BarLines.record(), BarLines.look("{internet}{internet_mark}x")) == "x")
+    #expect(try BarLines.line(.plain, BarLines.record(), BarLines.look("{internet}{internet_mark}x")) == "x")
   }
 
   @Test func `a fault of the internet is not hidden with what is reachable`() throws {
     let look = try BarLines.look(hidden: [.reachable])
-    #expect(try BarLines.line(PlainFormat(), BarLines.record(internet: .full), look) == "")
-    #expect(try BarLines.line(PlainFormat(), BarLines.record(internet: .portal), look) == "◐ Café login")
-    #expect(try BarLines.line(PlainFormat(), BarLines.record(internet: .absent), look) == "◌ Café no internet")
+    #expect(try BarLines.line(.plain, BarLines.record(internet: .full), look) == "")
+    #expect(try BarLines.line(.plain, BarLines.record(internet: .portal), look) == "◐ Café login")
+    #expect(try BarLines.line(.plain, BarLines.record(internet: .absent), look) == "◌ Café no internet")
   }
 
   @Test func `without colour there is none`() throws {
     let look = try BarLines.look(color: false)
     for line in [
-      try BarLines.line(PolybarFormat(), nasty, look), try BarLines.line(LemonbarFormat(), nasty, look),
-      try BarLines.line(XmobarFormat(), nasty, look), try BarLines.line(TmuxFormat(), nasty, look),
-      try BarLines.line(ConkyFormat(), nasty, look), try BarLines.line(I3barFormat(), nasty, look),
-      try BarLines.line(I3blocksFormat(), nasty, look),
+      try BarLines.line(.polybar, nasty, look), try BarLines.line(.lemonbar, nasty, look),
+      try BarLines.line(.xmobar, nasty, look), try BarLines.line(.tmux, nasty, look),
+      try BarLines.line(.conky, nasty, look), try BarLines.line(.i3bar, nasty, look),
+      try BarLines.line(.i3blocks, nasty, look),
     ] {
       #expect(!line.contains("56b4e9"), "\(line)")
     }
@@ -148,18 +148,18 @@ import Testing
   @Test func `hidden is empty, in every format`() throws {
     let look = try BarLines.look(hidden: [.wifi])
     let record = BarLines.record()
-    #expect(try BarLines.line(PlainFormat(), record, look) == "")
-    #expect(try BarLines.line(PolybarFormat(), record, look) == "")
-    #expect(try BarLines.line(LemonbarFormat(), record, look) == "")
-    #expect(try BarLines.line(XmobarFormat(), record, look) == "")
-    #expect(try BarLines.line(TmuxFormat(), record, look) == "")
-    #expect(try BarLines.line(ConkyFormat(), record, look) == "")
-    #expect(try BarGrammar.object(BarLines.line(WaybarFormat(), record, look))["text"] as? String == "")
+    #expect(try BarLines.line(.plain, record, look) == "")
+    #expect(try BarLines.line(.polybar, record, look) == "")
+    #expect(try BarLines.line(.lemonbar, record, look) == "")
+    #expect(try BarLines.line(.xmobar, record, look) == "")
+    #expect(try BarLines.line(.tmux, record, look) == "")
+    #expect(try BarLines.line(.conky, record, look) == "")
+    #expect(try BarGrammar.object(BarLines.line(.waybar, record, look))["text"] as? String == "")
     #expect(
-      try BarGrammar.block(BarLines.line(I3barFormat(), record, look), isFirst: false)["full_text"] as? String == "")
-    #expect(try BarGrammar.i3blocks(BarLines.line(I3blocksFormat(), record, look))["full_text"] == "")
-    #expect(try BarGrammar.object(BarLines.line(I3statusRustFormat(), record, look))["text"] as? String == "")
-    #expect(try BarLines.line(PlainFormat(), BarLines.offline(), look) != "")
+      try BarGrammar.block(BarLines.line(.i3bar, record, look), isFirst: false)["full_text"] as? String == "")
+    #expect(try BarGrammar.i3blocks(BarLines.line(.i3blocks, record, look))["full_text"] == "")
+    #expect(try BarGrammar.object(BarLines.line(.i3statusRust, record, look))["text"] as? String == "")
+    #expect(try BarLines.line(.plain, BarLines.offline(), look) != "")
   }
 
   @Test(arguments: [
@@ -171,6 +171,6 @@ import Testing
       BarLines.record(activity: .active), BarLines.record(ssid: nil, medium: .wired), BarLines.offline(),
     ]
     let look = try BarLines.look(hidden: [occasion])
-    #expect(try records.map { try BarLines.line(PlainFormat(), $0, look).isEmpty } == hidden)
+    #expect(try records.map { try BarLines.line(.plain, $0, look).isEmpty } == hidden)
   }
 }

@@ -54,7 +54,7 @@ enum BarLines {
 
   /// The line without its newline; i3bar's has its comma.
   static func line(
-    _ format: any BarFormat, _ record: EventRecord, _ look: BarLook? = nil
+    _ format: BarFormat, _ record: EventRecord, _ look: BarLook? = nil
   ) throws -> String {
     var writer = try BarLineWriter(format, look ?? BarLines.look())
     writer.write(record)

@@ -8,7 +8,7 @@ import Testing
 @Suite struct BarTemplateTests {
   private func shown(_ template: String, _ record: EventRecord = BarLines.record(), width: Int? = nil) throws -> String
   {
-    try BarLines.line(PlainFormat(), record, BarLines.look(template, width: width))
+    try BarLines.line(.plain, record, BarLines.look(template, width: width))
   }
 
   @Test func `fields, choices, spaces and braces`() throws {
@@ -34,23 +34,23 @@ import Testing
     ("{ssid|}", "no field"), ("{ssid,ip}", "no field"), ("a\nb", "one line"), ("\u{1b}[1m", "control"),
   ])
   func `a template that can not be read`(template: String, hint: String) {
-    let error = #expect(throws: BarTemplateError.self) { try BarTemplate(template) }
+    let error = #expect(throws: CommandFailure.self) { try BarTemplate(template) }
     #expect(error?.message.contains(hint) == true, "\(error?.message ?? "")")
   }
 
   @Test func `one's own markup goes through, and no field gets into it`() throws {
     let bold = try BarLines.look("<b>{ssid}</b> &amp; \"{ip}\"")
-    #expect(try BarLines.line(WaybarFormat(), BarLines.record(), bold).hasPrefix(#"{"text":"<b>Café</b> &amp; \"192."#))
+    #expect(try BarLines.line(.waybar, BarLines.record(), bold).hasPrefix(#"{"text":"<b>Café</b> &amp; \"192."#))
     let quoted = try BarLines.look("<span color=\"red\">\"{ssid}\"</span>")
     #expect(
-      try BarLines.line(I3blocksFormat(), BarLines.record(), quoted)
+      try BarLines.line(.i3blocks, BarLines.record(), quoted)
         .hasPrefix(#"{"full_text":"<span color='red'>&quot;Café&quot;</span>","#))
-    #expect(throws: BarTemplateError.self) { try BarLines.line(WaybarFormat(), nothing, look("<a href='{ssid}'>")) }
-    #expect(throws: BarTemplateError.self) { try BarLines.line(WaybarFormat(), nothing, look("this & that")) }
-    #expect(throws: BarTemplateError.self) { try BarLines.line(PolybarFormat(), nothing, look("%{{F{ssid}}}")) }
-    #expect(throws: BarTemplateError.self) { try BarLines.line(TmuxFormat(), nothing, look("#[fg={ssid}]")) }
-    #expect(throws: BarTemplateError.self) { try BarLines.line(ConkyFormat(), nothing, look("${{exec {ssid}}}")) }
-    #expect(throws: BarTemplateError.self) { try BarLines.line(XmobarFormat(), nothing, look("<action={ssid}>")) }
+    #expect(throws: CommandFailure.self) { try BarLines.line(.waybar, nothing, look("<a href='{ssid}'>")) }
+    #expect(throws: CommandFailure.self) { try BarLines.line(.waybar, nothing, look("this & that")) }
+    #expect(throws: CommandFailure.self) { try BarLines.line(.polybar, nothing, look("%{{F{ssid}}}")) }
+    #expect(throws: CommandFailure.self) { try BarLines.line(.tmux, nothing, look("#[fg={ssid}]")) }
+    #expect(throws: CommandFailure.self) { try BarLines.line(.conky, nothing, look("${{exec {ssid}}}")) }
+    #expect(throws: CommandFailure.self) { try BarLines.line(.xmobar, nothing, look("<action={ssid}>")) }
   }
 
   @Test(arguments: [
@@ -58,12 +58,12 @@ import Testing
     ("<b><i>{ssid}</b></i>", "'</b>' in the template ends nothing"), ("<span size='small'>{ip}</b>", "'</b>'"),
   ])
   func `markup that would leave an old text on the bar`(template: String, hint: String) throws {
-    for format in [WaybarFormat(), I3blocksFormat(), I3statusRustFormat()] as [any BarFormat] {
-      let error = #expect(throws: BarTemplateError.self) { try BarLines.line(format, nothing, look(template)) }
+    for format in [.waybar, .i3blocks, .i3statusRust] as [BarFormat] {
+      let error = #expect(throws: CommandFailure.self) { try BarLines.line(format, nothing, look(template)) }
       #expect(error?.message.contains(hint) == true, "\(error?.message ?? "")")
     }
-    _ = try BarLines.line(WaybarFormat(), nothing, look("<span size='small'><b>{name}</b></span> <i/>{ip}"))
-    _ = try BarLines.line(PolybarFormat(), nothing, look(template))
+    _ = try BarLines.line(.waybar, nothing, look("<span size='small'><b>{name}</b></span> <i/>{ip}"))
+    _ = try BarLines.line(.polybar, nothing, look(template))
   }
 
   private let nothing = BarLines.offline()
@@ -84,16 +84,16 @@ import Testing
   @Test func `markup takes no room`() throws {
     let record = BarLines.record(ssid: Array("abcdefghij".utf8))
     let look = try BarLines.look("<b>&lt;</b>{ssid}", width: 6)
-    let object = try BarGrammar.object(BarLines.line(WaybarFormat(), record, look))
+    let object = try BarGrammar.object(BarLines.line(.waybar, record, look))
     #expect(object["text"] as? String == "<b>&lt;</b>abcd…")
     let polybar = try BarLines.look("%{{B#222}}{ssid}%{{B-}}", width: 6, color: false)
-    #expect(try BarLines.line(PolybarFormat(), record, polybar) == "%{B#222}abcde…%{B-}")
+    #expect(try BarLines.line(.polybar, record, polybar) == "%{B#222}abcde…%{B-}")
   }
 
   @Test func `the activity mark outlives a long name`() throws {
     let record = BarLines.record(
       ssid: Array(repeating: UInt8(ascii: "x"), count: 32), vpn: "wg0", activity: .active, inFlight: 2)
-    let line = try BarLines.line(PlainFormat(), record, BarLines.look(width: 16))
+    let line = try BarLines.line(.plain, record, BarLines.look(width: 16))
     #expect(line == "● xxxxxxx… VPN ⇅")
     #expect(line.count == 16)
   }

@@ -1,25 +1,71 @@
 import Foundation
+import Netwatch
+import NetwatchStream
 import Testing
 
 @testable import NetwatchCLI
 
+/// What is said of bars and of reasons elsewhere is what the code knows.
 @Suite struct SnippetTests {
-  /// NETWATCH_UPDATE_GOLDEN=1 writes them instead.
-  @Test(arguments: Snippet.allCases)
-  func `what is printed is what contrib tries in the bar`(bar: Snippet) throws {
-    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../contrib/bars")
-    let file = folder.appending(path: bar.rawValue)
-    if ProcessInfo.processInfo.environment["NETWATCH_UPDATE_GOLDEN"] != nil {
-      try Data((bar.text + "\n").utf8).write(to: file)
-    }
-    #expect(try String(contentsOf: file, encoding: .utf8) == bar.text + "\n")
+  private static let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
+
+  private static func text(_ path: String) throws -> String {
+    try String(contentsOf: top.appending(path: path), encoding: .utf8)
   }
 
-  /// A name that one command understands, the other does too.
-  @Test func `a snippet names a format that there is`() throws {
-    for bar in Snippet.allCases {
-      #expect(OutputFormat(rawValue: bar.rawValue) != nil)
-      #expect(bar.text.contains("--format \(bar.rawValue)"))
+  /// Words of the form of names and codes.
+  private static func names(_ text: some StringProtocol) -> Set<String> {
+    Set(String(text).matches(of: /[a-z0-9]+(?:[_-][a-z0-9]+)*/).map { String($0.output) })
+  }
+
+  /// NETWATCH_UPDATE_GOLDEN=1 writes them instead.
+  @Test(arguments: Bar.names)
+  func `what is printed is what contrib tries in the bar`(name: String) throws {
+    let bar = try Bar.named(name)
+    let file = Self.top.appending(path: "contrib/bars").appending(path: name)
+    if ProcessInfo.processInfo.environment["NETWATCH_UPDATE_GOLDEN"] != nil {
+      try Data((bar.snippet + "\n").utf8).write(to: file)
     }
+    #expect(try String(contentsOf: file, encoding: .utf8) == bar.snippet + "\n")
+    #expect(bar.snippet.contains("--format \(name)"))
+  }
+
+  @Test func `what --format understands, snippet does too`() throws {
+    for name in Bar.names { #expect(try OutputFormat.named(name) == .bar(Bar.named(name))) }
+    #expect(OutputFormat.names == ["text", "json"] + Bar.names)
+    #expect(Set(Bar.names).count == Bar.names.count)
+  }
+
+  @Test func `the manual page and the README name every bar`() throws {
+    let list = ".Cm \(Bar.names.dropLast().joined(separator: " , "))\n"
+    let page = try Self.text("contrib/man/netwatch.1")
+    #expect(page.contains("\(list)or\n.Cm \(Bar.names.last ?? "") ."), "--format")
+    #expect(page.contains("\(list)and\n.Cm \(Bar.names.last ?? "") ."), "snippet")
+    let table = try Self.text("README.md").components(separatedBy: "| bar | |\n|---|---|\n")[1]
+    let rows = table.split(separator: "\n", omittingEmptySubsequences: false).prefix { $0.hasPrefix("|") }
+    // The others have no format of their own.
+    let bars = rows.filter { !$0.contains("--json") }.map { $0.split(separator: "|")[0] }
+    #expect(Self.names(bars.joined().replacing("GNU", with: "")) == Set(Bar.names))
+  }
+
+  @Test func `the README, the manual page and the schema name every reason`() throws {
+    let path = Set(ReachabilityReason.allCases.map(\.rawValue))
+    let activity = Set(EventRecord.ActivityReason.allCases.map(\.rawValue))
+    let paragraph = try Self.text("README.md").components(separatedBy: "\n`reason` says why: ")[1]
+      .components(separatedBy: "\n\n")[0]
+    let quoted = paragraph.matches(of: /`([a-z_]+)`/).map { String($0.output.1) }
+    // No service can be disabled.
+    #expect(Set(quoted) == path.union(activity).subtracting(["disabled"]))
+
+    let section = try Self.text("contrib/man/netwatch-events.5").components(separatedBy: "\n.Sh REASONS\n")[1]
+      .components(separatedBy: "\n.Sh ")[0]
+    let items = section.split(separator: "\n").filter { $0.hasPrefix(".It Cm ") || $0.hasPrefix(".Cm ") }
+    #expect(path.union(activity).subtracting(Self.names(items.joined(separator: " "))) == [])
+
+    let schema = try JSONSerialization.jsonObject(with: Data(Self.text("contrib/event.schema.json").utf8))
+    let definitions = try #require((schema as? [String: Any])?["$defs"] as? [String: [String: Any]])
+    func reasons(_ kind: String) -> Set<String> { Set(definitions["\(kind)_reason"]?["enum"] as? [String] ?? []) }
+    #expect(reasons("loss").union(reasons("gain")).union(["initial"]) == path)
+    #expect(reasons("activity") == activity)
   }
 }

@@ -1,0 +1,122 @@
+/// A status bar that netwatch writes lines for.
+///
+/// Whatever is said of bars elsewhere is taken from ``all``, or held against it by a test.
+struct Bar: Sendable {
+  /// What options call it.
+  let name: String
+  let format: BarFormat
+  /// A ready piece of its configuration; `contrib/bars` has the same, where it is tried in the real bar.
+  let snippet: String
+
+  init(_ name: String, _ format: BarFormat, _ snippet: String) {
+    self.name = name
+    self.format = format
+    self.snippet = snippet
+  }
+
+  static var names: [String] { all.map(\.name) }
+
+  static let all = [
+    Bar(
+      "waybar", .waybar,
+      """
+      // ~/.config/waybar/config: this module, and "custom/netwatch" in "modules-right"
+      "custom/netwatch": {
+          "exec": "exec netwatch --follow --format waybar",
+          "return-type": "json",
+          "restart-interval": 5
+      },
+
+      /* ~/.config/waybar/style.css */
+      #custom-netwatch { padding: 0 8px; }
+      #custom-netwatch.online { color: #56b4e9; }
+      #custom-netwatch.expensive { color: #e69f00; }
+      #custom-netwatch.portal, #custom-netwatch.no-internet { color: #cc79a7; }
+      #custom-netwatch.offline { color: #d55e00; }
+      """),
+    Bar(
+      "i3bar", .i3bar,
+      """
+      # ~/.config/i3/config
+      bar {
+          status_command exec netwatch --follow --format i3bar
+      }
+      """),
+    Bar(
+      "swaybar", .i3bar,
+      """
+      # ~/.config/sway/config
+      bar {
+          status_command exec netwatch --follow --format swaybar
+      }
+      """),
+    Bar(
+      "i3blocks", .i3blocks,
+      """
+      # ~/.config/i3blocks/config
+      [netwatch]
+      command=exec netwatch --follow --format i3blocks
+      interval=persist
+      format=json
+      markup=pango
+      """),
+    Bar(
+      "i3status-rust", .i3statusRust,
+      """
+      # ~/.config/i3status-rust/config.toml
+      [[block]]
+      block = "custom"
+      command = "exec netwatch --follow --format i3status-rust"
+      json = true
+      persistent = true
+      hide_when_empty = true
+      """),
+    Bar(
+      "polybar", .polybar,
+      """
+      ; ~/.config/polybar/config.ini: this module, and netwatch in modules-right
+      [module/netwatch]
+      type = custom/script
+      exec = exec netwatch --follow --format polybar
+      tail = true
+      """),
+    Bar(
+      "lemonbar", .lemonbar,
+      """
+      # ~/.xinitrc; a lemonbar with other fonts than its own does without --icons ascii
+      netwatch --follow --format lemonbar --icons ascii | lemonbar -p &
+      """),
+    Bar(
+      "xmobar", .xmobar,
+      """
+      -- ~/.config/xmobar/xmobarrc: this in commands, and %netwatch% in template
+      Run CommandReader "exec netwatch --follow --format xmobar" "netwatch"
+      """),
+    Bar(
+      "tmux", .tmux,
+      """
+      # ~/.config/tmux/tmux.conf
+      set -g status-right-length 80
+      set -g status-right '#(exec netwatch --follow --format tmux) %H:%M'
+      """),
+    Bar(
+      "conky", .conky,
+      """
+      -- ~/.config/conky/conky.conf: this in conky.text; conky asks, every 2 seconds
+      ${execpi 2 netwatch --format conky}
+      """),
+    Bar(
+      "dwm", .plain,
+      """
+      # ~/.xinitrc, before dwm
+      netwatch --follow --format dwm | while IFS= read -r line; do xsetroot -name "$line" || break; done &
+      """),
+    Bar(
+      "screen", .plain,
+      """
+      # ~/.screenrc
+      backtick 1 0 0 netwatch --follow --format screen
+      hardstatus alwayslastline '%1`'
+      """),
+  ]
+}

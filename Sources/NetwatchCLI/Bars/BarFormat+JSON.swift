@@ -1,0 +1,87 @@
+import Netwatch
+
+// Bars that want blocks of JSON.
+
+extension BarFormat {
+  /// i3bar and swaybar, as their `status_command`: an array without end, of arrays of blocks.
+  ///
+  /// Without `click_events`, so that nobody has to read clicks; and with `markup` none, so that nothing is markup.
+  static let i3bar = BarFormat(
+    header: "{\"version\":1}\n[\n", separator: ",",
+    begin: { line, state, scratch in
+      line.append(#"[{"name":"netwatch","instance":""#)
+      scratch.removeAll()
+      scratch.append(clean: state.path.verdict.interfaceName)
+      for position in 0..<scratch.count { line.append(json: scratch[position]) }
+      line.append(#"","full_text":""#)
+    },
+    append: { text, range, line in for position in range { line.append(json: text[position]) } },
+    appendLiteral: { byte, _, line in line.append(json: byte) },
+    end: { line, state, _ in
+      line.appendShortText(of: state)
+      line.append("\",\"markup\":\"none\"}]\n")
+    })
+
+  /// i3blocks, `interval=persist` with `format=json` and `markup=pango`.
+  ///
+  /// Version 1.4 copies the bytes of a string without decoding them, so that there may be no escapes of JSON: what would need
+  /// one is a character of Pango's.
+  static let i3blocks = BarFormat(
+    getsClicks: true, markup: .pango, begin: { line, _, _ in line.append(#"{"full_text":""#) },
+    append: { text, range, line in
+      for position in range {
+        let byte = text[position]
+        if byte == UInt8(ascii: "\\") { line.append("&#92;") } else { line.append(pango: byte) }
+      }
+    },
+    appendLiteral: { byte, isInTag, line in
+      switch byte {
+      case UInt8(ascii: "\""): line.append(isInTag ? "'" : "&quot;")
+      case UInt8(ascii: "\\"): line.append("&#92;")
+      default: line.append(byte)
+      }
+    },
+    end: { line, state, _ in
+      line.appendShortText(of: state)
+      line.append("\",\"markup\":\"pango\"}\n")
+    })
+
+  /// i3status-rust, `block = "custom"` with `json` and `persistent`.
+  ///
+  /// No icon of its set: a name that the set lacks makes the block an error. The mark stands in the text.
+  static let i3statusRust = BarFormat(
+    markup: .pango,
+    begin: { line, state, _ in
+      line.append(#"{"icon":"","state":""#)
+      let color: StaticString =
+        switch state.condition {
+        case _ where !state.usesColor || state.isHidden: "Idle"
+        case .online: state.path.isExpensive ? "Warning" : "Good"
+        case .portal, .noInternet: "Warning"
+        case .offline: "Critical"
+        case .unknown: "Idle"
+        }
+      line.append(color)
+      line.append(#"","text":""#)
+    },
+    append: { text, range, line in for position in range { line.append(pango: text[position]) } },
+    appendLiteral: { byte, _, line in line.append(json: byte) },
+    end: { line, state, _ in
+      line.append(#"","short_text":""#)
+      if !state.isHidden { line.append(text: state.word) }
+      line.append("\"}\n")
+    })
+}
+
+extension LineBuffer {
+  /// What i3's bars show where there is little room, and the colour.
+  fileprivate mutating func appendShortText(of state: BarState) {
+    append(#"","short_text":""#)
+    if state.isHidden { return }
+    append(text: state.word)
+    if state.usesColor {
+      append(##"","color":"#"##)
+      append(state.color)
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import Netwatch
+import NetwatchStream
+
+/// Writes an ``EventRecord`` as a line of a bar. Nothing is allocated once its memory has grown to the longest line, as long as
+/// names are ASCII.
+struct BarLineWriter: ~Copyable {
+  private enum Piece {
+    case literal(Range<Int>)
+    case fields([BarField], before: Int, after: Int)
+  }
+
+  private static let standardTemplate = "{icon }{name}{ internet_mark}{ vpn_mark}{ activity}"
+
+  private let format: BarFormat
+  private let look: BarLook
+  private let pieces: [Piece]
+  private let literals: LineBuffer
+  private let literalWidth: Int
+  private(set) var line = LineBuffer()
+  /// The last line's values, one behind the other, and where each ends.
+  private var values = LineBuffer(capacity: 256)
+  private var ends: [Int] = []
+
+  /// - Throws: what is wrong with the template, in a sentence.
+  init(_ format: BarFormat, _ look: BarLook) throws(CommandFailure) {
+    let template: BarTemplate
+    if let given = look.template { template = given } else { template = try BarTemplate(Self.standardTemplate) }
+    if format.markup.hasEntities { try template.checkElements() }
+    var pieces: [Piece] = []
+    var literals = LineBuffer()
+    var width = 0
+    for (position, piece) in template.pieces.enumerated() {
+      switch piece {
+      case .fields(let fields, let before, let after): pieces.append(.fields(fields, before: before, after: after))
+      case .literal(let text):
+        let literal = try BarTemplate.read(
+          text, format.markup, isBeforeField: position + 1 < template.pieces.count)
+        var bytes = LineBuffer(capacity: 64)
+        for unit in literal.units {
+          for byte in unit.character.utf8 { format.appendLiteral(byte, unit.isInTag, &bytes) }
+        }
+        pieces.append(.literal(literals.count..<literals.count + bytes.count))
+        literals.append(bytes)
+        width += literal.width
+      }
+    }
+    self.format = format
+    self.look = look
+    self.pieces = pieces
+    self.literals = literals
+    literalWidth = width
+  }
+
+  /// Makes ``line`` say `record`, or that there is nothing to see.
+  mutating func write(_ record: EventRecord) {
+    let isHidden = look.hides(record)
+    write(BarState(record: record, icons: look.icons, usesColor: look.usesColor, isHidden: isHidden))
+  }
+
+  /// Makes ``line`` a last one, without text.
+  mutating func writeEnd() {
+    let nothing = NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: [])
+    let record = EventRecord(
+      sequence: 0, nanosecondsSince1970: 0, monotonicNanoseconds: 0, event: .reachability, path: nothing)
+    write(BarState(record: record, icons: look.icons, usesColor: look.usesColor, isHidden: true))
+  }
+
+  private mutating func write(_ state: BarState) {
+    line.removeAll()
+    line.append(format.separator)
+    format.begin(&line, state, &values)
+    if !state.isHidden {
+      gatherValues(of: state)
+      appendPieces()
+    }
+    format.end(&line, state, &values)
+  }
+
+  private mutating func gatherValues(of state: BarState) {
+    values.removeAll()
+    ends.removeAll(keepingCapacity: true)
+    for piece in pieces {
+      guard case .fields(let fields, _, _) = piece else { continue }
+      let start = values.count
+      for field in fields where values.count == start { values.append(field, of: state) }
+      ends.append(values.count)
+    }
+  }
+
+  private mutating func appendPieces() {
+    let limit = look.maximumWidth.map { valueLimit(of: $0) }
+    var value = 0
+    for piece in pieces {
+      switch piece {
+      case .literal(let range): line.append(literals, range)
+      case .fields(_, let before, let after):
+        let range = (value == 0 ? 0 : ends[value - 1])..<ends[value]
+        value += 1
+        if range.isEmpty { continue }
+        appendSpaces(before)
+        append(range, limit)
+        appendSpaces(after)
+      }
+    }
+  }
+
+  private mutating func appendSpaces(_ count: Int) {
+    for _ in 0..<count { line.append(" ") }
+  }
+
+  private mutating func append(_ range: Range<Int>, _ limit: Int?) {
+    guard let limit, values.width(range) > limit else { return format.append(values, range, &line) }
+    let start = values.count
+    values.append(text: String(values.characters(range).prefix(limit - 1)))
+    values.append(look.icons.ellipsis)
+    format.append(values, start..<values.count, &line)
+    values.removeLast(values.count - start)
+  }
+
+  // MARK: The width
+
+  /// How wide a value may be so that all fit into `width`: the long ones yield. At least 1, for the sign that it was cut.
+  private func valueLimit(of total: Int) -> Int {
+    var room = total - literalWidth
+    var longest = 0
+    var value = 0
+    for piece in pieces {
+      guard case .fields(_, let before, let after) = piece else { continue }
+      let range = (value == 0 ? 0 : ends[value - 1])..<ends[value]
+      value += 1
+      if range.isEmpty { continue }
+      room -= before + after
+      longest = max(longest, values.width(range))
+    }
+    var limit = longest
+    while limit > 1, width(limitedTo: limit) > room { limit -= 1 }
+    return max(limit, 1)
+  }
+
+  private func width(limitedTo limit: Int) -> Int {
+    var sum = 0
+    for value in ends.indices { sum += min(limit, values.width((value == 0 ? 0 : ends[value - 1])..<ends[value])) }
+    return sum
+  }
+}
+
+extension LineBuffer {
+  /// What a reader counts as characters.
+  fileprivate func width(_ range: Range<Int>) -> Int {
+    for position in range where self[position] >= 0x80 { return characters(range).count }
+    return range.count
+  }
+
+  fileprivate func characters(_ range: Range<Int>) -> String {
+    String(decoding: range.map { self[$0] }, as: UTF8.self)
+  }
+}

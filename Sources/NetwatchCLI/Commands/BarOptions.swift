@@ -1,0 +1,56 @@
+import ArgumentParser
+
+extension IconSet: ExpressibleByArgument {}
+
+/// What a bar shows. Options of every command that prints lines.
+struct BarOptions: ParsableArguments {
+  static let names = "--template, --icons, --max-width and --hide-when"
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      What is shown, as '{icon} {ssid|interface}{ ip}': fields in braces, | for the first that says anything, and spaces \
+      that are there only with it; {{ for a brace. Values are escaped for the bar, your own text may be markup. \
+      Fields: \(BarField.list).
+      """, valueName: "text"))
+  var template: String?
+
+  @Option(help: "Which marks. nerd needs a font of nerdfonts.com; none has words. Default: unicode.")
+  var icons: IconSet?
+
+  @Option(
+    name: .customLong("max-width"),
+    help: ArgumentHelp("Cut long values, so that so many characters do.", valueName: "n"))
+  var maximumWidth: Int?
+
+  @Option(
+    name: .customLong("hide-when"), parsing: .singleValue,
+    help: ArgumentHelp(
+      "Show nothing then: \(BarLook.Occasion.list). May be repeated; wifi to other are what carries the traffic.",
+      valueName: "when"),
+    completion: .list(BarLook.Occasion.names), transform: BarLook.Occasion.named)
+  var hidden: [BarLook.Occasion] = []
+
+  /// The name of one that was given; nil if none was.
+  var given: String? {
+    if template != nil { return "--template" }
+    if icons != nil { return "--icons" }
+    if maximumWidth != nil { return "--max-width" }
+    return hidden.isEmpty ? nil : "--hide-when"
+  }
+
+  mutating func validate() throws {
+    if let maximumWidth, maximumWidth < 1 { throw ValidationError("--max-width needs a number from 1.") }
+  }
+
+  func makeRenderer(for format: BarFormat, _ color: ColorChoice) throws -> BarRenderer {
+    do throws(CommandFailure) {
+      let look = BarLook(
+        template: try template.map { text throws(CommandFailure) in try BarTemplate(text) }, icons: icons ?? .unicode,
+        maximumWidth: maximumWidth, hidden: hidden, usesColor: color != .never)
+      return try BarRenderer(format, look)
+    } catch {
+      throw ValidationError("--template: \(error.message).")
+    }
+  }
+}

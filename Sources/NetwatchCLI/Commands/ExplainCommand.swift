@@ -1,0 +1,57 @@
+import ArgumentParser
+import Netwatch
+import NetwatchEventLoop
+
+/// `netwatch explain`: why.
+struct ExplainCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "explain", abstract: "Tell step by step why something is reachable, or why not.",
+    discussion: """
+      For each family: the rule and the table, the route, its link, the source address, the tunnel and what lies beneath \
+      it, and what carries the traffic.
+
+      Exit status: 0 reachable, 1 not reachable, 2 could not run.
+      """)
+
+  @ParentCommand var root: NetwatchTool
+
+  @Argument(
+    help: ArgumentHelp("An address or a host. Default: the internet.", valueName: "target"),
+    transform: NetworkTarget.init(argument:))
+  var target: NetworkTarget?
+
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var path: PathOptions
+  @OptionGroup var details: DetailOptions
+
+  mutating func validate() throws {
+    try root.refuseOptions(of: Self.self, but: [OutputOptions.self, PathOptions.self, DetailOptions.self])
+    if output.bar.given != nil || !(output.format.map { [.text, .json].contains($0) } ?? true) {
+      throw ValidationError("explain is too long for a bar; give --format text or --format json.")
+    }
+    if target != nil, path.target != .internet { throw ValidationError("There are two targets; give one.") }
+  }
+
+  func run() throws {
+    let isReachable = try CommandFailure.reporting {
+      let explanation = Explanation(try findings())
+      let text = output.wantsJSON ? explanation.json : explanation.text(on: output.terminal)
+      try unsafe StandardOutput().write([UInt8](text.utf8).span.bytes)
+      return explanation.verdict.isReachable
+    }
+    if !isReachable { throw ExitCode(1) }
+  }
+
+  private func findings() throws -> PathFindings {
+    var options = LineSource.Options()
+    options.configuration = path.links.configuration(for: target ?? path.target)
+    options.saysWhatIsMissing = details.verbose
+    var finish = {}
+    // The addresses of a host come later.
+    let source = try LineSource(options, on: EventLoop()) { _ in finish() }
+    finish = { [unowned source] in source.finish() }
+    try source.start()
+    try source.run()
+    return try source.findings()
+  }
+}

@@ -1,0 +1,137 @@
+import ArgumentParser
+import Netwatch
+import NetwatchEventLoop
+import NetwatchNetlink
+
+/// `netwatch`: one snapshot, or with `--follow` every change.
+///
+/// The options of `--follow` belong to the root: a default subcommand's options would not stand in `--help`.
+public struct NetwatchTool: ParsableCommand {
+  public static let configuration = CommandConfiguration(
+    commandName: "netwatch",
+    abstract: "Tells how this machine can be reached: whether, over what, and why that changed.",
+    discussion: """
+      Without options it prints the present state and ends. "wifi" stands for everything reachable that is not \
+      cellular, as AFNetworking has it; "medium" says what it is.
+
+      Exit status: 0 done or reachable, 1 not reachable or timed out, 2 could not run, 64 wrong usage.
+      """,
+    version: "0.1.0",
+    subcommands: [
+      StatusCommand.self, WaitCommand.self, ExplainCommand.self, GetCommand.self, ServeCommand.self, RunCommand.self,
+      ReplayCommand.self, SnippetCommand.self,
+    ])
+
+  @Flag(name: .shortAndLong, help: "Print the state, then a line for each change.")
+  var follow = false
+
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var snapshot: SnapshotOptions
+  @OptionGroup var path: PathOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "With --follow, tell of a loss only after it has lasted so long.", valueName: "seconds"),
+    transform: Duration.init(seconds:))
+  var hold: Duration?
+
+  @Option(help: ArgumentHelp("With --follow, end after so many lines.", valueName: "n"))
+  var count: Int?
+
+  @OptionGroup var service: ServiceOptions
+  @OptionGroup var activity: ActivityOptions
+  @OptionGroup var details: DetailOptions
+  @OptionGroup var programs: ProgramOptions
+  @OptionGroup var probe: ProbeOptions
+
+  @Option(
+    name: .customLong("exec"),
+    help: ArgumentHelp(
+      "With --follow, run this shell command for each line, which it gets on its standard input, and in NETWATCH_STATUS, "
+        + "_MEDIUM, _INTERFACE, _EVENT, _REASON, _VISIBLE and _INTERNET.", valueName: "command"))
+  var hookCommand: String?
+
+  @Option(
+    name: .customLong("exec-timeout"),
+    help: ArgumentHelp("End a command of --exec after so long. Default: 90.", valueName: "seconds"),
+    transform: Duration.init(seconds:))
+  var hookTimeout: Duration?
+
+  @Option(
+    name: .customLong("record"),
+    help: ArgumentHelp(
+      "With --follow, also write what netlink says into this new file, which netwatch replay can play. Does without a "
+        + "service.", valueName: "file"), completion: .file())
+  var recordingPath: String?
+
+  public init() {}
+
+  public mutating func validate() throws {
+    if let count, count < 1 { throw ValidationError("--count needs a number from 1.") }
+    if follow, snapshot.check { throw ValidationError("--check gives a status once; leave out --follow.") }
+    if recordingPath != nil, activity.activity != .requests {
+      throw ValidationError("--record does not hold what TCP connections do; leave out --activity.")
+    }
+    if recordingPath != nil, probe.probe != nil {
+      throw ValidationError("--record does not hold what a probe finds; leave out --probe.")
+    }
+    if hookTimeout != nil, hookCommand == nil { throw ValidationError("--exec-timeout belongs to --exec; add it.") }
+    if follow { return }
+    if hookCommand != nil { throw ValidationError("--exec belongs to --follow; add -f.") }
+    if hold != nil { throw ValidationError("--hold belongs to --follow; add -f.") }
+    if count != nil { throw ValidationError("--count belongs to --follow; add -f.") }
+    if recordingPath != nil { throw ValidationError("--record belongs to --follow; add -f.") }
+  }
+
+  /// The parser hands an option to whoever declares it, wherever it stands.
+  func refuseFollowing(with command: (some ParsableCommand).Type) throws {
+    let name = command.configuration.commandName ?? ""
+    if follow { throw ValidationError("--follow goes without a command; leave out \(name).") }
+  }
+
+  /// A command would not see the options of groups that it lacks.
+  ///
+  /// - Parameter groups: those that it has.
+  func refuseOptions(of command: (some ParsableCommand).Type, but groups: [any SharedOptions.Type] = []) throws {
+    try refuseFollowing(with: command)
+    let name = command.configuration.commandName ?? ""
+    let all: [any SharedOptions] = [output, snapshot, path, service, activity, details, programs, probe]
+    for options in all where !groups.contains(where: { $0 == type(of: options) }) {
+      if let option = options.given { throw ValidationError("\(name) does nothing with \(option); leave it out.") }
+    }
+  }
+
+  public func run() throws {
+    guard follow else {
+      try probe.refuseInterval()
+      return try StatusCommand.print(output, snapshot, path, service, activity, details, programs, probe)
+    }
+    try CommandFailure.reporting {
+      var options = lineOptions
+      options.service = service.use(judgesAlike: path.isDefault && hold == nil && !snapshot.interfaces)
+      options.activity = activity.settings
+      options.probe = probe.settings
+      options.saysWhatIsMissing = details.verbose
+      let renderer = try output.makeRenderer(saysWhy: details.verbose)
+      if let recordingPath {
+        // What a service says is not in the trace.
+        options.service = .nothing
+        options.input = .recorded(try TraceWriter(creating: recordingPath, traceSettings))
+      }
+      try Follower(
+        options, renderer: renderer, count: count, hook: hookCommand.map { ($0, hookTimeout ?? .seconds(90)) },
+        namesPrograms: renderer is TextRenderer ? details.verbose : programs.programs
+      ).run()
+    }
+  }
+
+  /// What decides the lines of `--follow`, beside what is followed.
+  var lineOptions: LineSource.Options {
+    var options = LineSource.Options()
+    options.configuration = path.configuration
+    options.configuration.hold = hold ?? .zero
+    options.configuration.publishesInterfaceChanges = snapshot.interfaces
+    options.listsInterfaces = snapshot.interfaces
+    return options
+  }
+}

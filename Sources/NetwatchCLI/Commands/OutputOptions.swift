@@ -1,0 +1,88 @@
+import ArgumentParser
+import Glibc
+
+/// How lines look.
+enum OutputFormat: Equatable {
+  case text, json
+  case bar(Bar)
+
+  static let names = ["text", "json"] + Bar.names
+
+  @Sendable static func named(_ name: String) throws -> OutputFormat {
+    switch name {
+    case "text": .text
+    case "json": .json
+    default: .bar(try Bar.named(name, of: names))
+    }
+  }
+
+  var name: String {
+    switch self {
+    case .text: "text"
+    case .json: "json"
+    case .bar(let bar): bar.name
+    }
+  }
+}
+
+extension Bar: Equatable {
+  static func == (one: Bar, other: Bar) -> Bool { one.name == other.name }
+
+  /// - Parameter names: those that could have been given.
+  static func named(_ name: String, of names: [String] = names) throws -> Bar {
+    guard let bar = all.first(where: { $0.name == name }) else { throw ValidationError(unknown: name, of: names) }
+    return bar
+  }
+}
+
+extension ColorChoice: ExpressibleByArgument {}
+
+struct OutputOptions: SharedOptions {
+  @Option(
+    help: "How lines look: \(OutputFormat.names.joined(separator: ", ")). Default: text on a terminal, JSON otherwise.",
+    completion: .list(OutputFormat.names), transform: OutputFormat.named)
+  var format: OutputFormat?
+
+  @Flag(help: "The same as --format json.")
+  var json = false
+
+  @Option(help: "Whether text is coloured. NO_COLOR is honoured. Lines for bars are, unless it is never.")
+  var color = ColorChoice.auto
+
+  @OptionGroup var bar: BarOptions
+
+  var given: String? {
+    if format != nil { return "--format" }
+    if json { return "--json" }
+    return color != .auto ? "--color" : bar.given
+  }
+
+  mutating func validate() throws {
+    if json, let format, format != .json {
+      throw ValidationError("--json and --format \(format.name) contradict each other; give one.")
+    }
+    if bar.given != nil, wantsJSON {
+      throw ValidationError(
+        "\(BarOptions.names) are for bars and text; leave out the format JSON, which says everything.")
+    }
+    _ = try makeBarRenderer()
+  }
+
+  var wantsJSON: Bool { json || format == .json }
+
+  var terminal: Terminal { Terminal(descriptor: STDOUT_FILENO, color: color) }
+
+  /// Nil where lines are for people or programs.
+  private func makeBarRenderer() throws -> BarRenderer? {
+    if case .bar(let bar) = format { return try self.bar.makeRenderer(for: bar.format, color) }
+    return bar.given != nil && !wantsJSON ? try bar.makeRenderer(for: .plain, color) : nil
+  }
+
+  /// - Parameter saysWhy: whether text says in a sentence why.
+  func makeRenderer(saysWhy: Bool = false) throws -> any LineRenderer {
+    if let renderer = try makeBarRenderer() { return renderer }
+    let terminal = terminal
+    let wantsText = format == .text || format == nil && terminal.isTerminal
+    return wantsText && !json ? TextRenderer(terminal: terminal, saysWhy: saysWhy) : JSONRenderer()
+  }
+}

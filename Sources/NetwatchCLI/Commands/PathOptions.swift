@@ -1,0 +1,109 @@
+import ArgumentParser
+import Glibc
+import Netwatch
+import NetwatchResolver
+
+/// Which links count, and as what.
+struct LinkOptions: ParsableArguments {
+  @Option(
+    name: [.customShort("i"), .customLong("interface")], parsing: .singleValue,
+    help: ArgumentHelp(
+      "Count only links whose name matches as ways out, whatever lies beneath them; may be repeated.",
+      valueName: "glob"))
+  var included: [String] = []
+
+  @Option(
+    name: .customLong("ignore"), parsing: .singleValue,
+    help: ArgumentHelp(
+      "Judge as if links whose name matches were not there, beneath tunnels too; may be repeated.", valueName: "glob"))
+  var ignored: [String] = []
+
+  @Option(
+    name: .customLong("wwan"), parsing: .singleValue,
+    help: ArgumentHelp(
+      "Take links whose name matches for modems, such as 'ppp*'; may be repeated.", valueName: "glob"))
+  var modems: [String] = []
+
+  @Option(
+    name: .customLong("tunnel"), parsing: .singleValue,
+    help: ArgumentHelp(
+      "Treat links whose name matches as tunnels, such as 'ppp0' of a VPN by pppd; may be repeated.", valueName: "glob")
+  )
+  var tunnels: [String] = []
+
+  @Option(
+    name: .customLong("expensive"), parsing: .singleValue,
+    help: ArgumentHelp(
+      "Say that links may cost money whose name matches, or that of their WiFi network; may be repeated.",
+      valueName: "glob"))
+  var expensive: [String] = []
+
+  @Option(
+    name: .customLong("not-expensive"), parsing: .singleValue,
+    help: ArgumentHelp("Say that they cost nothing, whatever else is said; may be repeated.", valueName: "glob"))
+  var notExpensive: [String] = []
+
+  var given: String? {
+    if !included.isEmpty { return "--interface" }
+    if !ignored.isEmpty { return "--ignore" }
+    if !modems.isEmpty { return "--wwan" }
+    if !tunnels.isEmpty { return "--tunnel" }
+    if !expensive.isEmpty { return "--expensive" }
+    return notExpensive.isEmpty ? nil : "--not-expensive"
+  }
+
+  func configuration(for target: NetworkTarget) -> MonitorConfiguration {
+    var configuration = MonitorConfiguration()
+    configuration.target = target
+    configuration.isModem = Self.rule(modems)
+    configuration.isTunnel = Self.rule(tunnels)
+    configuration.ignoresInterface = Self.rule(ignored)
+    configuration.includesInterface = Self.rule(included)
+    if !expensive.isEmpty || !notExpensive.isEmpty {
+      configuration.isExpensive = { [expensive, notExpensive] name, network in
+        let names = [name] + (network.map { [$0.text] } ?? [])
+        func isMeant(by globs: [String]) -> Bool { globs.contains { glob in names.contains { matches(glob, $0) } } }
+        return isMeant(by: notExpensive) ? false : isMeant(by: expensive) ? true : nil
+      }
+    }
+    return configuration
+  }
+
+  /// Nil if there are no globs.
+  private static func rule(_ globs: [String]) -> (@Sendable (_ name: String) -> Bool)? {
+    globs.isEmpty ? nil : { @Sendable name in globs.contains { matches($0, name) } }
+  }
+}
+
+struct PathOptions: SharedOptions {
+  @OptionGroup var links: LinkOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "Judge the way to this address, host or host:port instead of to the internet.", valueName: "target"),
+    transform: NetworkTarget.init(argument:))
+  var target: NetworkTarget = .internet
+
+  /// Whether a service's judgement would be the same.
+  var isDefault: Bool { given == nil }
+
+  var given: String? { target != .internet ? "--target" : links.given }
+
+  var configuration: MonitorConfiguration { links.configuration(for: target) }
+}
+
+private func matches(_ glob: String, _ name: String) -> Bool {
+  unsafe fnmatch(glob, name, 0) == 0
+}
+
+extension NetworkTarget {
+  /// What an option or an argument says.
+  init(argument text: String) throws {
+    do {
+      self = try NetworkTarget(text)
+      if case .host(let name, _) = self { _ = try InternationalName.ascii(of: name) }
+    } catch {
+      throw ValidationError(error.description)
+    }
+  }
+}

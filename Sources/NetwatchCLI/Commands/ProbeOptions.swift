@@ -1,0 +1,80 @@
+import ArgumentParser
+import Netwatch
+
+/// Whether the internet is there: asked of a server of the user's choice.
+struct ProbeOptions: SharedOptions {
+  @Option(
+    help: ArgumentHelp(
+      "Also ask this URL whether the internet is there, over the link that carries the traffic: it has to answer with 204, "
+        + "or with 200 and nothing. A redirect or anything else is a login page.", valueName: "url"),
+    transform: { try checked(url: $0) })
+  var probe: String?
+
+  @Option(
+    name: .customLong("probe-expect"),
+    help: ArgumentHelp("With --probe, the answer has to be a 200 that begins with this.", valueName: "text"))
+  var expectation: String?
+
+  @Option(
+    name: .customLong("probe-interval"),
+    help: ArgumentHelp(
+      "With --probe, ask again so often, and every 10 seconds while the internet is not there. Default: 300. 0: only when "
+        + "the path changes.", valueName: "seconds"),
+    transform: Duration.init(seconds:))
+  var interval: Duration?
+
+  @Option(
+    name: .customLong("probe-timeout"),
+    help: ArgumentHelp("With --probe, wait so long for the answer. Default: 10.", valueName: "seconds"),
+    transform: Duration.init(seconds:))
+  var timeout: Duration?
+
+  /// All others belong to it.
+  var given: String? { probe == nil ? nil : "--probe" }
+
+  /// Shorter ones would only wear out the machine, and the server.
+  private static let shortestInterval = Duration.milliseconds(100)
+  /// As much as the helper reads, and more than anybody wants to compare.
+  private static let longestExpectation = 1_024
+
+  mutating func validate() throws {
+    if let interval, interval != .zero, interval < Self.shortestInterval {
+      throw ValidationError("--probe-interval needs 0 or a number from 0.1.")
+    }
+    if timeout == .zero { throw ValidationError("--probe-timeout needs a number above 0.") }
+    if let expectation, expectation.isEmpty || expectation.utf8.count > Self.longestExpectation {
+      throw ValidationError("--probe-expect takes a text of 1 to \(Self.longestExpectation) bytes.")
+    }
+    guard probe == nil else { return }
+    if expectation != nil { throw ValidationError("--probe-expect belongs to --probe; add it.") }
+    if interval != nil { throw ValidationError("--probe-interval belongs to --probe; add it.") }
+    if timeout != nil { throw ValidationError("--probe-timeout belongs to --probe; add it.") }
+  }
+
+  /// Who prints one line asks once.
+  func refuseInterval() throws {
+    if interval != nil {
+      throw ValidationError("--probe-interval belongs to --follow and wait, which ask more than once; leave it out.")
+    }
+  }
+
+  /// Nil where nothing is to be asked.
+  var settings: ProbeSettings? {
+    guard let probe else { return nil }
+    var settings = ProbeSettings(
+      url: probe, expectation: expectation, userAgent: "netwatch/\(NetwatchTool.configuration.version)")
+    if let interval { settings.interval = interval }
+    if let timeout { settings.timeout = timeout }
+    return settings
+  }
+
+  private static func checked(url text: String) throws -> String {
+    let scheme = ["http://", "https://"].first { text.lowercased().hasPrefix($0) }
+    let rest = text.dropFirst(scheme?.count ?? 0)
+    let isClean = text.unicodeScalars.allSatisfy { 0x20 < $0.value && $0.value < 0x7f }
+    guard scheme != nil, isClean, let first = rest.first, !"/?#:@".contains(first) else {
+      throw ValidationError("'\(text.harmless)' is no URL; write one such as http://example.org/generate_204.")
+    }
+    return text
+  }
+}

@@ -1,0 +1,36 @@
+import ArgumentParser
+import NetwatchNetlink
+
+/// `netwatch replay`: the lines of a recording.
+struct ReplayCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "replay", abstract: "Print the lines that netwatch --follow --record has printed.",
+    discussion: """
+      Reads a trace and nothing else: no netlink, no service. It does not wait where the recording did. A trace that was \
+      cut, changed, or recorded by a netwatch that asks the kernel otherwise is played as far as it goes; then the exit \
+      status is 2.
+      """)
+
+  @ParentCommand var root: NetwatchTool
+
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var details: DetailOptions
+
+  @Argument(help: "What --record has written.", completion: .file())
+  var file: String
+
+  mutating func validate() throws {
+    try root.refuseOptions(of: Self.self, but: [OutputOptions.self, DetailOptions.self])
+  }
+
+  func run() throws {
+    try CommandFailure.reporting {
+      let player = TracePlayer(try TraceReader(opening: file))
+      let recorded = try NetwatchTool.recorded(in: file, player.settings)
+      var options = recorded.lineOptions
+      options.input = .replayed(player)
+      options.player = player
+      try Follower(options, renderer: output.makeRenderer(saysWhy: details.verbose), count: recorded.count).run()
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import ArgumentParser
+import Glibc
+import NetwatchEventLoop
+import NetwatchStream
+
+/// `netwatch run`: one request around a command.
+struct RunCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run", abstract: "Run a command, and count it as one request while it runs.",
+    discussion: """
+      The indicator of the service is lit while the command runs; without a service the command runs all the same. Signals \
+      are handed on, and the exit status is the command's own; 126 and 127 as in a shell.
+      """)
+
+  /// What somebody may send to us and mean the command.
+  private static let handedOn = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT]
+
+  @ParentCommand var root: NetwatchTool
+
+  @Option(help: ArgumentHelp("A name for people who look at the service.", valueName: "text"))
+  var label: String?
+
+  @Argument(
+    parsing: .postTerminator, help: ArgumentHelp("The command and its arguments, after --.", valueName: "command"))
+  var command: [String]
+
+  mutating func validate() throws {
+    try root.refuseOptions(of: Self.self)
+    if command.isEmpty {
+      throw ValidationError("Give a command after --, such as: netwatch run -- rsync -a here there:")
+    }
+    if let label, label.utf8.count > 256 { throw ValidationError("--label takes at most 256 bytes.") }
+  }
+
+  func run() throws {
+    let ending = try CommandFailure.reporting { try runWithLease() }
+    switch ending {
+    case .exited(let status): throw ExitCode(status)
+    case .killed(let signal):
+      // As the command did, so that a shell sees the same; but one core file is enough.
+      var none = rlimit(rlim_cur: 0, rlim_max: 0)
+      unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+      Glibc.signal(signal, SIG_DFL)
+      var set = sigset_t()
+      unsafe sigemptyset(&set)
+      unsafe sigaddset(&set, signal)
+      unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
+      raise(signal)
+      throw ExitCode(128 + signal)
+    }
+  }
+
+  /// Runs the command with a lease around it. It has our terminal, our standard input and our process group.
+  private func runWithLease() throws -> ChildProcess.Ending {
+    let loop = try EventLoop()
+    let mask = ChildProcess.signalMask
+    var process: pid_t?
+    var ending: ChildProcess.Ending?
+    let signals = try SignalSource(Self.handedOn + [SIGCHLD], on: loop) { [unowned loop] delivery in
+      guard let process, ending == nil else { return }
+      if delivery.number == SIGCHLD {
+        ending = ChildProcess.ending(of: process)
+        if ending != nil { loop.stop() }
+      } else if !delivery.isFromKernel || delivery.number == SIGHUP && getsid(0) == getpid() {
+        // What the terminal sends, it sends to the command too; but its end it tells the leader of the session alone.
+        kill(process, delivery.number)
+      }
+    }
+    let lease = ActivityLease(label ?? command[0], on: loop)
+    lease.count = 1
+    switch spawn(mask) {
+    case .success(let child): process = child
+    case .failure(let error):
+      CommandFailure.report("can not run \(command[0]): \(error.message)")
+      return .exited(error.code == ENOENT ? 127 : 126)
+    }
+    try loop.run()
+    withExtendedLifetime((signals, lease)) {}
+    return ending ?? .exited(0)
+  }
+
+  private func spawn(_ mask: sigset_t) -> Result<pid_t, SystemError> {
+    var attributes = posix_spawnattr_t()
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    ChildProcess.prepare(&attributes, mask: mask)
+    var process = pid_t()
+    // As they came, to the byte: a file's name need not be text.
+    let arguments = unsafe CommandLine.unsafeArgv + (Int(CommandLine.argc) - command.count)
+    guard let program = unsafe arguments[0] else {
+      return .failure(SystemError(operation: "posix_spawn", code: ENOENT))
+    }
+    let code = unsafe posix_spawnp(&process, program, nil, &attributes, arguments, environ)
+    return code == 0 ? .success(process) : .failure(SystemError(operation: "posix_spawn", code: code))
+  }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import Glibc
+import NetwatchStream
+
+/// `netwatch serve`: the service.
+struct ServeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve", abstract: "Be the service: one monitor and one activity indicator for every program.",
+    discussion: """
+      Listens on --socket, else $NETWATCH_SOCKET, else $XDG_RUNTIME_DIR/netwatch.sock, as root without these on \
+      /run/netwatch/netwatch.sock; or on the socket that systemd hands over. SIGTERM and SIGINT end it, SIGHUP makes it \
+      read everything from the kernel again.
+      """)
+
+  @ParentCommand var root: NetwatchTool
+
+  @Option(help: ArgumentHelp("Where to listen.", valueName: "path"))
+  var socket: String?
+
+  @Option(help: ArgumentHelp("Refuse more clients than so many.", valueName: "n"))
+  var connections = EventServer.standardConnectionLimit
+
+  @OptionGroup var activity: ActivityOptions
+  @OptionGroup var details: DetailOptions
+
+  mutating func validate() throws {
+    try root.refuseOptions(of: Self.self, but: [ActivityOptions.self, DetailOptions.self])
+    if connections < 1 { throw ValidationError("--connections needs a number from 1.") }
+  }
+
+  func run() throws {
+    try CommandFailure.reporting {
+      let manager = ServiceManager.fromEnvironment()
+      raiseDescriptorLimit()
+      try Service(
+        try listen(manager), manager: manager, activity: activity.settings, connectionLimit: connections,
+        version: NetwatchTool.configuration.version, saysWhatIsMissing: details.verbose
+      ).run()
+    }
+  }
+
+  private func listen(_ manager: ServiceManager) throws -> ListeningSocket {
+    if let inherited = manager.sockets.first {
+      guard manager.sockets.count == 1 else {
+        throw CommandFailure(
+          "systemd has handed over \(manager.sockets.count) sockets; write one ListenStream= in the unit")
+      }
+      return try ListeningSocket(inherited: inherited)
+    }
+    return try ListeningSocket(at: socket.map { ServiceAddress(path: $0) } ?? .standard())
+  }
+
+  private func raiseDescriptorLimit() {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+}

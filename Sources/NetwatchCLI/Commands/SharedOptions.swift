@@ -1,0 +1,61 @@
+import ArgumentParser
+import Netwatch
+
+/// What both `netwatch` itself and a subcommand understand, stands in groups: it takes all the options that it knows, even
+/// those behind the subcommand's name, and groups are all that it hands on.
+protocol SharedOptions: ParsableArguments {
+  /// The name of one that was given; nil if none was.
+  var given: String? { get }
+}
+
+struct SnapshotOptions: SharedOptions {
+  @Flag(help: "List every link, and tell when the list changes.")
+  var interfaces = false
+
+  @Flag(help: "Exit with status 1 unless reachable.")
+  var check = false
+
+  var given: String? { interfaces ? "--interfaces" : check ? "--check" : nil }
+}
+
+struct ServiceOptions: SharedOptions {
+  @Flag(help: "Watch netlink in this process, and count no requests, even where a service runs.")
+  var noService = false
+
+  var given: String? { noService ? "--no-service" : nil }
+
+  /// - Parameter judgesAlike: whether the service's judgement is the one that is wanted.
+  func use(judgesAlike: Bool) -> LineSource.ServiceUse {
+    noService ? .nothing : judgesAlike ? .everything : .activity
+  }
+}
+
+/// How much text says.
+struct DetailOptions: SharedOptions {
+  @Flag(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "In text, also say why, of each link too, and name what is in flight: programs with TCP connections, and the labels "
+        + "of your own requests. Say once on standard error what this kernel lacks."))
+  var verbose = false
+
+  var given: String? { verbose ? "--verbose" : nil }
+}
+
+/// Whether JSON names programs.
+struct ProgramOptions: SharedOptions {
+  @Flag(help: "In JSON, also name the programs whose TCP connections are in flight.")
+  var programs = false
+
+  var given: String? { programs ? "--programs" : nil }
+}
+
+extension Duration {
+  /// What an option says.
+  init(seconds text: String) throws {
+    guard let seconds = Double(text), seconds >= 0, seconds <= Duration.longestDelay / .seconds(1) else {
+      throw ValidationError("'\(text)' is not a number of seconds from 0; write 2 or 0.5.")
+    }
+    self = .seconds(seconds)
+  }
+}

@@ -1,0 +1,64 @@
+import ArgumentParser
+import Netwatch
+import NetwatchEventLoop
+
+/// `netwatch status`: one snapshot.
+struct StatusCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "status", abstract: "Print the present state and end.")
+
+  @ParentCommand var root: NetwatchTool
+
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var snapshot: SnapshotOptions
+  @OptionGroup var path: PathOptions
+
+  @OptionGroup var service: ServiceOptions
+  @OptionGroup var activity: ActivityOptions
+  @OptionGroup var details: DetailOptions
+  @OptionGroup var programs: ProgramOptions
+  @OptionGroup var probe: ProbeOptions
+
+  @Flag(help: "Print metrics for the textfile collector of Prometheus' node_exporter.")
+  var prometheus = false
+
+  mutating func validate() throws {
+    try root.refuseFollowing(with: Self.self)
+    try probe.refuseInterval()
+    let strange = output.given ?? (snapshot.interfaces ? "--interfaces" : nil) ?? details.given ?? programs.given
+    if prometheus, let strange {
+      throw ValidationError("--prometheus is a format of its own; leave out \(strange).")
+    }
+  }
+
+  func run() throws {
+    let renderer = prometheus ? MetricsRenderer(asksService: !service.noService) : nil
+    try Self.print(output, snapshot, path, service, activity, details, programs, probe, renderer: renderer)
+  }
+
+  /// One look at the kernel.
+  static func print(
+    _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, _ service: ServiceOptions,
+    _ activity: ActivityOptions, _ details: DetailOptions, _ programs: ProgramOptions,
+    _ probe: ProbeOptions, renderer: (any LineRenderer)? = nil
+  ) throws {
+    var options = LineSource.Options()
+    options.configuration = path.configuration
+    let renderer = try renderer ?? output.makeRenderer(saysWhy: details.verbose)
+    if !snapshot.interfaces { (renderer as? TextRenderer)?.listFewLinks() }
+    options.listsInterfaces = snapshot.interfaces || renderer is TextRenderer
+    // A service does not list links.
+    options.service = service.use(judgesAlike: path.isDefault && !options.listsInterfaces)
+    options.activity = activity.settings
+    options.probe = probe.settings
+    options.probe?.isRequired = true
+    options.probe?.holdsFirstLine = true
+    options.saysWhatIsMissing = details.verbose
+    let namesPrograms = renderer is TextRenderer || programs.programs
+    let isOnline = try CommandFailure.reporting {
+      let follower = try Follower(options, renderer: renderer, count: 1, namesPrograms: namesPrograms)
+      try follower.run()
+      return follower.isOnline
+    }
+    if snapshot.check, !isOnline { throw ExitCode(1) }
+  }
+}

@@ -1,0 +1,151 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+
+/// What is asked of whom, to find out whether the internet is there: `--probe` and what belongs to it.
+struct ProbeSettings {
+  let url: String
+  /// What the answer has to begin with; nil where it has to be empty.
+  var expectation: String?
+  /// How long an answer may take.
+  var timeout = Duration.seconds(10)
+  /// From an answer to the next probe; zero for none.
+  var interval = Duration.seconds(300)
+  /// What the helper says it is to the server.
+  let userAgent: String
+  /// Whether nothing goes on where no probe can be made; else that is told once, and all is unknown.
+  var isRequired = false
+  /// Whether the first line waits for the answer, at most for as long as an answer may take.
+  var holdsFirstLine = false
+
+  /// The helper gives up by itself; this is for one that does not.
+  private static let grace = Duration.seconds(2)
+
+  var timing: ProbeMachine.Timing {
+    var timing = ProbeMachine.Timing()
+    timing.limit = timeout + Self.grace
+    timing.interval = interval
+    return timing
+  }
+}
+
+/// Probes the internet: runs a ``ProbeMachine``, each probe as a short-lived process of ``HTTPHelper``'s.
+///
+/// It never waits. A probe does not outlive it.
+final class ProbeRunner {
+  /// More than the helper says, and than the loader does where it can not load it.
+  private static let answerSize = 4_096
+
+  private let settings: ProbeSettings
+  private let program: String
+  private let loop: EventLoop
+  private let answered: (_ isNews: Bool) -> Void
+  private let failed: (CommandFailure) -> Void
+  private var machine: ProbeMachine
+  private var child: (number: Int, process: pid_t)?
+  private var timer: LoopTimer?
+  private var told: Set<String> = []
+  private var clockWatch: WallClockWatch?
+
+  /// - Parameters:
+  ///   - answered: called when a probe has ended; ``internet`` says with what.
+  ///   - failed: called when no probe can be made, if ``ProbeSettings/isRequired``.
+  /// - Throws: where the helper is not installed, or the kernel is too old for it.
+  init(
+    _ settings: ProbeSettings, on loop: EventLoop, answered: @escaping (_ isNews: Bool) -> Void,
+    failed: @escaping (CommandFailure) -> Void
+  ) throws(CommandFailure) {
+    guard ChildProcess.canTellEndings else { throw CommandFailure("--probe needs Linux 5.3 or later") }
+    self.settings = settings
+    self.loop = loop
+    self.answered = answered
+    self.failed = failed
+    program = try HTTPHelper.find(for: "--probe")
+    machine = ProbeMachine(settings.timing)
+    timer = LoopTimer(on: loop) { [unowned self] in handle(.timerFired) }
+    // Timers do not run while the machine sleeps. Without this, an answer may be old for once.
+    clockWatch = try? WallClockWatch(on: loop) { [unowned self] in handle(.awoke) }
+  }
+
+  deinit { stop() }
+
+  /// What is known now.
+  var internet: InternetAccess { machine.internet }
+  /// Whether an answer is still to come.
+  var awaitsAnswer: Bool { machine.awaitsAnswer }
+
+  /// To be told of each new path, once its line is written.
+  func pathChanged(_ path: NetworkPath) { handle(.path(path.verdict)) }
+
+  /// Ends the probe that runs, and makes none any more.
+  func stop() {
+    end()
+    timer?.stop()
+  }
+
+  private func handle(_ event: ProbeMachine.Event) {
+    for effect in machine.handle(event, at: KernelClock.monotonic.now) {
+      switch effect {
+      case .start(let number, let interface): start(number, over: interface)
+      case .kill(let number): if child?.number == number { end() }
+      case .arm(let deadline): timer?.set(at: deadline)
+      case .answer(_, let isNews): answered(isNews)
+      }
+    }
+  }
+
+  // MARK: The process
+
+  private func start(_ number: Int, over interface: InterfaceName) {
+    do throws(SystemError) {
+      let output = try Pipe()
+      try output.readWithoutWaiting()
+      // What the loader says, if it can not load the helper, comes the same way.
+      let process = try ChildProcess.spawn(
+        program, arguments(interface), descriptors: [(output.write, STDOUT_FILENO), (output.write, STDERR_FILENO)])
+      try ChildProcess.whenEnded(process, on: loop) { [weak self] ending in self?.conclude(number, ending, output) }
+      child = (number, process)
+    } catch {
+      fail(number, "can not run \(program): \(error)")
+    }
+  }
+
+  private func arguments(_ interface: InterfaceName) -> [String] {
+    let seconds = settings.timeout / .seconds(1)
+    return ["probe", "--interface=\(interface.text)", "--timeout=\(seconds)"]
+      + (settings.expectation.map { ["--expect=\($0)"] } ?? [])
+      + ["--user-agent=\(settings.userAgent)", "--", settings.url]
+  }
+
+  /// Nothing of it is left: SIGKILL, and its end is told as that of any other.
+  private func end() {
+    if let child { kill(-child.process, SIGKILL) }
+    child = nil
+  }
+
+  private func conclude(_ number: Int, _ ending: ChildProcess.Ending, _ output: Pipe) {
+    guard child?.number == number else { return }
+    child = nil
+    let text = output.text(upTo: Self.answerSize)
+    switch ending {
+    case .exited(0):
+      let word = text.prefix { $0.isLetter }
+      handle(.ended(number, InternetAccess(rawValue: String(word)) ?? .unknown))
+    case .exited:
+      let line = text.split(separator: "\n").first.map(String.init) ?? "it says nothing"
+      fail(number, "--probe: \(HTTPHelper.name) can not run: \(line.harmless)")
+    case .killed(let signal):
+      tellOnce("--probe: \(HTTPHelper.name) was ended by signal \(signal)")
+      handle(.ended(number, .unknown))
+    }
+  }
+
+  private func fail(_ number: Int, _ message: String) {
+    if settings.isRequired { failed(CommandFailure(message)) } else { tellOnce(message) }
+    handle(.ended(number, .unknown))
+  }
+
+  private func tellOnce(_ message: String) {
+    if told.insert(message).inserted { CommandFailure.report(message) }
+  }
+}

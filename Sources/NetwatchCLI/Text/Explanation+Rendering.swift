@@ -1,0 +1,153 @@
+import Netwatch
+import NetwatchStream
+
+extension Explanation {
+  /// As text for a person:
+  /// ```
+  /// IPv4 to the internet (192.0.2.1)
+  ///   rule    32766: from all lookup main
+  ///   route   table main: via 10.0.0.2 dev eth0
+  /// ✗ link    eth0: switched on, no carrier; the cable or its other end is missing
+  ///   not reachable: no carrier
+  ///
+  /// The internet is not reachable: eth0 has no carrier.
+  /// ```
+  func text(on terminal: Terminal) -> String {
+    var text = resolution.map { terminal.line($0) + "\n" } ?? ""
+    for section in sections {
+      text += terminal.line(section.title, .bold)
+      for step in section.steps { text += terminal.line(step) }
+      let outcome = section.failure.map { "not reachable: \(words($0.rawValue))" } ?? "reachable"
+      text += terminal.line(outcome, section.failure == nil ? .green : .red, at: Terminal.topicColumn) + "\n"
+    }
+    if !deadLinks.isEmpty {
+      text += terminal.line("Links that carry nothing", .bold)
+      text += deadLinks.map { terminal.line($0) }.joined() + "\n"
+    }
+    return text + terminal.line(summary.capitalizedSentence)
+  }
+
+  /// As one line of JSON.
+  var json: String {
+    var buffer = LineBuffer()
+    buffer.append(#"{"v":1,"target":"#)
+    buffer.appendQuoted(target)
+    buffer.append(#","status":"#)
+    buffer.appendQuoted(verdict.status.rawValue)
+    buffer.append(#","reason":"#)
+    buffer.appendQuoted(orNull: reason?.rawValue)
+    buffer.append(#","medium":"#)
+    buffer.appendQuoted(orNull: verdict.medium?.rawValue)
+    buffer.append(#","interface":"#)
+    buffer.appendQuoted(orNull: verdict.interfaceName?.text)
+    buffer.append(#","vpn":"#)
+    buffer.append(verdict.vpn)
+    buffer.append(#","summary":"#)
+    buffer.appendQuoted(summary.capitalizedSentence)
+    if let resolution {
+      buffer.append(#","name":"#)
+      buffer.append(resolution)
+    }
+    buffer.append(#","ways":["#)
+    for (position, section) in sections.enumerated() {
+      if position > 0 { buffer.append(",") }
+      buffer.append(section)
+    }
+    buffer.append(#"],"dead_links":["#)
+    buffer.append(deadLinks)
+    buffer.append("]}\n")
+    return buffer.text
+  }
+}
+
+extension LineBuffer {
+  fileprivate mutating func appendQuoted(orNull text: String?) {
+    if let text { appendQuoted(text) } else { append("null") }
+  }
+
+  /// As in the stream.
+  fileprivate mutating func append(_ vpn: VPN?) {
+    guard let vpn else { return append("null") }
+    append(#"{"interface":"#)
+    appendQuoted(vpn.interfaceName)
+    append(#","kind":"#)
+    appendQuoted(vpn.kind.rawValue)
+    append(vpn.isCarrierKnown ? #","carrier":"known"}"# : #","carrier":"unknown"}"#)
+  }
+
+  fileprivate mutating func append(_ section: Explanation.Section) {
+    append(#"{"family":"#)
+    appendQuoted(section.destination.family == .ipv4 ? "ipv4" : "ipv6")
+    append(#","destination":"#)
+    appendQuoted("\(section.destination)")
+    append(
+      section.failure == nil ? #","reachable":true,"reason":null,"steps":["# : #","reachable":false,"reason":"#)
+    if let failure = section.failure {
+      appendQuoted(failure.rawValue)
+      append(#","steps":["#)
+    }
+    append(section.steps)
+    append("]}")
+  }
+
+  fileprivate mutating func append(_ steps: [Explanation.Step]) {
+    for (position, step) in steps.enumerated() {
+      if position > 0 { append(",") }
+      append(step)
+    }
+  }
+
+  fileprivate mutating func append(_ step: Explanation.Step) {
+    append(#"{"step":"#)
+    appendQuoted(step.topic.rawValue)
+    append(step.isFault ? #","ok":false,"text":"# : #","ok":true,"text":"#)
+    appendQuoted(step.text)
+    for fact in step.facts {
+      append(",")
+      appendQuoted(fact.name)
+      append(":")
+      switch fact.value {
+      case .text(let text): appendQuoted(text)
+      case .list(let texts):
+        append("[")
+        for (position, text) in texts.enumerated() {
+          if position > 0 { append(",") }
+          appendQuoted(text)
+        }
+        append("]")
+      case .number(let number): appendDecimal(number)
+      case .flag(let isSet): append(isSet ? "true" : "false")
+      case .nothing: append("null")
+      }
+    }
+    append("}")
+  }
+}
+
+extension Terminal {
+  /// Where the columns of a step begin.
+  fileprivate static let topicColumn = 2
+  private static let textColumn = 10
+
+  fileprivate func line(_ phrase: String, _ color: TextColor? = nil, at column: Int = 0) -> String {
+    var line = foldedText(indent: column)
+    line.append(phrase, color, at: column)
+    return line.lines
+  }
+
+  fileprivate func line(_ step: Explanation.Step) -> String {
+    let color = step.isFault ? TextColor.red : nil
+    var line = foldedText(indent: Self.textColumn)
+    if step.isFault { line.append(isUnicode ? "✗" : "!", color) }
+    line.append(step.topic.rawValue, color, at: Self.topicColumn)
+    line.append(step.text, color, at: Self.textColumn)
+    return line.lines
+  }
+}
+
+extension String {
+  /// With a capital letter at its beginning, if that is a word and no address or name.
+  fileprivate var capitalizedSentence: String {
+    hasPrefix("the ") ? "The" + dropFirst(3) : self
+  }
+}

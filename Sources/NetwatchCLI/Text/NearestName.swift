@@ -1,0 +1,44 @@
+import ArgumentParser
+
+extension CaseIterable where Self: RawRepresentable<String> & SendableMetatype {
+  static var names: [String] { allCases.map(\.rawValue) }
+  static var list: String { names.joined(separator: ", ") }
+
+  /// For options whose names are too many for the parser to list in one sentence.
+  @Sendable static func named(_ name: String) throws -> Self {
+    guard let value = Self(rawValue: name) else { throw ValidationError(unknown: name, of: names) }
+    return value
+  }
+}
+
+extension ValidationError {
+  init(unknown name: String, of names: [String]) {
+    self.init(
+      nearest(to: name, of: names).map { "did you mean \($0)?" } ?? "there are \(names.joined(separator: ", ")).")
+  }
+}
+
+/// The name that a mistyped one was probably meant to be; nil if none is near.
+func nearest(to typed: String, of names: [String]) -> String? {
+  let typed = typed.lowercased()
+  if typed.count > 1, let longer = names.first(where: { $0.hasPrefix(typed) }) { return longer }
+  let near = names.map { (name: $0, distance: distance(typed, $0)) }.min { $0.distance < $1.distance }
+  guard let near, near.distance <= max(1, near.name.count / 3) else { return nil }
+  return near.name
+}
+
+/// How many letters have to be put in, left out or changed.
+private func distance(_ first: String, _ second: String) -> Int {
+  let second = Array(second)
+  var row = Array(0...second.count)
+  for (line, letter) in first.enumerated() {
+    var diagonal = row[0]
+    row[0] = line + 1
+    for (column, other) in second.enumerated() {
+      let changed = diagonal + (letter == other ? 0 : 1)
+      diagonal = row[column + 1]
+      row[column + 1] = min(changed, diagonal + 1, row[column] + 1)
+    }
+  }
+  return row[second.count]
+}

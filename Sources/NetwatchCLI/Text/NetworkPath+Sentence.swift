@@ -1,0 +1,52 @@
+import Netwatch
+
+extension NetworkPath {
+  /// Says in a sentence why it was published, for `-v`; nil where the reason's own words say everything.
+  ///
+  /// - Parameter formerName: the link that carried the traffic before, if any did.
+  func sentence(after formerName: String?) -> String? {
+    switch reason {
+    case .initial, .linkDown, .noCarrier, .dormant, .noAddress: return sentence(ofLinkAfter: formerName)
+    case .routeUp: return "a route leads out again, over \(name)"
+    case .noRoute: return "no route leads out" + (formerName.map { ", as one over \($0.harmless) did" } ?? "")
+    case .routeUnreachable: return "a route or a rule forbids it: unreachable, prohibit or blackhole"
+    case .mediumChanged where vpn?.isCarrierKnown == false,
+      .interfaceChanged where vpn?.isCarrierKnown == false:
+      return "it is not known any more which link carries the tunnel \(tunnel)"
+    case .mediumChanged: return "\(name) carries the traffic now, over \(medium?.rawValue ?? "nothing")"
+    case .interfaceChanged:
+      let former = formerName.flatMap { $0 == interfaceName ? nil : ", and no longer \($0.harmless)" }
+      return "\(name) carries the traffic now" + (former ?? "")
+    case .addressChanged: return "\(name) has another address or gateway"
+    case .networkChanged: return "\(name) has joined another WiFi network"
+    case .vpnUp where vpn?.isCarrierKnown == false:
+      return "the traffic goes over the tunnel \(tunnel) now; it is not known which link carries it"
+    case .vpnUp: return "the traffic goes through the tunnel \(tunnel) now, over \(name)"
+    case .vpnDown: return "the traffic goes through no tunnel any more, straight over \(name)"
+    case .vpnWithoutUnderlay: return "the route leads into a tunnel, and nothing carries it"
+    case .resynced: return "found when everything was read again, because messages of the kernel were lost"
+    case .resumed: return "found when everything was read again after a suspend"
+    case .unresolved: return "there is no answer: netlink can not be read, or the name has no address"
+    case .serviceLost: return "the service is gone"
+    // The line itself says what the probe has found.
+    case .internetChanged: return nil
+    }
+  }
+
+  private var name: String { (interfaceName ?? "a link").harmless }
+  private var tunnel: String { vpn.map { $0.interfaceName.harmless } ?? "?" }
+
+  private func sentence(ofLinkAfter formerName: String?) -> String? {
+    let suspects = links.filter { $0.name == formerName ?? $0.name && $0.fault == reason && !$0.isLoopback }
+    let link = suspects.count == 1 ? suspects.first : nil
+    let former = (formerName ?? link?.name).map(\.harmless) ?? "the link of the route"
+    let advice = link.flatMap { $0.advice(on: reason) }.map { "; " + $0 } ?? ""
+    switch reason {
+    case .linkDown: return "\(former) is " + (link == nil ? "gone" : "switched off")
+    case .noCarrier: return "\(former) has no carrier" + advice
+    case .dormant: return "\(former) is dormant" + (advice.isEmpty ? "; it waits for something" : advice)
+    case .noAddress: return "\(former) has no address that traffic can come from"
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import Glibc
+import NetwatchEventLoop
+
+enum ColorChoice: String, CaseIterable {
+  case auto, always, never
+}
+
+/// What the terminal can show.
+final class Terminal {
+  let isTerminal: Bool
+  let usesColor: Bool
+  /// Whether it shows more than ASCII.
+  let isUnicode: Bool
+  /// How wide it is; nil where a line may be as long as it likes. COLUMNS counts where the terminal does not say.
+  private(set) var columns: Int?
+  private let descriptor: CInt
+  private var resizes: SignalSource?
+
+  private static let standardWidth = 80
+
+  init(descriptor: CInt, color: ColorChoice) {
+    self.descriptor = descriptor
+    isTerminal = isatty(descriptor) == 1
+    usesColor =
+      switch color {
+      case .always: true
+      case .never: false
+      // no-color.org: set and not empty.
+      case .auto: isTerminal && (environment("NO_COLOR") ?? "").isEmpty && environment("TERM") != "dumb"
+      }
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(environment).first { !$0.isEmpty } ?? ""
+    isUnicode = locale.uppercased().contains("UTF-8") || locale.uppercased().contains("UTF8")
+    measure()
+  }
+
+  func followResizes(on loop: EventLoop) throws(SystemError) {
+    guard isTerminal else { return }
+    resizes = try SignalSource([SIGWINCH], on: loop) { [unowned self] _ in measure() }
+  }
+
+  /// Text that is folded at its width.
+  func foldedText(indent: Int) -> FoldedText { FoldedText(width: columns, usesColor: usesColor, indent: indent) }
+
+  private func measure() {
+    let declared = environment("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+    columns = Self.columns(of: descriptor) ?? declared ?? (isTerminal ? Self.standardWidth : nil)
+  }
+
+  private static func columns(of descriptor: CInt) -> Int? {
+    var size = winsize()
+    guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+    return Int(size.ws_col)
+  }
+}
+
+private func environment(_ name: String) -> String? {
+  unsafe getenv(name).map { unsafe String(cString: $0) }
+}

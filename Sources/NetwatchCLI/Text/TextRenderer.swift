@@ -1,0 +1,193 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import NetwatchStream
+
+/// Lines for a person: time, mark, status, medium, interface, address, why.
+///
+/// ```
+/// 14:03:11 ● wifi          wired     eth0       192.168.122.10  initial
+/// 14:05:42 ○ not reachable                                      no carrier
+/// 14:07:02 ⇅ wifi          wired     eth0       192.168.122.10  busy, 2 in flight
+/// ```
+///
+/// Where a terminal is too narrow the rest goes on lines beneath. Of the activity, a person sees whether it is visible; each
+/// begin and end would fill the screen.
+final class TextRenderer: LineRenderer {
+  /// Where the columns behind the time begin.
+  private static let column = (status: 11, medium: 25, interface: 35, address: 46, reason: 62)
+  /// How long names may be.
+  private static let width = (interface: 10, address: 15, network: 32, label: 32)
+
+  private let terminal: Terminal
+  private let saysWhy: Bool
+  private var listsFewLinks = false
+  private var wasVisible = false
+  private var programs: ((EventRecord) -> [EventRecord.ProgramCount]?)?
+  private var requests: ((EventRecord) -> [ServiceStatistics.Label])?
+  /// The link that carried the traffic when the last line was printed.
+  private var formerName: String?
+
+  /// - Parameter saysWhy: whether a sentence beneath each line says why.
+  init(terminal: Terminal, saysWhy: Bool = false) {
+    self.terminal = terminal
+    self.saysWhy = saysWhy
+  }
+
+  func prepare(on loop: EventLoop) throws {
+    try terminal.followResizes(on: loop)
+  }
+
+  /// Of the links beneath each line, lists those alone that a person wants to know of.
+  func listFewLinks() { listsFewLinks = true }
+
+  func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
+    guard shows(record) else { return }
+    wasVisible = record.activity.state.isVisible
+    var text = line(record)
+    if !listsFewLinks, saysWhy, record.event != .activity { text += sentence(record.path) }
+    formerName = record.path.interfaceName
+    if record.listsInterfaces {
+      if listsFewLinks { text += "\n" }
+      text += LinkTable(record.path, on: terminal, isWhole: !listsFewLinks, explains: saysWhy).text
+    }
+    let bytes = [UInt8](text.utf8)
+    try unsafe output.write(bytes.span.bytes)
+  }
+
+  func namePrograms(_ body: @escaping (EventRecord) -> [EventRecord.ProgramCount]?) { programs = body }
+
+  func nameRequests(_ body: @escaping (EventRecord) -> [ServiceStatistics.Label]) { if saysWhy { requests = body } }
+
+  func shows(_ record: EventRecord) -> Bool {
+    record.event != .activity || record.activity.state.isVisible != wasVisible
+  }
+
+  // MARK: The line
+
+  private func line(_ record: EventRecord) -> String {
+    let path = record.path
+    let reasons = reasons(record)
+    // What is left goes to the address, which yields where it is long, and to the reason.
+    let room = terminal.columns.map { $0 - Self.column.address - 1 - columns(of: reasons[0]) } ?? .max
+    // Where the columns alone fill the terminal there are none.
+    let isRoomy = Self.column.reason <= terminal.columns ?? .max
+    func start(_ column: Int) -> Int { isRoomy ? column : 0 }
+
+    var line = terminal.foldedText(indent: Self.column.status)
+    let fault = path.isReachable ? record.internet.flatMap { terminal.mark(ofFault: $0) } : nil
+    let color = fault == nil ? terminal.color(of: path.status) : .yellow
+    let mark = fault ?? terminal.mark(path.status)
+    line.append(localTime(record.nanosecondsSince1970), .dim)
+    line.append(record.activity.state.isVisible ? terminal.busyMark : mark, color)
+    line.append(words(path.status.rawValue), color, at: start(Self.column.status))
+    line.append(path.medium?.rawValue ?? "", at: start(Self.column.medium))
+    line.append(
+      fit((path.interfaceName ?? "").harmless, isRoomy ? Self.width.interface : .max), at: start(Self.column.interface))
+    line.append(fit(addressText(path), isRoomy ? max(Self.width.address, room) : .max), at: start(Self.column.address))
+    for (position, reason) in reasons.enumerated() {
+      line.append(reason, .dim, at: position == 0 ? start(Self.column.reason) : 0)
+    }
+    return line.lines
+  }
+
+  /// The reason, the WiFi network and the tunnel, each with a comma if there is another one.
+  private func reasons(_ record: EventRecord) -> [String] {
+    let phrases = [reason(record)] + details(of: record)
+    return phrases.dropLast().map { $0 + "," } + phrases.suffix(1)
+  }
+
+  private func sentence(_ path: NetworkPath) -> String {
+    guard let sentence = path.sentence(after: formerName) else { return "" }
+    var line = terminal.foldedText(indent: Self.column.status)
+    line.append(sentence, at: Self.column.status)
+    return line.lines
+  }
+
+  private func reason(_ record: EventRecord) -> String {
+    let activity = record.activity
+    let running = activity.inFlight > 0 ? ", \(activity.inFlight) in flight" + names(record) : ""
+    switch record.event {
+    case .interfaces: return "links changed" + running
+    case .activity where record.activityReason == .serviceLost: return words(record.reason)
+    case .activity: return (activity.state.isVisible ? "busy" : "idle") + running
+    case .reachability where record.path.reason == .internetChanged:
+      return "\(record.internet?.words ?? "")" + running
+    default: return words(record.reason) + running
+    }
+  }
+
+  /// Programs name themselves and their requests as they like.
+  private func names(_ record: EventRecord) -> String {
+    var names = programs?(record)?.map { "\($0.name.harmless) \($0.connections)" } ?? []
+    names += requests?(record).map { "\(quoted(fit($0.text.harmless, Self.width.label))) \($0.requests)" } ?? []
+    return names.isEmpty ? "" : ": " + names.joined(separator: ", ")
+  }
+
+  /// The WiFi network and the tunnel, where there are any, and what a probe has found.
+  private func details(of record: EventRecord) -> [String] {
+    let path = record.path
+    var details: [String] = []
+    if let wifi = path.wifi {
+      let signal = wifi.signal.map { " \($0.percent) %" } ?? ""
+      details.append(quoted(fit(wifi.ssid.text.harmless, Self.width.network)) + signal)
+    }
+    if let vpn = path.vpn {
+      let name = vpn.interfaceName.harmless
+      details.append(vpn.isCarrierKnown ? "through \(name)" : "over \(name), carrier unknown")
+    }
+    // The reason says it itself.
+    if let internet = record.internet, path.isReachable, record.event != .activity, path.reason != .internetChanged {
+      details.append("\(internet.words)")
+    }
+    return details
+  }
+
+  private func addressText(_ path: NetworkPath) -> String {
+    (path.ipv4 ?? path.ipv6)?.address.description ?? ""
+  }
+
+  // MARK: Pieces
+
+  private func localTime(_ nanoseconds: Int64) -> String {
+    var seconds = time_t(nanoseconds / 1_000_000_000)
+    var local = unsafe tm()
+    unsafe localtime_r(&seconds, &local)
+    return unsafe [local.tm_hour, local.tm_min, local.tm_sec].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(
+      separator: ":")
+  }
+
+  private func quoted(_ text: String) -> String { terminal.isUnicode ? "“\(text)”" : "\"\(text)\"" }
+
+  private func fit(_ text: String, _ width: Int) -> String {
+    NetwatchCLI.fit(text, width, ellipsis: terminal.isUnicode ? "…" : "~")
+  }
+}
+
+extension Terminal {
+  fileprivate var busyMark: String { isUnicode ? "⇅" : "%" }
+  /// Nil where nothing is wrong with the internet.
+  fileprivate func mark(ofFault internet: InternetAccess) -> String? {
+    switch internet {
+    case .portal: isUnicode ? "◐" : "!"
+    case .absent: isUnicode ? "◌" : "x"
+    case .full, .unknown: nil
+    }
+  }
+
+  func mark(_ status: ReachabilityStatus) -> String {
+    switch status {
+    case .wifi, .wwan: isUnicode ? "●" : "*"
+    case .notReachable: isUnicode ? "○" : "-"
+    case .unknown: "?"
+    }
+  }
+
+  func color(of status: ReachabilityStatus) -> TextColor {
+    switch status {
+    case .wifi: .green
+    case .wwan, .unknown: .yellow
+    case .notReachable: .red
+    }
+  }
+}

@@ -1,0 +1,372 @@
+import Netwatch
+import NetwatchEventLoop
+import NetwatchNetlink
+import NetwatchStream
+
+/// Where all lines come from: records of the path, of what is in flight, and of what a probe has found, each complete state,
+/// with a number and a date. One loop, one thread.
+///
+/// They come from a service where there is one and it is asked, else from netlink and from connections that are counted here; the
+/// source changes over both ways, and hands on a record only if it says something else than the one before.
+final class LineSource {
+  struct Options {
+    var configuration = MonitorConfiguration()
+    /// Whether each record lists every link.
+    var listsInterfaces = false
+    var service = ServiceUse.nothing
+    /// What is counted as in flight where no service counts.
+    var activity = ActivitySettings()
+    /// Whether requests are counted here: those that are told to ``LineSource/setRequests(_:)``.
+    var countsRequests = false
+    /// How the internet is probed; nil does not.
+    var probe: ProbeSettings?
+    /// Whether it is said on stderr what the kernel lacks.
+    var saysWhatIsMissing = false
+    /// What netlink says, and whether it is recorded.
+    var input = NetlinkInput.kernel
+    /// The trace that is played in the place of following the kernel; ``input`` is from it.
+    var player: TracePlayer?
+  }
+
+  /// What a service is asked for.
+  enum ServiceUse {
+    case nothing
+    /// Its judgement of the path is not the one that is wanted.
+    case activity
+    case everything
+  }
+
+  /// How long a service may take for its first line before netlink is read instead.
+  private static let patience = Duration.milliseconds(250)
+
+  let loop: EventLoop
+  private let options: Options
+  private let tell: (EventRecord) -> Void
+  private var reachability: NetlinkReachability?
+  private var probes: ProbeAnnotator?
+  private var link: ServiceLink?
+  /// Counts where no service does; nil where there is nothing to count without one.
+  private var counter: ActivityCounter?
+  private var isCounting = false
+  /// Looks at connections for their programs' names where a service counts them.
+  private var namer: ActivityCounter?
+  /// How many records were handed on.
+  private var number: UInt64 = 0
+  /// The one that was handed on last; nil where nothing is ever compared with it.
+  private var last: EventRecord?
+  /// What a service has said last.
+  private var announced = EventRecord.Activity()
+  /// Why what is counted here has changed in this turn of the loop; nil if it has not.
+  private var activityReason: EventRecord.ActivityReason?
+  private var hasLostService = false
+  /// What has been said on stderr, once.
+  private var hasHinted = false
+  private var hasSaidWhatIsMissing = false
+  private var hasWarned = false
+  private var isFinished = false
+  private var failure: (any Error)?
+
+  /// - Parameter tell: is given each record, from within ``start()`` and ``run()``.
+  init(_ options: Options, on loop: EventLoop, tell: @escaping (EventRecord) -> Void) throws {
+    self.options = options
+    self.loop = loop
+    self.tell = tell
+    options.input.onFailure { [unowned self] error in fail(error) }
+    if let probe = options.probe {
+      probes = try ProbeAnnotator(
+        probe, on: loop,
+        tell: { [unowned self] record in
+          var record = record
+          // A service has numbers of its own, and records of ours are between them.
+          record.sequence = number + 1
+          handOn(record)
+        }, failed: { [unowned self] in fail($0) })
+    }
+    if options.activity.choice.countsConnections || options.countsRequests {
+      counter = ActivityCounter(options.activity, on: loop) { [unowned self] in activityReason = $0 }
+      loop.onTurnEnd = { [unowned self] in takeCount() }
+    }
+  }
+
+  deinit { stop() }
+
+  /// Asks the service, or lists everything and hands on the first record.
+  ///
+  /// - Throws: what makes it impossible to go on.
+  func start() throws {
+    connect()
+    if link?.isConnected == true {
+      loop.schedule(after: Self.patience) { [unowned self] in
+        if last == nil, probes?.isHolding != true { watchAlone() }
+      }
+    } else {
+      watchAlone()
+    }
+    if let failure { throw failure }
+  }
+
+  /// Hands on records until ``finish()``, or the end of the trace that is played.
+  ///
+  /// - Throws: what has been given to ``fail(_:)``, by whomever.
+  func run() throws {
+    if let player = options.player {
+      reachability?.replay(player) { isFinished }
+    } else if !isFinished {
+      try loop.run()
+    }
+    if let failure { throw failure }
+  }
+
+  /// Leaves the loop, and ends the probe that runs.
+  func stop() {
+    reachability?.stop()
+    link = nil
+    counter?.rest()
+    probes?.stop()
+  }
+
+  /// Hands on nothing any more; ``run()`` returns.
+  func finish() {
+    isFinished = true
+    loop.stop()
+  }
+
+  func fail(_ error: any Error) {
+    failure = failure ?? error
+    finish()
+  }
+
+  // MARK: Netlink
+
+  private func watchAlone() {
+    beginCounting()
+    watchNetlink()
+  }
+
+  private func watchNetlink() {
+    guard reachability == nil, !isFinished else { return }
+    do {
+      let reachability = try NetlinkReachability(
+        on: NetlinkSource(on: loop, input: options.input), configuration: options.configuration,
+        handlers: .init(
+          publish: { [unowned self] path, change, moment in publish(path, change, moment) },
+          fail: { [unowned self] error in fail(error) }))
+      try reachability.start()
+      self.reachability = reachability
+      reportMissingFeatures()
+    } catch {
+      fail(error)
+    }
+  }
+
+  /// Once, however often netlink takes over from a service.
+  private func reportMissingFeatures() {
+    guard options.saysWhatIsMissing, !hasSaidWhatIsMissing else { return }
+    hasSaidWhatIsMissing = true
+    for feature in reachability?.missingFeatures ?? [] { CommandFailure.report(feature.loss) }
+  }
+
+  private func publish(_ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: Moment) {
+    if isFinished { return }
+    if case .interfaces = change, !options.configuration.publishesInterfaceChanges { return }
+    var record = EventRecord(
+      sequence: number + 1, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic,
+      event: .init(change), path: path)
+    record.activity = activity
+    record.listsInterfaces = options.listsInterfaces
+    // The first path after a service has gone is no news unless it differs.
+    if case .initial = change, let last {
+      let next = record.successor(of: last, becauseOf: hasLostService ? .serviceLost : .requestEnded)
+      if let next { add(next) }
+      return
+    }
+    add(record)
+  }
+
+  /// Reads everything from the kernel again.
+  func resync() { reachability?.resync() }
+
+  var statistics: MonitorStatistics { reachability?.statistics ?? MonitorStatistics() }
+
+  /// How the present verdict has come about.
+  func findings() throws -> PathFindings {
+    guard let reachability else { throw CommandFailure("netlink is not read") }
+    return try reachability.findings()
+  }
+
+  // MARK: What is in flight
+
+  private var activity: EventRecord.Activity { isCounting ? counter?.activity ?? announced : announced }
+
+  /// How many requests programs have announced here.
+  func setRequests(_ count: Int) { counter?.setRequests(count) }
+
+  /// Begins to look at connections, and calls `body` when the last record says what is in flight.
+  func watchConnections(_ body: @escaping () -> Void) {
+    guard let counter else { return body() }
+    counter.watch { [unowned self] in
+      takeCount()
+      body()
+    }
+  }
+
+  /// Nobody wants to know about connections any more.
+  func restConnections() { counter?.rest() }
+
+  /// What is in flight is known when this returns.
+  private func beginCounting() {
+    guard let counter, !isCounting else { return }
+    if !hasWarned { counter.warnOfUnseenPrograms() }
+    hasWarned = true
+    // A service counts for others: it looks when one of them watches.
+    if !options.countsRequests { counter.watchNow() }
+    isCounting = true
+    activityReason = nil
+  }
+
+  /// Who hears of a count may change it: a client of ours that turns out to be gone takes its requests with it.
+  private func takeCount() {
+    while isCounting, let reason = activityReason {
+      activityReason = nil
+      addActivity(because: reason)
+    }
+  }
+
+  private func addActivity(because reason: EventRecord.ActivityReason) {
+    guard !isFinished, var record = last, record.activity != activity else { return }
+    record.event = .activity
+    record.activity = activity
+    record.activityReason = reason
+    record.sequence = number + 1
+    record.setDate(to: .now)
+    add(record)
+  }
+
+  /// The programs whose connections are in flight, by looks of our own, whoever counts: so nobody learns more than his own
+  /// rights let him.
+  ///
+  /// - Parameter time: how long /proc may be searched for them.
+  func programs(of record: EventRecord, within time: Duration) -> [EventRecord.ProgramCount]? {
+    guard let connections = record.activity.connections else { return nil }
+    if connections == 0 { return [] }
+    if isCounting, let counter { return counter.programs(within: time) }
+    var settings = options.activity
+    settings.choice = .tcp
+    let namer = namer ?? ActivityCounter(settings, on: loop) { _ in }
+    self.namer = namer
+    namer.watchNow()
+    defer { namer.rest() }
+    return namer.programs(within: time)
+  }
+
+  // MARK: The service
+
+  private func connect() {
+    if case .nothing = options.service { return }
+    let link = ServiceLink(
+      on: loop,
+      handlers: .init(record: { [unowned self] in take($0) }, lost: { [unowned self] in loseService() }))
+    self.link = link
+    link.start()
+  }
+
+  private func take(_ record: EventRecord) {
+    if isFinished { return }
+    let reason = activityReason(of: record)
+    hasLostService = false
+    if isCounting {
+      isCounting = false
+      counter?.rest()
+    }
+    if counter != nil, record.activity.connections == nil { hint() }
+    announced = record.activity
+    switch options.service {
+    case .everything where link?.sharesNetwork == true:
+      reachability?.stop()
+      reachability = nil
+      guard let last else { return add(record.asInitial) }
+      if let next = record.successor(of: last, becauseOf: reason) { add(next) }
+    default:
+      guard last != nil else { return watchNetlink() }
+      addActivity(because: reason)
+    }
+  }
+
+  /// Why the activity of `record` is not that of the last one; a line that is about something else does not say so itself.
+  private func activityReason(of record: EventRecord) -> EventRecord.ActivityReason {
+    guard record.event != .activity, let known = last?.activity else { return record.activityReason }
+    if record.activity.inFlight > known.inFlight { return .requestBegan }
+    if hasLostService { return .serviceLost }
+    if record.activity.inFlight < known.inFlight { return .requestEnded }
+    return record.activity.state.isVisible ? .activationDelay : .completionDelay
+  }
+
+  private func loseService() {
+    guard !isFinished else { return }
+    hasLostService = true
+    // Nobody counts any more.
+    announced = EventRecord.Activity()
+    beginCounting()
+    if reachability == nil { watchNetlink() } else { addActivity(because: .serviceLost) }
+  }
+
+  /// Its choice holds for all who ask it, so that all show the same.
+  private func hint() {
+    guard !hasHinted else { return }
+    hasHinted = true
+    CommandFailure.report(
+      "the service does not count TCP connections; start it with --activity \(options.activity.choice.rawValue), or add "
+        + "--no-service here")
+  }
+
+  /// Labels of the requests that the service counts, as far as it tells this user. Waits for the answer.
+  func labels(of record: EventRecord) -> [ServiceStatistics.Label] {
+    guard link?.isConnected == true, record.activity.inFlight > (record.activity.connections ?? 0) else { return [] }
+    return ServiceStatistics.ofRunningService(within: Self.patience)?.labels ?? []
+  }
+
+  // MARK: Records
+
+  private func add(_ record: EventRecord) {
+    if let probes { probes.add(record) } else { handOn(record) }
+  }
+
+  private func handOn(_ record: EventRecord) {
+    number += 1
+    // Whoever holds a path makes the next change of a link a copy of them all.
+    if counter != nil || link != nil { last = record }
+    tell(record)
+  }
+}
+
+extension EventRecord.Event {
+  fileprivate init(_ change: ReachabilityMachine.Change) {
+    switch change {
+    case .initial: self = .initial
+    case .reachability: self = .reachability
+    case .interfaces: self = .interfaces
+    }
+  }
+}
+
+extension EventRecord {
+  mutating func setDate(to moment: Moment) {
+    nanosecondsSince1970 = moment.wall
+    monotonicNanoseconds = moment.monotonic
+  }
+
+  /// This state as news for somebody who knows another one; nil if it is none.
+  fileprivate func successor(of known: EventRecord, becauseOf reason: ActivityReason) -> EventRecord? {
+    var next = self
+    if !path.saysTheSame(as: known.path) {
+      next.event = .reachability
+      // "initial" is for the first line.
+      if path.reason == .initial { next.path = path.with(reason: .resynced) }
+      return next
+    }
+    guard activity != known.activity else { return nil }
+    next.event = .activity
+    next.activityReason = reason
+    return next
+  }
+}

@@ -1,0 +1,140 @@
+import Netwatch
+import NetwatchEventLoop
+import NetwatchNetlink
+import NetwatchStream
+
+/// Puts into each record what probes of the internet have found, and adds one of its own where that changes.
+///
+/// A record never waits for a probe, unless it is the only one.
+final class ProbeAnnotator {
+  /// What a probe that does not end may take beyond all that it is allowed.
+  private static let patience = Duration.seconds(1)
+  /// From a line to what it means for probes. Who reads the line may wait for our processor, and goes first.
+  private static let courtesy = Duration.milliseconds(2)
+
+  private let loop: EventLoop
+  private let settings: ProbeSettings
+  private let tell: (EventRecord) -> Void
+  private let failed: (CommandFailure) -> Void
+  /// Nil where there is no helper.
+  private var runner: ProbeRunner?
+  /// What lines say now.
+  private var internet = InternetAccess.unknown
+  /// What was told last, or waits to be.
+  private var last: EventRecord?
+  private var holds: Bool
+  /// Of the last line, as long as the runner does not know of it.
+  private var newPath: NetworkPath?
+
+  /// - Parameters:
+  ///   - tell: is given each record with what has been found.
+  ///   - failed: called when no probe can be made, if ``ProbeSettings/isRequired``.
+  /// - Throws: if one is required, and there is no helper. Else that is told, and all is unknown.
+  init(
+    _ settings: ProbeSettings, on loop: EventLoop, tell: @escaping (EventRecord) -> Void,
+    failed: @escaping (CommandFailure) -> Void
+  ) throws(CommandFailure) {
+    self.settings = settings
+    self.loop = loop
+    self.tell = tell
+    self.failed = failed
+    holds = settings.holdsFirstLine
+    do throws(CommandFailure) {
+      runner = try ProbeRunner(
+        settings, on: loop, answered: { [unowned self] isNews in takeAnswer(isNews) },
+        failed: { [unowned self] failure in fail(failure) })
+    } catch {
+      guard !settings.isRequired else { throw error }
+      CommandFailure.report(error.message)
+    }
+  }
+
+  /// Whether a line waits for its answer.
+  var isHolding: Bool { holds && last != nil }
+
+  func stop() {
+    newPath = nil
+    runner?.stop()
+  }
+
+  func add(_ record: EventRecord) {
+    if holds { return hold(record) }
+    let isPath =
+      switch record.event {
+      case .initial, .reachability: true
+      case .activity, .interfaces: false
+      }
+    if isPath { internet = InternetAccess(beforeProbing: record.path.status) }
+    handOn(record)
+    if isPath { tellRunner(of: record.path) }
+  }
+
+  private func tellRunner(of path: NetworkPath) {
+    let isTimed = newPath != nil
+    newPath = path
+    if isTimed { return }
+    loop.schedule(after: Self.courtesy) { [weak self] in
+      guard let self, let path = newPath else { return }
+      newPath = nil
+      runner?.pathChanged(path)
+    }
+  }
+
+  /// Who counts the requests may tell of the same path once more.
+  private func hold(_ record: EventRecord) {
+    let isPath = last.map { !record.path.saysTheSame(as: $0.path) } ?? true
+    if last == nil { limitTheWait() }
+    last = record.asInitial
+    if isPath {
+      internet = InternetAccess(beforeProbing: record.path.status)
+      runner?.pathChanged(record.path)
+    }
+    if runner?.awaitsAnswer != true { release() }
+  }
+
+  private func limitTheWait() {
+    loop.schedule(after: settings.timing.limit + Self.patience) { [weak self] in self?.release() }
+  }
+
+  private func takeAnswer(_ isNews: Bool) {
+    // An answer for a path that is gone counts no more.
+    guard let runner, newPath == nil else { return }
+    internet = runner.internet
+    if isHolding { return release() }
+    guard isNews, var record = last else { return }
+    record.event = .reachability
+    record.path = record.path.with(reason: .internetChanged)
+    record.setDate(to: .now)
+    handOn(record)
+  }
+
+  private func release() {
+    guard isHolding, let last else { return }
+    holds = false
+    handOn(last)
+  }
+
+  private func handOn(_ record: EventRecord) {
+    var record = record
+    record.internet = internet
+    tell(record)
+    last = record
+  }
+
+  private func fail(_ failure: CommandFailure) {
+    holds = false
+    last = nil
+    failed(failure)
+  }
+}
+
+extension NetworkPath {
+  /// Equal in all that a line says.
+  func saysTheSame(as other: NetworkPath) -> Bool {
+    func says(_ path: FamilyPath?) -> [IPAddress?] { [path?.address, path?.gateway] }
+    return status == other.status && medium == other.medium && verdict.interfaceName == other.verdict.interfaceName
+      && interfaceIndex == other.interfaceIndex && isExpensive == other.isExpensive && says(ipv4) == says(other.ipv4)
+      && says(ipv6) == says(other.ipv6) && vpn?.kernelName == other.vpn?.kernelName && vpn?.kind == other.vpn?.kind
+      && vpn?.isCarrierKnown == other.vpn?.isCarrierKnown && wifi?.ssid == other.wifi?.ssid
+  }
+}

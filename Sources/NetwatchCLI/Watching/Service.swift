@@ -1,0 +1,67 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import NetwatchStream
+
+/// One monitor and one indicator for everyone: `netwatch serve`.
+final class Service {
+  private let manager: ServiceManager
+  private let loop: EventLoop
+  private var source: LineSource?
+  private var server: EventServer?
+  private var signals: SignalSource?
+
+  /// - Parameters:
+  ///   - activity: what is counted, beside the requests of clients.
+  ///   - version: what the service tells its clients.
+  init(
+    _ socket: ListeningSocket, manager: ServiceManager, activity: ActivitySettings, connectionLimit: Int,
+    version: String, saysWhatIsMissing: Bool
+  ) throws {
+    self.manager = manager
+    loop = try EventLoop()
+    var options = LineSource.Options()
+    options.activity = activity
+    options.countsRequests = true
+    options.saysWhatIsMissing = saysWhatIsMissing
+    let source = try LineSource(options, on: loop) { [unowned self] record in server?.publish(record) }
+    self.source = source
+    server = try EventServer(
+      socket, on: loop, connectionLimit: connectionLimit,
+      identity: ServiceIdentity(version: version, counts: activity.choice.counts),
+      handlers: .init(
+        requestsChanged: { [unowned source] in source.setRequests($0) },
+        statistics: { [unowned source] in
+          let statistics = source.statistics
+          return ServiceStatistics(
+            transitions: UInt64(clamping: statistics.transitions),
+            netlinkOverruns: UInt64(clamping: statistics.overruns))
+        },
+        // Connections are looked at while somebody watches; who comes first waits for a look.
+        prepareGreeting: { [unowned source] greet in source.watchConnections(greet) },
+        lastSubscriberLeft: { [unowned source] in source.restConnections() }))
+    signals = try SignalSource([SIGTERM, SIGINT, SIGHUP], on: loop) { [unowned self] in obey($0.number) }
+  }
+
+  /// Serves until SIGTERM or SIGINT.
+  func run() throws {
+    try source?.start()
+    feedWatchdog()
+    manager.notify("READY=1")
+    defer { manager.notify("STOPPING=1") }
+    try source?.run()
+  }
+
+  private func obey(_ signal: CInt) {
+    guard signal == SIGHUP else { return loop.stop() }
+    manager.notify("RELOADING=1\nMONOTONIC_USEC=\(KernelClock.monotonic.nanoseconds / 1_000)")
+    source?.resync()
+    manager.notify("READY=1")
+  }
+
+  private func feedWatchdog() {
+    guard let interval = manager.watchdogInterval else { return }
+    manager.feedWatchdog()
+    loop.schedule(after: interval / 2) { [unowned self] in feedWatchdog() }
+  }
+}
