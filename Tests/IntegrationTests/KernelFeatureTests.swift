@@ -80,6 +80,17 @@ import Testing
       try service.process.errorText().split(separator: "\n").filter { $0.contains("no socket filter here") }.count == 1)
   }
 
+  @Test(arguments: [["--follow", "--exec", "true"], ["status", "--probe", "http://10.0.0.9/"]])
+  func `what starts a program says that the kernel is too old for it`(_ command: [String]) throws {
+    let namespace = try NetworkNamespace.online()
+    let result = try ChildProcess.run(namespace.command([Programs.sandbox, "pidfd", Programs.netwatch] + command))
+    #expect(result.ending == .exited(2))
+    #expect(result.output == [])
+    #expect(result.error == "netwatch: \(command.dropFirst().first ?? "") needs Linux 5.3 or later")
+    let run = [Programs.sandbox, "pidfd", Programs.netwatch, "run", "--", "echo", "all the same"]
+    #expect(try ChildProcess.run(namespace.command(run)).output == ["all the same"])
+  }
+
   @Test(arguments: ["lookup", "list"])
   func `a refused question ends it at once, with the kernel's own reason`(_ question: String) throws {
     let namespace = try NetworkNamespace.online()

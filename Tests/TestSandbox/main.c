@@ -8,6 +8,7 @@
  *   TestSandbox list COMMAND…      a request as long as that for all links does
  *   TestSandbox rename COMMAND…    renameat2 knows no flags, as on NFS
  *   TestSandbox chmod COMMAND…     chmod fails with EPERM
+ *   TestSandbox pidfd COMMAND…     pidfd_open is unknown, as before Linux 5.3
  *   TestSandbox sigpipe COMMAND…   SIGPIPE is ignored, as waybar's children have it
  *   TestSandbox stdout COMMAND…    standard output is closed
  *   TestSandbox sigchld COMMAND…   SIGCHLD is ignored, as some window managers have it
@@ -104,6 +105,17 @@ static int forbid_chmod(void) {
   return install(program, sizeof program / sizeof *program);
 }
 
+/* As before Linux 5.3. */
+static int forbid_pidfd(void) {
+  struct sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  return install(program, sizeof program / sizeof *program);
+}
+
 static int join_socket(const char *path) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   char text[4096];
@@ -152,6 +164,7 @@ int main(int argc, char **argv) {
   if (!strcmp(argv[1], "list")) failed = forbid_requests(16 + 16 + 8, 16 + 16 + 8);
   if (!strcmp(argv[1], "rename")) failed = forbid_rename_flags();
   if (!strcmp(argv[1], "chmod")) failed = forbid_chmod();
+  if (!strcmp(argv[1], "pidfd")) failed = forbid_pidfd();
   if (!strcmp(argv[1], "sigpipe")) failed = signal(SIGPIPE, SIG_IGN) == SIG_ERR;
   if (!strcmp(argv[1], "sigchld")) failed = signal(SIGCHLD, SIG_IGN) == SIG_ERR;
   if (!strcmp(argv[1], "stdout")) failed = close(STDOUT_FILENO);
