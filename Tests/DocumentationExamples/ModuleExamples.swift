@@ -31,4 +31,10 @@ struct ModuleExamples {
     writer.write(record)
     return writer.line
   }
+
+  @MainActor func showState(in label: Label) async throws {
+    for await record in try EventStream() {
+      label.text = record.activity.state.isVisible ? "\(record.path.status), busy" : "\(record.path.status)"
+    }
+  }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import Netwatch
 import NetwatchNetlink
+import NetwatchStream
 
 /// The code of the README that is no program.
 struct ReadmeExamples {
@@ -26,6 +27,13 @@ struct ReadmeExamples {
     let request = activity.begin("upload")  // ends with end(), or when it goes out of scope
     defer { request.end() }
     _ = shown
+  }
+
+  func read() async throws {
+    // The state first, then each change. If the service ends, a record says so; when one is back, the loop goes on.
+    for await record in try EventStream() {
+      print(record.path.status, record.activity.inFlight)
+    }
   }
 
   private func log(_ path: NetworkPath) {}

@@ -55,6 +55,26 @@ import Testing
     #expect(try probe.wait() == .exited(0))
   }
 
+  @Test func `a reader of the stream goes on when the service is killed and comes back`() throws {
+    let service = try RunningService()
+    let probe = try ChildProcess(
+      service.namespace.command([Programs.probe, "events"]), environment: service.environment)
+    #expect(try probe.nextLine() == "wifi initial 0")
+    try service.namespace.run("ip link set v1 down")
+    #expect(try probe.nextLine() == "not-reachable no_carrier 0")
+    for _ in 0..<5 {
+      try service.kill()
+      #expect(try probe.nextLine() == "unknown service_lost 0")
+      try service.restart()
+      #expect(try probe.nextLine() == "not-reachable no_carrier 0")
+    }
+    let client = try service.client()
+    client.send("{\"begin\":\"a\"}")
+    #expect(try probe.nextLine() == "not-reachable request_began 1")
+    try service.namespace.run("ip link set v1 up")
+    while try probe.nextLine() != "wifi route_up 1" {}
+  }
+
   @Test func `the example of the README runs as it stands there`() throws {
     let source = try String(contentsOfFile: "Tests/ReadmeExample/ReadmeExample.swift", encoding: .utf8)
     let readme = try String(contentsOfFile: "README.md", encoding: .utf8)

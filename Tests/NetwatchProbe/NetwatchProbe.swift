@@ -4,7 +4,7 @@ import NetwatchEventLoop
 import NetwatchNetlink
 
 /// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `targets TARGET…`, `silent-server`,
-/// `reporter`, `watchers`, `dropped COUNT`, `delays`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`.
+/// `reporter`, `events`, `watchers`, `dropped COUNT`, `delays`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`.
 @main
 enum NetwatchProbe {
   static func main() async throws {
@@ -23,6 +23,7 @@ enum NetwatchProbe {
     case "socks-server": try SocksServer.run()
     case "clients": try SlowClients.run(arguments[1], Int(arguments[2]) ?? 1, arguments[3])
     case "reporter": try Reporter.run()
+    case "events": try await Reporter.read()
     default: throw ProbeFailure("unknown probe")
     }
   }

@@ -1,8 +1,9 @@
 import Netwatch
 import NetwatchStream
 
-/// An app that reports its requests. Each line of stdin is an order: `begin`, `end`.
+/// An app of the service.
 enum Reporter {
+  /// Reports its requests. Each line of stdin is an order: `begin`, `end`.
   static func run() throws {
     let indicator = ActivityIndicator()
     let reporter = try ActivityReporter(of: indicator)
@@ -14,5 +15,12 @@ enum Reporter {
       say("running \(indicator.count)")
     }
     withExtendedLifetime(reporter) {}
+  }
+
+  /// Reads the events: a line for each one, with its status, reason and number of requests.
+  static func read() async throws {
+    for await record in try EventStream() {
+      say("\(record.path.status.rawValue) \(record.reason) \(record.activity.inFlight)")
+    }
   }
 }

@@ -57,21 +57,12 @@ import Testing
     indicator.began("a")
     let reporter = try ActivityReporter(of: indicator, to: [address])
     for _ in 0..<5 {
-      let service = try Self.again(at: address)
+      let service = try TestService.again(at: address)
       let reader = try TestClient(service)
       #expect(reader.event(inFlight: 1) != nil)
       service.stop()
       while reader.line() != nil {}
     }
     withExtendedLifetime((reporter, home)) {}
-  }
-
-  /// The one before ends on its own thread, and holds the address until then.
-  private static func again(at address: ServiceAddress) throws -> TestService {
-    for _ in 0..<10_000 {
-      if let service = try? TestService(at: address) { return service }
-      usleep(1_000)
-    }
-    return try TestService(at: address)
   }
 }

@@ -58,11 +58,11 @@ import Testing
   @Test func `who asks for the present state gets what is due`() throws {
     _ = try Self.run { loop, runner in
       runner.setConnectionCount(1, at: KernelClock.monotonic.now - .seconds(3))
-      runner.settle()
+      runner.fireDue()
       #expect(runner.activity.state == .active)
       // So late that it can not be due, however slow the machine is.
       runner.setConnectionCount(0, at: KernelClock.monotonic.now + .milliseconds(500))
-      runner.settle()
+      runner.fireDue()
       #expect(runner.activity.state == .delayingEnd)
     }
   }

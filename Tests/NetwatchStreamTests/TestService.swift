@@ -41,6 +41,15 @@ final class TestService: Sendable {
     try? FileManager.default.removeItem(at: folder)
   }
 
+  /// A service in the place of one that ends on its own thread, and holds the address until then.
+  static func again(at address: ServiceAddress) throws -> TestService {
+    for _ in 0..<10_000 {
+      if let service = try? TestService(at: address) { return service }
+      usleep(1_000)
+    }
+    return try TestService(at: address)
+  }
+
   /// Lives on the loop's thread.
   private final class Core {
     private var server: EventServer?
@@ -80,7 +89,7 @@ final class TestClient {
   private var input: [UInt8] = []
 
   init(_ service: TestService) throws {
-    guard let descriptor = ServiceConnection.open(service.address) else {
+    guard let descriptor = service.address.connect() else {
       throw ServiceError("nobody listens at \(service.address.path)")
     }
     self.descriptor = descriptor

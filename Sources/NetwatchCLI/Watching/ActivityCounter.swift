@@ -66,7 +66,7 @@ final class ActivityCounter {
   func watch(_ body: @escaping () -> Void) {
     guard let connections else { return body() }
     connections.afterScan { [self] in
-      runner.settle()
+      runner.fireDue()
       body()
     }
   }
@@ -74,7 +74,7 @@ final class ActivityCounter {
   /// The same, but returns when it is done.
   func watchNow() {
     connections?.scanNow()
-    runner.settle()
+    runner.fireDue()
   }
 
   /// Nobody wants to know about connections any more.

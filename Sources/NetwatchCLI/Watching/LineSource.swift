@@ -267,7 +267,8 @@ final class LineSource {
       on: loop,
       handlers: .init(record: { [unowned self] in take($0) }, lost: { [unowned self] in loseService() }))
     self.link = link
-    link.start()
+    // If nothing tells of a service that comes later, netlink is enough.
+    try? link.start()
   }
 
   private func take(_ record: EventRecord) {

@@ -3,17 +3,18 @@ import Glibc
 import NetwatchEventLoop
 
 /// The socket that a service listens on. Its file goes with it, if it made the file.
-public final class ListeningSocket {
+package final class ListeningSocket {
   let descriptor: FileDescriptor
-  let access: ServiceAddress.Access
+  /// Whether any user may connect.
+  let servesEveryone: Bool
   private let lock: SocketLock?
   /// The file that we made; nil if somebody else has.
-  private let file: (path: String, identity: FileAtPath.Identity)?
+  private let file: (path: String, identity: FileIdentity)?
 
   private static let backlog: CInt = 512
 
   /// Takes over a socket that listens already, from whoever started this process.
-  public init(inherited descriptor: CInt) throws(ServiceError) {
+  package init(inherited descriptor: CInt) throws(ServiceError) {
     var isListening: CInt = 0
     var length = socklen_t(MemoryLayout<CInt>.size)
     var name = sockaddr_un()
@@ -33,26 +34,26 @@ public final class ListeningSocket {
       unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
     }
     self.descriptor = FileDescriptor(owning: descriptor)
-    access = ServiceAddress(path: path).access
+    servesEveryone = ServiceAddress(path: path).servesEveryone
     lock = nil
     file = nil
   }
 
   /// Makes the socket; a file that a dead service has left is taken over.
-  public init(at address: ServiceAddress) throws(ServiceError) {
+  package init(at address: ServiceAddress) throws(ServiceError) {
     let (folder, _) = address.parts
     if address == .system { unsafe mkdir(folder, 0o755) }
     // A path that no socket can have shall not have a lock either.
     try unsafe address.withSocketAddress { _, _ in }
     guard let lock = try SocketLock(for: address) else { throw Self.inUse(address) }
     // A service of another kind, which does not know the lock.
-    if ServiceConnection.owner(of: address) != nil { throw Self.inUse(address) }
+    if address.listener != nil { throw Self.inUse(address) }
 
     let socket = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     guard socket >= 0 else { throw Self.failure("socket") }
     descriptor = FileDescriptor(owning: socket)
-    access = address.access
-    let mode: mode_t = access == .everyone ? 0o666 : 0o600
+    servesEveryone = address.servesEveryone
+    let mode: mode_t = servesEveryone ? 0o666 : 0o600
     // The file is made with the mode that its socket has, less what the umask takes away: nobody else gets in meanwhile.
     guard fchmod(socket, mode) == 0 else { throw Self.failure("fchmod") }
     try Self.bind(socket, to: address)
@@ -61,7 +62,7 @@ public final class ListeningSocket {
     file = (address.path, made.identity)
     guard listen(socket, Self.backlog) == 0 else { throw Self.failure("listen") }
     // Also the sign for those who wait: the file was there before anyone listened.
-    if !made.setMode(mode), access == .everyone { throw Self.failure("chmod \(address.path)") }
+    if !made.setMode(mode), servesEveryone { throw Self.failure("chmod \(address.path)") }
   }
 
   deinit { if let file { FileAtPath.remove(file.path, file.identity) } }
@@ -89,7 +90,7 @@ public final class ListeningSocket {
   }
 
   private static func inUse(_ address: ServiceAddress) -> ServiceError {
-    let owner = ServiceConnection.owner(of: address).map { " (process \($0))" } ?? ""
+    let owner = address.listener.map { " (process \($0))" } ?? ""
     return ServiceError(
       "another service\(owner) has \(address.path); use it, or name another with --socket", code: EADDRINUSE)
   }

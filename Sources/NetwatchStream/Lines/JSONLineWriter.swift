@@ -3,7 +3,7 @@ import NetwatchEventLoop
 
 /// Writes an ``EventRecord`` as one JSON line, version 1 of the schema.
 ///
-/// Its memory is used again for each line, so nothing is allocated once it has grown to the longest.
+/// The writer uses its memory again for each line, so nothing is allocated once it has grown to the longest one.
 public struct JSONLineWriter: ~Copyable {
   private var buffer = LineBuffer()
   private var clock = ClockText()
@@ -21,12 +21,15 @@ public struct JSONLineWriter: ~Copyable {
   }
 
   /// Makes ``line`` say `record`.
+  public mutating func write(_ record: EventRecord) { write(record, programs: nil) }
+
+  /// Makes ``line`` say `record`, and more than is known of it.
   ///
   /// - Parameters:
-  ///   - record: what the line says.
-  ///   - programs: whose connections are in flight; nil leaves that out.
-  ///   - service: the service that the line comes from; nil leaves that out.
-  public mutating func write(
+  ///   - record: The event.
+  ///   - programs: The programs whose connections are in flight; nil leaves that out.
+  ///   - service: The service that the line comes from; nil leaves that out.
+  package mutating func write(
     _ record: EventRecord, programs: [EventRecord.ProgramCount]? = nil, service: ServiceIdentity? = nil
   ) {
     buffer.removeAll()

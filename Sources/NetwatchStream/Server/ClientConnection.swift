@@ -3,8 +3,8 @@ import NetwatchEventLoop
 
 /// One client of the service: what it has not got yet, what it has begun to write, and what runs on its behalf.
 ///
-/// What is held for it is bounded: the rest of one line and some answers. A client that does not read misses events, not the
-/// newest one; one that does not read answers is not read from.
+/// The service keeps a bounded amount for each client: the rest of one line and some answers. A client that does not read
+/// misses events, but not the newest one; if a client does not read its answers, the service does not read from it.
 final class ClientConnection {
   let descriptor: FileDescriptor
   var registration: EventLoop.Registration?
@@ -42,8 +42,6 @@ final class ClientConnection {
   /// Roughly what it makes the service keep, in bytes.
   var size: Int { output.capacity + input.capacity + requests.size }
 
-  enum Outcome { case goesOn, isGone }
-
   /// So much of its answers waits that no more of its lines are looked at.
   private var isFull: Bool { output.count >= answerLimit }
   private var answerLimit: Int { isShort ? Self.shortAnswerLimit : Self.usualAnswerLimit }
@@ -59,35 +57,37 @@ final class ClientConnection {
   // MARK: Writing
 
   /// Writes a line of the stream if there is room, else leaves it out.
-  func offer(_ line: RawSpan) -> Outcome {
+  ///
+  /// - Returns: False if the client is gone, here and below.
+  func offer(_ line: RawSpan) -> Bool {
     guard output.isEmpty, !isBehind else {
       isBehind = true
-      return .goesOn
+      return true
     }
-    guard let written = unsafe line.withUnsafeBytes({ unsafe write($0) }) else { return .isGone }
+    guard let written = unsafe line.withUnsafeBytes({ unsafe write($0) }) else { return false }
     if written == 0 {
       isBehind = true
-      return .goesOn
+      return true
     }
     isGreeted = true
     if written < line.byteCount {
       unsafe line.withUnsafeBytes { unsafe output.append(contentsOf: $0[written...]) }
     }
-    return .goesOn
+    return true
   }
 
   /// Writes an answer, after what is under way.
-  func answer(_ text: String) -> Outcome {
+  func answer(_ text: String) -> Bool {
     output += Array(text.utf8)
     return flush(newest: nil)
   }
 
   /// Writes what is owed.
   ///
-  /// - Parameter newest: the line that says all; nil where there is none, or it is not wanted now.
-  func flush(newest: RawSpan?) -> Outcome {
+  /// - Parameter newest: The line with the present state; nil if there is none, or the client does not want it now.
+  func flush(newest: RawSpan?) -> Bool {
     if !output.isEmpty {
-      guard let written = unsafe output.withUnsafeBytes({ unsafe write($0) }) else { return .isGone }
+      guard let written = unsafe output.withUnsafeBytes({ unsafe write($0) }) else { return false }
       output.removeFirst(written)
       // An idle client shall not hold what a busy moment needed.
       if output.isEmpty { output = [] }
@@ -96,20 +96,20 @@ final class ClientConnection {
       isBehind = false
       return offer(newest)
     }
-    return .goesOn
+    return true
   }
 
   /// Leaves out the lines that wait behind the one under way.
   private func collapse() {
     guard let end = output.firstIndex(of: UInt8(ascii: "\n")), end + 1 < output.endIndex else { return }
-    output = Array(output[...end]) + Array(ServiceAnswer.error("answers were left out, because nobody read them").utf8)
+    output = Array(output[...end]) + Array(ProtocolError.line("answers were left out, because nobody read them").utf8)
     isBehind = wantsEvents
   }
 
-  /// Says why it ends, if there is room to say so: nobody waits for a client to read.
-  func end(because message: String) -> Outcome {
-    _ = answer(ServiceAnswer.error(message))
-    return .isGone
+  /// Tells the client why its connection ends, if there is room: nobody waits for a client to read.
+  @discardableResult func end(because message: String) -> Bool {
+    _ = answer(ProtocolError.line(message))
+    return false
   }
 
   /// - Returns: how many bytes were taken; nil if the client is gone.
@@ -127,26 +127,17 @@ final class ClientConnection {
 
   // MARK: Reading
 
-  enum Input {
-    case bytes(Int)
-    case nothing
-    case over
-    case isGone
-  }
-
-  func read(into buffer: UnsafeMutableRawBufferPointer) -> Input {
+  /// - Returns: The number of bytes that have come, which may be 0; nil if the client is gone.
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
     let room = isShort ? min(buffer.count, Self.lineLimit) : buffer.count
     while true {
       let count = unsafe recv(descriptor.rawValue, buffer.baseAddress, room, 0)
-      if count > 0 { return .bytes(count) }
-      if count == 0 {
-        isInputOver = true
-        return .over
-      }
+      if count == 0 { isInputOver = true }
+      if count >= 0 { return count }
       switch errno {
       case EINTR: continue
-      case EAGAIN: return .nothing
-      default: return .isGone
+      case EAGAIN: return 0
+      default: return nil
       }
     }
   }
@@ -155,7 +146,7 @@ final class ClientConnection {
   ///
   /// - Parameter body: gets each line without its newline; false stops.
   /// - Returns: false if a line is longer than any may be.
-  func takeLines(_ bytes: UnsafeRawBufferPointer, _ body: (ArraySlice<UInt8>) -> Bool) -> Bool {
+  func splitLines(_ bytes: UnsafeRawBufferPointer, _ body: (ArraySlice<UInt8>) -> Bool) -> Bool {
     unsafe input.append(contentsOf: bytes)
     var start = input.startIndex
     while !isFull, let end = input[start...].firstIndex(of: UInt8(ascii: "\n")) {
@@ -169,15 +160,5 @@ final class ClientConnection {
     }
     input = start == input.endIndex ? [] : Array(input[start...])
     return isFull || input.count <= Self.lineLimit
-  }
-}
-
-/// What the service answers, besides events.
-enum ServiceAnswer {
-  static let pong = "{\"v\":1,\"pong\":1}\n"
-
-  static func error(_ message: String) -> String {
-    let escaped = message.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-    return "{\"v\":1,\"error\":\"\(escaped)\"}\n"
   }
 }

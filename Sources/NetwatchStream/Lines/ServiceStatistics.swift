@@ -1,16 +1,15 @@
 import Netwatch
-import NetwatchEventLoop
 
 /// What a service has been through, and what runs on behalf of its clients.
-public struct ServiceStatistics: Hashable, Sendable {
+package struct ServiceStatistics: Hashable, Sendable {
   /// Requests with the same label.
-  public struct Label: Hashable, Sendable {
+  package struct Label: Hashable, Sendable {
     /// The text that a client chose.
-    public let text: String
+    package let text: String
     /// How many requests have this label.
-    public let requests: Int
+    package let requests: Int
 
-    public init(text: String, requests: Int) {
+    package init(text: String, requests: Int) {
       self.text = text
       self.requests = requests
     }
@@ -20,17 +19,17 @@ public struct ServiceStatistics: Hashable, Sendable {
   static let labelLimit = 32
 
   /// Changes of reachability that were published.
-  public var transitions: UInt64
+  package var transitions: UInt64
   /// How often the kernel dropped messages.
-  public var netlinkOverruns: UInt64
+  package var netlinkOverruns: UInt64
   /// Clients that get events now.
-  public var subscribers: Int
+  package var subscribers: Int
   /// Requests that run, of all users.
-  public var requests = 0
+  package var requests = 0
   /// The labels of those that the asking user may see: its own, or all if it is root.
-  public var labels: [Label] = []
+  package var labels: [Label] = []
 
-  public init(transitions: UInt64 = 0, netlinkOverruns: UInt64 = 0, subscribers: Int = 0) {
+  package init(transitions: UInt64 = 0, netlinkOverruns: UInt64 = 0, subscribers: Int = 0) {
     self.transitions = transitions
     self.netlinkOverruns = netlinkOverruns
     self.subscribers = subscribers
@@ -85,38 +84,5 @@ extension ServiceStatistics {
     }
     line.append("]}}\n")
     return line.text
-  }
-
-  /// Asks the service that a client would find.
-  ///
-  /// - Parameters:
-  ///   - time: how long it may take to answer.
-  ///   - isOfOurNetwork: whether it has to be in the network of this process.
-  /// - Returns: nil if there is none, or it does not answer in time.
-  package static func ofRunningService(
-    _ addresses: [ServiceAddress] = ServiceAddress.candidates, within time: Duration = .seconds(1),
-    ofOurNetwork isOfOurNetwork: Bool = false
-  ) -> ServiceStatistics? {
-    guard let loop = try? EventLoop() else { return nil }
-    var statistics: ServiceStatistics?
-    var identity: ServiceIdentity?
-    for address in addresses {
-      guard let descriptor = ServiceConnection.open(address) else { continue }
-      let process = Peer(of: descriptor.rawValue)?.process
-      let client = try? EventClient(
-        descriptor, on: loop,
-        handlers: .init(
-          record: { identity = $1 ?? identity },
-          answer: { [unowned loop] answer in
-            statistics = answer["stats"].map { ServiceStatistics($0) }
-            if statistics != nil { loop.stop() }
-          }, lost: { [unowned loop] in loop.stop() }))
-      client?.send("{\"events\":false}\n{\"stats\":1}\n")
-      loop.schedule(after: time) { [unowned loop] in loop.stop() }
-      try? loop.run()
-      withExtendedLifetime(client) {}
-      return isOfOurNetwork && !ServiceIdentity.sharesNetwork(identity, of: process) ? nil : statistics
-    }
-    return nil
   }
 }

@@ -15,15 +15,18 @@ extension EventRecord {
       let time = value["time"]?.string.flatMap(nanoseconds(of:)),
       let event = value["event"]?.string.flatMap(Event.init), let reason = value["reason"]?.string,
       let reachability = value["reachability"], let verdict = NetworkPath.Verdict(reachability),
-      let activity = value["activity"].flatMap(Activity.init),
-      let signal = WiFiSignal.read(reachability["wifi"]?["signal_dbm"])
+      let activity = value["activity"].flatMap(Activity.init)
     else { return nil }
+    let signal = reachability["wifi"]?["signal_dbm"] ?? .null
+    // Drivers tell it in eight bits, if at all.
+    let decibels = signal.integer(in: -128...127).map { WiFiSignal(dBm: Int($0)) }
+    guard signal == .null || decibels != nil else { return nil }
     // An activity line says nothing of the path's, and a later version may have reasons of its own.
     let known = event == .activity ? nil : ReachabilityReason(rawValue: reason)
     let pathReason = known ?? (verdict.isReachable ? .resynced : .unresolved)
     self.init(
       sequence: UInt64(clamping: sequence), nanosecondsSince1970: time, monotonicNanoseconds: monotonic, event: event,
-      path: NetworkPath(verdict: verdict, reason: pathReason, interfaces: [], signal: signal.value))
+      path: NetworkPath(verdict: verdict, reason: pathReason, interfaces: [], signal: decibels))
     self.activity = activity
     activityReason = ActivityReason(rawValue: reason) ?? .requestBegan
     internet = reachability["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
@@ -44,18 +47,6 @@ extension EventRecord.Activity {
     guard let parts = value["in_flight_by"] else { return }
     guard let connections = parts["tcp"]?.integer(in: 0...inFlight) else { return nil }
     self.connections = Int(connections)
-  }
-}
-
-extension WiFiSignal {
-  /// What stands in a line; the value is nil if the driver does not say.
-  fileprivate struct Reading { let value: WiFiSignal? }
-
-  /// Nil if it is a number that no driver has.
-  fileprivate static func read(_ value: JSONValue?) -> Reading? {
-    guard let value, value != .null else { return Reading(value: nil) }
-    // Drivers tell it in eight bits.
-    return value.integer(in: -128...127).map { Reading(value: WiFiSignal(dBm: Int($0))) }
   }
 }
 

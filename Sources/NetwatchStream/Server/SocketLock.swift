@@ -5,7 +5,7 @@ import NetwatchEventLoop
 struct SocketLock: ~Copyable {
   private let descriptor: FileDescriptor
   private let path: String
-  private let identity: FileAtPath.Identity
+  private let identity: FileIdentity
 
   /// Nil if somebody else has it.
   init?(for address: ServiceAddress) throws(ServiceError) {
@@ -23,7 +23,7 @@ struct SocketLock: ~Copyable {
       guard fchmod(number, 0o600) == 0 else { throw .notMade(path) }
       guard flock(number, LOCK_EX | LOCK_NB) == 0 else { return nil }
       // The one before us may have removed the file after we opened it; then the lock says nothing.
-      let identity = FileAtPath.Identity(status)
+      let identity = FileIdentity(status)
       if let there = FileAtPath(path), there.identity == identity {
         self.path = path
         self.descriptor = descriptor

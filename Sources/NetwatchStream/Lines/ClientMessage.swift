@@ -1,3 +1,5 @@
+import Netwatch
+
 /// What a client writes to the service: one JSON object a line.
 enum ClientMessage: Hashable, Sendable {
   case begin(String, label: String?)
@@ -7,10 +9,16 @@ enum ClientMessage: Hashable, Sendable {
   case ping
   case stats
 
+  /// The most bytes of an id.
   static let idLimit = 64
+  /// The most bytes of a label.
   static let labelLimit = 256
+  /// The most requests that may run on behalf of one connection.
+  static let requestLimit = 4_096
+  /// The answer to ``ping``.
+  static let pong = "{\"v\":1,\"pong\":1}\n"
 
-  /// - Parameter line: without its newline.
+  /// Reads a line without its newline.
   init(_ line: ArraySlice<UInt8>) throws(ProtocolError) {
     guard let message = JSONValue(line), case .object = message else {
       throw .notUnderstood("this is not a JSON object on one line")
@@ -43,18 +51,47 @@ enum ClientMessage: Hashable, Sendable {
     guard text.utf8.count <= labelLimit else { throw .limit("a label has at most \(labelLimit) bytes") }
     return text
   }
+
+  /// The message as a line with its newline.
+  var line: String {
+    var line = LineBuffer(capacity: 512)
+    switch self {
+    case .begin(let id, let label):
+      line.append("{\"begin\":")
+      line.appendQuoted(id)
+      if let label {
+        line.append(",\"label\":")
+        line.appendQuoted(label)
+      }
+    case .end(let id):
+      line.append("{\"end\":")
+      line.appendQuoted(id)
+    case .events(let isOn): line.append(isOn ? "{\"events\":true" : "{\"events\":false")
+    case .ping: line.append("{\"ping\":1")
+    case .stats: line.append("{\"stats\":1")
+    }
+    line.append("}\n")
+    return line.text
+  }
 }
 
-/// Why a client's line is answered with an error.
+/// The reason why the service answers a client's line with an error.
 enum ProtocolError: Error, Hashable, Sendable {
   /// The connection goes on.
   case notUnderstood(String)
   /// The connection ends.
   case limit(String)
 
-  var message: String {
+  /// The answer to the client.
+  var line: String {
     switch self {
-    case .notUnderstood(let message), .limit(let message): message
+    case .notUnderstood(let message), .limit(let message): Self.line(message)
     }
+  }
+
+  /// An error as a line with its newline.
+  static func line(_ message: String) -> String {
+    let escaped = message.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    return "{\"v\":1,\"error\":\"\(escaped)\"}\n"
   }
 }

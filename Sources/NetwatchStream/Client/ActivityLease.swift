@@ -1,18 +1,18 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Requests that a service counts on our behalf: as many as ``count`` says, with whichever service there is.
+/// Requests that a service counts on our behalf: as many as ``count`` says, whichever service there is.
 ///
-/// On a loop. Where there is no service, nothing happens; where one comes back, it is told.
+/// It belongs to the thread of its loop. If there is no service, nothing happens; when one comes back, it is told.
 package final class ActivityLease {
   private let label: String?
   private var link: ServiceLink?
   private var told = 0
 
-  /// How many run.
+  /// The number of requests that run.
   package var count = 0 { didSet { tell() } }
 
-  /// - Parameter label: for people who look at the service; what is beyond 256 bytes is cut off.
+  /// - Parameter label: A text for people who look at the service; what is beyond 256 bytes is cut off.
   package init(
     _ label: String? = nil, to addresses: [ServiceAddress] = ServiceAddress.candidates, on loop: EventLoop
   ) {
@@ -21,10 +21,11 @@ package final class ActivityLease {
       to: addresses, on: loop,
       handlers: .init(
         connected: { [unowned self] in begin() }, lost: { [unowned self] in told = 0 }))
-    link?.start()
+    // Where nothing tells of a service that comes later, one that is there is told.
+    try? link?.start()
   }
 
-  /// What a service takes.
+  /// As much of a label as a service takes.
   private static func fitting(_ label: String) -> String {
     var label = label
     while label.utf8.count > ClientMessage.labelLimit { label.unicodeScalars.removeLast() }
@@ -33,29 +34,20 @@ package final class ActivityLease {
 
   private func begin() {
     told = 0
-    link?.send("{\"events\":false}\n")
+    link?.send(ClientMessage.events(false).line)
     tell()
   }
 
   private func tell() {
     guard let link, link.isConnected else { return }
-    let wanted = min(count, EventServer.requestLimit)
+    let wanted = min(count, ClientMessage.requestLimit)
     var text = ""
     while told < wanted {
       told += 1
-      var line = LineBuffer(capacity: 512)
-      line.append("{\"begin\":\"")
-      line.appendDecimal(UInt64(told))
-      line.append("\"")
-      if let label {
-        line.append(",\"label\":")
-        line.appendQuoted(label)
-      }
-      line.append("}\n")
-      text += line.text
+      text += ClientMessage.begin(String(told), label: label).line
     }
     while told > wanted {
-      text += "{\"end\":\"\(told)\"}\n"
+      text += ClientMessage.end(String(told)).line
       told -= 1
     }
     if !text.isEmpty { link.send(text) }

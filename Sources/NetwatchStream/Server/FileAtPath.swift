@@ -4,17 +4,6 @@ import NetwatchEventLoop
 
 /// What stands at a path, whoever has put it there: it is looked at, but neither opened nor followed to somewhere else.
 struct FileAtPath: ~Copyable {
-  /// Which file it is, for as long as it exists.
-  struct Identity: Hashable {
-    let device: dev_t
-    let inode: ino_t
-
-    init(_ status: stat) {
-      device = status.st_dev
-      inode = status.st_ino
-    }
-  }
-
   private let descriptor: FileDescriptor
   private let status: stat
 
@@ -29,7 +18,7 @@ struct FileAtPath: ~Copyable {
     self.status = status
   }
 
-  var identity: Identity { Identity(status) }
+  var identity: FileIdentity { FileIdentity(status) }
   var isSocket: Bool { status.st_mode & S_IFMT == S_IFSOCK }
   var isOwn: Bool { status.st_uid == geteuid() }
 
@@ -39,7 +28,7 @@ struct FileAtPath: ~Copyable {
   func setMode(_ mode: mode_t) -> Bool { unsafe chmod("/proc/self/fd/\(descriptor.rawValue)", mode) == 0 }
 
   /// Removes what stands at a path if it is this file.
-  static func remove(_ path: String, _ identity: Identity) {
+  static func remove(_ path: String, _ identity: FileIdentity) {
     guard let there = FileAtPath(path), there.identity == identity else { return }
     unsafe unlink(path)
   }

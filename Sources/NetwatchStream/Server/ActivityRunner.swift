@@ -2,8 +2,8 @@ import Netwatch
 import NetwatchEventLoop
 
 /// Runs an activity indicator on a loop: a number of requests goes in, what to publish comes out.
-public final class ActivityRunner {
-  public private(set) var activity = EventRecord.Activity()
+package final class ActivityRunner {
+  package private(set) var activity = EventRecord.Activity()
   private var machine: ActivityMachine
   private let changed: (EventRecord.ActivityReason) -> Void
   private var timer: LoopTimer?
@@ -12,7 +12,7 @@ public final class ActivityRunner {
   ///   - configuration: the two delays.
   ///   - loop: where it runs.
   ///   - changed: called after each change of ``activity``, with its reason.
-  public init(
+  package init(
     _ configuration: ActivityConfiguration = .init(), on loop: EventLoop,
     changed: @escaping (EventRecord.ActivityReason) -> Void
   ) {
@@ -22,7 +22,7 @@ public final class ActivityRunner {
   }
 
   /// Takes note of how many requests run.
-  public func setCount(_ count: Int) {
+  package func setCount(_ count: Int) {
     // No number that a caller can give makes the sum overflow.
     change(to: min(max(count, 0), Int(Int32.max)) + connections, at: KernelClock.monotonic.now)
   }
@@ -45,8 +45,8 @@ public final class ActivityRunner {
   /// When the indicator decides next.
   package var deadline: Duration? { machine.deadline }
 
-  /// Does at once what is due, for somebody who wants the present state.
-  package func settle() {
+  /// Does what is due at once, for somebody who wants the present state.
+  package func fireDue() {
     while let deadline = machine.deadline, deadline <= KernelClock.monotonic.now { fire() }
   }
 

@@ -6,8 +6,8 @@ import NetwatchEventLoop
 /// Hands the stream to every client of a socket, and counts the requests that clients begin.
 ///
 /// On a loop, whose thread it belongs to. Nobody waits for a slow client; see `ClientConnection`.
-@safe public final class EventServer {
-  public struct Handlers {
+@safe package final class EventServer {
+  package struct Handlers {
     /// The number of requests that run has changed, within a client's message or by its end.
     let requestsChanged: (_ count: Int) -> Void
     /// Of the service as a whole; the number of subscribers is filled in here.
@@ -17,7 +17,7 @@ import NetwatchEventLoop
     /// Nobody wants events any more.
     let lastSubscriberLeft: () -> Void
 
-    public init(
+    package init(
       requestsChanged: @escaping (_ count: Int) -> Void, statistics: @escaping () -> ServiceStatistics,
       prepareGreeting: @escaping (_ greet: @escaping () -> Void) -> Void = { greet in greet() },
       lastSubscriberLeft: @escaping () -> Void = {}
@@ -29,10 +29,8 @@ import NetwatchEventLoop
     }
   }
 
-  /// So many requests may run on behalf of one connection.
-  static let requestLimit = 4_096
-  /// So many connections may be open, unless the service is told otherwise.
-  public static let standardConnectionLimit = 1_024
+  /// The most connections that may be open, unless the service is told otherwise.
+  package static let standardConnectionLimit = 1_024
   /// Connections that are accepted before others have their turn.
   private static let acceptsPerTurn = 64
   /// Of the kernel's buffer for each client; the kernel takes twice as much.
@@ -67,7 +65,7 @@ import NetwatchEventLoop
   ///   - identity: what the server says about itself in the first line of a connection.
   ///   - handlers: what the service does.
   /// - Throws: if the loop cannot watch the socket.
-  public convenience init(
+  package convenience init(
     _ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int = EventServer.standardConnectionLimit,
     identity: ServiceIdentity = ServiceIdentity(), handlers: Handlers
   ) throws(SystemError) {
@@ -96,19 +94,18 @@ import NetwatchEventLoop
     unsafe readBuffer.deallocate()
   }
 
-  public var subscriberCount: Int { clients.values.count { $0.wantsEvents } }
+  package var subscriberCount: Int { clients.values.count { $0.wantsEvents } }
 
   /// Sends `record` to everyone who wants events; from now on it is what new clients get first.
-  public func publish(_ record: EventRecord) {
+  package func publish(_ record: EventRecord) {
     newest = record
     writer.write(record)
     isGreeterStale = true
     var gone: [ClientConnection] = []
     for client in clients.values where client.wantsEvents && client.registration != nil {
       let wasWaiting = client.interest.contains(.writable)
-      let outcome = withNewestLine(for: client) { client.offer($0) }
-      let isTooMuch = noteSize(of: client) && memory.isExhausted
-      if case .isGone = outcome { gone.append(client) } else if isTooMuch { gone.append(client) }
+      let isThere = withNewestLine(for: client) { client.offer($0) }
+      if noteSize(of: client) && memory.isExhausted || !isThere { gone.append(client) }
       if !wasWaiting, client.interest.contains(.writable) { waitFor(client) }
     }
     for client in gone { drop(client) }
@@ -158,7 +155,7 @@ import NetwatchEventLoop
   }
 
   private func refuse(_ descriptor: consuming FileDescriptor, _ message: String) {
-    var text = ServiceAnswer.error(message)
+    var text = ProtocolError.line(message)
     let number = descriptor.rawValue
     text.withUTF8 { text in _ = unsafe send(number, text.baseAddress, text.count, CInt(MSG_NOSIGNAL)) }
   }
@@ -166,7 +163,7 @@ import NetwatchEventLoop
   private func welcome(_ descriptor: consuming FileDescriptor) {
     guard let peer = Peer(of: descriptor.rawValue) else { return }
     let isOwner = peer.isOwnUser
-    guard isOwner || socket.access == .everyone else {
+    guard isOwner || socket.servesEveryone else {
       return refuse(descriptor, "this socket belongs to another user")
     }
     guard clients.count < connectionLimit else {
@@ -215,60 +212,52 @@ import NetwatchEventLoop
       }
       // A change that came first was its greeting.
       guard newest != nil, client.wantsEvents, !client.isGreeted else { continue }
-      settle(client, withNewestLine(for: client) { client.offer($0) })
+      finish(client, isThere: withNewestLine(for: client) { client.offer($0) })
     }
   }
 
   // MARK: Clients speak
 
   private func serve(_ client: ClientConnection, _ readiness: EventLoop.Readiness) {
-    settle(client, exchange(with: client, readiness))
+    finish(client, isThere: exchange(with: client, readiness))
   }
 
-  private func exchange(with client: ClientConnection, _ readiness: EventLoop.Readiness) -> ClientConnection.Outcome {
+  /// - Returns: False if the client is gone or has to go, here and below.
+  private func exchange(with client: ClientConnection, _ readiness: EventLoop.Readiness) -> Bool {
     if readiness.contains(.writable) {
       let isOwed = newest != nil && client.wantsEvents
-      let outcome = isOwed ? withNewestLine(for: client) { client.flush(newest: $0) } : client.flush(newest: nil)
-      if case .isGone = outcome { return .isGone }
-      // Lines that have waited for room.
-      if case .isGone = unsafe obey(UnsafeRawBufferPointer(start: nil, count: 0), of: client) { return .isGone }
+      let isThere = isOwed ? withNewestLine(for: client) { client.flush(newest: $0) } : client.flush(newest: nil)
+      // Then lines that have waited for room.
+      guard isThere, unsafe obey(UnsafeRawBufferPointer(start: nil, count: 0), of: client) else { return false }
     }
-    guard readiness.contains(.readable), client.interest.contains(.readable) else {
-      return readiness.hasHungUp ? .isGone : .goesOn
-    }
-    switch unsafe client.read(into: readBuffer) {
-    case .bytes(let count): return unsafe obey(UnsafeRawBufferPointer(rebasing: readBuffer[..<count]), of: client)
-    case .nothing: return .goesOn
-    // It may still listen.
-    case .over: return readiness.hasHungUp ? .isGone : .goesOn
-    case .isGone: return .isGone
-    }
+    guard readiness.contains(.readable), client.interest.contains(.readable) else { return !readiness.hasHungUp }
+    guard let count = unsafe client.read(into: readBuffer) else { return false }
+    if count > 0 { return unsafe obey(UnsafeRawBufferPointer(rebasing: readBuffer[..<count]), of: client) }
+    // Who has said all may still listen.
+    return !client.isInputOver || !readiness.hasHungUp
   }
 
-  private func obey(_ bytes: UnsafeRawBufferPointer, of client: ClientConnection) -> ClientConnection.Outcome {
-    var outcome = ClientConnection.Outcome.goesOn
-    let isShort = unsafe client.takeLines(bytes) { line in
-      outcome = obey(line, of: client)
-      if case .isGone = outcome { return false }
-      return true
+  private func obey(_ bytes: UnsafeRawBufferPointer, of client: ClientConnection) -> Bool {
+    var isThere = true
+    let isShort = unsafe client.splitLines(bytes) { line in
+      isThere = obey(line, of: client)
+      return isThere
     }
-    return isShort ? outcome : client.end(because: "a line has at most \(ClientConnection.lineLimit) bytes")
+    return isShort ? isThere : client.end(because: "a line has at most \(ClientConnection.lineLimit) bytes")
   }
 
-  private func obey(_ line: ArraySlice<UInt8>, of client: ClientConnection) -> ClientConnection.Outcome {
+  private func obey(_ line: ArraySlice<UInt8>, of client: ClientConnection) -> Bool {
     do throws(ProtocolError) {
       return try obey(try ClientMessage(line), of: client)
     } catch {
       switch error {
-      case .notUnderstood(let message): return client.answer(ServiceAnswer.error(message))
+      case .notUnderstood: return client.answer(error.line)
       case .limit(let message): return client.end(because: message)
       }
     }
   }
 
-  private func obey(_ message: ClientMessage, of client: ClientConnection) throws(ProtocolError)
-    -> ClientConnection.Outcome
-  {
+  private func obey(_ message: ClientMessage, of client: ClientConnection) throws(ProtocolError) -> Bool {
     switch message {
     case .begin(let id, let label): try begin(id, label, for: client)
     case .end(let id):
@@ -278,17 +267,17 @@ import NetwatchEventLoop
     case .events(let isOn):
       client.wantsEvents = isOn
       if isOn { tellAnew(client) } else { noteLoss() }
-    case .ping: return client.answer(ServiceAnswer.pong)
+    case .ping: return client.answer(ClientMessage.pong)
     case .stats: return client.answer(statistics(for: client).line)
     }
-    return .goesOn
+    return true
   }
 
   private func begin(_ id: String, _ label: String?, for client: ClientConnection) throws(ProtocolError) {
     guard client.mayBegin else { throw .notUnderstood("only root may begin requests here") }
     guard !client.requests.isRunning(id) else { return }
-    guard client.requests.count < Self.requestLimit else {
-      throw .limit("at most \(Self.requestLimit) requests may run on one connection")
+    guard client.requests.count < ClientMessage.requestLimit else {
+      throw .limit("at most \(ClientMessage.requestLimit) requests may run on one connection")
     }
     let growth = client.requests.growth(by: id, label: label)
     guard memory.allowsRequest(of: growth) else {
@@ -325,11 +314,12 @@ import NetwatchEventLoop
 
   // MARK: Clients go
 
-  private func settle(_ client: ClientConnection, _ outcome: ClientConnection.Outcome) {
-    if case .isGone = outcome { return drop(client) }
+  /// Ends a turn of a client.
+  private func finish(_ client: ClientConnection, isThere: Bool) {
+    guard isThere else { return drop(client) }
     let isMore = noteSize(of: client)
     if isMore, memory.isExhausted {
-      _ = client.end(because: "the service keeps too much for its clients")
+      client.end(because: "the service keeps too much for its clients")
       drop(client)
     } else {
       waitFor(client)

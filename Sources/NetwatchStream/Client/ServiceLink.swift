@@ -1,0 +1,211 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+
+/// A connection to the first service that answers, made again when one comes.
+///
+/// It belongs to the thread of its loop.
+package final class ServiceLink {
+  package struct Handlers {
+    let connected: () -> Void
+    let record: (EventRecord) -> Void
+    let statistics: (ServiceStatistics) -> Void
+    let lost: () -> Void
+
+    /// - Parameters:
+    ///   - connected: Called when a service has been found: the moment to say what it has to know.
+    ///   - record: Called with each event of the service.
+    ///   - statistics: Called with the service's counters, if they were asked for.
+    ///   - lost: Called when the service is gone.
+    package init(
+      connected: @escaping () -> Void = {}, record: @escaping (EventRecord) -> Void = { _ in },
+      statistics: @escaping (ServiceStatistics) -> Void = { _ in }, lost: @escaping () -> Void = {}
+    ) {
+      self.connected = connected
+      self.record = record
+      self.statistics = statistics
+      self.lost = lost
+    }
+  }
+
+  /// The socket's file is there before anyone listens, and systemd does not touch it afterwards: after a sign of life, a
+  /// few tries, then silence until the next sign.
+  private static let retries: [Duration] = [.milliseconds(20), .milliseconds(80), .milliseconds(400)]
+  /// A list of every link can be long; what is longer comes from no service of ours.
+  private static let lineLimit = 4 << 20
+  private static let readSize = 16 << 10
+
+  private let loop: EventLoop
+  private let addresses: [ServiceAddress]
+  private let handlers: Handlers
+  private var watch: PathWatch?
+  private var retry: LoopTimer?
+  private var attempt = 0
+  /// Whether a service that is lost, or is not there yet, is waited for.
+  private var isWaiting = false
+  private var socket: FileDescriptor?
+  /// Nil while there is no connection.
+  private var registration: EventLoop.Registration?
+  private var process: CInt?
+  private var input: [UInt8] = []
+  private var output: [UInt8] = []
+  /// Whether the service has said anything but errors: one that refuses us does not.
+  private var isWelcome = false
+
+  package init(
+    to addresses: [ServiceAddress] = ServiceAddress.candidates, on loop: EventLoop, handlers: Handlers
+  ) {
+    self.loop = loop
+    self.addresses = addresses
+    self.handlers = handlers
+    retry = LoopTimer(on: loop) { [unowned self] in connect() }
+  }
+
+  deinit { if let registration { loop.remove(registration) } }
+
+  package var isConnected: Bool { registration != nil }
+  /// Whether what the service says of reachability holds for this process. Known when the service has said anything.
+  package private(set) var sharesNetwork = false
+
+  /// Connects to the service if there is one, and waits for one otherwise.
+  ///
+  /// - Throws: An error if the kernel will not tell of services that come later. If there is one now, the link is connected.
+  package func start() throws(SystemError) {
+    isWaiting = true
+    defer { connect() }
+    // The watch first: a service that comes in between is not missed.
+    if watch == nil {
+      watch = try PathWatch(of: addresses.map(\.path), for: .arrival, on: loop) { [unowned self] in look() }
+    }
+  }
+
+  /// Ends the connection, and waits for no other.
+  func stop() {
+    isWaiting = false
+    disconnect()
+    watch = nil
+    retry?.stop()
+  }
+
+  // MARK: Coming and going
+
+  private func look() {
+    attempt = 0
+    connect()
+  }
+
+  /// Connects to the first service that answers.
+  func connect() {
+    guard !isConnected else { return }
+    for address in addresses {
+      if connect(to: address) { return handlers.connected() }
+    }
+    tryAgain()
+  }
+
+  private func connect(to address: ServiceAddress) -> Bool {
+    guard let descriptor = address.connect() else { return false }
+    process = Peer(of: descriptor.rawValue)?.process
+    registration = try? loop.watch(descriptor.rawValue, for: .readable) { [unowned self] in serve($0) }
+    guard isConnected else { return false }
+    socket = consume descriptor
+    return true
+  }
+
+  private func tryAgain() {
+    guard isWaiting, attempt < Self.retries.count else { return }
+    retry?.set(after: Self.retries[attempt])
+    attempt += 1
+  }
+
+  private func disconnect() {
+    if let registration { loop.remove(registration) }
+    registration = nil
+    socket = nil
+    (input, output) = ([], [])
+  }
+
+  private func lose() {
+    let wasWelcome = isWelcome
+    isWelcome = false
+    disconnect()
+    handlers.lost()
+    guard isWaiting else { return }
+    // Who refuses us would be asked for ever.
+    if wasWelcome { look() } else { tryAgain() }
+  }
+
+  // MARK: Writing
+
+  /// Sends text that ends with a newline, now or when there is room. Without a connection it is dropped.
+  package func send(_ text: String) {
+    guard isConnected else { return }
+    let wasEmpty = output.isEmpty
+    output += Array(text.utf8)
+    if wasEmpty { flush() }
+  }
+
+  private func flush() {
+    guard let registration, let number = socket?.rawValue else { return }
+    while !output.isEmpty {
+      let count = unsafe output.withUnsafeBytes {
+        unsafe Glibc.send(number, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+      }
+      if count < 0, errno == EINTR { continue }
+      // An error shows as a hang-up too.
+      guard count > 0 else { break }
+      output.removeFirst(count)
+    }
+    try? loop.change(registration, to: output.isEmpty ? .readable : [.readable, .writable])
+  }
+
+  // MARK: Reading
+
+  private func serve(_ readiness: EventLoop.Readiness) {
+    if readiness.contains(.writable) { flush() }
+    guard readiness.contains(.readable) || readiness.hasHungUp else { return }
+    while let number = socket?.rawValue {
+      let count = unsafe withUnsafeTemporaryAllocation(byteCount: Self.readSize, alignment: 1) { buffer in
+        let count = unsafe recv(number, buffer.baseAddress, buffer.count, 0)
+        if count > 0 { unsafe input.append(contentsOf: buffer[..<count]) }
+        return count
+      }
+      if count > 0 {
+        readLines()
+        if count < Self.readSize { return }
+        continue
+      }
+      if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EAGAIN { return }
+      return lose()
+    }
+  }
+
+  private func readLines() {
+    let connection = registration
+    var lines = input
+    input = []
+    var start = lines.startIndex
+    while let end = lines[start...].firstIndex(of: UInt8(ascii: "\n")) {
+      if let value = JSONValue(lines[start..<end]) { hear(value) }
+      // A handler may have ended the connection.
+      guard registration == connection else { return }
+      start = end + 1
+    }
+    lines.removeSubrange(..<start)
+    input = lines
+    if input.count > Self.lineLimit { lose() }
+  }
+
+  private func hear(_ value: JSONValue) {
+    let record = EventRecord(value)
+    let statistics = record == nil ? value["stats"].map { ServiceStatistics($0) } : nil
+    guard record != nil || statistics != nil else { return }
+    // In the first line of a connection.
+    let identity = value["service"].map { ServiceIdentity($0) }
+    if identity != nil || !isWelcome { sharesNetwork = ServiceIdentity.sharesNetwork(identity, of: process) }
+    isWelcome = true
+    if let record { handlers.record(record) }
+    if let statistics { handlers.statistics(statistics) }
+  }
+}

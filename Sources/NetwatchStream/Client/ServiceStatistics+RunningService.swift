@@ -1,0 +1,31 @@
+import NetwatchEventLoop
+
+extension ServiceStatistics {
+  /// Asks the service that a client would find, and waits for its answer.
+  ///
+  /// - Parameters:
+  ///   - addresses: Where services listen.
+  ///   - time: The time that the service may take to answer. Default: 1 second.
+  ///   - isOfOurNetwork: Whether the service has to be in the network namespace of the calling thread.
+  /// - Returns: Nil if there is no service, or it does not answer in time.
+  package static func ofRunningService(
+    _ addresses: [ServiceAddress] = ServiceAddress.candidates, within time: Duration = .seconds(1),
+    ofOurNetwork isOfOurNetwork: Bool = false
+  ) -> ServiceStatistics? {
+    guard let loop = try? EventLoop() else { return nil }
+    var statistics: ServiceStatistics?
+    let link = ServiceLink(
+      to: addresses, on: loop,
+      handlers: .init(
+        statistics: { [unowned loop] answer in
+          statistics = answer
+          loop.stop()
+        }, lost: { [unowned loop] in loop.stop() }))
+    link.connect()
+    guard link.isConnected else { return nil }
+    link.send(ClientMessage.events(false).line + ClientMessage.stats.line)
+    loop.schedule(after: time) { [unowned loop] in loop.stop() }
+    try? loop.run()
+    return isOfOurNetwork && !link.sharesNetwork ? nil : statistics
+  }
+}

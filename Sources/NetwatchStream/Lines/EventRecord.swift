@@ -1,0 +1,94 @@
+import Netwatch
+
+/// One event of the stream: the complete state of the machine, and what has changed.
+public struct EventRecord: Hashable, Sendable {
+  /// What a record is about.
+  public enum Event: String, Hashable, Sendable, CaseIterable {
+    /// The state as it is when a reader comes.
+    case initial
+    /// The path has changed.
+    case reachability
+    /// The activity has changed.
+    case activity
+    /// A link has changed that does not carry the path. Only `netwatch --follow --interfaces` writes such lines.
+    case interfaces
+  }
+
+  /// The state of the activity indicator that all programs share.
+  public struct Activity: Hashable, Sendable {
+    /// What the indicator does; `state.isVisible` says whether it is shown.
+    public var state = ActivityState.inactive
+    /// The number of requests that run.
+    public var inFlight = 0
+    /// The part of ``inFlight`` that is TCP connections of programs that announce nothing; nil if they are not counted.
+    public var connections: Int?
+
+    public init() {}
+  }
+
+  /// A program with TCP connections in flight. A record does not have them: a line names programs if that was asked for.
+  package struct ProgramCount: Hashable, Sendable {
+    /// The name of the program, as `ps` shows it.
+    package let name: String
+    package let connections: Int
+
+    package init(name: String, connections: Int) {
+      self.name = name
+      self.connections = connections
+    }
+  }
+
+  /// Why a record about the activity was published.
+  public enum ActivityReason: String, Hashable, Sendable, CaseIterable {
+    case requestBegan = "request_began"
+    case requestEnded = "request_ended"
+    case activationDelay = "activation_delay"
+    case completionDelay = "completion_delay"
+    case disabled
+    /// The service that counted the requests is gone.
+    case serviceLost = "service_lost"
+  }
+
+  /// The number of the record among those that its source has published, from 1.
+  public var sequence: UInt64
+  /// The time of the wall clock when the kernel's message was read, in nanoseconds since 1970 in UTC.
+  public var nanosecondsSince1970: Int64
+  /// The time of the monotonic clock when the kernel's message was read, in nanoseconds.
+  public var monotonicNanoseconds: Int64
+  /// What the record is about.
+  public var event: Event
+  /// How the machine is reachable, and why. A record from the service has no list of links.
+  public var path: NetworkPath
+  /// What the activity indicator shows, and how many requests run.
+  public var activity = Activity()
+  /// Why the activity has changed, if ``event`` is ``Event/activity``; the reason of every other record is that of its path.
+  public var activityReason = ActivityReason.requestBegan
+  /// Whether the line of the record lists all links.
+  public var listsInterfaces = false
+  /// What a probe of the internet has found; nil if none was made.
+  public var internet: InternetAccess?
+
+  public init(
+    sequence: UInt64, nanosecondsSince1970: Int64, monotonicNanoseconds: Int64, event: Event, path: NetworkPath
+  ) {
+    self.sequence = sequence
+    self.nanosecondsSince1970 = nanosecondsSince1970
+    self.monotonicNanoseconds = monotonicNanoseconds
+    self.event = event
+    self.path = path
+  }
+
+  /// The reason that the line of the record gives.
+  package var reason: String {
+    // Not `==`, which would compare the raw values, as text.
+    if case .activity = event { activityReason.rawValue } else { path.reason.rawValue }
+  }
+
+  /// The state of this record, as the first record that a reader gets.
+  package var asInitial: EventRecord {
+    var first = self
+    first.event = .initial
+    if path.isReachable { first.path = path.with(reason: .initial) }
+    return first
+  }
+}

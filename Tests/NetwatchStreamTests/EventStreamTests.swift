@@ -1,0 +1,124 @@
+import Glibc
+import Netwatch
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchStream
+
+@Suite(.timeLimit(.minutes(3))) struct EventStreamTests {
+  /// Begins requests, or ends them, as a client of the service.
+  private static func client(of service: TestService) throws -> TestClient {
+    let client = try TestClient(service)
+    client.write("{\"events\":false}\n")
+    return client
+  }
+
+  @Test func `the state comes at once, then each change`() async throws {
+    let service = try TestService()
+    let client = try Self.client(of: service)
+    let stream = try EventStream(from: [service.address])
+    var records = stream.makeAsyncIterator()
+    let first = try #require(await records.next())
+    #expect((first.event, first.path.status, first.activity.inFlight) == (.initial, .wifi, 0))
+    #expect(stream.sharesNetwork)
+    client.write("{\"begin\":\"a\"}\n")
+    let second = try #require(await records.next())
+    #expect((second.event, second.activityReason, second.activity.inFlight) == (.activity, .requestBegan, 1))
+    client.write("{\"end\":\"a\"}\n")
+    #expect(await records.next()?.activity.inFlight == 0)
+  }
+
+  @Test func `a service that ends is told, and one that comes back goes on`() async throws {
+    // Its folder stays as long as it does.
+    let home = try TestService()
+    var records = try EventStream(from: [home.address]).makeAsyncIterator()
+    #expect(await records.next()?.event == .initial)
+    home.stop()
+    for _ in 0..<5 {
+      let loss = try #require(await records.next())
+      #expect((loss.event, loss.path.status, loss.reason) == (.reachability, .unknown, "service_lost"))
+      #expect(loss.activity == EventRecord.Activity())
+      let service = try TestService.again(at: home.address)
+      let first = try #require(await records.next())
+      #expect((first.event, first.path.status) == (.initial, .wifi))
+      let client = try Self.client(of: service)
+      client.write("{\"begin\":\"a\"}\n")
+      #expect(await records.next()?.activity.inFlight == 1)
+      withExtendedLifetime(client) { service.stop() }
+    }
+  }
+
+  @Test func `a service that comes later is found`() async throws {
+    let home = try TestService()
+    let address = home.address
+    home.stop()
+    var records = try EventStream(from: [address]).makeAsyncIterator()
+    let service = try TestService.again(at: address)
+    #expect(await records.next()?.event == .initial)
+    withExtendedLifetime((home, service)) {}
+  }
+
+  @Test func `a reader that is cancelled ends, whether something comes or not`() async throws {
+    let service = try TestService()
+    let stream = try EventStream(from: [service.address])
+    let reader = Task {
+      var count = 0
+      for await _ in stream { count += 1 }
+      return count
+    }
+    var other = stream.makeAsyncIterator()
+    #expect(await other.next()?.event == .initial)
+    reader.cancel()
+    #expect(await reader.value <= 1)
+    let silent = try EventStream(from: [ServiceAddress(path: service.address.path + ".none")])
+    let waiting = Task { await silent.first { _ in true } }
+    waiting.cancel()
+    #expect(await waiting.value == nil)
+    // Others read on.
+    let client = try Self.client(of: service)
+    client.write("{\"begin\":\"a\"}\n")
+    #expect(await other.next()?.activity.inFlight == 1)
+    withExtendedLifetime(client) {}
+  }
+
+  @Test func `a slow reader finds the newest record, and every reader gets the state first`() async throws {
+    let service = try TestService()
+    let client = try Self.client(of: service)
+    let stream = try EventStream(from: [service.address])
+    var (slow, quick) = (stream.makeAsyncIterator(), stream.makeAsyncIterator())
+    #expect(await slow.next()?.event == .initial)
+    for number in 0..<100 { client.write("{\"begin\":\"\(number)\"}\n") }
+    while let record = await quick.next(), record.activity.inFlight < 100 {}
+    var count = 0
+    while let record = await slow.next() {
+      count += 1
+      if record.activity.inFlight == 100 { break }
+    }
+    #expect(count <= 100)
+    var late = stream.makeAsyncIterator()
+    #expect(await late.next()?.activity.inFlight == 100)
+    withExtendedLifetime(client) {}
+  }
+
+  @Test func `a stream that nobody holds leaves its service and its thread`() async throws {
+    let service = try TestService()
+    let client = try TestClient(service)
+    _ = client.line()
+    for _ in 0..<20 {
+      var records: EventStream.Iterator? = try EventStream(from: [service.address]).makeAsyncIterator()
+      #expect(await records?.next()?.event == .initial)
+      records = nil
+    }
+    client.write("{\"events\":false}\n")
+    // The client wants no events, and nobody else is there.
+    for _ in 0..<10_000 {
+      client.write("{\"stats\":1}\n")
+      while let line = client.line() {
+        if line.contains("\"subscribers\":0") { return }
+        if line.contains("\"subscribers\"") { break }
+      }
+      usleep(1_000)
+    }
+    Issue.record("streams that nobody holds still read")
+  }
+}
