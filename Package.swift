@@ -83,16 +83,15 @@ let package = Package(
       ],
       swiftSettings: settings),
 
-    module("NetwatchTestSupport", ["Netwatch"]),
+    .target(
+      name: "NetwatchTestSupport", dependencies: ["Netwatch", "NetwatchEventLoop"], path: "Tests/NetwatchTestSupport",
+      swiftSettings: settings),
     tests("NetwatchTests", ["Netwatch", "NetwatchTestSupport"]),
-    tests("NetwatchEventLoopTests", ["NetwatchEventLoop"]),
+    tests("NetwatchEventLoopTests", ["NetwatchEventLoop", "NetwatchTestSupport"]),
     tests("NetwatchNetlinkTests", ["NetwatchNetlink", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
     tests(
       "NetwatchResolverTests", ["NetwatchResolver", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
-    // Every JSON line that a test sees is held against contrib/event.schema.json.
-    .target(name: "EventSchema", path: "Tests/EventSchema", swiftSettings: settings),
-    tests(
-      "NetwatchStreamTests", ["NetwatchStream", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport", "EventSchema"]),
+    tests("NetwatchStreamTests", ["NetwatchStream", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
     tests("NetwatchCLITests", ["NetwatchCLI", "Netwatch", "NetwatchStream", "NetwatchTestSupport"]),
     tests(
       "NetwatchHTTPCommandTests", ["NetwatchHTTPCommand", "NetwatchHTTP", "NetwatchHTTPOptions"]),
@@ -101,18 +100,14 @@ let package = Package(
       "NetwatchHTTPTests",
       [
         "CLibZ", "CSeccomp", "NetwatchHTTP", "NetwatchHTTPFoundation", "Netwatch", "NetwatchEventLoop",
-        "NetwatchTestSupport", "DownloadProbe",
+        "NetwatchTestSupport", "HTTPProbe",
       ]),
-    // A download in a process that can be killed.
-    .executableTarget(
-      name: "DownloadProbe", dependencies: ["NetwatchHTTP"], path: "Tests/DownloadProbe", swiftSettings: settings),
     // The command in namespaces of the tests' own making, and the programs that are run in them.
     tests(
       "IntegrationTests",
       [
-        "CLinux", "EventSchema", "HTTPProbe", "NetwatchCommand", "NetwatchHTTPCommand", "NetwatchProbe",
-        "ReadmeExample", "TestSandbox",
-        "DocumentationExamples",
+        "CLinux", "DocumentationExamples", "HTTPProbe", "NetwatchCommand", "NetwatchHTTPCommand", "NetwatchProbe",
+        "NetwatchTestSupport", "ReadmeExample", "TestSandbox",
       ],
       exclude: ["Golden"]),
     .executableTarget(name: "TestSandbox", path: "Tests/TestSandbox"),

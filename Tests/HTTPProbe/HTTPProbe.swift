@@ -6,12 +6,20 @@ import NetwatchHTTP
 import NetwatchStream
 
 /// An app whose HTTP requests are reported. Each line of stdin is a URL to be got; its status is printed.
+///
+/// - `path SECONDS`: an app whose session knows the path, see `PathProbe`.
+/// - `download URL FILE`: downloads, and goes on with what an earlier one has left.
 @main
 enum HTTPProbe {
   static func main() async throws {
     let arguments = CommandLine.arguments
     if arguments.count > 2, arguments[1] == "path" {
       return try PathProbe.main(grace: Double(arguments[2]) ?? 3)
+    }
+    if arguments.count == 4, arguments[1] == "download", let url = URL(string: arguments[2]) {
+      let session = try HTTPSessionManager()
+      _ = try await session.resumableDownload(HTTPRequest(.get, to: url), to: URL(filePath: arguments[3]))
+      return
     }
     let indicator = ActivityIndicator()
     let reporter = try ActivityReporter(of: indicator)

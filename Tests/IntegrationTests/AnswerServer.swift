@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 
 /// The probe's server that answers as it is told, on port 80 of a network of a test's.
 final class AnswerServer {

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// The manners of a bar's feeder: when it writes, how, and when it leaves.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// `netwatch --follow` while services come and go: it never ends, and never says what is not so.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import NetwatchTestSupport
 
 /// A program that a test starts, with pipes to talk to it.
 final class ChildProcess {
@@ -150,26 +151,6 @@ final class ChildProcess {
     var lines: [String] = []
     while let line = try child.nextLine(within: 60) { lines.append(line) }
     return (try child.wait(), lines, try child.errorText())
-  }
-}
-
-struct TestFailure: Error, CustomStringConvertible {
-  let description: String
-  init(_ description: String) { self.description = description }
-}
-
-/// Every wait of a test ends with one of these.
-struct Deadline {
-  /// How much slower than a computer of today this machine is; contrib/guest sets it, because its processor is emulated.
-  private static let patience =
-    unsafe getenv("NETWATCH_TEST_PATIENCE").flatMap { unsafe Double(String(cString: $0)) } ?? 1
-
-  private let end: ContinuousClock.Instant
-  init(_ seconds: Double) { end = ContinuousClock.now + .seconds(seconds * Self.patience) }
-  var isOver: Bool { ContinuousClock.now >= end }
-  var milliseconds: CInt {
-    let (seconds, attoseconds) = max(end - ContinuousClock.now, .zero).components
-    return CInt(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
   }
 }
 

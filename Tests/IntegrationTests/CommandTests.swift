@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// The command as a person or a status bar has it: options, lines, exit statuses, readers that go.

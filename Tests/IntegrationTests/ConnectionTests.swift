@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// `--activity tcp`, with programs that know nothing of netwatch. How exact it is in time says contrib/bench/sockets.

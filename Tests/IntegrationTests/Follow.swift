@@ -1,5 +1,5 @@
-import EventSchema
 import Foundation
+import NetwatchTestSupport
 import Testing
 
 /// A line of the stream, as a reader sees it.
@@ -12,8 +12,7 @@ struct Line: CustomStringConvertible {
     guard let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] else {
       throw TestFailure("not an object: \(text)")
     }
-    let problems = EventLine.problems(text)
-    guard problems.isEmpty else { throw TestFailure("\(problems.joined(separator: "\n")): \(text)") }
+    keepLine(text, of: "event")
     self.object = object
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import NetwatchTestSupport
 import Testing
 
 /// What `netwatch get` shows while it runs, and what others see of it.

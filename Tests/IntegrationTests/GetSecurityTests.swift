@@ -1,4 +1,5 @@
 import Foundation
+import NetwatchTestSupport
 import Testing
 
 /// Whom `netwatch get` trusts, and what it keeps to itself.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// `--exec`: what a hook is told, and that it disturbs nobody.

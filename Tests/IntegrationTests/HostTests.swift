@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// A host as the target, with a real name server that comes, goes, changes its mind and falls silent.

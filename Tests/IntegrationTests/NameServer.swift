@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 
 /// A name server for a namespace, and a folder that programs see as /etc there, whose resolv.conf names it.
 ///

@@ -1,4 +1,5 @@
 import Glibc
+import NetwatchTestSupport
 
 /// A network namespace of the test's own, and a shell in it. It goes when the test does.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// The process that makes a probe: that it is ended, replaced and collected, and what happens where there is none.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// `--probe`: whether the internet is there, asked of a server of the user's.

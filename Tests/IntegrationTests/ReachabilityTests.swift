@@ -1,4 +1,5 @@
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// What the kernel does to links, addresses and routes, and the layouts that people have, each on the real kernel.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// `--record` and `netwatch replay`: what was told is told again, byte for byte, and a trace that is none is said so.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// `netwatch run`: the command must not notice it, nor whoever started it.

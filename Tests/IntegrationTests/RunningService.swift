@@ -1,24 +1,9 @@
 import CLinux
 import Foundation
 import Glibc
+import NetwatchTestSupport
 
-/// A folder of the test's own, short enough for a socket's path. It goes when the test does.
-final class TemporaryFolder {
-  let path: String
-
-  init() throws {
-    var template = Array("/tmp/netwatch-XXXXXX".utf8CString)
-    guard unsafe mkdtemp(&template) != nil else { throw TestFailure("mkdtemp: \(errno)") }
-    path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
-  func file(_ name: String) -> String { "\(path)/\(name)" }
-
-  /// What lies in it.
-  var names: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() } }
-
+extension TemporaryFolder {
   /// A program that any user can run from here: the build may lie in a home that is closed to others.
   func install(_ program: String) throws -> String {
     _ = unsafe chmod(path, 0o755)

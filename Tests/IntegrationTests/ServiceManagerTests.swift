@@ -1,4 +1,5 @@
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// `netwatch serve` under a service manager, which the test plays: sockets that are handed over, readiness, watchdog.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// What the service makes of clients that are wrong, wicked, slow, or many.

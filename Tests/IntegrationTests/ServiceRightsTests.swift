@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// What other users may do on the machine's socket, and who sees labels. Only root can become another user.

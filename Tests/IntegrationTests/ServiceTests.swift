@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// `netwatch serve` as its clients and its administrator have it.

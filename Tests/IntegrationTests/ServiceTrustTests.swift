@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// Which service a client believes, and about what: one of its own user or of root, about its own network.

@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// What a person sees.

@@ -1,4 +1,5 @@
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// What lies beneath tunnels, in the layouts that people have, each on the real kernel.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 
 /// Two networks with a cable between them: programs run in `near`, servers in `far`, which has 10.0.0.2 and fd00::2.
 final class TwoNetworks {

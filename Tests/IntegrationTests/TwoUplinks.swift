@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 
 /// Two cables between two networks: programs run in `near`, whose uplinks are v0 (10.0.0.1, preferred) and w0 (10.1.0.1);
 /// servers run in `far`, where 10.9.0.9 is reached over both.
@@ -7,7 +8,7 @@ final class TwoUplinks {
   let near: NetworkNamespace
   let far: NetworkNamespace
   let folder: TemporaryFolder
-  private var server: ChildProcess?
+  private var server: Nginx?
 
   init() throws {
     near = try NetworkNamespace()
@@ -36,29 +37,19 @@ final class TwoUplinks {
       "/CN=far", "-keyout", folder.file("key.pem"), "-out", folder.file("certificate.pem"),
     ])
     guard certificate.ending == .exited(0) else { throw TestFailure("openssl: \(certificate.error)") }
-    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-      .map { "\($0)_temp_path \(folder.file($0));" }.joined()
-    try """
-    user root; daemon off; master_process off; pid \(folder.file("pid")); error_log \(folder.file("error.log"));
-    events {}
-    http {
-      \(temporary)
-      log_format all '$remote_addr $request_method $request_uri $status $connection';
-      access_log \(folder.file("access.log")) all;
-      keepalive_requests 100000;
-      server {
-        listen 8080; listen [::]:8080; root \(folder.path);
-        listen 8443 ssl http2;
-        ssl_certificate \(folder.file("certificate.pem")); ssl_certificate_key \(folder.file("key.pem"));
-        location /wait/ { proxy_pass http://10.9.0.9; proxy_request_buffering off; }
-        location = / { return 200 "$remote_addr\\n"; }
-        location /slow/ { alias \(folder.path)/; limit_rate 500k; etag on; }
-      }
-      server { listen 3128; location / { proxy_pass http://$http_host$request_uri; access_log off; } }
-    }
-    """.write(toFile: folder.file("nginx.conf"), atomically: true, encoding: .utf8)
-    server = try ChildProcess(far.command(["nginx", "-c", folder.file("nginx.conf"), "-e", folder.file("error.log")]))
-    try far.run("until ss -Hltn | grep -q :8080; do sleep 0.01; done")
+    server = try Nginx(
+      in: far, folder, port: 8080, log: "$remote_addr $request_method $request_uri $status $connection",
+      servers: """
+        server {
+          listen 8080; listen [::]:8080; root \(folder.path);
+          listen 8443 ssl http2;
+          ssl_certificate \(folder.file("certificate.pem")); ssl_certificate_key \(folder.file("key.pem"));
+          location /wait/ { proxy_pass http://10.9.0.9; proxy_request_buffering off; }
+          location = / { return 200 "$remote_addr\\n"; }
+          location /slow/ { alias \(folder.path)/; limit_rate 500k; etag on; }
+        }
+        server { listen 3128; location / { proxy_pass http://$http_host$request_uri; access_log off; } }
+        """)
   }
 
   /// Answers after a while, at port 80.
@@ -69,10 +60,7 @@ final class TwoUplinks {
   }
 
   /// The lines of the server's log.
-  var log: [String] {
-    let text = (try? String(contentsOfFile: folder.file("access.log"), encoding: .utf8)) ?? ""
-    return text.split(separator: "\n").map(String.init)
-  }
+  var log: [String] { server?.log ?? [] }
 
   /// An app in `near` whose session knows the path.
   ///

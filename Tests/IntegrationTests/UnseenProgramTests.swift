@@ -1,4 +1,5 @@
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// `--activity-ignore PROGRAM` where it cannot be seen which program holds a connection: that is said once.

@@ -1,12 +1,13 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 
 /// nginx in a network of its own: http at 127.0.0.1, and https where it has a certificate. What is got from it lands in `home`.
 final class WebServer {
   let network: NetworkNamespace
   let folder: TemporaryFolder
   let home: TemporaryFolder
-  private var process: ChildProcess?
+  private let nginx: Nginx
 
   /// - Parameters:
   ///   - server: more of nginx's `server` block.
@@ -14,44 +15,28 @@ final class WebServer {
   init(_ server: String = "", certificate: (file: String, key: String)? = nil) throws {
     network = try NetworkNamespace()
     (folder, home) = (try TemporaryFolder(), try TemporaryFolder())
-    try FileManager.default.createDirectory(atPath: folder.file("files"), withIntermediateDirectories: true)
+    try folder.makeFolder("files")
     // The password is "open sesame".
-    try "ali:{PLAIN}open sesame\n".write(toFile: folder.file("passwords"), atomically: true, encoding: .utf8)
-    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-      .map { "\($0)_temp_path \(folder.file($0));" }.joined()
+    try folder.write("ali:{PLAIN}open sesame\n", to: "passwords")
     let tls =
       certificate.map { "listen 443 ssl http2; ssl_certificate \($0.file); ssl_certificate_key \($0.key);" } ?? ""
-    // In a user's own namespace there is nobody else that it could become.
-    try """
-    user root; daemon off; master_process off; pid \(folder.file("pid")); error_log \(folder.file("error.log"));
-    events {}
-    http {
-      \(temporary)
-      log_format all '$request_method $request_uri $status $http_user_agent $http_x_field';
-      access_log \(folder.file("access.log")) all;
-      server {
-        listen 80; \(tls)
-        root \(folder.file("files"));
-        location = /missing { return 404; }
-        location /private/ { alias \(folder.file("files"))/; auth_basic "it"; auth_basic_user_file \(folder.file("passwords")); }
-        \(server)
-      }
-    }
-    """.write(toFile: folder.file("nginx.conf"), atomically: true, encoding: .utf8)
-    try start()
+    nginx = try Nginx(
+      in: network, folder, port: 80, log: "$request_method $request_uri $status $http_user_agent $http_x_field",
+      servers: """
+        server {
+          listen 80; \(tls)
+          root \(folder.file("files"));
+          location = /missing { return 404; }
+          location /private/ { alias \(folder.file("files"))/; auth_basic "it"; auth_basic_user_file \(folder.file("passwords")); }
+          \(server)
+        }
+        """)
   }
 
-  func start() throws {
-    process = try ChildProcess(
-      network.command(["nginx", "-c", folder.file("nginx.conf"), "-e", folder.file("error.log")]))
-    try network.run("until ss -Hltn | grep -q :80; do sleep 0.01; done")
-  }
+  func start() throws { try nginx.start() }
 
   /// At once, in the middle of whatever it is doing.
-  func kill() throws {
-    process?.signal(SIGKILL)
-    _ = try process?.wait()
-  }
+  func kill() throws { try nginx.kill() }
 
   /// Puts so many bytes, which differ in every place, where the server finds them.
   func serve(_ name: String, bytes count: Int) throws {
@@ -63,10 +48,7 @@ final class WebServer {
   }
 
   /// What it has answered, one line a request: method, path, status, user agent and X-Field.
-  var answers: [String] {
-    let text = (try? String(contentsOfFile: folder.file("access.log"), encoding: .utf8)) ?? ""
-    return text.split(separator: "\n").map(String.init)
-  }
+  var answers: [String] { nginx.log }
 
   // MARK: netwatch get
 

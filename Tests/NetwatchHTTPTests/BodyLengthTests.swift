@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP

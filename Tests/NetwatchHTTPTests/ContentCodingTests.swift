@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -13,7 +14,7 @@ import Testing
   private static func gzip(_ count: Int) throws -> Data {
     let folder = try TemporaryFolder()
     try Programs.run(["sh", "-c", "head -c \(count) /dev/zero | gzip >zeros.gz"], in: folder.url)
-    return try Data(contentsOf: folder.file("zeros.gz"))
+    return try Data(contentsOf: folder.url("zeros.gz"))
   }
 
   /// Answers `/CODING` with the same body in that coding, and tells of each request's head.
@@ -88,7 +89,7 @@ import Testing
     var options = HTTPTaskOptions()
     options.maximumBytesInMemory = 1_000
     let request = try HTTPRequest(.get, to: server.url.appending(path: "gzip"))
-    let file = try await session.download(request, to: .file(folder.file("zeros")), options: options).value
+    let file = try await session.download(request, to: .file(folder.url("zeros")), options: options).value
     #expect(try Data(contentsOf: file).count == 1_000_000)
     var count = 0
     for try await part in try await session.stream(request, options: options).body { count += part.count }
@@ -139,7 +140,7 @@ import Testing
       let error = await #expect(throws: HTTPError.self) { try await get("half-\(framing)", of: server) }
       #expect(error?.kind == .cannotDecodeContentData && error?.response?.status == .ok)
       let request = try HTTPRequest(.get, to: server.url.appending(path: "half-\(framing)"))
-      let file = folder.file("file")
+      let file = folder.url("file")
       let download = await #expect(throws: HTTPError.self) { try await session.download(request, to: .file(file)) }
       #expect(download?.kind == .cannotDecodeContentData)
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)

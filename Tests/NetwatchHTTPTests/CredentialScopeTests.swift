@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -49,8 +50,8 @@ import Testing
     let request = try HTTPRequest(.get, to: other.url())
     let folder = try TemporaryFolder()
     _ = try await session.upload(.data(Data("x".utf8)), with: HTTPRequest(.put, to: other.url()))
-    _ = try await session.download(request, to: .file(folder.file("a")))
-    _ = try await session.resumableDownload(request, to: folder.file("b"))
+    _ = try await session.download(request, to: .file(folder.url("a")))
+    _ = try await session.resumableDownload(request, to: folder.url("b"))
     for try await _ in try await session.stream(request).body {}
     _ = await session.batch([request])
     _ = try await Downloader(session: session, as: HTTPResponseSerializer()).value(for: request)

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -21,7 +22,7 @@ import Testing
   private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }
 
   @Test func `a download lies where it was wanted, and nothing else does`() async throws {
-    let target = folder.file("here.bin")
+    let target = folder.url("here.bin")
     let reply = try await session.download(request, to: .file(target))
     #expect(reply.value == target)
     #expect(try Data(contentsOf: target) == content)
@@ -30,8 +31,8 @@ import Testing
 
   @Test func `its name can depend on the response`() async throws {
     let reply = try await session.download(
-      request, to: .named { [folder] in folder.file("\($0.status.code)-\($0.headerFields[.contentLength] ?? "").bin") })
-    #expect(reply.value == folder.file("200-2000000.bin"))
+      request, to: .named { [folder] in folder.url("\($0.status.code)-\($0.headerFields[.contentLength] ?? "").bin") })
+    #expect(reply.value == folder.url("200-2000000.bin"))
     #expect(names == ["200-2000000.bin"])
   }
 
@@ -52,7 +53,7 @@ import Testing
   }
 
   @Test func `a file that comes up meanwhile is not lost`() async throws {
-    let target = folder.file("here.bin")
+    let target = folder.url("here.bin")
     let server = try ScriptedServer { [folder] connection, _ in
       _ = connection.readHead()
       connection.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
@@ -73,7 +74,7 @@ import Testing
   }
 
   @Test func `an error page never lands in the file`() async throws {
-    let target = folder.file("here.bin")
+    let target = folder.url("here.bin")
     let error = await #expect(throws: HTTPError.self) {
       try await session.download(HTTPRequest(.get, to: session.url(for: "missing")), to: .file(target))
     }
@@ -83,7 +84,7 @@ import Testing
   }
 
   @Test func `a folder that is not there is an error`() async throws {
-    let target = folder.file("nowhere/here.bin")
+    let target = folder.url("nowhere/here.bin")
     let error = await #expect(throws: HTTPError.self) { try await session.download(request, to: .file(target)) }
     #expect(error?.kind == .fileFailed)
     #expect(error?.code == ENOENT)
@@ -97,7 +98,7 @@ import Testing
     }
     defer { server.stop() }
     let error = await #expect(throws: HTTPError.self) {
-      try await session.download(HTTPRequest(.get, to: server.url), to: .file(folder.file("here.bin")))
+      try await session.download(HTTPRequest(.get, to: server.url), to: .file(folder.url("here.bin")))
     }
     #expect(error?.kind == .connectionLost)
     #expect(names.isEmpty)
@@ -108,7 +109,7 @@ import Testing
       ["mount", "-t", "tmpfs", "-o", "size=256k", "netwatch-test", folder.path], in: nil)
     defer { _ = try? Programs.run(["umount", "-l", folder.path]) }
     let error = await #expect(throws: HTTPError.self) {
-      try await session.download(request, to: .file(folder.file("here.bin")))
+      try await session.download(request, to: .file(folder.url("here.bin")))
     }
     #expect(error?.kind == .fileFailed)
     #expect(error?.code == ENOSPC)

@@ -77,7 +77,7 @@ import Testing
     try server.serve("changed", as: "hello.txt")
     let old = Date(timeIntervalSince1970: 1_000_000_000)
     try FileManager.default.setAttributes(
-      [.modificationDate: old], ofItemAtPath: server.folder.file("files/hello.txt").path)
+      [.modificationDate: old], ofItemAtPath: server.folder.url("files/hello.txt").path)
     #expect(try await downloader.value(for: request).value == Data("changed".utf8))
     #expect(try await statuses(3) == ["200", "304", "200"])
   }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -103,7 +104,7 @@ import Testing
     let folder = try TemporaryFolder()
     try folder.write(Data(repeating: 0, count: 10_000_000), to: "bomb")
     try Programs.run(["gzip", "bomb"], in: folder.url)
-    let bomb = try Data(contentsOf: folder.file("bomb.gz"))
+    let bomb = try Data(contentsOf: folder.url("bomb.gz"))
     let error = try await fail(options) { connection in
       connection.write("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(bomb.count)\r\n\r\n")
       connection.write(bomb)

@@ -2,6 +2,7 @@ import CSeccomp
 import Foundation
 import Glibc
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -36,9 +37,9 @@ import Testing
     func download(_ name: String) async throws {
       let request = try HTTPRequest(.get, to: server.url)
       if isResumable {
-        _ = try await session.resumableDownload(request, to: folder.file(name), options: options)
+        _ = try await session.resumableDownload(request, to: folder.url(name), options: options)
       } else {
-        _ = try await session.download(request, to: .file(folder.file(name)), options: options)
+        _ = try await session.download(request, to: .file(folder.url(name)), options: options)
       }
     }
     try await download("plain")
@@ -48,6 +49,6 @@ import Testing
     #expect(error?.kind == .fileFailed)
     #expect(error?.code == EIO)
     #expect(error?.operation.hasPrefix("fsync ") == true)
-    #expect(!FileManager.default.fileExists(atPath: folder.file("flushed").path))
+    #expect(!FileManager.default.fileExists(atPath: folder.url("flushed").path))
   }
 }

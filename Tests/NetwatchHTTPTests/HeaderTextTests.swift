@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -77,8 +78,8 @@ import Testing
     let folder = try TemporaryFolder()
     _ = try await session.data(for: request)
     _ = try await session.upload(.data(Data("x".utf8)), with: HTTPRequest(.put, to: server.url()))
-    _ = try await session.download(request, to: .file(folder.file("a")))
-    _ = try await session.resumableDownload(request, to: folder.file("b"))
+    _ = try await session.download(request, to: .file(folder.url("a")))
+    _ = try await session.resumableDownload(request, to: folder.url("b"))
     for try await _ in try await session.stream(request).body {}
     _ = await session.batch([request])
     _ = try await Downloader(session: session, as: HTTPResponseSerializer()).value(for: request)

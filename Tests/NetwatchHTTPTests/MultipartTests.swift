@@ -96,9 +96,9 @@ import Testing
   @Test func `a file that can not be sent is refused when it is added`() throws {
     let folder = try TemporaryFolder()
     var form = try form()
-    let pipe = folder.file("pipe")
+    let pipe = folder.url("pipe")
     #expect(unsafe mkfifo(pipe.path, 0o600) == 0)
-    for url in [folder.file("missing"), folder.url, pipe, URL(string: "http://h/")!] {
+    for url in [folder.url("missing"), folder.url, pipe, URL(string: "http://h/")!] {
       let error = #expect(throws: HTTPError.self) { try form.append(file: url, name: "f") }
       #expect(error?.kind == .fileFailed)
     }
@@ -257,7 +257,7 @@ import Testing
     clock.advance(by: .milliseconds(1))
     #expect(try await reader.next(100) == Array(bytes[10..<20]))
     #expect(reader.isPaused(100))
-    while clock.sleeperCount == 0 { await Task.yield() }
+    await waitUntil { clock.sleeperCount > 0 }
     clock.advance(by: .seconds(1))
     #expect(try await reader.next(100) == Array(bytes[20..<25]))
     #expect(try await reader.next(100) == [])

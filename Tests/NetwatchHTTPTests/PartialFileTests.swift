@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -18,7 +19,7 @@ import Testing
     server = try PartServer(PartServer.Behaviour(content: content, cut: 100_000))
   }
 
-  private var target: URL { folder.file("here.bin") }
+  private var target: URL { folder.url("here.bin") }
   private var part: String { target.path + ".netwatch-part" }
   private var data: String { part + ".json" }
   private var names: [String] {
@@ -79,7 +80,7 @@ import Testing
 
   @Test func `a file with another name is not gone on with, and the other name keeps its bytes`() async throws {
     try await cut()
-    let other = folder.file("other").path
+    let other = folder.url("other").path
     #expect(unsafe link(part, other) == 0)
     try await expectNewBeginning()
     #expect(try Data(contentsOf: URL(filePath: other)) == content.prefix(100_000))
@@ -88,21 +89,21 @@ import Testing
 
   @Test func `nor are data with another name`() async throws {
     try await cut()
-    #expect(unsafe link(data, folder.file("other").path) == 0)
+    #expect(unsafe link(data, folder.url("other").path) == 0)
     try await expectNewBeginning()
   }
 
   @Test func `data behind a symbolic link are not read`() async throws {
     try await cut()
-    #expect(unsafe rename(data, folder.file("other").path) == 0)
-    #expect(unsafe symlink(folder.file("other").path, data) == 0)
+    #expect(unsafe rename(data, folder.url("other").path) == 0)
+    #expect(unsafe symlink(folder.url("other").path, data) == 0)
     try await expectNewBeginning()
     #expect(names == ["here.bin", "other"])
   }
 
   @Test func `a symbolic link in the place of the file is an error, and leads nowhere`() async throws {
     try folder.write("mine", to: "other")
-    #expect(unsafe symlink(folder.file("other").path, part) == 0)
+    #expect(unsafe symlink(folder.url("other").path, part) == 0)
     let error = await #expect(throws: HTTPError.self) { try await download() }
     #expect(error?.kind == .fileFailed)
     #expect(error?.code == ELOOP)
@@ -111,8 +112,8 @@ import Testing
 
   @Test func `a link in the place of what is about to be written is not followed`() async throws {
     try folder.write("mine", to: "other")
-    #expect(unsafe link(folder.file("other").path, data + ".new") == 0)
-    #expect(unsafe symlink(folder.file("other").path, part + ".new") == 0)
+    #expect(unsafe link(folder.url("other").path, data + ".new") == 0)
+    #expect(unsafe symlink(folder.url("other").path, part + ".new") == 0)
     await #expect(throws: HTTPError.self) { try await download() }
     #expect(folder.text(of: "other") == "mine")
     server.change { $0.cut = nil }
@@ -140,13 +141,14 @@ import Testing
 
   @Test(arguments: ["here.bin", String(repeating: "n", count: 240)])
   func `nobody else may write a part, and the whole file has the rights that files have`(_ name: String) async throws {
-    let file = folder.file(name)
+    let file = folder.url(name)
     // In a process of its own: the umask is a process's.
     let command = [
-      "sh", "-c", "umask 002; \"$0\" \"$@\" || true", ResumeKillTests.probe, server.url.absoluteString, file.path,
+      "sh", "-c", "umask 002; \"$0\" \"$@\" || true", ResumeKillTests.probe, "download",
+      server.url.absoluteString, file.path,
     ]
     try Programs.run(command)
-    let rights = names.map { status(folder.file($0).path).st_mode & 0o777 }
+    let rights = names.map { status(folder.url($0).path).st_mode & 0o777 }
     #expect(rights == [0o644, 0o600], "\(names)")
     server.change { $0.cut = nil }
     try Programs.run(command)
@@ -157,7 +159,7 @@ import Testing
 
   @Test(arguments: [230, 233, 240, 255])
   func `a name may be as long as the file system allows`(_ length: Int) async throws {
-    let file = folder.file(String(repeating: "n", count: length - 4) + ".bin")
+    let file = folder.url(String(repeating: "n", count: length - 4) + ".bin")
     await #expect(throws: HTTPError.self) { try await download(to: file) }
     #expect(names.count == 2)
     #expect(names.allSatisfy { $0.utf8.count <= 255 })
@@ -185,7 +187,7 @@ import Testing
   }
 
   @Test func `a name that is too long is an error before anything is asked`() async throws {
-    let file = folder.file(String(repeating: "n", count: 256))
+    let file = folder.url(String(repeating: "n", count: 256))
     for isResumable in [true, false] {
       let error = await #expect(throws: HTTPError.self) {
         if isResumable { return try await download(to: file) }

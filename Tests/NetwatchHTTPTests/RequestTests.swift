@@ -71,7 +71,7 @@ import Testing
     let body = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
     let reply = try await session.upload(.data(body), with: request(.put, "upload/data"))
     #expect(reply.response.status == .created)
-    #expect(try Data(contentsOf: server.folder.file("files/upload/data")) == body)
+    #expect(try Data(contentsOf: server.folder.url("files/upload/data")) == body)
   }
 
   @Test func `a file is sent as it is`() async throws {
@@ -81,7 +81,7 @@ import Testing
     var options = HTTPTaskOptions()
     options.onProgress = { step in progress.change { $0.append(step) } }
     _ = try await session.upload(.file(file), with: request(.put, "upload/file"), options: options)
-    #expect(try Data(contentsOf: server.folder.file("files/upload/file")) == body)
+    #expect(try Data(contentsOf: server.folder.url("files/upload/file")) == body)
     let last = try await eventually { progress.now.last.flatMap { $0.sent == 3_000_000 ? $0 : nil } }
     #expect(last.totalToSend == 3_000_000)
     #expect(zip(progress.now, progress.now.dropFirst()).allSatisfy { $0.sent <= $1.sent })

@@ -17,7 +17,7 @@ import Testing
     // The test bundle lies where the programs do.
     let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     let path = own.contains(".build") ? own : CommandLine.arguments.first { $0.contains(".build") } ?? own
-    return URL(filePath: path).deletingLastPathComponent().appending(path: "DownloadProbe").path
+    return URL(filePath: path).deletingLastPathComponent().appending(path: "HTTPProbe").path
   }
 
   /// Differs in every place, and is made quickly.
@@ -43,11 +43,11 @@ import Testing
     )
     // Slow enough that a kill finds it at work.
     let server = try NginxServer(server: "limit_rate \(max(megabytes / 2, 16))m;")
-    let source = server.folder.file("files/large.bin")
+    let source = server.folder.url("files/large.bin")
     try Self.write(megabytes, to: source)
     let whole = Int64(megabytes) << 20
     let folder = try TemporaryFolder()
-    let (target, part) = (folder.file("here.bin"), folder.file("here.bin.netwatch-part"))
+    let (target, part) = (folder.url("here.bin"), folder.url("here.bin.netwatch-part"))
     var random = SplitMix(seed: UInt64(getpid()))
     var killed = 0
     var resumed = 0
@@ -55,7 +55,7 @@ import Testing
       let before = Self.size(part)
       let process = Process()
       process.executableURL = URL(filePath: Self.probe)
-      process.arguments = [server.url.appending(path: "large.bin").absoluteString, target.path]
+      process.arguments = ["download", server.url.appending(path: "large.bin").absoluteString, target.path]
       try process.run()
       // The rest is divided among the kills that are still to come; some come before the first byte.
       let step = 2 * (whole - before) / Int64(kills - killed + 1)
@@ -69,7 +69,7 @@ import Testing
       try #require(Self.size(part) >= before && Self.size(target) == 0)
       if before > 0, Self.size(part) > before { resumed += 1 }
     }
-    try Programs.run([Self.probe, server.url.appending(path: "large.bin").absoluteString, target.path])
+    try Programs.run([Self.probe, "download", server.url.appending(path: "large.bin").absoluteString, target.path])
     #expect(resumed > kills / 4)
     try Programs.run(["cmp", source.path, target.path])
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["here.bin"])

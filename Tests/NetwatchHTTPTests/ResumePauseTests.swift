@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Netwatch
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -26,7 +27,7 @@ import Testing
     try server.serve(String(repeating: "compress me ", count: 100_000), as: "large.txt")
   }
 
-  private var target: URL { folder.file("here.bin") }
+  private var target: URL { folder.url("here.bin") }
   private var names: [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
   }
@@ -201,7 +202,7 @@ import Testing
     let (session, target) = (session, target)
     let request = try HTTPRequest(.get, to: session.url(for: "slow/large.bin"))
     let waiting = Task { try await session.resumableDownload(request, to: target) }
-    let part = folder.file("here.bin.netwatch-part").path
+    let part = folder.url("here.bin.netwatch-part").path
     _ = try await eventually {
       (try? FileManager.default.attributesOfItem(atPath: part))?[.size] as? Int ?? 0 > 100_000 ? true : nil
     }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -16,7 +17,7 @@ import Testing
   init() throws {
     folder = try TemporaryFolder()
     session = try HTTPSessionManager()
-    target = folder.file("here.bin")
+    target = folder.url("here.bin")
   }
 
   private var names: [String] {
@@ -112,7 +113,7 @@ import Testing
     let error = await #expect(throws: HTTPError.self) { try await download(server) }
     #expect(error?.kind == .badServerResponse || error?.kind == .connectionLost)
     #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
-    let kept = try Data(contentsOf: folder.file("here.bin.netwatch-part"))
+    let kept = try Data(contentsOf: folder.url("here.bin.netwatch-part"))
     #expect(kept.count >= 100_000 && kept == old.prefix(kept.count))
     server.change {
       $0.answerToPart = nil
@@ -130,7 +131,7 @@ import Testing
       $0.cut = 200_000
     }
     await #expect(throws: HTTPError.self) { try await download(server) }
-    #expect(try Data(contentsOf: folder.file("here.bin.netwatch-part")) == old.prefix(200_000))
+    #expect(try Data(contentsOf: folder.url("here.bin.netwatch-part")) == old.prefix(200_000))
     #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
     server.change {
       $0.answerToPart = nil
@@ -145,7 +146,7 @@ import Testing
     let server = try await cutServer()
     server.change { [new] in ($0.content, $0.validators, $0.cut) = (new, "ETag: \"2\"\r\n", 50_000) }
     await #expect(throws: HTTPError.self) { try await download(server) }
-    #expect(try Data(contentsOf: folder.file("here.bin.netwatch-part")) == new.prefix(50_000))
+    #expect(try Data(contentsOf: folder.url("here.bin.netwatch-part")) == new.prefix(50_000))
     server.change { $0.cut = nil }
     #expect(try await download(server).response.status == .partialContent)
     #expect(try Data(contentsOf: target) == new)
@@ -199,7 +200,7 @@ import Testing
     #expect(error?.kind == .badServerResponse)
     #expect(error?.response?.status.code == Int(status.prefix(3)))
     #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
-    #expect(try Data(contentsOf: folder.file("here.bin.netwatch-part")) == old.prefix(100_000))
+    #expect(try Data(contentsOf: folder.url("here.bin.netwatch-part")) == old.prefix(100_000))
     server.change { $0.status = nil }
     #expect(try await download(server).response.status == .partialContent)
     #expect(try Data(contentsOf: target) == old)

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -36,9 +37,9 @@ import Testing
       // The connections that the test itself has made to see that the server is there have asked nothing.
       session.invalidate()
       await session.waitUntilInvalidated()
-      let seen = try String(contentsOf: server.folder.file("access.log"), encoding: .utf8)
+      let seen = try String(contentsOf: server.folder.url("access.log"), encoding: .utf8)
       #expect(!seen.contains("PUT"), sourceLocation: location)
-      let body = server.folder.file("files/upload/file").path
+      let body = server.folder.url("files/upload/file").path
       #expect(!FileManager.default.fileExists(atPath: body), sourceLocation: location)
     }
   }
@@ -219,20 +220,20 @@ import Testing
     for file in files {
       #expect(throws: HTTPError.self) { try Certificate.load(file) }
     }
-    let error = #expect(throws: HTTPError.self) { try Certificate.load(folder.file("missing.pem")) }
+    let error = #expect(throws: HTTPError.self) { try Certificate.load(folder.url("missing.pem")) }
     #expect(error?.kind == .fileFailed)
   }
 
   @Test func `pins are read from PEM, from DER, and from a folder of both`() throws {
     let folder = try TemporaryFolder()
     try Programs.run([
-      "openssl", "x509", "-in", leaf.certificate.path, "-outform", "DER", "-out", folder.file("a.cer").path,
+      "openssl", "x509", "-in", leaf.certificate.path, "-outform", "DER", "-out", folder.url("a.cer").path,
     ])
-    try FileManager.default.copyItem(at: authority.root.certificate, to: folder.file("b.pem"))
+    try FileManager.default.copyItem(at: authority.root.certificate, to: folder.url("b.pem"))
     try folder.write("not to be read", to: "README")
     let expected = try pin(leaf) + pin(authority.root)
     #expect(try Certificate.load(folder.url) == expected)
-    #expect(try Certificate.load(folder.file("a.cer")) == [expected[0]])
+    #expect(try Certificate.load(folder.url("a.cer")) == [expected[0]])
     let both = try authority.chain(leaf, authority.root).chain
     #expect(try Certificate.load(both) == expected)
   }

@@ -96,7 +96,7 @@ import Testing
     let request = try HTTPRequest(.put, to: server.url.appending(path: "upload/made"))
     let reply = try await session.upload(.sequence(parts, length: length), with: request)
     #expect(reply.response.status == .created)
-    let body = try Data(contentsOf: server.folder.file("files/upload/made"))
+    let body = try Data(contentsOf: server.folder.url("files/upload/made"))
     #expect(body == (0..<200).reduce(into: Data()) { $0 += Data(repeating: UInt8($1), count: 10_000) })
   }
 

@@ -1,4 +1,3 @@
-import EventSchema
 import Netwatch
 import NetwatchTestSupport
 import Testing
@@ -127,11 +126,12 @@ import Testing
     for change in changes.sorted(by: { $0.place.lowerBound > $1.place.lowerBound }) {
       line.replaceSubrange(change.place, with: change.number.utf8)
     }
-    guard let record = EventRecord(line: line[...]) else { return }
-    let again = String(decoding: written(record), as: UTF8.self)
+    guard var record = EventRecord(line: line[...]) else { return }
     // The number of a line is not checked against zero.
-    let problems = EventLine.problems(again).filter { !$0.contains("seq") }
-    #expect(problems == [], "\(again)")
+    record.sequence = max(record.sequence, 1)
+    let again = written(record)
+    #expect(EventRecord(line: again[...]) != nil, "\(String(decoding: again, as: UTF8.self))")
+    keepLine(String(decoding: again, as: UTF8.self), of: "event")
     #expect(record.activity.inFlight >= 0 && record.activity.connections ?? 0 >= 0)
   }
 

@@ -1,44 +1,12 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchStream
 
 /// What a service does to files at its place, whoever has put them there.
 @Suite struct ListeningSocketTests {
-  /// A folder of the test's own.
-  private final class Folder {
-    let path: String
-    init() throws {
-      path = FileManager.default.temporaryDirectory.path + "/nw-\(UUID().uuidString.prefix(8))"
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    var address: ServiceAddress { ServiceAddress(path: path + "/s") }
-    var lock: String { path + "/s.lock" }
-    func file(_ name: String) -> String { "\(path)/\(name)" }
-    var names: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() } }
-
-    /// A file that somebody needs.
-    func addPrecious() throws -> String {
-      try "precious".write(toFile: file("precious"), atomically: false, encoding: .utf8)
-      #expect(unsafe chmod(file("precious"), 0o644) == 0)
-      return file("precious")
-    }
-
-    func refusal() -> String {
-      #expect(throws: ServiceError.self) { try ListeningSocket(at: address) }?.description ?? ""
-    }
-
-    /// A socket that nobody listens on.
-    func addDeadSocket() throws {
-      let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-      #expect(try unsafe address.withSocketAddress { unsafe bind(descriptor, $0, $1) } == 0)
-      close(descriptor)
-    }
-  }
-
   private static func mode(_ path: String) -> mode_t {
     var status = stat()
     return unsafe lstat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
@@ -47,7 +15,7 @@ import Testing
   // MARK: The lock
 
   @Test func `a lock that leads elsewhere is not followed`() throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     let precious = try folder.addPrecious()
     for target in [precious, folder.file("nothing")] {
       #expect(unsafe symlink(target, folder.lock) == 0)
@@ -59,7 +27,7 @@ import Testing
   }
 
   @Test func `a second name of a file is no lock`() throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     let precious = try folder.addPrecious()
     #expect(unsafe link(precious, folder.lock) == 0)
     #expect(folder.refusal().hasPrefix("\(folder.lock) is not a plain file of this user"))
@@ -68,7 +36,7 @@ import Testing
   }
 
   @Test func `a pipe is no lock, and holds up nobody`() throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     #expect(unsafe mkfifo(folder.lock, 0o666) == 0)
     #expect(folder.refusal().hasPrefix("\(folder.lock) is not a plain file of this user"))
     #expect(try folder.names == ["s.lock"])
@@ -77,7 +45,7 @@ import Testing
   @Test func `a stranger's lock is left alone`() throws {
     // Only root can give a file away.
     guard geteuid() == 0 else { return }
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     try Data().write(to: URL(filePath: folder.lock))
     #expect(unsafe chmod(folder.lock, 0o666) == 0)
     #expect(unsafe chown(folder.lock, 1_000, 1_000) == 0)
@@ -87,7 +55,7 @@ import Testing
   }
 
   @Test func `a lock that is left over is used, and nobody else can hold it`() throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     try Data().write(to: URL(filePath: folder.lock))
     #expect(unsafe chmod(folder.lock, 0o666) == 0)
     let socket = try ListeningSocket(at: folder.address)
@@ -98,13 +66,13 @@ import Testing
   // MARK: The socket
 
   @Test func `a link where the socket is to be is not followed`() throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     let precious = try folder.addPrecious()
     #expect(unsafe symlink(precious, folder.address.path) == 0)
     #expect(folder.refusal().hasPrefix("\(folder.address.path) is no socket"))
     #expect(try folder.names == ["precious", "s"])
     // Nor is one to a socket that nobody listens on.
-    let other = try Folder()
+    let other = try TemporaryFolder()
     try other.addDeadSocket()
     #expect(unsafe unlink(folder.address.path) == 0)
     #expect(unsafe symlink(other.address.path, folder.address.path) == 0)
@@ -113,7 +81,7 @@ import Testing
   }
 
   @Test func `a stranger's dead socket is left alone, our own is taken over`() throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     try folder.addDeadSocket()
     if geteuid() == 0 {
       #expect(unsafe chown(folder.address.path, 1_000, 1_000) == 0)
@@ -130,7 +98,7 @@ import Testing
   }
 
   @Test func `what has taken the place of our files stays`() throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     do {
       let socket = try ListeningSocket(at: folder.address)
       for path in [folder.address.path, folder.lock] {
@@ -140,5 +108,28 @@ import Testing
       withExtendedLifetime(socket) {}
     }
     #expect(try folder.names == ["s", "s.lock"])
+  }
+}
+
+extension TemporaryFolder {
+  fileprivate var address: ServiceAddress { ServiceAddress(path: file("s")) }
+  fileprivate var lock: String { file("s.lock") }
+
+  /// A file that somebody needs.
+  fileprivate func addPrecious() throws -> String {
+    try "precious".write(toFile: file("precious"), atomically: false, encoding: .utf8)
+    #expect(unsafe chmod(file("precious"), 0o644) == 0)
+    return file("precious")
+  }
+
+  fileprivate func refusal() -> String {
+    #expect(throws: ServiceError.self) { try ListeningSocket(at: address) }?.description ?? ""
+  }
+
+  /// A socket that nobody listens on.
+  fileprivate func addDeadSocket() throws {
+    let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+    #expect(try unsafe address.withSocketAddress { unsafe bind(descriptor, $0, $1) } == 0)
+    close(descriptor)
   }
 }

@@ -1,7 +1,7 @@
-import Foundation
 import Glibc
 import Netwatch
 import NetwatchEventLoop
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchStream
@@ -10,15 +10,13 @@ import Testing
 final class TestService: Sendable {
   let address: ServiceAddress
   private let handle: LoopHandle
-  private let folder: URL
+  private let folder: TemporaryFolder
 
   init(
     connectionLimit: Int = 64, memoryLimit: Int = ClientMemory.standardLimit, at address: ServiceAddress? = nil
   ) throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "nw-\(UUID().uuidString.prefix(8))")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    self.folder = folder
-    let address = address ?? ServiceAddress(path: folder.path + "/s")
+    folder = try TemporaryFolder()
+    let address = address ?? ServiceAddress(path: folder.file("s"))
     self.address = address
     handle = try BackgroundLoop.start(name: "test-service") { loop in
       let core = try Core(
@@ -36,10 +34,7 @@ final class TestService: Sendable {
     }
   }
 
-  deinit {
-    stop()
-    try? FileManager.default.removeItem(at: folder)
-  }
+  deinit { stop() }
 
   /// A service in the place of one that ends on its own thread, and holds the address until then.
   static func again(at address: ServiceAddress) throws -> TestService {

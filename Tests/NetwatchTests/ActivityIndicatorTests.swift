@@ -22,9 +22,9 @@ import Testing
 
     /// Moves the clock once the indicator waits for it, and waits until it has come to a state.
     func advance(by duration: Duration, to state: ActivityState) async {
-      while clock.sleeperCount == 0 { await Task.yield() }
+      await waitUntil { clock.sleeperCount > 0 }
       clock.advance(by: duration)
-      while indicator.state != state { await Task.yield() }
+      await waitUntil { indicator.state == state }
     }
   }
 
@@ -38,16 +38,16 @@ import Testing
     let request = indicator.begin()
     #expect(indicator.state == .delayingStart)
     if delay < .zero {
-      while indicator.state != .active { await Task.yield() }
+      await waitUntil { indicator.state == .active }
       request.end()
-      while indicator.state != .inactive { await Task.yield() }
+      await waitUntil { indicator.state == .inactive }
     } else {
       for _ in 0..<100 { await Task.yield() }
       #expect(indicator.state == .delayingStart)
       indicator.configuration.activationDelay = .zero
       indicator.isEnabled = false
       indicator.isEnabled = true
-      while indicator.state != .active { await Task.yield() }
+      await waitUntil { indicator.state == .active }
       request.end()
       #expect(indicator.state == .delayingEnd)
     }
@@ -132,7 +132,7 @@ import Testing
     let bench = Bench()
     bench.indicator.configuration.activationDelay = .zero
     let request = bench.indicator.begin()
-    while bench.indicator.state != .active { await Task.yield() }
+    await waitUntil { bench.indicator.state == .active }
     request.end()
   }
 
@@ -155,7 +155,7 @@ import Testing
     let request = bench.indicator.begin()
     await bench.advance(by: .seconds(1), to: .active)
     #expect(await sequence.next() == true)
-    while told.count < 2 { await Task.yield() }
+    await waitUntil { told.count >= 2 }
     #expect(told == [false, true])
     request.end()
     withExtendedLifetime(subscription) {}
@@ -187,7 +187,7 @@ import Testing
       #expect(indicator != nil)
     }
     #expect(indicator == nil)
-    while clock.sleeperCount == 0 { await Task.yield() }
+    await waitUntil { clock.sleeperCount > 0 }
     clock.advance(by: .seconds(1))
   }
 
@@ -233,7 +233,7 @@ import Testing
       }
     }
     try #require(indicator.count == 0)
-    while indicator.state != .inactive || told.withLock({ $0.last != false }) { await Task.yield() }
+    await waitUntil { indicator.state == .inactive && told.withLock { $0.last == false } }
     let all = told.withLock { $0 }
     #expect(zip(all, all.dropFirst()).allSatisfy { $0 != $1 })
     withExtendedLifetime(subscription) {}

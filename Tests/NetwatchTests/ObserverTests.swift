@@ -164,7 +164,7 @@ final class HandQueue: Sendable {
     }
     #expect(numbers == [0])
     fake.publish(7)
-    while numbers.count < 2 { await Task.yield() }
+    await waitUntil { numbers.count >= 2 }
     #expect(numbers == [0, 7])
     subscription.cancel()
     fake.publish(8)
@@ -178,7 +178,7 @@ final class HandQueue: Sendable {
     let subscription = fake.monitor.onChange(initial: false) { numbers.append($0.number) }
     #expect(numbers == [])
     fake.publish(1)
-    while numbers.isEmpty { await Task.yield() }
+    await waitUntil { !numbers.isEmpty }
     #expect(numbers == [1])
     withExtendedLifetime(subscription) {}
   }
@@ -220,12 +220,12 @@ final class HandQueue: Sendable {
 
     /// Until there are so many.
     func numbers(_ count: Int) async -> [Int32] {
-      while numbers.count < count { await Task.yield() }
+      await waitUntil { numbers.count >= count }
       return numbers
     }
   }
 
-  private static func wait(for flag: Lock<Bool>) async { while !flag.withLock({ $0 }) { await Task.yield() } }
+  private static func wait(for flag: Lock<Bool>) async { await waitUntil { flag.withLock { $0 } } }
 
   @Test func `an actor that the body does not hold goes, and with it the subscription`() async {
     let fake = FakeMonitor()
@@ -234,7 +234,7 @@ final class HandQueue: Sendable {
     let log = await recorder?.observe(fake.monitor)
     #expect(log?.all == [0])
     fake.publish(1)
-    while log?.all.count == 1 { await Task.yield() }
+    await waitUntil { log?.all.count != 1 }
     #expect(!isGone.withLock { $0 })
     recorder = nil
     await Self.wait(for: isGone)

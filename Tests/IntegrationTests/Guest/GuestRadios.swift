@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 
 /// Three radios of the kernel's that hear each other: a station, and two access points in front of one network.
 final class GuestRadios {

@@ -1,4 +1,5 @@
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 /// What takes a kernel of one's own: radios, modems, modules that are unloaded, a machine that sleeps.

@@ -1,4 +1,5 @@
 import Foundation
+import NetwatchTestSupport
 import Testing
 
 extension GuestTests {

@@ -1,4 +1,5 @@
 import Foundation
+import NetwatchTestSupport
 
 @testable import NetwatchHTTP
 

@@ -1,4 +1,5 @@
 import Foundation
+import NetwatchTestSupport
 
 /// Makes certificates as a test needs them, with openssl.
 struct CertificateAuthority {
@@ -13,7 +14,7 @@ struct CertificateAuthority {
   /// - Parameter name: of the root; two may have the same.
   init(name: String = "Test Root") throws {
     folder = try TemporaryFolder()
-    root = Pair(certificate: folder.file("root.pem"), key: folder.file("root.key"))
+    root = Pair(certificate: folder.url("root.pem"), key: folder.url("root.key"))
     try openssl(
       "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -keyout root.key -out root.pem "
         + "-addext basicConstraints=critical,CA:TRUE -addext keyUsage=critical,keyCertSign,cRLSign",
@@ -36,7 +37,7 @@ struct CertificateAuthority {
     _ name: String, names: String = "IP:127.0.0.1,DNS:localhost", by issuer: Pair? = nil, isAuthority: Bool = false,
     key: URL? = nil, days: ClosedRange<Int> = -1...30
   ) throws -> Pair {
-    let pair = Pair(certificate: folder.file("\(name).pem"), key: key ?? folder.file("\(name).key"))
+    let pair = Pair(certificate: folder.url("\(name).pem"), key: key ?? folder.url("\(name).key"))
     if key == nil {
       try openssl("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out \(pair.key.path)")
     }
@@ -75,12 +76,12 @@ struct CertificateAuthority {
     try openssl(
       "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -keyout \(name).key -out \(name).pem "
         + "-addext subjectAltName=\(names)", subject: name)
-    return Pair(certificate: folder.file("\(name).pem"), key: folder.file("\(name).key"))
+    return Pair(certificate: folder.url("\(name).pem"), key: folder.url("\(name).key"))
   }
 
   /// What a server sends: its own certificate, then the others.
   func chain(_ pairs: Pair..., key: Pair? = nil) throws -> (chain: URL, key: URL) {
-    let file = folder.file("chain-\(UUID().uuidString).pem")
+    let file = folder.url("chain-\(UUID().uuidString).pem")
     try pairs.map { try String(contentsOf: $0.certificate, encoding: .utf8) }.joined()
       .write(to: file, atomically: true, encoding: .utf8)
     return (file, (key ?? pairs[0]).key)

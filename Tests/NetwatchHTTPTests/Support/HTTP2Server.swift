@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 
 /// Agrees on HTTP/2 and, when the client has said something, answers what a test says, whatever that is: openssl's server.
 /// It goes with its last reference.

@@ -1,9 +1,5 @@
 import Glibc
-
-struct TestFailure: Error, CustomStringConvertible {
-  let description: String
-  init(_ description: String) { self.description = description }
-}
+import NetwatchTestSupport
 
 /// A port of 127.0.0.1 that nobody else is given while this lives. Nobody listens on it either, unless a server of the test does.
 final class LoopbackPort {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 
 /// A real web server on loopback, with a configuration and files of its own. It goes with its last reference.
 final class NginxServer {
@@ -19,7 +20,7 @@ final class NginxServer {
     let folder = try TemporaryFolder()
     self.folder = folder
     for name in ["files", "body", "proxy", "fastcgi", "uwsgi", "scgi"] {
-      try FileManager.default.createDirectory(at: folder.file(name), withIntermediateDirectories: true)
+      try FileManager.default.createDirectory(at: folder.url(name), withIntermediateDirectories: true)
     }
     // The password is "open sesame".
     try folder.write("ali:{PLAIN}open sesame\n", to: "passwords")

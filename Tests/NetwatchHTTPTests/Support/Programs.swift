@@ -1,4 +1,5 @@
 import Foundation
+import NetwatchTestSupport
 
 enum Programs {
   /// Runs a program to its end, and fails where it fails.

@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchTestSupport
 
 /// Remembers what it is told of requests.
 final class RecordingObserver: RequestObserver {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetwatchTestSupport
 
 /// A program that ends when a line is written to it, or when nobody can write one any more.
 final class SpawnedServer {

@@ -1,5 +1,6 @@
 import Foundation
 import Netwatch
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchEventLoop
