@@ -12,6 +12,9 @@ package final class HostFollower {
   private var lookup: HostLookup?
   private var timer: LoopTimer?
   private var isStopped = false
+  /// What the machine wants done, in order.
+  private var effects: [HostWatch.Effect] = []
+  private var isPerforming = false
   /// Why the last lookup has failed; nil where it has not, or where it goes on for the first time.
   package private(set) var failure: ResolverError?
 
@@ -55,7 +58,12 @@ package final class HostFollower {
 
   private func handle(_ event: HostWatch.Event) {
     guard !isStopped else { return }
-    for effect in machine.handle(event, at: KernelClock.monotonic.now) { perform(effect) }
+    effects += machine.handle(event, at: KernelClock.monotonic.now)
+    // An effect may be an event at once: it has its turn after those that wait.
+    guard !isPerforming else { return }
+    isPerforming = true
+    defer { isPerforming = false }
+    while !effects.isEmpty, !isStopped { perform(effects.removeFirst()) }
   }
 
   private func perform(_ effect: HostWatch.Effect) {

@@ -9,7 +9,7 @@ import Testing
     ("ｗｉｆｉ", 8), ("ﾜｲﾌｧｲ", 5), ("📶", 2), ("🇨🇭", 2), ("👍🏽", 2), ("❤\u{fe0f}", 2), ("ก็", 1), ("ä̈̈", 1), ("●", 1), ("…", 1),
   ])
   func `as wide as on a terminal`(text: String, width: Int) {
-    #expect(columns(of: text) == width)
+    #expect(text.columns == width)
   }
 
   @Test(arguments: [
@@ -17,6 +17,6 @@ import Testing
     ("e\u{301}e\u{301}e\u{301}", 2, "e\u{301}…"), ("abc", 1, "…"), ("abc", 0, ""), ("🇨🇭🇨🇭🇨🇭", 4, "🇨🇭…"),
   ])
   func `what is too long is cut between characters`(text: String, width: Int, shown: String) {
-    #expect(fit(text, width, ellipsis: "…") == shown)
+    #expect(text.fitted(to: width, ellipsis: "…") == shown)
   }
 }

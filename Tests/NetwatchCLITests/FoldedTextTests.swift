@@ -53,7 +53,7 @@ import Testing
       #expect(shown.filter { !$0.isWhitespace } == given.filter { !$0.isWhitespace }, "\(width)")
       for line in shown.split(separator: "\n") {
         // A character that takes two columns stays whole on a terminal of one.
-        #expect(columns(of: line) <= width || line.drop { $0 == " " }.count == 1, "\(width): \(line)")
+        #expect(line.columns <= width || line.drop { $0 == " " }.count == 1, "\(width): \(line)")
       }
     }
   }

@@ -49,7 +49,7 @@ struct BarTemplate: Hashable {
   }
 
   private static func unknownField(_ name: Substring) -> CommandFailure {
-    let hint = nearest(to: String(name), of: BarField.names).map { "did you mean {\($0)}? " } ?? ""
+    let hint = BarField.names.nearest(to: String(name)).map { "did you mean {\($0)}? " } ?? ""
     return CommandFailure("{\(name)} is no field; \(hint)there are \(BarField.list). Write {{ for a brace")
   }
 }

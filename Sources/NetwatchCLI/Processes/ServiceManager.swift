@@ -15,18 +15,18 @@ struct ServiceManager {
   /// The variables are taken out of the environment: they are not for our children.
   static func fromEnvironment() -> ServiceManager {
     let pid = "\(getpid())"
-    let count = take("LISTEN_PID") == pid ? take("LISTEN_FDS").flatMap { CInt($0) } ?? 0 : 0
-    _ = take("LISTEN_FDS")
-    _ = take("LISTEN_FDNAMES")
-    let watchdogPID = take("WATCHDOG_PID")
-    let microseconds = take("WATCHDOG_USEC").flatMap { Int64($0) } ?? 0
+    let count = removeVariable("LISTEN_PID") == pid ? removeVariable("LISTEN_FDS").flatMap { CInt($0) } ?? 0 : 0
+    _ = removeVariable("LISTEN_FDS")
+    _ = removeVariable("LISTEN_FDNAMES")
+    let watchdogPID = removeVariable("WATCHDOG_PID")
+    let microseconds = removeVariable("WATCHDOG_USEC").flatMap { Int64($0) } ?? 0
     let isWatched = microseconds > 0 && (watchdogPID == nil || watchdogPID == pid)
     return ServiceManager(
       sockets: Array(firstSocket..<(firstSocket + max(0, min(count, 64)))),
-      watchdogInterval: isWatched ? .microseconds(microseconds) : nil, notifyPath: take("NOTIFY_SOCKET"))
+      watchdogInterval: isWatched ? .microseconds(microseconds) : nil, notifyPath: removeVariable("NOTIFY_SOCKET"))
   }
 
-  private static func take(_ name: String) -> String? {
+  private static func removeVariable(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }
     defer { unsafe unsetenv(name) }
     return unsafe String(cString: value)

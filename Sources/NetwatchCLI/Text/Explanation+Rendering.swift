@@ -17,7 +17,7 @@ extension Explanation {
     for section in sections {
       text += terminal.line(section.title, .bold)
       for step in section.steps { text += terminal.line(step) }
-      let outcome = section.failure.map { "not reachable: \(words($0.rawValue))" } ?? "reachable"
+      let outcome = section.failure.map { "not reachable: \($0.rawValue.words)" } ?? "reachable"
       text += terminal.line(outcome, section.failure == nil ? .green : .red, at: Terminal.topicColumn) + "\n"
     }
     if !deadLinks.isEmpty {

@@ -13,7 +13,7 @@ extension ExplanationWords {
       state = ["switched on", interface.hasCarrier ? "carrier" : "no carrier"]
       // The others say no more than the carrier does.
       if [.dormant, .testing, .notPresent].contains(interface.operationalState) {
-        state.append(words("\(interface.operationalState.name)"))
+        state.append("\(interface.operationalState.name)".words)
       }
     }
     let advice = fault.flatMap { interface.advice(on: $0) }.map { "; " + $0 } ?? ""

@@ -30,7 +30,7 @@ struct FoldedText {
 
   /// - Parameter column: where the phrase begins, unless what is before it reaches further.
   mutating func append(_ phrase: String, _ color: TextColor? = nil, at column: Int = 0) {
-    let width = columns(of: phrase)
+    let width = phrase.columns
     guard width > 0 else { return }
     let start = max(column, end == 0 ? 0 : end + 1)
     if start + width <= limit { return put(phrase, width, color, at: start) }
@@ -65,9 +65,9 @@ struct FoldedText {
     var rest = word
     while !rest.isEmpty {
       // One character is put even where there is no room for it.
-      var (head, tail) = split(rest, at: limit - indent)
+      var (head, tail) = rest.split(atColumn: limit - indent)
       if head.isEmpty { head = String(tail.removeFirst()) }
-      putBeneath(head, columns(of: head), color)
+      putBeneath(head, head.columns, color)
       rest = tail
     }
   }

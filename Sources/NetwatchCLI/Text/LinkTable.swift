@@ -59,7 +59,7 @@ struct LinkTable {
 
   private static func columns(of rows: [Row], on terminal: Terminal) -> Columns {
     func width(_ column: KeyPath<Row, String>) -> Int {
-      2 + (rows.map { NetwatchCLI.columns(of: $0[keyPath: column]) }.max() ?? 0)
+      2 + (rows.map { $0[keyPath: column].columns }.max() ?? 0)
     }
     let medium = 4 + width(\.name)
     let state = medium + width(\.medium)
@@ -112,7 +112,7 @@ extension NetworkPath {
   }
 
   fileprivate func state(of interface: Interface) -> String {
-    if let fault = interface.fault { return fault == .linkDown ? "switched off" : words(fault.rawValue) }
+    if let fault = interface.fault { return fault == .linkDown ? "switched off" : fault.rawValue.words }
     if interface.isLoopback { return "loopback" }
     if isUsed(interface) { return "in use" }
     if let master = interface.masterIndex {

@@ -14,31 +14,35 @@ extension CaseIterable where Self: RawRepresentable<String> & SendableMetatype {
 extension ValidationError {
   init(unknown name: String, of names: [String]) {
     self.init(
-      nearest(to: name, of: names).map { "did you mean \($0)?" } ?? "there are \(names.joined(separator: ", ")).")
+      names.nearest(to: name).map { "did you mean \($0)?" } ?? "there are \(names.joined(separator: ", ")).")
   }
 }
 
-/// The name that a mistyped one was probably meant to be; nil if none is near.
-func nearest(to typed: String, of names: [String]) -> String? {
-  let typed = typed.lowercased()
-  if typed.count > 1, let longer = names.first(where: { $0.hasPrefix(typed) }) { return longer }
-  let near = names.map { (name: $0, distance: distance(typed, $0)) }.min { $0.distance < $1.distance }
-  guard let near, near.distance <= max(1, near.name.count / 3) else { return nil }
-  return near.name
+extension [String] {
+  /// The name that a mistyped one was probably meant to be; nil if none is near.
+  func nearest(to typed: String) -> String? {
+    let typed = typed.lowercased()
+    if typed.count > 1, let longer = first(where: { $0.hasPrefix(typed) }) { return longer }
+    let near = map { (name: $0, distance: typed.distance(to: $0)) }.min { $0.distance < $1.distance }
+    guard let near, near.distance <= Swift.max(1, near.name.count / 3) else { return nil }
+    return near.name
+  }
 }
 
-/// How many letters have to be put in, left out or changed.
-private func distance(_ first: String, _ second: String) -> Int {
-  let second = Array(second)
-  var row = Array(0...second.count)
-  for (line, letter) in first.enumerated() {
-    var diagonal = row[0]
-    row[0] = line + 1
-    for (column, other) in second.enumerated() {
-      let changed = diagonal + (letter == other ? 0 : 1)
-      diagonal = row[column + 1]
-      row[column + 1] = min(changed, diagonal + 1, row[column] + 1)
+extension String {
+  /// How many letters have to be put in, left out or changed.
+  fileprivate func distance(to other: String) -> Int {
+    let other = Array(other)
+    var row = Array(0...other.count)
+    for (line, letter) in enumerated() {
+      var diagonal = row[0]
+      row[0] = line + 1
+      for (column, its) in other.enumerated() {
+        let changed = diagonal + (letter == its ? 0 : 1)
+        diagonal = row[column + 1]
+        row[column + 1] = Swift.min(changed, diagonal + 1, row[column] + 1)
+      }
     }
+    return row[other.count]
   }
-  return row[second.count]
 }

@@ -69,7 +69,7 @@ final class TextRenderer: LineRenderer {
     let path = record.path
     let reasons = reasons(record)
     // What is left goes to the address, which yields where it is long, and to the reason.
-    let room = terminal.columns.map { $0 - Self.column.address - 1 - columns(of: reasons[0]) } ?? .max
+    let room = terminal.columns.map { $0 - Self.column.address - 1 - reasons[0].columns } ?? .max
     // Where the columns alone fill the terminal there are none.
     let isRoomy = Self.column.reason <= terminal.columns ?? .max
     func start(_ column: Int) -> Int { isRoomy ? column : 0 }
@@ -80,7 +80,7 @@ final class TextRenderer: LineRenderer {
     let mark = fault ?? terminal.mark(path.status)
     line.append(localTime(record.nanosecondsSince1970), .dim)
     line.append(record.activity.state.isVisible ? terminal.busyMark : mark, color)
-    line.append(words(path.status.rawValue), color, at: start(Self.column.status))
+    line.append(path.status.rawValue.words, color, at: start(Self.column.status))
     line.append(path.medium?.rawValue ?? "", at: start(Self.column.medium))
     line.append(
       fit((path.interfaceName ?? "").harmless, isRoomy ? Self.width.interface : .max), at: start(Self.column.interface))
@@ -109,11 +109,11 @@ final class TextRenderer: LineRenderer {
     let running = activity.inFlight > 0 ? ", \(activity.inFlight) in flight" + names(record) : ""
     switch record.event {
     case .interfaces: return "links changed" + running
-    case .activity where record.activityReason == .serviceLost: return words(record.reason)
+    case .activity where record.activityReason == .serviceLost: return record.reason.words
     case .activity: return (activity.state.isVisible ? "busy" : "idle") + running
     case .reachability where record.path.reason == .internetChanged:
       return "\(record.internet?.words ?? "")" + running
-    default: return words(record.reason) + running
+    default: return record.reason.words + running
     }
   }
 
@@ -160,7 +160,7 @@ final class TextRenderer: LineRenderer {
   private func quoted(_ text: String) -> String { terminal.isUnicode ? "“\(text)”" : "\"\(text)\"" }
 
   private func fit(_ text: String, _ width: Int) -> String {
-    NetwatchCLI.fit(text, width, ellipsis: terminal.isUnicode ? "…" : "~")
+    text.fitted(to: width, ellipsis: terminal.isUnicode ? "…" : "~")
   }
 }
 

@@ -1,8 +1,8 @@
 import Netwatch
 
-/// The words of a code of the stream.
-func words(_ code: String) -> String {
-  String(code.map { $0 == "_" || $0 == "-" ? " " : $0 })
+extension String {
+  /// The words of a code of the stream.
+  var words: String { String(map { $0 == "_" || $0 == "-" ? " " : $0 }) }
 }
 
 extension InternetAccess {

@@ -84,7 +84,7 @@ final class LineSource {
     }
     if options.activity.choice.countsConnections || options.countsRequests {
       counter = ActivityCounter(options.activity, on: loop) { [unowned self] in activityReason = $0 }
-      loop.onTurnEnd = { [unowned self] in takeCount() }
+      loop.onTurnEnd = { [unowned self] in addCount() }
     }
   }
 
@@ -205,7 +205,7 @@ final class LineSource {
   func watchConnections(_ body: @escaping () -> Void) {
     guard let counter else { return body() }
     counter.watch { [unowned self] in
-      takeCount()
+      addCount()
       body()
     }
   }
@@ -225,7 +225,7 @@ final class LineSource {
   }
 
   /// Who hears of a count may change it: a client of ours that turns out to be gone takes its requests with it.
-  private func takeCount() {
+  private func addCount() {
     while isCounting, let reason = activityReason {
       activityReason = nil
       addActivity(because: reason)
@@ -265,13 +265,13 @@ final class LineSource {
     if case .nothing = options.service { return }
     let link = ServiceLink(
       on: loop,
-      handlers: .init(record: { [unowned self] in take($0) }, lost: { [unowned self] in loseService() }))
+      handlers: .init(record: { [unowned self] in receive($0) }, lost: { [unowned self] in loseService() }))
     self.link = link
     // If nothing tells of a service that comes later, netlink is enough.
     try? link.start()
   }
 
-  private func take(_ record: EventRecord) {
+  private func receive(_ record: EventRecord) {
     if isFinished { return }
     let reason = activityReason(of: record)
     hasLostService = false

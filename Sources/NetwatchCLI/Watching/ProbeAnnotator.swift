@@ -41,7 +41,7 @@ final class ProbeAnnotator {
     holds = settings.holdsFirstLine
     do throws(CommandFailure) {
       runner = try ProbeRunner(
-        settings, on: loop, answered: { [unowned self] isNews in takeAnswer(isNews) },
+        settings, on: loop, answered: { [unowned self] isNews in addAnswer(isNews) },
         failed: { [unowned self] failure in fail(failure) })
     } catch {
       guard !settings.isRequired else { throw error }
@@ -96,7 +96,7 @@ final class ProbeAnnotator {
     loop.schedule(after: settings.timing.limit + Self.patience) { [weak self] in self?.release() }
   }
 
-  private func takeAnswer(_ isNews: Bool) {
+  private func addAnswer(_ isNews: Bool) {
     // An answer for a path that is gone counts no more.
     guard let runner, newPath == nil else { return }
     internet = runner.internet
