@@ -143,11 +143,11 @@ import Testing
     }
     let right = try read(answer)
     #expect((right.transitions, right.netlinkOverruns, right.subscribers, right.requests) == (12, 13, 14, 15))
-    #expect(right.labels == [ServiceStatistics.Label(text: "a", requests: 16)])
+    #expect(right.labels == [NamedCount(name: "a", count: 16)])
     for number in Self.extremes where number != "9e999" {
       for old in ["12", "13", "14", "15", "16"] {
         let changed = try read(answer.replacing(old, with: number))
-        #expect(changed.subscribers >= 0 && changed.requests >= 0 && changed.labels.allSatisfy { $0.requests >= 0 })
+        #expect(changed.subscribers >= 0 && changed.requests >= 0 && changed.labels.allSatisfy { $0.count >= 0 })
         _ = changed.line
       }
     }

@@ -133,8 +133,8 @@ import Testing
     let line = try #require(client.line())
     let statistics = try #require(JSONValue(Array(line.utf8)[...])?["stats"].map { ServiceStatistics($0) })
     #expect(statistics.requests == 64 * 65 / 2)
-    #expect(statistics.labels.map(\.requests) == (0..<32).map { 64 - $0 })
-    #expect(statistics.labels.first?.text == "label 63")
+    #expect(statistics.labels.map(\.count) == (0..<32).map { 64 - $0 })
+    #expect(statistics.labels.first?.name == "label 63")
   }
 
   @Test func `a hundred thousand labels hold up nobody for long`() {
@@ -145,7 +145,7 @@ import Testing
     let start = ContinuousClock.now
     let first = ServiceStatistics.mostFrequent(counts)
     #expect(ContinuousClock.now - start < .seconds(2))
-    #expect(first == sorted.map { ServiceStatistics.Label(text: $0.key, requests: $0.value) })
+    #expect(first == sorted.map { NamedCount(name: $0.key, count: $0.value) })
   }
 
   // MARK: Memory

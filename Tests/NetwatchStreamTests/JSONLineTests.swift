@@ -80,18 +80,18 @@ import Testing
     record.activity.connections = 3
     #expect(try Self.line(record).contains(#""in_flight":5,"in_flight_by":{"requests":2,"tcp":3}}}"#))
     var writer = JSONLineWriter()
-    func named(_ programs: [EventRecord.ProgramCount]) -> String {
+    func named(_ programs: [NamedCount]) -> String {
       writer.write(record, programs: programs)
       return String(decoding: writer.line, as: UTF8.self)
     }
-    let line = named([.init(name: "curl", connections: 2), .init(name: "a\"\u{1b}[2J", connections: 1)])
+    let line = named([.init(name: "curl", count: 2), .init(name: "a\"\u{1b}[2J", count: 1)])
     keepLine(line, of: "event")
     let programs = #""programs":[{"name":"curl","tcp":2},{"name":"a\"\u001b[2J","tcp":1}]}}"#
     #expect(line.contains(#""in_flight_by":{"requests":2,"tcp":3},"# + programs))
     #expect(named([]).contains(#""tcp":3},"programs":[]}}"#))
     // Without connections nobody has any.
     record.activity.connections = nil
-    #expect(named([.init(name: "curl", connections: 2)]).contains(#""in_flight":5}}"#))
+    #expect(named([.init(name: "curl", count: 2)]).contains(#""in_flight":5}}"#))
   }
 
   @Test(arguments: [

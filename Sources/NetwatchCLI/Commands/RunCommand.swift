@@ -66,8 +66,10 @@ struct RunCommand: ParsableCommand {
         kill(process, delivery.number)
       }
     }
-    let lease = ActivityLease(label ?? command[0], on: loop)
-    lease.count = 1
+    let link = ServiceLink(label: label ?? command[0], on: loop)
+    // If nothing tells of a service that comes later, one that is there is told.
+    try? link.start()
+    link.requestCount = 1
     switch spawn(mask) {
     case .success(let child): process = child
     case .failure(let error):
@@ -75,7 +77,7 @@ struct RunCommand: ParsableCommand {
       return .exited(error.code == ENOENT ? 127 : 126)
     }
     try loop.run()
-    withExtendedLifetime((signals, lease)) {}
+    withExtendedLifetime((signals, link)) {}
     return ending ?? .exited(0)
   }
 

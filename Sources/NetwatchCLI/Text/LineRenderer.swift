@@ -9,9 +9,9 @@ protocol LineRenderer: AnyObject {
   /// Whether a record gives a line; `print` prints nothing for those that do not.
   func shows(_ record: EventRecord) -> Bool
   /// From now on lines also name the programs whose connections are in flight, as `body` says.
-  func namePrograms(_ body: @escaping (EventRecord) -> [EventRecord.ProgramCount]?)
+  func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?)
   /// From now on text that explains also names the requests that the service counts, as `body` says.
-  func nameRequests(_ body: @escaping (EventRecord) -> [ServiceStatistics.Label])
+  func nameRequests(_ body: @escaping (EventRecord) -> [NamedCount])
   /// Calls `body` if something fails that was not asked for just now.
   func onFailure(_ body: @escaping (any Error) -> Void)
   /// Prints what has to stay on a bar when netwatch can not go on.
@@ -20,8 +20,8 @@ protocol LineRenderer: AnyObject {
 
 extension LineRenderer {
   func shows(_ record: EventRecord) -> Bool { true }
-  func namePrograms(_ body: @escaping (EventRecord) -> [EventRecord.ProgramCount]?) {}
-  func nameRequests(_ body: @escaping (EventRecord) -> [ServiceStatistics.Label]) {}
+  func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?) {}
+  func nameRequests(_ body: @escaping (EventRecord) -> [NamedCount]) {}
   func onFailure(_ body: @escaping (any Error) -> Void) {}
   func printEnd(to output: StandardOutput) throws(CommandFailure) {}
 }
@@ -29,7 +29,7 @@ extension LineRenderer {
 /// The JSON stream.
 final class JSONRenderer: LineRenderer {
   private var writer = JSONLineWriter()
-  private var programs: ((EventRecord) -> [EventRecord.ProgramCount]?)?
+  private var programs: ((EventRecord) -> [NamedCount]?)?
 
   func prepare(on loop: EventLoop) {}
 
@@ -38,5 +38,5 @@ final class JSONRenderer: LineRenderer {
     try writer.withLine { line throws(CommandFailure) in try output.write(line) }
   }
 
-  func namePrograms(_ body: @escaping (EventRecord) -> [EventRecord.ProgramCount]?) { programs = body }
+  func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?) { programs = body }
 }

@@ -23,8 +23,8 @@ final class TextRenderer: LineRenderer {
   private let saysWhy: Bool
   private var listsFewLinks = false
   private var wasVisible = false
-  private var programs: ((EventRecord) -> [EventRecord.ProgramCount]?)?
-  private var requests: ((EventRecord) -> [ServiceStatistics.Label])?
+  private var programs: ((EventRecord) -> [NamedCount]?)?
+  private var requests: ((EventRecord) -> [NamedCount])?
   /// The link that carried the traffic when the last line was printed.
   private var formerName: String?
 
@@ -55,9 +55,9 @@ final class TextRenderer: LineRenderer {
     try unsafe output.write(bytes.span.bytes)
   }
 
-  func namePrograms(_ body: @escaping (EventRecord) -> [EventRecord.ProgramCount]?) { programs = body }
+  func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?) { programs = body }
 
-  func nameRequests(_ body: @escaping (EventRecord) -> [ServiceStatistics.Label]) { if saysWhy { requests = body } }
+  func nameRequests(_ body: @escaping (EventRecord) -> [NamedCount]) { if saysWhy { requests = body } }
 
   func shows(_ record: EventRecord) -> Bool {
     record.event != .activity || record.activity.state.isVisible != wasVisible
@@ -119,8 +119,8 @@ final class TextRenderer: LineRenderer {
 
   /// Programs name themselves and their requests as they like.
   private func names(_ record: EventRecord) -> String {
-    var names = programs?(record)?.map { "\($0.name.harmless) \($0.connections)" } ?? []
-    names += requests?(record).map { "\(quoted(fit($0.text.harmless, Self.width.label))) \($0.requests)" } ?? []
+    var names = programs?(record)?.map { "\($0.name.harmless) \($0.count)" } ?? []
+    names += requests?(record).map { "\(quoted(fit($0.name.harmless, Self.width.label))) \($0.count)" } ?? []
     return names.isEmpty ? "" : ": " + names.joined(separator: ", ")
   }
 

@@ -81,8 +81,8 @@ final class ActivityCounter {
   func rest() { connections?.rest() }
 
   /// Whose connections are in flight, as far as this user may know and that can be told in time.
-  func programs(within time: Duration) -> [EventRecord.ProgramCount] {
-    connections?.programs(within: time).map { EventRecord.ProgramCount(name: $0.name, connections: $0.connections) }
+  func programs(within time: Duration) -> [NamedCount] {
+    connections?.programs(within: time).map { NamedCount(name: $0.name, count: $0.connections) }
       ?? []
   }
 

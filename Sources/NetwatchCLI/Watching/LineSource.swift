@@ -246,7 +246,7 @@ final class LineSource {
   /// rights let him.
   ///
   /// - Parameter time: how long /proc may be searched for them.
-  func programs(of record: EventRecord, within time: Duration) -> [EventRecord.ProgramCount]? {
+  func programs(of record: EventRecord, within time: Duration) -> [NamedCount]? {
     guard let connections = record.activity.connections else { return nil }
     if connections == 0 { return [] }
     if isCounting, let counter { return counter.programs(within: time) }
@@ -321,7 +321,7 @@ final class LineSource {
   }
 
   /// Labels of the requests that the service counts, as far as it tells this user. Waits for the answer.
-  func labels(of record: EventRecord) -> [ServiceStatistics.Label] {
+  func labels(of record: EventRecord) -> [NamedCount] {
     guard link?.isConnected == true, record.activity.inFlight > (record.activity.connections ?? 0) else { return [] }
     return ServiceStatistics.ofRunningService(within: Self.patience)?.labels ?? []
   }

@@ -1,23 +1,24 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Tells the service of this machine what an app's `ActivityIndicator` counts, so that the status bar shows it:
+/// Tells the netwatch service what an app's `ActivityIndicator` counts, so that the status bar shows it:
 ///
 /// ```swift
 /// let reporter = try ActivityReporter(of: indicator)
 /// ```
 ///
-/// It reports as long as it lives, on a thread of its own, and goes on unharmed where there is no service, or where it dies
-/// and comes back. The app's requests never wait for it.
+/// The reporter works as long as you hold it, on a thread of its own. If there is no service, it does nothing; when a service
+/// comes, or comes back, it is told. The app's requests never wait for the reporter.
 public final class ActivityReporter: Sendable {
   private let indicator: ActivityIndicator
   private let handle: LoopHandle
   private let report: Report
 
   /// - Parameters:
-  ///   - indicator: whose requests are told.
-  ///   - label: for people who look at the service: what the app's requests are about. What is beyond 256 bytes is cut off.
-  /// - Throws: `SystemError` where no thread or descriptor is left.
+  ///   - indicator: The indicator whose requests are reported.
+  ///   - label: A text for people who look at the service: what the app's requests are about. What is beyond 256 bytes is cut
+  ///     off. Default: none.
+  /// - Throws: A `SystemError` if the system has no thread or descriptor left.
   public convenience init(of indicator: ActivityIndicator, label: String? = nil) throws {
     try self.init(of: indicator, label: label, to: ServiceAddress.candidates)
   }
@@ -42,28 +43,30 @@ public final class ActivityReporter: Sendable {
 
 /// The half that lives on the loop's thread.
 ///
-/// `@unchecked`: made there, and used by jobs that run there alone; after ``close()`` it may be released anywhere.
+/// `@unchecked`: `init` and every job that uses a report run on that thread; after ``close()`` it may be released anywhere.
 private final class Report: @unchecked Sendable {
-  /// While something runs, the count is looked at so often; its beginning and its end are told at once.
+  /// The time between two looks at the count while something runs; the first begin and the last end are told at once.
   private static let interval = Duration.milliseconds(250)
 
   private unowned let loop: EventLoop
   private let indicator: ActivityIndicator
-  private var lease: ActivityLease?
+  private var link: ServiceLink?
   private var isLooking = false
 
   init(of indicator: ActivityIndicator, _ label: String?, to addresses: [ServiceAddress], on loop: EventLoop) {
     self.indicator = indicator
     self.loop = loop
-    lease = ActivityLease(label, to: addresses, on: loop)
+    link = ServiceLink(to: addresses, label: label, on: loop)
+    // If nothing tells of a service that comes later, one that is there is told.
+    try? link?.start()
   }
 
-  func close() { lease = nil }
+  func close() { link = nil }
 
   func look() {
-    guard let lease else { return }
+    guard let link else { return }
     let count = indicator.count
-    if count != lease.count { lease.count = count }
+    if count != link.requestCount { link.requestCount = count }
     guard count > 0, !isLooking else { return }
     isLooking = true
     loop.schedule(after: Self.interval) { [self] in

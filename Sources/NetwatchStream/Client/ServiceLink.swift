@@ -2,26 +2,24 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// A connection to the first service that answers, made again when one comes.
+/// A connection to the first service that answers, made again when one comes. The service counts requests on our behalf: as many
+/// as ``requestCount`` says, whichever service there is.
 ///
-/// It belongs to the thread of its loop.
+/// It belongs to the thread of its loop. If there is no service, nothing happens; when one comes back, it is told.
 package final class ServiceLink {
   package struct Handlers {
-    let connected: () -> Void
-    let record: (EventRecord) -> Void
+    let record: ((EventRecord) -> Void)?
     let statistics: (ServiceStatistics) -> Void
     let lost: () -> Void
 
     /// - Parameters:
-    ///   - connected: Called when a service has been found: the moment to say what it has to know.
-    ///   - record: Called with each event of the service.
+    ///   - record: Called with each event of the service; nil asks for no events.
     ///   - statistics: Called with the service's counters, if they were asked for.
     ///   - lost: Called when the service is gone.
     package init(
-      connected: @escaping () -> Void = {}, record: @escaping (EventRecord) -> Void = { _ in },
+      record: ((EventRecord) -> Void)? = nil,
       statistics: @escaping (ServiceStatistics) -> Void = { _ in }, lost: @escaping () -> Void = {}
     ) {
-      self.connected = connected
       self.record = record
       self.statistics = statistics
       self.lost = lost
@@ -38,6 +36,9 @@ package final class ServiceLink {
   private let loop: EventLoop
   private let addresses: [ServiceAddress]
   private let handlers: Handlers
+  private let label: String?
+  /// The number of requests that this connection has begun.
+  private var told = 0
   private var watch: PathWatch?
   private var retry: LoopTimer?
   private var attempt = 0
@@ -52,9 +53,12 @@ package final class ServiceLink {
   /// Whether the service has said anything but errors: one that refuses us does not.
   private var isWelcome = false
 
+  /// - Parameter label: A text for people who look at the service, about our requests; what is beyond 256 bytes is cut off.
   package init(
-    to addresses: [ServiceAddress] = ServiceAddress.candidates, on loop: EventLoop, handlers: Handlers
+    to addresses: [ServiceAddress] = ServiceAddress.candidates, label: String? = nil, on loop: EventLoop,
+    handlers: Handlers = Handlers()
   ) {
+    self.label = label.map(Self.fitting)
     self.loop = loop
     self.addresses = addresses
     self.handlers = handlers
@@ -63,6 +67,15 @@ package final class ServiceLink {
 
   deinit { if let registration { loop.remove(registration) } }
 
+  /// As much of a label as a service takes.
+  private static func fitting(_ label: String) -> String {
+    var label = label
+    while label.utf8.count > ClientMessage.labelLimit { label.unicodeScalars.removeLast() }
+    return label
+  }
+
+  /// The number of requests that run.
+  package var requestCount = 0 { didSet { tellRequests() } }
   package var isConnected: Bool { registration != nil }
   /// Whether what the service says of reachability holds for this process. Known when the service has said anything.
   package private(set) var sharesNetwork = false
@@ -98,7 +111,9 @@ package final class ServiceLink {
   func connect() {
     guard !isConnected else { return }
     for address in addresses {
-      if connect(to: address) { return handlers.connected() }
+      guard connect(to: address) else { continue }
+      if handlers.record == nil { send(.events(false)) }
+      return tellRequests()
     }
     tryAgain()
   }
@@ -122,7 +137,7 @@ package final class ServiceLink {
     if let registration { loop.remove(registration) }
     registration = nil
     socket = nil
-    (input, output) = ([], [])
+    (input, output, told) = ([], [], 0)
   }
 
   private func lose() {
@@ -137,12 +152,24 @@ package final class ServiceLink {
 
   // MARK: Writing
 
-  /// Sends text that ends with a newline, now or when there is room. Without a connection it is dropped.
-  package func send(_ text: String) {
-    guard isConnected else { return }
+  /// Sends messages, now or when there is room. Without a connection they are dropped.
+  func send(_ messages: ClientMessage...) { send(messages) }
+
+  private func send(_ messages: [ClientMessage]) {
+    guard isConnected, !messages.isEmpty else { return }
     let wasEmpty = output.isEmpty
-    output += Array(text.utf8)
+    for message in messages { output += Array(message.line.utf8) }
     if wasEmpty { flush() }
+  }
+
+  private func tellRequests() {
+    guard isConnected else { return }
+    let wanted = min(requestCount, ClientMessage.requestLimit)
+    let messages: [ClientMessage] =
+      wanted > told
+      ? (told..<wanted).map { .begin("\($0 + 1)", label: label) } : (wanted..<told).reversed().map { .end("\($0 + 1)") }
+    told = wanted
+    send(messages)
   }
 
   private func flush() {
@@ -205,7 +232,7 @@ package final class ServiceLink {
     let identity = value["service"].map { ServiceIdentity($0) }
     if identity != nil || !isWelcome { sharesNetwork = ServiceIdentity.sharesNetwork(identity, of: process) }
     isWelcome = true
-    if let record { handlers.record(record) }
+    if let record { handlers.record?(record) }
     if let statistics { handlers.statistics(statistics) }
   }
 }

@@ -23,7 +23,7 @@ extension ServiceStatistics {
         }, lost: { [unowned loop] in loop.stop() }))
     link.connect()
     guard link.isConnected else { return nil }
-    link.send(ClientMessage.events(false).line + ClientMessage.stats.line)
+    link.send(.stats)
     loop.schedule(after: time) { [unowned loop] in loop.stop() }
     try? loop.run()
     return isOfOurNetwork && !link.sharesNetwork ? nil : statistics

@@ -1,5 +1,3 @@
-import Netwatch
-
 /// What a client writes to the service: one JSON object a line.
 enum ClientMessage: Hashable, Sendable {
   case begin(String, label: String?)
@@ -54,24 +52,14 @@ enum ClientMessage: Hashable, Sendable {
 
   /// The message as a line with its newline.
   var line: String {
-    var line = LineBuffer(capacity: 512)
     switch self {
-    case .begin(let id, let label):
-      line.append("{\"begin\":")
-      line.appendQuoted(id)
-      if let label {
-        line.append(",\"label\":")
-        line.appendQuoted(label)
-      }
-    case .end(let id):
-      line.append("{\"end\":")
-      line.appendQuoted(id)
-    case .events(let isOn): line.append(isOn ? "{\"events\":true" : "{\"events\":false")
-    case .ping: line.append("{\"ping\":1")
-    case .stats: line.append("{\"stats\":1")
+    case .begin(let id, let label?): "{\"begin\":\(id.json),\"label\":\(label.json)}\n"
+    case .begin(let id, nil): "{\"begin\":\(id.json)}\n"
+    case .end(let id): "{\"end\":\(id.json)}\n"
+    case .events(let isOn): "{\"events\":\(isOn)}\n"
+    case .ping: "{\"ping\":1}\n"
+    case .stats: "{\"stats\":1}\n"
     }
-    line.append("}\n")
-    return line.text
   }
 }
 
@@ -90,8 +78,5 @@ enum ProtocolError: Error, Hashable, Sendable {
   }
 
   /// An error as a line with its newline.
-  static func line(_ message: String) -> String {
-    let escaped = message.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-    return "{\"v\":1,\"error\":\"\(escaped)\"}\n"
-  }
+  static func line(_ message: String) -> String { "{\"v\":1,\"error\":\(message.json)}\n" }
 }

@@ -81,16 +81,9 @@ extension VPN {
 
 extension SSID {
   fileprivate init?(hex: String) {
-    let digits = Array(hex.utf8)
-    guard digits.count.isMultiple(of: 2) else { return nil }
-    var bytes: [UInt8] = []
-    for position in stride(from: 0, to: digits.count, by: 2) {
-      guard let byte = UInt8(String(decoding: digits[position..<position + 2], as: UTF8.self), radix: 16) else {
-        return nil
-      }
-      bytes.append(byte)
-    }
-    self.init(bytes)
+    let digits = hex.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue.map { UInt8($0) } }
+    guard digits.count == hex.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+    self.init(stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
   }
 }
 

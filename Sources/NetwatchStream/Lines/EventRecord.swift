@@ -26,18 +26,6 @@ public struct EventRecord: Hashable, Sendable {
     public init() {}
   }
 
-  /// A program with TCP connections in flight. A record does not have them: a line names programs if that was asked for.
-  package struct ProgramCount: Hashable, Sendable {
-    /// The name of the program, as `ps` shows it.
-    package let name: String
-    package let connections: Int
-
-    package init(name: String, connections: Int) {
-      self.name = name
-      self.connections = connections
-    }
-  }
-
   /// Why a record about the activity was published.
   public enum ActivityReason: String, Hashable, Sendable, CaseIterable {
     case requestBegan = "request_began"

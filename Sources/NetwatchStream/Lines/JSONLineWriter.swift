@@ -30,7 +30,7 @@ public struct JSONLineWriter: ~Copyable {
   ///   - programs: The programs whose connections are in flight; nil leaves that out.
   ///   - service: The service that the line comes from; nil leaves that out.
   package mutating func write(
-    _ record: EventRecord, programs: [EventRecord.ProgramCount]? = nil, service: ServiceIdentity? = nil
+    _ record: EventRecord, programs: [NamedCount]? = nil, service: ServiceIdentity? = nil
   ) {
     buffer.removeAll()
     clock.update(nanosecondsSince1970: record.nanosecondsSince1970)
@@ -59,7 +59,7 @@ private struct ClockText: ~Copyable {
 
 extension LineBuffer {
   fileprivate mutating func append(
-    _ record: EventRecord, _ programs: [EventRecord.ProgramCount]?, _ clock: borrowing ClockText
+    _ record: EventRecord, _ programs: [NamedCount]?, _ clock: borrowing ClockText
   ) {
     append(#"{"v":1,"seq":"#)
     appendDecimal(record.sequence)
@@ -125,13 +125,13 @@ extension LineBuffer {
     append("}")
   }
 
-  private mutating func append(_ programs: [EventRecord.ProgramCount]) {
+  private mutating func append(_ programs: [NamedCount]) {
     append(#","programs":["#)
     for (position, program) in programs.enumerated() {
       append(position > 0 ? #",{"name":"# : #"{"name":"#)
       appendQuoted(program.name)
       append(#","tcp":"#)
-      appendDecimal(UInt64(clamping: program.connections))
+      appendDecimal(UInt64(clamping: program.count))
       append("}")
     }
     append("]")
@@ -280,6 +280,15 @@ extension LineBuffer {
     appendDecimal(UInt64(time.minute), digits: 2)
     append(":")
     appendDecimal(UInt64(time.second), digits: 2)
+  }
+}
+
+extension String {
+  /// The text as a string of JSON, with its quotes.
+  var json: String {
+    var line = LineBuffer(capacity: utf8.count + 64)
+    line.appendQuoted(self)
+    return line.text
   }
 }
 

@@ -32,12 +32,9 @@ package struct ServiceIdentity: Hashable, Sendable {
 
   /// Reads the key `service` of a line.
   init(_ value: JSONValue) {
-    func number(_ key: String) -> UInt64? {
-      value["namespace"]?[key]?.integer(in: 0...Int64.max).map { UInt64($0) }
-    }
-    var namespace: FileIdentity?
-    if let device = number("device"), let inode = number("inode") {
-      namespace = FileIdentity(device: device, inode: inode)
+    func number(_ key: String) -> Int64? { value["namespace"]?[key]?.integer(in: 0...Int64.max) }
+    let namespace = number("device").flatMap { device in
+      number("inode").map { FileIdentity(device: UInt64(device), inode: UInt64($0)) }
     }
     self.init(
       namespace: namespace, version: value["version"]?.string,

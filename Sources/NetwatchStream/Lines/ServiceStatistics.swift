@@ -2,19 +2,6 @@ import Netwatch
 
 /// What a service has been through, and what runs on behalf of its clients.
 package struct ServiceStatistics: Hashable, Sendable {
-  /// Requests with the same label.
-  package struct Label: Hashable, Sendable {
-    /// The text that a client chose.
-    package let text: String
-    /// How many requests have this label.
-    package let requests: Int
-
-    package init(text: String, requests: Int) {
-      self.text = text
-      self.requests = requests
-    }
-  }
-
   /// The most labels that a service names: those with the most requests.
   static let labelLimit = 32
 
@@ -27,7 +14,7 @@ package struct ServiceStatistics: Hashable, Sendable {
   /// Requests that run, of all users.
   package var requests = 0
   /// The labels of those that the asking user may see: its own, or all if it is root.
-  package var labels: [Label] = []
+  package var labels: [NamedCount] = []
 
   package init(transitions: UInt64 = 0, netlinkOverruns: UInt64 = 0, subscribers: Int = 0) {
     self.transitions = transitions
@@ -38,7 +25,7 @@ package struct ServiceStatistics: Hashable, Sendable {
 
 extension ServiceStatistics {
   /// The labels with the most requests, cleaned. There may be a hundred thousand, so they are neither sorted nor cleaned all.
-  static func mostFrequent(_ counts: [String: Int]) -> [Label] {
+  static func mostFrequent(_ counts: [String: Int]) -> [NamedCount] {
     typealias Entry = (key: String, value: Int)
     func precedes(_ one: Entry, _ other: Entry) -> Bool { (other.value, one.key) < (one.value, other.key) }
     var first: [Entry] = []
@@ -47,7 +34,7 @@ extension ServiceStatistics {
       first.insert(entry, at: first.firstIndex { precedes(entry, $0) } ?? first.endIndex)
       if first.count > labelLimit { first.removeLast() }
     }
-    return first.map { Label(text: $0.key.harmless, requests: $0.value) }
+    return first.map { NamedCount(name: $0.key.harmless, count: $0.value) }
   }
 
   /// Reads the key `stats` of an answer. A number that cannot be is 0.
@@ -59,30 +46,14 @@ extension ServiceStatistics {
       subscribers: count(value["subscribers"]))
     requests = count(value["requests"])
     labels = (value["labels"]?.array ?? []).prefix(Self.labelLimit).compactMap { label in
-      label["label"]?.string.map { Label(text: $0, requests: count(label["requests"])) }
+      label["label"]?.string.map { NamedCount(name: $0, count: count(label["requests"])) }
     }
   }
 
   /// The answer to a client that asks.
   var line: String {
-    var line = LineBuffer(capacity: 256)
-    line.append("{\"v\":1,\"stats\":{\"transitions\":")
-    line.appendDecimal(transitions)
-    line.append(",\"netlink_overruns\":")
-    line.appendDecimal(netlinkOverruns)
-    line.append(",\"subscribers\":")
-    line.appendDecimal(UInt64(clamping: subscribers))
-    line.append(",\"requests\":")
-    line.appendDecimal(UInt64(clamping: requests))
-    line.append(",\"labels\":[")
-    for (position, label) in labels.enumerated() {
-      line.append(position > 0 ? ",{\"label\":" : "{\"label\":")
-      line.appendQuoted(label.text)
-      line.append(",\"requests\":")
-      line.appendDecimal(UInt64(clamping: label.requests))
-      line.append("}")
-    }
-    line.append("]}}\n")
-    return line.text
+    let labels = labels.map { "{\"label\":\($0.name.json),\"requests\":\($0.count)}" }.joined(separator: ",")
+    return "{\"v\":1,\"stats\":{\"transitions\":\(transitions),\"netlink_overruns\":\(netlinkOverruns),"
+      + "\"subscribers\":\(subscribers),\"requests\":\(requests),\"labels\":[\(labels)]}}\n"
   }
 }
