@@ -57,7 +57,7 @@ package struct WebAddress: Hashable, Sendable {
 
   private static func login(_ text: Substring) throws(Refusal) -> (String?, String?) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      .map { PercentEncoding.decoded($0) }
+      .map { $0.percentDecoded }
     guard let user = parts[0], parts.count < 2 || parts[1] != nil else {
       throw Refusal(
         description: "The user or the password in the URL is not encoded as it has to be, such as %40 for @.")
@@ -66,7 +66,7 @@ package struct WebAddress: Hashable, Sendable {
   }
 
   private static func fileName(_ path: String) -> String? {
-    guard let slash = path.lastIndex(of: "/"), let name = PercentEncoding.decoded(path[path.index(after: slash)...]),
+    guard let slash = path.lastIndex(of: "/"), let name = path[path.index(after: slash)...].percentDecoded,
       // Hidden files, and the folders . and ..
       !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 255
     else { return nil }

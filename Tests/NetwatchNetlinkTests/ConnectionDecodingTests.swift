@@ -200,7 +200,7 @@ import Testing
     var machine = ConnectionActivity()
     var now: Int64 = 0
     var connections = 0
-    _ = machine.handle(.watched, at: .zero)
+    var scan = machine.handle(.watched, at: .zero).scan ?? 0
     for round in 0..<FuzzRounds.count(default: 20_000) {
       var bytes: [UInt8] = []
       for _ in 0..<(random.oneIn(4) ? 3 : 1) {
@@ -220,7 +220,7 @@ import Testing
       }
       guard round.isMultiple(of: 8) else { continue }
       now += 100_000_000
-      let effects = machine.handle(.lookEnded(isWhole: !random.oneIn(5)), at: .nanoseconds(now))
+      let effects = machine.handle(.scanEnded(scan, isWhole: !random.oneIn(5)), at: .nanoseconds(now))
       guard machine.count >= 0, machine.count <= connections, machine.inodes.count == machine.count,
         effects.change.map({ $0.date <= .nanoseconds(now) }) ?? true,
         machine.deadline.map({ $0 >= .nanoseconds(now) }) ?? false
@@ -229,10 +229,10 @@ import Testing
         return
       }
       if random.oneIn(50) { _ = machine.handle(.unwatched, at: .nanoseconds(now)) }
-      if machine.deadline == nil { _ = machine.handle(.watched, at: .nanoseconds(now)) }
+      if machine.deadline == nil { scan = machine.handle(.watched, at: .nanoseconds(now)).scan ?? scan }
       if let deadline = machine.deadline {
         now = max(now, Int64(deadline / .nanoseconds(1)) + 1)
-        _ = machine.handle(.timerFired, at: .nanoseconds(now))
+        scan = machine.handle(.timerFired, at: .nanoseconds(now)).scan ?? scan
       }
     }
     #expect(connections > 1_000)

@@ -24,6 +24,12 @@ package struct ScriptedKernel {
   package private(set) var effects: [ReachabilityMachine.Effect] = []
   package private(set) var timers: [ReachabilityMachine.Timer: Duration] = [:]
   package private(set) var now = Duration.zero
+  /// The number of what the machine has asked last.
+  package private(set) var lastQuestion: ReachabilityMachine.Question = 0
+  /// What the machine wants done and is not yet: the first thing last, and where in it belongs what it wants because of that.
+  private var queue: [ReachabilityMachine.Effect] = []
+  private var place = 0
+  private var isPerforming = false
 
   package init(_ configuration: MonitorConfiguration = .init(), namespaces: OwnNamespaces = []) {
     machine = ReachabilityMachine(configuration: configuration, namespaces: namespaces)
@@ -54,7 +60,15 @@ package struct ScriptedKernel {
 
   /// What the kernel was asked, in order.
   package var lookUps: [RouteRequest] {
-    effects.compactMap { if case .lookUp(let request) = $0 { request } else { nil } }
+    effects.compactMap { if case .lookUp(_, let request) = $0 { request } else { nil } }
+  }
+
+  /// How often the machine has asked for a listing.
+  package var listings: Int { effects.count { if case .list = $0 { true } else { false } } }
+
+  /// Where in ``effects`` the machine asks a question.
+  package func position(of request: RouteRequest) -> Int? {
+    effects.firstIndex { if case .lookUp(_, request) = $0 { true } else { false } }
   }
 
   package func count(of effect: ReachabilityMachine.Effect) -> Int { effects.count { $0 == effect } }
@@ -71,14 +85,22 @@ package struct ScriptedKernel {
   }
 
   package mutating func handle(_ event: ReachabilityMachine.Event) {
-    for effect in machine.handle(event, at: now).elements { perform(effect) }
+    machine.handle(event, at: now).forEach { queue.insert($0, at: place) }
+    guard !isPerforming else { return }
+    isPerforming = true
+    while let effect = queue.popLast() {
+      place = queue.count
+      perform(effect)
+    }
+    place = 0
+    isPerforming = false
   }
 
   /// The DNS root server is where the first address that stands for the internet is, unless a test says otherwise.
   private func answer(to request: RouteRequest) -> RouteAnswer {
     if let answer = answers[request] { return answer }
     if request.scope == .rules { return .rules(RoutingRule.standard) }
-    let isLast = request.position == StandIns.addresses(request.family).count - 1
+    let isLast = request.position == Destinations.internet[request.family].count - 1
     let isInternet = request.isBeneath || machine.destinations.areStandIns
     guard isLast, isInternet else { return .noRoute }
     let first = RouteRequest(request.family, request.scope, to: request.isBeneath ? RouteRequest.internet : 0)
@@ -88,7 +110,8 @@ package struct ScriptedKernel {
   private mutating func perform(_ effect: ReachabilityMachine.Effect) {
     effects.append(effect)
     switch effect {
-    case .list:
+    case .list(let question):
+      lastQuestion = question
       handle(.listingBegan)
       if refusedListings > 0 {
         refusedListings -= 1
@@ -97,18 +120,19 @@ package struct ScriptedKernel {
       for fact in facts { handle(.fact(fact)) }
       let isWhole = interruptions == 0
       interruptions = max(0, interruptions - 1)
-      handle(.listingEnded(isWhole: isWhole))
+      handle(.listingEnded(question, isWhole: isWhole))
     case .settle:
       let action = onSettle
       action?(&self)
     case .readLink(let index):
       if let link = links[index] { handle(.fact(link)) }
-    case .lookUp(let request):
+    case .lookUp(let question, let request):
+      lastQuestion = question
       if refusedLookUps > 0 {
         refusedLookUps -= 1
         return handle(.failed)
       }
-      handle(.answered(request, answer(to: request)))
+      handle(.answered(question, request, answer(to: request)))
     // Whatever changes in here is told.
     case .watch, .watchRouters, .resolve: break
     case .arm(let timer, let deadline): timers[timer] = deadline

@@ -10,7 +10,7 @@ import Testing
   static func route(_ gateway: String = "fe80::1", lifetime: UInt32 = 0) -> RouteAnswer {
     var hop = RouteHop(
       interfaceIndex: 2, gateway: .ip(gateway), source: lifetime == 0 ? .ip("2001:db8:1::1") : nil,
-      origin: RouteHop.Origin.routerAdvertisement)
+      origin: RouteHop.advertisementOrigin)
     hop.lifetime = lifetime
     return .hop(hop)
   }
@@ -77,20 +77,23 @@ import Testing
   @Test func `of a dead router the first word counts, and its return`() {
     var kernel = Self.kernel(lifetime: 0)
     let (first, second) = (Neighbour(2, "fe80::1"), Neighbour(2, "fe80::2"))
-    #expect(kernel.machine.watchedRouters == .init(inUse: [first]))
+    #expect(kernel.machine.watchedRouters.inUse == first)
+    #expect(kernel.machine.watchedRouters.dead.isEmpty)
     kernel.forget()
     kernel.answers[.ipv6] = Self.route("fe80::2")
     kernel.tell(.neighbour(first, isReachable: false))
     #expect(kernel.story == ["wifi address_changed eth0"])
     #expect(kernel.published.last?.ipv6?.gateway == .ip("fe80::2"))
-    #expect(kernel.machine.watchedRouters == .init(inUse: [second], dead: [first]))
+    #expect(kernel.machine.watchedRouters.inUse == second)
+    #expect(kernel.machine.watchedRouters.dead == [first])
     #expect(kernel.count(of: .watchRouters) == 1)
     kernel.forget()
     for _ in 0..<5 { kernel.tell(.neighbour(first, isReachable: false)) }
     #expect(kernel.effects.isEmpty)
     kernel.tell(.neighbour(first, isReachable: true))
     #expect(kernel.lookUps == [.ipv6])
-    #expect(kernel.machine.watchedRouters == .init(inUse: [second]))
+    #expect(kernel.machine.watchedRouters.inUse == second)
+    #expect(kernel.machine.watchedRouters.dead.isEmpty)
     // Both dead: the kernel takes turns, we do not.
     kernel.answers[.ipv6] = Self.route()
     kernel.tell(.neighbour(second, isReachable: false))

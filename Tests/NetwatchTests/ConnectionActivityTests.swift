@@ -19,7 +19,7 @@ import Testing
 
   // MARK: Requests
 
-  /// Whenever it begins between two looks.
+  /// Whenever it begins between two scans.
   @Test(arguments: Array(stride(from: 0, to: 520, by: 13)))
   func `a request of five seconds shows after one, and hides soon after its end`(offset: Int) {
     for (isKept, isOld) in [(false, false), (true, false), (true, true)] {
@@ -223,7 +223,7 @@ import Testing
         connection.add(isAccepted ? .receives(36) : .sends(36), at: key)
         connection.add(isAccepted ? .sends(36) : .receives(36), at: key + .milliseconds(echo))
       }
-      // What is short elsewhere makes the indicator decide, and so brings looks that come soon after others.
+      // What is short elsewhere makes the indicator decide, and so brings scans that come soon after others.
       var other = ScriptedConnection(2, at: .seconds(4))
       for number in 1...4 {
         other.request(at: .milliseconds(4_137 * number), answeredAfter: .milliseconds(300))
@@ -260,7 +260,7 @@ import Testing
       var machine = ConnectionActivity()
       _ = machine.handle(.watched, at: .seconds(9))
       machine.see(facts, at: 9_000_000_000)
-      _ = machine.handle(.lookEnded(isWhole: true), at: .seconds(9))
+      _ = machine.handle(.scanEnded(1, isWhole: true), at: .seconds(9))
       #expect(machine.count == count)
     }
   }
@@ -279,62 +279,64 @@ import Testing
     #expect(script.shown.allSatisfy { Self.seconds(2.9)...Self.seconds(3.1) ~= $0 })
   }
 
-  // MARK: When to look
+  // MARK: When to scan
 
-  @Test func `nobody watches, nobody looks`() {
+  @Test func `nobody watches, nothing is scanned`() {
     var script = ConnectionScript()
     script.run(until: .seconds(100))
-    #expect(script.looks.isEmpty && script.machine.deadline == nil)
+    #expect(script.scans.isEmpty && script.machine.deadline == nil)
     script.watch()
     script.run(until: .seconds(103))
-    #expect(script.looks.count >= 6)
+    #expect(script.scans.count >= 6)
     script.rest()
-    let count = script.looks.count
+    let count = script.scans.count
     script.run(until: .seconds(200))
-    #expect(script.looks.count == count && script.machine.deadline == nil)
+    #expect(script.scans.count == count && script.machine.deadline == nil)
   }
 
-  @Test func `looks come half as often when nothing was in flight for a minute, and at once as often again`() {
+  @Test func `scans come half as often when nothing was in flight for a minute, and at once as often again`() {
     var connection = ScriptedConnection(1, at: .seconds(100))
     connection.request(at: .seconds(100), answeredAfter: .seconds(2))
     var script = Self.script(.init(), connection)
     script.run(until: .seconds(60))
-    #expect(script.looks.count == 121)
+    #expect(script.scans.count == 121)
     script.run(until: .seconds(100))
-    #expect(161...163 ~= script.looks.count)
+    #expect(161...163 ~= script.scans.count)
     script.run(until: .seconds(110))
-    let gaps = zip(script.looks, script.looks.dropFirst()).map { $1 - $0 }
+    let gaps = zip(script.scans, script.scans.dropFirst()).map { $1 - $0 }
     #expect(gaps.suffix(14).allSatisfy { $0 <= .milliseconds(500) })
     #expect(script.shown.allSatisfy { $0 <= Self.seconds(101.05) } && script.shown.count == 1)
   }
 
-  @Test func `who stops watching amid a look is told that nothing is in flight`() {
+  @Test func `who stops watching amid a scan is told that nothing is in flight`() {
     var machine = ConnectionActivity()
-    #expect(machine.handle(.watched, at: .zero) == Effects(looks: true))
+    #expect(machine.handle(.watched, at: .zero) == Effects(scan: 1))
     #expect(machine.handle(.watched, at: .zero) == Effects())
     var facts = ConnectionFacts(cookie: 1, stage: .connecting)
     facts.attemptAge = 0
     machine.see(facts, at: 0)
-    let begun = machine.handle(.lookEnded(isWhole: true), at: .zero)
+    let begun = machine.handle(.scanEnded(1, isWhole: true), at: .zero)
     #expect(begun == Effects(setsTimer: true, change: .init(count: 1, date: .zero)))
     #expect(machine.handle(.timerFired, at: .milliseconds(100)) == Effects())
-    #expect(machine.handle(.timerFired, at: .milliseconds(400)) == Effects(looks: true, setsTimer: true))
+    #expect(machine.handle(.timerFired, at: .milliseconds(400)) == Effects(scan: 2, setsTimer: true))
     let ended = machine.handle(.unwatched, at: .milliseconds(401))
     #expect(ended == Effects(change: .init(count: 0, date: .milliseconds(401))))
-    #expect(machine.handle(.lookEnded(isWhole: true), at: .milliseconds(402)) == Effects())
+    #expect(machine.handle(.scanEnded(2, isWhole: true), at: .milliseconds(402)) == Effects())
     machine.see(facts, at: 0)
-    #expect(machine.handle(.watched, at: .milliseconds(403)) == Effects(looks: true))
+    #expect(machine.handle(.watched, at: .milliseconds(403)) == Effects(scan: 3))
+    // The end of a scan that nobody waits for any more.
+    #expect(machine.handle(.scanEnded(2, isWhole: true), at: .milliseconds(404)) == Effects())
   }
 
-  @Test func `a look that is not whole ends nothing`() {
+  @Test func `a scan that is not whole ends nothing`() {
     var machine = ConnectionActivity()
     _ = machine.handle(.watched, at: .zero)
     machine.see(ConnectionFacts(cookie: 1, stage: .connecting), at: 0)
-    _ = machine.handle(.lookEnded(isWhole: true), at: .zero)
+    _ = machine.handle(.scanEnded(1, isWhole: true), at: .zero)
     _ = machine.handle(.timerFired, at: .milliseconds(400))
-    #expect(machine.handle(.lookEnded(isWhole: false), at: .milliseconds(400)).change == nil)
+    #expect(machine.handle(.scanEnded(2, isWhole: false), at: .milliseconds(400)).change == nil)
     #expect(machine.count == 1)
     _ = machine.handle(.timerFired, at: .milliseconds(800))
-    #expect(machine.handle(.lookEnded(isWhole: true), at: .milliseconds(800)).change?.count == 0)
+    #expect(machine.handle(.scanEnded(3, isWhole: true), at: .milliseconds(800)).change?.count == 0)
   }
 }

@@ -83,13 +83,13 @@ struct ScriptedConnection {
   }
 }
 
-/// Looks, indicator and connections on a clock of the test's own.
+/// Scans, indicator and connections on a clock of the test's own.
 struct ConnectionScript {
   var connections: [ScriptedConnection] = []
   var machine: ConnectionActivity
   private(set) var indicator = ActivityMachine()
   private(set) var now: Duration = .zero
-  private(set) var looks: [Duration] = []
+  private(set) var scans: [Duration] = []
   /// When the indicator was shown and hidden.
   private(set) var shown: [Duration] = []
   private(set) var hidden: [Duration] = []
@@ -117,15 +117,15 @@ struct ConnectionScript {
       counts.append(change.count)
       if before == 0 { tell(.busy, change.date) } else if change.count == 0 { tell(.idle, change.date) }
     }
-    guard effects.looks else { return }
-    looks.append(now)
+    guard let scan = effects.scan else { return }
+    scans.append(now)
     for connection in connections {
       if let facts = connection.facts(at: now) { machine.see(facts, at: Int64(now / .nanoseconds(1))) }
     }
     var strangers: [UInt64] = []
     machine.forEachStranger { cookie, _ in strangers.append(cookie) }
     for cookie in strangers { machine.identify(cookie, isIgnored: ignored.contains(cookie)) }
-    perform(machine.handle(.lookEnded(isWhole: true), at: now))
+    perform(machine.handle(.scanEnded(scan, isWhole: true), at: now))
     if let deadline = indicator.deadline { _ = machine.hasten(for: deadline, at: now) }
   }
 

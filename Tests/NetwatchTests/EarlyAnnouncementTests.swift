@@ -97,7 +97,7 @@ import Testing
     kernel.answers[.ipv4] = .via(77, nil, from: .ip("10.0.0.1"))
     kernel.tell(.routing(.ipv4, isRemoval: false))
     #expect(kernel.count(of: .settle) == 2)
-    #expect(kernel.count(of: .list) == 1)
+    #expect(kernel.listings == 1)
     #expect(kernel.story == ["not-reachable link_down -"] || kernel.published.map(\.status) == [.notReachable])
   }
 
@@ -107,11 +107,11 @@ import Testing
     kernel.facts += [.link(3, "eth1"), .address(3, .ip("10.1.0.1"))]
     kernel.answers[.ipv4] = .via(3, .ip("10.1.0.254"), from: .ip("10.1.0.1"))
     kernel.tell(.routing(.ipv4, isRemoval: false))
-    #expect(kernel.count(of: .list) == 1)
+    #expect(kernel.listings == 1)
     #expect(kernel.story == ["wifi interface_changed eth1"])
     kernel.forget()
     kernel.tell(.address(3, .ip("10.1.0.1")))
-    #expect(kernel.effects.isEmpty || kernel.count(of: .list) == 0)
+    #expect(kernel.effects.isEmpty || kernel.listings == 0)
     #expect(kernel.story.isEmpty)
   }
 
@@ -120,13 +120,13 @@ import Testing
     kernel.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.9.0.9"))
     kernel.tell(.routing(.ipv4, isRemoval: false))
     kernel.tell(.routing(.ipv4, isRemoval: false))
-    #expect(kernel.count(of: .list) == 1)
+    #expect(kernel.listings == 1)
     #expect(kernel.story == ["not-reachable no_address -"])
     kernel.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.0.0.1"))
     kernel.tell(.routing(.ipv4, isRemoval: false))
     kernel.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.9.0.9"))
     kernel.tell(.routing(.ipv4, isRemoval: false))
-    #expect(kernel.count(of: .list) == 2)
+    #expect(kernel.listings == 2)
     #expect(kernel.story == ["not-reachable no_address -", "wifi route_up eth0", "not-reachable no_address -"])
   }
 

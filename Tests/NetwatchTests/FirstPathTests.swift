@@ -71,7 +71,7 @@ import Testing
     kernel.interruptions = 3
     kernel.start()
     #expect(kernel.story == ["wifi initial eth0"])
-    #expect(kernel.count(of: .list) == 4)
+    #expect(kernel.listings == 4)
     #expect(kernel.machine.statistics.interruptedListings == 3)
     #expect(kernel.machine.statistics.listings == 1)
     #expect(kernel.machine.statistics.transitions == 1)

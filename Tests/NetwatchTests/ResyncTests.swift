@@ -10,7 +10,7 @@ import Testing
     kernel.handle(.overrun)
     #expect(kernel.effects.isEmpty)
     kernel.handle(.drained)
-    #expect(kernel.count(of: .list) == 1)
+    #expect(kernel.listings == 1)
     #expect(kernel.machine.statistics.overruns == 2)
     #expect(kernel.machine.statistics.listings == 2)
     kernel.forget()
@@ -83,16 +83,16 @@ import Testing
     kernel.interruptions = 30
     kernel.handle(.overrun)
     kernel.handle(.drained)
-    let atOnce = kernel.count(of: .list)
+    let atOnce = kernel.listings
     #expect((2...20).contains(atOnce))
     #expect(kernel.timers.keys.contains(.retry))
     #expect(kernel.story == [])
     kernel.advance(by: .milliseconds(99))
-    #expect(kernel.count(of: .list) == atOnce)
+    #expect(kernel.listings == atOnce)
     kernel.advance(by: .milliseconds(1))
-    #expect(kernel.count(of: .list) == atOnce + 1)
+    #expect(kernel.listings == atOnce + 1)
     kernel.advance(by: .seconds(60))
-    #expect(kernel.count(of: .list) == 31)
+    #expect(kernel.listings == 31)
     #expect(kernel.story == ["not-reachable link_down -"])
     #expect(kernel.timers.isEmpty)
     #expect(kernel.machine.statistics.interruptedListings == 30)
@@ -140,7 +140,7 @@ import Testing
     kernel.refusedLookUps = 1
     kernel.answers[.ipv4] = .noRoute
     kernel.tell(.routing(.ipv4, isRemoval: false))
-    #expect(kernel.count(of: .list) == 1)
+    #expect(kernel.listings == 1)
     #expect(kernel.story == ["not-reachable no_route -"])
   }
 

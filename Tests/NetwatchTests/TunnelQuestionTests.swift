@@ -10,7 +10,7 @@ import Testing
 
   @Test func `the other ends of tunnels are watched as long as there are any`() {
     var kernel = Kernel.online()
-    #expect(kernel.machine.watched == StandIns.ipv4 + StandIns.ipv6)
+    #expect(kernel.machine.watched == Destinations.internet.all)
     #expect(kernel.count(of: .watch) == 0)
     kernel.tell(.link(10, "t0", .down, kind: "gre", remote: .ip("198.51.100.7")))
     #expect(kernel.count(of: .watch) == 1)
@@ -33,7 +33,7 @@ import Testing
       10, "t0", .unknown, kind: "vxlan", hardwareType: 65534, lower: 2, remote: .ip("198.51.100.7"))
     kernel.tell(.link(2, "eth0", .unknown))
     let watch = try #require(kernel.effects.firstIndex(of: .watch))
-    let question = try #require(kernel.effects.firstIndex(of: .lookUp(.beneath(.ipv4, .remote(tunnel: 10)))))
+    let question = try #require(kernel.position(of: .beneath(.ipv4, .remote(tunnel: 10))))
     #expect(watch < question)
   }
 

@@ -289,7 +289,7 @@ import Testing
   }
 
   private static let hostRoute = RouteAnswer.hop(
-    RouteHop(interfaceIndex: 2, gateway: .ip("10.0.0.254"), prefixLength: 32, origin: RouteHop.Origin.boot))
+    RouteHop(interfaceIndex: 2, gateway: .ip("10.0.0.254"), prefixLength: 32, origin: RouteHop.bootOrigin))
 
   @Test func `routes to single addresses are listed at most once a second, and watched while they decide`() {
     var kernel = Self.replaced()
@@ -299,7 +299,7 @@ import Testing
     #expect(kernel.machine.usesHostRoutes)
     // They are watched before they are listed.
     let watch = kernel.effects.firstIndex(of: .watch) ?? .max
-    #expect(watch < kernel.effects.firstIndex(of: .lookUp(.beneath(.ipv4, .hostRoute(2)))) ?? 0)
+    #expect(watch < kernel.position(of: .beneath(.ipv4, .hostRoute(2))) ?? 0)
     func listings() -> Int { kernel.lookUps.count { $0 == .beneath(.ipv4, .hostRoute(3)) } }
     #expect(listings() == 1)
     kernel.answers[.beneath(.ipv4, .hostRoute(2))] = nil

@@ -1,13 +1,16 @@
-/// Which TCP connections have a request in flight, and when to look at them again. Pure: what a look has seen goes in,
-/// looks, timers and counts come out.
+/// Which TCP connections have a request in flight, and when to scan them again. Pure: what a scan has seen goes in,
+/// scans, timers and counts come out.
 ///
 /// ```
-///            watched                 lookEnded
-///   at rest ---------> looking <--------------------> waiting for the next look
-///      ^                  |        timerFired             |
-///      +------------------+-------------------------------+ unwatched
+///            watched                scanEnded
+///   at rest ---------> scanning <---------------> waiting for the next scan
+///      ^                  |        timerFired         |
+///      +------------------+---------------------------+ unwatched
 /// ```
 package struct ConnectionActivity: Sendable {
+  /// The number of a scan.
+  package typealias Scan = UInt32
+
   package enum Event: Hashable, Sendable {
     /// Somebody wants to know from now on.
     case watched
@@ -15,19 +18,19 @@ package struct ConnectionActivity: Sendable {
     case unwatched
     case timerFired
     /// - isWhole: false if connections may be missing that are there.
-    case lookEnded(isWhole: Bool)
+    case scanEnded(Scan, isWhole: Bool)
   }
 
   /// What is to be done.
   package struct Effects: Hashable, Sendable {
-    /// The kernel is to be asked: ``ConnectionActivity/see(_:at:)`` for each connection, then `lookEnded`.
-    package var looks = false
+    /// The kernel is to be asked: ``ConnectionActivity/see(_:at:)`` for each connection, then `scanEnded`.
+    package var scan: Scan?
     /// ``ConnectionActivity/deadline`` is another one.
     package var setsTimer = false
     package var change: Change?
 
-    package init(looks: Bool = false, setsTimer: Bool = false, change: Change? = nil) {
-      self.looks = looks
+    package init(scan: Scan? = nil, setsTimer: Bool = false, change: Change? = nil) {
+      self.scan = scan
       self.setsTimer = setsTimer
       self.change = change
     }
@@ -45,20 +48,24 @@ package struct ConnectionActivity: Sendable {
     }
   }
 
+  private enum State {
+    /// Nobody watches.
+    case atRest
+    /// `begin`: when it began, in nanoseconds.
+    case scanning(Scan, begin: Int64)
+    case waiting(until: Duration)
+  }
+
   /// In flight.
   package private(set) var count = 0
-  /// When `timerFired` is due.
-  package private(set) var deadline: Duration?
-  package private(set) var isLooking = false
   private let rules: ConnectionRules
   private let patience: Int64
-  private var isWatched = false
+  private var state = State.atRest
   private var connections: [UInt64: ConnectionMemory] = [:]
   private var gone: [UInt64] = []
-  private var look: UInt32 = 0
-  private var seen = 0
-  private var lookedAt: Int64?
-  private var lastLook: Int64?
+  private var lastScan: Scan = 0
+  /// When the scan before this one began; nil if there was none.
+  private var lastBegin: Int64?
   private var busyAt: Int64 = 0
   /// When the first of those in flight may be at rest, or one at rest has waited for long enough to be in flight.
   private var quietAt = Int64.max
@@ -68,41 +75,39 @@ package struct ConnectionActivity: Sendable {
     patience = rules.patience.nanoseconds
   }
 
+  /// When `timerFired` is due.
+  package var deadline: Duration? { if case .waiting(let deadline) = state { deadline } else { nil } }
+  package var isScanning: Bool { if case .scanning = state { true } else { false } }
+
   package mutating func handle(_ event: Event, at now: Duration) -> Effects {
     let old = deadline
     var effects = Effects()
-    switch event {
-    case .watched:
-      guard !isWatched else { return effects }
-      isWatched = true
+    switch (state, event) {
+    case (.atRest, .watched):
       busyAt = now.nanoseconds
-      effects.looks = beginLook(at: now)
-    case .unwatched:
-      isWatched = false
+      effects.scan = beginScan(at: now)
+    case (.waiting(let deadline), .timerFired) where deadline <= now:
+      effects.scan = beginScan(at: now)
+    case (.scanning(let scan, let begin), .scanEnded(let ended, let isWhole)) where ended == scan:
+      effects.change = conclude(scan, isWhole: isWhole, at: now)
+      lastBegin = begin
+      state = .waiting(until: nextScan(after: begin, at: now))
+    case (_, .unwatched):
       effects.change = forget(at: now)
-    case .timerFired:
-      guard let deadline, deadline <= now else { return effects }
-      effects.looks = beginLook(at: now)
-    case .lookEnded(let isWhole):
-      guard isLooking else { return effects }
-      isLooking = false
-      effects.change = conclude(isWhole: isWhole, at: now)
-      lastLook = lookedAt
-      deadline = isWatched ? nextLook(at: now) : nil
+    case (.atRest, _), (.scanning, _), (.waiting, _): break
     }
     effects.setsTimer = deadline != old
     return effects
   }
 
-  /// Takes what the look says of one connection.
+  /// Takes what the scan says of one connection.
   ///
   /// - Parameter now: when the kernel said it, in nanoseconds.
   package mutating func see(_ facts: ConnectionFacts, at now: Int64) {
-    guard isLooking else { return }
-    seen += 1
-    // In place: with a copy of the whole a look would take seconds.
+    guard case .scanning(let scan, _) = state else { return }
+    // In place: with a copy of the whole a scan would take seconds.
     connections[facts.cookie, default: ConnectionMemory()]
-      .take(facts, at: now, look: look, lastLook: lastLook, patience: patience)
+      .take(facts, at: now, scan: scan, lastScan: lastBegin, patience: patience)
   }
 
   /// The indicator will decide at `moment`: what it goes by shall be fresh.
@@ -111,14 +116,14 @@ package struct ConnectionActivity: Sendable {
   package mutating func hasten(for moment: Duration, at now: Duration) -> Bool {
     let wanted = moment - .nanoseconds(ConnectionRules.lead)
     guard let deadline, wanted > now, wanted < deadline else { return false }
-    self.deadline = wanted
+    state = .waiting(until: wanted)
     return true
   }
 
   // MARK: Owners
 
   /// Calls `body` with each connection that would count, and of which nobody has said whether its program does. To be
-  /// asked before `lookEnded`.
+  /// asked before `scanEnded`.
   package func forEachStranger(_ body: (_ cookie: UInt64, _ inode: UInt32) -> Void) {
     for (cookie, memory) in connections where memory.isInFlight && memory.isIgnored == nil {
       body(cookie, memory.inode)
@@ -131,34 +136,29 @@ package struct ConnectionActivity: Sendable {
   /// The sockets that are counted.
   package var inodes: [UInt32] { connections.values.lazy.filter(\.isCounted).map(\.inode) }
 
-  // MARK: Looks
+  // MARK: Scans
 
-  private mutating func beginLook(at now: Duration) -> Bool {
-    deadline = nil
-    guard !isLooking else { return false }
-    isLooking = true
-    look &+= 1
-    seen = 0
-    lookedAt = now.nanoseconds
-    return true
+  private mutating func beginScan(at now: Duration) -> Scan {
+    lastScan &+= 1
+    state = .scanning(lastScan, begin: now.nanoseconds)
+    return lastScan
   }
 
   private mutating func forget(at now: Duration) -> Change? {
     connections = [:]
-    deadline = nil
-    isLooking = false
-    lastLook = nil
+    state = .atRest
+    lastBegin = nil
     defer { count = 0 }
     return count > 0 ? Change(count: 0, date: now) : nil
   }
 
-  private mutating func conclude(isWhole: Bool, at now: Duration) -> Change? {
+  private mutating func conclude(_ scan: Scan, isWhole: Bool, at now: Duration) -> Change? {
     let before = count
     var (began, ended) = (Int64.max, Int64.min)
     quietAt = .max
     var place = connections.values.startIndex
     while place != connections.values.endIndex {
-      switch connections.values[place].conclude(look, isWhole: isWhole) {
+      switch connections.values[place].conclude(scan, isWhole: isWhole) {
       case .same: break
       case .began(let date):
         count += 1
@@ -182,13 +182,12 @@ package struct ConnectionActivity: Sendable {
     return Change(count: count, date: .nanoseconds(min(count > before ? began : ended, now.nanoseconds)))
   }
 
-  private mutating func nextLook(at now: Duration) -> Duration {
+  private mutating func nextScan(after begin: Int64, at now: Duration) -> Duration {
     let interval = rules.interval.nanoseconds
-    let begin = lookedAt ?? now.nanoseconds
     var next = begin + interval
     if count > 0 {
       busyAt = begin
-      // An end shows in the look after it only, so these come a little sooner, and where one may be due.
+      // An end shows in the scan after it only, so these come a little sooner, and where one may be due.
       next = min(begin + interval / 5 * 4, max(quietAt, begin + interval / 5))
     } else if quietAt < .max {
       next = min(next, quietAt)

@@ -1,4 +1,4 @@
-/// What one look at the kernel says of a TCP connection.
+/// What one scan says of a TCP connection.
 package struct ConnectionFacts: Hashable, Sendable {
   package enum Stage: Hashable, Sendable {
     case connecting

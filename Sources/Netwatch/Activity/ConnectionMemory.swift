@@ -1,18 +1,40 @@
-/// What is known of one connection from look to look, and whether a request is in flight on it.
+/// What is known of one connection from scan to scan, and whether a request is in flight on it.
+///
+/// ```
+///                  few bytes, just now
+///        resting --------------------> undecided
+///         ^   |  <--- long enough ------    |
+///   quiet |   | busy                        | more
+///         |   v                             v
+///        inFlight <----------------------- inFlight
+///         |   ^  goes on after a pause
+///         v   |
+///        pausing
+/// ```
+///
+/// `resting`: nothing was asked, or all is answered. `undecided`: a few bytes have just been sent, such as a key of a shell,
+/// whose echo comes sooner than most answers. `pausing`: in flight too, but the answer comes in bursts.
 struct ConnectionMemory: Sendable {
-  /// The number of the last look that saw it.
-  private(set) var look: UInt32 = 0
-  /// In flight, and so in the count, since the end of the last look.
+  private enum State {
+    case resting
+    /// When it will be known.
+    case undecided(until: Int64)
+    /// When it will be at rest unless more comes; nil if that is not what it waits for.
+    case inFlight(quietAt: Int64?)
+    case pausing(quietAt: Int64?)
+  }
+
+  private var state = State.resting
+  /// The number of the last scan that saw it.
+  private(set) var scan: ConnectionActivity.Scan = 0
+  /// In flight, and so in the count, since the end of the last scan.
   private(set) var isCounted = false
   /// It belongs to a program that does not count; nil while nobody has said so.
   var isIgnored: Bool?
-  private(set) var isInFlight = false
   /// Of the newest beginning or end.
   private(set) var date: Int64 = 0
-  /// When it will be at rest unless more comes; nil if that is not what it waits for.
-  private(set) var quietAt: Int64?
   private(set) var inode: UInt32 = 0
-  /// As the last look had them.
+  /// As the last scan had them.
   private var sent: UInt64 = 0
   private var received: UInt64 = 0
   private var acknowledged: UInt64 = 0
@@ -27,19 +49,35 @@ struct ConnectionMemory: Sendable {
   private var askedAt: Int64?
   private var answeredAt: Int64?
   private var seenAt: Int64?
-  /// Its answer comes in bursts, as throttled servers send.
-  private var isPausing = false
+
+  var isInFlight: Bool {
+    switch state {
+    case .resting, .undecided: false
+    case .inFlight, .pausing: true
+    }
+  }
+
+  /// When another scan may find another state; nil if that is not known.
+  var quietAt: Int64? {
+    switch state {
+    case .resting: nil
+    case .undecided(let moment): moment
+    case .inFlight(let moment), .pausing(let moment): moment
+    }
+  }
 
   /// - Parameters:
   ///   - now: when the kernel was asked.
-  ///   - look: the number of the look.
-  ///   - lastLook: when it was asked before; nil if it was not.
-  mutating func take(_ facts: ConnectionFacts, at now: Int64, look: UInt32, lastLook: Int64?, patience: Int64) {
-    self.look = look
+  ///   - scan: the number of the scan.
+  ///   - lastScan: when it was asked before; nil if it was not.
+  mutating func take(
+    _ facts: ConnectionFacts, at now: Int64, scan: ConnectionActivity.Scan, lastScan: Int64?, patience: Int64
+  ) {
+    self.scan = scan
     inode = facts.inode
-    follow(facts, at: now, patience: patience)
-    note(facts, at: now)
-    // What it rested with, it does not wait for; nor is that news, however soon the next look comes.
+    let isPausing = follow(facts, at: now, patience: patience)
+    count(facts, at: now)
+    // What it rested with, it does not wait for; nor is that news, however soon the next scan comes.
     let isWaiting = facts.isWaiting && (restedAt == nil || asked(facts) > 0)
     let lull = isPausing ? ConnectionRules.pause : ConnectionRules.lull
     let isRecent =
@@ -54,16 +92,16 @@ struct ConnectionMemory: Sendable {
       }
     let isPatient = now - (movedAt ?? now) < patience
     let wasInFlight = isInFlight
-    isInFlight = isBusy && isPatient && !isSmallTalk(facts)
-    if isInFlight != wasInFlight {
-      date =
-        isInFlight
-        ? now - beginAge(facts, at: now, lastLook: lastLook, patience: patience)
-        : now - (isPatient ? facts.idleAge ?? 0 : 0)
+    guard isBusy, isPatient, !isSmallTalk(facts) else {
+      if wasInFlight { date = now - (isPatient ? facts.idleAge ?? 0 : 0) }
+      return rest(facts, at: now)
     }
-    let waitsForQuiet = isInFlight && facts.queued == 0 && !isWaiting && facts.stage != .connecting
-    quietAt = waitsForQuiet ? facts.idleAge.map { now - $0 + lull } : nil
-    if !isInFlight { rest(facts, at: now) }
+    if !wasInFlight {
+      date = now - beginAge(facts, at: now, lastScan: lastScan, patience: patience, isPausing: isPausing)
+    }
+    let waitsForQuiet = facts.queued == 0 && !isWaiting && facts.stage != .connecting
+    let quietAt = waitsForQuiet ? facts.idleAge.map { now - $0 + lull } : nil
+    state = isPausing ? .pausing(quietAt: quietAt) : .inFlight(quietAt: quietAt)
   }
 
   enum Outcome {
@@ -74,16 +112,18 @@ struct ConnectionMemory: Sendable {
     case gone(wasCounted: Bool)
   }
 
-  /// A look is over.
-  mutating func conclude(_ look: UInt32, isWhole: Bool) -> Outcome {
-    if self.look != look, isWhole { return .gone(wasCounted: isCounted) }
+  /// A scan is over.
+  mutating func conclude(_ scan: ConnectionActivity.Scan, isWhole: Bool) -> Outcome {
+    if self.scan != scan, isWhole { return .gone(wasCounted: isCounted) }
     let counts = isInFlight && isIgnored != true
     guard counts != isCounted else { return .same }
     isCounted = counts
     return counts ? .began(date) : .ended(date)
   }
 
-  private mutating func follow(_ facts: ConnectionFacts, at now: Int64, patience: Int64) {
+  /// - Returns: whether its answer comes in bursts, as throttled servers send.
+  private mutating func follow(_ facts: ConnectionFacts, at now: Int64, patience: Int64) -> Bool {
+    var isPausing = if case .pausing = state { true } else { false }
     let isAccepted = facts.isAccepted
     let hasAsked = isAccepted ? facts.bytesReceived != received : facts.bytesSent != sent
     let hasAnswered = isAccepted ? facts.bytesSent != sent : facts.bytesReceived != received
@@ -92,15 +132,16 @@ struct ConnectionMemory: Sendable {
       askedAt = now - (isAccepted ? facts.receivedAge : facts.sentAge)
       isPausing = false
     } else if hasAnswered, let answeredAt, let seenAt, seenAt - answeredAt > ConnectionRules.lull {
-      // The last look saw a pause, and now it goes on.
+      // The last scan saw a pause, and now it goes on.
       let isFresh = isInFlight || askedAt.map { now - $0 < patience } ?? false
       isPausing = isFresh && answered - answeredAt <= ConnectionRules.pause
     }
     if hasAnswered { answeredAt = answered }
     seenAt = now
+    return isPausing
   }
 
-  private mutating func note(_ facts: ConnectionFacts, at now: Int64) {
+  private mutating func count(_ facts: ConnectionFacts, at now: Int64) {
     if movedAt == nil {
       movedAt = now - (facts.stage == .connecting ? facts.attemptAge : facts.idleAge ?? 0)
     } else if facts.bytesSent != sent || facts.bytesReceived != received || facts.bytesAcknowledged != acknowledged {
@@ -110,11 +151,11 @@ struct ConnectionMemory: Sendable {
   }
 
   private mutating func rest(_ facts: ConnectionFacts, at now: Int64) {
-    isPausing = false
     if mayBeEchoed(facts) {
-      quietAt = now - askedAge(facts) + ConnectionRules.quiet
+      state = .undecided(until: now - askedAge(facts) + ConnectionRules.quiet)
       return
     }
+    state = .resting
     restedAt = now
     // What has just come unasked may be a ping, whose answer belongs to it.
     if isSmallTalk(facts), asked(facts) == 0, facts.idleAge ?? 0 <= ConnectionRules.lull { return }
@@ -128,7 +169,7 @@ struct ConnectionMemory: Sendable {
     return answered > 0 && max(asked, answered) <= ConnectionRules.smallTalk || mayBeEchoed(facts)
   }
 
-  /// A key of a shell, whose echo comes sooner than most answers. If it is a request, the next look will know how old.
+  /// A key of a shell, whose echo comes sooner than most answers. If it is a request, the next scan will know how old.
   private func mayBeEchoed(_ facts: ConnectionFacts) -> Bool {
     guard restedAt != nil, facts.stage == .open, answered(facts) == 0 else { return false }
     return 1...ConnectionRules.smallTalk ~= asked(facts) && askedAge(facts) < ConnectionRules.quiet
@@ -145,8 +186,10 @@ struct ConnectionMemory: Sendable {
   }
 
   /// How long ago the request began: no longer than since it was known that nothing was in flight.
-  private func beginAge(_ facts: ConnectionFacts, at now: Int64, lastLook: Int64?, patience: Int64) -> Int64 {
-    let known = restedAt ?? lastLook
+  private func beginAge(
+    _ facts: ConnectionFacts, at now: Int64, lastScan: Int64?, patience: Int64, isPausing: Bool
+  ) -> Int64 {
+    let known = restedAt ?? lastScan
     let window = known.map { now - $0 } ?? patience
     if facts.stage == .connecting { return min(facts.attemptAge, window) }
     var age = facts.idleAge ?? 0

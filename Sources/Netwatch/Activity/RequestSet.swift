@@ -12,21 +12,15 @@ package struct RequestSet: Sendable {
     var label: String?
   }
 
-  /// What became of an id that does not run.
-  private enum Past {
-    /// It ended before it began: so does the begin that is still on its way.
-    case endedEarly
-    /// It ran; another end means nothing, and it may begin again.
-    case finished
-  }
-
   package private(set) var count = 0
   private var slots: [Slot] = []
   private var freeSlots: [UInt32] = []
   private var running: Set<RequestID> = []
   /// Begun, but not to be counted.
   private var unindicated: Set<RequestID> = []
-  private var past = RecentValues<RequestID, Past>(capacity: 1_024)
+  /// Of ids that do not run: whether one ended before it began, and so does the begin that is still on its way. Another end of
+  /// one that ran means nothing, and it may begin again.
+  private var hasEndedEarly = RecentValues<RequestID, Bool>(capacity: 1_024)
 
   package init() {}
 
@@ -60,8 +54,8 @@ package struct RequestSet: Sendable {
   // MARK: Ids
 
   package mutating func began(_ id: RequestID, isIndicated: Bool = true) {
-    if past[id] == .endedEarly {
-      past[id] = .finished
+    if hasEndedEarly[id] == true {
+      hasEndedEarly[id] = false
       return
     }
     guard isIndicated else {
@@ -75,11 +69,11 @@ package struct RequestSet: Sendable {
   package mutating func ended(_ id: RequestID) {
     if running.remove(id) != nil {
       count -= 1
-      past[id] = .finished
+      hasEndedEarly[id] = false
     } else if unindicated.remove(id) != nil {
-      past[id] = .finished
-    } else if past[id] == nil {
-      past[id] = .endedEarly
+      hasEndedEarly[id] = false
+    } else if hasEndedEarly[id] == nil {
+      hasEndedEarly[id] = true
     }
   }
 

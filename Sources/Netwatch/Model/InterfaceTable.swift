@@ -127,10 +127,10 @@ package struct InterfaceTable: Sendable {
   // MARK: Relations
 
   /// The indices of the ports of a bridge, bond or team, in ascending order. They may not be known themselves.
-  func ports(of index: Int32) -> LinkRelation.Upper { ports[index] }
+  func ports(of index: Int32) -> some Sequence<Int32> { ports[index] }
 
   /// The indices of the links that name this one as what they stand on, in ascending order.
-  func stacked(on index: Int32) -> LinkRelation.Upper { stacked[index] }
+  func stacked(on index: Int32) -> some Sequence<Int32> { stacked[index] }
 
   /// Some port of a bridge, bond or team carries.
   func hasRunningPort(_ index: Int32) -> Bool {
@@ -188,5 +188,46 @@ extension Interface {
   var standsOn: Int32? {
     // The ends of a veth pair name each other, and each announces its carrier at once.
     kind == "veth" ? nil : lowerIndex
+  }
+}
+
+/// Which links are above which others, by their indices.
+///
+/// Sorted numbers: the first one is found in the time of a binary search, and a copy is one of plain memory.
+struct LinkRelation: Sendable {
+  /// The index of the link below in the upper half, that of the link above in the lower one.
+  private var pairs: [UInt64] = []
+
+  mutating func insert(_ above: Int32, on below: Int32) {
+    let pair = Self.pair(below, above)
+    let position = place(of: pair)
+    if position == pairs.count || pairs[position] != pair { pairs.insert(pair, at: position) }
+  }
+
+  mutating func remove(_ above: Int32, on below: Int32) {
+    let pair = Self.pair(below, above)
+    let position = place(of: pair)
+    if position < pairs.count, pairs[position] == pair { pairs.remove(at: position) }
+  }
+
+  /// The indices of the links above one, in ascending order.
+  subscript(below: Int32) -> some Sequence<Int32> {
+    let first = Self.pair(below, 0)
+    return pairs[place(of: first)...].lazy.prefix { $0 >> 32 == first >> 32 }
+      .map { Int32(truncatingIfNeeded: $0) }
+  }
+
+  private static func pair(_ below: Int32, _ above: Int32) -> UInt64 {
+    UInt64(UInt32(bitPattern: below)) << 32 | UInt64(UInt32(bitPattern: above))
+  }
+
+  private func place(of pair: UInt64) -> Int {
+    var low = 0
+    var high = pairs.count
+    while low < high {
+      let middle = (low + high) / 2
+      if pairs[middle] < pair { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 }

@@ -22,14 +22,12 @@ package struct DeviceTraits: Hashable, Sendable {
 }
 
 extension Medium {
-  /// Numbers of <linux/if_arp.h>.
-  private enum HardwareType {
-    static let ethernet: UInt16 = 1
-    static let infiniband: UInt16 = 32
-    static let rawIP: UInt16 = 519
-    static let phonetPipe: UInt16 = 530
-    static let ppp: UInt16 = 512
-  }
+  // ARPHRD_* of <linux/if_arp.h>.
+  private static let ethernet: UInt16 = 1
+  private static let infiniband: UInt16 = 32
+  private static let rawIP: UInt16 = 519
+  private static let phonetPipe: UInt16 = 530
+  private static let ppp: UInt16 = 512
 
   /// The medium of a link that stands on no other.
   package static func classify(
@@ -54,12 +52,12 @@ extension Medium {
     default: break
     }
     // A modem behind pppd and a PPPoE line look the same.
-    if hardwareType == HardwareType.ppp { return (.other, .hardwareType(hardwareType)) }
+    if hardwareType == Self.ppp { return (.other, .hardwareType(hardwareType)) }
     if let kind { return (kind == "veth" ? .virtual : .other, .kind(kind)) }
     switch (hardwareType, device.type) {
-    case (HardwareType.infiniband, _): return (.wired, .hardwareType(hardwareType))
-    case (HardwareType.ethernet, nil): return (.wired, .plainEthernet)
-    case (HardwareType.ethernet, let type?):
+    case (Self.infiniband, _): return (.wired, .hardwareType(hardwareType))
+    case (Self.ethernet, nil): return (.wired, .plainEthernet)
+    case (Self.ethernet, let type?):
       return (type == "gadget" || type == "dsa" ? .wired : .other, .deviceType(type))
     default: return (.other, .hardwareType(hardwareType))
     }
@@ -72,8 +70,8 @@ extension Medium {
     if device.type == "wwan" { return .deviceType("wwan") }
     if device.isModem { return .user }
     switch hardwareType {
-    case HardwareType.rawIP, HardwareType.phonetPipe: return .hardwareType(hardwareType)
-    case HardwareType.ethernet:
+    case Self.rawIP, Self.phonetPipe: return .hardwareType(hardwareType)
+    case Self.ethernet:
       // Modem drivers of phones that set neither kind nor DEVTYPE.
       let isPhone = name.hasPrefix("rmnet") || name.hasPrefix("rev_rmnet") || name.hasPrefix("ccmni")
       return kind == nil && isPhone ? .name : nil
@@ -99,4 +97,38 @@ package enum MediumMark: Hashable, Sendable {
   case sysfsRadio
   /// Ethernet without any other mark.
   case plainEthernet
+}
+
+/// What a link stands on, by its driver's kind.
+package enum LinkRole: Hashable, Sendable {
+  /// Hardware, or software that stands on nothing else of this machine.
+  case base
+  /// It packs its traffic up and sends it over another link, which only the routes tell.
+  case tunnel(TunnelKind)
+  /// It stands on one other link, which the kernel names.
+  case stacked
+  /// It stands on its ports: the links whose master it is.
+  case aggregate
+  /// It leads nowhere: what is sent there is dropped or turned back. Kill switches use one.
+  case sink
+
+  package init(kind: String?, hardwareType: UInt16, device: DeviceTraits) {
+    switch kind {
+    case "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec": self = .stacked
+    case "bond", "bridge", "team", "vrf": self = .aggregate
+    case "dummy", "ifb", "nlmon": self = .sink
+    default:
+      // Modems without an Ethernet header look like tunnels but for their DEVTYPE.
+      let looksLikeOne = device.type != "wwan" && Self.tunnelTypes.contains(hardwareType)
+      let tunnel = kind.flatMap(TunnelKind.init) ?? (looksLikeOne ? .other : nil)
+      self = tunnel.map(LinkRole.tunnel) ?? .base
+    }
+  }
+
+  package var tunnelKind: TunnelKind? {
+    if case .tunnel(let kind) = self { kind } else { nil }
+  }
+
+  /// ARPHRD_NONE, TUNNEL, TUNNEL6, SIT, IPGRE, IP6GRE of <linux/if_arp.h>.
+  private static let tunnelTypes: Set<UInt16> = [0xfffe, 768, 769, 776, 778, 823]
 }

@@ -5,7 +5,7 @@ package struct NetworkSnapshot: Sendable {
   package private(set) var hasHadCarrier = false
   /// Some link is to be treated as if it were not there.
   private(set) var hasIgnoredLinks = false
-  /// The positions in ``StandIns`` of the first addresses that lie on no link of this machine.
+  /// The positions in ``Destinations/internet`` of the first addresses that lie on no link of this machine.
   private var standInIPv4 = Int8(0)
   private var standInIPv6 = Int8(0)
   /// Everything is told anew, so that nobody has to read what stands on a changed link.
@@ -18,7 +18,7 @@ package struct NetworkSnapshot: Sendable {
   /// - Parameter named: what the user says of links by their names.
   package init(_ named: NamedLinks = NamedLinks()) { self.named = named }
 
-  /// The position in ``StandIns`` of the address that stands for the internet here.
+  /// The position in ``Destinations/internet`` of the address that stands for the internet here.
   package func standIn(_ family: AddressFamily) -> Int8 { family == .ipv4 ? standInIPv4 : standInIPv6 }
 
   package func interface(_ index: Int32) -> Interface? { interfaces.interface(index) }
@@ -234,10 +234,10 @@ package struct NetworkSnapshot: Sendable {
 
   private mutating func chooseStandIns() {
     func first(_ family: AddressFamily) -> Int8 {
-      let free = StandIns.addresses(family).dropLast().firstIndex { standIn in
+      let free = Destinations.internet[family].dropLast().firstIndex { standIn in
         !hasAddress(on: 0) { $0.covers(standIn) }
       }
-      return free.map { Int8(clamping: $0) } ?? StandIns.last(family)
+      return free.map { Int8(clamping: $0) } ?? Destinations.lastStandIn(family)
     }
     standInIPv4 = first(.ipv4)
     standInIPv6 = first(.ipv6)
@@ -300,5 +300,59 @@ extension Interface {
     !looksLike(other) || masterIndex != other.masterIndex || lowerIndex != other.lowerIndex
       || isExpensive != other.isExpensive || role != other.role || remote != other.remote
       || activePortIndex != other.activePortIndex || isCarriedElsewhere != other.isCarriedElsewhere
+  }
+}
+
+/// What a fact changed, as far as a path or a list of links can depend on it.
+package struct SnapshotDelta: Hashable, Sendable {
+  /// Families whose lookup may answer differently now.
+  package var routing: AddressFamilies = []
+  /// The list of links, as it is shown, is another one.
+  package var isVisible = false
+  /// Families in which the kernel announced it before it was done; a lookup may still see the old state.
+  package var announcedEarly: AddressFamilies = []
+  /// Links that stand on the changed one. The kernel may tell of them a second later; ask instead.
+  package var dependents: [Int32] = []
+  /// Tunnels have other ends than before.
+  package var movesRemotes = false
+
+  /// A route may be there for longer than before.
+  package var announcesRoutes = false
+
+  package init() {}
+
+  mutating func merge(_ other: SnapshotDelta) {
+    routing.formUnion(other.routing)
+    isVisible = isVisible || other.isVisible
+    announcedEarly.formUnion(other.announcedEarly)
+    movesRemotes = movesRemotes || other.movesRemotes
+    announcesRoutes = announcesRoutes || other.announcesRoutes
+    for index in other.dependents where !dependents.contains(index) { dependents.append(index) }
+  }
+}
+
+/// What the user says of links by their names, or that of their wireless network, where the kernel says nothing or too much.
+package struct NamedLinks: Sendable {
+  typealias Rule = @Sendable (_ name: String) -> Bool
+
+  private let isModem: Rule?
+  private let isTunnel: Rule?
+  private let isIgnored: Rule?
+  private let isExpensive: (@Sendable (_ interface: String, _ network: SSID?) -> Bool?)?
+
+  package init(_ configuration: MonitorConfiguration = .init()) {
+    isModem = configuration.isModem
+    isTunnel = configuration.isTunnel
+    isIgnored = configuration.ignoresInterface
+    isExpensive = configuration.isExpensive
+  }
+
+  func mark(_ interface: inout Interface) {
+    if let isModem { interface.device.isModem = isModem(interface.name) }
+    if let isTunnel { interface.isNamedTunnel = isTunnel(interface.name) }
+    if let isIgnored { interface.isIgnored = isIgnored(interface.name) }
+    if let isExpensive { interface.userSaysExpensive = isExpensive(interface.name, interface.wireless?.ssid) }
+    // A link that is treated as if it were not there is a port of nothing.
+    if interface.isIgnored { interface.masterIndex = nil }
   }
 }

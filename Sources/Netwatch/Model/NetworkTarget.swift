@@ -8,14 +8,6 @@ public enum NetworkTarget: Hashable, Sendable {
   case host(HostName, port: UInt16?)
 }
 
-/// Text that names no target.
-public struct NetworkTargetError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// One sentence: what is wrong, and what to write instead.
-  public let description: String
-
-  package init(_ description: String) { self.description = description }
-}
-
 extension NetworkTarget: CustomStringConvertible {
   /// Reads back as the same target, but for `internet`.
   public var description: String {

@@ -60,7 +60,7 @@ package struct EvaluationTrail: Sendable {
   mutating func useHostRoutes() { usesHostRoutes = true }
 
   /// Not called for nothing: most evaluations are not explained.
-  mutating func note(_ step: @autoclosure () -> Step) {
+  mutating func record(_ step: @autoclosure () -> Step) {
     if steps != nil { steps?.append(step()) }
   }
 }

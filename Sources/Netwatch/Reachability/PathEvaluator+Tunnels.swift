@@ -15,16 +15,19 @@ extension PathEvaluator {
   }
 
   /// The same way, over the link beneath if it leads into a tunnel.
-  @inline(never) func descend(_ way: Way, _ hop: RouteHop, _ answers: RouteAnswers, _ trail: inout EvaluationTrail)
-    -> Way
+  @inline(never) func descend(
+    _ outcome: RouteOutcome, _ hop: RouteHop, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
+  )
+    -> RouteOutcome
   {
-    guard case .reachable(let path, _) = way, isTunnel(hop), let position = snapshot.position(of: hop.interfaceIndex)
-    else { return way }
+    guard case .reachable(let path, _) = outcome, isTunnel(hop),
+      let position = snapshot.position(of: hop.interfaceIndex)
+    else { return outcome }
     let tunnel = snapshot.interfaces[position]
     // A program of the container's owner reads it, and sends what it reads from outside of the container.
     if namespaces.contains(.users), tunnel.kind == "tun", !snapshot.hasHadCarrier {
-      trail.note(.tunnel(tunnel.index, .tun, .container))
-      return way
+      trail.record(.tunnel(tunnel.index, .tun, .container))
+      return outcome
     }
     var search = UnderlaySearch(evaluator: self, answers: answers, trail: trail)
     let isTranslated = tunnel.kind == "tun" && path.address.isTranslated
@@ -49,77 +52,77 @@ extension PathEvaluator {
     private var snapshot: NetworkSnapshot { evaluator.snapshot }
 
     /// - Parameter table: the routing table whose route led into the tunnel.
-    mutating func underlay(of tunnel: Interface, table: UInt32) -> Way {
+    mutating func underlay(of tunnel: Interface, table: UInt32) -> RouteOutcome {
       guard tunnels.count < depthLimit, !tunnels.contains(tunnel.index) else {
-        note(tunnel, .loop)
+        record(tunnel, .loop)
         return .failed(.vpnWithoutUnderlay)
       }
       tunnels.append(tunnel.index)
       if tunnel.isCarriedElsewhere {
-        note(tunnel, .elsewhere)
+        record(tunnel, .elsewhere)
         return unknown(beneath: tunnel, among: [])
       }
       if let lower = tunnel.standsOn.flatMap(snapshot.interface), tunnel.remote == nil, lower.role != .sink {
-        note(tunnel, .link(lower.index))
+        record(tunnel, .link(lower.index))
         return lower.isIgnored ? .failed(.vpnWithoutUnderlay) : over(lower)
       }
       if tunnel.standsOn == nil {
         guard let marks = marks(for: table) else { return .open }
         if !marks.isEmpty {
-          note(tunnel, .marks(marks))
-          if let way = best(of: marks.flatMap { mark in AddressFamily.allCases.map { ($0, .marked(mark)) } }) {
-            return way
+          record(tunnel, .marks(marks))
+          if let outcome = best(of: marks.flatMap { mark in AddressFamily.allCases.map { ($0, .marked(mark)) } }) {
+            return outcome
           }
         }
       }
       if let remote = tunnel.remote {
-        note(tunnel, .remote(remote))
-        if let way = best(of: [(remote.family, .remote(tunnel: tunnel.index))]) { return way }
+        record(tunnel, .remote(remote))
+        if let outcome = best(of: [(remote.family, .remote(tunnel: tunnel.index))]) { return outcome }
       }
-      note(tunnel, .bestLink)
-      if let way = overBestRoute() { return way }
+      record(tunnel, .bestLink)
+      if let outcome = overBestRoute() { return outcome }
       // Of a moved WireGuard link the kernel does not say that it was made elsewhere.
       if tunnel.kind == "wireguard", evaluator.namespaces.contains(.network), !snapshot.hasHadCarrier {
-        note(tunnel, .container)
+        record(tunnel, .container)
         return unknown(beneath: tunnel, among: [])
       }
       return overCandidates(beneath: tunnel)
     }
 
     /// The way of IPv6, which carries the packets of 464XLAT.
-    mutating func translation(by tunnel: Interface) -> Way {
+    mutating func translation(by tunnel: Interface) -> RouteOutcome {
       tunnels.append(tunnel.index)
-      note(tunnel, .translation)
+      record(tunnel, .translation)
       return best(of: [(.ipv6, .plain)], keepsReasons: true) ?? .failed(.routeUnreachable)
     }
 
-    private mutating func note(_ tunnel: Interface, _ evidence: EvaluationTrail.Evidence) {
-      trail.note(.tunnel(tunnel.index, tunnel.role.tunnelKind ?? .other, evidence))
+    private mutating func record(_ tunnel: Interface, _ evidence: EvaluationTrail.Evidence) {
+      trail.record(.tunnel(tunnel.index, tunnel.role.tunnelKind ?? .other, evidence))
     }
 
     // MARK: One link
 
     /// Over a link, without asking where it leads.
-    private mutating func over(_ link: Interface) -> Way {
+    private mutating func over(_ link: Interface) -> RouteOutcome {
       let fault = evaluator.fault(ofLink: link.index)
-      trail.note(.link(link.index, fault: fault))
+      trail.record(.link(link.index, fault: fault))
       if let fault { return .failed(fault) }
       let source = link.addresses.first {
         $0.isUsable(allowingLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
       }
-      trail.note(.source(source?.address, isUsable: source != nil, link: link.index))
+      trail.record(.source(source?.address, isUsable: source != nil, link: link.index))
       guard let source else { return .failed(.noAddress) }
       if link.role.tunnelKind != nil { return underlay(of: link, table: RoutingRule.mainTable) }
       return .reachable(
         .init(address: source.address, gateway: nil, interfaceIndex: link.index), over: .link(link.index))
     }
 
-    private mutating func over(_ answer: RouteAnswer, _ family: AddressFamily) -> Way {
-      let way = evaluator.judge(answer, family)
-      if case .hop(let hop) = answer { evaluator.note(hop, way, &trail) }
-      guard case .reachable(let path, .link(let index)) = way, let link = snapshot.interface(index),
+    private mutating func over(_ answer: RouteAnswer, _ family: AddressFamily) -> RouteOutcome {
+      let outcome = evaluator.evaluate(answer, family)
+      if case .hop(let hop) = answer { evaluator.record(hop, outcome, &trail) }
+      guard case .reachable(let path, .link(let index)) = outcome, let link = snapshot.interface(index),
         link.role.tunnelKind != nil
-      else { return way }
+      else { return outcome }
       let beneath = underlay(of: link, table: answer.table(over: index))
       if case .reachable(_, let carrier) = beneath { return .reachable(path, over: carrier) }
       return beneath
@@ -131,7 +134,7 @@ extension PathEvaluator {
     /// evidence. Of a single link without a route the kernel says "unreachable", so that neither is a reason of its own.
     private mutating func best(
       of questions: [(family: AddressFamily, scope: RouteRequest.Scope)], keepsReasons: Bool = false
-    ) -> Way? {
+    ) -> RouteOutcome? {
       var replies: [(RouteRequest, RouteAnswer)] = []
       for (family, scope) in questions {
         if let reply = reply(family, scope) { replies.append(reply) }
@@ -140,7 +143,7 @@ extension PathEvaluator {
       var failure: ReachabilityReason?
       var isMisled = false
       for (request, answer) in replies {
-        trail.note(.answer(request, answer))
+        trail.record(.answer(request, answer))
         guard !misleads(answer) else {
           isMisled = true
           continue
@@ -204,13 +207,13 @@ extension PathEvaluator {
     /// Over the default route that there is without tunnels; nil if there is none. IPv4's comes before IPv6's, as the
     /// tunnel's own packets may be of either. If the best one runs over a link that is dead, so is the tunnel: the kernel
     /// goes on to no other.
-    private mutating func overBestRoute() -> Way? {
+    private mutating func overBestRoute() -> RouteOutcome? {
       let links = snapshot.interfaces.filter {
         ($0.role.tunnelKind == nil || $0.isCarriedElsewhere) && $0.role != .sink && !$0.isIgnored
           && evaluator.mayHaveRoutes($0) && !snapshot.isPort($0)
       }
       var isOpen = false
-      var failure: Way?
+      var failure: RouteOutcome?
       for family in AddressFamily.allCases {
         let destinations = evaluator.standIns(family).map(RouteRequest.internet)
         guard let (hops, destination) = evaluator.hops(over: links, family, to: destinations, answers, &trail) else {
@@ -218,19 +221,19 @@ extension PathEvaluator {
           continue
         }
         for hop in hops {
-          let way = evaluator.judge(hop, family)
-          trail.note(.answer(RouteRequest(family, .link(hop.interfaceIndex), to: destination), .hop(hop)))
-          evaluator.note(hop, way, &trail)
-          if way.isReachable, !isOpen { return beneath(way, hop) }
-          failure = failure ?? way
+          let outcome = evaluator.evaluate(hop, family)
+          trail.record(.answer(RouteRequest(family, .link(hop.interfaceIndex), to: destination), .hop(hop)))
+          evaluator.record(hop, outcome, &trail)
+          if outcome.isReachable, !isOpen { return beneath(outcome, hop) }
+          failure = failure ?? outcome
           if evaluator.fault(ofLink: hop.interfaceIndex) != nil { break }
         }
       }
       return isOpen ? .open : failure
     }
 
-    private mutating func beneath(_ way: Way, _ hop: RouteHop) -> Way {
-      guard let link = snapshot.interface(hop.interfaceIndex), link.role.tunnelKind != nil else { return way }
+    private mutating func beneath(_ outcome: RouteOutcome, _ hop: RouteHop) -> RouteOutcome {
+      guard let link = snapshot.interface(hop.interfaceIndex), link.role.tunnelKind != nil else { return outcome }
       return underlay(of: link, table: hop.table)
     }
 
@@ -238,14 +241,14 @@ extension PathEvaluator {
 
     /// The tunnel has taken the place of the default route. A link that could carry it and has a route to a single address,
     /// as VPN clients write one to their server, does carry it, alive or dead; else the only one that is alive.
-    private mutating func overCandidates(beneath tunnel: Interface) -> Way {
+    private mutating func overCandidates(beneath tunnel: Interface) -> RouteOutcome {
       let candidates = snapshot.possibleCarriers(allowingLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
       guard candidates.contains(where: { evaluator.fault(ofLink: $0) == nil }) else {
-        trail.note(.noneInstead)
+        trail.record(.noneInstead)
         return .failed(.vpnWithoutUnderlay)
       }
       guard let leading = linksWithHostRoute(among: candidates) else { return .open }
-      trail.note(.candidates(candidates, withHostRoute: leading))
+      trail.record(.candidates(candidates, withHostRoute: leading))
       let alive = (leading.isEmpty ? candidates : leading).filter { evaluator.fault(ofLink: $0) == nil }
       if alive.count > 1 { return unknown(beneath: tunnel, among: alive) }
       guard let chosen = (alive.first ?? leading.first).flatMap(snapshot.interface) else {
@@ -276,7 +279,7 @@ extension PathEvaluator {
     }
 
     /// Something carries the tunnel, and nothing tells what.
-    private func unknown(beneath tunnel: Interface, among links: [Int32]) -> Way {
+    private func unknown(beneath tunnel: Interface, among links: [Int32]) -> RouteOutcome {
       let links = links.compactMap(snapshot.interface)
       let source = tunnel.addresses.first?.address ?? .v4(0)
       return .reachable(

@@ -36,11 +36,11 @@ package struct PathFindings: Sendable {
     resolution: Resolution? = nil
   ) {
     var trail = EvaluationTrail(keepsSteps: true)
-    let judgement = evaluator.judge(answers, to: destinations, &trail)
+    let evaluation = evaluator.evaluate(answers, to: destinations, &trail)
     self.target = target
     steps = trail.steps ?? []
-    verdict = resolution.map { $0.addresses.isEmpty && !$0.isDefinite } ?? false ? .unknown : judgement.verdict
-    failure = judgement.failure
+    verdict = resolution.map { $0.addresses.isEmpty && !$0.isDefinite } ?? false ? .unknown : evaluation.verdict
+    failure = evaluation.failure
     snapshot = evaluator.snapshot
     deadLinks = snapshot.interfaces.compactMap { interface in
       guard evaluator.includes(interface), !interface.isLoopback, interface.role.tunnelKind == nil else { return nil }

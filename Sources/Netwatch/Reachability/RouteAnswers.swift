@@ -51,3 +51,156 @@ package struct RouteAnswers: Sendable {
     if !others.isEmpty { others.removeAll { families.contains($0.request.family) } }
   }
 }
+
+/// A question to the kernel: which way would a packet leave?
+package struct RouteRequest: Hashable, Sendable {
+  package enum Scope: Hashable, Sendable {
+    /// As for any program of this user.
+    case plain
+    /// The route itself with all its next hops, not the one hop that is chosen by hash.
+    case allHops
+    /// The route itself again, for the time at which it ends.
+    case lifetime
+    /// As if this link were the only one. Asks for the route itself too: else IPv4 answers "on the link" without any.
+    case link(Int32)
+    /// As for packets with this mark, such as those that a tunnel sends itself.
+    case marked(UInt32)
+    /// To the other end of this tunnel.
+    case remote(tunnel: Int32)
+    /// No way, but the rules that choose the table.
+    case rules
+    /// To the source that the plain lookup has named: whether it is this machine's own.
+    case source
+    /// No way, but a route to a single address, with a gateway, that somebody has written for this link: VPN clients write
+    /// such a route to their server.
+    case hostRoute(Int32)
+  }
+
+  package let family: AddressFamily
+  package let scope: Scope
+  /// Which of the target's addresses of this family; negative beneath a tunnel.
+  package let destination: Int8
+
+  /// Not the target but the first of ``Destinations/internet``, as for what carries a tunnel.
+  package static let internet: Int8 = -1
+
+  /// The same for the one of ``Destinations/internet`` at a position.
+  package static func internet(_ standIn: Int8) -> Int8 { internet - standIn }
+
+  /// It is about the DNS root server, if its destinations are those of ``Destinations/internet``.
+  package var isForLastStandIn: Bool {
+    destination == Destinations.lastStandIn(family)
+  }
+
+  /// It is about what carries a tunnel.
+  package var isBeneath: Bool { destination < 0 }
+
+  var isForHostRoute: Bool { if case .hostRoute = scope { true } else { false } }
+
+  /// The position among the target's addresses, or among ``Destinations/internet``.
+  package var position: Int { Int(isBeneath ? Self.internet - destination : destination) }
+
+  package init(_ family: AddressFamily, _ scope: Scope = .plain, to destination: Int8 = 0) {
+    self.family = family
+    self.scope = scope
+    self.destination = destination
+  }
+}
+
+/// One way out.
+package struct RouteHop: Hashable, Sendable {
+  // In this order 56 bytes, which are copied several times for each event; the small ones lie in the gaps behind addresses.
+  package var gateway: IPAddress?
+  /// The length of the route's prefix, in answers that are the route itself. 0 for a default route.
+  package var prefixLength: UInt8
+  /// Who wrote the route: RTPROT_* of <linux/rtnetlink.h>.
+  package var origin: UInt8
+  package var interfaceIndex: Int32
+  /// Lower is better.
+  package var metric: UInt32
+  /// The routing table that has the route.
+  package var table: UInt32
+  /// Nil where the kernel names none: a question for the route itself.
+  package var source: IPAddress?
+  /// The time to the end of the route, in hundredths of a second, in answers that are the route itself. 0 if it has none.
+  package var lifetime: UInt32 = 0
+
+  package init(
+    interfaceIndex: Int32, gateway: IPAddress? = nil, source: IPAddress? = nil, metric: UInt32 = 0,
+    table: UInt32 = RoutingRule.mainTable, prefixLength: UInt8 = 0, origin: UInt8 = RouteHop.bootOrigin
+  ) {
+    self.interfaceIndex = interfaceIndex
+    self.gateway = gateway
+    self.source = source
+    self.metric = metric
+    self.table = table
+    self.prefixLength = prefixLength
+    self.origin = origin
+  }
+
+  /// Somebody has written it for a single address.
+  package func isHostRoute(_ family: AddressFamily) -> Bool {
+    gateway != nil && prefixLength == (family == .ipv4 ? 32 : 128) && !isAutomatic
+  }
+
+  /// The kernel has written it, or what a router or a DHCP server has said.
+  var isAutomatic: Bool {
+    switch origin {
+    case Self.redirectOrigin, Self.kernelOrigin, Self.advertisementOrigin, Self.dhcpOrigin: true
+    default: false
+    }
+  }
+
+  // RTPROT_* of <linux/rtnetlink.h>.
+  package static let redirectOrigin: UInt8 = 1
+  package static let kernelOrigin: UInt8 = 2
+  package static let bootOrigin: UInt8 = 3
+  package static let advertisementOrigin: UInt8 = 9
+  package static let dhcpOrigin: UInt8 = 16
+}
+
+/// The kernel's answer to a ``RouteRequest``.
+package enum RouteAnswer: Hashable, Sendable {
+  case hop(RouteHop)
+  /// More than one way, to a question for all hops.
+  case hops([RouteHop])
+  /// Nothing matches, or a `throw` route does (ENETUNREACH).
+  case noRoute
+  /// A route says no (EHOSTUNREACH, EACCES, EINVAL for a black hole), or the answer is no unicast route.
+  case refused
+  /// The address is one of this machine's own.
+  case own
+  /// To a question for the rules, in the order of their priority.
+  case rules([RoutingRule])
+}
+
+/// A rule that chooses the routing table (`ip rule`).
+package struct RoutingRule: Hashable, Sendable {
+  package static let mainTable: UInt32 = 254
+  package static let defaultTable: UInt32 = 253
+  package static let localTable: UInt32 = 255
+
+  // FR_ACT_* of <linux/fib_rules.h>: those that end the way.
+  package static let blackhole: UInt8 = 6
+  package static let unreachable: UInt8 = 7
+  package static let prohibit: UInt8 = 8
+
+  package var priority: UInt32 = 0
+  /// Nil where the action is none that looks a route up: unreachable, blackhole, goto.
+  package var table: UInt32?
+  /// FR_ACT_* of <linux/fib_rules.h>.
+  package var action: UInt8 = 0
+  package var mark: UInt32 = 0
+  package var markMask: UInt32 = .max
+  package var isInverted = false
+  /// Only routes with a longer prefix count; nil for all. With 0 no default route does.
+  package var suppressedPrefixLength: Int32?
+  /// Users that it is for; nil for all.
+  package var users: ClosedRange<UInt32>?
+  /// It asks for something else that we can not judge: source, incoming link, port, protocol.
+  package var hasOtherSelectors = false
+
+  package init() {}
+
+  package var forbids: Bool { [Self.blackhole, Self.unreachable, Self.prohibit].contains(action) }
+}

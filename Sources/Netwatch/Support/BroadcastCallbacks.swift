@@ -13,7 +13,7 @@ extension Broadcast {
     }
     let subscriber = subscribe(initial: initial) { delivery.wake() }
     if case .value(let value) = subscriber.take() { body.call(value) }
-    delivery.start(.init(subscriber: subscriber, body: { body.call($0) }))
+    delivery.start((subscriber, { body.call($0) }))
     return subscription(of: owner, to: delivery)
   }
 
@@ -25,7 +25,7 @@ extension Broadcast {
   ) -> Subscription {
     let delivery = QueuedDelivery<Value, Failure>(enqueue: enqueue)
     let subscriber = subscribe(initial: initial) { delivery.wake() }
-    delivery.start(.init(subscriber: subscriber, body: body))
+    delivery.start((subscriber, body))
     return subscription(of: owner, to: delivery)
   }
 
@@ -51,10 +51,7 @@ extension Actor {
 
 /// At most one delivery at a time waits in the user's queue, and takes the newest value when it runs.
 private final class QueuedDelivery<Value: Sendable & Equatable, Failure: Error>: Sendable {
-  struct Receiver: Sendable {
-    let subscriber: Broadcast<Value, Failure>.Subscriber
-    let body: @Sendable (Value) -> Void
-  }
+  typealias Receiver = (subscriber: Broadcast<Value, Failure>.Subscriber, body: @Sendable (Value) -> Void)
 
   private struct State: Sendable {
     /// Nil before the start, and after the end: whatever the body holds may hold the subscription.

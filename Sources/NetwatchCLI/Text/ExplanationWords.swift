@@ -76,9 +76,9 @@ struct ExplanationWords {
     if rule.mark != 0, rule.markMask != .max { text += "/\(hex(rule.markMask))" }
     if let users = rule.users { text += " uidrange \(users.lowerBound)-\(users.upperBound)" }
     switch rule.action {
-    case RoutingRule.Action.blackhole: text += " blackhole"
-    case RoutingRule.Action.unreachable: text += " unreachable"
-    case RoutingRule.Action.prohibit: text += " prohibit"
+    case RoutingRule.blackhole: text += " blackhole"
+    case RoutingRule.unreachable: text += " unreachable"
+    case RoutingRule.prohibit: text += " prohibit"
     default: text += rule.table.map { " lookup \(self.table($0))" } ?? ""
     }
     return text + (rule.hasOtherSelectors ? ", on more conditions" : "")

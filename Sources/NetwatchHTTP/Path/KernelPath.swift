@@ -8,7 +8,7 @@ package struct KernelPath: PathSource {
 
   package var hasPath: Bool {
     guard let routes = try? KernelRoutes() else { return true }
-    return (StandIns.ipv4 + StandIns.ipv6).contains { routes.route(to: $0) != .none }
+    return Destinations.internet.all.contains { routes.route(to: $0) != .none }
   }
 
   package var isAboutInternetOnly: Bool { true }

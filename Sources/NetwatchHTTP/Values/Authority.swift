@@ -41,7 +41,7 @@ struct Authority: Hashable, Sendable {
     if host.hasPrefix("[") { return isAddress(host.utf8) ? host : nil }
     guard !host.isEmpty else { return nil }
     if host.utf8.allSatisfy(isPlain) { return host }
-    guard let name = PercentEncoding.decoded(host[...]), !name.isEmpty else { return nil }
+    guard let name = host[...].percentDecoded, !name.isEmpty else { return nil }
     if name.utf8.allSatisfy({ $0 < 0x80 }) { return name.utf8.allSatisfy(isPlain) ? name : nil }
     guard let ascii = try? IDNA.ascii(name), ascii.utf8.allSatisfy(isPlain) else { return nil }
     // Letters of other scripts become digits, and a name would become an address.

@@ -43,11 +43,13 @@ package final class ConnectionCounter {
   private let owners = SocketOwners()
   private var machine: ConnectionActivity
   private var registration: EventLoop.Registration?
-  private var timer: EventLoop.Timer?
+  private lazy var timer = LoopTimer(on: loop) { [unowned self] in perform(.timerFired) }
+  private lazy var search = LoopTimer(on: loop) { [unowned self] in identify() }
   private var timing = ScanTiming.fromEnvironment()
-  private var isReading = false
-  /// What the scan has found, while programs are searched for.
-  private var unidentified: (isWhole: Bool, next: EventLoop.Timer?)?
+  /// The scan that is read.
+  private var reading: ConnectionActivity.Scan?
+  /// The scan that has been read, while programs are searched for.
+  private var unidentified: (scan: ConnectionActivity.Scan, isWhole: Bool)?
   private var afterScan: [() -> Void] = []
 
   package init(_ configuration: Configuration, on loop: EventLoop, handlers: Handlers) throws {
@@ -63,8 +65,6 @@ package final class ConnectionCounter {
 
   deinit {
     if let registration { loop.remove(registration) }
-    if let timer { loop.cancel(timer) }
-    if let next = unidentified?.next { loop.cancel(next) }
   }
 
   /// Programs whose connections do not count, if it cannot be seen which connections those are; empty if all is well.
@@ -92,7 +92,7 @@ package final class ConnectionCounter {
   /// Calls `body` when there has been a scan: now, or when the one that is under way is over.
   package func afterScan(_ body: @escaping () -> Void) {
     watch()
-    if machine.isLooking { afterScan.append(body) } else { body() }
+    if machine.isScanning { afterScan.append(body) } else { body() }
   }
 
   /// Programs with connections in flight, as far as this user may know, those with most of them first. Those that are not found
@@ -116,43 +116,34 @@ package final class ConnectionCounter {
       next = nil
       let effects = machine.handle(event, at: KernelClock.monotonic.now)
       if let change = effects.change { handlers.changed(change) }
-      if case .lookEnded = event, let moment = handlers.decision() {
+      if case .scanEnded = event, let moment = handlers.decision() {
         _ = machine.hasten(for: moment, at: KernelClock.monotonic.now)
       }
-      arm()
-      if effects.looks { next = begin() }
-    }
-  }
-
-  private func arm() {
-    if let timer { loop.cancel(timer) }
-    timer = machine.deadline.map { deadline in
-      loop.schedule(at: deadline) { [unowned self] in
-        timer = nil
-        perform(.timerFired)
-      }
+      timer.set(at: machine.deadline)
+      if let number = effects.scan { next = begin(number) }
     }
   }
 
   /// - Returns: the end of the scan, if the kernel refuses it.
-  private func begin() -> ConnectionActivity.Event? {
+  private func begin(_ number: ConnectionActivity.Scan) -> ConnectionActivity.Event? {
     timing?.begin()
     defer { timing?.endPart() }
     do throws(NetlinkError) {
       try scan.begin()
-      isReading = true
+      reading = number
       return nil
     } catch {
-      return end(of: error)
+      return end(number, of: error)
     }
   }
 
   private func finishScan() {
-    while isReading { read() }
+    while reading != nil { read() }
     while unidentified != nil { identify() }
   }
 
   private func read() {
+    guard let number = reading else { return }
     timing?.beginPart()
     let now = KernelClock.monotonic.nanoseconds
     do throws(NetlinkError) {
@@ -161,24 +152,24 @@ package final class ConnectionCounter {
         timing?.connections += 1
       }
       timing?.endPart()
-      if reply.isOver { end(isWhole: reply.isWhole) }
+      if reply.isOver { end(number, isWhole: reply.isWhole) }
     } catch {
-      perform(end(of: error))
+      perform(end(number, of: error))
       tellWaiting()
     }
   }
 
-  private func end(isWhole: Bool) {
-    isReading = false
+  private func end(_ number: ConnectionActivity.Scan, isWhole: Bool) {
+    reading = nil
     if !ignoredPrograms.isEmpty {
-      unidentified = (isWhole, nil)
+      unidentified = (number, isWhole)
       return identify()
     }
-    conclude(isWhole: isWhole)
+    conclude(number, isWhole: isWhole)
   }
 
-  private func conclude(isWhole: Bool) {
-    perform(.lookEnded(isWhole: isWhole))
+  private func conclude(_ number: ConnectionActivity.Scan, isWhole: Bool) {
+    perform(.scanEnded(number, isWhole: isWhole))
     timing?.end(inFlight: machine.count)
     tellWaiting()
   }
@@ -191,8 +182,8 @@ package final class ConnectionCounter {
 
   /// Looks for the programs of what would count, a while at a time; the scan ends when they are known.
   private func identify() {
-    guard let (isWhole, next) = unidentified else { return }
-    if let next { loop.cancel(next) }
+    guard let (number, isWhole) = unidentified else { return }
+    search.stop()
     var strangers: [UInt64: UInt32] = [:]
     machine.forEachStranger { strangers[$0] = $1 }
     owners.find(strangers.values, within: Self.searchTime)
@@ -206,16 +197,16 @@ package final class ConnectionCounter {
     }
     if isComplete {
       unidentified = nil
-      conclude(isWhole: isWhole)
+      conclude(number, isWhole: isWhole)
     } else {
-      unidentified?.next = loop.schedule(at: KernelClock.monotonic.now) { [unowned self] in identify() }
+      search.set(after: .zero)
     }
   }
 
-  private func end(of error: NetlinkError) -> ConnectionActivity.Event {
-    isReading = false
+  private func end(_ number: ConnectionActivity.Scan, of error: NetlinkError) -> ConnectionActivity.Event {
+    reading = nil
     switch error.code {
-    case ENOBUFS, ENOMEM, EAGAIN, EBUSY, EINTR: return .lookEnded(isWhole: false)
+    case ENOBUFS, ENOMEM, EAGAIN, EBUSY, EINTR: return .scanEnded(number, isWhole: false)
     default:
       handlers.failed(error)
       return .unwatched

@@ -1,4 +1,5 @@
 import Glibc
+import Netwatch
 import NetwatchEventLoop
 
 /// `NETWATCH_DEBUG=looks`: what each scan of the TCP connections has cost, on stderr.
@@ -29,9 +30,10 @@ struct ScanTiming {
   mutating func end(inFlight: Int) {
     // What was worked out at the end is part of it.
     endPart()
-    var line =
-      "netwatch: look: \(connections) connections, \(inFlight) in flight, \(whole / 1_000) us in \(parts) parts, "
-      + "the longest \(longest / 1_000) us\n"
-    line.withUTF8 { text in _ = unsafe write(STDERR_FILENO, text.baseAddress, text.count) }
+    var line = LineBuffer()
+    line.append(
+      text: "netwatch: look: \(connections) connections, \(inFlight) in flight, \(whole / 1_000) us in \(parts) parts, "
+        + "the longest \(longest / 1_000) us\n")
+    line.withBytes { try? FileDescriptor.writeAll($0, to: STDERR_FILENO) }
   }
 }

@@ -33,7 +33,7 @@ package final class NetlinkReachability {
   private let handlers: Handlers
   private var machine: ReachabilityMachine
   private var routes: RouteQueries
-  private var timers: [ReachabilityMachine.Timer: EventLoop.Timer] = [:]
+  private var timers: [ReachabilityMachine.Timer: LoopTimer] = [:]
   private let target: NetworkTarget
   /// What the kernel has refused last.
   private var refusal: NetlinkError?
@@ -60,7 +60,7 @@ package final class NetlinkReachability {
   var watchedAddresses: [IPAddress] { machine.watched }
   /// Routes to single addresses matter.
   var watchesHostRoutes: Bool { machine.usesHostRoutes }
-  var watchedRouters: ReachabilityMachine.WatchedRouters { machine.watchedRouters }
+  var watchedRouters: (inUse: Neighbour?, dead: [Neighbour]) { machine.watchedRouters }
   /// What the kernel lacks of what was needed, in a fixed order.
   package var missingFeatures: [KernelFeature] { source.missing }
 
@@ -112,7 +112,6 @@ package final class NetlinkReachability {
     source.remove(self)
     host?.stop()
     host = nil
-    for timer in timers.values { source.loop.cancel(timer) }
     timers = [:]
   }
 
@@ -151,21 +150,20 @@ package final class NetlinkReachability {
   private func perform(_ effect: ReachabilityMachine.Effect) {
     do throws(NetlinkError) {
       switch effect {
-      case .list:
+      case .list(let question):
         dispatch(.listingBegan)
-        dispatch(.listingEnded(isWhole: try source.list(for: self)))
+        dispatch(.listingEnded(question, isWhole: try source.list(for: self)))
       case .settle: try source.links.settle()
       case .readLink(let index): try source.readLink(index, for: self)
-      case .lookUp(let request):
+      case .lookUp(let question, let request):
         let answer = try routes.ask(request, address: machine.address(of: request), lower: machine.lower(of: request))
-        dispatch(.answered(request, answer))
+        dispatch(.answered(question, request, answer))
       case .watch:
         routes = try Self.routes(to: machine.destinations, target.port, source)
         source.watchRoutes()
       case .watchRouters: source.watchRoutes()
       case .arm(let timer, let deadline): arm(timer, at: deadline)
-      case .disarm(let timer):
-        if let armed = timers.removeValue(forKey: timer) { source.loop.cancel(armed) }
+      case .disarm(let timer): timers[timer]?.stop()
       case .resolve: host?.pathChanged()
       case .publish(let change): publish(change)
       }
@@ -205,14 +203,14 @@ package final class NetlinkReachability {
   }
 
   private func arm(_ timer: ReachabilityMachine.Timer, at deadline: Duration) {
-    if let armed = timers[timer] { source.loop.cancel(armed) }
-    timers[timer] = source.loop.schedule(at: deadline) { [unowned self] in fire(timer) }
+    if timers[timer] == nil { timers[timer] = LoopTimer(on: source.loop) { [unowned self] in fire(timer) } }
+    timers[timer]?.set(at: deadline)
   }
 
-  func isArmed(_ timer: ReachabilityMachine.Timer) -> Bool { timers[timer] != nil }
+  func isArmed(_ timer: ReachabilityMachine.Timer) -> Bool { timers[timer]?.deadline != nil }
 
   func fire(_ timer: ReachabilityMachine.Timer) {
-    timers[timer] = nil
+    timers[timer]?.stop()
     source.touchMoment(because: .timer(timer))
     dispatch(.timerFired(timer))
   }

@@ -101,8 +101,8 @@ package final class NetlinkSource {
     for watcher in watchers {
       for address in watcher.watchedAddresses where !addresses.contains(address) { addresses.append(address) }
     }
-    let inUse = Set(watchers.flatMap(\.watchedRouters.inUse).map(\.address))
-    let dead = Set(watchers.flatMap(\.watchedRouters.dead).map(\.address))
+    let inUse = Set(watchers.compactMap { $0.watchedRouters.inUse?.address })
+    let dead = Set(watchers.flatMap { $0.watchedRouters.dead.map(\.address) })
     let isFiltered = attach(
       RouteFilter.program(
         watching: addresses, passesHostRoutes: watchers.contains(where: \.watchesHostRoutes),

@@ -130,23 +130,13 @@ package final class TraceWriter {
     fill(&line)
     line.append("\n")
     lines += 1
-    guard let code = line.withBytes({ writeAll($0) }) else { return }
-    let failure = TraceError(file: path, line: lines, problem: .unwritable(code: code))
-    self.failure = failure
-    onFailure?(failure)
-  }
-
-  /// - Returns: the errno of a failure.
-  private func writeAll(_ bytes: RawSpan) -> CInt? {
-    var written = 0
-    while written < bytes.byteCount {
-      let count = unsafe bytes.withUnsafeBytes { bytes in
-        unsafe Glibc.write(file.rawValue, bytes.baseAddress.map { unsafe $0 + written }, bytes.count - written)
-      }
-      if count < 0, errno != EINTR { return errno }
-      written += max(0, count)
+    do throws(SystemError) {
+      try line.withBytes { bytes throws(SystemError) in try FileDescriptor.writeAll(bytes, to: file.rawValue) }
+    } catch {
+      let failure = TraceError(file: path, line: lines, problem: .unwritable(code: error.code))
+      self.failure = failure
+      onFailure?(failure)
     }
-    return nil
   }
 }
 

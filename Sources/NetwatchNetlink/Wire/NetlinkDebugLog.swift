@@ -1,5 +1,7 @@
 import CLibNetlink
 import Glibc
+import Netwatch
+import NetwatchEventLoop
 
 /// `NETWATCH_DEBUG=netlink`: each message of a socket on stderr, in words and with its bytes.
 struct NetlinkDebugLog {
@@ -24,12 +26,16 @@ struct NetlinkDebugLog {
   }
 
   func print(_ frame: NetlinkFrame, _ bytes: RawSpan) {
-    var line = "netwatch: netlink \(source) type \(frame.type) seq \(frame.sequence)"
-    if frame.isInterrupted { line += " interrupted" }
-    line += ": \(text(frame, bytes))\n  \(frame.record.count) bytes:"
-    for offset in frame.record { line += " " + hex(bytes.load(offset, as: UInt8.self)) }
-    line += "\n"
-    line.withUTF8 { text in _ = unsafe write(STDERR_FILENO, text.baseAddress, text.count) }
+    var line = LineBuffer()
+    line.append(text: "netwatch: netlink \(source) type \(frame.type) seq \(frame.sequence)")
+    if frame.isInterrupted { line.append(" interrupted") }
+    line.append(text: ": \(text(frame, bytes))\n  \(frame.record.count) bytes:")
+    for offset in frame.record {
+      line.append(" ")
+      line.appendHex(UInt16(bytes.load(offset, as: UInt8.self)), digits: 2)
+    }
+    line.append("\n")
+    line.withBytes { try? FileDescriptor.writeAll($0, to: STDERR_FILENO) }
   }
 
   private func text(_ frame: NetlinkFrame, _ bytes: RawSpan) -> String {
@@ -40,6 +46,4 @@ struct NetlinkDebugLog {
     case .overrun: "overrun"
     }
   }
-
-  private func hex(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
 }

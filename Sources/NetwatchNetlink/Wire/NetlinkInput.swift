@@ -1,6 +1,7 @@
 import CLibNetlink
 import Glibc
 import Netwatch
+import NetwatchEventLoop
 
 /// Where everything comes from that a monitor learns: the kernel, the kernel and into a trace, or a trace.
 ///
@@ -137,5 +138,17 @@ extension NetlinkInput {
       }
       return count > buffer.count ? .overrun : .messages(count)
     }
+  }
+}
+
+/// When the kernel's message was read.
+package struct Moment: Hashable, Sendable {
+  /// On the monotonic clock, in nanoseconds.
+  package let monotonic: Int64
+  /// Since 1970 in UTC, in nanoseconds.
+  package let wall: Int64
+
+  package static var now: Moment {
+    Moment(monotonic: KernelClock.monotonic.nanoseconds, wall: KernelClock.wall.nanoseconds)
   }
 }

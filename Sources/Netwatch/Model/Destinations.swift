@@ -9,11 +9,29 @@ package struct Destinations: Hashable, Sendable {
   /// They stand for the internet, one of each family at a time; else a path to any of them will do.
   package private(set) var areStandIns = false
 
+  /// The addresses that stand for the internet in questions to the kernel. No packet is ever sent there.
+  ///
+  /// First come documentation addresses (RFC 5737, RFC 3849, RFC 9637): nobody has them, so that the default route leads
+  /// there. Laboratories do have them: one that lies on a link of this machine says nothing, and the next one stands in. The
+  /// last address of each family is that of a DNS root server (a.root-servers.net), which is asked if the documentation
+  /// address is refused or has no route: filters refuse those addresses, and a router with all routes of the internet has
+  /// none for them.
   package static let internet = {
-    var destinations = Destinations(StandIns.ipv4 + StandIns.ipv6)
+    var destinations = Destinations()
+    destinations.ipv4 = [.v4(0xc000_0201), .v4(0xc633_6401), .v4(0xcb00_7101), .v4(0xc629_0004)]
+    destinations.ipv6 = [
+      .v6(0x2001_0db8_0000_0000_0000_0000_0000_0001), .v6(0x3fff_0000_0000_0000_0000_0000_0000_0001),
+      .v6(0x2001_0503_ba3e_0000_0000_0000_0002_0030),
+    ]
     destinations.areStandIns = true
     return destinations
   }()
+
+  /// The position of the DNS root server among those that stand for the internet.
+  static func lastStandIn(_ family: AddressFamily) -> Int8 { family == .ipv4 ? 3 : 2 }
+
+  /// The longest prefix that a default route in pieces consists of, such as 2000::/3.
+  static let defaultPrefixLength: UInt8 = 3
 
   package init(_ addresses: [IPAddress] = []) {
     for address in addresses where self[address.family].count < Self.limit && !self[address.family].contains(address) {

@@ -1,0 +1,51 @@
+/// An address of an interface.
+public struct InterfaceAddress: Hashable, Sendable {
+  public let address: IPAddress
+  /// How many leading bits name the network.
+  public let prefixLength: UInt8
+  /// IFA_F_* of <linux/if_addr.h>.
+  package var flags: UInt32
+  var isListed = true
+
+  package init(address: IPAddress, prefixLength: UInt8, flags: UInt32) {
+    self.address = address
+    self.prefixLength = prefixLength
+    self.flags = flags
+  }
+
+  package enum Flags {
+    package static let optimistic: UInt32 = 0x04
+    package static let duplicate: UInt32 = 0x08
+    package static let deprecated: UInt32 = 0x20
+    package static let tentative: UInt32 = 0x40
+    /// Those that make an address usable or not.
+    package static let relevant = optimistic | duplicate | tentative
+  }
+
+  /// Still good for what is under way, but not the first choice. Comes and goes with router advertisements.
+  package var isDeprecated: Bool { flags & Flags.deprecated != 0 }
+
+  /// It can be the source of traffic that leaves the link.
+  package func isUsable(allowingLinkLocalIPv4: Bool) -> Bool {
+    if flags & Flags.duplicate != 0 { return false }
+    if flags & Flags.tentative != 0, flags & Flags.optimistic == 0 { return false }
+    return address.isUsableSource(allowingLinkLocalIPv4: allowingLinkLocalIPv4)
+  }
+}
+
+extension InterfaceAddress {
+  /// Its network holds an address that would otherwise stand for the internet.
+  var coversStandIn: Bool { Destinations.internet[address.family].dropLast().contains(where: covers) }
+
+  func covers(_ other: IPAddress) -> Bool {
+    prefixLength > Destinations.defaultPrefixLength && address.shares(prefixLength, with: other)
+  }
+}
+
+extension IPAddress {
+  package func isUsableSource(allowingLinkLocalIPv4: Bool) -> Bool {
+    if isLoopback || isMulticast || isUnspecified { return false }
+    guard isLinkLocal else { return true }
+    return family == .ipv4 && allowingLinkLocalIPv4
+  }
+}

@@ -1,0 +1,268 @@
+/// The way to one destination: what the kernel answers of it, and what is known of the links that it names.
+extension PathEvaluator {
+  // MARK: One destination
+
+  /// - Parameter other: also stands for the destination, over links that the kernel did not choose; nil for none.
+  func evaluate(
+    _ family: AddressFamily, to destination: Int8, orElse other: Int8? = nil, _ answers: RouteAnswers,
+    _ trail: inout EvaluationTrail
+  ) -> RouteOutcome {
+    let plain = RouteRequest(family, .plain, to: destination)
+    guard let answer = answers[plain] else {
+      trail.needs(plain)
+      return .open
+    }
+    trail.record(.answer(plain, answer))
+    guard case .hop(let hop) = answer else { return evaluate(answer, family) }
+    return evaluate(hop, family, to: destination, orElse: other, answers, &trail)
+  }
+
+  /// The way over the hop that the kernel has chosen.
+  func evaluate(
+    _ hop: RouteHop, _ family: AddressFamily, to destination: Int8, orElse other: Int8?, _ answers: RouteAnswers,
+    _ trail: inout EvaluationTrail
+  ) -> RouteOutcome {
+    if !includesLink(hop.interfaceIndex) {
+      trail.record(.excluded(link: hop.interfaceIndex))
+      return evaluateOthers(family, to: [destination] + (other.map { [$0] } ?? []), answers, &trail)
+    }
+    var outcome = evaluate(hop, family)
+    if case .failed(.noAddress) = outcome {
+      outcome = evaluateSource(of: hop, outcome, family, to: destination, answers, &trail)
+    }
+    record(hop, outcome, &trail)
+    switch outcome {
+    case .open: return .open
+    case .reachable: return isTunnel(hop) ? descend(outcome, hop, answers, &trail) : outcome
+    case .failed: return evaluateOtherHops(than: hop, outcome, family, to: destination, answers, &trail)
+    }
+  }
+
+  /// A source that is on no link may belong to a `local` route of a whole prefix (AnyIP).
+  @inline(never) private func evaluateSource(
+    of hop: RouteHop, _ outcome: RouteOutcome, _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers,
+    _ trail: inout EvaluationTrail
+  ) -> RouteOutcome {
+    guard let source = hop.source, !snapshot.knows(source),
+      source.isUsableSource(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
+    else { return outcome }
+    let request = RouteRequest(family, .source, to: destination)
+    guard let answer = answers[request] else {
+      trail.needs(request)
+      return .open
+    }
+    guard case .own = answer else { return outcome }
+    return .reachable(
+      .init(address: source, gateway: hop.gateway, interfaceIndex: hop.interfaceIndex), over: .link(hop.interfaceIndex))
+  }
+
+  /// The link of the kernel's choice is dead, and may be but one of several hops. Only a hop that works is better than the
+  /// choice, whose fault is to be named.
+  @inline(never) private func evaluateOtherHops(
+    than hop: RouteHop, _ outcome: RouteOutcome, _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers,
+    _ trail: inout EvaluationTrail
+  ) -> RouteOutcome {
+    guard snapshot.position(of: hop.interfaceIndex) != nil else { return outcome }
+    let allHops = RouteRequest(family, .allHops, to: destination)
+    guard let hops = answers[allHops] else {
+      trail.needs(allHops)
+      return .open
+    }
+    guard case .hops(let others) = hops,
+      let next = others.first(where: { includesLink($0.interfaceIndex) && evaluate($0, family).isReachable })
+    else { return outcome }
+    trail.record(.answer(allHops, .hop(next)))
+    record(next, evaluate(next, family), &trail)
+    return descend(evaluate(next, family), next, answers, &trail)
+  }
+
+  /// The best way over links that count, where the kernel's own choice does not.
+  @inline(never) private func evaluateOthers(
+    _ family: AddressFamily, to destinations: [Int8], _ answers: RouteAnswers, _ trail: inout EvaluationTrail
+  ) -> RouteOutcome {
+    let links = snapshot.interfaces.filter { includes($0) && mayHaveRoutes($0) }
+    guard let (hops, destination) = hops(over: links, family, to: destinations, answers, &trail) else { return .open }
+    if hops.isEmpty { trail.record(.noneInstead) }
+    for hop in hops {
+      let outcome = evaluate(hop, family)
+      trail.record(.answer(RouteRequest(family, .link(hop.interfaceIndex), to: destination), .hop(hop)))
+      record(hop, outcome, &trail)
+      if outcome.isReachable { return descend(outcome, hop, answers, &trail) }
+    }
+    return hops.first.map { evaluate($0, family) } ?? .failed(.noRoute)
+  }
+
+  /// Without carrier too: a route over a link whose cable was pulled is still there, and tells what is wrong.
+  func mayHaveRoutes(_ interface: Interface) -> Bool { interface.isAdministrativelyUp && !interface.isLoopback }
+
+  /// The hops over single links, the best one first, to the first of the destinations that any of them leads to; nil if some
+  /// have not been asked for. More than one destination are addresses that stand for the internet.
+  func hops(
+    over links: [Interface], _ family: AddressFamily, to destinations: [Int8], _ answers: RouteAnswers,
+    _ trail: inout EvaluationTrail
+  ) -> (hops: [RouteHop], destination: Int8)? {
+    for destination in destinations {
+      let requests = links.map { RouteRequest(family, .link($0.index), to: destination) }
+      guard var hops = hops(to: requests, answers, &trail) else { return nil }
+      if destinations.count > 1 { hops.removeAll(where: isOnLink) }
+      if !hops.isEmpty || destination == destinations.last { return (hops, destination) }
+    }
+    return ([], 0)
+  }
+
+  private func hops(
+    to requests: [RouteRequest], _ answers: RouteAnswers, _ trail: inout EvaluationTrail
+  ) -> [RouteHop]? {
+    var found: [RouteHop] = []
+    var isComplete = true
+    for request in requests {
+      guard case .link(let index) = request.scope else { continue }
+      switch answers[request] {
+      case .hop(let hop): found.append(hop)
+      // The route leads over other links too.
+      case .hops(let hops): found += hops.filter { $0.interfaceIndex == index }
+      case .noRoute, .refused, .own, .rules: break
+      case nil:
+        trail.needs(request)
+        isComplete = false
+      }
+    }
+    guard isComplete else { return nil }
+    return found.sorted { ($0.metric, $0.interfaceIndex) < ($1.metric, $1.interfaceIndex) }
+  }
+
+  // MARK: One way
+
+  /// The steps in which a hop was judged.
+  func record(_ hop: RouteHop, _ outcome: RouteOutcome, _ trail: inout EvaluationTrail) {
+    guard trail.steps != nil else { return }
+    let fault = fault(ofLink: hop.interfaceIndex)
+    trail.record(.link(hop.interfaceIndex, fault: fault))
+    if fault != nil { return }
+    if case .reachable(let path, _) = outcome {
+      trail.record(.source(path.address, isUsable: true, link: hop.interfaceIndex))
+    } else {
+      trail.record(.source(hop.source, isUsable: false, link: hop.interfaceIndex))
+    }
+  }
+
+  /// The way over the first of the hops that carries; they are sorted by preference.
+  func evaluate(_ answer: RouteAnswer, _ family: AddressFamily) -> RouteOutcome {
+    switch answer {
+    case .noRoute, .rules: return .failed(.noRoute)
+    case .refused, .own: return .failed(.routeUnreachable)
+    case .hop(let hop): return evaluate(hop, family)
+    case .hops(let hops):
+      for hop in hops {
+        let outcome = evaluate(hop, family)
+        if outcome.isReachable { return outcome }
+      }
+      return hops.first.map { evaluate($0, family) } ?? .failed(.noRoute)
+    }
+  }
+
+  /// Whatever the hop's link stands on.
+  func evaluate(_ hop: RouteHop, _ family: AddressFamily) -> RouteOutcome {
+    if let fault = fault(ofLink: hop.interfaceIndex) { return .failed(fault) }
+    guard let source = usableSource(of: hop, family) else { return .failed(.noAddress) }
+    return .reachable(
+      .init(address: source, gateway: hop.gateway, interfaceIndex: hop.interfaceIndex), over: .link(hop.interfaceIndex))
+  }
+
+  /// What keeps a link from carrying packets.
+  package func fault(ofLink index: Int32) -> ReachabilityReason? {
+    guard let position = snapshot.position(of: index) else { return .linkDown }
+    // Field by field: to ask the link itself would copy it, and this is the way of every event.
+    let flags = snapshot.interfaces[position].flags
+    let state = snapshot.interfaces[position].operationalState
+    guard flags & Interface.Flags.up != 0 else { return .linkDown }
+    if flags & Interface.Flags.lowerUp != 0, case .dormant = state { return .dormant }
+    guard Interface.isRunning(flags, state) else { return .noCarrier }
+    if snapshot.interfaces[position].needsPorts, !snapshot.hasRunningPort(index) { return .noCarrier }
+    if case .sink = snapshot.interfaces[position].role { return .routeUnreachable }
+    return snapshot.standsOnIgnored(index) ? .noCarrier : nil
+  }
+
+  private func usableSource(of hop: RouteHop, _ family: AddressFamily) -> IPAddress? {
+    if let source = hop.source {
+      // It may sit on another link (unnumbered), but it has to exist: the kernel says ::1 or a link-local address while
+      // the only global one is tentative, and names one that is being removed.
+      return isUsable(source, on: hop.interfaceIndex) ? source : nil
+    }
+    guard let position = snapshot.position(of: hop.interfaceIndex) else { return nil }
+    return usableSource(family, amongAddressesOf: position)
+  }
+
+  /// Where the kernel names no source, to a question for the route itself.
+  @inline(never) private func usableSource(_ family: AddressFamily, amongAddressesOf position: InterfaceTable.Index)
+    -> IPAddress?
+  {
+    var best: InterfaceAddress?
+    for address in snapshot.interfaces[position].addresses
+    where address.address.family == family && address.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4) {
+      if best == nil || best?.isDeprecated == true && !address.isDeprecated { best = address }
+    }
+    return best?.address
+  }
+
+  /// Some link has the address, and it is usable.
+  private func isUsable(_ address: IPAddress, on index: Int32) -> Bool {
+    snapshot.hasAddress(on: index) {
+      $0.address == address && $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
+    }
+  }
+
+  package func includes(_ interface: Interface) -> Bool {
+    !interface.isIgnored && (includesInterface?(interface.name) ?? true)
+  }
+
+  private func includesLink(_ index: Int32) -> Bool {
+    guard includesInterface != nil || snapshot.hasIgnoredLinks, let position = snapshot.position(of: index) else {
+      return true
+    }
+    return includes(snapshot.interfaces[position])
+  }
+
+  /// What the kernel can not mean: it answered before a change that it has already told of.
+  func contradicts(_ answer: RouteAnswer) -> Bool {
+    guard case .hop(let hop) = answer else { return false }
+    guard let position = snapshot.position(of: hop.interfaceIndex),
+      snapshot.interfaces[position].isAdministrativelyUp
+    else { return true }
+    guard let source = hop.source else { return false }
+    return !snapshot.knows(source, on: hop.interfaceIndex)
+  }
+
+  // MARK: Why
+
+  /// Why a path that was reachable is not any more: what took its link away comes first, then its tunnel.
+  func lossReason(published: NetworkPath.Verdict, _ evaluation: Evaluation) -> ReachabilityReason {
+    if evaluation.failure == .unresolved { return .unresolved }
+    guard let index = published.interfaceIndex else { return evaluation.failure }
+    let outer = published.vpn?.interfaceIndex ?? index
+    if let fault = fault(ofLink: index) ?? fault(ofLink: outer) { return fault }
+    guard let carrier = snapshot.position(of: index), let leaving = snapshot.position(of: outer),
+      hasAddress(published, over: leaving), outer == index || hasUsableAddress(at: carrier)
+    else { return .noAddress }
+    return evaluation.failure
+  }
+
+  private func hasUsableAddress(at position: InterfaceTable.Index) -> Bool {
+    snapshot.interfaces[position].addresses.contains {
+      $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
+    }
+  }
+
+  private func hasAddress(_ published: NetworkPath.Verdict, over position: InterfaceTable.Index) -> Bool {
+    // An unnumbered link borrows the address of another one.
+    if let borrowed = published.ipv4?.address ?? published.ipv6?.address,
+      isUsable(borrowed, on: snapshot.interfaces[position].index)
+    {
+      return true
+    }
+    return snapshot.interfaces[position].addresses.contains {
+      $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
+        && ($0.address.family == .ipv4 ? published.ipv4 != nil : published.ipv6 != nil)
+    }
+  }
+}

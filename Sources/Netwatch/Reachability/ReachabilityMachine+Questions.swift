@@ -1,0 +1,340 @@
+/// What is asked of the kernel, and what follows from its answers.
+extension ReachabilityMachine {
+  /// Interrupted or failed listings that follow each other at once, before a pause.
+  private static let eagerAttempts = 8
+  private static let retryPause = Duration.milliseconds(100)
+  /// Routes to single addresses are listed at most this often: a router has many.
+  private static let hostRoutePause = Duration.seconds(1)
+  /// How long the first path waits for the addresses of a host.
+  private static let resolutionPatience = Duration.seconds(2)
+  /// A little more than the kernel's own steps of time.
+  package static let expirySlack = Duration.milliseconds(30)
+
+  // MARK: Listing
+
+  mutating func list(_ effects: inout Effects) -> State {
+    if case .listing(_, let attempts, let cause) = state { return list(after: attempts, because: cause, &effects) }
+    return list(after: 0, because: state.stale ?? state.cause, &effects)
+  }
+
+  private mutating func list(after attempts: Int, because cause: ReachabilityReason?, _ effects: inout Effects) -> State
+  {
+    lastQuestion &+= 1
+    effects.append(.list(lastQuestion))
+    return .listing(lastQuestion, attempts: attempts, because: cause)
+  }
+
+  mutating func listAgain(
+    after attempts: Int, because cause: ReachabilityReason?, at now: Duration, _ effects: inout Effects
+  ) -> State {
+    if attempts < Self.eagerAttempts { return list(after: attempts + 1, because: cause, &effects) }
+    effects.append(.arm(.retry, at: now + Self.retryPause))
+    return .listing(lastQuestion, attempts: attempts + 1, because: cause)
+  }
+
+  /// A refusal may pass; a status that nobody can vouch for is not kept while it lasts.
+  mutating func fail(at now: Duration, _ effects: inout Effects) -> State {
+    var cause = state.stale ?? state.cause
+    var attempts = refusals
+    if case .listing(_, let before, _) = state { attempts = before } else { refusals += 1 }
+    if attempts >= Self.eagerAttempts, hasPublished, published.status != .unknown {
+      stopHolding(&effects)
+      cause = .resynced
+      published = .unknown
+      publish(.unresolved, .reachability, &effects)
+    }
+    return listAgain(after: attempts, because: cause, at: now, &effects)
+  }
+
+  // MARK: Asking
+
+  /// - Parameter inquiry: says why it is made; what it is about follows from what has changed.
+  mutating func inquire(_ inquiry: Inquiry, at now: Duration, _ effects: inout Effects) -> State {
+    watchRemotes(&effects)
+    // Not for the first listing: that is what there was when the host was asked for.
+    if destinations.isEmpty, name != .awaited(isTimed: false), !pending.routing.isEmpty { effects.append(.resolve) }
+    var families = pending.routing.intersection(destinations.families)
+    if answers.lookBeneathTunnels, !pending.routing.isEmpty { families = destinations.families }
+    guard !families.isEmpty else {
+      var trail = EvaluationTrail()
+      let evaluation = evaluator.evaluate(answers, to: destinations, &trail)
+      guard trail.missing.isEmpty else { return ask(further: trail, inquiry, at: now, &effects) }
+      return conclude(evaluation, inquiry, at: now, &effects)
+    }
+    refreshHostRoutes(at: now, &effects)
+    for index in pending.dependents { effects.append(.readLink(index)) }
+    var inquiry = inquiry
+    inquiry.families = families
+    inquiry.early = pending.announcedEarly
+    // What `readLink` finds is part of this inquiry; only the list of links still has to be told.
+    pending.routing = []
+    pending.dependents = []
+    pending.announcedEarly = []
+    return ask(inquiry, &effects)
+  }
+
+  private mutating func ask(_ inquiry: Inquiry, _ effects: inout Effects) -> State {
+    answers.forget(answers.lookBeneathTunnels ? .both : inquiry.families)
+    lastQuestion &+= 1
+    var inquiry = inquiry
+    inquiry.question = lastQuestion
+    // What is missing at first is always the same; to evaluate only to find that out would cost as much as a system call.
+    for family in AddressFamily.allCases where inquiry.families.contains(family) {
+      if destinations.areStandIns {
+        effects.append(.lookUp(lastQuestion, RouteRequest(family, .plain, to: evaluator.snapshot.standIn(family))))
+        inquiry.outstanding += 1
+        continue
+      }
+      for destination in destinations[family].indices {
+        effects.append(.lookUp(lastQuestion, RouteRequest(family, .plain, to: Int8(clamping: destination))))
+        inquiry.outstanding += 1
+      }
+    }
+    return .asking(inquiry)
+  }
+
+  mutating func accept(
+    _ answer: RouteAnswer, to request: RouteRequest, in inquiry: Inquiry, at now: Duration, _ effects: inout Effects
+  ) -> State {
+    var inquiry = inquiry
+    answers.keep(answer, to: request)
+    if asksFurther(answer, to: request) {
+      let last = RouteRequest(request.family, .plain, to: Destinations.lastStandIn(request.family))
+      effects.append(.lookUp(inquiry.question, last))
+      return .asking(inquiry)
+    }
+    inquiry.outstanding -= 1
+    if evaluator.contradicts(answer) { inquiry.contradicted.formUnion(AddressFamilies(request.family)) }
+    guard inquiry.outstanding <= 0 else { return .asking(inquiry) }
+
+    watchRemotes(&effects)
+    var trail = EvaluationTrail()
+    let evaluation = evaluator.evaluate(answers, to: destinations, &trail)
+    guard trail.missing.isEmpty else { return ask(further: trail, inquiry, at: now, &effects) }
+    if usesHostRoutes, !trail.usesHostRoutes { stopUsingHostRoutes(&effects) }
+    if !inquiry.isConfirmed, isDoubtful(inquiry, evaluation) {
+      inquiry.isConfirmed = true
+      inquiry.contradicted = []
+      inquiry.outstanding = 0
+      effects.append(.settle)
+      return ask(inquiry, &effects)
+    }
+    if inquiry.contradicted.isEmpty {
+      hasListedForContradiction = false
+    } else if !hasListedForContradiction, !inquiry.contradicted.isSubset(of: evaluation.verdict.families) {
+      hasListedForContradiction = true
+      return list(after: 0, because: inquiry.stale ?? inquiry.cause, &effects)
+    }
+    return conclude(evaluation, inquiry, at: now, &effects)
+  }
+
+  /// Another address has to stand for the internet. To evaluate only to find that out would cost as much as a system call.
+  private func asksFurther(_ answer: RouteAnswer, to request: RouteRequest) -> Bool {
+    guard destinations.areStandIns, case .plain = request.scope, !request.isBeneath, !request.isForLastStandIn else {
+      return false
+    }
+    switch answer {
+    case .noRoute, .refused, .own: return true
+    case .hop, .hops, .rules: return false
+    }
+  }
+
+  /// Before anybody asks for the way to the other end of a tunnel, the routes there are watched.
+  private mutating func watchRemotes(_ effects: inout Effects) {
+    if pending.movesRemotes { effects.append(.watch) }
+    pending.movesRemotes = false
+  }
+
+  /// Asks what the first answers have made necessary.
+  private mutating func ask(
+    further trail: EvaluationTrail, _ inquiry: Inquiry, at now: Duration, _ effects: inout Effects
+  ) -> State {
+    var inquiry = inquiry
+    if inquiry.question == 0 {
+      lastQuestion &+= 1
+      inquiry.question = lastQuestion
+    }
+    var asked: [RouteRequest] = []
+    for request in trail.missing where !asked.contains(request) { asked.append(request) }
+    if trail.usesHostRoutes { useHostRoutes(for: asked, at: now, &effects) }
+    for request in asked { effects.append(.lookUp(inquiry.question, request)) }
+    inquiry.outstanding = asked.count
+    return .asking(inquiry)
+  }
+
+  // MARK: Routes to single addresses
+
+  /// Their changes are watched before they are listed, so that none falls between.
+  private mutating func useHostRoutes(for requests: [RouteRequest], at now: Duration, _ effects: inout Effects) {
+    guard requests.contains(where: \.isForHostRoute) else { return }
+    if !usesHostRoutes { effects.append(.watch) }
+    hostRoutes = (now, hostRoutes?.isTimed ?? false)
+  }
+
+  /// What was listed lately holds for a moment more.
+  private mutating func refreshHostRoutes(at now: Duration, _ effects: inout Effects) {
+    guard let (listed, isTimed) = hostRoutes, !isTimed else { return }
+    if now - listed >= Self.hostRoutePause { return answers.forgetHostRoutes() }
+    hostRoutes = (listed, true)
+    effects.append(.arm(.hostRoutes, at: listed + Self.hostRoutePause))
+  }
+
+  private mutating func stopUsingHostRoutes(_ effects: inout Effects) {
+    answers.forgetHostRoutes()
+    if hostRoutes?.isTimed == true { effects.append(.disarm(.hostRoutes)) }
+    hostRoutes = nil
+    effects.append(.watch)
+  }
+
+  /// An answer that changes nothing after something was announced early, or that denies what is already known, may have
+  /// been given before the kernel did what it said. It says nothing more when it does it.
+  private func isDoubtful(_ inquiry: Inquiry, _ evaluation: PathEvaluator.Evaluation) -> Bool {
+    if !inquiry.contradicted.isEmpty { return true }
+    guard hasPublished else { return false }
+    // Beneath a tunnel another link may carry, by the other family, and the path is the same.
+    if answers.lookBeneathTunnels { return !inquiry.early.isEmpty }
+    let unchanged = evaluation.verdict.familiesEqual(to: concluded)
+    return !inquiry.early.intersection(inquiry.families).intersection(unchanged).isEmpty
+  }
+
+  // MARK: Publishing
+
+  mutating func conclude(
+    _ evaluation: PathEvaluator.Evaluation, _ inquiry: Inquiry, at now: Duration, _ effects: inout Effects
+  ) -> State {
+    if destinations.isEmpty, name != .known, evaluation.verdict.status != .unknown {
+      var unknown = evaluation
+      unknown.verdict = .unknown
+      return conclude(unknown, inquiry, at: now, &effects)
+    }
+    concluded = evaluation.verdict
+    if case .awaited(let isTimed) = name, !hasPublished {
+      // The first path waits for the addresses of the host, not for ever.
+      if !isTimed { effects.append(.arm(.resolution, at: now + Self.resolutionPatience)) }
+      name = .awaited(isTimed: true)
+      pending = SnapshotDelta()
+      return .settled(stale: inquiry.stale)
+    }
+    let isReachable = evaluation.verdict.status.isReachable
+    if hasPublished, evaluation.verdict == published {
+      stopHolding(&effects)
+    } else if published.status.isReachable, !isReachable, configuration.hold > .zero {
+      if heldReason == nil { effects.append(.arm(.hold, at: now + configuration.hold.asDelay)) }
+      heldReason = reason(for: evaluation, inquiry.cause)
+    } else {
+      stopHolding(&effects)
+      let reason = reason(for: evaluation, inquiry.cause)
+      published = evaluation.verdict
+      publish(reason, hasPublished ? .reachability : .initial, &effects)
+    }
+    // What came and went within one turn has changed nothing.
+    if pending.isVisible,
+      !configuration.publishesInterfaceChanges || evaluator.snapshot.interfaces != publishedInterfaces
+    {
+      publish(.interfaceChanged, .interfaces, &effects)
+    }
+    let announcesRoutes = pending.announcesRoutes
+    pending = SnapshotDelta()
+    refusals = 0
+    if advertised != nil || concluded.ipv6 != nil || !watchedRouters.dead.isEmpty {
+      followAdvertisedRoute(announcesRoutes, &effects)
+    }
+    return .settled(stale: inquiry.stale)
+  }
+
+  mutating func stopHolding(_ effects: inout Effects) {
+    if heldReason != nil { effects.append(.disarm(.hold)) }
+    heldReason = nil
+  }
+
+  /// Tells of what has been put into ``published``.
+  mutating func publish(_ reason: ReachabilityReason, _ change: Change, _ effects: inout Effects) {
+    if change != .interfaces {
+      statistics.transitions += 1
+      pending.isVisible = false
+    }
+    hasPublished = true
+    if configuration.publishesInterfaceChanges { publishedInterfaces = evaluator.snapshot.interfaces }
+    self.reason = reason
+    effects.append(.publish(change))
+  }
+
+  // It changes nothing: what does not mutate gets a copy of the whole machine.
+  private mutating func reason(
+    for evaluation: PathEvaluator.Evaluation, _ listingCause: ReachabilityReason?
+  ) -> ReachabilityReason {
+    let isReachable = evaluation.verdict.status.isReachable
+    guard hasPublished else { return isReachable ? .initial : evaluation.failure }
+    guard isReachable else {
+      return evaluator.lossReason(published: published, evaluation)
+    }
+    if let listingCause { return listingCause }
+    if !published.status.isReachable { return .routeUp }
+    if evaluation.verdict.vpn?.interfaceIndex != published.vpn?.interfaceIndex {
+      return evaluation.verdict.vpn == nil ? .vpnDown : .vpnUp
+    }
+    if evaluation.verdict.medium != published.medium { return .mediumChanged }
+    if evaluation.verdict.interfaceIndex != published.interfaceIndex { return .interfaceChanged }
+    if evaluation.verdict.interfaceName != published.interfaceName { return .interfaceChanged }
+    if evaluation.verdict.vpn != published.vpn { return .interfaceChanged }
+    if evaluation.verdict.ssid != published.ssid { return .networkChanged }
+    return .addressChanged
+  }
+
+  // MARK: Advertised routes
+
+  /// Routes that a router advertises end without a word, by their lifetime or with their router. The kernel skips one whose
+  /// time is over at once, and says so up to half a minute later.
+  ///
+  /// - Parameter isAnnounced: some route has been announced, perhaps this one with a new lifetime.
+  private mutating func followAdvertisedRoute(_ isAnnounced: Bool, _ effects: inout Effects) {
+    let route = advertisedRoute(concluded)
+    if let route {
+      if route.hop != advertised?.hop || isAnnounced {
+        effects.append(.lookUp(lastQuestion, RouteRequest(.ipv6, .lifetime, to: route.destination)))
+      }
+    } else {
+      stopExpiry(&effects)
+    }
+    advertised = route.map { ($0.hop, advertised?.isTimed ?? false) }
+    let dead = evaluator.snapshot.deadRouters
+    var inUse: Neighbour?
+    if let hop = route?.hop, let gateway = hop.gateway {
+      let router = Neighbour(interfaceIndex: hop.interfaceIndex, address: gateway)
+      if !dead.contains(router) { inUse = router }
+    }
+    guard watchedRouters != (inUse, dead) else { return }
+    watchedRouters = (inUse, dead)
+    effects.append(.watchRouters)
+  }
+
+  /// The IPv6 route in use, if a router has advertised it, and the destination that was asked about.
+  private func advertisedRoute(_ verdict: NetworkPath.Verdict) -> (hop: RouteHop, destination: Int8)? {
+    guard let path = verdict.ipv6, let gateway = path.gateway else { return nil }
+    for destination in destinations.ipv6.indices {
+      let destination = Int8(clamping: destination)
+      guard case .hop(let hop) = answers[RouteRequest(.ipv6, .plain, to: destination)],
+        hop.origin == RouteHop.advertisementOrigin, hop.gateway == gateway, hop.interfaceIndex == path.interfaceIndex
+      else { continue }
+      return (hop, destination)
+    }
+    return nil
+  }
+
+  mutating func takeLifetime(of answer: RouteAnswer, at now: Duration, _ effects: inout Effects) {
+    let hop: RouteHop? =
+      switch answer {
+      case .hop(let hop): hop
+      case .hops(let hops): hops.first
+      case .noRoute, .refused, .own, .rules: nil
+      }
+    guard advertised != nil, let hop, hop.lifetime > 0 else { return stopExpiry(&effects) }
+    advertised?.isTimed = true
+    effects.append(.arm(.expiry, at: now + .milliseconds(10) * Int(hop.lifetime) + Self.expirySlack))
+  }
+
+  private mutating func stopExpiry(_ effects: inout Effects) {
+    if advertised?.isTimed == true { effects.append(.disarm(.expiry)) }
+    advertised?.isTimed = false
+  }
+}

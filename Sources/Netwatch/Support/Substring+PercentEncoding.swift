@@ -1,0 +1,23 @@
+extension Substring {
+  /// The text in which a URL writes bytes as `%` and two hexadecimal digits (RFC 3986, section 2.1). Nil if `%` is not followed
+  /// by two digits, or if what comes out is not UTF-8.
+  package var percentDecoded: String? {
+    var bytes: [UInt8] = []
+    var rest = utf8[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let high = rest.popFirst().flatMap(Self.hexDigit), let low = rest.popFirst().flatMap(Self.hexDigit) else {
+        return nil
+      }
+      bytes.append(high << 4 | low)
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+
+  private static func hexDigit(_ byte: UInt8) -> UInt8? {
+    Character(Unicode.Scalar(byte)).hexDigitValue.flatMap { byte < 0x80 ? UInt8($0) : nil }
+  }
+}
