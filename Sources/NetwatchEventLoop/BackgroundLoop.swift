@@ -16,9 +16,9 @@ public enum BackgroundLoop {
       let loop: EventLoop
       do {
         loop = try EventLoop()
-        startUp.keep(.success(try prepare(loop)))
+        startUp.fulfill(.success(try prepare(loop)))
       } catch {
-        startUp.keep(.failure(error))
+        startUp.fulfill(.failure(error))
         return
       }
       // Whoever still knows the way in is told that nobody is here any more.

@@ -24,11 +24,6 @@ public final class EventLoop {
     let generation: UInt32
   }
 
-  /// A timer that has not fired yet.
-  public struct Timer: Hashable, Sendable {
-    let id: UInt64
-  }
-
   private struct Slot {
     var descriptor: CInt = -1
     var generation: UInt32 = 0
@@ -121,22 +116,14 @@ public final class EventLoop {
 
   // MARK: Timers
 
-  /// Calls `body` once, at `deadline` on the monotonic clock or soon after.
-  @discardableResult
-  public func schedule(at deadline: Duration, _ body: @escaping () -> Void) -> Timer {
-    defer { armTimer() }
-    return Timer(id: timers.add(at: deadline, body))
+  /// Calls `body` once, at `deadline` on the monotonic clock or soon after. A ``LoopTimer`` can be stopped.
+  public func schedule(at deadline: Duration, _ body: @escaping () -> Void) {
+    _ = replaceTimer(nil, at: deadline, body)
   }
 
   /// Calls `body` once, after `delay` or soon afterwards.
   package func schedule(after delay: Duration, _ body: @escaping () -> Void) {
     schedule(at: KernelClock.monotonic.now + delay, body)
-  }
-
-  /// Forgets a timer. Harmless if it has fired.
-  public func cancel(_ timer: Timer) {
-    timers.remove(timer.id)
-    armTimer()
   }
 
   /// - Parameters:

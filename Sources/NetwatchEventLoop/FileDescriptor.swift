@@ -17,6 +17,28 @@ public struct FileDescriptor: ~Copyable, Sendable {
 
   deinit { _ = Glibc.close(rawValue) }
 
+  /// The text of a short file, such as one of /proc or /sys, without the newline at its end. Nil if it cannot be read.
+  package static func text(of path: String) -> String? {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    let file = FileDescriptor(owning: descriptor)
+    return unsafe withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 1) { buffer in
+      let count = unsafe read(file.rawValue, buffer.baseAddress, buffer.count)
+      guard count >= 0 else { return nil }
+      let hasNewline = unsafe count > 0 && buffer[count - 1] == UInt8(ascii: "\n")
+      return unsafe String(decoding: buffer[..<(hasNewline ? count - 1 : count)], as: UTF8.self)
+    }
+  }
+
+  /// What a symbolic link leads to. Nil if it is none.
+  package static func target(ofLink path: String) -> String? {
+    unsafe withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 1) { buffer in
+      guard let start = unsafe buffer.assumingMemoryBound(to: CChar.self).baseAddress else { return nil }
+      let count = unsafe readlink(path, start, buffer.count)
+      return unsafe count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+  }
+
   /// Writes all of `bytes`, and waits for room where there is none: also to what somebody has made non-blocking.
   ///
   /// - Throws: `EPIPE` if nobody reads any more, which is a signal too unless that is ignored; `ENOSPC`, and whatever else the

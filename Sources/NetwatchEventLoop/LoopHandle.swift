@@ -40,7 +40,7 @@ public final class LoopHandle: Sendable {
   ///
   /// - Throws: what the answer says; `ECANCELED` if the loop ends first, `EDEADLK` on the loop's own thread.
   public func call<Value: Sendable>(
-    _ job: @escaping @Sendable (EventLoop, LoopAnswer<Value>) -> Void
+    _ job: @escaping @Sendable (EventLoop, LoopReply<Value>) -> Void
   ) throws -> Value {
     guard !isOnLoopThread else {
       throw SystemError(operation: "call", code: EDEADLK)
@@ -52,9 +52,9 @@ public final class LoopHandle: Sendable {
 
   /// Made here so that the job alone holds the answer: a loop that ends drops both.
   private static func job<Value: Sendable>(
-    answering promise: Promise<Value>, _ job: @escaping @Sendable (EventLoop, LoopAnswer<Value>) -> Void
+    answering promise: Promise<Value>, _ job: @escaping @Sendable (EventLoop, LoopReply<Value>) -> Void
   ) -> Job {
-    let answer = LoopAnswer(promise)
+    let answer = LoopReply(promise)
     return { job($0, answer) }
   }
 

@@ -100,7 +100,7 @@ package final class PathWatch {
     var path = path
     for _ in 0..<Self.longestWay {
       watchFolder(of: path)
-      guard let target = linkTarget(of: path) else { break }
+      guard let target = FileDescriptor.target(ofLink: path) else { break }
       path = target.hasPrefix("/") ? target : split(path).folder + "/" + target
     }
     add(path, name: "")
@@ -124,11 +124,5 @@ package final class PathWatch {
     guard let slash = path.lastIndex(of: "/") else { return (".", path) }
     let folder = path[..<slash]
     return (folder.isEmpty ? "/" : String(folder), String(path[path.index(after: slash)...]))
-  }
-
-  private func linkTarget(of path: String) -> String? {
-    var target = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = unsafe readlink(path, &target, target.count)
-    return count > 0 ? String(decoding: target[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
   }
 }

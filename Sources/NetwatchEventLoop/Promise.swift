@@ -1,7 +1,6 @@
 import Glibc
-import Synchronization
 
-/// A result that one thread waits for and another one keeps.
+/// A result that one thread waits for and another one fulfills.
 ///
 /// `@unchecked`: `result` is written before the post and read after the wait.
 @safe final class Promise<Value: Sendable>: @unchecked Sendable {
@@ -16,7 +15,7 @@ import Synchronization
   }
 
   /// Once, by the one thread that has it.
-  func keep(_ result: Result<Value, any Error>) {
+  func fulfill(_ result: Result<Value, any Error>) {
     self.result = result
     unsafe sem_post(semaphore)
   }
@@ -25,22 +24,5 @@ import Synchronization
     while unsafe sem_wait(semaphore) != 0 {}  // EINTR alone
     guard let result else { throw SystemError(operation: "sem_wait", code: EINVAL) }
     return try result.get()
-  }
-}
-
-/// The answer to a thread that waits in ``LoopHandle/call(_:)``.
-///
-/// One that is dropped without having been given is an error to the waiting thread, which so never waits for ever.
-public final class LoopAnswer<Value: Sendable>: Sendable {
-  private let promise: Promise<Value>
-  private let isGiven = Atomic(false)
-
-  init(_ promise: Promise<Value>) { self.promise = promise }
-
-  deinit { give(.failure(SystemError(operation: "call", code: ECANCELED))) }
-
-  /// The first one counts.
-  public func give(_ result: Result<Value, any Error>) {
-    if !isGiven.exchange(true, ordering: .acquiringAndReleasing) { promise.keep(result) }
   }
 }

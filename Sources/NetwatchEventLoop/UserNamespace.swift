@@ -9,12 +9,12 @@ package enum UserNamespace {
 
   /// Whether different users may show up here as `user`.
   package static func isAmbiguous(_ user: uid_t) -> Bool {
-    let overflow = text(of: "/proc/sys/kernel/overflowuid").flatMap { uid_t($0.filter(\.isNumber)) }
+    let overflow = FileDescriptor.text(of: "/proc/sys/kernel/overflowuid").flatMap { uid_t($0.filter(\.isNumber)) }
     guard user == overflow ?? standardOverflowUser else { return false }
     return !(map.map(mapsEveryUser) ?? false)
   }
 
-  private static var map: String? { text(of: "/proc/self/uid_map") }
+  private static var map: String? { FileDescriptor.text(of: "/proc/self/uid_map") }
 
   /// - Parameter map: the text of a file `uid_map`: lines of the first id here, the first id outside, and their number.
   static func mapsEveryUser(_ map: String) -> Bool {
@@ -22,17 +22,6 @@ package enum UserNamespace {
       let numbers = line.split(separator: " ").compactMap { UInt32($0) }
       // The last id, 4294967295, stands for no user.
       return numbers.count == 3 && numbers[0] == 0 && numbers[2] == .max
-    }
-  }
-
-  /// Of a short file; nil if it cannot be read.
-  private static func text(of path: String) -> String? {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    return unsafe withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 1) { buffer in
-      let count = unsafe read(descriptor, buffer.baseAddress, buffer.count)
-      return count < 0 ? nil : unsafe String(decoding: buffer[..<count], as: UTF8.self)
     }
   }
 }

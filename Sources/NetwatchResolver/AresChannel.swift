@@ -12,7 +12,7 @@ import NetwatchEventLoop
   private final class Context {
     let name: HostName
     let socketChanged: (CInt, EventLoop.Readiness) -> Void
-    var outcome: Result<Resolution, ResolverError>?
+    var outcome: Resolution.Outcome?
     /// Nobody else was asked where it stays false: the answer is from the hosts file.
     var hasSocket = false
 
@@ -33,20 +33,15 @@ import NetwatchEventLoop
   private static let tries: CInt = 3
   private static let waits = 8
 
-  /// Who is asked.
-  enum Sources {
-    /// The hosts file, then name servers.
-    case all
-    case hostsFile
-  }
-
   private let channel: OpaquePointer
   private let context: Context
 
-  /// - Parameter socketChanged: called from within the other methods with what a socket waits for. Empty: the socket is
-  ///   about to be closed.
+  /// - Parameters:
+  ///   - isAlone: the hosts file is asked, and no server.
+  ///   - socketChanged: called from within the other methods with what a socket waits for. Empty: the socket is
+  ///     about to be closed.
   static func open(
-    for name: HostName, _ configuration: ResolverConfiguration, in sources: Sources = .all,
+    for name: HostName, _ configuration: ResolverConfiguration, inHostsFile isAlone: Bool,
     socketChanged: @escaping (CInt, EventLoop.Readiness) -> Void
   ) throws(ResolverError) -> AresChannel {
     let context = Context(name, socketChanged)
@@ -66,7 +61,7 @@ import NetwatchEventLoop
       context.socketChanged(socket, interest)
     }
     var mask = ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_RESOLVCONF | ARES_OPT_SOCK_STATE_CB
-    if sources == .hostsFile {
+    if isAlone {
       unsafe options.lookups = strdup("f")
       mask |= ARES_OPT_LOOKUPS
     }
@@ -96,7 +91,7 @@ import NetwatchEventLoop
   }
 
   /// What has come of the question; nil as long as it is asked.
-  var outcome: Result<Resolution, ResolverError>? { context.outcome }
+  var outcome: Resolution.Outcome? { context.outcome }
 
   /// When ``process(readable:writable:)`` is due though no socket is ready, from now.
   var patience: Duration? {

@@ -1,22 +1,6 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Where a host name leads.
-package struct Resolution: Hashable, Sendable {
-  /// As many as a host may have: an answer can name thousands.
-  static let mostAddresses = 16
-
-  /// At least one, at most 16, each once; the one that a program would use first comes first (RFC 6724).
-  package var addresses: [IPAddress]
-  /// How long this holds, by the shortest of all that it was made of. Nil where that is not known, as from the hosts file.
-  package var timeToLive: Duration?
-
-  package init(addresses: [IPAddress], timeToLive: Duration? = nil) {
-    self.addresses = addresses
-    self.timeToLive = timeToLive
-  }
-}
-
 /// One host name that is being looked up. On a loop, which it never blocks.
 ///
 /// The name servers are asked first, and where they know of no address, the system, which may have other sources. A name
@@ -25,12 +9,10 @@ package struct Resolution: Hashable, Sendable {
 /// It goes on as long as it is held. The body is called once, on the loop, never before `init` has returned and never
 /// after ``cancel()``; it may let go of everything.
 package final class HostLookup {
-  package typealias Outcome = Result<Resolution, ResolverError>
-
   private let name: HostName
   private let loop: EventLoop
   private let configuration: ResolverConfiguration
-  private var body: ((Outcome) -> Void)?
+  private var body: ((Resolution.Outcome) -> Void)?
   private var servers: ServerLookup?
   private var system: SystemLookup?
   private var timer: LoopTimer?
@@ -38,15 +20,15 @@ package final class HostLookup {
   /// - Parameter body: gets an answer or an error, within the configuration's `timeout` and `systemTimeout`.
   package init(
     of name: HostName, on loop: EventLoop, _ configuration: ResolverConfiguration = .init(),
-    _ body: @escaping (Outcome) -> Void
+    _ body: @escaping (Resolution.Outcome) -> Void
   ) {
     self.name = name
     self.loop = loop
     self.configuration = configuration
     self.body = body
     do throws(NetworkTargetError) {
-      let ascii = try InternationalName.ascii(of: name)
-      if ascii.isOfThisNetwork { askSystem(for: ascii, after: nil) } else { askServers(for: ascii, in: .all) }
+      let ascii = try name.inASCII()
+      if ascii.isOfThisNetwork { askSystem(for: ascii, after: nil) } else { askServers(for: ascii) }
     } catch {
       let error = ResolverError(
         kind: .noSuchName, name: name.text, operation: "idn2_lookup_u8", code: 0, message: error.description)
@@ -63,12 +45,13 @@ package final class HostLookup {
     (timer, servers, system) = (nil, nil, nil)
   }
 
-  private func askServers(for ascii: HostName, in sources: AresChannel.Sources) {
-    servers = ServerLookup(of: name, ascii, on: loop, configuration, in: sources) { [unowned self] outcome in
-      switch (outcome, sources) {
-      case (.failure(let error), .all) where error.kind.isDefinite: askSystem(for: ascii, after: error)
+  /// - Parameter isAlone: the hosts file is asked, and no server.
+  private func askServers(for ascii: HostName, inHostsFile isAlone: Bool = false) {
+    servers = ServerLookup(of: name, ascii, on: loop, configuration, inHostsFile: isAlone) { [unowned self] outcome in
+      switch (outcome, isAlone) {
+      case (.failure(let error), false) where error.kind.isDefinite: askSystem(for: ascii, after: error)
       // There is nobody else whom the hosts file's silence could leave it to.
-      case (.failure, .hostsFile): conclude(.failure(error(.unavailable)))
+      case (.failure, true): conclude(.failure(error(.unavailable)))
       default: conclude(outcome)
       }
     }
@@ -82,7 +65,7 @@ package final class HostLookup {
       case .addresses(let addresses): conclude(.success(Resolution(addresses: addresses)))
       case .unavailable where denial == nil:
         system = nil
-        askServers(for: ascii, in: .hostsFile)
+        askServers(for: ascii, inHostsFile: true)
       case .none, .silence, .unavailable: conclude(.failure(denial ?? error(answer)))
       }
     }
@@ -94,7 +77,7 @@ package final class HostLookup {
       message: "\(answer)")
   }
 
-  private func conclude(_ outcome: Outcome) {
+  private func conclude(_ outcome: Resolution.Outcome) {
     let body = body
     cancel()
     withExtendedLifetime(self) { body?(outcome) }

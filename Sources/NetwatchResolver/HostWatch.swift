@@ -1,139 +1,91 @@
 import Netwatch
+import NetwatchEventLoop
 
-/// When a host name is looked up, and what is known of it. Pure: answers go in, questions come out.
-///
-/// ```
-///            started               resolved, failed
-///   idle ------------> lookingUp --------------------> resting
-///                       |  ^  ^                           |
-///               changed |  |  +---------------------------+
-///                       v  |        timer, changed
-///                    overtaken
-///              timer, or its failure
-/// ```
-///
-/// A change of the network is looked up at once, and a lookup that it overtakes is not waited for: that one may be talking
-/// to a server of the network before. But of two lookups that begin within `spacing` the first has to have failed: a name
-/// that leads elsewhere each time would otherwise change the path that asks for the next one.
-///
-/// What is known stays known while nobody answers, however long that takes: the network may be down, and it is the old
-/// addresses that tell when it is back. Only a server that knows of no address takes them away.
-package struct HostWatch: Sendable {
-  package enum Event: Hashable, Sendable {
-    case started
-    /// The path is another one, or the configuration of name servers and hosts.
-    case changed
-    /// An answer; it has addresses.
-    case resolved(Resolution)
-    case failed(ResolverError.Kind)
-    case timerFired
-  }
+/// The addresses of one host name, as they change. On a loop, whose thread it belongs to.
+package final class HostWatch {
+  private let name: HostName
+  private let loop: EventLoop
+  private let configuration: ResolverConfiguration
+  private let changed: ([IPAddress]?) -> Void
+  private var machine: HostMachine
+  private var watch: PathWatch?
+  private var lookup: HostLookup?
+  private var timer: LoopTimer?
+  /// What the machine wants done, in order.
+  private var effects: [HostMachine.Effect] = []
+  private var isPerforming = false
+  private var isStopped = false
+  /// Why the last lookup has failed; nil where it has not, or where it goes on for the first time.
+  package private(set) var failure: ResolverError?
 
-  package enum Effect: Hashable, Sendable {
-    /// Ask. A lookup that goes on is dropped: nothing may be heard of it any more.
-    case lookUp
-    /// `timerFired` is due then, and at no other time.
-    case arm(Duration)
-    case disarm
-    /// `addresses` are others, or known for the first time; or the first lookup has ended without that. Always the last one.
-    case publish
-  }
-
-  private enum State: Hashable {
-    case idle
-    case lookingUp
-    /// Something has changed since it began.
-    case overtaken
-    case resting
-  }
-
-  /// How far apart lookups begin while they succeed, and how long one that was overtaken may still take.
-  static let spacing = Duration.seconds(1)
-  /// An answer may not want to be asked for sooner than this.
-  static let shortestRefresh = Duration.seconds(5)
-  static let firstRetry = Duration.seconds(1)
-
-  private let refresh: Duration
-  private var state = State.idle
-  /// When the last lookup began.
-  private var beginning = Duration.zero
-  private var failures = 0
-  private var hasPublished = false
-  /// Somebody has answered, though it be that there is no address.
-  package private(set) var isKnown = false
-  /// In the order of the answer that first had just these.
-  package private(set) var addresses: [IPAddress] = []
-
-  /// - Parameter refresh: how long an answer is good for at most, and the longest wait after failures.
-  package init(refresh: Duration) { self.refresh = refresh.asDelay }
-
-  package mutating func handle(_ event: Event, at now: Duration) -> [Effect] {
-    let (next, effects) = transition(on: event, at: now)
-    state = next
-    return effects
-  }
-
-  private mutating func transition(on event: Event, at now: Duration) -> (State, [Effect]) {
-    switch (state, event) {
-    case (.idle, .started), (.resting, .timerFired), (.overtaken, .timerFired): return lookUp(at: now)
-
-    // What has failed before the change says nothing of what comes after it: retries begin with short waits again.
-    case (.lookingUp, .changed):
-      failures = 0
-      if now >= beginning + Self.spacing { return lookUp(at: now) }
-      return (.overtaken, [.arm(beginning + Self.spacing)])
-    case (.resting, .changed):
-      defer { failures = 0 }
-      if failures > 0 || now >= beginning + Self.spacing { return lookUp(at: now) }
-      return (.resting, [.arm(beginning + Self.spacing)])
-
-    case (.lookingUp, .resolved(let answer)):
-      failures = 0
-      return (.resting, [.arm(now + lifetime(of: answer))] + know(answer.addresses))
-    case (.overtaken, .resolved(let answer)):
-      failures = 0
-      return (.resting, [.arm(beginning + Self.spacing)] + know(answer.addresses))
-
-    case (.lookingUp, .failed(let kind)):
-      failures += 1
-      return (.resting, [.arm(now + retry)] + know(kind.isDefinite ? [] : nil))
-    case (.overtaken, .failed):
-      return lookUp(at: now)
-
-    case (.idle, .changed), (.idle, .resolved), (.idle, .failed), (.idle, .timerFired), (.lookingUp, .started),
-      (.lookingUp, .timerFired), (.overtaken, .started), (.overtaken, .changed), (.resting, .started),
-      (.resting, .resolved), (.resting, .failed):
-      return (state, [])
-    }
-  }
-
-  private mutating func lookUp(at now: Duration) -> (State, [Effect]) {
-    beginning = now
-    return (.lookingUp, [.disarm, .lookUp])
-  }
-
-  /// Answers differ in order alone where a server takes turns.
+  /// Begins to follow.
   ///
-  /// - Parameter new: nil where nobody has answered.
-  private mutating func know(_ new: [IPAddress]?) -> [Effect] {
-    var isNews = !hasPublished
-    hasPublished = true
-    if let new {
-      if !isKnown || Set(new) != Set(addresses) {
-        addresses = new
-        isNews = true
-      }
-      isKnown = true
+  /// - Parameter changed: called on the loop and never from within `init`: once when the first lookup has ended, with nil
+  ///   where nobody has answered, then with each other set of addresses. It may let go of the follower.
+  package init(
+    of name: HostName, on loop: EventLoop, _ configuration: ResolverConfiguration = .init(),
+    changed: @escaping ([IPAddress]?) -> Void
+  ) {
+    self.name = name
+    self.loop = loop
+    self.configuration = configuration
+    self.changed = changed
+    machine = HostMachine(refresh: configuration.refresh)
+    timer = LoopTimer(on: loop) { [unowned self] in handle(.timerFired) }
+    // Without it, a change of the configuration is found out at the next refresh.
+    watch = try? PathWatch(of: [configuration.resolvConf, "/etc/hosts"], on: loop) { [unowned self] in handle(.changed)
     }
-    return isNews ? [.publish] : []
+    handle(.started)
   }
 
-  private func lifetime(of answer: Resolution) -> Duration {
-    min(refresh, max(answer.timeToLive ?? refresh, Self.shortestRefresh))
+  deinit { stop() }
+
+  /// Where the name leads, as far as is known.
+  package var addresses: [IPAddress] { machine.addresses }
+  /// Somebody has answered, though it be that there is no address.
+  package var isKnown: Bool { machine.isKnown }
+
+  /// The way to the network is another one: name servers may be reached now, and may answer differently.
+  package func pathChanged() { handle(.changed) }
+
+  /// Nothing is heard of it any more.
+  package func stop() {
+    isStopped = true
+    watch = nil
+    lookup = nil
+    timer?.stop()
   }
 
-  /// 1, 2, 4 and so on.
-  private var retry: Duration {
-    min(refresh, Self.firstRetry * (1 << min(failures - 1, 30)))
+  private func handle(_ event: HostMachine.Event) {
+    guard !isStopped else { return }
+    effects += machine.handle(event, at: KernelClock.monotonic.now)
+    // An effect may be an event at once: it has its turn after those that wait.
+    guard !isPerforming else { return }
+    isPerforming = true
+    defer { isPerforming = false }
+    while !effects.isEmpty, !isStopped { perform(effects.removeFirst()) }
+  }
+
+  private func perform(_ effect: HostMachine.Effect) {
+    switch effect {
+    case .lookUp: lookUp()
+    case .arm(let deadline): timer?.set(at: deadline)
+    case .disarm: timer?.stop()
+    case .publish: changed(machine.isKnown ? machine.addresses : nil)
+    }
+  }
+
+  private func lookUp() {
+    lookup = HostLookup(of: name, on: loop, configuration) { [unowned self] outcome in
+      lookup = nil
+      switch outcome {
+      case .success(let resolution):
+        failure = nil
+        handle(.resolved(resolution))
+      case .failure(let error):
+        failure = error
+        handle(.failed(error.kind))
+      }
+    }
   }
 }

@@ -6,12 +6,10 @@ import NetwatchEventLoop
 /// It goes on as long as it is held. The body is called once, on the loop, never before `init` has returned; it may let go
 /// of everything.
 final class ServerLookup {
-  typealias Outcome = HostLookup.Outcome
-
   private let name: HostName
   private let sockets: LookupSockets
   private let deadline: Duration
-  private var body: ((Outcome) -> Void)?
+  private var body: ((Resolution.Outcome) -> Void)?
   private var channel: AresChannel?
   /// Why nobody could be asked.
   private var refusal: ResolverError?
@@ -20,10 +18,11 @@ final class ServerLookup {
   /// - Parameters:
   ///   - name: as errors say it.
   ///   - ascii: what is asked for.
+  ///   - isAlone: the hosts file is asked, and no server.
   ///   - body: gets an answer or an error, within the configuration's `timeout`.
   init(
     of name: HostName, _ ascii: HostName, on loop: EventLoop, _ configuration: ResolverConfiguration,
-    in sources: AresChannel.Sources, _ body: @escaping (Outcome) -> Void
+    inHostsFile isAlone: Bool, _ body: @escaping (Resolution.Outcome) -> Void
   ) {
     self.name = name
     self.body = body
@@ -37,7 +36,7 @@ final class ServerLookup {
       advance()
     }
     do throws(ResolverError) {
-      let channel = try AresChannel.open(for: name, configuration, in: sources) { [sockets] in
+      let channel = try AresChannel.open(for: name, configuration, inHostsFile: isAlone) { [sockets] in
         sockets.wait(for: $1, on: $0)
       }
       channel.ask(for: ascii.name)
@@ -58,7 +57,7 @@ final class ServerLookup {
     channel = nil
   }
 
-  private var outcome: Outcome? {
+  private var outcome: Resolution.Outcome? {
     if let refusal { return .failure(refusal) }
     if let error = sockets.error { return .failure(ResolverError(error, for: name)) }
     return channel?.outcome

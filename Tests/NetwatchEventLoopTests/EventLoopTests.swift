@@ -151,13 +151,14 @@ final class Pipe {
     loop.schedule(at: .seconds(-1)) { fired.append(0) }
     // No clock comes that far, and none of these is in the way of the others.
     for far in [Duration.seconds(Int64.max), .seconds(Int64.max) * 18] { loop.schedule(at: far) { fired.append(99) } }
-    let cancelled = loop.schedule(at: now) { fired.append(-1) }
+    let stopped = LoopTimer(on: loop) { fired.append(-1) }
+    stopped.set(at: now)
     loop.schedule(at: now + .milliseconds(1)) {
       fired.append(2)
       // A timer of a timer, in the past.
       loop.schedule(at: .zero) { fired.append(22) }
     }
-    loop.cancel(cancelled)
+    stopped.stop()
     try loop.run()
     #expect(fired == [0, 1, 2, 22, 3])
     #expect(KernelClock.monotonic.now >= now + .milliseconds(2))

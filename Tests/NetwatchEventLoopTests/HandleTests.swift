@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test func `jobs that the loop's own thread submits run in their order, and nothing has to wake it`() throws {
-    let order = try BackgroundLoop.start(name: "test") { $0.handle }.call { (loop, answer: LoopAnswer<[Int]>) in
+    let order = try BackgroundLoop.start(name: "test") { $0.handle }.call { (loop, answer: LoopReply<[Int]>) in
       let ran = LoopConfined(OwnJobs(), on: loop)
       for number in 0..<3 {
         loop.handle.submit { loop in

@@ -22,7 +22,7 @@ import Testing
     var kinds: Set<ResolverError.Kind> = []
     var successes = 0
     for round in 0..<FuzzRounds.count(default: 3_000) / 2 {
-      var outcome: HostLookup.Outcome?
+      var outcome: Resolution.Outcome?
       let lookup = HostLookup(of: try HostName("host.example"), on: loop, server.configuration) {
         outcome = $0
         loop.stop()

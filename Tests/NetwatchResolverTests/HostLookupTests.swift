@@ -17,8 +17,8 @@ import Testing
   /// Looks one name up, and runs the loop until that has ended.
   private static func lookUp(
     _ name: String = "host.example", on loop: EventLoop, _ configuration: ResolverConfiguration
-  ) throws -> HostLookup.Outcome {
-    var outcome: HostLookup.Outcome?
+  ) throws -> Resolution.Outcome {
+    var outcome: Resolution.Outcome?
     let lookup = HostLookup(of: try HostName(name), on: loop, configuration) {
       #expect(outcome == nil, "told twice")
       outcome = $0
@@ -33,7 +33,7 @@ import Testing
   private static func lookUp(
     _ name: String = "host.example", timeout: Duration? = nil,
     script: @escaping (Question, FakeNameServer.Transport) -> [FakeNameServer.Reply]
-  ) throws -> HostLookup.Outcome {
+  ) throws -> Resolution.Outcome {
     let loop = try EventLoop()
     let server = try FakeNameServer(on: loop, script: script)
     var configuration = server.configuration
@@ -42,7 +42,7 @@ import Testing
     return try lookUp(name, on: loop, configuration)
   }
 
-  private static func failure(_ outcome: HostLookup.Outcome) -> ResolverError.Kind? {
+  private static func failure(_ outcome: Resolution.Outcome) -> ResolverError.Kind? {
     if case .failure(let error) = outcome { error.kind } else { nil }
   }
 

@@ -1,240 +1,167 @@
 import Netwatch
+import NetwatchEventLoop
 import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchResolver
 
-@Suite struct HostWatchTests {
-  private static let seven = Resolution(addresses: [.ip("192.0.2.7")])
-  private static let eight = Resolution(addresses: [.ip("192.0.2.8")])
+@Suite(.timeLimit(.minutes(3))) struct HostWatchTests {
+  private static func address(_ last: UInt32) -> IPAddress { .v4(0xc000_0200 + last) }
+  private static func record(_ last: UInt32) -> Record { .address(address(last), timeToLive: 300) }
 
-  /// A machine, and what it asked for last.
-  private struct Run {
-    var machine = HostWatch(refresh: .seconds(60))
-    /// When its timer fires.
-    var timer: Duration?
+  /// A follower of one name, and what it has told.
+  private final class Run {
+    let loop: EventLoop
+    let server: FakeNameServer
+    var follower: HostWatch?
+    private(set) var told: [[IPAddress]?] = []
 
-    mutating func handle(_ event: HostWatch.Event, at seconds: Double) -> [HostWatch.Effect] {
-      if event == .timerFired { timer = nil }
-      let effects = machine.handle(event, at: .seconds(seconds))
-      for effect in effects {
-        switch effect {
-        case .arm(let deadline): timer = deadline
-        case .disarm: timer = nil
-        case .lookUp, .publish: break
-        }
+    init(refresh: Duration = .milliseconds(30), timeout: Duration = .milliseconds(200), resolvConf: String? = nil)
+      throws
+    {
+      loop = try EventLoop()
+      server = try FakeNameServer(on: loop, records: [record(1)])
+      var configuration = server.configuration
+      configuration.refresh = refresh
+      configuration.timeout = timeout
+      if let resolvConf { configuration.resolvConf = resolvConf }
+      follower = HostWatch(of: try HostName("host.example"), on: loop, configuration) { [unowned self] in
+        told.append($0)
+        loop.stop()
       }
-      return effects
+      #expect(told.isEmpty)
     }
 
-    /// One that knows an address since the first second.
-    static func resolved(_ answer: Resolution = seven) -> Run {
-      var run = Run()
-      _ = run.handle(.started, at: 0)
-      _ = run.handle(.resolved(answer), at: 0.5)
-      return run
+    /// The next addresses.
+    func next(_ location: SourceLocation = #_sourceLocation) throws -> [IPAddress]? {
+      let count = told.count
+      try loop.runPatiently(location)
+      #expect(told.count == count + 1, sourceLocation: location)
+      return told.last ?? nil
     }
-  }
 
-  @Test func `it asks when it starts, and tells what it hears`() {
-    var run = Run()
-    #expect(run.handle(.started, at: 0) == [.disarm, .lookUp])
-    #expect(run.handle(.resolved(Self.seven), at: 0.5) == [.arm(.seconds(60.5)), .publish])
-    #expect(run.machine.addresses == [.ip("192.0.2.7")])
-    #expect(run.handle(.timerFired, at: 60.5) == [.disarm, .lookUp])
-    #expect(run.handle(.resolved(Self.eight), at: 61) == [.arm(.seconds(121)), .publish])
-    #expect(run.machine.addresses == [.ip("192.0.2.8")])
-  }
-
-  @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 18])
-  func `an interval that no clock can hold is one of a hundred years`(_ refresh: Duration) {
-    var machine = HostWatch(refresh: refresh)
-    _ = machine.handle(.started, at: .zero)
-    #expect(machine.handle(.resolved(Self.seven), at: .seconds(1)) == [.arm(.seconds(3_155_760_001)), .publish])
-    _ = machine.handle(.timerFired, at: .seconds(2))
-    #expect(machine.handle(.failed(.timedOut), at: .seconds(3)) == [.arm(.seconds(4))])
-    let endless = Resolution(addresses: [.ip("192.0.2.8")], timeToLive: refresh)
-    _ = machine.handle(.timerFired, at: .seconds(4))
-    #expect(machine.handle(.resolved(endless), at: .seconds(5)) == [.arm(.seconds(3_155_760_005)), .publish])
-  }
-
-  @Test func `the same addresses in another order are no news`() {
-    let one = IPAddress.ip("192.0.2.1")
-    let two = IPAddress.ip("192.0.2.2")
-    var run = Run.resolved(Resolution(addresses: [one, two]))
-    _ = run.handle(.timerFired, at: 60.5)
-    #expect(run.handle(.resolved(Resolution(addresses: [two, one])), at: 60.5) == [.arm(.seconds(120.5))])
-    #expect(run.machine.addresses == [one, two])
-  }
-
-  @Test(arguments: [(0, 5.0), (5, 5), (6, 6), (59, 59), (60, 60), (600, 60)] as [(Int, Double)])
-  func `an answer is good for its time, within limits`(_ time: Int, _ wait: Double) {
-    var run = Run()
-    _ = run.handle(.started, at: 0)
-    let answer = Resolution(addresses: [.ip("192.0.2.7")], timeToLive: .seconds(time))
-    #expect(run.handle(.resolved(answer), at: 0).first == .arm(.seconds(wait)))
-  }
-
-  @Test func `a refresh that is shorter than the limits counts`() {
-    var machine = HostWatch(refresh: .seconds(2))
-    _ = machine.handle(.started, at: .zero)
-    #expect(machine.handle(.resolved(Self.seven), at: .zero).first == .arm(.seconds(2)))
-    _ = machine.handle(.timerFired, at: .seconds(2))
-    for _ in 0..<5 {
-      #expect(
-        machine.handle(.failed(.timedOut), at: .seconds(3)).contains {
-          $0 == .arm(.seconds(4)) || $0 == .arm(.seconds(5))
-        })
-      _ = machine.handle(.timerFired, at: .seconds(5))
-    }
-  }
-
-  // MARK: Failures
-
-  @Test(arguments: [ResolverError.Kind.noSuchName, .noAddress])
-  func `a server that knows of no address takes the old ones away`(_ kind: ResolverError.Kind) {
-    var run = Run.resolved()
-    _ = run.handle(.timerFired, at: 60.5)
-    #expect(run.handle(.failed(kind), at: 61) == [.arm(.seconds(62)), .publish])
-    #expect(run.machine.addresses == [])
-  }
-
-  @Test(arguments: [ResolverError.Kind.timedOut, .noServer, .other])
-  func `without an answer the old addresses stay`(_ kind: ResolverError.Kind) {
-    var run = Run.resolved()
-    for _ in 0..<20 {
-      _ = run.handle(.timerFired, at: 100)
-      #expect(!run.handle(.failed(kind), at: 100).contains(.publish))
-      #expect(run.machine.addresses == Self.seven.addresses)
-    }
-  }
-
-  @Test(arguments: [ResolverError.Kind.noSuchName, .noAddress, .timedOut, .noServer, .other])
-  func `the first outcome is told, also where there is no address`(_ kind: ResolverError.Kind) {
-    var run = Run()
-    _ = run.handle(.started, at: 0)
-    #expect(run.handle(.failed(kind), at: 1) == [.arm(.seconds(2)), .publish])
-    _ = run.handle(.timerFired, at: 2)
-    #expect(run.handle(.failed(kind), at: 2) == [.arm(.seconds(4))])
-    _ = run.handle(.timerFired, at: 4)
-    #expect(run.handle(.resolved(Self.seven), at: 4).last == .publish)
-  }
-
-  @Test func `waits after failures grow up to the refresh, and a success ends them`() {
-    var run = Run()
-    var waits: [Duration] = []
-    _ = run.handle(.started, at: 0)
-    for _ in 0..<80 {
-      _ = run.handle(.failed(.timedOut), at: 0)
-      waits.append(run.timer ?? .zero)
-      _ = run.handle(.timerFired, at: 0)
-    }
-    #expect(Array(waits.prefix(7)) == [1, 2, 4, 8, 16, 32, 60].map(Duration.seconds))
-    #expect(waits.dropFirst(7).allSatisfy { $0 == .seconds(60) })
-    _ = run.handle(.resolved(Self.seven), at: 0)
-    _ = run.handle(.timerFired, at: 60)
-    _ = run.handle(.failed(.timedOut), at: 60)
-    #expect(run.timer == .seconds(61))
-  }
-
-  // MARK: Changes
-
-  @Test func `a change is looked up at once`() {
-    var run = Run.resolved()
-    #expect(run.handle(.changed, at: 10) == [.disarm, .lookUp])
-    #expect(run.timer == nil)
-  }
-
-  @Test func `after a success, the next lookup is a second away`() {
-    var run = Run.resolved()
-    #expect(run.handle(.changed, at: 0.6) == [.arm(.seconds(1))])
-    #expect(run.handle(.changed, at: 0.7) == [.arm(.seconds(1))])
-    #expect(run.handle(.timerFired, at: 1) == [.disarm, .lookUp])
-  }
-
-  @Test func `after a failure a change is not waited for, and waits are short again`() {
-    var run = Run()
-    _ = run.handle(.started, at: 0)
-    for _ in 0..<5 {
-      _ = run.handle(.failed(.noServer), at: 0)
-      _ = run.handle(.timerFired, at: 0)
-    }
-    _ = run.handle(.failed(.noServer), at: 0)
-    #expect(run.handle(.changed, at: 0.1) == [.disarm, .lookUp])
-    #expect(run.handle(.failed(.noServer), at: 0.25) == [.arm(.seconds(1.25))])
-  }
-
-  @Test func `a lookup that a change overtakes is dropped after a second`() {
-    var run = Run.resolved()
-    _ = run.handle(.changed, at: 10)
-    #expect(run.handle(.changed, at: 10.2) == [.arm(.seconds(11))])
-    #expect(run.handle(.changed, at: 10.9) == [])
-    #expect(run.handle(.timerFired, at: 11) == [.disarm, .lookUp])
-    #expect(run.handle(.resolved(Self.eight), at: 11.1).contains(.publish))
-  }
-
-  @Test func `one that has had its second is dropped at once`() {
-    var run = Run.resolved()
-    _ = run.handle(.changed, at: 10)
-    #expect(run.handle(.changed, at: 12) == [.disarm, .lookUp])
-  }
-
-  @Test func `of a lookup that was overtaken, addresses count and failures do not`() {
-    var run = Run.resolved()
-    _ = run.handle(.changed, at: 10)
-    _ = run.handle(.changed, at: 10.1)
-    #expect(run.handle(.resolved(Self.eight), at: 10.2) == [.arm(.seconds(11)), .publish])
-    _ = run.handle(.timerFired, at: 11)
-    _ = run.handle(.changed, at: 11.1)
-    #expect(run.handle(.failed(.noSuchName), at: 11.2) == [.disarm, .lookUp])
-    #expect(run.machine.addresses == Self.eight.addresses)
-  }
-
-  /// What has ended is not asked for, and what was not asked for has not ended.
-  @Test func `whatever happens, one lookup goes on or a timer is armed`() {
-    var random = SplitMix(seed: 3)
-    var machine = HostWatch(refresh: .seconds(60))
-    var now = Duration.zero
-    var isLookingUp = false
-    var timer: Duration?
-    var last: Duration = .seconds(-9)
-    var published: [IPAddress]?
-    var event = HostWatch.Event.started
-    for round in 0..<FuzzRounds.count(default: 20_000) {
-      let hadSucceeded = if case .resolved = event { true } else { false }
-      for effect in machine.handle(event, at: now) {
-        switch effect {
-        case .lookUp:
-          (isLookingUp, last) = (true, now)
-          #expect(!hadSucceeded)
-        case .arm(let deadline):
-          timer = deadline
-          #expect(deadline >= now && deadline <= now + .seconds(60), "round \(round)")
-        case .disarm: timer = nil
-        case .publish:
-          #expect(published == nil || Set(published ?? []) != Set(machine.addresses))
-          published = machine.addresses
-        }
+    /// Runs until so many more questions were asked.
+    func ask(_ count: Int, _ location: SourceLocation = #_sourceLocation) throws {
+      let script = server.script
+      var rest = count
+      server.script = { [unowned loop] in
+        rest -= 1
+        if rest == 0 { loop.stop() }
+        return script($0, $1)
       }
-      #expect(isLookingUp || timer != nil, "round \(round) stands still")
-      if isLookingUp, timer == nil || random.oneIn(2) {
-        now += .milliseconds(Int.random(in: 0...2_000, using: &random))
-        event = .changed
-        if let due = timer, due <= now {
-          (now, event, timer) = (max(last, due), .timerFired, nil)
-        } else if !random.oneIn(3) {
-          isLookingUp = false
-          let kinds: [ResolverError.Kind] = [.noSuchName, .noAddress, .timedOut, .noServer, .other]
-          event =
-            random.oneIn(2)
-            ? .resolved(random.oneIn(2) ? Self.seven : Self.eight)
-            : .failed(kinds[Int.random(in: 0..<5, using: &random)])
-        }
-      } else if let due = timer, random.oneIn(2) {
-        (now, event, timer) = (max(now, due), .timerFired, nil)
-      } else {
-        event = .changed
+      try loop.runPatiently(location)
+      server.script = script
+    }
+  }
+
+  @Test func `addresses are told as they change`() throws {
+    let run = try Run()
+    #expect(try run.next() == [Self.address(1)])
+    run.server.script = { question, _ in [.init(Answer.bytes(question, [Self.record(2), Self.record(3)]))] }
+    #expect(Set(try run.next() ?? []) == [Self.address(2), Self.address(3)])
+    // In turns: no news.
+    var turn = false
+    run.server.script = { question, _ in
+      turn.toggle()
+      return [
+        .init(Answer.bytes(question, turn ? [Self.record(3), Self.record(2)] : [Self.record(2), Self.record(3)]))
+      ]
+    }
+    try run.ask(20)
+    #expect(run.told.count == 2)
+    run.server.script = { question, _ in [.init(Answer.bytes(question, [], .noSuchName))] }
+    #expect(try run.next() == [])
+    #expect(run.follower?.failure?.kind == .noSuchName)
+    run.server.script = { question, _ in [.init(Answer.bytes(question, [Self.record(4)]))] }
+    #expect(try run.next() == [Self.address(4)])
+    #expect(run.follower?.failure == nil)
+    #expect(run.follower?.addresses == [Self.address(4)])
+  }
+
+  @Test func `while the servers are silent or fail, what was known stays`() throws {
+    let run = try Run()
+    #expect(try run.next() == [Self.address(1)])
+    run.server.script = { _, _ in [] }
+    try run.ask(12)
+    run.server.script = { question, _ in [.init(Answer.bytes(question, [], .failed))] }
+    try run.ask(12)
+    #expect(run.told.count == 1)
+    #expect(run.follower?.addresses == [Self.address(1)])
+    #expect(run.follower?.failure != nil)
+    run.server.script = { question, _ in [.init(Answer.bytes(question, [Self.record(2)]))] }
+    #expect(try run.next() == [Self.address(2)])
+  }
+
+  @Test func `that nothing is known is told once`() throws {
+    let run = try Run()
+    run.server.script = { _, _ in [] }
+    #expect(try run.next() == nil)
+    #expect(run.follower?.failure?.kind == .timedOut)
+    try run.ask(8)
+    #expect(run.told.count == 1)
+    #expect(run.follower?.isKnown == false)
+    run.server.script = { question, _ in [.init(Answer.bytes(question, [], .noSuchName))] }
+    #expect(try run.next() == [])
+    #expect(run.follower?.isKnown == true)
+  }
+
+  @Test func `a change of the path, and of the configuration, is looked up long before the refresh`() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("search one.example\n", to: "resolv.conf")
+    let run = try Run(refresh: .seconds(3_600), resolvConf: folder.file("resolv.conf"))
+    #expect(try run.next() == [Self.address(1)])
+    run.server.script = { question, _ in [.init(Answer.bytes(question, [Self.record(2)]))] }
+    run.follower?.pathChanged()
+    #expect(try run.next() == [Self.address(2)])
+    run.server.script = { question, _ in [.init(Answer.bytes(question, [Self.record(3)]))] }
+    try folder.write("search two.example\n", to: "new")
+    try folder.rename("new", to: "resolv.conf")
+    #expect(try run.next() == [Self.address(3)])
+  }
+
+  @Test func `a change does not wait for a server that is silent`() throws {
+    let run = try Run(refresh: .seconds(3_600), timeout: .seconds(3_600))
+    run.server.script = { [unowned run] _, _ in
+      run.loop.stop()
+      return []
+    }
+    try run.loop.runPatiently()
+    run.server.script = { question, _ in [.init(Answer.bytes(question, [Self.record(2)]))] }
+    run.follower?.pathChanged()
+    #expect(try run.next() == [Self.address(2)])
+  }
+
+  @Test func `nothing is heard of one that was stopped or let go of, from its own callback too`() throws {
+    for isStopped in [true, false] {
+      let loop = try EventLoop()
+      // After a failure, a change would be looked up at once.
+      let server = try FakeNameServer(on: loop) { question, _ in [.init(Answer.bytes(question, [], .noSuchName))] }
+      var configuration = server.configuration
+      configuration.refresh = .milliseconds(10)
+      var calls = 0
+      var follower: HostWatch?
+      follower = HostWatch(of: try HostName("host.example"), on: loop, configuration) { _ in
+        calls += 1
+        if isStopped { follower?.stop() } else { follower = nil }
+        server.script = { question, _ in [.init(Answer.bytes(question, [Self.record(UInt32(calls + 1))]))] }
+        follower?.pathChanged()
+        loop.stop()
       }
+      try loop.runPatiently()
+      #expect((follower == nil) == !isStopped)
+      // Another one has its turn ten times.
+      let asked = server.questions.count
+      var other: HostWatch? = HostWatch(of: try HostName("other.example"), on: loop, configuration) { _ in }
+      server.script = { question, _ in
+        if server.questions.count >= asked + 20 { loop.stop() }
+        return [.init(Answer.bytes(question, [Self.record(9)]))]
+      }
+      try loop.runPatiently()
+      withExtendedLifetime(other) {}
+      other = nil
+      #expect(calls == 1)
+      #expect(server.questions.dropFirst(asked).allSatisfy { $0.name == "other.example" })
+      follower = nil
     }
   }
 }

@@ -17,7 +17,7 @@ import Testing
     ("r3---a.example", "r3---a.example"), ("xn--0.example", "xn--0.example"),
   ])
   func `a name is turned into what servers know`(_ text: String, _ ascii: String) throws {
-    #expect(try InternationalName.ascii(of: HostName(text)).name == ascii)
+    #expect(try HostName(text).inASCII().name == ascii)
   }
 
   @Test(arguments: [
@@ -27,7 +27,7 @@ import Testing
     "a\u{ff0f}b.example", "a\u{ff20}b.example",
   ])
   func `a name that can not be one is refused with one sentence`(_ text: String) {
-    let error = #expect(throws: NetworkTargetError.self) { try InternationalName.ascii(of: HostName(text)) }
+    let error = #expect(throws: NetworkTargetError.self) { try HostName(text).inASCII() }
     #expect(error?.description.hasSuffix(".") == true)
     #expect(error?.description.contains(";") == true)
   }
@@ -42,7 +42,7 @@ import Testing
           : Unicode.Scalar(UInt32.random(in: 0x61...(random.oneIn(3) ? 0x1_ffff : 0x24f), using: &random))
       }
       guard let name = try? HostName(String(String.UnicodeScalarView(scalars))) else { continue }
-      guard let ascii = try? InternationalName.ascii(of: name) else { continue }
+      guard let ascii = try? name.inASCII() else { continue }
       names += 1
       #expect(ascii.name.utf8.allSatisfy { $0 < 0x80 })
       #expect(throws: Never.self) { try HostName(ascii.name) }

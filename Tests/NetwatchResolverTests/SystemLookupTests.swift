@@ -31,8 +31,8 @@ import Testing
       #expect(ChildProcess.waitForEnd(of: writer) == .exited(0))
     }
 
-    func lookUp(_ name: String) throws -> HostLookup.Outcome {
-      var outcome: HostLookup.Outcome?
+    func lookUp(_ name: String) throws -> Resolution.Outcome {
+      var outcome: Resolution.Outcome?
       let lookup = HostLookup(of: try HostName(name), on: loop, configuration) { [unowned loop] in
         outcome = $0
         loop.stop()

@@ -7,6 +7,8 @@ package struct RouteAnswers: Sendable {
   private var lastIPv4: RouteAnswer?
   private var lastIPv6: RouteAnswer?
   private var others: [Entry] = []
+  /// Something has been asked about what carries a tunnel. Stored: to work it out would copy the answers.
+  private(set) var lookBeneathTunnels = false
   /// Kept longer: they cost a listing of routes each.
   private var hostRoutes: [Entry] = []
 
@@ -35,12 +37,8 @@ package struct RouteAnswers: Sendable {
       hostRoutes.append(Entry(request: request, answer: answer))
     } else {
       others.append(Entry(request: request, answer: answer))
+      lookBeneathTunnels = lookBeneathTunnels || request.isBeneath
     }
-  }
-
-  /// Something has been asked about what carries a tunnel.
-  var lookBeneathTunnels: Bool {
-    !others.isEmpty && others.contains { $0.request.isBeneath }
   }
 
   mutating func forgetHostRoutes() { hostRoutes = [] }
@@ -48,7 +46,9 @@ package struct RouteAnswers: Sendable {
   mutating func forget(_ families: AddressFamilies) {
     if families.contains(.ipv4) { (plainIPv4, lastIPv4) = (nil, nil) }
     if families.contains(.ipv6) { (plainIPv6, lastIPv6) = (nil, nil) }
-    if !others.isEmpty { others.removeAll { families.contains($0.request.family) } }
+    guard !others.isEmpty else { return }
+    others.removeAll { families.contains($0.request.family) }
+    lookBeneathTunnels = others.contains { $0.request.isBeneath }
   }
 }
 

@@ -101,7 +101,7 @@ extension NetworkTarget {
   init(argument text: String) throws {
     do {
       self = try NetworkTarget(text)
-      if case .host(let name, _) = self { _ = try InternationalName.ascii(of: name) }
+      if case .host(let name, _) = self { _ = try name.inASCII() }
     } catch {
       throw ValidationError(error.description)
     }

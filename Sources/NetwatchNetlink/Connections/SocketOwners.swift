@@ -131,15 +131,7 @@ final class SocketOwners {
   }
 
   private static func name(of process: pid_t) -> String? {
-    let descriptor = unsafe open("/proc/\(process)/comm", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    return unsafe withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
-      let count = unsafe read(descriptor, buffer.baseAddress, buffer.count)
-      guard count > 0 else { return nil }
-      // A newline ends it.
-      return unsafe String(decoding: buffer[..<(count - 1)], as: UTF8.self)
-    }
+    FileDescriptor.text(of: "/proc/\(process)/comm").flatMap { $0.isEmpty ? nil : $0 }
   }
 
   /// - Parameter body: gets each name, and the folder's descriptor; returns whether it wants more.

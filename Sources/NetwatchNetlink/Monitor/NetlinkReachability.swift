@@ -38,7 +38,7 @@ package final class NetlinkReachability {
   /// What the kernel has refused last.
   private var refusal: NetlinkError?
   /// Where the name of a host leads.
-  private var host: HostFollower?
+  private var host: HostWatch?
   /// What the machine wants done, the first thing last; and where in it belongs what it wants because of that.
   private var effects: [ReachabilityMachine.Effect] = []
   private var place = 0
@@ -69,7 +69,7 @@ package final class NetlinkReachability {
   /// Of a host's path the first one comes later, when the addresses of the host are known.
   package func start() throws {
     source.add(self)
-    if case .host(let name, _) = target { try source.input.follow { resolve(try InternationalName.ascii(of: name)) } }
+    if case .host(let name, _) = target { try source.input.follow { resolve(try name.inASCII()) } }
     source.touchMoment(because: .start)
     if machine.destinations != .internet { source.watchRoutes() }
     dispatch(.started)
@@ -194,7 +194,7 @@ package final class NetlinkReachability {
   private func resolve(_ name: HostName) {
     var configuration = ResolverConfiguration()
     configuration.refresh = max(Self.shortestRefresh, machine.configuration.resolutionInterval)
-    host = HostFollower(of: name, on: source.loop, configuration) { [unowned self] in take(resolved: $0) }
+    host = HostWatch(of: name, on: source.loop, configuration) { [unowned self] in take(resolved: $0) }
   }
 
   /// Of the radio that carries the published path.

@@ -38,7 +38,7 @@ final class SharedNetlink: Sendable {
   private typealias Started = (MonitorFeed, LoopConfined<NetlinkReachability>)
 
   private static func watch(
-    _ source: NetlinkSource, _ configuration: MonitorConfiguration, _ answer: LoopAnswer<Started>
+    _ source: NetlinkSource, _ configuration: MonitorConfiguration, _ answer: LoopReply<Started>
   ) throws {
     let publisher = FeedPublisher(configuration)
     let reachability = try NetlinkReachability(

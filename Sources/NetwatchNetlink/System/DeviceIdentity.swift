@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Netwatch
+import NetwatchEventLoop
 
 /// What sysfs says of a network device.
 ///
@@ -14,11 +15,11 @@ struct DeviceIdentity {
 
   func traits(name: String, index: Int32, hardwareAddress: UInt64?) -> DeviceTraits {
     let entry = "\(root)/class/net/\(name)"
-    guard Self.read("\(entry)/ifindex") == "\(index)",
-      let address = Self.read("\(entry)/address"), Self.number(address) == hardwareAddress ?? 0
+    guard FileDescriptor.text(of: "\(entry)/ifindex") == "\(index)",
+      let address = FileDescriptor.text(of: "\(entry)/address"), Self.number(address) == hardwareAddress ?? 0
     else { return DeviceTraits(isTether: Self.isTether(driver(name), USBDevice())) }
     var traits = DeviceTraits(
-      type: Self.deviceType(Self.read("\(entry)/uevent")),
+      type: Self.deviceType(FileDescriptor.text(of: "\(entry)/uevent")),
       isWireless: unsafe access("\(entry)/phy80211", F_OK) == 0)
     // The link's device is an interface of the USB device above it.
     traits.isTether =
@@ -42,17 +43,6 @@ struct DeviceIdentity {
     let key = "DEVTYPE="
     let line = uevent?.split(separator: "\n").first { $0.hasPrefix(key) }
     return line.map { String($0.dropFirst(key.count)) }
-  }
-
-  static func read(_ path: String) -> String? {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 4096)
-    let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
-    guard count >= 0 else { return nil }
-    let text = String(decoding: bytes[..<count], as: UTF8.self)
-    return text.hasSuffix("\n") ? String(text.dropLast()) : text
   }
 
   /// The first eight bytes of an address written as `00:1b:…`, as the decoder has them.

@@ -1,4 +1,5 @@
 import Glibc
+import NetwatchEventLoop
 
 /// What a USB device offers, as the folders of its interfaces in sysfs say.
 struct USBDevice {
@@ -35,26 +36,22 @@ struct USBDevice {
 
   /// The last component of what the link `driver` leads to.
   static func driver(ofInterface folder: String) -> String? {
-    let (bytes, count) = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
-      guard let base = buffer.baseAddress else { return ([UInt8](), -1) }
-      let count = unsafe readlink("\(folder)/driver", base, buffer.count)
-      return unsafe (buffer[..<max(0, count)].map { UInt8(bitPattern: $0) }, count)
-    }
-    guard count > 0 else { return nil }
-    return bytes.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) }
+    FileDescriptor.target(ofLink: "\(folder)/driver")?.split(separator: "/").last.map { String($0) }
   }
 }
 
 extension USBDevice.Interface {
   fileprivate init?(at folder: String) {
-    func number(_ name: String) -> UInt8? { DeviceIdentity.read("\(folder)/\(name)").flatMap { UInt8($0, radix: 16) } }
+    func number(_ name: String) -> UInt8? {
+      FileDescriptor.text(of: "\(folder)/\(name)").flatMap { UInt8($0, radix: 16) }
+    }
     guard let deviceClass = number("bInterfaceClass"), let subclass = number("bInterfaceSubClass"),
       let `protocol` = number("bInterfaceProtocol")
     else { return nil }
     self.deviceClass = deviceClass
     self.subclass = subclass
     self.protocol = `protocol`
-    name = DeviceIdentity.read("\(folder)/interface")
+    name = FileDescriptor.text(of: "\(folder)/interface")
     driver = USBDevice.driver(ofInterface: folder)
   }
 
