@@ -140,7 +140,7 @@ final class Getter {
     let kept = retrieval?.kept
     let mayGoOn = kept != nil || retrieval.map { $0.amount.received == 0 || !($0 is StreamCopy) } ?? true
     guard failure.mayPass, mayGoOn, tries <= options.retry else {
-      let advice = kept.map { "; \(Figures.bytes($0)) are kept, and the same command goes on from there" } ?? ""
+      let advice = kept.map { "; \($0.asBytes) are kept, and the same command goes on from there" } ?? ""
       Message.tell(failure.description + advice)
       return finish(.failed)
     }
@@ -152,7 +152,7 @@ final class Getter {
   private func succeed() {
     if display.hasReader, let amount = retrieval?.amount {
       let elapsed = KernelClock.monotonic.now - started
-      Message.write("\(name.harmless): \(Figures.bytes(amount.received)) in \(Figures.time(elapsed))\n")
+      Message.write("\(name.harmless): \(amount.received.asBytes) in \(elapsed.asClock)\n")
     }
     finish(.done)
   }
@@ -190,7 +190,7 @@ final class Getter {
   private func interrupted() {
     display.clear()
     if let kept = retrieval?.kept {
-      Message.tell("interrupted; \(Figures.bytes(kept)) are kept, and the same command goes on from there")
+      Message.tell("interrupted; \(kept.asBytes) are kept, and the same command goes on from there")
     } else if case .file = destination, retrieval?.amount.received ?? 0 > 0 {
       Message.tell("interrupted; nothing is kept, because the server does not say whether its file stays the same")
     } else {
@@ -207,7 +207,8 @@ final class Getter {
       rate.note(amount.received, at: now)
       display.draw(
         ProgressLine(
-          amount: amount, bytesPerSecond: rate.bytesPerSecond, timeLeft: rate.timeLeft(of: amount.total)))
+          received: amount.received, total: amount.total, bytesPerSecond: rate.bytesPerSecond,
+          timeLeft: rate.timeLeft(of: amount.total)))
     }
     loop.schedule(at: now + ProgressDisplay.interval) { [unowned self] in draw() }
   }

@@ -3,11 +3,8 @@ import Netwatch
 
 /// One GET of libcurl's: no redirect is followed, no cookie kept, no proxy asked, and of the body no more read than matters.
 @safe final class ProbeRequest {
-  struct Finding {
-    let access: InternetAccess
-    /// Why, for people.
-    let words: String
-  }
+  /// What a probe has found, and why, for people.
+  typealias Finding = (access: InternetAccess, words: String)
 
   struct Failure: Error, CustomStringConvertible {
     let description: String
@@ -99,7 +96,7 @@ import Netwatch
 
   private func finding(_ code: CURLcode) throws -> Finding {
     if code == CURLE_OK { answer.end() }
-    if let status = answer.status { return Finding(access: answer.access ?? .unknown, words: "status \(status)") }
+    if let status = answer.status { return (answer.access ?? .unknown, "status \(status)") }
     switch code {
     case CURLE_URL_MALFORMAT, CURLE_FAILED_INIT, CURLE_OUT_OF_MEMORY: throw failure(code)
     // Somebody else's certificate, or no TLS at all.
@@ -119,7 +116,7 @@ import Netwatch
   }
 
   private func finding(_ access: InternetAccess, _ code: CURLcode) -> Finding {
-    Finding(access: access, words: failure(code).description)
+    (access, failure(code).description)
   }
 
   private func failure(_ code: CURLcode) -> Failure {

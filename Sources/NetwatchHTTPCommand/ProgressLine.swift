@@ -2,14 +2,16 @@
 struct ProgressLine {
   private static let leastBar = 10
 
-  var amount: Amount
+  var received: Int64
+  /// Nil where the server has not said it.
+  var total: Int64?
   var bytesPerSecond: Double?
   var timeLeft: Duration?
 
   /// Shorter than `columns`: many terminals go on to the next line with what is written into their last column.
   func text(columns: Int) -> String {
     let room = columns - 1
-    guard let total = amount.total else { return variants.first { $0.utf8.count <= room } ?? "" }
+    guard let total else { return variants.first { $0.utf8.count <= room } ?? "" }
     for variant in variants {
       let barWidth = room - Self.percentWidth - variant.utf8.count - " []  ".utf8.count
       if barWidth >= Self.leastBar {
@@ -22,19 +24,19 @@ struct ProgressLine {
 
   /// What stands beside the bar, the longest first.
   private var variants: [String] {
-    let received = Figures.bytes(amount.received).leftPadded(to: 7)
-    guard let total = amount.total else {
-      if amount.received == 0 { return ["waiting for the server"] }
-      return ["\(received)  \(rate)", received]
+    let come = received.asBytes.leftPadded(to: 7)
+    guard let total else {
+      if received == 0 { return ["waiting for the server"] }
+      return ["\(come)  \(rate)", come]
     }
-    let both = "\(received) of \(Figures.bytes(total))"
-    let left = (timeLeft.map { "\(Figures.time($0)) left" } ?? "").leftPadded(to: 12)
-    return [[both, rate, left], [both, left], [both], [received]].map { $0.joined(separator: "  ") }
+    let both = "\(come) of \(total.asBytes)"
+    let left = (timeLeft.map { "\($0.asClock) left" } ?? "").leftPadded(to: 12)
+    return [[both, rate, left], [both, left], [both], [come]].map { $0.joined(separator: "  ") }
   }
 
   /// What is not known yet has its place too, so that the bar stays as long as it is.
   private var rate: String {
-    (bytesPerSecond.map { "\(Figures.bytes(Int64(clamping: $0)))/s" } ?? "").leftPadded(to: 9)
+    (bytesPerSecond.map { "\(Int64(clamping: $0).asBytes)/s" } ?? "").leftPadded(to: 9)
   }
 
   // MARK: The whole is 100 %, and nothing else is
@@ -42,11 +44,11 @@ struct ProgressLine {
   private static let percentWidth = "100 %".utf8.count
 
   private func fraction(of total: Int64) -> Double {
-    total > 0 ? min(1, Double(amount.received) / Double(total)) : 1
+    total > 0 ? min(1, Double(received) / Double(total)) : 1
   }
 
   private func percent(of total: Int64) -> String {
-    let isWhole = amount.received >= total
+    let isWhole = received >= total
     return "\(isWhole ? 100 : min(99, Int(fraction(of: total) * 100))) %".leftPadded(to: Self.percentWidth)
   }
 

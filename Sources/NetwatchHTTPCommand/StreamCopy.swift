@@ -6,10 +6,10 @@ import Synchronization
 
 /// A body that goes to a descriptor as it comes: a pipe, a terminal, a device. A slow reader makes the server wait.
 final class StreamCopy: Retrieval {
-  private let progress = Mutex(Amount())
+  private let progress = Mutex((received: Int64(0), total: Int64?.none))
   private let task = Mutex<Task<Void, Never>?>(nil)
 
-  var amount: Amount { progress.withLock { $0 } }
+  var amount: (received: Int64, total: Int64?) { progress.withLock { $0 } }
   /// What is out is out.
   var kept: Int64? { nil }
 

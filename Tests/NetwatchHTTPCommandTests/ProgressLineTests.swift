@@ -6,7 +6,7 @@ import Testing
   private func line(_ received: Int64, _ total: Int64?, rate: Double? = 2.1e6, left: Duration? = .seconds(8))
     -> ProgressLine
   {
-    ProgressLine(amount: Amount(received: received, total: total), bytesPerSecond: rate, timeLeft: left)
+    ProgressLine(received: received, total: total, bytesPerSecond: rate, timeLeft: left)
   }
 
   @Test(arguments: 1...250)
@@ -61,7 +61,7 @@ import Testing
       (1_000_000, "1.0 MB"), (31_049_999, "31.0 MB"), (5_000_000_000, "5.0 GB"), (.max, "9.2 EB"),
     ] as [(Int64, String)])
   func `numbers of bytes are short, and never too large`(count: Int64, text: String) {
-    #expect(Figures.bytes(count) == text)
+    #expect(count.asBytes == text)
   }
 
   @Test(
@@ -69,7 +69,7 @@ import Testing
       (0, "0:00"), (8.9, "0:08"), (754, "12:34"), (11_045, "3:04:05"), (359_999, "99:59:59"), (360_000, "4 d"),
     ] as [(Double, String)])
   func `times are as on a clock`(seconds: Double, text: String) {
-    #expect(Figures.time(.seconds(seconds)) == text)
+    #expect(Duration.seconds(seconds).asClock == text)
   }
 }
 

@@ -1,8 +1,7 @@
-/// Numbers as people read them.
-enum Figures {
+extension Int64 {
   /// `512 B`, `1.2 kB`, `31.0 MB`, `310 MB`: seven columns at most.
-  static func bytes(_ count: Int64) -> String {
-    var (value, unit) = (count, "B")
+  var asBytes: String {
+    var (value, unit) = (self, "B")
     for next in ["kB", "MB", "GB", "TB", "PB", "EB"] where value >= 1_000 {
       // Below a hundred with one digit behind the point, which is not rounded up: what is not there is not shown.
       if value < 100_000 || next == "EB" {
@@ -13,10 +12,12 @@ enum Figures {
     }
     return "\(value) \(unit)"
   }
+}
 
+extension Duration {
   /// `0:08`, `12:34`, `3:04:05`, `4 d`.
-  static func time(_ time: Duration) -> String {
-    let seconds = max(0, time.components.seconds)
+  var asClock: String {
+    let seconds = max(0, components.seconds)
     func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
     if seconds >= 100 * 3_600 { return "\(seconds / 86_400) d" }
     let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60)
