@@ -6,7 +6,7 @@ extension DecodableResponseSerializer {
   public init(_ type: Value.Type, decoder: PropertyListDecoder, validation: ResponseValidation = .propertyList) {
     self.init(validation: validation) { body in
       // The decoder itself has no limit of depth, and ends the process with its stack.
-      _ = try PropertyListReading.object(in: body)
+      _ = try BinaryPropertyListCheck.object(in: body)
       return try decoder.decode(type, from: body)
     }
   }

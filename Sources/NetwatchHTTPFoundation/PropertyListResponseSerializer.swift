@@ -17,7 +17,7 @@ public struct PropertyListResponseSerializer: ResponseSerializer {
 
   private func decode(_ body: Data) throws -> StructuredValue? {
     guard !body.isEmpty else { return nil }
-    let object = try PropertyListReading.object(in: body)
+    let object = try BinaryPropertyListCheck.object(in: body)
     guard let value = StructuredValue(foundation: object) else {
       throw HTTPError(.cannotDecodeContentData, "decode a property list", message: "it has more than plain values")
     }

@@ -6,9 +6,7 @@ import Testing
 
 /// A connection of a test's, which has the number of its socket in its local port.
 private func connection(_ number: CInt) -> Connection {
-  Connection(
-    ends: ConnectionEnds(
-      local: .v4(0x0a00_0001), localPort: UInt16(number), peer: .v4(0x0a09_0909), peerPort: 80), scope: 0)
+  Connection(local: .v4(0x0a00_0001), localPort: UInt16(number), peer: .v4(0x0a09_0909), peerPort: 80)
 }
 
 @Suite struct ConnectionMachineTests {

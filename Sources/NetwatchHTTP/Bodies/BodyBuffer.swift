@@ -2,8 +2,9 @@ import FoundationEssentials
 import HTTPTypes
 import Netwatch
 
-/// Carries a body from the loop to a reader that may be slower, and lets the sender wait when it is full.
-final class BodyBuffer: Sendable {
+/// Carries a body between the loop, which is woken, and a task, which waits: a response to a reader that may be slower, or a
+/// request from a writer.
+final class BodyBuffer: BodySink, Sendable {
   /// As much as a connection's window: a reader that keeps up never makes it full.
   fileprivate static let capacity = 256 * 1_024
 
@@ -13,98 +14,136 @@ final class BodyBuffer: Sendable {
     /// The first of `chunks` that has not been read.
     var next = 0
     var count = 0
-    var isFull = false
     var end: Result<Void, HTTPError>?
-    var reader: CheckedContinuation<Void, Never>?
+    var waiter: CheckedContinuation<Void, Never>?
+    /// Gets the loop going again.
     var wake: (@Sendable () -> Void)?
+    /// The loop waits for room, or for a chunk.
+    var hasLoopWaiting = false
   }
 
   private let state = Lock(State())
 
-  // MARK: On the loop
+  /// Calls `wake` on the task's thread when the loop has found no room, or no chunk, and there is one.
+  func onNews(_ wake: @escaping @Sendable () -> Void) { change { $0.wake = wake } }
 
-  /// Calls `wake` on the reader's thread when there is room after ``take(_:)`` has taken nothing.
-  func onRoom(_ wake: @escaping @Sendable () -> Void) { change { $0.wake = wake } }
-
-  /// - Returns: false where there is no room, and nothing was taken.
-  func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    let chunk = unsafe Data(bytes)
-    return change { state in
-      guard state.count < Self.capacity else {
-        state.isFull = true
-        return false
-      }
-      state.chunks.append(chunk)
-      state.count += chunk.count
-      return true
-    }
-  }
-
-  func begin(_ response: HTTPResponse, to request: HTTPRequest) {
-    change { $0.head = HTTPReply(response, (), to: request, HTTPMetrics()) }
-  }
-
-  func end(_ result: Result<Void, HTTPError>) {
-    change { state in
+  /// Nothing comes any more. The first one counts.
+  func finish(_ result: Result<Void, HTTPError>) {
+    let wake = change { state in
       state.end = state.end ?? result
-      state.wake = nil
+      defer { state.wake = nil }
+      return state.takeWake()
     }
+    wake?()
   }
 
   private func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
-    let (value, reader) = state.withLock { state in
+    let (value, waiter) = state.withLock { state in
       let value = body(&state)
-      defer { state.reader = nil }
-      return (value, state.reader)
+      defer { state.waiter = nil }
+      return (value, state.waiter)
     }
-    reader?.resume()
+    waiter?.resume()
     return value
   }
 
-  // MARK: The reader
+  /// One task at a time; a second one takes the first one's place, which looks again.
+  private func wait(until isReady: @Sendable (State) -> Bool) async {
+    while !state.withLock({ isReady($0) }) {
+      await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+        let toResume = state.withLock { state -> CheckedContinuation<Void, Never>? in
+          if isReady(state) { return continuation }
+          defer { state.waiter = continuation }
+          return state.waiter
+        }
+        toResume?.resume()
+      }
+    }
+  }
+
+  // MARK: A response, on the loop
+
+  func begin(_ response: HTTPResponse, to request: HTTPRequest, length: Int64?) {
+    change { $0.head = HTTPReply(response, (), to: request, HTTPMetrics()) }
+  }
+
+  func take(_ bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
+    let chunk = unsafe Data(bytes)
+    return change { state in
+      guard state.count < Self.capacity else {
+        state.hasLoopWaiting = true
+        return .paused
+      }
+      state.append(chunk)
+      return .taken
+    }
+  }
+
+  /// The reader hears of it by ``finish(_:)``, behind the last report of progress.
+  func end(_ failure: HTTPError?) -> ReceivedBody { .none }
+
+  // MARK: A response, in a task
 
   /// Waits for the response's head.
   func head() async throws(HTTPError) -> HTTPReply<Void> {
-    while true {
-      let (head, end) = state.withLock { ($0.head, $0.end) }
-      if let head { return head }
-      if case .failure(let failure) = end { throw failure }
-      if end != nil { throw HTTPError(.connectionLost, "response", message: "the server has sent no head") }
-      await wait { $0.head != nil || $0.end != nil }
-    }
+    await wait { $0.head != nil || $0.end != nil }
+    let (head, end) = state.withLock { ($0.head, $0.end) }
+    if let head { return head }
+    try end?.get()
+    throw HTTPError(.connectionLost, "response", message: "the server has sent no head")
   }
 
   /// The next part of the body; nil at its end.
   func next() async throws(HTTPError) -> Data? {
     while true {
-      let (chunk, wake, end) = state.withLock { $0.takeChunk() }
+      await wait { $0.next < $0.chunks.count || $0.end != nil }
+      let (chunk, wake, end) = state.withLock { state in
+        let chunk = state.takeChunk()
+        return (chunk, state.count < Self.capacity / 2 ? state.takeWake() : nil, state.end)
+      }
       wake?()
       if let chunk { return chunk }
+      // Another reader may have been faster.
       if let end {
         try end.get()
         return nil
       }
-      await wait { $0.next < $0.chunks.count || $0.end != nil }
     }
   }
 
-  /// One reader at a time; a second one takes the first one's place, which looks again.
-  private func wait(until isReady: @Sendable (State) -> Bool) async {
-    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-      let toResume = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-        if isReady(state) { return [continuation] }
-        defer { state.reader = continuation }
-        return state.reader.map { [$0] } ?? []
-      }
-      for continuation in toResume { continuation.resume() }
+  // MARK: A request, in a task
+
+  /// Returns when the loop has taken the part, or wants no more.
+  func put(_ part: Data) async {
+    let wake = change { state -> (@Sendable () -> Void)? in
+      guard state.end == nil else { return nil }
+      state.append(part)
+      return state.takeWake()
+    }
+    wake?()
+    await wait { $0.count == 0 || $0.end != nil }
+  }
+
+  // MARK: A request, on the loop
+
+  /// The next part of the body, which is nil at its end. Nil if it has not come.
+  func take() -> Result<Data?, HTTPError>? {
+    change { state in
+      if let chunk = state.takeChunk() { return .success(chunk) }
+      state.hasLoopWaiting = state.end == nil
+      return state.end.map { $0.map { nil } }
     }
   }
 }
 
 extension BodyBuffer.State {
-  fileprivate mutating func takeChunk() -> (chunk: Data?, wake: (@Sendable () -> Void)?, end: Result<Void, HTTPError>?)
-  {
-    guard next < chunks.count else { return (nil, nil, end) }
+  fileprivate mutating func append(_ chunk: Data) {
+    chunks.append(chunk)
+    count += chunk.count
+  }
+
+  fileprivate mutating func takeChunk() -> Data? {
+    guard next < chunks.count else { return nil }
     let chunk = chunks[next]
     chunks[next] = Data()
     next += 1
@@ -113,8 +152,11 @@ extension BodyBuffer.State {
       chunks.removeAll(keepingCapacity: true)
       next = 0
     }
-    guard isFull, count < BodyBuffer.capacity / 2 else { return (chunk, nil, nil) }
-    isFull = false
-    return (chunk, wake, nil)
+    return chunk
+  }
+
+  fileprivate mutating func takeWake() -> (@Sendable () -> Void)? {
+    defer { hasLoopWaiting = false }
+    return hasLoopWaiting ? wake : nil
   }
 }

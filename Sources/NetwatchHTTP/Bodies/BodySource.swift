@@ -63,32 +63,3 @@ final class FileSource: BodySource {
 
   func rewind() -> Bool { lseek(descriptor.number, 0, SEEK_SET) == 0 }
 }
-
-/// A descriptor of a file, closed with its last reference.
-final class OpenFile: Sendable {
-  let number: CInt
-
-  /// - Parameter number: of nobody else.
-  init(owning number: CInt) { self.number = number }
-
-  init(reading path: String) throws(HTTPError) {
-    // Without O_NONBLOCK, a named pipe would wait for its other end.
-    number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard number >= 0 else { throw HTTPError(file: path, "open") }
-  }
-
-  /// A new file, with the rights that the process gives its files.
-  init(creating path: String) throws(HTTPError) {
-    number = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard number >= 0 else { throw HTTPError(file: path, "open") }
-  }
-
-  deinit { _ = close(number) }
-
-  /// Nil for what is no regular file.
-  func size() -> Int64? {
-    var status = stat()
-    guard unsafe fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-    return Int64(status.st_size)
-  }
-}

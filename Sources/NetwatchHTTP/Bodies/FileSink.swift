@@ -34,7 +34,7 @@ final class FileSink: BodySink {
       throw HTTPError(file: path, "download to")
     }
     let suffix = ".\(UInt32.random(in: 0...UInt32.max)).part"
-    let name = CompanionName.base(of: path, suffix: suffix) + suffix
+    let name = OpenFile.companion(of: path, suffix: suffix) + suffix
     self.target = target
     partial = (try OpenFile(creating: name), name)
   }
@@ -62,7 +62,7 @@ final class FileSink: BodySink {
     do throws(HTTPError) {
       let path = target.path(percentEncoded: false)
       if isFlushed, fsync(partial.file.number) != 0 { throw HTTPError(file: partial.path, "fsync") }
-      try FilePlacement.move(partial.path, to: path, replacesExisting: destination.replacesExisting)
+      try OpenFile.place(partial.path, at: path, replacesExisting: destination.replacesExisting)
     } catch {
       discard()
       throw error

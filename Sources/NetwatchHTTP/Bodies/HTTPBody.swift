@@ -21,6 +21,9 @@ public struct HTTPBody: Sendable {
     self.open = open
   }
 
+  /// No body, of no type.
+  public static var empty: HTTPBody { .data(Data()) }
+
   /// Bytes in memory.
   public static func data(_ data: Data, contentType: String? = nil) -> HTTPBody {
     HTTPBody(length: Int64(data.count), contentType: contentType) { _ in DataSource(data) }
@@ -38,7 +41,7 @@ public struct HTTPBody: Sendable {
     guard let length = try OpenFile(reading: path).size() else {
       throw HTTPError(.fileFailed, "upload \(path)", message: "not a regular file")
     }
-    let contentType = contentType ?? FileType.known(url.lastPathComponent)
+    let contentType = contentType ?? Self.contentType(ofFile: url.lastPathComponent)
     return HTTPBody(length: length, contentType: contentType) { _ throws(HTTPError) in try FileSource(path: path) }
   }
 }

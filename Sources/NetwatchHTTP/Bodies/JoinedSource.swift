@@ -1,18 +1,13 @@
 /// Bodies one behind the other, each opened when its turn comes. Belongs to the loop.
 final class JoinedSource: BodySource {
-  struct Piece: Sendable {
-    let body: HTTPBody
-    /// Exactly so much is sent of it; where there is less, the whole fails, because its length has been promised.
-    let length: Int64
-  }
-
-  private let pieces: [Piece]
+  /// Exactly this many bytes of each are sent. If there are fewer, the whole fails, because its length has been promised.
+  private let pieces: [(body: HTTPBody, length: Int64)]
   private let wake: @Sendable () -> Void
   private var next = 0
   private var current: (source: any BodySource, left: Int64)?
   private(set) var failure: HTTPError?
 
-  init(_ pieces: [Piece], wake: @escaping @Sendable () -> Void) {
+  init(_ pieces: [(body: HTTPBody, length: Int64)], wake: @escaping @Sendable () -> Void) {
     self.pieces = pieces
     self.wake = wake
   }

@@ -28,7 +28,7 @@ extension HTTPBody {
 
 /// Sends what an asynchronous sequence yields, one part at a time.
 final class SequenceSource: BodySource {
-  private let slot: PartSlot
+  private let buffer = BodyBuffer()
   private let task: Task<Void, Never>
   private var part = Data()
   private(set) var failure: HTTPError?
@@ -36,33 +36,32 @@ final class SequenceSource: BodySource {
 
   init<Parts: AsyncSequence & Sendable>(_ parts: Parts, _ wake: @escaping @Sendable () -> Void)
   where Parts.Element == Data {
-    let slot = PartSlot(wake)
-    self.slot = slot
-    task = Task {
+    buffer.onNews(wake)
+    task = Task { [buffer] in
       do {
         for try await part in parts where !part.isEmpty {
-          await slot.put(part)
+          await buffer.put(part)
           if Task.isCancelled { return }
         }
-        slot.end(nil)
+        buffer.finish(.success(()))
       } catch {
-        slot.end(HTTPError(.cannotEncodeRequest, "send body", underlying: error))
+        buffer.finish(.failure(HTTPError(.cannotEncodeRequest, "send body", underlying: error)))
       }
     }
   }
 
   deinit {
     task.cancel()
-    slot.abandon()
+    buffer.finish(.success(()))
   }
 
   func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
     if part.isEmpty {
-      switch slot.take() {
-      case .part(let next): part = next
-      case .nothing: return .paused
-      case .end(nil): return .bytes(0)
-      case .end(let failure):
+      switch buffer.take() {
+      case nil: return .paused
+      case .success(let next?): part = next
+      case .success(nil): return .bytes(0)
+      case .failure(let failure):
         self.failure = failure
         return .failed
       }
@@ -75,75 +74,4 @@ final class SequenceSource: BodySource {
   }
 
   func rewind() -> Bool { !hasBegun }
-}
-
-/// One part on its way from a task to the loop.
-private final class PartSlot: Sendable {
-  enum Taken: Sendable {
-    case part(Data)
-    case nothing
-    case end(HTTPError?)
-  }
-
-  private struct State: Sendable {
-    var part: Data?
-    var end: Taken?
-    var producer: CheckedContinuation<Void, Never>?
-    var isWanted = false
-    var isAbandoned = false
-  }
-
-  private let state = Lock(State())
-  private let wake: @Sendable () -> Void
-
-  init(_ wake: @escaping @Sendable () -> Void) { self.wake = wake }
-
-  /// Returns when the part has been taken.
-  func put(_ part: Data) async {
-    await withCheckedContinuation { continuation in
-      let (isWanted, isAbandoned) = state.withLock { state in
-        defer { state.isWanted = false }
-        if !state.isAbandoned {
-          state.part = part
-          state.producer = continuation
-        }
-        return (state.isWanted, state.isAbandoned)
-      }
-      if isAbandoned { continuation.resume() }
-      if isWanted { wake() }
-    }
-  }
-
-  func end(_ failure: HTTPError?) {
-    let isWanted = state.withLock { state in
-      state.end = .end(failure)
-      return state.isWanted
-    }
-    if isWanted { wake() }
-  }
-
-  func take() -> Taken {
-    let (taken, producer) = state.withLock { state -> (Taken, CheckedContinuation<Void, Never>?) in
-      guard let part = state.part else {
-        state.isWanted = state.end == nil
-        return (state.end ?? .nothing, nil)
-      }
-      defer {
-        state.part = nil
-        state.producer = nil
-      }
-      return (.part(part), state.producer)
-    }
-    producer?.resume()
-    return taken
-  }
-
-  func abandon() {
-    let producer = state.withLock { state in
-      state.isAbandoned = true
-      defer { state.producer = nil }
-      return state.producer
-    }
-    producer?.resume()
-  }
 }

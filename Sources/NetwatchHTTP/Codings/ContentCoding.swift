@@ -34,8 +34,7 @@ enum ContentCoding: CaseIterable {
 
   func open() throws(HTTPError) -> any Decompressor {
     switch self {
-    case .deflate: try Inflater(.deflate)
-    case .gzip: try Inflater(.gzip)
+    case .deflate, .gzip: try Inflater(self)
     case .brotli: try BrotliDecompressor()
     case .zstd: try ZstdDecompressor()
     }

@@ -1,14 +1,10 @@
 import CLibZ
 
 /// Decompresses gzip and deflate. zlib's state never leaves this file.
+///
+/// gzip may have several members, one behind the other (RFC 1952, section 2.2), and be in zlib's format, which libcurl takes too.
+/// deflate is in zlib's format, as RFC 9110 has it, or without that, as many servers send it.
 @safe final class Inflater: Decompressor {
-  enum Format {
-    /// Also of several members, one behind the other (RFC 1952, section 2.2), and in zlib's format, which libcurl takes too.
-    case gzip
-    /// In zlib's format, as RFC 9110 has it, or without that, as many servers send it.
-    case deflate
-  }
-
   private enum State { case new, inside, complete }
 
   /// What browsers and libcurl overlook behind deflate without zlib's format: some servers end it with a checksum.
@@ -17,15 +13,15 @@ import CLibZ
   /// Added, it has zlib look which of its two formats it is.
   private static let eitherFormat: CInt = 32
 
-  private let format: Format
+  private let coding: ContentCoding
   /// zlib keeps its address.
   private let stream: UnsafeMutablePointer<z_stream>
   private var state = State.new
   /// How many more bytes may follow the end.
   private var tolerated = 0
 
-  init(_ format: Format) throws(HTTPError) {
-    self.format = format
+  init(_ coding: ContentCoding) throws(HTTPError) {
+    self.coding = coding
     unsafe stream = .allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())
     let code = unsafe inflateInit2_(
@@ -44,7 +40,7 @@ import CLibZ
     _ input: UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer
   ) throws(HTTPError) -> (taken: Int, filled: Int) {
     if let first = unsafe input.first {
-      if state == .complete, format == .deflate { return try unsafe (behindEnd(input), 0) }
+      if state == .complete, coding == .deflate { return try unsafe (behindEnd(input), 0) }
       if state != .inside { try begin(first) }
     }
     let (available, space) = (UInt32(clamping: input.count), UInt32(clamping: room.count))
@@ -68,7 +64,7 @@ import CLibZ
     let isFurther = state == .complete
     state = .inside
     // No compressor begins deflate itself with these bits, and zlib always does.
-    let isRaw = format == .deflate && first & 0x0f != UInt8(Z_DEFLATED)
+    let isRaw = coding == .deflate && first & 0x0f != UInt8(Z_DEFLATED)
     if isRaw { tolerated = Self.mostBehindRaw }
     guard isFurther || isRaw else { return }
     let code = unsafe inflateReset2(stream, isRaw ? -Self.windowBits : Self.windowBits + Self.eitherFormat)
@@ -76,15 +72,13 @@ import CLibZ
   }
 
   private func behindEnd(_ input: UnsafeRawBufferPointer) throws(HTTPError) -> Int {
-    guard input.count <= tolerated else { throw HTTPError(coding: name, "something follows its end") }
+    guard input.count <= tolerated else { throw HTTPError(coding: coding.name, "something follows its end") }
     tolerated -= input.count
     return input.count
   }
 
-  private var name: String { format == .gzip ? "gzip" : "deflate" }
-
   private func failure(_ code: CInt) -> HTTPError {
     let words = unsafe stream.pointee.msg.map { unsafe String(cString: $0) }
-    return HTTPError(.cannotDecodeContentData, "decompress \(name)", code: code, message: words ?? "")
+    return HTTPError(.cannotDecodeContentData, "decompress \(coding.name)", code: code, message: words ?? "")
   }
 }

@@ -1,4 +1,5 @@
 import CLibCurl
+import CLibOpenSSL
 import Glibc
 import HTTPTypes
 import Netwatch
@@ -19,9 +20,9 @@ import Netwatch
   /// long as it has this handle.
   private var delegate: Unmanaged<CurlDelegate>?
   /// Where libcurl writes what went wrong.
-  let words: UnsafeMutablePointer<CChar>
+  private let words: UnsafeMutablePointer<CChar>
   private var headers: UnsafeMutablePointer<curl_slist>?
-  private var names: UnsafeMutablePointer<curl_slist>?
+  var names: UnsafeMutablePointer<curl_slist>?
   /// Of the options that are set; nil for those that are good for one request alone.
   private var shape: Shape?
   /// The one that is set.
@@ -233,30 +234,6 @@ import Netwatch
     return socket
   }
 
-  // MARK: Names
-
-  /// Has libcurl forget the addresses of hosts, which it keeps for a minute, before the request that has been prepared.
-  func forget(_ hosts: [Authority]) { setNames(hosts.flatMap { Self.entries("-", $0) }) }
-
-  /// The same request is made once more, with the addresses that libcurl wanted to look up. It keeps them for a minute.
-  func repeatAttempt(with addresses: [IPAddress], of host: Authority) {
-    repeatAttempt()
-    let list = addresses.map { $0.family == .ipv6 ? "[\($0)]" : $0.description }.joined(separator: ",")
-    setNames(Self.entries("+", host).map { "\($0):\(list)" })
-  }
-
-  /// Some versions of libcurl drop the dot at the end of a name, others keep it.
-  private static func entries(_ sign: String, _ host: Authority) -> [String] {
-    let port = host.port ?? 80
-    let name = host.host.hasSuffix(".") ? [String(host.host.dropLast()), host.host] : [host.host]
-    return name.map { "\(sign)\($0):\(port)" }
-  }
-
-  private func setNames(_ entries: [String]) {
-    for entry in entries { unsafe append(entry, to: &names) }
-    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_RESOLVE, UnsafeMutableRawPointer(names)))
-  }
-
   // MARK: Options
 
   /// Whether libcurl takes codings off. Default true; it fails a response with one that it does not know.
@@ -282,7 +259,7 @@ import Netwatch
 
   func addHeader(_ line: String) { unsafe append(line, to: &headers) }
 
-  private func append(_ line: String, to list: inout UnsafeMutablePointer<curl_slist>?) {
+  func append(_ line: String, to list: inout UnsafeMutablePointer<curl_slist>?) {
     guard let longer = unsafe curl_slist_append(list, line) else {
       refusal = refusal ?? HTTPError(.other, "curl_slist_append")
       return
@@ -325,7 +302,98 @@ import Netwatch
     return code == CURLE_OK || code == CURLE_BAD_FUNCTION_ARGUMENT
   }
 
-  private func check(_ code: CURLcode) {
+  func check(_ code: CURLcode) {
     if code != CURLE_OK, refusal == nil { refusal = HTTPError(code, "curl_easy_setopt") }
+  }
+
+  // MARK: Facts
+
+  /// What has ended the transfer, in libcurl's words.
+  ///
+  /// - Parameter hasAnswer: Whether the server has begun to answer.
+  func failure(_ code: CURLcode, hasAnswer: Bool) -> HTTPError {
+    // The server has closed a connection that was used before, and libcurl would send the body once more.
+    if code == CURLE_SEND_FAIL_REWIND, !hasAnswer {
+      return HTTPError(
+        .connectionLost, "request", code: CInt(code.rawValue),
+        message: "the server has closed the connection, and the body can be sent once only")
+    }
+    if code == CURLE_PEER_FAILED_VERIFICATION,
+      integer(CURLINFO_SSL_VERIFYRESULT) == Int(X509_V_ERR_APPLICATION_VERIFICATION)
+    {
+      return HTTPError(code, "request", message: "no pin is in the server's chain of certificates")
+    }
+    let message = unsafe String(cString: words)
+    return HTTPError(code, "request", message: message.isEmpty ? nil : message)
+  }
+
+  func integer(_ info: CURLINFO) -> Int {
+    var value = 0
+    unsafe netwatch_curl_get_long(handle, info, &value)
+    return value
+  }
+
+  func offset(_ info: CURLINFO) -> Int64 {
+    var value: curl_off_t = 0
+    unsafe netwatch_curl_get_offset(handle, info, &value)
+    return Int64(value)
+  }
+
+  /// The connection that the transfer uses, or has used last; nil before it has one.
+  var connection: Connection? {
+    guard let local = text(CURLINFO_LOCAL_IP).flatMap({ IPAddress($0) }),
+      let peer = text(CURLINFO_PRIMARY_IP).flatMap({ IPAddress($0) })
+    else { return nil }
+    return Connection(
+      local: local, localPort: UInt16(truncatingIfNeeded: integer(CURLINFO_LOCAL_PORT)),
+      peer: peer, peerPort: UInt16(truncatingIfNeeded: integer(CURLINFO_PRIMARY_PORT)))
+  }
+
+  /// Whether libcurl has words for a failure. It has none when it sends a request again of which the server has said, by HTTP/2,
+  /// that nothing was done (RFC 9113, section 8.7).
+  var hasFailure: Bool { unsafe words.pointee != 0 }
+
+  /// Whether HTTP/2 was agreed on for the connection that the transfer uses.
+  var speaksHTTP2: Bool {
+    guard let tls = unsafe netwatch_curl_get_tls(handle) else { return false }
+    var (name, length) = unsafe (UnsafePointer<UInt8>?.none, UInt32(0))
+    unsafe SSL_get0_alpn_selected(OpaquePointer(tls), &name, &length)
+    return unsafe UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("h2".utf8)
+  }
+
+  /// Whether something of the request has been written to a connection.
+  var hasSent: Bool { integer(CURLINFO_REQUEST_SIZE) > 0 }
+
+  func text(_ info: CURLINFO) -> String? {
+    unsafe netwatch_curl_get_string(handle, info).map { unsafe String(cString: $0) }
+  }
+
+  /// What the request has taken.
+  ///
+  /// - Parameter lead: From the attempt's beginning until libcurl has got it.
+  func metrics(after lead: Duration, furtherAttempts: Int) -> HTTPMetrics {
+    var metrics = HTTPMetrics()
+    func duration(_ info: CURLINFO) -> Duration? {
+      let microseconds = offset(info)
+      return microseconds > 0 ? lead + .microseconds(microseconds) : nil
+    }
+    metrics.nameLookup = duration(CURLINFO_NAMELOOKUP_TIME_T)
+    metrics.secureConnect = duration(CURLINFO_APPCONNECT_TIME_T)
+    metrics.firstByte = duration(CURLINFO_STARTTRANSFER_TIME_T)
+    metrics.total = duration(CURLINFO_TOTAL_TIME_T) ?? lead
+    metrics.furtherAttempts = furtherAttempts
+    metrics.reusedConnection = integer(CURLINFO_NUM_CONNECTS) == 0
+    metrics.connect = metrics.reusedConnection ? nil : duration(CURLINFO_CONNECT_TIME_T)
+    metrics.protocolVersion =
+      switch integer(CURLINFO_HTTP_VERSION) {
+      case Int(CURL_HTTP_VERSION_1_0): "1.0"
+      case Int(CURL_HTTP_VERSION_1_1): "1.1"
+      case Int(CURL_HTTP_VERSION_2_0): "2"
+      case Int(CURL_HTTP_VERSION_3): "3"
+      default: ""
+      }
+    metrics.bytesSent = offset(CURLINFO_SIZE_UPLOAD_T)
+    metrics.bytesReceived = offset(CURLINFO_SIZE_DOWNLOAD_T)
+    return metrics
   }
 }

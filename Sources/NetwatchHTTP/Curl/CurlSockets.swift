@@ -74,8 +74,10 @@ import NetwatchEventLoop
   private func began(_ socket: CInt) {
     guard let peer = fresh[socket], let local = SocketAddress(localOf: socket) else { return }
     fresh[socket] = nil
-    let ends = ConnectionEnds(local: local.address, localPort: local.port, peer: peer.address, peerPort: peer.port)
-    onOpened?(socket, Connection(ends: ends, scope: peer.scope))
+    onOpened?(
+      socket,
+      Connection(
+        local: local.address, localPort: local.port, peer: peer.address, peerPort: peer.port, scope: peer.scope))
   }
 
   func watch(_ socket: CInt, for interest: EventLoop.Readiness) throws(SystemError) {

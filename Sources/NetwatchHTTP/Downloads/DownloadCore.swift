@@ -104,7 +104,7 @@ final class DownloadCore: Sendable {
     if options.onProgress != nil { callbacks.report(progress) }
   }
 
-  private func legEnded(_ outcome: TransferOutcome, _ over: OneShot<Void>) {
+  private func legEnded(_ outcome: TransferOrder.Outcome, _ over: OneShot<Void>) {
     let end: ResumeMachine.LegEnd
     let result: Result<HTTPReply<URL>, HTTPError> = outcome.converted { reply throws(HTTPError) in
       reply.with(try reply.value.file)

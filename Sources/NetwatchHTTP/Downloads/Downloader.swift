@@ -21,18 +21,10 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     var lastReceipt: UInt64 = 0
   }
 
-  private struct Waiter: Sendable {
-    let completion: Completion
-    /// The session is not done before this is.
-    let hold: OneShot<Void>
-  }
-
-  /// How a transfer has ended.
-  private struct End: Sendable {
-    let result: Result<HTTPReply<Value>, HTTPError>
-    /// The transfer is over when this is released.
-    let end: OneShot<Void>
-  }
+  /// The session is not done before `hold` is.
+  private typealias Waiter = (completion: Completion, hold: OneShot<Void>)
+  /// How a transfer has ended. It is over when `end` is released.
+  private typealias Outcome = (result: Result<HTTPReply<Value>, HTTPError>, end: OneShot<Void>)
 
   /// Makes the requests.
   public let session: HTTPSessionManager
@@ -89,7 +81,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   ) -> DownloadReceipt {
     let key = DownloadKey(request, policy)
     let kept = usable(for: key)
-    let waiter = Waiter(completion: completion, hold: session.pending.hold())
+    let waiter = (completion: completion, hold: session.pending.hold())
     let receipt = state.withLock { state in
       state.lastReceipt += 1
       let receipt = state.lastReceipt
@@ -132,13 +124,13 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
 
   // MARK: The machine
 
-  private func handle(_ event: DownloaderMachine<DownloadKey>.Event, _ end: End? = nil) {
-    state.withLock { handle(event, end, &$0) }
+  private func handle(_ event: DownloaderMachine<DownloadKey>.Event, _ outcome: Outcome? = nil) {
+    state.withLock { handle(event, outcome, &$0) }
     callbacks.flush()
   }
 
   /// Under the lock, so that transfers are begun before they are cancelled.
-  private func handle(_ event: DownloaderMachine<DownloadKey>.Event, _ end: End?, _ state: inout State) {
+  private func handle(_ event: DownloaderMachine<DownloadKey>.Event, _ outcome: Outcome?, _ state: inout State) {
     if case .ended(let id) = event { state.tasks[id] = nil }
     for effect in state.machine.handle(event) {
       switch effect {
@@ -148,8 +140,8 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
       case .answerCancelled(let receipt):
         answer(receipt, .failure(HTTPError(.cancelled, "cancel")), nil, &state)
       case .answer(let receipts, of: _):
-        guard let end else { break }
-        for receipt in receipts { answer(receipt, end.result, end.end, &state) }
+        guard let outcome else { break }
+        for receipt in receipts { answer(receipt, outcome.result, outcome.end, &state) }
       }
     }
   }
@@ -182,7 +174,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
           let result = outcome.converted { reply throws(HTTPError) in
             try self.value(of: reply, key, stale, began: began)
           }
-          self.handle(.ended(id), End(result: result, end: end))
+          self.handle(.ended(id), (result, end))
         }
       })
     return HTTPTask(order, session.inbox, isSuspended: false)

@@ -25,15 +25,9 @@ struct DownloaderMachine<Key: Hashable & Sendable>: Sendable {
     case answer([Receipt], of: TransferID)
   }
 
-  private struct Entry: Sendable {
-    let key: Key
-    var receipts: [Receipt]
-    var isActive = false
-  }
-
   private let limit: Int
   private let order: DownloadOrder
-  private var entries: [TransferID: Entry] = [:]
+  private var entries: [TransferID: (key: Key, receipts: [Receipt], isActive: Bool)] = [:]
   /// Those that others can join.
   private var open: [Key: TransferID] = [:]
   private var transfers: [Receipt: TransferID] = [:]
@@ -66,7 +60,7 @@ struct DownloaderMachine<Key: Hashable & Sendable>: Sendable {
       return
     }
     nextID += 1
-    entries[nextID] = Entry(key: key, receipts: [receipt])
+    entries[nextID] = (key, [receipt], false)
     open[key] = nextID
     transfers[receipt] = nextID
     waiting.append(nextID)

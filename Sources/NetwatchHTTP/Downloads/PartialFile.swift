@@ -13,19 +13,12 @@ final class PartialFile: Sendable {
   /// What comes behind the name of the target, and is the longest.
   private static let longestSuffix = ".netwatch-part.json.new"
 
-  private struct Files: Sendable {
-    /// What an earlier download has left, or this one's only file.
-    var kept: OpenFile
-    /// Nil unless the download has begun again.
-    var fresh: OpenFile?
-    var current: OpenFile { fresh ?? kept }
-  }
-
   let target: URL
   private let replacesExisting: Bool
   private let isFlushed: Bool
   private let path: String
-  private let files: Lock<Files>
+  /// What an earlier download has left, or this one's only file; and the new one, if the download has begun again.
+  private let files: Lock<(kept: OpenFile, fresh: OpenFile?)>
   private var dataPath: String { path + ".json" }
   private var freshPath: String { path + ".new" }
 
@@ -42,7 +35,7 @@ final class PartialFile: Sendable {
       // Better now than when all has come.
       throw HTTPError(file: name, "download to")
     }
-    let base = CompanionName.base(of: name, suffix: longestSuffix)
+    let base = OpenFile.companion(of: name, suffix: longestSuffix)
     return try PartialFile(target, replacesExisting, isFlushed, path: base + ".netwatch-part")
   }
 
@@ -51,14 +44,14 @@ final class PartialFile: Sendable {
     self.replacesExisting = replacesExisting
     self.isFlushed = isFlushed
     self.path = path
-    files = Lock(Files(kept: try TrustedFile.openLocked(path)))
+    files = Lock((kept: try OpenFile.openLocked(path), fresh: nil))
   }
 
   // MARK: What is known
 
   /// Nil where nothing was written down, nothing that can be, or somebody else may have written it.
   func load() -> ResumeData? {
-    guard let file = TrustedFile.open(reading: dataPath), let size = file.size(), size <= Self.mostData else {
+    guard let file = OpenFile.openTrusted(dataPath), let size = file.size(), size <= Self.mostData else {
       return nil
     }
     var bytes = [UInt8](repeating: 0, count: Int(size))
@@ -74,7 +67,7 @@ final class PartialFile: Sendable {
     guard let text = try? encoder.encode(data) else { throw HTTPError(.other, "encode resume data") }
     let name = dataPath + ".new"
     // A URL can be as secret as a password.
-    let file = try TrustedFile.create(name, rights: 0o600)
+    let file = try OpenFile.createTrusted(name, rights: 0o600)
     let count = unsafe text.withUnsafeBytes { unsafe Glibc.write(file.number, $0.baseAddress, $0.count) }
     guard count == text.count, unsafe rename(name, dataPath) == 0 else {
       let failure = HTTPError(file: name, "write")
@@ -89,7 +82,7 @@ final class PartialFile: Sendable {
 
   // MARK: The bytes
 
-  private var current: OpenFile { files.withLock { $0.current } }
+  private var current: OpenFile { files.withLock { $0.fresh ?? $0.kept } }
 
   func size() -> Int64 { current.size() ?? 0 }
 
@@ -126,7 +119,7 @@ final class PartialFile: Sendable {
 
   /// From here on bytes go into a new file.
   func beginFresh() throws(HTTPError) {
-    let file = try TrustedFile.create(freshPath, rights: TrustedFile.rights)
+    let file = try OpenFile.createTrusted(freshPath, rights: OpenFile.rights)
     // Its turn to be the one that is locked may come.
     _ = flock(file.number, LOCK_EX | LOCK_NB)
     files.withLock { $0.fresh = file }
@@ -137,7 +130,7 @@ final class PartialFile: Sendable {
     try forget()
     guard unsafe rename(freshPath, path) == 0 else { throw HTTPError(file: freshPath, "rename") }
     files.withLock { files in
-      if let fresh = files.fresh { files = Files(kept: fresh) }
+      if let fresh = files.fresh { files = (fresh, nil) }
     }
     try record(data)
   }
@@ -155,12 +148,12 @@ final class PartialFile: Sendable {
   func install() throws(HTTPError) {
     let isFresh = files.withLock { $0.fresh != nil }
     let (file, own) = (current, isFresh ? freshPath : path)
-    guard TrustedFile.isNamed(file, own) else {
+    guard file.isNamed(own) else {
       throw HTTPError(.fileFailed, "rename \(own)", message: "another file has come into its place")
     }
-    TrustedFile.giveRights(of: dataPath + ".new", to: file)
+    file.takeRights(of: dataPath + ".new")
     if isFlushed, fsync(file.number) != 0 { throw HTTPError(file: own, "fsync") }
-    try FilePlacement.move(own, to: target.path(percentEncoded: false), replacesExisting: replacesExisting)
+    try OpenFile.place(own, at: target.path(percentEncoded: false), replacesExisting: replacesExisting)
     _ = unsafe unlink(dataPath)
     if isFresh { _ = unsafe unlink(path) }
   }

@@ -17,6 +17,7 @@ struct RequestChain {
   }
 
   private static let host = HTTPField.Name("Host")
+  private static let idempotent: [HTTPRequest.Method] = [.get, .head, .put, .delete, .options, .trace]
 
   let order: TransferOrder
   /// Nil for the first request.
@@ -40,6 +41,11 @@ struct RequestChain {
     if let origin = Origin(request), let answer = answers[origin] { return answer.credential }
     if order.request.isSameOrigin(as: request) { return own }
     return own == order.scope.credential && order.scope.covers(request) ? own : nil
+  }
+
+  /// Whether the request may be sent twice: RFC 9110, section 9.2.2, or the caller's word.
+  var allowsRepetition: Bool {
+    Self.idempotent.contains(request.method) || order.options.allowsRepetition
   }
 
   // MARK: Answers

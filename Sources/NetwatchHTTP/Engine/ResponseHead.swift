@@ -190,3 +190,65 @@ import HTTPTypes
     return unsafe line[start..<end]
   }
 }
+
+/// What a session remembers of the heads that its servers have sent: the next ones are much the same.
+final class HeadMemory {
+  var last: KnownHead?
+
+  // MARK: Names of fields
+  // Servers send the same ones again and again, and to check one takes a while.
+
+  /// A server that thinks up names gains nothing.
+  private static let capacity = 64
+
+  private var names: [(bytes: [UInt8], name: HTTPField.Name)] = []
+  /// Where the next new one goes.
+  private var next = 0
+  /// Behind the one that was found last: the next head has them in the same order.
+  private var cursor = 0
+
+  /// Nil for what is no name.
+  func name(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
+    for offset in names.indices {
+      var index = cursor + offset
+      if index >= names.count { index -= names.count }
+      if names[index].bytes.count == bytes.count, unsafe names[index].bytes.elementsEqual(bytes) {
+        cursor = index + 1 == names.count ? 0 : index + 1
+        return names[index].name
+      }
+    }
+    guard let name = unsafe HTTPField.Name(String(decoding: bytes, as: UTF8.self)) else { return nil }
+    if names.count < Self.capacity {
+      unsafe names.append(([UInt8](bytes), name))
+    } else {
+      names[next] = unsafe ([UInt8](bytes), name)
+      next = (next + 1) % Self.capacity
+    }
+    return name
+  }
+}
+
+/// A head that has been read. One that is the same, to the byte, need not be.
+@safe final class KnownHead {
+  /// A longer one is not remembered.
+  static let mostBytes = 4_096
+
+  /// Lives as long as this.
+  let text: UnsafeRawBufferPointer
+  let response: HTTPResponse
+  let code: Int
+  let bodyLength: Int64?
+  let codings: BodyCodings
+
+  init(text: [UInt8], response: HTTPResponse, code: Int, bodyLength: Int64?, codings: BodyCodings) {
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
+    unsafe copy.copyBytes(from: text)
+    unsafe self.text = UnsafeRawBufferPointer(copy)
+    self.response = response
+    self.code = code
+    self.bodyLength = bodyLength
+    self.codings = codings
+  }
+
+  deinit { unsafe text.deallocate() }
+}

@@ -15,7 +15,7 @@ extension Transfer {
       attempt.isLeftToLibrary = false
       return false
     }
-    guard attempt.lookups < Self.mostLookups, hosts.contains(where: { !SystemNames.isKnown($0.host) }) else {
+    guard attempt.lookups < Self.mostLookups, hosts.contains(where: { !NameLookups.isKnown($0.host) }) else {
       return false
     }
     attempt.isLookupDue = true
@@ -29,7 +29,7 @@ extension Transfer {
     attempt.isLookupDue = false
     guard code != CURLE_OK else { return false }
     attempt.lookups += 1
-    if let host = missingHost(code, easy), !SystemNames.isKnown(host.host) {
+    if let host = missingHost(code, easy), !NameLookups.isKnown(host.host) {
       attempt.host = host
       engine.lookUp(host, for: self)
     } else {

@@ -7,10 +7,10 @@ extension Transfer {
   /// Some of the session's connections are lost, this task's perhaps among them. Not from within libcurl.
   func connectionsLost(_ lost: [(socket: CInt, connection: Connection)]) {
     guard machine.isAttached, let easy else { return }
-    if let ends = easy.ends {
-      guard lost.contains(where: { $0.connection.ends == ends }) else { return }
-      attempt.destination = .addresses([ends.peer])
-      guard options.retriesWhenReachable, mayRepeat(easy) else { return fail(.lossOfPath(to: [ends.peer], nil)) }
+    if let own = easy.connection {
+      guard lost.contains(where: { $0.connection.hasEnds(of: own) }) else { return }
+      attempt.destination = .addresses([own.peer])
+      guard options.retriesWhenReachable, mayRepeat(easy) else { return fail(.lossOfPath(to: [own.peer], nil)) }
       keptSource = source
       handle(.connectionLost)
     } else if easy.opened.contains(where: { own in lost.contains { $0.socket == own.socket } }) {
@@ -33,7 +33,7 @@ extension Transfer {
     case _ where !peers.isEmpty: attempt.destination = .addresses(peers)
     default: break
     }
-    let isLost = attempt.hasLostConnection && easy.ends == nil || !engine.hasPath(to: attempt.destination)
+    let isLost = attempt.hasLostConnection && easy.connection == nil || !engine.hasPath(to: attempt.destination)
     guard failure.kind.maySpeakOfPath, isLost else { return failure }
     let waits = options.waitsForReachability != nil || engine.graceEnd > engine.now
     guard mayRepeat(easy), options.retriesWhenReachable || waits && !easy.hasSent else {
@@ -43,11 +43,10 @@ extension Transfer {
     return nil
   }
 
-  /// Whether libcurl may send the request now. By itself it sends any request twice whose connection has ended before an
-  /// answer, if the connection was used before; the server may have done what a POST asks for. It has not if nothing of the
-  /// body has come, or if it has said so.
-  func maySend(_ easy: CurlEasy) -> Bool {
-    if chain.request.method.isIdempotent || options.allowsRepetition { return true }
+  /// Whether libcurl may send a request now that must not be sent twice. By itself it sends any request twice whose connection
+  /// has ended before an answer, if the connection was used before; the server may have done what a POST asks for. It has not
+  /// if nothing of the body has come, or if it has said so.
+  func maySendOnce(_ easy: CurlEasy) -> Bool {
     let hasBody = chain.body.map { $0.length != 0 } ?? false
     let isFirst = !easy.hasSent || attempt.hasAnswer || hasBody && !attempt.hasSupplied
     guard isFirst || attempt.wasMultiplexed && !easy.hasFailure else {
@@ -64,7 +63,7 @@ extension Transfer {
   /// RFC 9110, section 9.2.2: what has reached a server may be sent again if that does no harm.
   private func mayRepeat(_ easy: CurlEasy) -> Bool {
     guard !attempt.hasAnswer, source?.rewind() ?? true else { return false }
-    return !easy.hasSent || chain.request.method.isIdempotent || options.allowsRepetition
+    return !easy.hasSent || chain.allowsRepetition
   }
 
   /// The body of an attempt that is made again. Nil if it has to be opened.
@@ -109,9 +108,4 @@ extension HTTPError.Kind {
   fileprivate var maySpeakOfPath: Bool {
     [.notResolved, .cannotConnect, .connectionLost, .timedOut, .secureConnectionFailed].contains(self)
   }
-}
-
-extension HTTPRequest.Method {
-  /// RFC 9110, section 9.2.2.
-  var isIdempotent: Bool { [.get, .head, .put, .delete, .options, .trace].contains(self) }
 }

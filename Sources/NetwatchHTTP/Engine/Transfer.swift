@@ -124,7 +124,7 @@ final class Transfer: CurlDelegate {
   ///
   /// - Returns: a caller to be woken; nil if the completion has run, or will.
   func deliver() -> AwaitedOutcome? {
-    let outcome: TransferOutcome
+    let outcome: TransferOrder.Outcome
     let response = head.isComplete ? head.response : nil
     do throws(HTTPError) {
       let received = try sink?.end(failure) ?? memory.takeAll()
@@ -167,7 +167,7 @@ final class Transfer: CurlDelegate {
 
   override func maySend() -> Bool {
     hasBegun()
-    return easy.map { maySend($0) } ?? false
+    return chain.allowsRepetition || easy.map { maySendOnce($0) } ?? false
   }
 
   override func received(headLine line: UnsafeRawBufferPointer) -> Bool {
@@ -277,7 +277,7 @@ final class Transfer: CurlDelegate {
 
   override func ended(_ code: CURLcode) {
     guard let easy, failure != nil || !lookUp(after: code, of: easy) else { return }
-    metrics = HTTPMetrics(of: easy, after: attempt.lookupDuration, furtherAttempts: attempts - 1)
+    metrics = easy.metrics(after: attempt.lookupDuration, furtherAttempts: attempts - 1)
     if code == CURLE_OK, case .undecided = attempt.verdict { _ = decide() }
     if code == CURLE_OK { endDecoding() }
     var event = TransferMachine.Event.attemptEnded

@@ -2,15 +2,12 @@ import HTTPTypes
 import Netwatch
 import Synchronization
 
-/// What a transfer has brought, before anybody has decoded it.
-typealias TransferOutcome = Result<HTTPReply<ReceivedBody>, HTTPError>
-
 /// Who hears of it, on the loop's thread.
 @safe enum TransferCompletion: Sendable {
   /// The caller's completion has run when this returns.
-  case atOnce(@Sendable (TransferOutcome) -> Void)
+  case atOnce(@Sendable (TransferOrder.Outcome) -> Void)
   /// The second value is fulfilled, or released, when the caller's completion has run.
-  case later(@Sendable (TransferOutcome, OneShot<Void>) -> Void)
+  case later(@Sendable (TransferOrder.Outcome, OneShot<Void>) -> Void)
   /// Unchecked: a check costs an allocation a request, and a ``TransferOrder`` completes once.
   case awaited(UnsafeContinuation<AwaitedOutcome, Never>)
 
@@ -20,7 +17,7 @@ typealias TransferOutcome = Result<HTTPReply<ReceivedBody>, HTTPError>
 /// For a caller that waits. It ends the request itself: the loop's thread could be the one that releases a ``OneShot`` last,
 /// after the caller has gone on.
 @safe struct AwaitedOutcome: Sendable {
-  let outcome: TransferOutcome
+  let outcome: TransferOrder.Outcome
   fileprivate let continuation: UnsafeContinuation<AwaitedOutcome, Never>
   fileprivate let id: RequestID
   fileprivate let observer: (any RequestObserver)?
@@ -42,6 +39,9 @@ typealias TransferOutcome = Result<HTTPReply<ReceivedBody>, HTTPError>
 ///
 /// An order that is dropped on its way, because its session has ended, completes with `invalidated`.
 final class TransferOrder: Sendable {
+  /// What a transfer has brought, before anybody has decoded it.
+  typealias Outcome = Result<HTTPReply<ReceivedBody>, HTTPError>
+
   let id: RequestID
   let request: HTTPRequest
   let body: HTTPBody?
@@ -93,7 +93,7 @@ final class TransferOrder: Sendable {
   ///
   /// - Parameter observer: to be told, after the completion, that the request's activity has ended.
   /// - Returns: a caller to be woken; nil if the completion has run, or will.
-  func complete(_ outcome: TransferOutcome, _ observer: (any RequestObserver)?) -> AwaitedOutcome? {
+  func complete(_ outcome: TransferOrder.Outcome, _ observer: (any RequestObserver)?) -> AwaitedOutcome? {
     isComplete.store(true, ordering: .releasing)
     status.change { $0.phase = .over(wasActive: false) }
     if let callbacks, !completion.isLater {
@@ -109,7 +109,7 @@ final class TransferOrder: Sendable {
   }
 
   private static func complete(
-    _ completion: TransferCompletion, _ outcome: TransferOutcome, _ id: RequestID,
+    _ completion: TransferCompletion, _ outcome: TransferOrder.Outcome, _ id: RequestID,
     _ observer: (any RequestObserver)?, _ pending: PendingCompletions
   ) -> AwaitedOutcome? {
     switch completion {

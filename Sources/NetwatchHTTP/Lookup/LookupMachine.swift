@@ -23,19 +23,13 @@ struct LookupMachine {
     case tell([RequestID])
   }
 
-  private struct Question {
-    let name: String
-    let asked: Duration
-    /// Another one is to be asked for whoever wants the name.
-    var isOutdated = false
-  }
-
   /// How many lookups run at a time.
   static let most = 16
   /// A change of the network is a burst of changes. A younger lookup was most likely asked within it.
   static let youth = Duration.milliseconds(250)
 
-  private var questions: [Int: Question] = [:]
+  /// An outdated one is followed by another for whoever wants the name.
+  private var questions: [Int: (name: String, asked: Duration, isOutdated: Bool)] = [:]
   private var number = 0
   /// To be looked up once there is room, each once.
   private var names: [String] = []
@@ -78,7 +72,7 @@ struct LookupMachine {
     names.removeFirst(next.count)
     return next.map { name in
       number &+= 1
-      questions[number] = Question(name: name, asked: now)
+      questions[number] = (name, now, false)
       return .ask(name, number: number)
     }
   }

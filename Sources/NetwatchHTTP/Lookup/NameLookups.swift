@@ -46,7 +46,7 @@ final class NameLookups {
   private func ask(_ name: String, _ number: Int) {
     do throws(SystemError) {
       try BackgroundThread.start(name: "netwatch-lookup") { [comeBack] in
-        comeBack(number, SystemNames.addresses(of: name))
+        comeBack(number, Self.addresses(of: name))
       }
     } catch {
       let failure = HTTPError(.notResolved, error.operation, code: error.code, underlying: error)

@@ -1,18 +1,18 @@
 import Netwatch
 
-/// The two ends of a TCP connection.
-struct ConnectionEnds: Hashable, Sendable {
+/// The two ends of a connection of a session. The peer is the proxy, if there is one.
+struct Connection: Hashable, Sendable {
   let local: IPAddress
   let localPort: UInt16
   let peer: IPAddress
   let peerPort: UInt16
-}
+  /// The index of the interface that link-local addresses belong to; 0 for other addresses, or if it is not known.
+  var scope: Int32 = 0
 
-/// A connection of a session, as far as its route is concerned. The peer is the proxy, if there is one.
-struct Connection: Hashable, Sendable {
-  let ends: ConnectionEnds
-  /// The index of the interface that link-local addresses belong to; 0 for other addresses.
-  let scope: Int32
+  /// Whether both ends are the same, whatever is known of their interface.
+  func hasEnds(of other: Connection) -> Bool {
+    local == other.local && localPort == other.localPort && peer == other.peer && peerPort == other.peerPort
+  }
 }
 
 /// The kernel's answer about the route to a peer.

@@ -42,14 +42,9 @@ struct ConnectionMachine {
     case suspect(link: Int32?, until: Duration)
   }
 
-  private struct Entry {
-    let connection: Connection
-    var standing = Standing.unknown
-  }
-
   /// How long a changed route is tolerated.
   private let grace: Duration
-  private var entries: [CInt: Entry] = [:]
+  private var entries: [CInt: (connection: Connection, standing: Standing)] = [:]
   private var wakeTime: Duration?
 
   init(grace: Duration) { self.grace = grace }
@@ -57,7 +52,7 @@ struct ConnectionMachine {
   mutating func handle(_ event: Event, at now: Duration) -> [Effect] {
     switch event {
     case .opened(let socket, let connection):
-      entries[socket] = Entry(connection: connection)
+      entries[socket] = (connection, .unknown)
       return [.ask(socket, connection)]
     case .closed(let socket):
       entries[socket] = nil
@@ -84,7 +79,7 @@ struct ConnectionMachine {
 
   private mutating func answered(_ socket: CInt, _ route: PeerRoute, _ now: Duration) -> [Effect] {
     guard let entry = entries[socket] else { return [] }
-    let (next, isLost) = Self.judge(entry.standing, route, now, grace)
+    let (next, isLost) = Self.evaluate(entry.standing, route, now, grace)
     if isLost {
       entries[socket] = nil
       return [.lose(socket, entry.connection)]
@@ -94,7 +89,7 @@ struct ConnectionMachine {
     return []
   }
 
-  private static func judge(
+  private static func evaluate(
     _ standing: Standing, _ route: PeerRoute, _ now: Duration, _ grace: Duration
   ) -> (Standing, isLost: Bool) {
     switch (standing, route) {

@@ -39,7 +39,7 @@ final class ConnectionWatch {
   }
 
   func opened(_ socket: CInt, _ connection: Connection) {
-    guard !connection.ends.peer.isLoopback else { return }
+    guard !connection.peer.isLoopback else { return }
     run([.opened(socket, connection)])
   }
 
@@ -62,17 +62,17 @@ final class ConnectionWatch {
       hasNews = true
       return
     }
-    look()
+    scan()
     pause.set(after: Self.spacing)
   }
 
   private func endPause() {
-    look()
+    scan()
     if hasNews { pause.set(after: Self.spacing) }
     hasNews = false
   }
 
-  private func look() {
+  private func scan() {
     run([.networkChanged])
     onChange()
   }

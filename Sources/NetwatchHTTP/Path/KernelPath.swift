@@ -3,7 +3,7 @@ import Netwatch
 /// The path of this machine to the internet, as the kernel's routes have it: for a program without a `NetworkMonitor`.
 ///
 /// Where netlink is not permitted, there is always a path.
-package struct KernelPath: PathSource {
+package final class KernelPath: PathSource {
   package init() {}
 
   package var hasPath: Bool {
@@ -14,7 +14,5 @@ package struct KernelPath: PathSource {
   package var isAboutInternetOnly: Bool { true }
 
   /// Never calls `body`: a session hears of the kernel's changes itself.
-  package func onPathChange(_ body: @escaping @Sendable () -> Void) -> any AnyObject & Sendable { Subscription() }
-
-  private final class Subscription: Sendable {}
+  package func onPathChange(_ body: @escaping @Sendable () -> Void) -> any AnyObject & Sendable { self }
 }

@@ -60,19 +60,18 @@ import NetwatchEventLoop
 
   /// The route of a connection, from its local address.
   func route(of connection: Connection) -> PeerRoute {
-    let ends = connection.ends
-    switch look(from: nil, to: ends.local, scope: connection.scope) {
+    switch look(from: nil, to: connection.local, scope: connection.scope) {
     case .way(_, isOwn: true): break
     case .refused, .way: return .localAddressGone
     case .silence: return .unknown
     }
-    return judge(look(from: ends, to: ends.peer, scope: connection.scope))
+    return peerRoute(look(from: connection, to: connection.peer, scope: connection.scope))
   }
 
   /// The route to an address, from whichever local address the kernel chooses.
-  func route(to address: IPAddress) -> PeerRoute { judge(look(from: nil, to: address, scope: 0)) }
+  func route(to address: IPAddress) -> PeerRoute { peerRoute(look(from: nil, to: address, scope: 0)) }
 
-  private func judge(_ answer: Answer) -> PeerRoute {
+  private func peerRoute(_ answer: Answer) -> PeerRoute {
     switch answer {
     case .way(let link, isOwn: true): .link(link)
     case .way(let link, isOwn: false): hasCarrier(link) ? .link(link) : .none
@@ -87,16 +86,16 @@ import NetwatchEventLoop
     case silence
   }
 
-  private func look(from ends: ConnectionEnds?, to address: IPAddress, scope: Int32) -> Answer {
+  private func look(from connection: Connection?, to address: IPAddress, scope: Int32) -> Answer {
     sequence &+= 1
     var message = RouteMessage(sequence, address.family)
     message.append(RTA_DST.rawValue, address)
-    if let ends {
-      message.append(RTA_SRC.rawValue, ends.local)
+    if let connection {
+      message.append(RTA_SRC.rawValue, connection.local)
       // Rules may choose by protocol and port, and so does the choice between several next hops.
       message.append(RTA_IP_PROTO.rawValue, [UInt8(IPPROTO_TCP)])
-      message.append(RTA_SPORT.rawValue, port: ends.localPort)
-      message.append(RTA_DPORT.rawValue, port: ends.peerPort)
+      message.append(RTA_SPORT.rawValue, port: connection.localPort)
+      message.append(RTA_DPORT.rawValue, port: connection.peerPort)
     }
     if scope > 0, address.isLinkLocal { message.append(RTA_OIF.rawValue, UInt32(scope)) }
     guard exchange(message.bytes) else { return .silence }

@@ -17,7 +17,7 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer {
     for serializer in serializers {
       do {
         let value = try serializer.serialize(response, body: body, request: request)
-        guard let optional = value as? any Nothing, optional.isNothing else { return value }
+        guard let optional = value as? any OptionalValue, optional.isNil else { return value }
         nothing = nothing ?? .some(value)
       } catch {
         if worst.map({ Self.weight(of: error) > Self.weight(of: $0) }) ?? true { worst = error }

@@ -5,15 +5,9 @@ import HTTPTypes
 ///
 /// A file in it never is in memory as a whole. The length is known before the first byte.
 public struct MultipartFormData: Sendable {
-  private struct Part {
-    let head: String
-    let body: HTTPBody
-    let length: Int64
-  }
-
   /// What stands between the parts. By itself it is random.
   public let boundary: String
-  private var parts: [Part] = []
+  private var parts: [(head: String, body: HTTPBody, length: Int64)] = []
   private var pace: (packetSize: Int, delay: Duration)?
   /// Why there is no body: told when one is asked for.
   private var refusal: HTTPError?
@@ -59,7 +53,8 @@ public struct MultipartFormData: Sendable {
   ) throws(HTTPError) {
     let body = try HTTPBody.file(url)
     let fileName = fileName ?? url.lastPathComponent
-    try append(body, name: name, fileName: fileName, contentType: contentType ?? FileType.contentType(of: fileName))
+    let contentType = contentType ?? HTTPBody.contentType(ofFile: fileName) ?? "application/octet-stream"
+    try append(body, name: name, fileName: fileName, contentType: contentType)
   }
 
   /// Any body whose length is known, such as ``HTTPBody/sequence(_:length:contentType:)``.
@@ -81,7 +76,7 @@ public struct MultipartFormData: Sendable {
   ///
   /// - Throws: `cannotEncodeRequest` for a body without a length.
   public mutating func append(_ body: HTTPBody, headerFields: HTTPFields) throws(HTTPError) {
-    parts.append(Part(head: Self.head(headerFields), body: body, length: try Self.length(of: body)))
+    parts.append((Self.head(headerFields), body, try Self.length(of: body)))
   }
 
   /// Slows the sending of the form down, for links that suffer from a full queue.
@@ -130,17 +125,17 @@ extension MultipartFormData {
     let fields: HTTPFields = contentType.map { [.contentType: $0] } ?? [:]
     var disposition = "form-data; name=\"\(Self.escape(name))\""
     if let fileName { disposition += "; filename=\"\(Self.escape(fileName))\"" }
-    parts.append(Part(head: "Content-Disposition: \(disposition)\r\n" + Self.head(fields), body: body, length: length))
+    parts.append(("Content-Disposition: \(disposition)\r\n" + Self.head(fields), body, length))
   }
 
   private func joined(contentType: String) throws(HTTPError) -> HTTPBody {
-    var pieces: [JoinedSource.Piece] = []
+    var pieces: [(body: HTTPBody, length: Int64)] = []
     var length: Int64 = 0
     func add(_ body: HTTPBody, _ count: Int64) throws(HTTPError) {
       let (sum, isTooLong) = length.addingReportingOverflow(count)
       guard !isTooLong else { throw HTTPError(.cannotEncodeRequest, "make a form", message: "it is too long") }
       length = sum
-      pieces.append(JoinedSource.Piece(body: body, length: count))
+      pieces.append((body, count))
     }
     var start = ""
     for part in parts {

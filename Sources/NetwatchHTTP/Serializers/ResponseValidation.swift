@@ -85,7 +85,7 @@ extension ResponseValidation {
       }
     }
     switch result {
-    case .success(let value): badStatus.decoded = (value as? any Nothing)?.isNothing == true ? nil : value
+    case .success(let value): badStatus.decoded = (value as? any OptionalValue)?.isNil == true ? nil : value
     case .failure(let error): badStatus.underlying = Self.decodingFailure(operation, response, body, error)
     }
     throw badStatus

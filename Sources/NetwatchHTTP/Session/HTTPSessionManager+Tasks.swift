@@ -119,27 +119,6 @@ extension HTTPSessionManager {
       FileSink(destination, isFlushed: isFlushed)
     }
   }
-
-  /// - Parameter own: the fields that the caller has given for this request. Nil: all that the request has.
-  func reply<Value: Sendable>(
-    _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions?, own: HTTPFields? = nil,
-    _ convert: (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>,
-    makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil
-  ) async throws(HTTPError) -> HTTPReply<Value> {
-    let cancellation = cancellation()
-    let awaited = await withTaskCancellationHandler {
-      unsafe await withUnsafeContinuation { continuation in
-        begin(
-          order(
-            request, body, options ?? configuration.taskOptions, own: own, makeSink: makeSink,
-            completion: unsafe .awaited(continuation)), cancellation)
-      }
-    } onCancel: {
-      cancellation.cancel()
-    }
-    defer { awaited.end() }
-    return try convert(awaited.outcome.get())
-  }
 }
 
 extension Result where Success == HTTPReply<ReceivedBody>, Failure == HTTPError {

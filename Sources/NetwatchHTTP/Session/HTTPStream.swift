@@ -16,44 +16,33 @@ public struct HTTPStream: Sendable {
     public typealias Element = Data
     public typealias Failure = HTTPError
 
-    let lease: StreamLease
+    let buffer: BodyBuffer
+    /// Cancels the request, at the latest when it is released.
+    let lease: OneShot<Void>
 
     public struct Iterator: AsyncIteratorProtocol {
-      let lease: StreamLease
+      let body: Body
 
-      public mutating func next() async throws(HTTPError) -> Data? { try await lease.next() }
+      public mutating func next() async throws(HTTPError) -> Data? { try await body.next() }
       public mutating func next(isolation: isolated (any Actor)?) async throws(HTTPError) -> Data? {
-        try await lease.next()
+        try await body.next()
       }
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(lease: lease) }
-  }
-}
+    public func makeAsyncIterator() -> Iterator { Iterator(body: self) }
 
-/// Cancels the request of a stream that nobody reads any more.
-final class StreamLease: Sendable {
-  private let buffer: BodyBuffer
-  private let cancellation: CancellationHandle<RequestID>
-
-  init(_ buffer: BodyBuffer, _ cancellation: CancellationHandle<RequestID>) {
-    self.buffer = buffer
-    self.cancellation = cancellation
-  }
-
-  deinit { cancellation.cancel() }
-
-  func next() async throws(HTTPError) -> Data? {
-    let result = await withTaskCancellationHandler {
-      do throws(HTTPError) {
-        return Result<Data?, HTTPError>.success(try await buffer.next())
-      } catch {
-        return .failure(error)
+    private func next() async throws(HTTPError) -> Data? {
+      let result = await withTaskCancellationHandler {
+        do throws(HTTPError) {
+          return Result<Data?, HTTPError>.success(try await buffer.next())
+        } catch {
+          return .failure(error)
+        }
+      } onCancel: {
+        lease.fulfill()
       }
-    } onCancel: {
-      cancellation.cancel()
+      return try result.get()
     }
-    return try result.get()
   }
 }
 
@@ -67,8 +56,12 @@ extension HTTPSessionManager {
     let result = await withTaskCancellationHandler {
       begin(
         order(
-          request, body, options ?? configuration.taskOptions, makeSink: { StreamSink(buffer, goOn: $0) },
-          completion: .atOnce { outcome in buffer.end(outcome.map { _ in () }) }), cancellation)
+          request, body, options ?? configuration.taskOptions,
+          makeSink: { goOn in
+            buffer.onNews(goOn)
+            return buffer
+          },
+          completion: .atOnce { outcome in buffer.finish(outcome.map { _ in () }) }), cancellation)
       do throws(HTTPError) {
         return Result<HTTPReply<Void>, HTTPError>.success(try await buffer.head())
       } catch {
@@ -80,6 +73,6 @@ extension HTTPSessionManager {
     let head = try result.get()
     return HTTPStream(
       response: head.response, request: head.request,
-      body: HTTPStream.Body(lease: StreamLease(buffer, cancellation)))
+      body: HTTPStream.Body(buffer: buffer, lease: OneShot { cancellation.cancel() }))
   }
 }

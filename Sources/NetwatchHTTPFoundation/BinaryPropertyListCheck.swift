@@ -1,21 +1,6 @@
 import Foundation
 import NetwatchHTTP
 
-/// Reads property lists of strangers.
-enum PropertyListReading {
-  /// XML or binary. Foundation would also take any word for a property list of NeXT's, such as an error page of one
-  /// word.
-  static func object(in body: Data) throws -> Any {
-    if body.starts(with: Data("bplist".utf8)) { try BinaryPropertyListCheck.run(body) }
-    var format = PropertyListSerialization.PropertyListFormat.xml
-    let object = try unsafe PropertyListSerialization.propertyList(from: body, options: [], format: &format)
-    guard format != .openStep else {
-      throw HTTPError(.cannotDecodeContentData, "decode a property list", message: "neither XML nor binary")
-    }
-    return object
-  }
-}
-
 /// Looks whether a binary property list is as large as it seems, and has nothing but plain values.
 ///
 /// Its arrays and dictionaries refer to their elements by number, and Foundation makes a copy for each reference: a few
@@ -35,7 +20,19 @@ struct BinaryPropertyListCheck {
   /// In bytes of memory, of each object that has been looked at; nil for those that are being.
   private var sizes: [Int: Int?] = [:]
 
-  static func run(_ body: Data) throws(HTTPError) {
+  /// A property list of a stranger, XML or binary. Foundation would also take any word for a property list of NeXT's, such
+  /// as an error page of one word.
+  static func object(in body: Data) throws -> Any {
+    if body.starts(with: Data("bplist".utf8)) { try check(body) }
+    var format = PropertyListSerialization.PropertyListFormat.xml
+    let object = try unsafe PropertyListSerialization.propertyList(from: body, options: [], format: &format)
+    guard format != .openStep else {
+      throw HTTPError(.cannotDecodeContentData, "decode a property list", message: "neither XML nor binary")
+    }
+    return object
+  }
+
+  private static func check(_ body: Data) throws(HTTPError) {
     let bytes = HeaderBytes(body)
     let trailer = body.count - 32
     guard let offsetSize = bytes.byte(at: trailer + 6), let referenceSize = bytes.byte(at: trailer + 7),

@@ -1,6 +1,6 @@
-/// What is in a file, by the ending of its name. The types are those of IANA's registry, and where it has none, those that
+/// The type of what is in a file, by the ending of its name. The types are those of IANA's registry, and where it has none, those that
 /// web servers use.
-enum FileType {
+extension HTTPBody {
   private static let contentTypes = [
     // Text and data.
     "atom": "application/atom+xml", "css": "text/css", "csv": "text/csv", "dtd": "application/xml-dtd",
@@ -50,10 +50,8 @@ enum FileType {
   ]
 
   /// Nil for an ending that is not known, and for a name without one.
-  static func known(_ fileName: String) -> String? {
-    let parts = fileName.split(separator: ".")
+  static func contentType(ofFile name: String) -> String? {
+    let parts = name.split(separator: ".")
     return parts.count > 1 ? parts.last.flatMap { contentTypes[$0.lowercased()] } : nil
   }
-
-  static func contentType(of fileName: String) -> String { known(fileName) ?? "application/octet-stream" }
 }

@@ -1,9 +1,10 @@
 import CLibCurl
+import CLinux
 import Glibc
 import Netwatch
 
 /// Host names as this system knows them: by its hosts file, name servers and whatever else nsswitch.conf(5) names.
-enum SystemNames {
+extension NameLookups {
   /// A name can have thousands of addresses. A connection is tried to each in turn, until one succeeds.
   private static let mostAddresses = 64
 
@@ -11,7 +12,7 @@ enum SystemNames {
   ///
   /// - Returns: In the order in which they are to be tried (RFC 6724). None if all of them lead no further than a link, which
   ///   an ``IPAddress`` cannot say. The failure is `notResolved`.
-  static func addresses(of name: String) -> Result<[IPAddress], HTTPError> {
+  static func addresses(of name: String) -> Answer {
     var hints = unsafe addrinfo()
     unsafe hints.ai_family = AF_UNSPEC
     unsafe hints.ai_socktype = CInt(SOCK_STREAM.rawValue)

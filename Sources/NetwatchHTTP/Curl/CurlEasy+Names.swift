@@ -1,0 +1,27 @@
+import CLibCurl
+import Netwatch
+
+/// What libcurl is told of hosts' addresses.
+extension CurlEasy {
+  /// Has libcurl forget the addresses of hosts, which it keeps for a minute, before the request that has been prepared.
+  func forget(_ hosts: [Authority]) { setNames(hosts.flatMap { Self.entries("-", $0) }) }
+
+  /// The same request is made once more, with the addresses that libcurl wanted to look up. It keeps them for a minute.
+  func repeatAttempt(with addresses: [IPAddress], of host: Authority) {
+    repeatAttempt()
+    let list = addresses.map { $0.family == .ipv6 ? "[\($0)]" : $0.description }.joined(separator: ",")
+    setNames(Self.entries("+", host).map { "\($0):\(list)" })
+  }
+
+  /// Some versions of libcurl drop the dot at the end of a name, others keep it.
+  private static func entries(_ sign: String, _ host: Authority) -> [String] {
+    let port = host.port ?? 80
+    let name = host.host.hasSuffix(".") ? [String(host.host.dropLast()), host.host] : [host.host]
+    return name.map { "\(sign)\($0):\(port)" }
+  }
+
+  private func setNames(_ entries: [String]) {
+    for entry in entries { unsafe append(entry, to: &names) }
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_RESOLVE, UnsafeMutableRawPointer(names)))
+  }
+}
