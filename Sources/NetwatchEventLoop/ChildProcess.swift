@@ -50,6 +50,17 @@ package enum ChildProcess {
     return signal == 0 ? .exited(status >> 8 & 0xff) : .killed(signal: signal)
   }
 
+  /// The environment of this process.
+  package static var environment: [String] {
+    var all: [String] = []
+    var place = unsafe environ
+    while let text = unsafe place.pointee {
+      unsafe all.append(String(cString: text))
+      unsafe place += 1
+    }
+    return all
+  }
+
   /// Signals that are blocked now.
   package static var signalMask: sigset_t {
     var mask = sigset_t()
@@ -74,7 +85,7 @@ package enum ChildProcess {
   ///   - closesOthers: whether the child has no others but its standard streams, also of those that its parent has not
   ///     marked as its own.
   package static func spawn(
-    _ program: String, _ arguments: [String], environment: [String] = CStrings.environment,
+    _ program: String, _ arguments: [String], environment: [String] = ChildProcess.environment,
     descriptors: [(ours: CInt, its: CInt)], closesOthers: Bool = false
   ) throws(SystemError) -> pid_t {
     var actions = unsafe posix_spawn_file_actions_t()
@@ -89,8 +100,8 @@ package enum ChildProcess {
     if closesOthers { unsafe posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1) }
     prepareOwn(&attributes)
     var process = pid_t()
-    let code = unsafe CStrings.withArray([program] + arguments) { arguments in
-      unsafe CStrings.withArray(environment) { environment in
+    let code = unsafe ([program] + arguments).withCStrings { arguments in
+      unsafe environment.withCStrings { environment in
         unsafe posix_spawn(&process, program, &actions, &attributes, arguments, environment)
       }
     }
@@ -112,22 +123,10 @@ package enum ChildProcess {
   }
 }
 
-/// Strings as exec wants them.
-package enum CStrings {
-  package static var environment: [String] {
-    var all: [String] = []
-    var place = unsafe environ
-    while let text = unsafe place.pointee {
-      unsafe all.append(String(cString: text))
-      unsafe place += 1
-    }
-    return all
-  }
-
-  package static func withArray<Result>(
-    _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
-  ) -> Result {
-    var pointers = unsafe strings.map { unsafe strdup($0) } + [nil]
+extension [String] {
+  /// Calls `body` with the strings as exec wants them.
+  package func withCStrings<Result>(_ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result) -> Result {
+    var pointers = unsafe map { unsafe strdup($0) } + [nil]
     defer { unsafe pointers.forEach { unsafe free($0) } }
     return unsafe body(&pointers)
   }

@@ -43,7 +43,7 @@ public final class EventLoop {
   private var isStopping = false
   /// Called when everything that was ready at once has been handled: what changed in between is one change.
   public var onTurnEnd: (() -> Void)?
-  /// Called where the loop can not go on, before ``run()`` throws the same.
+  /// Called where the loop cannot go on, before ``run()`` throws the same.
   public var onFailure: ((SystemError) -> Void)?
 
   public init() throws(SystemError) {

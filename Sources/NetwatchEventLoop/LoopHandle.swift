@@ -25,15 +25,12 @@ public final class LoopHandle: Sendable {
   /// - Returns: false if the loop has ended, and `job` will not run.
   @discardableResult
   public func submit(_ job: @escaping Job) -> Bool {
-    switch mailbox.append(job) {
-    case .refused: return false
+    guard let isFirst = mailbox.append(job) else { return false }
     // The one before it has woken the loop, or is about to.
-    case .behindAnother: return true
-    case .first:
-      // The loop looks before it waits.
-      if isOnLoopThread { ownJobs.store(true, ordering: .relaxed) } else { eventfd_write(wakeUp.rawValue, 1) }
-      return true
-    }
+    guard isFirst else { return true }
+    // The loop looks before it waits.
+    if isOnLoopThread { ownJobs.store(true, ordering: .relaxed) } else { eventfd_write(wakeUp.rawValue, 1) }
+    return true
   }
 
   /// Runs `job` on the loop's thread and waits until its answer is given, then or later.
@@ -90,8 +87,6 @@ public final class LoopHandle: Sendable {
 ///
 /// `@unchecked`: every access to `jobs` and `isClosed` holds `mutex`.
 @safe private final class Mailbox: @unchecked Sendable {
-  enum Place { case first, behindAnother, refused }
-
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private var jobs: [LoopHandle.Job] = []
   private var isClosed = false
@@ -103,11 +98,12 @@ public final class LoopHandle: Sendable {
     unsafe mutex.deallocate()
   }
 
-  func append(_ job: @escaping LoopHandle.Job) -> Place {
+  /// - Returns: whether it is the first job that waits; nil if the loop has ended.
+  func append(_ job: @escaping LoopHandle.Job) -> Bool? {
     locked {
-      guard !isClosed else { return .refused }
+      guard !isClosed else { return nil }
       jobs.append(job)
-      return jobs.count == 1 ? .first : .behindAnother
+      return jobs.count == 1
     }
   }
 

@@ -5,7 +5,7 @@ import NetwatchEventLoop
 
 /// One question to c-ares, which reads the system's configuration for it anew. The one file that sees the library.
 ///
-/// A channel a question: c-ares can not give up one of several, nor read its configuration again, and its newer versions
+/// A channel a question: c-ares cannot give up one of several, nor read its configuration again, and its newer versions
 /// keep answers for longer than a change of network lasts.
 @safe final class AresChannel {
   /// What c-ares calls back into. It outlives the channel, which calls once more while it is destroyed.

@@ -4,7 +4,7 @@ import NetwatchEventLoop
 /// One host name that is being looked up. On a loop, which it never blocks.
 ///
 /// The name servers are asked first, and where they know of no address, the system, which may have other sources. A name
-/// without a dot, or under `.local`, is none of theirs: the system alone is asked, and the hosts file where it can not be.
+/// without a dot, or under `.local`, is none of theirs: the system alone is asked, and the hosts file where it cannot be.
 ///
 /// It goes on as long as it is held. The body is called once, on the loop, never before `init` has returned and never
 /// after ``cancel()``; it may let go of everything.

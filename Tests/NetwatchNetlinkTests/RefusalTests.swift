@@ -51,7 +51,7 @@ import Testing
     let start = KernelClock.monotonic.now
     let reachability = try NetlinkReachability(
       on: NetlinkSource(on: EventLoop(), input: .replayed(player)), configuration: .init(),
-      handlers: .init(publish: { _, _, _ in Issue.record("a path") }, fail: { _ in }))
+      publish: { _, _, _ in Issue.record("a path") }, fail: { _ in })
     #expect(throws: NetlinkError(operation: "RTM_GETLINK dump", code: code)) { try reachability.start() }
     #expect(KernelClock.monotonic.now - start < .seconds(2))
     reachability.stop()
@@ -63,7 +63,7 @@ import Testing
     let player = TracePlayer(try TraceReader(opening: file.path))
     let reachability = try NetlinkReachability(
       on: NetlinkSource(on: EventLoop(), input: .replayed(player)), configuration: .init(),
-      handlers: .init(publish: { _, _, _ in Issue.record("a path") }, fail: { _ in }))
+      publish: { _, _, _ in Issue.record("a path") }, fail: { _ in })
     #expect(throws: NetlinkError.self) { try reachability.start() }
     reachability.stop()
   }

@@ -23,7 +23,7 @@ import Testing
     var recorded: [NetworkPath] = []
     let live = try NetlinkReachability(
       on: NetlinkSource(on: loop, input: .recorded(TraceWriter(creating: file.path))), configuration: .init(),
-      handlers: .init(publish: { path, _, _ in recorded.append(path) }, fail: { _ in }))
+      publish: { path, _, _ in recorded.append(path) }, fail: { _ in })
     try live.start()
     live.resync()
     live.stop()
@@ -31,7 +31,7 @@ import Testing
     var replayed: [NetworkPath] = []
     let replay = try NetlinkReachability(
       on: NetlinkSource(on: loop, input: .replayed(player)), configuration: .init(),
-      handlers: .init(publish: { path, _, _ in replayed.append(path) }, fail: { _ in }))
+      publish: { path, _, _ in replayed.append(path) }, fail: { _ in })
     try replay.start()
     replay.replay(player) { false }
     replay.stop()

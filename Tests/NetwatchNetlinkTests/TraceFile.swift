@@ -55,14 +55,13 @@ struct Replay {
     do {
       let reachability = try NetlinkReachability(
         on: NetlinkSource(on: loop, input: .replayed(player)), configuration: configuration,
-        handlers: .init(
-          publish: { path, change, moment in
-            if change == .interfaces { return }
-            log.told.append(
-              "\(moment.monotonic) \(moment.wall) \(path.status.rawValue) \(path.reason.rawValue) "
-                + (path.interfaceName ?? "-"))
-          },
-          fail: { log.failure = $0 }))
+        publish: { path, change, moment in
+          if change == .interfaces { return }
+          log.told.append(
+            "\(moment.monotonic) \(moment.wall) \(path.status.rawValue) \(path.reason.rawValue) "
+              + (path.interfaceName ?? "-"))
+        },
+        fail: { log.failure = $0 })
       defer { reachability.stop() }
       try reachability.start()
       reachability.replay(player) { log.failure != nil }

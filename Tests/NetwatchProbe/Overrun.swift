@@ -9,9 +9,8 @@ enum Overrun {
     let loop = try EventLoop()
     let reachability = try NetlinkReachability(
       on: NetlinkSource(on: loop, receiveBuffer: receiveBuffer), configuration: MonitorConfiguration(),
-      handlers: .init(
-        publish: { path, change, _ in if change != .interfaces { say(path.status.rawValue) } },
-        fail: { say("failed: \($0)") }))
+      publish: { path, change, _ in if change != .interfaces { say(path.status.rawValue) } },
+      fail: { say("failed: \($0)") })
     try reachability.start()
     try loop.watch(STDIN_FILENO, for: .readable) { [unowned loop] _ in
       say("overruns \(reachability.statistics.overruns)")

@@ -10,16 +10,14 @@ enum Watchers {
     var first: NetlinkReachability?
     first = try NetlinkReachability(
       on: source, configuration: MonitorConfiguration(),
-      handlers: .init(
-        publish: { path, change, _ in
-          if change != .interfaces { say("first \(path.status.rawValue)") }
-          if !path.isReachable { first?.stop() }
-        }, fail: { say("failed: \($0)") }))
+      publish: { path, change, _ in
+        if change != .interfaces { say("first \(path.status.rawValue)") }
+        if !path.isReachable { first?.stop() }
+      }, fail: { say("failed: \($0)") })
     let second = try NetlinkReachability(
       on: source, configuration: MonitorConfiguration(),
-      handlers: .init(
-        publish: { path, change, _ in if change != .interfaces { say("second \(path.status.rawValue)") } },
-        fail: { say("failed: \($0)") }))
+      publish: { path, change, _ in if change != .interfaces { say("second \(path.status.rawValue)") } },
+      fail: { say("failed: \($0)") })
     try first?.start()
     try second.start()
     try loop.run()

@@ -1,4 +1,4 @@
-/// The requests that run. Their number can not go below zero, because it is the size of a set.
+/// The requests that run. Their number cannot go below zero, because it is the size of a set.
 package struct RequestSet: Sendable {
   /// A request that nobody has named. A ticket that has ended is never good for another request.
   package struct Ticket: Hashable, Sendable {

@@ -11,7 +11,7 @@ package struct DeviceTraits: Hashable, Sendable {
   package var isWireless = false
   /// It is a phone or a modem that shares its connection over USB, and looks like Ethernet.
   package var isTether = false
-  /// The user says that it is a modem, as one behind pppd can not be told from a PPPoE line.
+  /// The user says that it is a modem, as one behind pppd cannot be told from a PPPoE line.
   package var isModem = false
 
   package init(type: String? = nil, isWireless: Bool = false, isTether: Bool = false) {

@@ -3,7 +3,7 @@ public struct MonitorConfiguration: Sendable {
   /// What has to be reachable. Default: the internet.
   public var target: NetworkTarget = .internet
   /// How long a loss must last before it is published. Default zero: at once. Counted from the first loss, so that
-  /// flapping can not put it off; good news never waits.
+  /// flapping cannot put it off; good news never waits.
   public var hold: Duration = .zero
   /// Whether an address of 169.254/16 will do. Default false.
   public var allowsLinkLocalIPv4 = false

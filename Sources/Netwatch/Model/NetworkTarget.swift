@@ -83,13 +83,15 @@ extension NetworkTarget {
   }
 
   private static func checked(_ address: IPAddress) throws(NetworkTargetError) -> IPAddress {
-    switch address.place {
-    case .elsewhere: return address
-    case .here: throw NetworkTargetError("\(address) is this machine itself; give an address elsewhere.")
-    case .onTheLink:
+    if address.isOfThisMachine {
+      throw NetworkTargetError("\(address) is this machine itself; give an address elsewhere.")
+    }
+    // No route says which link is meant.
+    if address.isMulticast || address.isLinkLocal && address.family == .ipv6 {
       throw NetworkTargetError(
         "\(address) is reached over every link or none; give a unicast address beyond the link.")
     }
+    return address
   }
 
   /// URLs, and what is left of them.
@@ -114,17 +116,6 @@ extension NetworkTarget {
 }
 
 extension IPAddress {
-  package enum Place: Hashable, Sendable {
-    case elsewhere
-    /// This machine: a loopback address, or none at all.
-    case here
-    /// Where no route says which link is meant: multicast, and the link-local addresses of IPv6.
-    case onTheLink
-  }
-
-  /// Where a packet to it would go. Only what is elsewhere is a target; a name may still lead to the others.
-  package var place: Place {
-    if isLoopback || isUnspecified { return .here }
-    return isMulticast || isLinkLocal && family == .ipv6 ? .onTheLink : .elsewhere
-  }
+  /// A loopback address, or none at all. It is no target, but a name may still lead to it.
+  package var isOfThisMachine: Bool { isLoopback || isUnspecified }
 }

@@ -55,11 +55,7 @@ package struct ProbeMachine: Hashable, Sendable {
     case resting(until: Duration?)
   }
 
-  private struct Step {
-    var state: State
-    var internet: InternetAccess
-    var effects: [Effect] = []
-  }
+  private typealias Step = (state: State, internet: InternetAccess, effects: [Effect])
 
   /// What is known now. A new path makes it unknown, or absent where it leads nowhere.
   package private(set) var internet = InternetAccess.unknown
@@ -83,10 +79,10 @@ package struct ProbeMachine: Hashable, Sendable {
     if case .path(let verdict) = event {
       interface = verdict.isReachable ? verdict.vpn?.kernelName ?? verdict.interfaceName : nil
     }
-    let step = step(on: event, at: now)
-    (state, internet) = (step.state, step.internet)
+    let effects: [Effect]
+    (state, internet, effects) = step(on: event, at: now)
     if case .probing(let number, _) = state { count = number }
-    return step.effects
+    return effects
   }
 
   private func step(on event: Event, at now: Duration) -> Step {
@@ -107,7 +103,7 @@ package struct ProbeMachine: Hashable, Sendable {
 
     // Too early, or nobody waits for it any more.
     case (.fresh, _), (.idle, _), (.settling, _), (.probing, _), (.resting, _):
-      Step(state: state, internet: internet)
+      (state, internet, [])
     }
   }
 
@@ -117,30 +113,26 @@ package struct ProbeMachine: Hashable, Sendable {
     _ next: (InternetAccess) -> Step
   ) -> Step {
     let known = InternetAccess(beforeProbing: verdict.status)
-    var step = interface == nil ? Step(state: .idle, internet: known, effects: [.arm(nil)]) : next(known)
+    var step = interface == nil ? (.idle, known, [.arm(nil)]) : next(known)
     step.effects = effects + step.effects
     return step
   }
 
   private func wait(at now: Duration, knowing internet: InternetAccess) -> Step {
     let end = now + timing.settling
-    return Step(state: .settling(until: end), internet: internet, effects: [.arm(end)])
+    return (.settling(until: end), internet, [.arm(end)])
   }
 
   private func probe(at now: Duration, knowing internet: InternetAccess) -> Step {
-    guard let interface else { return Step(state: .idle, internet: internet) }
+    guard let interface else { return (.idle, internet, []) }
     let end = now + timing.limit
-    return Step(
-      state: .probing(count + 1, until: end), internet: internet,
-      effects: [.arm(end), .start(count + 1, over: interface)])
+    return (.probing(count + 1, until: end), internet, [.arm(end), .start(count + 1, over: interface)])
   }
 
   private func rest(with access: InternetAccess, at now: Duration, after effects: [Effect] = []) -> Step {
     var pause = timing.interval
     if !access.isFull { pause = min(pause, timing.retry) }
     let end = timing.interval == .zero ? nil : now + pause
-    return Step(
-      state: .resting(until: end), internet: access,
-      effects: effects + [.arm(end), .answer(access, isNews: access != internet)])
+    return (.resting(until: end), access, effects + [.arm(end), .answer(access, isNews: access != internet)])
   }
 }

@@ -3,7 +3,7 @@ package struct EvaluationTrail: Sendable {
   package enum Step: Hashable, Sendable {
     /// From here on it is about this one.
     case destination(IPAddress)
-    /// The end of a destination: why it can not be reached, or nil.
+    /// The end of a destination: why it cannot be reached, or nil.
     case outcome(failure: ReachabilityReason?, link: Int32?)
     /// Another address stands for the internet, because of what the kernel says of this one.
     case passedOver(IPAddress, RouteAnswer)

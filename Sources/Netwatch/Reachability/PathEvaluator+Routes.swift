@@ -223,7 +223,7 @@ extension PathEvaluator {
     return includes(snapshot.interfaces[position])
   }
 
-  /// What the kernel can not mean: it answered before a change that it has already told of.
+  /// What the kernel cannot mean: it answered before a change that it has already told of.
   func contradicts(_ answer: RouteAnswer) -> Bool {
     guard case .hop(let hop) = answer else { return false }
     guard let position = snapshot.position(of: hop.interfaceIndex),

@@ -33,7 +33,7 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable {
   case resynced
   /// Found when everything was read again after a suspend.
   case resumed
-  /// There is no answer: netlink can not be read, or a name has no address.
+  /// There is no answer: netlink cannot be read, or a name has no address.
   case unresolved
   case serviceLost = "service_lost"
   /// A probe of the internet has found something else than before. In the event stream alone: no monitor probes.

@@ -1,6 +1,6 @@
 /// How reachable the network is: AFNetworking's four words.
 public enum ReachabilityStatus: String, Hashable, Sendable, CaseIterable {
-  /// Not known: netlink can not be read any more, or the target is a host for whose name nobody has answered yet. Never a
+  /// Not known: netlink cannot be read any more, or the target is a host for whose name nobody has answered yet. Never a
   /// synonym of offline. Only of such a host it is the first value of a monitor.
   case unknown
   case notReachable = "not-reachable"

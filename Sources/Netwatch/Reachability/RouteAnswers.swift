@@ -6,16 +6,11 @@ package struct RouteAnswers: Sendable {
   /// Of the addresses that stand for the internet if the first ones have no route.
   private var lastIPv4: RouteAnswer?
   private var lastIPv6: RouteAnswer?
-  private var others: [Entry] = []
+  private var others: [(request: RouteRequest, answer: RouteAnswer)] = []
   /// Something has been asked about what carries a tunnel. Stored: to work it out would copy the answers.
   private(set) var lookBeneathTunnels = false
   /// Kept longer: they cost a listing of routes each.
-  private var hostRoutes: [Entry] = []
-
-  private struct Entry: Sendable {
-    let request: RouteRequest
-    let answer: RouteAnswer
-  }
+  private var hostRoutes: [(request: RouteRequest, answer: RouteAnswer)] = []
 
   package init() {}
 
@@ -34,9 +29,9 @@ package struct RouteAnswers: Sendable {
     } else if case .plain = request.scope, request.isForLastStandIn {
       if request.family == .ipv4 { lastIPv4 = answer } else { lastIPv6 = answer }
     } else if case .hostRoute = request.scope {
-      hostRoutes.append(Entry(request: request, answer: answer))
+      hostRoutes.append((request, answer))
     } else {
-      others.append(Entry(request: request, answer: answer))
+      others.append((request, answer))
       lookBeneathTunnels = lookBeneathTunnels || request.isBeneath
     }
   }
@@ -197,7 +192,7 @@ package struct RoutingRule: Hashable, Sendable {
   package var suppressedPrefixLength: Int32?
   /// Users that it is for; nil for all.
   package var users: ClosedRange<UInt32>?
-  /// It asks for something else that we can not judge: source, incoming link, port, protocol.
+  /// It asks for something else that we cannot judge: source, incoming link, port, protocol.
   package var hasOtherSelectors = false
 
   package init() {}

@@ -1,43 +1,29 @@
 /// Reads a ``Broadcast`` from async code: one subscriber, and one task that waits for it.
 package final class BroadcastReader<Value: Sendable & Equatable, Failure: Error>: Sendable {
-  private enum Waiting: Sendable {
-    case nobody
-    /// Something was offered while nobody waited.
-    case signalled
-    case task(CheckedContinuation<Void, Never>)
-  }
-
   private let broadcast: Broadcast<Value, Failure>
   private let subscriber: Broadcast<Value, Failure>.Subscriber
   private let bell: Bell
 
   private final class Bell: Sendable {
-    let waiting = Lock(Waiting.nobody)
+    /// The task that waits; and whether something was offered while none did.
+    private let waiting = Lock<(task: CheckedContinuation<Void, Never>?, hasNews: Bool)>((nil, false))
 
     func ring() {
-      let continuation = waiting.withLock { waiting -> CheckedContinuation<Void, Never>? in
-        guard case .task(let continuation) = waiting else {
-          waiting = .signalled
-          return nil
-        }
-        waiting = .nobody
-        return continuation
+      let task = waiting.withLock { waiting in
+        defer { waiting = (nil, waiting.task == nil) }
+        return waiting.task
       }
-      continuation?.resume()
+      task?.resume()
     }
 
     func wait(isolation: isolated (any Actor)?) async {
       await withTaskCancellationHandler {
         await withCheckedContinuation(isolation: isolation) { continuation in
-          let isSignalled = waiting.withLock { waiting -> Bool in
-            if case .signalled = waiting {
-              waiting = .nobody
-              return true
-            }
-            waiting = .task(continuation)
-            return false
+          let hasNews = waiting.withLock { waiting in
+            defer { waiting = (waiting.hasNews ? nil : continuation, false) }
+            return waiting.hasNews
           }
-          if isSignalled { continuation.resume() }
+          if hasNews { continuation.resume() }
         }
       } onCancel: {
         ring()

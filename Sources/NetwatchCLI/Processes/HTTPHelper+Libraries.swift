@@ -20,7 +20,7 @@ extension HTTPHelper {
   private static func run(_ program: String, with variable: String) -> (output: String, ChildProcess.Ending)? {
     guard let output = try? Pipe(), (try? output.readWithoutWaiting()) != nil,
       let process = try? ChildProcess.spawn(
-        program, [], environment: CStrings.environment + [variable], descriptors: [(output.write, STDOUT_FILENO)]),
+        program, [], environment: ChildProcess.environment + [variable], descriptors: [(output.write, STDOUT_FILENO)]),
       let ending = ChildProcess.waitForEnd(of: process)
     else { return nil }
     return (output.text(upTo: longestList), ending)

@@ -78,7 +78,7 @@ final class HookRunner {
       "NETWATCH_REASON": record.reason, "NETWATCH_VISIBLE": record.activity.state.isVisible ? "true" : "false",
       "NETWATCH_INTERNET": record.internet?.rawValue ?? "",
     ]
-    return CStrings.environment.filter { !$0.hasPrefix("NETWATCH_") || $0.hasPrefix("NETWATCH_SOCKET=") }
+    return ChildProcess.environment.filter { !$0.hasPrefix("NETWATCH_") || $0.hasPrefix("NETWATCH_SOCKET=") }
       + ours.map { "\($0.key)=\($0.value)" }
   }
 

@@ -117,7 +117,7 @@ struct ExplanationWords {
 
   // MARK: Words
 
-  func isOwn(_ address: IPAddress) -> Bool { address.place == .here || findings.snapshot.knows(address) }
+  func isOwn(_ address: IPAddress) -> Bool { address.isOfThisMachine || findings.snapshot.knows(address) }
 
   func name(_ index: Int32) -> String { rawName(index).harmless }
 

@@ -47,10 +47,9 @@ final class ActivityCounter {
     do {
       connections = try ConnectionCounter(
         settings.connections, on: loop,
-        handlers: .init(
-          changed: { [unowned self] in runner.setConnectionCount($0.count, at: $0.date) },
-          decision: { [unowned self] in runner.deadline },
-          failed: { [unowned self] error in giveUp(error) }))
+        changed: { [unowned self] in runner.setConnectionCount($0.count, at: $0.date) },
+        decision: { [unowned self] in runner.deadline },
+        failed: { [unowned self] error in giveUp(error) })
       runner.setConnectionCount(0, at: KernelClock.monotonic.now)
     } catch {
       warn(error)

@@ -148,9 +148,8 @@ final class LineSource {
     do {
       let reachability = try NetlinkReachability(
         on: NetlinkSource(on: loop, input: options.input), configuration: options.configuration,
-        handlers: .init(
-          publish: { [unowned self] path, change, moment in publish(path, change, moment) },
-          fail: { [unowned self] error in fail(error) }))
+        publish: { [unowned self] path, change, moment in publish(path, change, moment) },
+        fail: { [unowned self] error in fail(error) })
       try reachability.start()
       self.reachability = reachability
       reportMissingFeatures()

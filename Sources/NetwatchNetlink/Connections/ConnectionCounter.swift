@@ -14,29 +14,13 @@ package final class ConnectionCounter {
     package init() {}
   }
 
-  package struct Handlers {
-    /// Another number is in flight.
-    let changed: (ConnectionActivity.Change) -> Void
-    /// When the indicator decides next; a scan is over then.
-    let decision: () -> Duration?
-    /// The kernel does not tell. Nothing is counted any more.
-    let failed: (NetlinkError) -> Void
-
-    package init(
-      changed: @escaping (ConnectionActivity.Change) -> Void, decision: @escaping () -> Duration?,
-      failed: @escaping (NetlinkError) -> Void
-    ) {
-      self.changed = changed
-      self.decision = decision
-      self.failed = failed
-    }
-  }
-
   /// /proc is searched for so long at a time.
   private static let searchTime = Duration.milliseconds(2)
 
   private let loop: EventLoop
-  private let handlers: Handlers
+  private let changed: (ConnectionActivity.Change) -> Void
+  private let decision: () -> Duration?
+  private let failed: (NetlinkError) -> Void
   private let exclusions: [ConnectionExclusion]
   private let ignoredPrograms: Set<String>
   private let scan: ConnectionScan
@@ -52,9 +36,18 @@ package final class ConnectionCounter {
   private var unidentified: (scan: ConnectionActivity.Scan, isWhole: Bool)?
   private var afterScan: [() -> Void] = []
 
-  package init(_ configuration: Configuration, on loop: EventLoop, handlers: Handlers) throws {
+  /// - Parameters:
+  ///   - changed: is called when another number is in flight.
+  ///   - decision: says when the indicator decides next; a scan is over then.
+  ///   - failed: is called when the kernel does not tell. Nothing is counted any more.
+  package init(
+    _ configuration: Configuration, on loop: EventLoop, changed: @escaping (ConnectionActivity.Change) -> Void,
+    decision: @escaping () -> Duration?, failed: @escaping (NetlinkError) -> Void
+  ) throws {
     self.loop = loop
-    self.handlers = handlers
+    self.changed = changed
+    self.decision = decision
+    self.failed = failed
     exclusions = configuration.exclusions
     ignoredPrograms = Set(
       configuration.exclusions.compactMap { if case .program(let name) = $0 { name } else { nil } })
@@ -115,8 +108,8 @@ package final class ConnectionCounter {
     while let event = next {
       next = nil
       let effects = machine.handle(event, at: KernelClock.monotonic.now)
-      if let change = effects.change { handlers.changed(change) }
-      if case .scanEnded = event, let moment = handlers.decision() {
+      if let change = effects.change { changed(change) }
+      if case .scanEnded = event, let moment = decision() {
         _ = machine.hasten(for: moment, at: KernelClock.monotonic.now)
       }
       timer.set(at: machine.deadline)
@@ -208,7 +201,7 @@ package final class ConnectionCounter {
     switch error.code {
     case ENOBUFS, ENOMEM, EAGAIN, EBUSY, EINTR: return .scanEnded(number, isWhole: false)
     default:
-      handlers.failed(error)
+      failed(error)
       return .unwatched
     }
   }

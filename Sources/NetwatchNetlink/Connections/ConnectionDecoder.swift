@@ -63,9 +63,8 @@ enum ConnectionDecoder {
     // The end of what we say takes a byte's place.
     if hasEnded(state), facts.queued > 0 { facts.queued -= 1 }
     if stage == .connecting { facts.attemptAge = attemptAge(bytes, start) }
-    var cursor = NetlinkCursor((start + Place.length)..<frame.payload.upperBound)
-    while let attribute = cursor.nextAttribute(in: bytes) {
-      if attribute.type == INET_DIAG_INFO { readInfo(bytes, attribute.value, into: &facts) }
+    if let value = bytes.attribute(Int(INET_DIAG_INFO), in: (start + Place.length)..<frame.payload.upperBound) {
+      readInfo(bytes, value, into: &facts)
     }
     return .connection(
       Connection(

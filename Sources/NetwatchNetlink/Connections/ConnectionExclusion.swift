@@ -67,7 +67,7 @@ package enum ConnectionExclusion: Hashable, Sendable {
   }
 }
 
-/// Why something can not be excluded: one sentence that says what to write.
+/// Why something cannot be excluded: one sentence that says what to write.
 package struct ConnectionExclusionError: Error, Hashable, Sendable, CustomStringConvertible {
   package let description: String
   init(_ description: String) { self.description = description }

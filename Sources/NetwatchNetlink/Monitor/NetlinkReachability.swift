@@ -7,20 +7,7 @@ import NetwatchResolver
 ///
 /// Belongs to the loop of its source.
 package final class NetlinkReachability {
-  package struct Handlers {
-    /// A path that is new in some respect; the change says in which.
-    package let publish: (NetworkPath, ReachabilityMachine.Change, Moment) -> Void
-    /// Netlink is lost. Nothing is published any more.
-    package let fail: (NetlinkError) -> Void
-
-    package init(
-      publish: @escaping (NetworkPath, ReachabilityMachine.Change, Moment) -> Void,
-      fail: @escaping (NetlinkError) -> Void
-    ) {
-      self.publish = publish
-      self.fail = fail
-    }
-  }
+  package typealias Publish = (NetworkPath, ReachabilityMachine.Change, Moment) -> Void
 
   /// How long to go on when listing fails at the very start.
   private static let startPatience = Duration.seconds(5)
@@ -30,7 +17,8 @@ package final class NetlinkReachability {
   private static let startPause: UInt32 = 10_000
 
   let source: NetlinkSource
-  private let handlers: Handlers
+  private let publish: Publish
+  private let failed: (NetlinkError) -> Void
   private var machine: ReachabilityMachine
   private var routes: RouteQueries
   private var timers: [ReachabilityMachine.Timer: LoopTimer] = [:]
@@ -46,11 +34,16 @@ package final class NetlinkReachability {
   /// What is published meanwhile is no change of the network, after which names would lead elsewhere.
   private var isTellingAddresses = false
 
+  /// - Parameters:
+  ///   - publish: gets each path that is new in some respect; the change says in which.
+  ///   - fail: is called when netlink is lost. Nothing is published any more.
   package init(
-    on source: NetlinkSource, configuration: MonitorConfiguration, handlers: Handlers
+    on source: NetlinkSource, configuration: MonitorConfiguration, publish: @escaping Publish,
+    fail: @escaping (NetlinkError) -> Void
   ) throws(NetlinkError) {
     self.source = source
-    self.handlers = handlers
+    self.publish = publish
+    failed = fail
     machine = ReachabilityMachine(configuration: configuration, namespaces: source.input.namespaces())
     target = configuration.target
     routes = try Self.routes(to: machine.destinations, target.port, source)
@@ -142,7 +135,7 @@ package final class NetlinkReachability {
 
   func fail(_ error: NetlinkError) {
     stop()
-    handlers.fail(error)
+    failed(error)
   }
 
   // MARK: Effects
@@ -165,7 +158,7 @@ package final class NetlinkReachability {
       case .arm(let timer, let deadline): arm(timer, at: deadline)
       case .disarm(let timer): timers[timer]?.stop()
       case .resolve: host?.pathChanged()
-      case .publish(let change): publish(change)
+      case .publish(let change): tell(change)
       }
     } catch {
       refusal = error
@@ -179,14 +172,14 @@ package final class NetlinkReachability {
     try RouteQueries(destinations, port: port, by: source.conversation, pause: source.input.pause)
   }
 
-  private func publish(_ change: ReachabilityMachine.Change) {
+  private func tell(_ change: ReachabilityMachine.Change) {
     guard !source.input.isLost() else { return }
     // Field by field: asking the machine for a path would copy the machine.
     let path = NetworkPath(
       verdict: machine.published, reason: machine.reason, interfaces: machine.evaluator.snapshot.interfaces,
       signal: machine.published.ssid == nil ? nil : signal,
       allowsLinkLocalIPv4: machine.configuration.allowsLinkLocalIPv4)
-    handlers.publish(path, change, source.moment)
+    publish(path, change, source.moment)
     // Name servers may answer differently over another path.
     if case .reachability = change, !isTellingAddresses { host?.pathChanged() }
   }

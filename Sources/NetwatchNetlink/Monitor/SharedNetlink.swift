@@ -43,12 +43,11 @@ final class SharedNetlink: Sendable {
     let publisher = FeedPublisher(configuration)
     let reachability = try NetlinkReachability(
       on: source, configuration: configuration,
-      handlers: .init(
-        publish: { path, change, _ in publisher.publish(path, change) },
-        fail: { [unowned source] error in
-          publisher.feed?.fail(error.asMonitorError)
-          if source.isIdle { source.loop.stop() }
-        }))
+      publish: { path, change, _ in publisher.publish(path, change) },
+      fail: { [unowned source] error in
+        publisher.feed?.fail(error.asMonitorError)
+        if source.isIdle { source.loop.stop() }
+      })
     publisher.statistics = { [unowned reachability] in reachability.statistics }
     publisher.isReady = { [unowned reachability, unowned source] feed in
       answer.give(.success((feed, LoopConfined(reachability, on: source.loop))))

@@ -19,14 +19,13 @@ extension NetlinkDecoder {
     var isOver = false
     var local: IPAddress?
     var peer: IPAddress?
-    var cursor = NetlinkCursor((start + addressHeaderLength)..<payload.upperBound)
-    while let attribute = cursor.nextAttribute(in: bytes) {
-      switch attribute.type {
-      case IFA_LOCAL: local = ipAddress(bytes, attribute.value, family: family)
-      case IFA_ADDRESS: peer = ipAddress(bytes, attribute.value, family: family)
-      case IFA_FLAGS: flags = bytes.number(attribute.value, as: UInt32.self) ?? flags
+    bytes.forEachAttribute(in: (start + addressHeaderLength)..<payload.upperBound) { type, value in
+      switch type {
+      case IFA_LOCAL: local = ipAddress(bytes, value, family: family)
+      case IFA_ADDRESS: peer = ipAddress(bytes, value, family: family)
+      case IFA_FLAGS: flags = bytes.number(value, as: UInt32.self) ?? flags
       // Its first field is the preferred lifetime.
-      case IFA_CACHEINFO: isOver = bytes.number(attribute.value, as: UInt32.self) == 0
+      case IFA_CACHEINFO: isOver = bytes.number(value, as: UInt32.self) == 0
       default: break
       }
     }
@@ -36,14 +35,6 @@ extension NetlinkDecoder {
     if isOver { flags |= InterfaceAddress.Flags.deprecated }
     return .event(
       .address(index: index, InterfaceAddress(address: address, prefixLength: prefixLength, flags: flags)))
-  }
-
-  static func ipAddress(_ bytes: RawSpan, _ range: Range<Int>, family: UInt8) -> IPAddress? {
-    switch CInt(family) {
-    case AF_INET: bytes.number(range, as: UInt32.self).map { .v4(UInt32(bigEndian: $0)) }
-    case AF_INET6: bytes.number(range, as: UInt128.self).map { .v6(UInt128(bigEndian: $0)) }
-    default: nil
-    }
   }
 
   // MARK: Neighbours
@@ -64,13 +55,10 @@ extension NetlinkDecoder {
     // While the kernel looks for it, nothing is known.
     default: return .ignored
     }
-    var cursor = NetlinkCursor((start + neighbourHeaderLength)..<payload.upperBound)
-    while let attribute = cursor.nextAttribute(in: bytes) {
-      guard attribute.type == NDA_DST else { continue }
-      guard index > 0, let address = ipAddress(bytes, attribute.value, family: family) else { return .ignored }
-      return .event(.neighbour(Neighbour(interfaceIndex: index, address: address), isReachable: isReachable))
-    }
-    return .ignored
+    guard index > 0, let value = bytes.attribute(NDA_DST, in: (start + neighbourHeaderLength)..<payload.upperBound),
+      let address = ipAddress(bytes, value, family: family)
+    else { return .ignored }
+    return .event(.neighbour(Neighbour(interfaceIndex: index, address: address), isReachable: isReachable))
   }
 
   // MARK: Hints
@@ -95,10 +83,7 @@ extension NetlinkDecoder {
   /// Of the settings only one moves a lookup: whether routes over links without carrier count. There is no other word of it.
   static func netconf(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
     let attributes = min(payload.lowerBound + 4, payload.upperBound)
-    var cursor = NetlinkCursor(attributes..<payload.upperBound)
-    while let attribute = cursor.nextAttribute(in: bytes) {
-      if attribute.type == NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN { return hint(bytes, payload, isRemoval: false) }
-    }
-    return .ignored
+    let value = bytes.attribute(NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN, in: attributes..<payload.upperBound)
+    return value == nil ? .ignored : hint(bytes, payload, isRemoval: false)
   }
 }

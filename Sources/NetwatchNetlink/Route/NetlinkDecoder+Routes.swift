@@ -24,17 +24,16 @@ extension NetlinkDecoder {
       origin: bytes.load(start + 5, as: UInt8.self))
     var hops: [RouteHop] = []
     var nextHop: UInt32 = 0
-    var cursor = NetlinkCursor((start + routeHeaderLength)..<payload.upperBound)
-    while let attribute = cursor.nextAttribute(in: bytes) {
-      switch attribute.type {
-      case Int(RTA_MULTIPATH.rawValue): hops = self.hops(bytes, attribute.value, family: family)
+    bytes.forEachAttribute(in: (start + routeHeaderLength)..<payload.upperBound) { type, value in
+      switch type {
+      case Int(RTA_MULTIPATH.rawValue): hops = self.hops(bytes, value, family: family)
       case Int(RTA_PREFSRC.rawValue):
-        hop.source = ipAddress(bytes, attribute.value, family: family)
-      case Int(RTA_TABLE.rawValue): hop.table = bytes.number(attribute.value, as: UInt32.self) ?? hop.table
-      case Int(RTA_NH_ID.rawValue): nextHop = bytes.number(attribute.value, as: UInt32.self) ?? 0
-      case Int(RTA_CACHEINFO.rawValue): hop.lifetime = lifetime(bytes, attribute.value)
-      case Int(RTA_PRIORITY.rawValue): hop.metric = bytes.number(attribute.value, as: UInt32.self) ?? 0
-      default: read(attribute, into: &hop, bytes, family: family)
+        hop.source = ipAddress(bytes, value, family: family)
+      case Int(RTA_TABLE.rawValue): hop.table = bytes.number(value, as: UInt32.self) ?? hop.table
+      case Int(RTA_NH_ID.rawValue): nextHop = bytes.number(value, as: UInt32.self) ?? 0
+      case Int(RTA_CACHEINFO.rawValue): hop.lifetime = lifetime(bytes, value)
+      case Int(RTA_PRIORITY.rawValue): hop.metric = bytes.number(value, as: UInt32.self) ?? 0
+      default: read(type, value, into: &hop, bytes, family: family)
       }
     }
     guard hops.isEmpty else {
@@ -69,8 +68,9 @@ extension NetlinkDecoder {
         break
       }
       var hop = RouteHop(interfaceIndex: bytes.load(start + 4, as: Int32.self))
-      var attributes = NetlinkCursor((start + hopHeaderLength)..<record.upperBound)
-      while let attribute = attributes.nextAttribute(in: bytes) { read(attribute, into: &hop, bytes, family: family) }
+      bytes.forEachAttribute(in: (start + hopHeaderLength)..<record.upperBound) { type, value in
+        read(type, value, into: &hop, bytes, family: family)
+      }
       hops.append(hop)
     }
     return hops
@@ -78,17 +78,25 @@ extension NetlinkDecoder {
 
   /// What a route and each of its hops have in common.
   private static func read(
-    _ attribute: NetlinkAttribute, into hop: inout RouteHop, _ bytes: RawSpan, family: UInt8
+    _ type: Int, _ value: Range<Int>, into hop: inout RouteHop, _ bytes: RawSpan, family: UInt8
   ) {
-    switch attribute.type {
-    case Int(RTA_OIF.rawValue): hop.interfaceIndex = bytes.number(attribute.value, as: Int32.self) ?? 0
-    case Int(RTA_GATEWAY.rawValue): hop.gateway = ipAddress(bytes, attribute.value, family: family)
+    switch type {
+    case Int(RTA_OIF.rawValue): hop.interfaceIndex = bytes.number(value, as: Int32.self) ?? 0
+    case Int(RTA_GATEWAY.rawValue): hop.gateway = ipAddress(bytes, value, family: family)
     case Int(RTA_VIA.rawValue):
       // struct rtvia: the next hop is of another family, which comes first.
-      guard let other = bytes.number(attribute.value, as: UInt16.self) else { return }
-      let address = (attribute.value.lowerBound + 2)..<attribute.value.upperBound
+      guard let other = bytes.number(value, as: UInt16.self) else { return }
+      let address = (value.lowerBound + 2)..<value.upperBound
       hop.gateway = ipAddress(bytes, address, family: UInt8(truncatingIfNeeded: other))
     default: break
+    }
+  }
+
+  static func ipAddress(_ bytes: RawSpan, _ range: Range<Int>, family: UInt8) -> IPAddress? {
+    switch CInt(family) {
+    case AF_INET: bytes.number(range, as: UInt32.self).map { .v4(UInt32(bigEndian: $0)) }
+    case AF_INET6: bytes.number(range, as: UInt128.self).map { .v6(UInt128(bigEndian: $0)) }
+    default: nil
     }
   }
 
@@ -104,19 +112,27 @@ extension NetlinkDecoder {
     let start = payload.lowerBound
     let family = bytes.load(start, as: UInt8.self)
     var object = NextHopObject()
-    var cursor = NetlinkCursor((start + nextHopHeaderLength)..<payload.upperBound)
-    while let attribute = cursor.nextAttribute(in: bytes) {
-      switch attribute.type {
-      case NHA_OIF: object.interfaceIndex = bytes.number(attribute.value, as: Int32.self) ?? 0
-      case NHA_GATEWAY: object.gateway = ipAddress(bytes, attribute.value, family: family)
+    bytes.forEachAttribute(in: (start + nextHopHeaderLength)..<payload.upperBound) { type, value in
+      switch type {
+      case NHA_OIF: object.interfaceIndex = bytes.number(value, as: Int32.self) ?? 0
+      case NHA_GATEWAY: object.gateway = ipAddress(bytes, value, family: family)
       case NHA_BLACKHOLE: object.isBlackhole = true
       case NHA_GROUP:
         object.members = stride(
-          from: attribute.value.lowerBound, through: attribute.value.upperBound - memberLength, by: memberLength
+          from: value.lowerBound, through: value.upperBound - memberLength, by: memberLength
         ).map { bytes.load($0, as: UInt32.self) }
       default: break
       }
     }
     return .nextHop(object)
   }
+}
+
+/// A next-hop object (`ip nexthop`), or a group of them.
+struct NextHopObject: Hashable, Sendable {
+  var interfaceIndex: Int32 = 0
+  var gateway: IPAddress?
+  /// The numbers of a group's members.
+  var members: [UInt32] = []
+  var isBlackhole = false
 }

@@ -16,21 +16,20 @@ extension NetlinkDecoder {
     rule.hasOtherSelectors = (1...3).contains { bytes.load(start + $0, as: UInt8.self) != 0 }
     var table = UInt32(bytes.load(start + 4, as: UInt8.self))
 
-    var cursor = NetlinkCursor((start + ruleHeaderLength)..<payload.upperBound)
-    while let attribute = cursor.nextAttribute(in: bytes) {
-      switch attribute.type {
-      case Int(FRA_TABLE): table = bytes.number(attribute.value, as: UInt32.self) ?? table
-      case Int(FRA_PRIORITY): rule.priority = bytes.number(attribute.value, as: UInt32.self) ?? 0
-      case Int(FRA_FWMARK): rule.mark = bytes.number(attribute.value, as: UInt32.self) ?? 0
-      case Int(FRA_FWMASK): rule.markMask = bytes.number(attribute.value, as: UInt32.self) ?? .max
+    bytes.forEachAttribute(in: (start + ruleHeaderLength)..<payload.upperBound) { type, value in
+      switch type {
+      case Int(FRA_TABLE): table = bytes.number(value, as: UInt32.self) ?? table
+      case Int(FRA_PRIORITY): rule.priority = bytes.number(value, as: UInt32.self) ?? 0
+      case Int(FRA_FWMARK): rule.mark = bytes.number(value, as: UInt32.self) ?? 0
+      case Int(FRA_FWMASK): rule.markMask = bytes.number(value, as: UInt32.self) ?? .max
       case Int(FRA_SUPPRESS_PREFIXLEN):
         // All ones: nothing is suppressed.
-        rule.suppressedPrefixLength = bytes.number(attribute.value, as: Int32.self).flatMap { $0 < 0 ? nil : $0 }
-      case Int(FRA_UID_RANGE): rule.users = users(bytes, attribute.value)
+        rule.suppressedPrefixLength = bytes.number(value, as: Int32.self).flatMap { $0 < 0 ? nil : $0 }
+      case Int(FRA_UID_RANGE): rule.users = users(bytes, value)
       case Int(FRA_IIFNAME), Int(FRA_OIFNAME), Int(FRA_IP_PROTO), Int(FRA_SPORT_RANGE), Int(FRA_DPORT_RANGE),
         Int(FRA_TUN_ID), Int(FRA_L3MDEV), Int(FRA_SRC), Int(FRA_DST):
         // A zero, as in every rule of some kernels, selects nothing.
-        if attribute.value.contains(where: { bytes.load($0, as: UInt8.self) != 0 }) { rule.hasOtherSelectors = true }
+        if value.contains(where: { bytes.load($0, as: UInt8.self) != 0 }) { rule.hasOtherSelectors = true }
       default: break
       }
     }

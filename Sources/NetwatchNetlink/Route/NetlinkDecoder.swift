@@ -57,18 +57,17 @@ enum NetlinkDecoder {
 
     var fact = LinkFact(
       index: index, flags: bytes.load(start + 8, as: UInt32.self), hardwareType: bytes.load(start + 2, as: UInt16.self))
-    var cursor = NetlinkCursor((start + linkHeaderLength)..<payload.upperBound)
-    while let attribute = cursor.nextAttribute(in: bytes) {
-      switch attribute.type {
-      case IFLA_IFNAME: fact.name = InterfaceName(bytes.extracting(attribute.value))
+    bytes.forEachAttribute(in: (start + linkHeaderLength)..<payload.upperBound) { type, value in
+      switch type {
+      case IFLA_IFNAME: fact.name = InterfaceName(bytes.extracting(value))
       case IFLA_OPERSTATE:
-        fact.operationalState = bytes.number(attribute.value, as: UInt8.self).flatMap(OperationalState.init)
+        fact.operationalState = bytes.number(value, as: UInt8.self).flatMap(OperationalState.init)
         fact.isComplete = true
-      case IFLA_MASTER: fact.masterIndex = bytes.number(attribute.value, as: Int32.self)
-      case IFLA_LINK: fact.lowerIndex = bytes.number(attribute.value, as: Int32.self).flatMap { $0 > 0 ? $0 : nil }
+      case IFLA_MASTER: fact.masterIndex = bytes.number(value, as: Int32.self)
+      case IFLA_LINK: fact.lowerIndex = bytes.number(value, as: Int32.self).flatMap { $0 > 0 ? $0 : nil }
       case IFLA_LINK_NETNSID: fact.isCarriedElsewhere = true
-      case IFLA_LINKINFO: readInfo(bytes, attribute.value, into: &fact)
-      case IFLA_ADDRESS: fact.hardwareAddress = hardwareAddress(bytes, attribute.value)
+      case IFLA_LINKINFO: readInfo(bytes, value, into: &fact)
+      case IFLA_ADDRESS: fact.hardwareAddress = hardwareAddress(bytes, value)
       default: break
       }
     }
@@ -83,24 +82,22 @@ enum NetlinkDecoder {
   /// IFLA_LINKINFO: the driver's kind of a software link, and what that driver says of it.
   private static func readInfo(_ bytes: RawSpan, _ info: Range<Int>, into fact: inout LinkFact) {
     var data: Range<Int>?
-    var cursor = NetlinkCursor(info)
-    while let attribute = cursor.nextAttribute(in: bytes) {
-      switch attribute.type {
-      case IFLA_INFO_KIND: fact.kind = bytes.text(attribute.value)
-      case IFLA_INFO_DATA: data = attribute.value
+    bytes.forEachAttribute(in: info) { type, value in
+      switch type {
+      case IFLA_INFO_KIND: fact.kind = bytes.text(value)
+      case IFLA_INFO_DATA: data = value
       default: break
       }
     }
     guard let data, let kind = fact.kind else { return }
     let known = attributes(of: kind)
     guard known.port != nil || known.remote4 != nil || known.remote6 != nil else { return }
-    var inner = NetlinkCursor(data)
-    while let attribute = inner.nextAttribute(in: bytes) {
-      switch attribute.type {
-      case known.lower: fact.lowerIndex = bytes.number(attribute.value, as: Int32.self).flatMap { $0 > 0 ? $0 : nil }
-      case known.port: fact.activePortIndex = bytes.number(attribute.value, as: Int32.self)
-      case known.remote4: remote(ipAddress(bytes, attribute.value, family: AddressFamily.ipv4.number))
-      case known.remote6: remote(ipAddress(bytes, attribute.value, family: AddressFamily.ipv6.number))
+    bytes.forEachAttribute(in: data) { type, value in
+      switch type {
+      case known.lower: fact.lowerIndex = bytes.number(value, as: Int32.self).flatMap { $0 > 0 ? $0 : nil }
+      case known.port: fact.activePortIndex = bytes.number(value, as: Int32.self)
+      case known.remote4: remote(ipAddress(bytes, value, family: AddressFamily.ipv4.number))
+      case known.remote6: remote(ipAddress(bytes, value, family: AddressFamily.ipv6.number))
       default: break
       }
     }

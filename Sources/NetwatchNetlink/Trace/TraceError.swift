@@ -1,6 +1,6 @@
 import Glibc
 
-/// A trace that can not be written, or not be played to its end.
+/// A trace that cannot be written, or not be played to its end.
 package struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Problem: Hashable, Sendable {
     case unreadable(code: CInt)

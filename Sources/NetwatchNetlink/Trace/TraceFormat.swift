@@ -23,7 +23,7 @@
 /// for `%` itself.
 ///
 /// Questions are not recorded: from the same input the machine asks the same ones, and an answer bears the number of its
-/// question. A version that asks something else can not play the trace, and says where.
+/// question. A version that asks something else cannot play the trace, and says where.
 package enum TraceFormat {
   package static let header = "netwatch-trace 2"
   static let name = "netwatch-trace "

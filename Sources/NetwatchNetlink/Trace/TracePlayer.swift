@@ -8,7 +8,7 @@ package final class TracePlayer {
   /// The record that comes next, if it has been looked at.
   private var next: TraceRecord?
   private var moment = Moment(monotonic: 0, wall: 0)
-  /// Why it can not go on.
+  /// Why it cannot go on.
   package private(set) var fault: TraceError?
   /// Called once, with the fault.
   package var onFault: ((TraceError) -> Void)?

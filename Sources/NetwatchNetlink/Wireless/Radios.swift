@@ -7,12 +7,6 @@ import NetwatchEventLoop
 /// Its sockets are opened when a link comes that may be a radio's, and where the first one is, it is listened to. On a loop,
 /// whose thread it belongs to.
 final class Radios {
-  private struct Known {
-    /// Nil for links of other kinds.
-    var link: WirelessLink?
-    var isRunning: Bool
-  }
-
   /// What radios call themselves: Ethernet, or one of the kinds of monitors.
   private static let hardwareTypes = [
     ARPHRD_ETHER, ARPHRD_IEEE80211, ARPHRD_IEEE80211_PRISM, ARPHRD_IEEE80211_RADIOTAP,
@@ -25,7 +19,8 @@ final class Radios {
   private var queries: WirelessQueries?
   private var events: WirelessEvents?
   private var registration: EventLoop.Registration?
-  private var known: [Int32: Known] = [:]
+  /// Without a wireless link for links of other kinds.
+  private var known: [Int32: (link: WirelessLink?, isRunning: Bool)] = [:]
   /// Generic netlink is not to be had.
   private(set) var isRefused = false
 
@@ -47,7 +42,7 @@ final class Radios {
     } else {
       guard fact.isComplete, fact.kind == nil, Self.hardwareTypes.contains(Int32(fact.hardwareType)) else { return nil }
       let link = ask(fact.index)
-      known[fact.index] = Known(link: link, isRunning: isRunning)
+      known[fact.index] = (link, isRunning)
       if link != nil { listen() }
     }
     return known[fact.index]?.link

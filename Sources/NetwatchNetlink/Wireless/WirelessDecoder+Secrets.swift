@@ -11,9 +11,8 @@ extension WirelessDecoder {
   static func placesOfKeys(in datagram: RawSpan) -> [Range<Int>] {
     var places: [Range<Int>] = []
     NetlinkFrame.forEach(in: datagram) { frame in
-      var cursor = NetlinkCursor(frame.payload.dropFirst(genericHeaderLength))
-      while let attribute = cursor.nextAttribute(in: datagram) {
-        if secrets.contains(attribute.type) { places.append(attribute.value) }
+      datagram.forEachAttribute(in: frame.payload.dropFirst(genericHeaderLength)) { type, value in
+        if secrets.contains(type) { places.append(value) }
       }
     }
     return places

@@ -62,12 +62,11 @@ enum WirelessDecoder {
     var isWireless = false
     var id: UInt16?
     var groups = attributes.upperBound..<attributes.upperBound
-    var cursor = NetlinkCursor(attributes)
-    while let attribute = cursor.nextAttribute(in: bytes) {
-      switch attribute.type {
-      case CTRL_ATTR_FAMILY_NAME: isWireless = bytes.text(attribute.value) == NL80211_GENL_NAME
-      case CTRL_ATTR_FAMILY_ID: id = bytes.number(attribute.value, as: UInt16.self)
-      case CTRL_ATTR_MCAST_GROUPS: groups = attribute.value
+    bytes.forEachAttribute(in: attributes) { type, value in
+      switch type {
+      case CTRL_ATTR_FAMILY_NAME: isWireless = bytes.text(value) == NL80211_GENL_NAME
+      case CTRL_ATTR_FAMILY_ID: id = bytes.number(value, as: UInt16.self)
+      case CTRL_ATTR_MCAST_GROUPS: groups = value
       default: break
       }
     }
@@ -81,15 +80,13 @@ enum WirelessDecoder {
 
   private static func family(_ id: UInt16, _ bytes: RawSpan, _ groups: Range<Int>) -> Family {
     var family = Family(id: id)
-    var cursor = NetlinkCursor(groups)
-    while let group = cursor.nextAttribute(in: bytes) {
+    bytes.forEachAttribute(in: groups) { _, group in
       var name = ""
       var number: Int32?
-      var attributes = NetlinkCursor(group.value)
-      while let attribute = attributes.nextAttribute(in: bytes) {
-        switch attribute.type {
-        case CTRL_ATTR_MCAST_GRP_NAME: name = bytes.text(attribute.value)
-        case CTRL_ATTR_MCAST_GRP_ID: number = bytes.number(attribute.value, as: Int32.self)
+      bytes.forEachAttribute(in: group) { type, value in
+        switch type {
+        case CTRL_ATTR_MCAST_GRP_NAME: name = bytes.text(value)
+        case CTRL_ATTR_MCAST_GRP_ID: number = bytes.number(value, as: Int32.self)
         default: break
         }
       }
@@ -106,16 +103,15 @@ enum WirelessDecoder {
 
   private static func content(_ command: UInt8, _ bytes: RawSpan, _ attributes: Range<Int>) -> Content {
     var content = Content(command: command)
-    var cursor = NetlinkCursor(attributes)
-    while let attribute = cursor.nextAttribute(in: bytes) {
-      switch attribute.type {
+    bytes.forEachAttribute(in: attributes) { type, value in
+      switch type {
       case Int(NL80211_ATTR_IFINDEX.rawValue):
-        content.index = bytes.number(attribute.value, as: Int32.self).flatMap { $0 > 0 ? $0 : nil }
+        content.index = bytes.number(value, as: Int32.self).flatMap { $0 > 0 ? $0 : nil }
       case Int(NL80211_ATTR_IFTYPE.rawValue):
-        content.mode = bytes.number(attribute.value, as: UInt32.self).map(WirelessLink.Mode.init(interfaceType:))
-      case Int(NL80211_ATTR_SSID.rawValue): content.ssid = name(bytes, attribute.value)
-      case Int(NL80211_ATTR_STA_INFO.rawValue): content.signal = signal(bytes, attribute.value)
-      case Int(NL80211_ATTR_BSS.rawValue): content.joinedSSID = joinedSSID(bytes, attribute.value)
+        content.mode = bytes.number(value, as: UInt32.self).map(WirelessLink.Mode.init(interfaceType:))
+      case Int(NL80211_ATTR_SSID.rawValue): content.ssid = name(bytes, value)
+      case Int(NL80211_ATTR_STA_INFO.rawValue): content.signal = signal(bytes, value)
+      case Int(NL80211_ATTR_BSS.rawValue): content.joinedSSID = joinedSSID(bytes, value)
       default: break
       }
     }
@@ -128,25 +124,20 @@ enum WirelessDecoder {
   }
 
   private static func signal(_ bytes: RawSpan, _ station: Range<Int>) -> Int8? {
-    var cursor = NetlinkCursor(station)
-    while let attribute = cursor.nextAttribute(in: bytes) {
-      if attribute.type == Int(NL80211_STA_INFO_SIGNAL.rawValue) { return bytes.number(attribute.value, as: Int8.self) }
-    }
-    return nil
+    bytes.attribute(Int(NL80211_STA_INFO_SIGNAL.rawValue), in: station).flatMap { bytes.number($0, as: Int8.self) }
   }
 
   private static func joinedSSID(_ bytes: RawSpan, _ network: Range<Int>) -> SSID? {
     var isJoined = false
     var ssid: SSID?
-    var cursor = NetlinkCursor(network)
-    while let attribute = cursor.nextAttribute(in: bytes) {
-      switch attribute.type {
+    bytes.forEachAttribute(in: network) { type, value in
+      switch type {
       case Int(NL80211_BSS_STATUS.rawValue):
-        switch bytes.number(attribute.value, as: UInt32.self) {
+        switch bytes.number(value, as: UInt32.self) {
         case NL80211_BSS_STATUS_ASSOCIATED.rawValue, NL80211_BSS_STATUS_IBSS_JOINED.rawValue: isJoined = true
         default: break
         }
-      case Int(NL80211_BSS_INFORMATION_ELEMENTS.rawValue): ssid = ssidElement(bytes, attribute.value)
+      case Int(NL80211_BSS_INFORMATION_ELEMENTS.rawValue): ssid = ssidElement(bytes, value)
       default: break
       }
     }
