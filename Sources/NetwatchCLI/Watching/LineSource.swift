@@ -39,7 +39,7 @@ final class LineSource {
   /// How long a service may take for its first line before netlink is read instead.
   private static let patience = Duration.milliseconds(250)
 
-  let loop: EventLoop
+  private let loop: EventLoop
   private let options: Options
   private let tell: (EventRecord) -> Void
   private var reachability: NetlinkReachability?
