@@ -46,7 +46,7 @@ final class DownloadCore: Sendable {
         for: target, replacesExisting: replacesExisting, isFlushed: options.flushesFiles)
       let (data, size) = (file.load(), file.size())
       state.withLock { $0.file = file }
-      wish(.loaded(data, size: size))
+      send(.loaded(data, size: size))
     } catch {
       complete(.failure(error), nil)
     }
@@ -54,7 +54,7 @@ final class DownloadCore: Sendable {
 
   // MARK: From anywhere
 
-  func wish(_ event: ResumeMachine.Event) { finish(change(event), nil) }
+  func send(_ event: ResumeMachine.Event) { finish(change(event), nil) }
 
   var machine: ResumeMachine { state.withLock { $0.machine } }
 

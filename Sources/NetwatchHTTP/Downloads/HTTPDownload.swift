@@ -20,7 +20,7 @@ public final class HTTPDownload: Sendable {
   init(_ core: DownloadCore) { self.core = core }
 
   deinit {
-    if core.machine.isPaused { core.wish(.stopped) }
+    if core.machine.isPaused { core.send(.stopped) }
   }
 
   /// Suspended also while it pauses.
@@ -31,15 +31,15 @@ public final class HTTPDownload: Sendable {
   public var resumeData: ResumeData? { core.machine.data }
 
   /// Begins, or goes on.
-  public func resume() { core.wish(.resumed) }
+  public func resume() { core.send(.resumed) }
 
   /// Gives the connection up, and keeps what has come.
-  public func pause() { core.wish(.paused) }
+  public func pause() { core.send(.paused) }
 
   /// Ends it with `cancelled`, unless it is over. Nothing of it stays, unless that is wanted.
   ///
   /// - Parameter keepsFiles: whether another download can go on with what has come.
-  public func cancel(keepsFiles: Bool = false) { core.wish(keepsFiles ? .stopped : .cancelled) }
+  public func cancel(keepsFiles: Bool = false) { core.send(keepsFiles ? .stopped : .cancelled) }
 }
 
 extension HTTPSessionManager {

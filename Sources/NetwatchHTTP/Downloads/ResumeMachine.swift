@@ -264,12 +264,12 @@ struct ResumeMachine: Sendable {
     case .receiving(let end):
       guard isWhole else {
         phase = .judged(.broken)
-        return settle()
+        return keepBetter()
       }
       if let end, offset != end || total != end {
         // A server may send less than it was asked for, but not nothing.
         phase = .judged(offset > legStart ? .more : .broken)
-        return offset > legStart ? settle() : settle() + [.refuse(.tooShort)]
+        return offset > legStart ? keepBetter() : keepBetter() + [.refuse(.tooShort)]
       }
       phase = .judged(.whole)
       content.total = offset
@@ -279,13 +279,13 @@ struct ResumeMachine: Sendable {
       return isWhole && verdict == .whole ? [.install] : []
     case .asked:
       phase = .judged(.broken)
-      return settle()
+      return keepBetter()
     case .unloaded, .ready, .judged, .over: return []
     }
   }
 
   /// What is left of an unfinished leg: the new file if it is worth more than the old one, else the old one.
-  private mutating func settle() -> [Effect] {
+  private mutating func keepBetter() -> [Effect] {
     guard let kept else {
       return phase == .judged(.broken) && offset == legStart ? [] : [data == nil ? .forget : .record]
     }

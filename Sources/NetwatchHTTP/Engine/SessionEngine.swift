@@ -225,7 +225,7 @@ final class SessionEngine {
     timer.set(at: transfer.patienceEnd)
     waiting[id] = timer
     // The subscription came first: a path that arrives now is not missed.
-    if hasPath(to: transfer.attempt.destination) { transfer.handle(.pathArrived) }
+    if hasPath(to: transfer.attempt.peers) { transfer.handle(.pathArrived) }
   }
 
   func stopWaiting(_ transfer: Transfer) {
@@ -235,20 +235,18 @@ final class SessionEngine {
 
   private func pathChanged() {
     for id in waiting.keys {
-      if let transfer = transfers[id], hasPath(to: transfer.attempt.destination) { transfer.handle(.pathArrived) }
+      if let transfer = transfers[id], hasPath(to: transfer.attempt.peers) { transfer.handle(.pathArrived) }
     }
   }
 
   /// Whether the kernel is asked for the route to a peer, instead of ``path`` for all of them.
   var asksKernel: Bool { connections != nil && path?.isAboutInternetOnly ?? false }
 
-  func hasPath(to destination: TransferAttempt.Destination) -> Bool {
+  /// - Parameter peers: The addresses of a server or of its proxy; nil if they are not known, none if nobody knows one.
+  func hasPath(to peers: [IPAddress]?) -> Bool {
     guard let connections, asksKernel else { return path?.hasPath ?? true }
-    return switch destination {
-    case .unknown: true
-    case .unresolved: path?.hasPath ?? true
-    case .addresses(let addresses): !connections.isUnreachable(addresses)
-    }
+    guard let peers else { return true }
+    return peers.isEmpty ? path?.hasPath ?? true : !connections.isUnreachable(peers)
   }
 
   /// Until when what looks like a lost path may be a short loss; now, if the network has not changed lately.

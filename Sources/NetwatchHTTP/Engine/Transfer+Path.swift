@@ -9,7 +9,7 @@ extension Transfer {
     guard machine.isAttached, let easy else { return }
     if let own = easy.connection {
       guard lost.contains(where: { $0.connection.hasEnds(of: own) }) else { return }
-      attempt.destination = .addresses([own.peer])
+      attempt.peers = [own.peer]
       guard options.retriesWhenReachable, mayRepeat(easy) else { return fail(.lossOfPath(to: [own.peer], nil)) }
       keptSource = source
       handle(.connectionLost)
@@ -29,11 +29,11 @@ extension Transfer {
       return waits && mayRepeat(easy) ? nil : failure
     }
     switch failure.kind {
-    case .notResolved: attempt.destination = .unresolved
-    case _ where !peers.isEmpty: attempt.destination = .addresses(peers)
+    case .notResolved: attempt.peers = []
+    case _ where !peers.isEmpty: attempt.peers = peers
     default: break
     }
-    let isLost = attempt.hasLostConnection && easy.connection == nil || !engine.hasPath(to: attempt.destination)
+    let isLost = attempt.hasLostConnection && easy.connection == nil || !engine.hasPath(to: attempt.peers)
     guard failure.kind.maySpeakOfPath, isLost else { return failure }
     let waits = options.waitsForReachability != nil || engine.graceEnd > engine.now
     guard mayRepeat(easy), options.retriesWhenReachable || waits && !easy.hasSent else {
@@ -85,8 +85,7 @@ extension Transfer {
     if options.waitsForReachability != nil || options.retriesWhenReachable {
       return fail(HTTPError(.notReachable, "wait for a path"))
     }
-    if case .addresses(let peers) = attempt.destination { return fail(.lossOfPath(to: peers, nil)) }
-    fail(.lossOfPath(to: [], nil))
+    fail(.lossOfPath(to: attempt.peers ?? [], nil))
   }
 }
 

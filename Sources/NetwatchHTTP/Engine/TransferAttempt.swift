@@ -14,17 +14,10 @@ struct TransferAttempt {
     case accepted
   }
 
-  /// Where the requests go, as far as that is known.
-  enum Destination {
-    case unknown
-    /// To a name that nobody has an address for.
-    case unresolved
-    case addresses([IPAddress])
-  }
-
   let began: Duration
   var verdict = Verdict.undecided
-  var destination = Destination.unknown
+  /// Where the requests go: nil if that is not known, none if nobody has an address for the name.
+  var peers: [IPAddress]?
   /// Nil for a body that is delivered as it comes.
   var decoder: BodyDecoder?
   /// In bytes of a body that is thrown away.

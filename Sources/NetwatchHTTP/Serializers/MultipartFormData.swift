@@ -95,13 +95,13 @@ public struct MultipartFormData: Sendable {
   ///   that a query could not have either, but for bytes: they become a part as they are.
   public func body(parameters: RequestParameters? = nil) throws(HTTPError) -> HTTPBody {
     if let refusal { throw refusal }
-    let fields = try parameters.map { value throws(HTTPError) in try FormField.fields(of: value) } ?? []
+    let fields = try parameters.map { value throws(HTTPError) in try QueryString.fields(of: value) } ?? []
     var form = MultipartFormData(copying: boundary)
     for field in fields {
       switch field.value {
-      case nil: form.append(Data(), name: field.name)
-      case .text(let text): form.append(Data(text.utf8), name: field.name)
-      case .bytes(let data): form.append(data, name: field.name)
+      case .string(let text): form.append(Data(text.utf8), name: field.name)
+      case .data(let data): form.append(data, name: field.name)
+      default: form.append(Data(), name: field.name)
       }
     }
     form.parts += parts

@@ -9,12 +9,12 @@ public enum QueryString {
   ///   dates and numbers that are not finite.
   public static func encode(_ parameters: RequestParameters) throws(HTTPError) -> String {
     var fields: [String] = []
-    for field in try FormField.fields(of: parameters) {
+    for field in try Self.fields(of: parameters) {
       let name = escape(field.name)
       switch field.value {
-      case nil: fields.append(name)
-      case .text(let text): fields.append("\(name)=\(escape(text))")
-      case .bytes: throw HTTPError(.cannotEncodeRequest, "encode the query", message: "\(field.name) is bytes")
+      case .string(let text): fields.append("\(name)=\(escape(text))")
+      case .data: throw HTTPError(.cannotEncodeRequest, "encode the query", message: "\(field.name) is bytes")
+      default: fields.append(name)
       }
     }
     return fields.joined(separator: "&")
@@ -55,45 +55,37 @@ public enum QueryString {
   }
 }
 
-/// One name and value of a form.
-struct FormField {
-  enum Value {
-    case text(String)
-    case bytes(Data)
-  }
-
-  let name: String
-  /// Nil for null.
-  let value: Value?
+/// The fields that queries and forms have in common.
+extension QueryString {
+  /// The value is null, a string or bytes.
+  typealias Field = (name: String, value: StructuredValue)
 
   /// All of a dictionary's, in the order in which they are sent.
-  static func fields(of parameters: RequestParameters) throws(HTTPError) -> [FormField] {
+  static func fields(of parameters: RequestParameters) throws(HTTPError) -> [Field] {
     guard case .dictionary(let members) = parameters else { throw refusal("the parameters are no dictionary") }
-    var fields: [FormField] = []
+    var fields: [Field] = []
     for (name, value) in members.sorted(by: { $0.key < $1.key }) {
       fields += try Self.fields(of: value, name, depth: 1)
     }
     return fields
   }
 
-  private static func fields(of value: StructuredValue, _ name: String, depth: Int) throws(HTTPError) -> [FormField] {
+  private static func fields(of value: StructuredValue, _ name: String, depth: Int) throws(HTTPError) -> [Field] {
     guard depth < StructuredValue.deepest else { throw refusal("more than \(StructuredValue.deepest) levels") }
-    var fields: [FormField] = []
+    var fields: [Field] = []
     switch value {
-    case .null: fields = [FormField(name: name, value: nil)]
-    case .bool(let value): fields = [FormField(name: name, value: .text(value ? "1" : "0"))]
-    case .integer(let value): fields = [FormField(name: name, value: .text("\(value)"))]
-    case .number(let value): fields = [FormField(name: name, value: .text(try text(of: value, name)))]
-    case .string(let text): fields = [FormField(name: name, value: .text(text))]
-    case .data(let data): fields = [FormField(name: name, value: .bytes(data))]
+    case .bool(let value): fields = [(name, .string(value ? "1" : "0"))]
+    case .integer(let value): fields = [(name, .string("\(value)"))]
+    case .number(let value): fields = [(name, .string(try text(of: value, name)))]
+    case .null, .string, .data: fields = [(name, value)]
     case .date: throw refusal("\(name) is a date; give a string")
     case .array(let elements):
       for element in elements { fields += try Self.fields(of: element, "\(name)[]", depth: depth + 1) }
     case .set(let elements):
-      var groups: [(order: String, fields: [FormField])] = []
+      var groups: [(order: String, fields: [Field])] = []
       for element in elements {
         let group = try Self.fields(of: element, name, depth: depth + 1)
-        groups.append((group.map(\.order).joined(separator: "&"), group))
+        groups.append((group.map { order(of: $0) }.joined(separator: "&"), group))
       }
       fields = groups.sorted { $0.order < $1.order }.flatMap(\.fields)
     case .dictionary(let members):
@@ -105,11 +97,11 @@ struct FormField {
   }
 
   /// Stands for the field among those of a set.
-  private var order: String {
-    switch value {
-    case nil: name
-    case .text(let text): "\(name)=\(text)"
-    case .bytes(let data): "\(name)=\(data.base64EncodedString())"
+  private static func order(of field: Field) -> String {
+    switch field.value {
+    case .string(let text): "\(field.name)=\(text)"
+    case .data(let data): "\(field.name)=\(data.base64EncodedString())"
+    default: field.name
     }
   }
 
