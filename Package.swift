@@ -91,8 +91,11 @@ let package = Package(
     tests("NetwatchNetlinkTests", ["NetwatchNetlink", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
     tests(
       "NetwatchResolverTests", ["NetwatchResolver", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
-    tests("NetwatchStreamTests", ["NetwatchStream", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
-    tests("NetwatchCLITests", ["NetwatchCLI", "Netwatch", "NetwatchStream", "NetwatchTestSupport"]),
+    tests(
+      "NetwatchStreamTests",
+      ["NetwatchStream", "NetwatchCLI", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
+    tests(
+      "NetwatchCLITests", ["NetwatchCLI", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "NetwatchTestSupport"]),
     tests(
       "NetwatchHTTPCommandTests", ["NetwatchHTTPCommand", "NetwatchHTTP", "NetwatchHTTPOptions"]),
     .systemLibrary(name: "CSeccomp", path: "Tests/CSeccomp"),

@@ -4,6 +4,7 @@ import NetwatchEventLoop
 import NetwatchTestSupport
 import Testing
 
+@testable import NetwatchCLI
 @testable import NetwatchStream
 
 /// A service without netlink, on a thread of its own, with a socket in a folder of its own.
@@ -48,16 +49,16 @@ final class TestService: Sendable {
   /// Lives on the loop's thread.
   private final class Core {
     private var server: EventServer?
-    private var runner: ActivityRunner?
+    private var counter: ActivityCounter?
     private var reason: EventRecord.ActivityReason?
     private var sequence: UInt64 = 0
 
     init(_ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int, memoryLimit: Int) throws {
-      runner = ActivityRunner(on: loop) { [unowned self] in reason = $0 }
+      counter = ActivityCounter(ActivitySettings(), on: loop) { [unowned self] in reason = $0 }
       server = try EventServer(
         socket, on: loop, connectionLimit: connectionLimit, memoryLimit: memoryLimit, identity: ServiceIdentity(),
         handlers: .init(
-          requestsChanged: { [unowned self] in runner?.setCount($0) },
+          requestsChanged: { [unowned self] in counter?.setRequests($0) },
           statistics: { ServiceStatistics(transitions: 5, netlinkOverruns: 6) }))
     }
 
@@ -65,7 +66,7 @@ final class TestService: Sendable {
       sequence += 1
       var record = JSONLineTests.record(JSONLineTests.path(), reason == nil ? .reachability : .activity)
       record.sequence = sequence
-      if let runner { record.activity = runner.activity }
+      if let counter { record.activity = counter.activity }
       if let reason { record.activityReason = reason }
       server?.publish(record)
     }

@@ -1,8 +1,9 @@
 import ArgumentParser
 import Netwatch
 import NetwatchNetlink
+import NetwatchStream
 
-extension ActivitySettings.Choice: ExpressibleByArgument {}
+extension ServiceIdentity.Counts: ExpressibleByArgument {}
 
 /// What counts as in flight.
 struct ActivityOptions: SharedOptions {
@@ -10,7 +11,7 @@ struct ActivityOptions: SharedOptions {
     help: ArgumentHelp(
       "What counts as in flight: requests that programs announce, TCP connections of all programs, or both. Where a "
         + "service counts, its choice holds.", valueName: "what"))
-  var activity = ActivitySettings.Choice.requests
+  var activity = ServiceIdentity.Counts.requests
 
   @Option(
     name: .customLong("activity-ignore"), parsing: .singleValue,
@@ -44,7 +45,7 @@ struct ActivityOptions: SharedOptions {
       throw ValidationError("--activity-interval needs a number from 0.02.")
     }
     if patience == .zero { throw ValidationError("--activity-patience needs a number above 0.") }
-    guard !activity.countsConnections else { return }
+    guard !activity.includesConnections else { return }
     if !exclusions.isEmpty { throw ValidationError("--activity-ignore is about TCP connections; add --activity tcp.") }
     if interval != nil { throw ValidationError("--activity-interval is about TCP connections; add --activity tcp.") }
     if patience != nil { throw ValidationError("--activity-patience is about TCP connections; add --activity tcp.") }
@@ -52,7 +53,7 @@ struct ActivityOptions: SharedOptions {
 
   var settings: ActivitySettings {
     var settings = ActivitySettings()
-    settings.choice = activity
+    settings.counts = activity
     settings.connections.exclusions = exclusions
     if let interval { settings.connections.rules.interval = interval }
     if let patience { settings.connections.rules.patience = patience }

@@ -5,75 +5,110 @@ import NetwatchStream
 
 /// What is counted as in flight, and how: `--activity` and what belongs to it.
 struct ActivitySettings {
-  enum Choice: String, CaseIterable {
-    /// What programs announce to the service.
-    case requests
-    /// TCP connections of programs that announce nothing.
-    case tcp
-    case all
-
-    /// As a service tells it to its clients.
-    var counts: ServiceIdentity.Counts {
-      switch self {
-      case .requests: .requests
-      case .tcp: .tcp
-      case .all: .all
-      }
-    }
-
-    var countsConnections: Bool { self != .requests }
-    var countsRequests: Bool { self != .tcp }
-  }
-
-  var choice = Choice.requests
+  var counts = ServiceIdentity.Counts.requests
   var connections = ConnectionCounter.Configuration()
 }
 
-/// Counts what is in flight, and runs the indicator on it.
+/// Counts what is in flight, and runs the indicator on it: numbers go in, what to publish comes out.
 ///
 /// TCP connections are looked at only between ``watch(_:)`` and ``rest()``; where they do not count, nothing of that exists.
 final class ActivityCounter {
+  private(set) var activity = EventRecord.Activity()
   private let settings: ActivitySettings
   private let loop: EventLoop
-  private let runner: ActivityRunner
+  private let changed: (EventRecord.ActivityReason) -> Void
+  private var machine = ActivityMachine()
+  private var timer: LoopTimer?
   private var connections: ConnectionCounter?
 
-  /// - Parameter changed: called after each change of ``activity``, with its reason.
+  /// - Parameter changed: Called after each change of ``activity``, with its reason.
   init(_ settings: ActivitySettings, on loop: EventLoop, changed: @escaping (EventRecord.ActivityReason) -> Void) {
     self.settings = settings
     self.loop = loop
-    runner = ActivityRunner(on: loop, changed: changed)
-    guard settings.choice.countsConnections else { return }
+    self.changed = changed
+    timer = LoopTimer(on: loop) { [unowned self] in fire() }
+    guard settings.counts.includesConnections else { return }
     do {
       connections = try ConnectionCounter(
         settings.connections, on: loop,
-        changed: { [unowned self] in runner.setConnectionCount($0.count, at: $0.date) },
-        decision: { [unowned self] in runner.deadline },
+        changed: { [unowned self] in setConnections($0.count, at: $0.date) },
+        decision: { [unowned self] in deadline },
         failed: { [unowned self] error in giveUp(error) })
-      runner.setConnectionCount(0, at: KernelClock.monotonic.now)
+      setConnections(0, at: KernelClock.monotonic.now)
     } catch {
       warn(error)
     }
   }
 
-  var activity: EventRecord.Activity { runner.activity }
+  // MARK: Numbers
 
-  /// How many requests programs have announced.
-  func setRequests(_ count: Int) { if settings.choice.countsRequests { runner.setCount(count) } }
+  /// Takes note of how many requests programs have announced.
+  func setRequests(_ count: Int) {
+    guard settings.counts.includesRequests else { return }
+    // No number that a caller can give makes the sum overflow.
+    change(to: min(max(count, 0), Int(Int32.max)) + (activity.connections ?? 0), at: KernelClock.monotonic.now)
+  }
+
+  /// Takes note of how many TCP connections are in flight, which are counted from the first call on.
+  ///
+  /// - Parameter date: The time at which that came about. What is due since then is due now.
+  func setConnections(_ count: Int, at date: Duration) {
+    let requests = activity.inFlight - (activity.connections ?? 0)
+    activity.connections = count
+    change(to: requests + count, at: date)
+  }
+
+  /// TCP connections are not counted any more.
+  func forgetConnections() {
+    setConnections(0, at: KernelClock.monotonic.now)
+    activity.connections = nil
+  }
+
+  private func change(to count: Int, at date: Duration) {
+    let before = activity.inFlight
+    guard count != before else { return }
+    activity.inFlight = count
+    if before == 0 || count == 0 { handle(count > 0 ? .busy : .idle, at: date) }
+    changed(count > before ? .requestBegan : .requestEnded)
+  }
+
+  // MARK: The indicator
+
+  /// When the indicator decides next.
+  var deadline: Duration? { machine.deadline }
+
+  /// Does what is due at once, for somebody who wants the present state.
+  func fireDue() {
+    while let deadline, deadline <= KernelClock.monotonic.now { fire() }
+  }
+
+  private func handle(_ event: ActivityMachine.Event, at date: Duration) {
+    let effects = machine.handle(event, at: date)
+    activity.state = machine.state
+    if effects.setsTimer { timer?.set(at: machine.deadline) }
+  }
+
+  private func fire() {
+    let reason: EventRecord.ActivityReason = machine.state == .delayingStart ? .activationDelay : .completionDelay
+    handle(.timerFired, at: KernelClock.monotonic.now)
+    changed(reason)
+  }
+
+  // MARK: Connections
 
   /// Begins to look at connections, and calls `body` when ``activity`` says what is.
   func watch(_ body: @escaping () -> Void) {
     guard let connections else { return body() }
     connections.afterScan { [self] in
-      runner.fireDue()
+      fireDue()
       body()
     }
   }
 
-  /// The same, but returns when it is done.
+  /// Looks at connections, and returns when ``activity`` says what is.
   func watchNow() {
     connections?.scanNow()
-    runner.fireDue()
+    fireDue()
   }
 
   /// Nobody wants to know about connections any more.
@@ -95,7 +130,7 @@ final class ActivityCounter {
 
   private func giveUp(_ error: NetlinkError) {
     warn(error)
-    runner.forgetConnections()
+    forgetConnections()
     // Its handler is on the stack.
     let old = connections
     connections = nil

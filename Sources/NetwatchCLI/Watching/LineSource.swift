@@ -82,7 +82,7 @@ final class LineSource {
           handOn(record)
         }, failed: { [unowned self] in fail($0) })
     }
-    if options.activity.choice.countsConnections || options.countsRequests {
+    if options.activity.counts.includesConnections || options.countsRequests {
       counter = ActivityCounter(options.activity, on: loop) { [unowned self] in activityReason = $0 }
       loop.onTurnEnd = { [unowned self] in addCount() }
     }
@@ -250,7 +250,7 @@ final class LineSource {
     if connections == 0 { return [] }
     if isCounting, let counter { return counter.programs(within: time) }
     var settings = options.activity
-    settings.choice = .tcp
+    settings.counts = .tcp
     let namer = namer ?? ActivityCounter(settings, on: loop) { _ in }
     self.namer = namer
     namer.watchNow()
@@ -315,7 +315,7 @@ final class LineSource {
     guard !hasHinted else { return }
     hasHinted = true
     CommandFailure.report(
-      "the service does not count TCP connections; start it with --activity \(options.activity.choice.rawValue), or add "
+      "the service does not count TCP connections; start it with --activity \(options.activity.counts.rawValue), or add "
         + "--no-service here")
   }
 

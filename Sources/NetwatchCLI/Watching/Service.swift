@@ -28,7 +28,7 @@ final class Service {
     self.source = source
     server = try EventServer(
       socket, on: loop, connectionLimit: connectionLimit,
-      identity: ServiceIdentity(version: version, counts: activity.choice.counts),
+      identity: ServiceIdentity(version: version, counts: activity.counts),
       handlers: .init(
         requestsChanged: { [unowned source] in source.setRequests($0) },
         statistics: { [unowned source] in

@@ -8,6 +8,9 @@ package struct ServiceIdentity: Hashable, Sendable {
     case tcp
     /// Both.
     case all
+
+    package var includesConnections: Bool { self != .requests }
+    package var includesRequests: Bool { self != .tcp }
   }
 
   static let protocolVersion: UInt64 = 1
