@@ -7,8 +7,6 @@ import Testing
 @testable import NetwatchNetlink
 
 @Suite struct AddressAndRouteDecodingTests {
-  typealias Flags = InterfaceAddress.Flags
-
   static func address(_ bytes: [UInt8]) -> (index: Int32, address: InterfaceAddress)? {
     guard case .event(.address(let index, let address)) = Decoding.messages(bytes).first else { return nil }
     return (index, address)
@@ -16,15 +14,15 @@ import Testing
 
   @Test(arguments: [
     (Corpus.addressV4, "10.0.0.1", UInt8(24), UInt32(0)), (Corpus.addressV6, "2001:db8:1::5", 64, 0),
-    (Corpus.addressDeprecated, "2001:db8:1::5", 64, Flags.deprecated),
-    (Corpus.addressTentative, "2001:db8:2::5", 64, Flags.tentative),
+    (Corpus.addressDeprecated, "2001:db8:1::5", 64, InterfaceAddress.deprecatedFlag),
+    (Corpus.addressTentative, "2001:db8:2::5", 64, InterfaceAddress.tentativeFlag),
   ])
   func `addresses`(_ bytes: [UInt8], _ text: String, _ prefixLength: UInt8, _ flags: UInt32) throws {
     let (index, address) = try #require(Self.address(bytes))
     #expect(index == 3)
     #expect(address.address == .ip(text))
     #expect(address.prefixLength == prefixLength)
-    #expect(address.flags & (Flags.relevant | Flags.deprecated) == flags)
+    #expect(address.flags & (InterfaceAddress.relevantFlags | InterfaceAddress.deprecatedFlag) == flags)
   }
 
   @Test func `removed addresses`() {

@@ -13,7 +13,7 @@ import Testing
     #expect(fact.name == "lo")
     #expect(fact.hardwareType == 772)
     #expect(fact.kind == nil)
-    #expect(fact.flags & Interface.Flags.loopback != 0)
+    #expect(fact.flags & Interface.loopbackFlag != 0)
     #expect(fact.operationalState == .unknown)
     #expect(fact.hardwareAddress == 0)
     #expect(fact.isComplete)
@@ -23,15 +23,15 @@ import Testing
     let down = try #require(Decoding.link(Corpus.vethDown))
     #expect((down.index, down.name, down.kind) == (3, "v0", "veth"))
     #expect(down.operationalState == .down)
-    #expect(down.flags & Interface.Flags.up == 0)
+    #expect(down.flags & Interface.upFlag == 0)
     #expect(down.lowerIndex == 2)
     let up = try #require(Decoding.link(Corpus.vethUp))
     #expect(up.operationalState == .up)
-    #expect(up.flags & Interface.Flags.relevant == LinkState.up.flags)
+    #expect(up.flags & Interface.relevantFlags == LinkState.up.flags)
     #expect(up.hardwareAddress == down.hardwareAddress)
     let alone = try #require(Decoding.link(Corpus.vethWithoutPeer))
     #expect(alone.operationalState == .lowerLayerDown)
-    #expect(alone.flags & Interface.Flags.relevant == LinkState.noCarrier.flags)
+    #expect(alone.flags & Interface.relevantFlags == LinkState.noCarrier.flags)
   }
 
   @Test func `an index in another namespace names no link of this one`() throws {
@@ -43,7 +43,7 @@ import Testing
   @Test func `a bridge without ports says that it is up, and a port names its bridge`() throws {
     let bridge = try #require(Decoding.link(Corpus.emptyBridge))
     #expect(bridge.kind == "bridge")
-    #expect(bridge.flags & Interface.Flags.relevant == LinkState.up.flags)
+    #expect(bridge.flags & Interface.relevantFlags == LinkState.up.flags)
     let port = try #require(Decoding.link(Corpus.bridgePort))
     #expect(port.masterIndex == 4)
     #expect(port.kind == "veth")

@@ -15,9 +15,9 @@ package enum LinkState: CaseIterable, Sendable {
 
   package var flags: UInt32 {
     switch self {
-    case .up, .unknown: Interface.Flags.up | Interface.Flags.running | Interface.Flags.lowerUp
-    case .noCarrier: Interface.Flags.up
-    case .dormant: Interface.Flags.up | Interface.Flags.lowerUp
+    case .up, .unknown: Interface.upFlag | Interface.runningFlag | Interface.lowerUpFlag
+    case .noCarrier: Interface.upFlag
+    case .dormant: Interface.upFlag | Interface.lowerUpFlag
     case .down: 0
     }
   }
@@ -71,7 +71,7 @@ extension NetworkEvent {
   /// The loopback of every namespace.
   package static var loopback: NetworkEvent {
     var fact = LinkFact(1, "lo", .unknown, hardwareType: 772)
-    fact.flags |= Interface.Flags.loopback
+    fact.flags |= Interface.loopbackFlag
     return .link(fact)
   }
 

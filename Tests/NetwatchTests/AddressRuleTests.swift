@@ -3,13 +3,13 @@ import NetwatchTestSupport
 import Testing
 
 @Suite struct AddressRuleTests {
-  typealias Flags = InterfaceAddress.Flags
-
   @Test(arguments: [
-    (UInt32(0x80), true), (Flags.deprecated, true), (Flags.tentative, false), (Flags.duplicate, false),
-    (Flags.tentative | Flags.optimistic, true), (Flags.duplicate | Flags.optimistic, false),
-    (Flags.tentative | Flags.deprecated, false), (Flags.optimistic, true),
-    (Flags.duplicate | Flags.tentative | Flags.optimistic, false),
+    (UInt32(0x80), true), (InterfaceAddress.deprecatedFlag, true), (InterfaceAddress.tentativeFlag, false),
+    (InterfaceAddress.duplicateFlag, false),
+    (InterfaceAddress.tentativeFlag | InterfaceAddress.optimisticFlag, true),
+    (InterfaceAddress.duplicateFlag | InterfaceAddress.optimisticFlag, false),
+    (InterfaceAddress.tentativeFlag | InterfaceAddress.deprecatedFlag, false), (InterfaceAddress.optimisticFlag, true),
+    (InterfaceAddress.duplicateFlag | InterfaceAddress.tentativeFlag | InterfaceAddress.optimisticFlag, false),
   ])
   func `flags decide whether an address is usable`(_ flags: UInt32, _ isUsable: Bool) {
     var kernel = ScriptedKernel()
@@ -46,7 +46,7 @@ import Testing
     var kernel = ScriptedKernel()
     kernel.facts = [
       .loopback, .address(1, .ip("::1"), 128), .link(2, "eth0"), .address(2, .ip("fe80::5"), 64),
-      .address(2, .ip("2001:db8:1::1"), 64, flags: Flags.tentative),
+      .address(2, .ip("2001:db8:1::1"), 64, flags: InterfaceAddress.tentativeFlag),
     ]
     kernel.answers[.ipv6] = .via(2, .ip("fe80::1"), from: .ip(source))
     kernel.start()
@@ -81,7 +81,7 @@ import Testing
     var kernel = ScriptedKernel.onlineTwice()
     kernel.forget()
     for _ in 0..<10 {
-      kernel.tell(.address(2, .ip("2001:db8:1::1"), 64, flags: 0x80 | Flags.deprecated))
+      kernel.tell(.address(2, .ip("2001:db8:1::1"), 64, flags: 0x80 | InterfaceAddress.deprecatedFlag))
       kernel.tell(.address(2, .ip("2001:db8:1::1"), 64))
     }
     #expect(kernel.published.isEmpty)
@@ -94,7 +94,7 @@ import Testing
     kernel.tell(.address(2, .ip("2001:db8:1::2"), 64))
     kernel.forget()
     kernel.answers[.ipv6] = .via(2, .ip("fe80::1"), from: .ip("2001:db8:1::2"))
-    kernel.tell(.address(2, .ip("2001:db8:1::1"), 64, flags: 0x80 | Flags.deprecated))
+    kernel.tell(.address(2, .ip("2001:db8:1::1"), 64, flags: 0x80 | InterfaceAddress.deprecatedFlag))
     #expect(kernel.story == ["wifi address_changed eth0"])
     #expect(kernel.published.last?.ipv6?.address == .ip("2001:db8:1::2"))
   }
@@ -110,7 +110,7 @@ import Testing
     var kernel = ScriptedKernel()
     kernel.facts = [
       .loopback, .link(2, "eth0", .noCarrier), .link(3, "eth1"), .address(3, .ip("fe80::3"), 64),
-      .address(3, .ip("2001:db8:1::d"), 64, flags: Flags.deprecated), .address(3, .ip("10.1.0.1")),
+      .address(3, .ip("2001:db8:1::d"), 64, flags: InterfaceAddress.deprecatedFlag), .address(3, .ip("10.1.0.1")),
       .address(3, .ip("2001:db8:1::1"), 64), .address(3, .ip("2001:db8:1::2"), 64),
     ]
     kernel.answers[.ipv6] = .via(2, .ip("fe80::1"), from: .ip("2001:db8:1::1"))

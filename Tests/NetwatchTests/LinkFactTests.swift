@@ -45,7 +45,7 @@ import Testing
 
   @Test func `flags of a partial message count`() {
     var kernel = ScriptedKernel.online()
-    kernel.tell(Self.partial(2, flags: Interface.Flags.up))
+    kernel.tell(Self.partial(2, flags: Interface.upFlag))
     #expect(kernel.published.last?.status == .notReachable)
   }
 

@@ -24,7 +24,7 @@ import Testing
     Loss(testDescription: "address, the route stays", events: [.noAddress(2, address)], reason: .noAddress),
     Loss(
       testDescription: "address becomes a duplicate",
-      events: [.address(2, address, flags: InterfaceAddress.Flags.duplicate)], reason: .noAddress),
+      events: [.address(2, address, flags: InterfaceAddress.duplicateFlag)], reason: .noAddress),
     Loss(
       testDescription: "route", events: [.routing(.ipv4, isRemoval: true)], answer: .noRoute, reason: .noRoute),
     Loss(
@@ -63,7 +63,7 @@ import Testing
   @Test func `a link without IFF_RUNNING carries nothing, whatever its operational state`() {
     var kernel = ScriptedKernel.online()
     var fact = LinkFact(2, "eth0")
-    fact.flags &= ~Interface.Flags.running
+    fact.flags &= ~Interface.runningFlag
     kernel.tell(.link(fact))
     #expect(kernel.story.last == "not-reachable no_carrier -")
   }

@@ -12,8 +12,8 @@ struct ModelKernel {
     var isTentative = false
     var isDeprecated = false
     var flags: UInt32 {
-      0x80 | (isTentative ? InterfaceAddress.Flags.tentative : 0)
-        | (isDeprecated ? InterfaceAddress.Flags.deprecated : 0)
+      0x80 | (isTentative ? InterfaceAddress.tentativeFlag : 0)
+        | (isDeprecated ? InterfaceAddress.deprecatedFlag : 0)
     }
   }
 

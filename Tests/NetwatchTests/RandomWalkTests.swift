@@ -88,7 +88,7 @@ import Testing
       case .routing(let families, let isRemoval): isRemoval ? families : []
       case .addressRemoved(_, let address, _): AddressFamilies(address.family)
       case .linkRemoved: .both
-      case .link(let fact): fact.flags & Interface.Flags.up == 0 ? .both : []
+      case .link(let fact): fact.flags & Interface.upFlag == 0 ? .both : []
       case .address, .wireless, .neighbour: []
       }
     }

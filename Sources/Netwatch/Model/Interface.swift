@@ -49,31 +49,30 @@ public struct Interface: Hashable, Sendable, Identifiable {
   public var name: String { kernelName.text }
   public var id: Int32 { index }
   /// Somebody has switched it on (IFF_UP).
-  public var isAdministrativelyUp: Bool { flags & Flags.up != 0 }
+  public var isAdministrativelyUp: Bool { flags & Self.upFlag != 0 }
   /// The other end is there: cable, association, peer (IFF_LOWER_UP).
-  public var hasCarrier: Bool { flags & Flags.lowerUp != 0 }
-  public var isLoopback: Bool { flags & Flags.loopback != 0 }
+  public var hasCarrier: Bool { flags & Self.lowerUpFlag != 0 }
+  public var isLoopback: Bool { flags & Self.loopbackFlag != 0 }
   /// What its own medium was known by, whatever it stands on.
   package var mediumMark: MediumMark {
     Medium.recognize(name: name, kind: kind, hardwareType: hardwareType, device: device, wireless: wireless).mark
   }
 
-  package enum Flags {
-    package static let up: UInt32 = 1 << 0
-    package static let loopback: UInt32 = 1 << 3
-    package static let running: UInt32 = 1 << 6
-    package static let lowerUp: UInt32 = 1 << 16
-    /// Those that a path depends on.
-    package static let relevant = up | loopback | running | lowerUp
-  }
+  // IFF_* of <linux/if.h>.
+  package static let upFlag: UInt32 = 1 << 0
+  package static let loopbackFlag: UInt32 = 1 << 3
+  package static let runningFlag: UInt32 = 1 << 6
+  package static let lowerUpFlag: UInt32 = 1 << 16
+  /// Those that a path depends on.
+  package static let relevantFlags = upFlag | loopbackFlag | runningFlag | lowerUpFlag
 
   /// It can carry packets, as far as its own state says.
   package var isRunning: Bool { Self.isRunning(flags, operationalState) }
 
   /// IFF_LOWER_UP alone is not enough: it stays set while dormant.
   static func isRunning(_ flags: UInt32, _ state: OperationalState) -> Bool {
-    let needed = Flags.up | Flags.running | Flags.lowerUp
-    guard flags & (needed | Flags.loopback) == needed else { return false }
+    let needed = Self.upFlag | Self.runningFlag | Self.lowerUpFlag
+    guard flags & (needed | Self.loopbackFlag) == needed else { return false }
     switch state {
     case .up, .unknown: return true
     case .notPresent, .down, .lowerLayerDown, .testing, .dormant: return false

@@ -13,22 +13,21 @@ public struct InterfaceAddress: Hashable, Sendable {
     self.flags = flags
   }
 
-  package enum Flags {
-    package static let optimistic: UInt32 = 0x04
-    package static let duplicate: UInt32 = 0x08
-    package static let deprecated: UInt32 = 0x20
-    package static let tentative: UInt32 = 0x40
-    /// Those that make an address usable or not.
-    package static let relevant = optimistic | duplicate | tentative
-  }
+  // IFA_F_* of <linux/if_addr.h>.
+  package static let optimisticFlag: UInt32 = 0x04
+  package static let duplicateFlag: UInt32 = 0x08
+  package static let deprecatedFlag: UInt32 = 0x20
+  package static let tentativeFlag: UInt32 = 0x40
+  /// Those that make an address usable or not.
+  package static let relevantFlags = optimisticFlag | duplicateFlag | tentativeFlag
 
   /// Still good for what is under way, but not the first choice. Comes and goes with router advertisements.
-  package var isDeprecated: Bool { flags & Flags.deprecated != 0 }
+  package var isDeprecated: Bool { flags & Self.deprecatedFlag != 0 }
 
   /// It can be the source of traffic that leaves the link.
   package func isUsable(allowingLinkLocalIPv4: Bool) -> Bool {
-    if flags & Flags.duplicate != 0 { return false }
-    if flags & Flags.tentative != 0, flags & Flags.optimistic == 0 { return false }
+    if flags & Self.duplicateFlag != 0 { return false }
+    if flags & Self.tentativeFlag != 0, flags & Self.optimisticFlag == 0 { return false }
     return address.isUsableSource(allowingLinkLocalIPv4: allowingLinkLocalIPv4)
   }
 }

@@ -208,7 +208,7 @@ package struct NetworkSnapshot: Sendable {
     let changed = interfaces[position].addresses[known].flags ^ address.flags
     interfaces[position].addresses[known] = address
     if changed != 0 { delta.routing = family }
-    delta.isVisible = changed & InterfaceAddress.Flags.relevant != 0
+    delta.isVisible = changed & InterfaceAddress.relevantFlags != 0
     return delta
   }
 
@@ -292,7 +292,7 @@ extension Interface {
   /// Equal in all that a list of links shows.
   fileprivate func looksLike(_ other: Interface) -> Bool {
     kernelName == other.kernelName && medium == other.medium && operationalState == other.operationalState
-      && (flags ^ other.flags) & Flags.relevant == 0
+      && (flags ^ other.flags) & Self.relevantFlags == 0
   }
 
   /// Unlike in what a path over it, or over a link that stands on it, depends on.

@@ -175,8 +175,8 @@ extension PathEvaluator {
     // Field by field: to ask the link itself would copy it, and this is the way of every event.
     let flags = snapshot.interfaces[position].flags
     let state = snapshot.interfaces[position].operationalState
-    guard flags & Interface.Flags.up != 0 else { return .linkDown }
-    if flags & Interface.Flags.lowerUp != 0, case .dormant = state { return .dormant }
+    guard flags & Interface.upFlag != 0 else { return .linkDown }
+    if flags & Interface.lowerUpFlag != 0, case .dormant = state { return .dormant }
     guard Interface.isRunning(flags, state) else { return .noCarrier }
     if snapshot.interfaces[position].needsPorts, !snapshot.hasRunningPort(index) { return .noCarrier }
     if case .sink = snapshot.interfaces[position].role { return .routeUnreachable }

@@ -49,9 +49,9 @@ extension ExplanationWords {
   }
 
   private func flaw(_ address: InterfaceAddress) -> String {
-    if address.flags & InterfaceAddress.Flags.duplicate != 0 { return " is another machine's too" }
+    if address.flags & InterfaceAddress.duplicateFlag != 0 { return " is another machine's too" }
     if address.address.isLinkLocal { return " is good on the link alone" }
-    if address.flags & InterfaceAddress.Flags.tentative != 0 { return " is still being checked for duplicates" }
+    if address.flags & InterfaceAddress.tentativeFlag != 0 { return " is still being checked for duplicates" }
     return " is not used here"
   }
 

@@ -27,48 +27,46 @@ enum ConnectionDecoder {
 
   /// struct inet_diag_msg: family, state, timer, retransmits, ports (2, 2), source (16), destination (16), link (4),
   /// cookie (8), expiry (4), receive queue (4), write queue (4), user (4), inode (4).
-  private enum Place {
-    static let family = 0
-    static let state = 1
-    static let timer = 2
-    static let retransmits = 3
-    static let localPort = 4
-    static let remotePort = 6
-    static let local = 8
-    static let remote = 24
-    static let cookie = 44
-    static let expiry = 52
-    static let queued = 60
-    static let inode = 68
-    static let length = 72
-  }
+  private static let familyOffset = 0
+  private static let stateOffset = 1
+  private static let timerOffset = 2
+  private static let retransmitsOffset = 3
+  private static let localPortOffset = 4
+  private static let remotePortOffset = 6
+  private static let localOffset = 8
+  private static let remoteOffset = 24
+  private static let cookieOffset = 44
+  private static let expiryOffset = 52
+  private static let queuedOffset = 60
+  private static let inodeOffset = 68
+  private static let messageLength = 72
 
   /// Tells of each message of a socket, if the environment asks for it.
   static func log(_ source: String) -> NetlinkDebugLog? { NetlinkDebugLog(source) { "\(message($0, $1))" } }
 
   static func message(_ frame: NetlinkFrame, _ bytes: RawSpan) -> Message {
-    guard CInt(frame.type) == TCPDIAG_GETSOCK, frame.payload.count >= Place.length else { return .ignored }
+    guard CInt(frame.type) == TCPDIAG_GETSOCK, frame.payload.count >= messageLength else { return .ignored }
     let start = frame.payload.lowerBound
     func port(_ place: Int) -> UInt16 { UInt16(bigEndian: bytes.load(start + place, as: UInt16.self)) }
-    let state = bytes.load(start + Place.state, as: UInt8.self)
-    if Int(state) == TCP_LISTEN { return .listener(port: port(Place.localPort)) }
-    let family = bytes.load(start + Place.family, as: UInt8.self)
-    guard let stage = stage(state), let local = address(bytes, start + Place.local, family),
-      let remote = address(bytes, start + Place.remote, family)
+    let state = bytes.load(start + stateOffset, as: UInt8.self)
+    if Int(state) == TCP_LISTEN { return .listener(port: port(localPortOffset)) }
+    let family = bytes.load(start + familyOffset, as: UInt8.self)
+    guard let stage = stage(state), let local = address(bytes, start + localOffset, family),
+      let remote = address(bytes, start + remoteOffset, family)
     else { return .ignored }
 
-    var facts = ConnectionFacts(cookie: bytes.load(start + Place.cookie, as: UInt64.self), stage: stage)
-    facts.inode = bytes.load(start + Place.inode, as: UInt32.self)
-    facts.queued = bytes.load(start + Place.queued, as: UInt32.self)
+    var facts = ConnectionFacts(cookie: bytes.load(start + cookieOffset, as: UInt64.self), stage: stage)
+    facts.inode = bytes.load(start + inodeOffset, as: UInt32.self)
+    facts.queued = bytes.load(start + queuedOffset, as: UInt32.self)
     // The end of what we say takes a byte's place.
     if hasEnded(state), facts.queued > 0 { facts.queued -= 1 }
     if stage == .connecting { facts.attemptAge = attemptAge(bytes, start) }
-    if let value = bytes.attribute(Int(INET_DIAG_INFO), in: (start + Place.length)..<frame.payload.upperBound) {
+    if let value = bytes.attribute(Int(INET_DIAG_INFO), in: (start + messageLength)..<frame.payload.upperBound) {
       readInfo(bytes, value, into: &facts)
     }
     return .connection(
       Connection(
-        facts: facts, localPort: port(Place.localPort), remotePort: port(Place.remotePort), local: local, remote: remote
+        facts: facts, localPort: port(localPortOffset), remotePort: port(remotePortOffset), local: local, remote: remote
       ))
   }
 
@@ -94,9 +92,9 @@ enum ConnectionDecoder {
 
   /// How long it has been trying to connect: the first attempts come a second apart, and a timer runs to the next.
   private static func attemptAge(_ bytes: RawSpan, _ start: Int) -> Int64 {
-    guard Int(bytes.load(start + Place.timer, as: UInt8.self)) == retransmissionTimer else { return 0 }
-    let attempts = Int64(bytes.load(start + Place.retransmits, as: UInt8.self)) + 1
-    let left = Int64(bytes.load(start + Place.expiry, as: UInt32.self))
+    guard Int(bytes.load(start + timerOffset, as: UInt8.self)) == retransmissionTimer else { return 0 }
+    let attempts = Int64(bytes.load(start + retransmitsOffset, as: UInt8.self)) + 1
+    let left = Int64(bytes.load(start + expiryOffset, as: UInt32.self))
     return max(0, attempts * 1_000 - left) * 1_000_000
   }
 

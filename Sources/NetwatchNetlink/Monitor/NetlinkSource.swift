@@ -235,10 +235,10 @@ struct KnownDevices {
   /// Software links say their kind themselves. A partial message, as wireless events are, has a name but no address to
   /// compare: what is known stays.
   mutating func identify(_ fact: inout LinkFact) {
-    guard fact.isComplete, let name = fact.name, fact.kind == nil, fact.flags & Interface.Flags.loopback == 0 else {
+    guard fact.isComplete, let name = fact.name, fact.kind == nil, fact.flags & Interface.loopbackFlag == 0 else {
       return
     }
-    let isUp = fact.flags & Interface.Flags.up != 0
+    let isUp = fact.flags & Interface.upFlag != 0
     if let known = devices[fact.index], known.name == name, known.hardwareAddress == fact.hardwareAddress,
       known.isUp || !isUp
     {

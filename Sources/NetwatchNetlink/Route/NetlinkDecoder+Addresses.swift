@@ -32,7 +32,7 @@ extension NetlinkDecoder {
     // Of a point-to-point link IFA_ADDRESS is the other end.
     guard index > 0, let address = local ?? peer else { return .ignored }
     if isRemoved { return .event(.addressRemoved(index: index, address, prefixLength: prefixLength)) }
-    if isOver { flags |= InterfaceAddress.Flags.deprecated }
+    if isOver { flags |= InterfaceAddress.deprecatedFlag }
     return .event(
       .address(index: index, InterfaceAddress(address: address, prefixLength: prefixLength, flags: flags)))
   }

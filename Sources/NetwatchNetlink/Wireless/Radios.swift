@@ -34,7 +34,7 @@ final class Radios {
   ///
   /// - Returns: nil for links of other kinds.
   func link(of fact: LinkFact) -> WirelessLink? {
-    let running = Interface.Flags.running | Interface.Flags.lowerUp
+    let running = Interface.runningFlag | Interface.lowerUpFlag
     let isRunning = fact.flags & running == running
     if let old = known[fact.index] {
       known[fact.index]?.isRunning = isRunning
