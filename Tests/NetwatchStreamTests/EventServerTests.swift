@@ -105,7 +105,8 @@ import Testing
     let (client, other) = (try TestClient(service), try TestClient(service))
     for client in [client, other] {
       _ = client.line()
-      client.write("{\"events\":false}\n")
+      client.write("{\"events\":false}\n{\"ping\":1}\n")
+      #expect(client.line() == #"{"v":1,"pong":1}"#)
     }
     client.write(
       #"{"begin":"a","label":"upload"}"# + "\n" + #"{"begin":"b","label":"\u001b[31m\u202e\"x"}"# + "\n"

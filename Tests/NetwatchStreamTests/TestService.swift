@@ -14,7 +14,7 @@ final class TestService: Sendable {
   private let folder: TemporaryFolder
 
   init(
-    connectionLimit: Int = 64, memoryLimit: Int = ClientMemory.standardLimit, at address: ServiceAddress? = nil
+    connectionLimit: Int = 64, memoryLimit: Int = 64 << 20, at address: ServiceAddress? = nil
   ) throws {
     folder = try TemporaryFolder()
     let address = address ?? ServiceAddress(path: folder.file("s"))
@@ -57,9 +57,8 @@ final class TestService: Sendable {
       counter = ActivityCounter(ActivitySettings(), on: loop) { [unowned self] in reason = $0 }
       server = try EventServer(
         socket, on: loop, connectionLimit: connectionLimit, memoryLimit: memoryLimit, identity: ServiceIdentity(),
-        handlers: .init(
-          requestsChanged: { [unowned self] in counter?.setRequests($0) },
-          statistics: { ServiceStatistics(transitions: 5, netlinkOverruns: 6) }))
+        requestsChanged: { [unowned self] in counter?.setRequests($0) },
+        statistics: { ServiceStatistics(transitions: 5, netlinkOverruns: 6) })
     }
 
     func publish() {

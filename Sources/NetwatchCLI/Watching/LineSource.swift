@@ -263,8 +263,7 @@ final class LineSource {
   private func connect() {
     if case .nothing = options.service { return }
     let link = ServiceLink(
-      on: loop,
-      handlers: .init(record: { [unowned self] in receive($0) }, lost: { [unowned self] in loseService() }))
+      on: loop, record: { [unowned self] in receive($0) }, lost: { [unowned self] in loseService() })
     self.link = link
     // If nothing tells of a service that comes later, netlink is enough.
     try? link.start()

@@ -29,17 +29,16 @@ final class Service {
     server = try EventServer(
       socket, on: loop, connectionLimit: connectionLimit,
       identity: ServiceIdentity(version: version, counts: activity.counts),
-      handlers: .init(
-        requestsChanged: { [unowned source] in source.setRequests($0) },
-        statistics: { [unowned source] in
-          let statistics = source.statistics
-          return ServiceStatistics(
-            transitions: UInt64(clamping: statistics.transitions),
-            netlinkOverruns: UInt64(clamping: statistics.overruns))
-        },
-        // Connections are looked at while somebody watches; who comes first waits for a look.
-        prepareGreeting: { [unowned source] greet in source.watchConnections(greet) },
-        lastSubscriberLeft: { [unowned source] in source.restConnections() }))
+      requestsChanged: { [unowned source] in source.setRequests($0) },
+      statistics: { [unowned source] in
+        let statistics = source.statistics
+        return ServiceStatistics(
+          transitions: UInt64(clamping: statistics.transitions),
+          netlinkOverruns: UInt64(clamping: statistics.overruns))
+      },
+      // Connections are looked at while somebody watches; who comes first waits for a look.
+      prepareGreeting: { [unowned source] greet in source.watchConnections(greet) },
+      lastSubscriberLeft: { [unowned source] in source.restConnections() })
     signals = try SignalSource([SIGTERM, SIGINT, SIGHUP], on: loop) { [unowned self] in obey($0.number) }
   }
 

@@ -49,11 +49,10 @@ public final class EventStream: AsyncSequence, Sendable {
         weak var current: ServiceLink?
         let link = ServiceLink(
           to: addresses, on: loop,
-          handlers: .init(
-            record: { record in
-              isOfThisNetwork.withLock { $0 = current?.sharesNetwork == true }
-              records.publish(record)
-            }, lost: { if let last = records.latest { records.publish(Self.loss(after: last)) } }))
+          record: { record in
+            isOfThisNetwork.withLock { $0 = current?.sharesNetwork == true }
+            records.publish(record)
+          }, lost: { if let last = records.latest { records.publish(Self.loss(after: last)) } })
         current = link
         try link.start()
         return (loop.handle, LoopConfined(link, on: loop))

@@ -7,25 +7,6 @@ import NetwatchEventLoop
 ///
 /// It belongs to the thread of its loop. If there is no service, nothing happens; when one comes back, it is told.
 package final class ServiceLink {
-  package struct Handlers {
-    let record: ((EventRecord) -> Void)?
-    let statistics: (ServiceStatistics) -> Void
-    let lost: () -> Void
-
-    /// - Parameters:
-    ///   - record: Called with each event of the service; nil asks for no events.
-    ///   - statistics: Called with the service's counters, if they were asked for.
-    ///   - lost: Called when the service is gone.
-    package init(
-      record: ((EventRecord) -> Void)? = nil,
-      statistics: @escaping (ServiceStatistics) -> Void = { _ in }, lost: @escaping () -> Void = {}
-    ) {
-      self.record = record
-      self.statistics = statistics
-      self.lost = lost
-    }
-  }
-
   /// The socket's file is there before anyone listens, and systemd does not touch it afterwards: after a sign of life, a
   /// few tries, then silence until the next sign.
   private static let retries: [Duration] = [.milliseconds(20), .milliseconds(80), .milliseconds(400)]
@@ -35,7 +16,9 @@ package final class ServiceLink {
 
   private let loop: EventLoop
   private let addresses: [ServiceAddress]
-  private let handlers: Handlers
+  private let record: ((EventRecord) -> Void)?
+  private let statistics: (ServiceStatistics) -> Void
+  private let lost: () -> Void
   private let label: String?
   /// The number of requests that this connection has begun.
   private var told = 0
@@ -53,15 +36,24 @@ package final class ServiceLink {
   /// Whether the service has said anything but errors: one that refuses us does not.
   private var isWelcome = false
 
-  /// - Parameter label: A text for people who look at the service, about our requests; what is beyond 256 bytes is cut off.
+  /// - Parameters:
+  ///   - addresses: Where services listen.
+  ///   - label: A text for people who look at the service, about our requests; what is beyond 256 bytes is cut off.
+  ///   - loop: The loop that the link belongs to.
+  ///   - record: Called with each event of the service; nil asks for no events.
+  ///   - statistics: Called with the service's counters, if they were asked for.
+  ///   - lost: Called when the service is gone.
   package init(
     to addresses: [ServiceAddress] = ServiceAddress.candidates, label: String? = nil, on loop: EventLoop,
-    handlers: Handlers = Handlers()
+    record: ((EventRecord) -> Void)? = nil, statistics: @escaping (ServiceStatistics) -> Void = { _ in },
+    lost: @escaping () -> Void = {}
   ) {
     self.label = label.map(Self.fitting)
     self.loop = loop
     self.addresses = addresses
-    self.handlers = handlers
+    self.record = record
+    self.statistics = statistics
+    self.lost = lost
     retry = LoopTimer(on: loop) { [unowned self] in connect() }
   }
 
@@ -112,7 +104,7 @@ package final class ServiceLink {
     guard !isConnected else { return }
     for address in addresses {
       guard connect(to: address) else { continue }
-      if handlers.record == nil { send(.events(false)) }
+      if record == nil { send(.events(false)) }
       return tellRequests()
     }
     tryAgain()
@@ -144,7 +136,7 @@ package final class ServiceLink {
     let wasWelcome = isWelcome
     isWelcome = false
     disconnect()
-    handlers.lost()
+    lost()
     guard isWaiting else { return }
     // Who refuses us would be asked for ever.
     if wasWelcome { look() } else { tryAgain() }
@@ -225,14 +217,14 @@ package final class ServiceLink {
   }
 
   private func hear(_ value: JSONValue) {
-    let record = EventRecord(value)
-    let statistics = record == nil ? value["stats"].map { ServiceStatistics($0) } : nil
-    guard record != nil || statistics != nil else { return }
+    let event = EventRecord(value)
+    let answer = event == nil ? value["stats"].map { ServiceStatistics($0) } : nil
+    guard event != nil || answer != nil else { return }
     // In the first line of a connection.
     let identity = value["service"].map { ServiceIdentity($0) }
     if identity != nil || !isWelcome { sharesNetwork = ServiceIdentity.sharesNetwork(identity, of: process) }
     isWelcome = true
-    if let record { handlers.record?(record) }
-    if let statistics { handlers.statistics(statistics) }
+    if let event { record?(event) }
+    if let answer { statistics(answer) }
   }
 }

@@ -16,11 +16,10 @@ extension ServiceStatistics {
     var statistics: ServiceStatistics?
     let link = ServiceLink(
       to: addresses, on: loop,
-      handlers: .init(
-        statistics: { [unowned loop] answer in
-          statistics = answer
-          loop.stop()
-        }, lost: { [unowned loop] in loop.stop() }))
+      statistics: { [unowned loop] answer in
+        statistics = answer
+        loop.stop()
+      }, lost: { [unowned loop] in loop.stop() })
     link.connect()
     guard link.isConnected else { return nil }
     link.send(.stats)

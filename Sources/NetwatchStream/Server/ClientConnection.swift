@@ -220,8 +220,6 @@ struct ClientRequests {
 /// What all clients together make the service keep: lines that they do not read, lines that they have not finished, ids
 /// and labels. In bytes; whoever changes something says so.
 struct ClientMemory {
-  static let standardLimit = 64 << 20
-
   private let limit: Int
   private(set) var used = 0
   /// From three quarters of the limit until only half of it is used. Queues of answers collapse then, and are kept short.

@@ -7,28 +7,6 @@ import NetwatchEventLoop
 ///
 /// On a loop, whose thread it belongs to. Nobody waits for a slow client; see `ClientConnection`.
 @safe package final class EventServer {
-  package struct Handlers {
-    /// The number of requests that run has changed, within a client's message or by its end.
-    let requestsChanged: (_ count: Int) -> Void
-    /// Of the service as a whole; the number of subscribers is filled in here.
-    let statistics: () -> ServiceStatistics
-    /// Clients have come, who get the present state when `greet` is called.
-    let prepareGreeting: (_ greet: @escaping () -> Void) -> Void
-    /// Nobody wants events any more.
-    let lastSubscriberLeft: () -> Void
-
-    package init(
-      requestsChanged: @escaping (_ count: Int) -> Void, statistics: @escaping () -> ServiceStatistics,
-      prepareGreeting: @escaping (_ greet: @escaping () -> Void) -> Void = { greet in greet() },
-      lastSubscriberLeft: @escaping () -> Void = {}
-    ) {
-      self.requestsChanged = requestsChanged
-      self.statistics = statistics
-      self.prepareGreeting = prepareGreeting
-      self.lastSubscriberLeft = lastSubscriberLeft
-    }
-  }
-
   /// The most connections that may be open, unless the service is told otherwise.
   package static let standardConnectionLimit = 1_024
   /// Connections that are accepted before others have their turn.
@@ -40,7 +18,10 @@ import NetwatchEventLoop
   private let socket: ListeningSocket
   private let connectionLimit: Int
   private let identity: ServiceIdentity
-  private let handlers: Handlers
+  private let requestsChanged: (_ count: Int) -> Void
+  private let generalStatistics: () -> ServiceStatistics
+  private let prepareGreeting: (_ greet: @escaping () -> Void) -> Void
+  private let lastSubscriberLeft: () -> Void
   private var registration: EventLoop.Registration?
   private var clients: [ObjectIdentifier: ClientConnection] = [:]
   /// Those that have not had their first line, and are not listened to before.
@@ -59,31 +40,32 @@ import NetwatchEventLoop
   private let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
 
   /// - Parameters:
-  ///   - socket: where clients connect.
-  ///   - loop: where the server runs.
-  ///   - connectionLimit: how many clients may be connected. Default: 1,024.
-  ///   - identity: what the server says about itself in the first line of a connection.
-  ///   - handlers: what the service does.
-  /// - Throws: if the loop cannot watch the socket.
-  package convenience init(
+  ///   - socket: Where clients connect.
+  ///   - loop: The loop that the server belongs to.
+  ///   - connectionLimit: The most clients that may be connected. Default: 1,024.
+  ///   - memoryLimit: The most bytes that clients may make the server keep. Default: 64 MiB.
+  ///   - identity: What the server says about itself in the first line of a connection.
+  ///   - requestsChanged: Called when the number of requests that run has changed, by a client's message or by its end.
+  ///   - statistics: Gives those of the service as a whole; the server fills in what it knows of its clients.
+  ///   - prepareGreeting: Called when clients have come, who get the present state when `greet` is called.
+  ///   - lastSubscriberLeft: Called when nobody wants events any more.
+  /// - Throws: An error if the loop cannot watch the socket.
+  package init(
     _ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int = EventServer.standardConnectionLimit,
-    identity: ServiceIdentity = ServiceIdentity(), handlers: Handlers
-  ) throws(SystemError) {
-    try self.init(
-      socket, on: loop, connectionLimit: connectionLimit, memoryLimit: ClientMemory.standardLimit, identity: identity,
-      handlers: handlers)
-  }
-
-  init(
-    _ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int, memoryLimit: Int, identity: ServiceIdentity,
-    handlers: Handlers
+    memoryLimit: Int = 64 << 20, identity: ServiceIdentity = ServiceIdentity(),
+    requestsChanged: @escaping (_ count: Int) -> Void, statistics: @escaping () -> ServiceStatistics,
+    prepareGreeting: @escaping (_ greet: @escaping () -> Void) -> Void = { greet in greet() },
+    lastSubscriberLeft: @escaping () -> Void = {}
   ) throws(SystemError) {
     self.loop = loop
     self.socket = socket
     self.connectionLimit = connectionLimit
     memory = ClientMemory(limit: memoryLimit)
     self.identity = identity
-    self.handlers = handlers
+    self.requestsChanged = requestsChanged
+    generalStatistics = statistics
+    self.prepareGreeting = prepareGreeting
+    self.lastSubscriberLeft = lastSubscriberLeft
     openSpare()
     registration = try loop.watch(socket.descriptor.rawValue, for: .readable) { [unowned self] _ in acceptClients() }
   }
@@ -191,7 +173,7 @@ import NetwatchEventLoop
     // The kernel's news that was there before it came is read first: a service that was asleep would tell of yesterday.
     if arrivals.isEmpty {
       loop.schedule(after: .zero) { [weak self] in
-        self?.handlers.prepareGreeting { self?.greetArrivals() }
+        self?.prepareGreeting { self?.greetArrivals() }
       }
     }
     arrivals.append(client)
@@ -295,7 +277,7 @@ import NetwatchEventLoop
 
   /// As far as the user of a client may know.
   private func statistics(for client: ClientConnection) -> ServiceStatistics {
-    var statistics = handlers.statistics()
+    var statistics = generalStatistics()
     statistics.subscribers = subscriberCount
     statistics.requests = requestCount
     guard client.mayBegin else { return statistics }
@@ -309,7 +291,7 @@ import NetwatchEventLoop
 
   private func changeRequestCount(by change: Int) {
     requestCount += change
-    handlers.requestsChanged(requestCount)
+    requestsChanged(requestCount)
   }
 
   // MARK: Clients go
@@ -366,6 +348,6 @@ import NetwatchEventLoop
   }
 
   private func noteLoss() {
-    if !clients.values.contains(where: \.wantsEvents) { handlers.lastSubscriberLeft() }
+    if !clients.values.contains(where: \.wantsEvents) { lastSubscriberLeft() }
   }
 }
