@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HTTPTypes
+import NetwatchEventLoop
 import NetwatchTestSupport
 import Testing
 
@@ -53,18 +54,22 @@ import Testing
     var resumed = 0
     while killed < kills {
       let before = Self.size(part)
-      let process = Process()
-      process.executableURL = URL(filePath: Self.probe)
-      process.arguments = ["download", server.url.appending(path: "large.bin").absoluteString, target.path]
-      try process.run()
+      let child = try Programs.start(
+        [Self.probe, "download", server.url.appending(path: "large.bin").absoluteString, target.path])
       // The rest is divided among the kills that are still to come; some come before the first byte.
       let step = 2 * (whole - before) / Int64(kills - killed + 1)
       let wanted = random.oneIn(8) ? before : before + Int64.random(in: 0...max(step, 1), using: &random)
       // Or the last ones would come too late.
       let limit = min(wanted, whole - whole / 20)
-      while process.isRunning, Self.size(part) <= limit { usleep(200) }
-      kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
+      var ending: ChildProcess.Ending?
+      while ending == nil, Self.size(part) <= limit {
+        usleep(200)
+        ending = ChildProcess.ending(of: child)
+      }
+      if ending == nil {
+        kill(child, SIGKILL)
+        _ = ChildProcess.waitForEnd(of: child)
+      }
       killed += 1
       try #require(Self.size(part) >= before && Self.size(target) == 0)
       if before > 0, Self.size(part) > before { resumed += 1 }

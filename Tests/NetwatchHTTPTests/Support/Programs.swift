@@ -1,25 +1,37 @@
 import Foundation
+import NetwatchEventLoop
 import NetwatchTestSupport
 
 enum Programs {
   /// Runs a program to its end, and fails where it fails.
+  ///
+  /// - Returns: What it has printed.
   @discardableResult
   static func run(_ arguments: [String], input: String = "", in folder: URL? = nil) throws -> String {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = arguments
-    process.currentDirectoryURL = folder
-    let (standardInput, output, errors) = (Foundation.Pipe(), Foundation.Pipe(), Foundation.Pipe())
-    process.standardInput = standardInput
-    process.standardOutput = output
-    process.standardError = errors
-    try process.run()
-    standardInput.fileHandleForWriting.write(Data(input.utf8))
-    try standardInput.fileHandleForWriting.close()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw TestFailure("\(arguments): \(complaint)") }
-    return text
+    let files = try TemporaryFolder()
+    try files.write(input, to: "input")
+    let place = folder.map { ["-C", $0.path] } ?? []
+    let child = try start(
+      place + arguments, input: files.file("input"), output: files.file("output"), errors: files.file("errors"))
+    guard ChildProcess.waitForEnd(of: child) == .exited(0) else {
+      throw TestFailure("\(arguments): \(files.text(of: "errors"))")
+    }
+    return files.text(of: "output")
+  }
+
+  /// Begins a program. Foundation's `Process` writes beyond its memory where a test process has a thousand files open.
+  static func start(
+    _ arguments: [String], input: String = "/dev/null", output: String = "/dev/null", errors: String = "/dev/null"
+  ) throws -> pid_t {
+    var descriptors: [CInt] = []
+    defer { for descriptor in descriptors { close(descriptor) } }
+    for (path, flags) in [(input, O_RDONLY), (output, O_WRONLY | O_CREAT), (errors, O_WRONLY | O_CREAT)] {
+      let descriptor = unsafe open(path, flags | O_CLOEXEC, 0o600)
+      guard descriptor >= 0 else { throw TestFailure("open \(path): \(errno)") }
+      descriptors.append(descriptor)
+    }
+    return try ChildProcess.spawn(
+      "/usr/bin/env", arguments,
+      descriptors: [(descriptors[0], STDIN_FILENO), (descriptors[1], STDOUT_FILENO), (descriptors[2], STDERR_FILENO)])
   }
 }
