@@ -1,4 +1,5 @@
 import ArgumentParser
+import Netwatch
 
 /// The options of `get`: of `netwatch get`, which refuses what is wrong with them, and of `netwatch-http get`, which obeys them.
 package struct GetOptions: ParsableArguments {
@@ -51,11 +52,11 @@ package struct GetOptions: ParsableArguments {
   package init() {}
 
   package mutating func validate() throws {
-    do throws(WebAddress.Refusal) {
+    do throws(Refusal) {
       let address = try WebAddress(url)
-      guard address.isSecure || pins.isEmpty else { throw .init(description: "--pin needs a URL with https://.") }
+      guard address.isSecure || pins.isEmpty else { throw Refusal("--pin needs a URL with https://.") }
       guard output != nil || address.fileName != nil else {
-        throw .init(description: "The URL does not end in a file's name; give one with --output.")
+        throw Refusal("The URL does not end in a file's name; give one with --output.")
       }
       for header in headers { _ = try HeaderField(header) }
     } catch {
@@ -76,9 +77,9 @@ package struct HeaderField: Hashable, Sendable {
   package let name: String
   package let value: String
 
-  package init(_ text: String) throws(WebAddress.Refusal) {
+  package init(_ text: String) throws(Refusal) {
     guard let colon = text.firstIndex(of: ":") else {
-      throw .init(description: "A header field is written as 'Name: value'.")
+      throw Refusal("A header field is written as 'Name: value'.")
     }
     name = String(text[..<colon])
     value = String(text[text.index(after: colon)...].drop { $0 == " " })
@@ -92,12 +93,12 @@ package struct HeaderField: Hashable, Sendable {
         default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
       }
-    guard isToken else { throw .init(description: "A header field's name has letters, digits and dashes alone.") }
+    guard isToken else { throw Refusal("A header field's name has letters, digits and dashes alone.") }
     guard !value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control && $0 != "\t" }) else {
-      throw .init(description: "The value of \(name) has a control character in it.")
+      throw Refusal("The value of \(name) has a control character in it.")
     }
     guard !["range", "if-range"].contains(name.lowercased()) else {
-      throw .init(description: "get says by itself which part it wants; leave out \(name).")
+      throw Refusal("get says by itself which part it wants; leave out \(name).")
     }
   }
 }

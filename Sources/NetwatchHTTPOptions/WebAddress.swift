@@ -2,11 +2,6 @@ import Netwatch
 
 /// A URL as a person has written it, taken apart: what is secret in it is kept from what is sent, printed or stored.
 package struct WebAddress: Hashable, Sendable {
-  /// Why a text is none: a sentence that shows nothing of it but what can not be secret.
-  package struct Refusal: Error, Hashable, CustomStringConvertible {
-    package let description: String
-  }
-
   package let isSecure: Bool
   /// With the port, where one was written.
   package let host: String
@@ -18,17 +13,18 @@ package struct WebAddress: Hashable, Sendable {
   /// What stands behind the last slash of the path, where a file can be called so without surprise.
   package let fileName: String?
 
+  /// - Throws: A sentence that shows nothing of the text but what cannot be secret.
   package init(_ text: String) throws(Refusal) {
-    guard !text.isEmpty else { throw Refusal(description: "Give the URL of a file.") }
+    guard !text.isEmpty else { throw Refusal("Give the URL of a file.") }
     guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-      throw Refusal(description: "The URL has a control character in it.")
+      throw Refusal("The URL has a control character in it.")
     }
     guard let colon = text.firstRange(of: "://") else {
-      throw Refusal(description: "The URL has no scheme; write https:// or http:// before it.")
+      throw Refusal("The URL has no scheme; write https:// or http:// before it.")
     }
     let scheme = text[..<colon.lowerBound].lowercased()
     guard scheme == "https" || scheme == "http" else {
-      throw Refusal(description: "get knows https:// and http://, and nothing else.")
+      throw Refusal("get knows https:// and http://, and nothing else.")
     }
     let rest = text[colon.upperBound...]
     let end = rest.firstIndex { "/?#\\".contains($0) } ?? rest.endIndex
@@ -47,11 +43,11 @@ package struct WebAddress: Hashable, Sendable {
     let nameEnd = text.hasPrefix("[") ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":")
     let name = text[..<(nameEnd ?? text.endIndex)]
     guard !name.isEmpty, !name.contains(where: { " \"<>\\^`{|}".contains($0) }), !name.hasPrefix("[") || nameEnd != nil
-    else { throw Refusal(description: "The URL has no host.") }
+    else { throw Refusal("The URL has no host.") }
     let port = text[name.endIndex...]
     guard
       port.isEmpty || port.first == ":" && (1...65_535 ~= Int(port.dropFirst()) ?? 0) && port.dropFirst().first != "+"
-    else { throw Refusal(description: "The port of the URL is not a number from 1 to 65535.") }
+    else { throw Refusal("The port of the URL is not a number from 1 to 65535.") }
     return text
   }
 
@@ -59,8 +55,7 @@ package struct WebAddress: Hashable, Sendable {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       .map { $0.percentDecoded }
     guard let user = parts[0], parts.count < 2 || parts[1] != nil else {
-      throw Refusal(
-        description: "The user or the password in the URL is not encoded as it has to be, such as %40 for @.")
+      throw Refusal("The user or the password in the URL is not encoded as it has to be, such as %40 for @.")
     }
     return (user, parts.count > 1 ? parts[1] : "")
   }

@@ -2,12 +2,7 @@ import Netwatch
 
 /// Cancels what somebody awaits, also if that is wanted before it has begun.
 final class CancellationHandle<Target: Sendable>: Sendable {
-  private struct State: Sendable {
-    var target: Target?
-    var isCancelled = false
-  }
-
-  private let state = InlineLock(State())
+  private let state = InlineLock<(target: Target?, isCancelled: Bool)>((nil, false))
   private let end: @Sendable (Target) -> Void
 
   /// - Parameter end: Ends what has begun.
