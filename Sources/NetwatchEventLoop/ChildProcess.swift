@@ -25,8 +25,8 @@ package enum ChildProcess {
   package static func whenEnded(
     _ process: pid_t, on loop: EventLoop, _ body: @escaping (Ending) -> Void
   ) throws(SystemError) {
+    let descriptor = netwatch_pidfd_open(process)
     do throws(SystemError) {
-      let descriptor = netwatch_pidfd_open(process)
       guard descriptor >= 0 else { throw .last("pidfd_open") }
       var registration: EventLoop.Registration?
       registration = try loop.watch(descriptor, for: .readable) { [unowned loop] _ in
@@ -36,6 +36,7 @@ package enum ChildProcess {
         body(ending)
       }
     } catch {
+      if descriptor >= 0 { close(descriptor) }
       kill(-process, SIGKILL)
       _ = waitForEnd(of: process)
       throw error

@@ -1,4 +1,5 @@
 import Glibc
+import NetwatchEventLoop
 
 /// The program `netwatch-http`, which is linked to libcurl. netwatch is not, and does without what needs it where there is none.
 enum HTTPHelper {
@@ -29,10 +30,7 @@ enum HTTPHelper {
 
   /// Of the running netwatch; nil where there is no /proc.
   private static var folder: String? {
-    var room = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = unsafe readlink("/proc/self/exe", &room, room.count)
-    guard count > 0 else { return nil }
-    let path = String(decoding: room[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    guard let path = FileDescriptor.target(ofLink: "/proc/self/exe") else { return nil }
     return path.lastIndex(of: "/").map { String(path[..<$0]) }
   }
 }

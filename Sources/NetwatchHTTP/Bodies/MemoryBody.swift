@@ -16,17 +16,19 @@ struct MemoryBody {
   /// - Parameter total: what the server says; nil where it says nothing.
   mutating func take(_ bytes: UnsafeRawBufferPointer, of total: Int64?) {
     guard long.isEmpty else { return unsafe long.append(contentsOf: bytes) }
-    var kept = short ?? memory.take()
-    short = nil
-    guard max(kept.count + bytes.count, Int(clamping: total ?? 0)) > BodyMemory.mostBytes else {
+    let count = (short?.count ?? 0) + bytes.count
+    if max(count, Int(clamping: total ?? 0)) <= BodyMemory.mostBytes {
+      var kept = short.take() ?? memory.take()
       unsafe kept.append(contentsOf: bytes)
       short = kept
       return
     }
-    long.reserveCapacity(max(kept.count + bytes.count, Int(min(total ?? 0, Self.mostReserved))))
-    long.append(contentsOf: kept)
+    long.reserveCapacity(max(count, Int(min(total ?? 0, Self.mostReserved))))
+    if let kept = short.take() {
+      long.append(contentsOf: kept)
+      memory.give(kept)
+    }
     unsafe long.append(contentsOf: bytes)
-    memory.give(kept)
   }
 
   mutating func takeAll() -> ReceivedBody {
