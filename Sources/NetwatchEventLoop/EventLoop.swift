@@ -41,6 +41,9 @@ public final class EventLoop {
   private var timers = TimerQueue()
   private var armedDeadline: Duration?
   private var isStopping = false
+  private var looksAgain = false
+  /// Whether anything was ready in this turn.
+  package private(set) var hasEvents = false
   /// Called when everything that was ready at once has been handled: what changed in between is one change.
   public var onTurnEnd: (() -> Void)?
   /// Called where the loop cannot go on, before ``run()`` throws the same.
@@ -163,7 +166,9 @@ public final class EventLoop {
     isStopping = false
     handle.adoptCurrentThread()
     while !isStopping {
-      let count = unsafe epoll_wait(epoll.rawValue, &events, CInt(Self.eventsPerWait), handle.hasOwnJobs ? 0 : -1)
+      let isWaiting = !looksAgain && !handle.hasOwnJobs
+      looksAgain = false
+      let count = unsafe epoll_wait(epoll.rawValue, &events, CInt(Self.eventsPerWait), isWaiting ? -1 : 0)
       if count < 0 {
         // A SIGCONT after a SIGSTOP interrupts the wait, handler or none.
         if errno == EINTR { continue }
@@ -171,6 +176,7 @@ public final class EventLoop {
         onFailure?(failure)
         throw failure
       }
+      hasEvents = count > 0
       for index in 0..<Int(count) where !isStopping {
         let event = unsafe events[index]
         let slot = unsafe Int(truncatingIfNeeded: event.data.u64 & 0xffff_ffff)
@@ -183,6 +189,9 @@ public final class EventLoop {
       onTurnEnd?()
     }
   }
+
+  /// The next turn begins at once, whether anything is ready or not.
+  package func lookAgain() { looksAgain = true }
 
   /// Makes ``run()`` return after the handler that calls this.
   public func stop() { isStopping = true }

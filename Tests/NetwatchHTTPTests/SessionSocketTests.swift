@@ -42,6 +42,32 @@ import Testing
     }
   }
 
+  /// The callers of a session are woken together, where others are about to be.
+  @Test func `callers go on while a server owes another one its answer`() async throws {
+    let mute = try ScriptedServer { connection, _ in
+      _ = connection.readHead()
+      connection.waitForEnd()
+    }
+    defer { mute.stop() }
+    let server = try server(answers: 100) { $0.stop() }
+    defer { server.stop() }
+    let other = Task { try await text(from: mute.url, timeout: .seconds(60)) }
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<40 {
+        group.addTask {
+          for _ in 0..<3 {
+            let text = try await text(from: server.url, timeout: .seconds(30))
+            #expect(!text.isEmpty)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    other.cancel()
+    let error = await #expect(throws: HTTPError.self) { try await other.value }
+    #expect(error?.kind == .cancelled)
+  }
+
   /// libcurl closes the socket of an attempt without a word, and its number is the next one's.
   @Test func `an attempt that was given up does not disturb the next one`() async throws {
     let (full, port) = try LoopbackSocket.listen()

@@ -183,13 +183,14 @@ final class DownloadCore: Sendable {
     if request.headerFields[.acceptEncoding] == nil { request.headerFields[.acceptEncoding] = "identity" }
     var options = options
     options.onProgress = nil
+    let status = TaskStatus()
     let order = session.order(
-      request, nil, options, makeSink: { _ in ResumeSink(self, file) },
+      request, nil, options, status: status, makeSink: { _ in ResumeSink(self, file) },
       completion: .later { outcome, over in
         // Never within the lock: a session that has ended drops an order while it is being given.
         Task { self.legEnded(outcome, over) }
       })
-    return HTTPTask(order, session.inbox, isSuspended: isSuspended)
+    return HTTPTask(order, status, session.inbox, isSuspended: isSuspended)
   }
 }
 

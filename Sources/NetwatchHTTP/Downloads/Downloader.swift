@@ -167,8 +167,9 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
       options.onRedirect = options.redirects(without: conditions)
     }
     let began = now()
+    let status = TaskStatus()
     let order = session.order(
-      request, nil, options,
+      request, nil, options, status: status,
       completion: .later { outcome, end in
         Task {
           let result = outcome.converted { reply throws(HTTPError) in
@@ -177,7 +178,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
           self.handle(.ended(id), (result, end))
         }
       })
-    return HTTPTask(order, session.inbox, isSuspended: false)
+    return HTTPTask(order, status, session.inbox, isSuspended: false)
   }
 
   // MARK: What is kept

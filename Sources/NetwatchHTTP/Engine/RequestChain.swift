@@ -50,6 +50,11 @@ struct RequestChain {
 
   // MARK: Answers
 
+  /// Whether an answer with this status is the task's, whatever else it says.
+  static func isFinal(_ code: Int) -> Bool {
+    !(300..<400 ~= code) && code != HTTPResponse.Status.unauthorized.code
+  }
+
   /// - Parameters:
   ///   - code: The status code of the response.
   ///   - allows: Whether the security policy lets a request go to its place.

@@ -14,6 +14,11 @@ enum EngineCommand: Sendable {
 
 /// A session on its loop's thread: all transfers, and what they wait for.
 final class SessionEngine {
+  // With 64 tasks that await, requests per second against an HTTP client in C: 0.88 where each turn wakes its callers, 0.93 to
+  // 0.95 so, and 0.91 to 0.94 with 32 callers and 6 turns (`contrib/bench/http`).
+  private static let mostWaitingCallers = 24
+  private static let mostTurnsOfCallers = 4
+
   let observer: (any RequestObserver)?
   let path: (any PathSource)?
   let cookies: CurlShare
@@ -41,9 +46,10 @@ final class SessionEngine {
   private var finished: [Transfer?] = []
   /// The other one, so that neither is made anew.
   private var delivering: [Transfer?] = []
-  /// To be woken together: one after the other, each would wake a thread that has gone to sleep again before the next, which
-  /// costs two system calls a request. Empty between turns.
-  private var waitingCallers: [AwaitedOutcome] = []
+  /// To be woken together: one after the other, each would wake a thread that has gone to sleep again before the next.
+  private var waitingCallers: [TransferOrder] = []
+  /// For so many turns they have waited for more.
+  private var turnsOfCallers = 0
   /// Empty between turns, and kept so that it is not made anew.
   private var commands: [EngineCommand] = []
 
@@ -103,7 +109,7 @@ final class SessionEngine {
 
   private func start(_ order: TransferOrder, isSuspended: Bool) {
     guard !isClosing, let curl else {
-      order.complete(.failure(HTTPError(.invalidated, "request")), nil)?.wake()
+      if order.complete(.failure(HTTPError(.invalidated, "request")), nil) { order.wake() }
       return
     }
     let transfer = Transfer(order, self, curl)
@@ -120,12 +126,25 @@ final class SessionEngine {
   }
 
   private func deliver() {
-    guard !finished.isEmpty else { return }
-    swap(&finished, &delivering)
-    for index in delivering.indices {
-      if let caller = delivering[index].take()?.deliver() { waitingCallers.append(caller) }
+    if !finished.isEmpty {
+      swap(&finished, &delivering)
+      for index in delivering.indices {
+        if let transfer = delivering[index].take(), transfer.deliver() { waitingCallers.append(transfer.order) }
+      }
+      delivering.removeAll(keepingCapacity: true)
     }
-    delivering.removeAll(keepingCapacity: true)
+    if !waitingCallers.isEmpty { wakeCallers() }
+  }
+
+  /// At once, unless more of them are likely to come: while other transfers get on.
+  private func wakeCallers() {
+    if loop.hasEvents, !transfers.isEmpty, waitingCallers.count < Self.mostWaitingCallers,
+      turnsOfCallers < Self.mostTurnsOfCallers
+    {
+      turnsOfCallers += 1
+      return loop.lookAgain()
+    }
+    turnsOfCallers = 0
     for caller in waitingCallers { caller.wake() }
     waitingCallers.removeAll(keepingCapacity: true)
   }

@@ -57,7 +57,7 @@ final class Transfer: CurlDelegate {
     if effects.contains(.attach) { attach() }
     if effects.contains(.proceed) { proceed() }
     if effects.contains(.complete) { engine.complete(self) }
-    if !machine.isOver { order.status.change { $0.phase = machine.phase } }
+    if let status = order.status, !machine.isOver { status.change { $0.phase = machine.phase } }
   }
 
   /// Ends the task at once. Not from within libcurl.
@@ -122,14 +122,14 @@ final class Transfer: CurlDelegate {
 
   /// To be called once, when it is over.
   ///
-  /// - Returns: a caller to be woken; nil if the completion has run, or will.
-  func deliver() -> AwaitedOutcome? {
+  /// - Returns: whether a caller waits, whom the order is to wake; otherwise the completion has run, or will.
+  func deliver() -> Bool {
     let outcome: TransferOrder.Outcome
     let response = head.isComplete ? head.response : nil
     do throws(HTTPError) {
       let received = try sink?.end(failure) ?? memory.takeAll()
       if let failure { throw failure }
-      guard let response else { throw HTTPError(.connectionLost, "response", message: "the server has sent no head") }
+      guard let response else { throw Self.noHead }
       order.facts.fill(response, to: chain.redirected, metrics)
       outcome = .success(HTTPReply(received, order.facts))
     } catch {
@@ -223,7 +223,7 @@ final class Transfer: CurlDelegate {
       isStalled = acceptance == .paused
       if acceptance == .taken {
         progress.received = count
-        report()
+        order.report(progress)
       }
       return acceptance
     } catch {
@@ -256,7 +256,7 @@ final class Transfer: CurlDelegate {
     if count > 0 {
       lastMoved = engine.now
       progress.sent += Int64(count)
-      report()
+      order.report(progress)
     } else if progress.totalToSend != nil {
       failure = HTTPError(
         .cannotEncodeRequest, "send body", message: "it ends \(left) bytes before the length that was declared")
@@ -268,11 +268,6 @@ final class Transfer: CurlDelegate {
   override func rewind() -> Bool {
     progress.sent = 0
     return source?.rewind() ?? false
-  }
-
-  private func report() {
-    order.status.change { $0.progress = progress }
-    order.callbacks?.report(progress)
   }
 
   override func ended(_ code: CURLcode) {
@@ -307,14 +302,22 @@ final class Transfer: CurlDelegate {
 
   // MARK: Verdicts
 
+  private static var noHead: HTTPError {
+    HTTPError(.connectionLost, "response", message: "the server has sent no head")
+  }
+
   /// - Returns: false if the attempt has to be broken off.
   private func decide() -> Bool {
     do throws(HTTPError) {
-      guard head.isComplete, let response = head.response else {
-        throw HTTPError(.connectionLost, "response", message: "the server has sent no head")
+      guard head.isComplete else { throw Self.noHead }
+      // Most often, without a copy of the response.
+      if RequestChain.isFinal(head.code) {
+        try accept()
+        return true
       }
+      guard let response = head.response else { throw Self.noHead }
       switch try chain.step(after: response, code: head.code, allows: { curl.allows($0) }) {
-      case .accept: try accept(response)
+      case .accept: try accept()
       case .follow(let next): attempt.verdict = .skipped(next)
       case .askRedirect(let question): ask(question) { $0.answered(redirect: $1) }
       case .askChallenge(let question): ask(question) { $0.answered(credential: $1) }
@@ -356,20 +359,21 @@ final class Transfer: CurlDelegate {
   }
 
   private func goOnWithResponse() {
-    guard let response = head.response else { return }
     do throws(HTTPError) {
-      try accept(response)
+      try accept()
       handle(.accepted)
     } catch {
       fail(error)
     }
   }
 
-  private func accept(_ response: HTTPResponse) throws(HTTPError) {
+  private func accept() throws(HTTPError) {
     attempt.verdict = .accepted
     if head.codings.bypassLibcurl { attempt.decoder = makeDecoder() }
     progress.totalToReceive = head.bodyLength
-    try sink?.begin(response, to: chain.request, length: head.bodyLength)
+    if let sink, let response = head.response {
+      try sink.begin(response, to: chain.request, length: head.bodyLength)
+    }
   }
 
   /// Nil if there is nothing to be taken off.

@@ -8,31 +8,11 @@ import Synchronization
   case atOnce(@Sendable (TransferOrder.Outcome) -> Void)
   /// The second value is fulfilled, or released, when the caller's completion has run.
   case later(@Sendable (TransferOrder.Outcome, OneShot<Void>) -> Void)
-  /// Unchecked: a check costs an allocation a request, and a ``TransferOrder`` completes once.
-  case awaited(UnsafeContinuation<AwaitedOutcome, Never>)
+  /// The caller goes on with the order, which has its outcome; with nil where the session has ended before. Unchecked: a check
+  /// costs an allocation a request, and a ``TransferOrder`` completes once.
+  case awaited(UnsafeContinuation<TransferOrder?, Never>)
 
   fileprivate var isLater: Bool { if case .later = self { true } else { false } }
-}
-
-/// For a caller that waits. It ends the request itself: the loop's thread could be the one that releases a ``OneShot`` last,
-/// after the caller has gone on.
-@safe struct AwaitedOutcome: Sendable {
-  let outcome: TransferOrder.Outcome
-  fileprivate let continuation: UnsafeContinuation<AwaitedOutcome, Never>
-  fileprivate let id: RequestID
-  fileprivate let observer: (any RequestObserver)?
-  fileprivate let pending: PendingCompletions
-  /// Held until the caller goes on, whose thread has made it: to free it on the loop's would be slower. Nil if it is gone.
-  fileprivate var order: TransferOrder?
-
-  /// Wakes the caller. To be called once.
-  func wake() { unsafe continuation.resume(returning: self) }
-
-  /// To be called once, when the caller goes on.
-  func end() {
-    observer?.ended(id)
-    pending.remove()
-  }
 }
 
 /// All that a transfer has to know, and its one completion.
@@ -41,6 +21,12 @@ import Synchronization
 final class TransferOrder: Sendable {
   /// What a transfer has brought, before anybody has decoded it.
   typealias Outcome = Result<HTTPReply<ReceivedBody>, HTTPError>
+
+  /// What a caller that waits finds, and whom it tells of the activity's end.
+  private struct Delivery: Sendable {
+    let outcome: Outcome
+    let observer: (any RequestObserver)?
+  }
 
   let id: RequestID
   let request: HTTPRequest
@@ -52,18 +38,21 @@ final class TransferOrder: Sendable {
   let own: HTTPFields
   /// Given what gets the transfer going again after a pause. Nil: the body is kept in memory.
   let makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)?
-  /// For progress; nil where nobody wants to hear of it.
-  let callbacks: CallbackQueue?
-  let status = TaskStatus()
+  /// For progress; nil where nobody wants to hear of it, and once it is complete: the last callback holds the order.
+  private let callbacks: InlineLock<CallbackQueue?>
+  /// Nil where nobody has a task to ask.
+  let status: TaskStatus?
   /// Of its reply.
   let facts: ReplyFacts
   private let pending: PendingCompletions
   private let isComplete = Atomic(false)
   private let completion: TransferCompletion
+  private let delivery = InlineLock<Delivery?>(nil)
 
   init(
     _ id: RequestID, _ request: HTTPRequest, _ body: HTTPBody?, _ options: consuming HTTPTaskOptions,
     _ pending: PendingCompletions, _ scope: CredentialScope, own: HTTPFields, callbacks: CallbackQueue?,
+    status: TaskStatus?,
     makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)?, completion: TransferCompletion
   ) {
     self.id = id
@@ -74,7 +63,8 @@ final class TransferOrder: Sendable {
     self.pending = pending
     self.scope = scope
     self.own = own
-    self.callbacks = callbacks
+    self.callbacks = InlineLock(callbacks)
+    self.status = status
     self.makeSink = makeSink
     self.completion = completion
     pending.add()
@@ -82,52 +72,85 @@ final class TransferOrder: Sendable {
 
   deinit {
     guard !isComplete.load(ordering: .acquiring) else { return }
-    status.change { $0.phase = .over(wasActive: false) }
+    status?.change { $0.phase = .over(wasActive: false) }
     // Not from within whatever the caller was doing when he dropped it.
-    Task { [completion, id, pending] in
-      Self.complete(completion, .failure(HTTPError(.invalidated, "request")), id, nil, pending)?.wake()
+    Task { [completion, pending] in
+      let end = OneShot { pending.remove() }
+      switch completion {
+      case .atOnce(let complete): complete(.failure(Self.invalidated))
+      case .later(let complete): complete(.failure(Self.invalidated), end)
+      case .awaited(let continuation): unsafe continuation.resume(returning: nil)
+      }
     }
+  }
+
+  private static var invalidated: HTTPError { HTTPError(.invalidated, "request") }
+
+  func report(_ progress: HTTPProgress) {
+    status?.change { $0.progress = progress }
+    callbacks.withLock { $0 }?.report(progress)
   }
 
   /// Once.
   ///
   /// - Parameter observer: to be told, after the completion, that the request's activity has ended.
-  /// - Returns: a caller to be woken; nil if the completion has run, or will.
-  func complete(_ outcome: TransferOrder.Outcome, _ observer: (any RequestObserver)?) -> AwaitedOutcome? {
+  /// - Returns: whether a caller waits, for whom ``wake()`` is to be called; otherwise the completion has run, or will.
+  func complete(_ outcome: Outcome, _ observer: (any RequestObserver)?) -> Bool {
     isComplete.store(true, ordering: .releasing)
-    status.change { $0.phase = .over(wasActive: false) }
-    if let callbacks, !completion.isLater {
-      // Behind the last report of progress.
-      let end = OneShot { [completion, id, pending] in Self.complete(completion, outcome, id, observer, pending)?.wake()
-      }
-      callbacks.append { end.fulfill() }
-      return nil
-    }
-    var caller = Self.complete(completion, outcome, id, observer, pending)
-    caller?.order = self
-    return caller
-  }
-
-  private static func complete(
-    _ completion: TransferCompletion, _ outcome: TransferOrder.Outcome, _ id: RequestID,
-    _ observer: (any RequestObserver)?, _ pending: PendingCompletions
-  ) -> AwaitedOutcome? {
+    status?.change { $0.phase = .over(wasActive: false) }
+    let callbacks = callbacks.withLock { $0.take() }
     switch completion {
     case .atOnce(let complete):
-      complete(outcome)
-      observer?.ended(id)
-      pending.remove()
-    case .later(let complete):
-      let end = OneShot {
+      guard let callbacks else {
+        complete(outcome)
         observer?.ended(id)
         pending.remove()
+        return false
       }
-      complete(outcome, end)
-    case .awaited(let continuation):
-      return unsafe AwaitedOutcome(
-        outcome: outcome, continuation: continuation, id: id, observer: observer, pending: pending)
+      let end = end(observer)
+      callbacks.append {
+        complete(outcome)
+        end.fulfill()
+      }
+    case .later(let complete): complete(outcome, end(observer))
+    case .awaited:
+      delivery.withLock { $0 = Delivery(outcome: outcome, observer: observer) }
+      guard let callbacks else { return true }
+      // Behind the last report of progress.
+      let end = OneShot { [self] in wake() }
+      callbacks.append { end.fulfill() }
     }
-    return nil
+    return false
+  }
+
+  /// Holds no order, whose completion may hold the queue that holds this.
+  private func end(_ observer: (any RequestObserver)?) -> OneShot<Void> {
+    OneShot { [id, pending] in
+      observer?.ended(id)
+      pending.remove()
+    }
+  }
+
+  /// Lets the caller that waits go on. To be called once.
+  func wake() {
+    if case .awaited(let continuation) = completion { unsafe continuation.resume(returning: self) }
+  }
+
+  /// For the caller that has waited. It ends the request itself: the loop could do that after the caller has gone on.
+  ///
+  /// - Parameter body: Makes a value of what the transfer has brought, while the request is active.
+  static func finish<Value>(
+    _ order: TransferOrder?, _ pending: PendingCompletions, _ body: (HTTPReply<ReceivedBody>) throws(HTTPError) -> Value
+  ) throws(HTTPError) -> Value {
+    guard let order, let delivery = order.delivery.withLock({ $0.take() }) else {
+      pending.remove()
+      throw Self.invalidated
+    }
+    defer {
+      delivery.observer?.ended(order.id)
+      pending.remove()
+    }
+    return try body(delivery.outcome.get())
   }
 }
 

@@ -63,15 +63,17 @@ extension HTTPSessionManager {
     _ completion: @escaping @Sendable (Result<HTTPReply<Value>, HTTPError>) -> Void
   ) -> HTTPTask {
     let options = options ?? configuration.taskOptions
+    let status = TaskStatus()
     // What runs at once and is never alone needs no queue.
     guard decodes || options.executor.run != nil || options.onProgress != nil else {
       let order = order(
-        request, body, options, own: own, makeSink: makeSink, completion: .atOnce { completion($0.converted(convert)) })
-      return HTTPTask(order, inbox, isSuspended: isSuspended)
+        request, body, options, own: own, status: status, makeSink: makeSink,
+        completion: .atOnce { completion($0.converted(convert)) })
+      return HTTPTask(order, status, inbox, isSuspended: isSuspended)
     }
     let callbacks = CallbackQueue(options)
     let order = order(
-      request, body, options, own: own, callbacks: callbacks, makeSink: makeSink,
+      request, body, options, own: own, callbacks: callbacks, status: status, makeSink: makeSink,
       completion: .later { outcome, end in
         guard decodes else {
           return callbacks.append {
@@ -87,7 +89,7 @@ extension HTTPSessionManager {
           }
         }
       })
-    return HTTPTask(order, inbox, isSuspended: isSuspended)
+    return HTTPTask(order, status, inbox, isSuspended: isSuspended)
   }
 }
 

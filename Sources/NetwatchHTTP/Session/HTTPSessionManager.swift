@@ -91,10 +91,11 @@ public final class HTTPSessionManager: Sendable {
   /// - Parameters:
   ///   - own: the fields that the caller has given for this request. Nil: all that the request has.
   ///   - callbacks: for progress; nil where nobody wants to hear of it.
+  ///   - status: for who has the task; nil where there is none.
   ///   - makeSink: nil where the body is kept in memory.
   func order(
     _ request: HTTPRequest, _ body: HTTPBody?, _ options: consuming HTTPTaskOptions, own: HTTPFields? = nil,
-    callbacks: CallbackQueue? = nil,
+    callbacks: CallbackQueue? = nil, status: TaskStatus? = nil,
     makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil,
     completion: TransferCompletion
   ) -> TransferOrder {
@@ -112,8 +113,8 @@ public final class HTTPSessionManager: Sendable {
       callbacks = CallbackQueue(copy options)
     }
     return TransferOrder(
-      nextID(), request, body, options, pending, scope, own: own, callbacks: callbacks, makeSink: makeSink,
-      completion: completion)
+      nextID(), request, body, options, pending, scope, own: own, callbacks: callbacks, status: status,
+      makeSink: makeSink, completion: completion)
   }
 
   /// For a request that somebody awaits.
@@ -133,18 +134,17 @@ public final class HTTPSessionManager: Sendable {
     makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil
   ) async throws(HTTPError) -> HTTPReply<Value> {
     let cancellation = cancellation()
-    let awaited = await withTaskCancellationHandler {
+    let order = await withTaskCancellationHandler {
       unsafe await withUnsafeContinuation { continuation in
         begin(
-          order(
+          self.order(
             request, body, options ?? configuration.taskOptions, own: own, makeSink: makeSink,
             completion: unsafe .awaited(continuation)), cancellation)
       }
     } onCancel: {
       cancellation.cancel()
     }
-    defer { awaited.end() }
-    return try convert(awaited.outcome.get())
+    return try TransferOrder.finish(order, pending, convert)
   }
 
   private func nextID() -> RequestID {

@@ -21,9 +21,9 @@ public final class HTTPTask: Sendable {
   /// The caller's wish, which the task may not have followed yet.
   private let isSuspended: InlineLock<Bool>
 
-  init(_ order: TransferOrder, _ inbox: Inbox<EngineCommand>, isSuspended: Bool) {
+  init(_ order: TransferOrder, _ status: TaskStatus, _ inbox: Inbox<EngineCommand>, isSuspended: Bool) {
     id = order.id
-    status = order.status
+    self.status = status
     self.inbox = inbox
     self.isSuspended = InlineLock(isSuspended)
     inbox.send(.start(order, isSuspended: isSuspended))
