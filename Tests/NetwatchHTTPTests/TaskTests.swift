@@ -312,4 +312,16 @@ import Testing
     isCalling.change { $0 = false }
     #expect(try await eventually { isWithin.now } == false)
   }
+
+  @Test func `an awaited request of a session that has ended fails, and is over`() async throws {
+    let session = try HTTPSessionManager()
+    let request = try HTTPRequest(.get, to: #require(URL(string: "http://127.0.0.1:1/")))
+    session.invalidate()
+    await session.waitUntilInvalidated()
+    for _ in 0..<2 {
+      let error = await #expect(throws: HTTPError.self) { try await session.data(for: request) }
+      #expect(error?.kind == .invalidated)
+    }
+    await session.waitUntilInvalidated()
+  }
 }

@@ -11,8 +11,6 @@ import Synchronization
   /// The caller goes on with the order, which has its outcome; with nil where the session has ended before. Unchecked: a check
   /// costs an allocation a request, and a ``TransferOrder`` completes once.
   case awaited(UnsafeContinuation<TransferOrder?, Never>)
-
-  fileprivate var isLater: Bool { if case .later = self { true } else { false } }
 }
 
 /// All that a transfer has to know, and its one completion.
@@ -75,10 +73,11 @@ final class TransferOrder: Sendable {
     status?.change { $0.phase = .over(wasActive: false) }
     // Not from within whatever the caller was doing when he dropped it.
     Task { [completion, pending] in
-      let end = OneShot { pending.remove() }
       switch completion {
-      case .atOnce(let complete): complete(.failure(Self.invalidated))
-      case .later(let complete): complete(.failure(Self.invalidated), end)
+      case .atOnce(let complete):
+        complete(.failure(Self.invalidated))
+        pending.remove()
+      case .later(let complete): complete(.failure(Self.invalidated), OneShot { pending.remove() })
       case .awaited(let continuation): unsafe continuation.resume(returning: nil)
       }
     }
