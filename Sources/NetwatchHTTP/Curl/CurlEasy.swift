@@ -349,6 +349,14 @@ import Netwatch
       peer: peer, peerPort: UInt16(truncatingIfNeeded: integer(CURLINFO_PRIMARY_PORT)))
   }
 
+  /// Whether something may be behind the answer that libcurl has not read. It reads 16 KiB at a time (CURL_MAX_WRITE_SIZE), and
+  /// sees what follows an answer within them; over TLS it reads a record at a time.
+  var mayHaveLeftMore: Bool {
+    if shape?.isSecure ?? true { return true }
+    let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+    return length < 0 || length >= 16_384 || headBytes + Int(length) >= 16_384
+  }
+
   /// Whether libcurl has words for a failure. It has none when it sends a request again of which the server has said, by HTTP/2,
   /// that nothing was done (RFC 9113, section 8.7).
   var hasFailure: Bool { unsafe words.pointee != 0 }

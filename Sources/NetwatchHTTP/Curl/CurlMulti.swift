@@ -207,7 +207,7 @@ import NetwatchEventLoop
       let code = unsafe message.pointee.data.result
       remove(easy)
       if code == CURLE_OK, !easy.isMultiplexed, unsafe lastLetGo.easy == easyHandle {
-        unsafe sockets?.rest(lastLetGo.socket)
+        unsafe sockets?.rest(lastLetGo.socket, mayHaveMore: easy.mayHaveLeftMore)
       }
       easy.end(code)
     }
