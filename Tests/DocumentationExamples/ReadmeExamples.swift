@@ -14,6 +14,12 @@ struct ReadmeExamples {
     _ = (subscription, other)
   }
 
+  func measure(_ monitor: NetworkMonitor) async {
+    for await traffic in monitor.traffic(every: .seconds(2)) {
+      print(traffic.interfaceName, traffic.receivedBitsPerSecond ?? 0, traffic.sentBitsPerSecond ?? 0)
+    }
+  }
+
   func share() throws {
     let office = try NetworkMonitor.start(target: NetworkTarget("vpn.example.org:443"))
     let printer = try NetworkMonitor.start(target: NetworkTarget("10.1.2.3"), sharing: office)

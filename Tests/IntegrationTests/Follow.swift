@@ -5,7 +5,7 @@ import Testing
 /// A line of the stream, as a reader sees it.
 struct Line: CustomStringConvertible {
   let text: String
-  private let object: [String: Any]
+  let object: [String: Any]
 
   init(_ text: String) throws {
     self.text = text

@@ -4,7 +4,7 @@ import NetwatchEventLoop
 import NetwatchNetlink
 
 /// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `targets TARGET…`, `silent-server`,
-/// `reporter`, `events`, `watchers`, `dropped COUNT`, `delays`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`.
+/// `reporter`, `events`, `watchers`, `dropped COUNT`, `delays`, `traffic`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`.
 @main
 enum NetwatchProbe {
   static func main() async throws {
@@ -15,6 +15,7 @@ enum NetwatchProbe {
     case "watchers": try Watchers.run()
     case "dropped": try await Dropped.run(Int(arguments[1]) ?? 1)
     case "delays": try Delays.run()
+    case "traffic": try await Traffic.run()
     case "library": try await Library.run()
     case "targets": try await Targets.run(Array(arguments.dropFirst()))
     case "silent-server": try SilentServer.run()

@@ -13,6 +13,18 @@ enum BarField: String, CaseIterable {
   case activity
   case inFlight = "in_flight"
   case reason
+  case down, up
+  case downBytes = "down_bytes"
+  case upBytes = "up_bytes"
+  case graph
+
+  /// It says how much goes over a link.
+  var isOfTraffic: Bool {
+    switch self {
+    case .down, .up, .downBytes, .upBytes, .graph: true
+    default: false
+    }
+  }
 }
 
 extension LineBuffer {
@@ -46,7 +58,17 @@ extension LineBuffer {
     case .activity: if state.isBusy { append(state.icons.activity) }
     case .inFlight: if state.record.activity.inFlight > 0 { appendDecimal(UInt64(state.record.activity.inFlight)) }
     case .reason: append(text: state.record.reason)
+    case .down: append(rate: state.traffic?.receivedBitsPerSecond.map(state.units.rate), of: state)
+    case .up: append(rate: state.traffic?.sentBitsPerSecond.map(state.units.rate), of: state)
+    case .downBytes: append(rate: state.traffic?.receivedBytes, of: state)
+    case .upBytes: append(rate: state.traffic?.sentBytes, of: state)
+    case .graph: if path.isReachable { state.graph.write(to: &self, state.icons.levels) }
     }
+  }
+
+  /// Nothing where no link carries anything.
+  private mutating func append(rate: UInt64?, of state: BarState) {
+    if state.path.isReachable { append(rate: rate, padding: state.padding) }
   }
 
   /// The WiFi network, else the link, else that there is none.

@@ -10,6 +10,8 @@ struct BarFormat: Sendable {
   var repetition: Duration?
   /// Whether the bar writes to standard input when it is clicked.
   var getsClicks = false
+  /// A space as wide as a digit, which the bar keeps.
+  var padding: StaticString = "\u{2007}"
   /// The markup of the bar's own that a template may hold.
   var markup = BarMarkup()
   /// Begins a line. The buffer besides is for what has to be put together first.
@@ -29,7 +31,7 @@ struct BarFormat: Sendable {
   }
 
   /// For dwm, GNU screen, and all else that shows a line as it stands. Screen would obey control characters, which are gone.
-  static let plain = BarFormat()
+  static let plain = BarFormat(padding: " ")
 }
 
 /// What of a template's own text is not seen.

@@ -20,6 +20,7 @@ struct BarLineWriter: ~Copyable {
   /// The last line's values, one behind the other, and where each ends.
   private var values = LineBuffer(capacity: 256)
   private var ends: [Int] = []
+  private var graph = TrafficGraph()
 
   /// - Throws: what is wrong with the template, in a sentence.
   init(_ format: BarFormat, _ look: BarLook) throws(CommandFailure) {
@@ -53,8 +54,8 @@ struct BarLineWriter: ~Copyable {
 
   /// Makes ``line`` say `record`, or that there is nothing to see.
   mutating func write(_ record: EventRecord) {
-    let isHidden = look.hides(record)
-    write(BarState(record: record, icons: look.icons, usesColor: look.usesColor, isHidden: isHidden))
+    if record.event == .traffic { graph.add(record.carrierTraffic) }
+    write(state(of: record, isHidden: look.hides(record)))
   }
 
   /// Makes ``line`` a last one, without text.
@@ -62,7 +63,13 @@ struct BarLineWriter: ~Copyable {
     let nothing = NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: [])
     let record = EventRecord(
       sequence: 0, nanosecondsSince1970: 0, monotonicNanoseconds: 0, event: .reachability, path: nothing)
-    write(BarState(record: record, icons: look.icons, usesColor: look.usesColor, isHidden: true))
+    write(state(of: record, isHidden: true))
+  }
+
+  private func state(of record: EventRecord, isHidden: Bool) -> BarState {
+    BarState(
+      record: record, icons: look.icons, usesColor: look.usesColor, isHidden: isHidden, units: look.units, graph: graph,
+      padding: format.padding)
   }
 
   private mutating func write(_ state: BarState) {

@@ -29,6 +29,7 @@ struct BarLook {
   var maximumWidth: Int?
   var hidden: [Occasion] = []
   var usesColor = true
+  var units = TrafficUnits.bits
 
   func hides(_ record: EventRecord) -> Bool { hidden.contains { $0.isMet(by: record) } }
 }

@@ -18,8 +18,13 @@ struct BarState {
   let usesColor: Bool
   /// Nothing is to be seen: `--hide-when`, or netwatch ends.
   let isHidden: Bool
+  let units: TrafficUnits
+  let graph: TrafficGraph
+  /// A space as wide as a digit.
+  let padding: StaticString
 
   var path: NetworkPath { record.path }
+  var traffic: LinkTraffic? { record.carrierTraffic }
   var isBusy: Bool { record.activity.state.isVisible }
 
   var condition: Condition {

@@ -8,6 +8,11 @@ struct BarTemplate: Hashable {
 
   let pieces: [Piece]
 
+  /// Some field says how much goes over a link.
+  var showsTraffic: Bool {
+    pieces.contains { if case .fields(let fields, _, _) = $0 { fields.contains(where: \.isOfTraffic) } else { false } }
+  }
+
   /// - Throws: what is wrong, in a sentence.
   init(_ text: String) throws(CommandFailure) {
     var pieces: [Piece] = []

@@ -59,6 +59,11 @@ enum IconSet: String, CaseIterable {
     }
   }
 
+  /// From nothing to the most, each as wide as the others.
+  var levels: [StaticString] {
+    self == .ascii ? ["_", ".", "-", "~", "=", "+", "*", "#"] : ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
+  }
+
   /// Where something was cut off.
   var ellipsis: StaticString { self == .ascii ? "~" : "…" }
 }

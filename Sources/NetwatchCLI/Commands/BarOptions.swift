@@ -43,11 +43,14 @@ struct BarOptions: ParsableArguments {
     if let maximumWidth, maximumWidth < 1 { throw ValidationError("--max-width needs a number from 1.") }
   }
 
-  func makeRenderer(for format: BarFormat, _ color: ColorChoice) throws -> BarRenderer {
+  /// Whether a template says how much goes over a link.
+  var showsTraffic: Bool { template.flatMap { try? BarTemplate($0) }?.showsTraffic ?? false }
+
+  func makeRenderer(for format: BarFormat, _ color: ColorChoice, _ units: TrafficUnits) throws -> BarRenderer {
     do throws(CommandFailure) {
       let look = BarLook(
         template: try template.map { text throws(CommandFailure) in try BarTemplate(text) }, icons: icons ?? .unicode,
-        maximumWidth: maximumWidth, hidden: hidden, usesColor: color != .never)
+        maximumWidth: maximumWidth, hidden: hidden, usesColor: color != .never, units: units)
       return try BarRenderer(format, look)
     } catch {
       throw ValidationError("--template: \(error.message).")

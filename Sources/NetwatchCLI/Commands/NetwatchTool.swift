@@ -43,6 +43,7 @@ public struct NetwatchTool: ParsableCommand {
   @OptionGroup var details: DetailOptions
   @OptionGroup var programs: ProgramOptions
   @OptionGroup var probe: ProbeOptions
+  @OptionGroup var traffic: TrafficOptions
 
   @Option(
     name: .customLong("exec"),
@@ -75,8 +76,13 @@ public struct NetwatchTool: ParsableCommand {
     if recordingPath != nil, probe.probe != nil {
       throw ValidationError("--record does not hold what a probe finds; leave out --probe.")
     }
+    if recordingPath != nil, try trafficInterval != nil {
+      throw ValidationError(
+        "--record does not hold what links carry; leave out \(traffic.given ?? "the fields of it").")
+    }
     if hookTimeout != nil, hookCommand == nil { throw ValidationError("--exec-timeout belongs to --exec; add it.") }
     if follow { return }
+    if let option = traffic.given { throw ValidationError("\(option) belongs to --follow; add -f.") }
     if hookCommand != nil { throw ValidationError("--exec belongs to --follow; add -f.") }
     if hold != nil { throw ValidationError("--hold belongs to --follow; add -f.") }
     if count != nil { throw ValidationError("--count belongs to --follow; add -f.") }
@@ -95,7 +101,7 @@ public struct NetwatchTool: ParsableCommand {
   func refuseOptions(of command: (some ParsableCommand).Type, but groups: [any SharedOptions.Type] = []) throws {
     try refuseFollowing(with: command)
     let name = command.configuration.commandName ?? ""
-    let all: [any SharedOptions] = [output, snapshot, path, service, activity, details, programs, probe]
+    let all: [any SharedOptions] = [output, snapshot, path, service, activity, details, programs, probe, traffic]
     for options in all where !groups.contains(where: { $0 == type(of: options) }) {
       if let option = options.given { throw ValidationError("\(name) does nothing with \(option); leave it out.") }
     }
@@ -112,7 +118,8 @@ public struct NetwatchTool: ParsableCommand {
       options.activity = activity.settings
       options.probe = probe.settings
       options.saysWhatIsMissing = details.verbose
-      let renderer = try output.makeRenderer(saysWhy: details.verbose)
+      options.trafficInterval = try trafficInterval
+      let renderer = try output.makeRenderer(saysWhy: details.verbose, units: traffic.units ?? .bits)
       if let recordingPath {
         // What a service says is not in the trace.
         options.service = .nothing
@@ -123,6 +130,11 @@ public struct NetwatchTool: ParsableCommand {
         namesPrograms: renderer is TextRenderer ? details.verbose : programs.programs
       ).run()
     }
+  }
+
+  /// How often the counters of links are read; nil for never.
+  private var trafficInterval: Duration? {
+    get throws { try traffic.interval(isShown: output.bar.showsTraffic) }
   }
 
   /// What decides the lines of `--follow`, beside what is followed.

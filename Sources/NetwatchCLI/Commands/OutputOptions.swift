@@ -65,7 +65,7 @@ struct OutputOptions: SharedOptions {
       throw ValidationError(
         "\(BarOptions.names) are for bars and text; leave out the format JSON, which says everything.")
     }
-    _ = try makeBarRenderer()
+    _ = try makeBarRenderer(.bits)
   }
 
   var wantsJSON: Bool { json || format == .json }
@@ -73,16 +73,20 @@ struct OutputOptions: SharedOptions {
   var terminal: Terminal { Terminal(descriptor: STDOUT_FILENO, color: color) }
 
   /// Nil where lines are for people or programs.
-  private func makeBarRenderer() throws -> BarRenderer? {
-    if case .bar(let bar) = format { return try self.bar.makeRenderer(for: bar.format, color) }
-    return bar.given != nil && !wantsJSON ? try bar.makeRenderer(for: .plain, color) : nil
+  private func makeBarRenderer(_ units: TrafficUnits) throws -> BarRenderer? {
+    if case .bar(let bar) = format { return try self.bar.makeRenderer(for: bar.format, color, units) }
+    return bar.given != nil && !wantsJSON ? try bar.makeRenderer(for: .plain, color, units) : nil
   }
 
-  /// - Parameter saysWhy: whether text says in a sentence why.
-  func makeRenderer(saysWhy: Bool = false) throws -> any LineRenderer {
-    if let renderer = try makeBarRenderer() { return renderer }
+  /// - Parameters:
+  ///   - saysWhy: whether text says in a sentence why.
+  ///   - units: what rates are told in.
+  func makeRenderer(saysWhy: Bool = false, units: TrafficUnits = .bits) throws -> any LineRenderer {
+    if let renderer = try makeBarRenderer(units) { return renderer }
     let terminal = terminal
     let wantsText = format == .text || format == nil && terminal.isTerminal
-    return wantsText && !json ? TextRenderer(terminal: terminal, saysWhy: saysWhy) : JSONRenderer()
+    return wantsText && !json
+      ? TextRenderer(terminal: terminal, saysWhy: saysWhy, units: units)
+      : JSONRenderer()
   }
 }

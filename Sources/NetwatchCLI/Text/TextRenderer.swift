@@ -21,6 +21,7 @@ final class TextRenderer: LineRenderer {
 
   private let terminal: Terminal
   private let saysWhy: Bool
+  private let units: TrafficUnits
   private var listsFewLinks = false
   private var wasVisible = false
   private var programs: ((EventRecord) -> [NamedCount]?)?
@@ -28,10 +29,13 @@ final class TextRenderer: LineRenderer {
   /// The link that carried the traffic when the last line was printed.
   private var formerName: String?
 
-  /// - Parameter saysWhy: whether a sentence beneath each line says why.
-  init(terminal: Terminal, saysWhy: Bool = false) {
+  /// - Parameters:
+  ///   - saysWhy: whether a sentence beneath each line says why.
+  ///   - units: what rates are told in.
+  init(terminal: Terminal, saysWhy: Bool = false, units: TrafficUnits = .bits) {
     self.terminal = terminal
     self.saysWhy = saysWhy
+    self.units = units
   }
 
   func prepare(on loop: EventLoop) throws {
@@ -43,6 +47,7 @@ final class TextRenderer: LineRenderer {
 
   func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
     guard shows(record) else { return }
+    if record.event == .traffic { return try write(trafficLines(record), to: output) }
     wasVisible = record.activity.state.isVisible
     var text = line(record)
     if !listsFewLinks, saysWhy, record.event != .activity { text += sentence(record.path) }
@@ -51,6 +56,10 @@ final class TextRenderer: LineRenderer {
       if listsFewLinks { text += "\n" }
       text += LinkTable(record.path, on: terminal, isWhole: !listsFewLinks, explains: saysWhy).text
     }
+    try write(text, to: output)
+  }
+
+  private func write(_ text: String, to output: StandardOutput) throws(CommandFailure) {
     let bytes = [UInt8](text.utf8)
     try unsafe output.write(bytes.span.bytes)
   }
@@ -109,6 +118,7 @@ final class TextRenderer: LineRenderer {
     let running = activity.inFlight > 0 ? ", \(activity.inFlight) in flight" + names(record) : ""
     switch record.event {
     case .interfaces: return "links changed" + running
+    case .traffic: return ""
     case .activity where record.activityReason == .serviceLost: return record.reason.words
     case .activity: return (activity.state.isVisible ? "busy" : "idle") + running
     case .reachability where record.path.reason == .internetChanged:
@@ -145,6 +155,28 @@ final class TextRenderer: LineRenderer {
 
   private func addressText(_ path: NetworkPath) -> String {
     (path.ipv4 ?? path.ipv6)?.address.description ?? ""
+  }
+
+  // MARK: Traffic
+
+  /// The link that carries the traffic, then the others where they were asked for.
+  private func trafficLines(_ record: EventRecord) -> String {
+    let carrier = record.carrierTraffic
+    let others = record.traffic?.filter { $0 != carrier } ?? []
+    return ([carrier].compactMap { $0 } + others).map { trafficLine($0, at: record.nanosecondsSince1970) }.joined()
+  }
+
+  private func trafficLine(_ traffic: LinkTraffic, at time: Int64) -> String {
+    var rates = LineBuffer(capacity: 64)
+    rates.append(terminal.isUnicode ? "↓ " : "in ")
+    rates.append(rate: traffic.receivedBitsPerSecond, in: units)
+    rates.append(terminal.isUnicode ? "  ↑ " : " out ")
+    rates.append(rate: traffic.sentBitsPerSecond, in: units)
+    var line = terminal.foldedText(indent: Self.column.status)
+    line.append(localTime(time), .dim)
+    line.append(rates.text, at: Self.column.status)
+    line.append(fit(traffic.interfaceName.harmless, Self.width.interface), .dim, at: Self.column.interface)
+    return line.lines
   }
 
   // MARK: Pieces

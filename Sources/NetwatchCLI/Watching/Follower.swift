@@ -57,7 +57,8 @@ final class Follower {
     isOnline = record.path.verdict.status.isReachable && record.internet?.isFull ?? true
     do throws(CommandFailure) {
       try renderer.print(record, to: output)
-      hooks?.run(record)
+      // A command each second is not what its author meant.
+      if record.event != .traffic { hooks?.run(record) }
     } catch {
       source?.fail(error)
     }

@@ -20,6 +20,8 @@ final class LineSource {
     var countsRequests = false
     /// How the internet is probed; nil does not.
     var probe: ProbeSettings?
+    /// How often the counters of links are read; nil for never.
+    var trafficInterval: Duration?
     /// Whether it is said on stderr what the kernel lacks.
     var saysWhatIsMissing = false
     /// What netlink says, and whether it is recorded.
@@ -50,6 +52,10 @@ final class LineSource {
   private var isCounting = false
   /// Looks at connections for their programs' names where a service counts them.
   private var namer: ActivityCounter?
+  /// Nil where nobody asks what links carry.
+  private var sampler: TrafficSampler?
+  /// As it was sampled last.
+  private var traffic: [LinkTraffic]?
   /// How many records were handed on.
   private var number: UInt64 = 0
   /// The one that was handed on last; nil where nothing is ever compared with it.
@@ -81,6 +87,10 @@ final class LineSource {
           record.sequence = number + 1
           handOn(record)
         }, failed: { [unowned self] in fail($0) })
+    }
+    if let interval = options.trafficInterval {
+      traffic = []
+      sampler = try TrafficSampler(on: loop, every: interval) { [unowned self] in tellTraffic($0) }
     }
     if options.activity.counts.includesConnections || options.countsRequests {
       counter = ActivityCounter(options.activity, on: loop) { [unowned self] in activityReason = $0 }
@@ -123,6 +133,7 @@ final class LineSource {
     link = nil
     counter?.rest()
     probes?.stop()
+    sampler?.stop()
   }
 
   /// Hands on nothing any more; ``run()`` returns.
@@ -324,6 +335,29 @@ final class LineSource {
     return ServiceStatistics.ofRunningService(within: Self.patience)?.labels ?? []
   }
 
+  // MARK: What links carry
+
+  /// The links of a record that is handed on.
+  private func countTraffic(of path: NetworkPath) {
+    guard let sampler else { return }
+    if options.listsInterfaces {
+      sampler.count(path.links.map { ($0.index, $0.kernelName) })
+    } else if let index = path.interfaceIndex, let name = path.verdict.interfaceName {
+      sampler.count(CollectionOfOne((index, name)))
+    } else {
+      sampler.count(EmptyCollection())
+    }
+  }
+
+  private func tellTraffic(_ figures: [LinkTraffic]) {
+    guard !isFinished, var record = last else { return }
+    traffic = figures
+    record.traffic = figures
+    record.event = .traffic
+    record.setDate(to: .now)
+    tell(record)
+  }
+
   // MARK: Records
 
   private func add(_ record: EventRecord) {
@@ -332,8 +366,13 @@ final class LineSource {
 
   private func handOn(_ record: EventRecord) {
     number += 1
+    var record = record
+    if sampler != nil {
+      countTraffic(of: record.path)
+      record.traffic = traffic
+    }
     // Whoever holds a path makes the next change of a link a copy of them all.
-    if counter != nil || link != nil { last = record }
+    if counter != nil || link != nil || sampler != nil { last = record }
     tell(record)
   }
 }

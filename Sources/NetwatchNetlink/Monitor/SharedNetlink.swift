@@ -35,6 +35,20 @@ final class SharedNetlink: Sendable {
     }
   }
 
+  /// - Parameter monitor: is kept as long as somebody holds the sequence. Where its path leads decides what is counted.
+  func sampleTraffic(
+    of monitor: NetworkMonitor, every interval: Duration, into continuation: AsyncStream<LinkTraffic>.Continuation
+  ) {
+    let reader = TrafficReader(handle, every: interval, into: continuation)
+    let subscription = monitor.onChangeImmediately { [weak monitor] path in
+      if monitor?.failure != nil { continuation.finish() } else { reader.follow(path) }
+    }
+    continuation.onTermination = { _ in
+      subscription.cancel()
+      reader.stop()
+    }
+  }
+
   private typealias Started = (MonitorFeed, LoopConfined<NetlinkReachability>)
 
   private static func watch(
@@ -57,6 +71,50 @@ final class SharedNetlink: Sendable {
     } catch {
       reachability.stop()
       throw error
+    }
+  }
+}
+
+/// Somebody who wants to know what the link carries. From any thread.
+private final class TrafficReader: Sendable {
+  private let handle: LoopHandle
+  private let interval: Duration
+  private let continuation: AsyncStream<LinkTraffic>.Continuation
+  /// On the loop. Nil before the first path, and after the end.
+  private let sampler = InlineLock<LoopConfined<TrafficSampler>?>(nil)
+
+  init(_ handle: LoopHandle, every interval: Duration, into continuation: AsyncStream<LinkTraffic>.Continuation) {
+    self.handle = handle
+    self.interval = interval
+    self.continuation = continuation
+  }
+
+  func follow(_ path: NetworkPath) {
+    let (index, name) = (path.interfaceIndex, path.verdict.interfaceName)
+    let isSubmitted = handle.submit { [self] loop in
+      guard let sampler = sampler(on: loop) else { return continuation.finish() }
+      if let index, let name {
+        sampler.count(CollectionOfOne((index, name)))
+      } else {
+        sampler.count(EmptyCollection())
+      }
+    }
+    if !isSubmitted { continuation.finish() }
+  }
+
+  private func sampler(on loop: EventLoop) -> TrafficSampler? {
+    if let sampler = sampler.withLock({ $0 })?.value(on: loop) { return sampler }
+    let made = try? TrafficSampler(on: loop, every: interval) { [continuation] in
+      if let traffic = $0.first { continuation.yield(traffic) }
+    }
+    sampler.withLock { $0 = made.map { LoopConfined($0, on: loop) } }
+    return made
+  }
+
+  func stop() {
+    handle.submit { [self] loop in
+      let sampler = sampler.withLock { $0.take() }
+      sampler?.value(on: loop)?.stop()
     }
   }
 }

@@ -20,6 +20,16 @@ extension NetlinkRequest {
   /// For ``link()``: the index stands in the header behind family, padding and type.
   mutating func setLinkIndex(_ index: Int32) { set(index, at: 16 + 4) }
 
+  /// The 64-bit counters of one link. The index is filled in later. Since Linux 4.7.
+  static func counters() throws(NetlinkError) -> NetlinkRequest {
+    var header = if_stats_msg()
+    header.filter_mask = 1 << UInt32(IFLA_STATS_LINK_64 - 1)
+    return try unsafe build(RTM_GETSTATS, flags: 0) { [header] in unsafe append(header, to: $0) }
+  }
+
+  /// For ``counters()``: the index stands in the header behind family and padding.
+  mutating func setStatisticsIndex(_ index: Int32) { set(index, at: 16 + 4) }
+
   /// Every address.
   static func addresses() throws(NetlinkError) -> NetlinkRequest {
     try unsafe build(RTM_GETADDR, flags: NLM_F_DUMP) { unsafe append(ifaddrmsg(), to: $0) }

@@ -17,6 +17,8 @@ import NetwatchEventLoop
     case wirelessEvent = "wireless-event"
     /// The answers to what nl80211 was asked.
     case wirelessReply = "wireless-reply"
+    /// The counters of links.
+    case counters
   }
 
   /// A system call on a socket that the machine hears of when it fails.

@@ -21,8 +21,8 @@ extension EventRecord {
     // Drivers tell it in eight bits, if at all.
     let decibels = signal.integer(in: -128...127).map { WiFiSignal(dBm: Int($0)) }
     guard signal == .null || decibels != nil else { return nil }
-    // An activity line says nothing of the path's, and a later version may have reasons of its own.
-    let known = event == .activity ? nil : ReachabilityReason(rawValue: reason)
+    // Such a line says nothing of the path's, and a later version may have reasons of its own.
+    let known = event == .activity || event == .traffic ? nil : ReachabilityReason(rawValue: reason)
     let pathReason = known ?? (verdict.isReachable ? .resynced : .unresolved)
     self.init(
       sequence: UInt64(clamping: sequence), nanosecondsSince1970: time, monotonicNanoseconds: monotonic, event: event,
@@ -30,6 +30,23 @@ extension EventRecord {
     self.activity = activity
     activityReason = ActivityReason(rawValue: reason) ?? .requestBegan
     internet = reachability["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
+    guard let traffic = value["traffic"] else { return }
+    self.traffic = []
+    guard traffic != .null else { return }
+    guard let index = path.interfaceIndex, let carrier = LinkTraffic(traffic, of: index) else { return nil }
+    self.traffic = [carrier]
+  }
+}
+
+extension LinkTraffic {
+  fileprivate init?(_ value: JSONValue, of index: Int32) {
+    func number(_ key: String) -> UInt64? { value[key]?.integer(in: 0...Int64.max).map { UInt64($0) } }
+    guard let name = value["interface"]?.string, let received = number("rx_bytes"), let sent = number("tx_bytes") else {
+      return nil
+    }
+    self.init(
+      kernelName: InterfaceName(name), interfaceIndex: index, receivedBytes: received, sentBytes: sent,
+      receivedBitsPerSecond: number("rx_bps"), sentBitsPerSecond: number("tx_bps"))
   }
 }
 

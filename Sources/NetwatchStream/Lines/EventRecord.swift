@@ -12,6 +12,8 @@ public struct EventRecord: Hashable, Sendable {
     case activity
     /// A link has changed that does not carry the path. Only `netwatch --follow --interfaces` writes such lines.
     case interfaces
+    /// Figures of what links carry. Only who asks for them gets such lines; they have the number of the last state.
+    case traffic
   }
 
   /// The state of the activity indicator that all programs share.
@@ -55,6 +57,9 @@ public struct EventRecord: Hashable, Sendable {
   public var listsInterfaces = false
   /// What a probe of the internet has found; nil if none was made.
   public var internet: InternetAccess?
+  /// What links carry, as it was sampled last: of the link that carries the traffic, and of the others if those were asked
+  /// for. Nil if nobody asked.
+  public var traffic: [LinkTraffic]?
 
   public init(
     sequence: UInt64, nanosecondsSince1970: Int64, monotonicNanoseconds: Int64, event: Event, path: NetworkPath
@@ -66,10 +71,19 @@ public struct EventRecord: Hashable, Sendable {
     self.path = path
   }
 
+  /// What the link that ``path`` names carries; nil where that is not known.
+  public var carrierTraffic: LinkTraffic? {
+    traffic?.first { $0.interfaceIndex == path.interfaceIndex && $0.kernelName == path.verdict.interfaceName }
+  }
+
   /// The reason that the line of the record gives.
   package var reason: String {
     // Not `==`, which would compare the raw values, as text.
-    if case .activity = event { activityReason.rawValue } else { path.reason.rawValue }
+    switch event {
+    case .activity: activityReason.rawValue
+    case .traffic: "sampled"
+    case .initial, .reachability, .interfaces: path.reason.rawValue
+    }
   }
 
   /// The state of this record, as the first record that a reader gets.

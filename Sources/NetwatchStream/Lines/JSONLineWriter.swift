@@ -84,7 +84,7 @@ extension LineBuffer {
       append(#"},"interfaces":["#)
       for (position, interface) in record.path.links.enumerated() {
         if position > 0 { append(",") }
-        append(interface, in: record.path)
+        append(interface, in: record)
       }
       append(#"],"activity":{"state":""#)
     } else {
@@ -103,6 +103,33 @@ extension LineBuffer {
       if let programs { append(programs) }
     }
     append("}")
+    guard record.traffic != nil else { return }
+    append(#","traffic":"#)
+    append(record.carrierTraffic, isNamed: true)
+  }
+
+  /// - Parameter isNamed: whether it says the name of the link, which stands beside it where links are listed.
+  private mutating func append(_ traffic: LinkTraffic?, isNamed: Bool) {
+    guard let traffic else { return append("null") }
+    append("{")
+    if isNamed {
+      append(#""interface":"#)
+      append(name: traffic.kernelName)
+      append(",")
+    }
+    append(#""rx_bps":"#)
+    appendDecimal(orNull: traffic.receivedBitsPerSecond)
+    append(#","tx_bps":"#)
+    appendDecimal(orNull: traffic.sentBitsPerSecond)
+    append(#","rx_bytes":"#)
+    appendDecimal(traffic.receivedBytes)
+    append(#","tx_bytes":"#)
+    appendDecimal(traffic.sentBytes)
+    append("}")
+  }
+
+  private mutating func appendDecimal(orNull value: UInt64?) {
+    if let value { appendDecimal(value) } else { append("null") }
   }
 
   fileprivate mutating func append(_ service: ServiceIdentity) {
@@ -202,7 +229,7 @@ extension LineBuffer {
     }
   }
 
-  fileprivate mutating func append(_ interface: Interface, in path: NetworkPath) {
+  fileprivate mutating func append(_ interface: Interface, in record: EventRecord) {
     append(#"{"name":"#)
     append(name: interface.kernelName)
     append(#","index":"#)
@@ -210,7 +237,7 @@ extension LineBuffer {
     append(#","medium":""#)
     append(text: interface.medium.rawValue)
     append(#"","status":""#)
-    append(text: path.status(of: interface).rawValue)
+    append(text: record.path.status(of: interface).rawValue)
     append(#"","operational_state":""#)
     append(interface.operationalState.name)
     append(#"","addresses":["#)
@@ -221,7 +248,13 @@ extension LineBuffer {
       appendDecimal(UInt64(address.prefixLength))
       append("\"")
     }
-    append("]}")
+    append("]")
+    if let traffic = record.traffic {
+      append(#","traffic":"#)
+      append(
+        traffic.first { $0.interfaceIndex == interface.index && $0.kernelName == interface.kernelName }, isNamed: false)
+    }
+    append("}")
   }
 
   fileprivate mutating func append(name: InterfaceName) {

@@ -1,0 +1,41 @@
+import ArgumentParser
+import Netwatch
+import NetwatchNetlink
+
+/// Whether lines say how much goes over the links.
+struct TrafficOptions: SharedOptions {
+  @Flag(
+    help: ArgumentHelp(
+      "With --follow, also print a line each second with what the link that carries the traffic receives and sends; with "
+        + "--interfaces, with what each link does."))
+  var traffic = false
+
+  @Option(
+    name: .customLong("traffic-interval"),
+    help: ArgumentHelp("The time between two such lines. Default: 1.", valueName: "seconds"),
+    transform: Duration.init(seconds:))
+  var interval: Duration?
+
+  @Option(help: "What {down} and {up} count, and the text of --traffic: bits or bytes in a second. Default: bits.")
+  var units: TrafficUnits?
+
+  var given: String? { traffic ? "--traffic" : interval != nil ? "--traffic-interval" : units != nil ? "--units" : nil }
+
+  mutating func validate() throws {
+    if let interval, interval < TrafficSampler.shortestInterval {
+      throw ValidationError("--traffic-interval needs a number from 0.1.")
+    }
+  }
+
+  /// - Parameter isShown: whether a template shows figures.
+  /// - Returns: how often the counters are read; nil for never.
+  func interval(isShown: Bool) throws -> Duration? {
+    guard traffic || isShown else {
+      guard let given else { return nil }
+      throw ValidationError("\(given) belongs to --traffic; add it.")
+    }
+    return interval ?? .seconds(1)
+  }
+}
+
+extension TrafficUnits: ExpressibleByArgument {}

@@ -1,0 +1,75 @@
+import Netwatch
+import NetwatchEventLoop
+
+/// Reads the counters of links in equal steps, while somebody wants to know.
+///
+/// Belongs to its loop. Without links there is no timer, and nobody is woken.
+package final class TrafficSampler {
+  /// Who wants to know sooner would see the reading more than the traffic.
+  package static let shortestInterval = Duration.milliseconds(100)
+
+  private let tell: ([LinkTraffic]) -> Void
+  private let interval: Duration
+  private let counters: LinkCounters
+  private lazy var timer = LoopTimer(on: loop) { [unowned self] in tick() }
+  private let loop: EventLoop
+  private var links: [(index: Int32, name: InterfaceName, meter: TrafficMeter)] = []
+  private var nextTick: Duration?
+
+  /// - Parameters:
+  ///   - interval: between two samples. At least ``shortestInterval``.
+  ///   - tell: is given the figures of all links that are counted, once in each interval.
+  package init(
+    on loop: EventLoop, of input: NetlinkInput = .kernel, every interval: Duration,
+    tell: @escaping ([LinkTraffic]) -> Void
+  ) throws(NetlinkError) {
+    self.loop = loop
+    self.interval = max(interval, Self.shortestInterval)
+    self.tell = tell
+    counters = try LinkCounters(of: input)
+  }
+
+  /// Counts these links from now on, and no others. The first rates of a link are known an interval later.
+  package func count(_ wanted: some Sequence<(index: Int32, name: InterfaceName)>) {
+    let former = links
+    links = wanted.map { link in
+      (link.index, link.name, former.first { $0.index == link.index && $0.name == link.name }?.meter ?? TrafficMeter())
+    }
+    guard !links.isEmpty else { return stop() }
+    guard nextTick == nil else { return }
+    // The base of the first rates.
+    _ = sample()
+    setTimer(after: KernelClock.monotonic.now)
+  }
+
+  package func stop() {
+    timer.stop()
+    nextTick = nil
+  }
+
+  private func tick() {
+    guard let nextTick else { return }
+    tell(sample())
+    if self.nextTick != nil { setTimer(after: nextTick) }
+  }
+
+  /// In step with the ticks before, but for those that were missed.
+  private func setTimer(after last: Duration) {
+    let next = max(last + interval, KernelClock.monotonic.now)
+    nextTick = next
+    timer.set(at: next)
+  }
+
+  private func sample() -> [LinkTraffic] {
+    links.indices.compactMap { position in
+      let link = links[position]
+      // A link that is gone is told of by a path.
+      guard let bytes = try? counters.read(link.index) else { return nil }
+      let now = KernelClock.monotonic.now
+      return links[position].meter.handle(
+        TrafficMeter.Sample(
+          kernelName: link.name, interfaceIndex: link.index, receivedBytes: bytes.received, sentBytes: bytes.sent,
+          time: now, suspendedTime: KernelClock.boot.now - now))
+    }
+  }
+}

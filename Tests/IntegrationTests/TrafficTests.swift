@@ -1,0 +1,159 @@
+import Foundation
+import NetwatchTestSupport
+import Testing
+
+extension Line {
+  var traffic: LineTraffic? { (object["traffic"] as? [String: Any]).map { LineTraffic($0) } }
+}
+
+/// The figures of a line.
+struct LineTraffic: Equatable {
+  let interface: String?
+  let receivedRate: Int?
+  let sentRate: Int?
+  let receivedBytes: Int?
+  let sentBytes: Int?
+
+  init(_ object: [String: Any]) {
+    interface = object["interface"] as? String
+    receivedRate = object["rx_bps"] as? Int
+    sentRate = object["tx_bps"] as? Int
+    receivedBytes = object["rx_bytes"] as? Int
+    sentBytes = object["tx_bytes"] as? Int
+  }
+}
+
+/// `netwatch --follow --traffic`, against the counters of the other end.
+@Suite struct TrafficTests {
+  @Test func `readers with intervals of their own count what the other end sends`() throws {
+    let networks = try TwoNetworks()
+    let folder = try TemporaryFolder()
+    try networks.far.run("head -c 3000000 /dev/zero >'\(folder.file("file"))'")
+    let server = try networks.nginx(folder, bytesPerSecond: 1_000_000)
+    let readers = try ["0.2", "0.3", "0.5", "1"].map {
+      try networks.near.follow("--no-service", "--traffic", "--traffic-interval", $0)
+    }
+    for reader in readers { #expect(try reader.next().event == "initial") }
+    let before = try readers.map { try #require(try $0.next().traffic) }
+    let (near, far) = (networks.near, networks.far)
+    let start = try Self.counters(of: "v1", in: far)
+    let client = try networks.start("curl", "-s", "-o", "/dev/null", "http://10.0.0.2:8080/file")
+    #expect(try client.wait() == .exited(0))
+    let sent = try Self.counters(of: "v1", in: far) - start
+    for (reader, before) in zip(readers, before) {
+      var (bits, time, last) = (0.0, 0.0, reader.lines[1])
+      while true {
+        let line = try reader.next()
+        #expect(line.event == "traffic")
+        #expect(line.sequence == 1)
+        let traffic = try #require(line.traffic)
+        #expect(traffic.interface == "v0")
+        let seconds = Double((line.monotonicNanoseconds ?? 0) - (last.monotonicNanoseconds ?? 0)) / 1e9
+        bits += Double(try #require(traffic.receivedRate)) * seconds
+        time += seconds
+        last = line
+        if let bytes = traffic.receivedBytes, bytes - (before.receivedBytes ?? 0) >= sent { break }
+      }
+      #expect(abs(bits / 8 / Double(sent) - 1) < 0.02)
+      #expect(time > 2)
+    }
+    withExtendedLifetime((server, near)) {}
+  }
+
+  /// The bytes that a link has sent.
+  private static func counters(of link: String, in network: NetworkNamespace) throws -> Int {
+    let answer = try ChildProcess.run(network.command(["ip", "-s", "-j", "link", "show", link]))
+    let links = try JSONSerialization.jsonObject(with: Data(answer.output.joined().utf8)) as? [[String: Any]]
+    let statistics = links?.first?["stats64"] as? [String: [String: Any]]
+    return try #require(statistics?["tx"]?["bytes"] as? Int)
+  }
+
+  @Test func `another link has no rate at first, and no peak`() throws {
+    let namespace = try NetworkNamespace.online()
+    try namespace.addSecondUplink()
+    // So that the second link's counter is far from the first one's.
+    try namespace.run("ping -q -c 20 -i 0.01 -s 1400 -I w0 10.1.0.77 || true")
+    let follow = try namespace.follow("--no-service", "--traffic", "--traffic-interval", "0.1")
+    #expect(try follow.next().traffic == nil)
+    #expect(try follow.next().traffic?.receivedRate != nil)
+    try namespace.run("ip link set v0 down")
+    var line = try follow.next()
+    while line.event == "traffic" {
+      #expect(line.traffic?.interface == "v0")
+      line = try follow.next()
+    }
+    #expect(line.interface == "w0")
+    #expect(line.traffic == nil)
+    #expect(line.sequence == 2)
+    let rates = try (0..<3).map { _ in try #require(try follow.next().traffic) }
+    #expect(rates.map(\.interface) == ["w0", "w0", "w0"])
+    // Nothing but a neighbour's question goes over it.
+    #expect(rates.allSatisfy { $0.sentRate ?? 0 < 100_000 })
+    try namespace.run("ip link set w0 down")
+    line = try follow.next()
+    while line.event == "traffic" { line = try follow.next() }
+    #expect(line.status == "not-reachable")
+    // No link, no lines: the next one is of the path.
+    try namespace.run("sleep 0.3; ip link set w0 up")
+    try namespace.waitUntilRunning("w0")
+    try namespace.run("ip route add default via 10.1.0.2 metric 600")
+    line = try follow.next()
+    #expect(line.event == "reachability")
+  }
+
+  @Test func `with every link listed, each has its figures`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try namespace.follow("--no-service", "--interfaces", "--traffic", "--traffic-interval", "0.1")
+    _ = try follow.next()
+    var line = try follow.next()
+    while line.event != "traffic" { line = try follow.next() }
+    let links = try #require(line.interfaces)
+    #expect(links.count == 3)
+    for link in links {
+      let traffic = LineTraffic(try #require(link["traffic"] as? [String: Any]))
+      #expect(traffic.receivedBytes != nil)
+      #expect(traffic.interface == nil)
+    }
+  }
+
+  @Test func `a template asks by itself, and text has a line each second`() throws {
+    let namespace = try NetworkNamespace.online()
+    let bar = try namespace.netwatch(
+      "--follow", "--no-service", "--template", "{interface} {down}b/s {up}b/s", "--traffic-interval", "0.1")
+    #expect(try bar.nextLine() == "v0   - b/s   - b/s")
+    let line = try #require(try bar.nextLine())
+    #expect(line.wholeMatch(of: /v0 [ 0-9.]{3}[ k]b\/s [ 0-9.]{3}[ k]b\/s/) != nil, "\(line)")
+    let text = try namespace.netwatch(
+      "--follow", "--no-service", "--format", "text", "--traffic", "--traffic-interval", "0.1", "--units", "bytes",
+      environment: ["LC_ALL=C.UTF-8"])
+    _ = try text.nextLine()
+    let rates = try #require(try text.nextLine())
+    #expect(
+      rates.wholeMatch(of: /[0-9:]{8} +↓ [ 0-9.]{3} k?B\/s  ↑ [ 0-9.]{3} k?B\/s +v0/) != nil, "\(rates)")
+  }
+
+  @Test func `the library's sequence follows the link, and leaves no thread behind`() throws {
+    let namespace = try NetworkNamespace.online()
+    try namespace.addSecondUplink()
+    try namespace.run("ping -q -c 2 -i 0.01 -I v0 10.0.0.2 || true")
+    let probe = try ChildProcess(namespace.command([Programs.probe, "traffic"]))
+    for _ in 0..<3 { #expect(try probe.nextLine() == "v0 true true") }
+    try namespace.run("ip link set v0 down")
+    // The first figures of another link have no rate.
+    #expect(try probe.nextLine()?.hasPrefix("w0 ") == true)
+    #expect(try probe.nextLine() == "threads 0")
+  }
+
+  @Test(arguments: [
+    (["--traffic"], "--traffic belongs to --follow; add -f."),
+    (["-f", "--traffic-interval", "2"], "--traffic-interval belongs to --traffic; add it."),
+    (["-f", "--units", "bytes"], "--units belongs to --traffic; add it."),
+    (["-f", "--traffic", "--traffic-interval", "0.01"], "--traffic-interval needs a number from 0.1."),
+    (["-f", "--traffic", "--record", "/tmp/never"], "--record does not hold what links carry; leave out --traffic."),
+  ])
+  func `a mistake gets a sentence`(_ arguments: [String], _ sentence: String) throws {
+    let answer = try ChildProcess.run([Programs.netwatch] + arguments)
+    #expect(answer.ending == .exited(64))
+    #expect(answer.error.contains(sentence))
+  }
+}
