@@ -9,7 +9,9 @@ import Testing
   /// As a kernel has sent it: family, padding, index, filter; then the counters, packets first.
   private static func message(type: UInt16 = UInt16(RTM_NEWSTATS), counters: [UInt64], attribute: UInt16 = 1) -> [UInt8]
   {
-    func bytes<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] { unsafe withUnsafeBytes(of: number) { unsafe Array($0) } }
+    func bytes<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
+      unsafe withUnsafeBytes(of: number) { unsafe Array($0) }
+    }
     let values = counters.flatMap { bytes($0) }
     let content =
       [0, 0, 0, 0] + bytes(UInt32(2)) + bytes(UInt32(1)) + bytes(UInt16(4 + values.count)) + bytes(attribute)
