@@ -68,6 +68,49 @@ struct LineTraffic: Equatable {
     return try #require(statistics?["tx"]?["bytes"] as? Int)
   }
 
+  @Test func `a service tells those who ask, each as often as he wants, and a reader does not sample itself`() throws {
+    let service = try RunningService()
+    let quiet = try service.client()
+    #expect(try quiet.next().event == "initial")
+    let clients = try ["0.1", "0.3", "0.3"].map { interval in
+      let client = try service.client()
+      #expect(try client.next().event == "initial")
+      client.send("{\"traffic\":\(interval)}")
+      return client
+    }
+    for client in clients {
+      let lines = try (0..<3).map { _ in try client.next() }
+      #expect(lines.allSatisfy { $0.event == "traffic" && $0.reason == "sampled" && $0.sequence == 1 })
+      #expect(lines.allSatisfy { $0.traffic?.interface == "v0" && $0.traffic?.receivedRate != nil })
+      let gaps = zip(lines.dropFirst(), lines).map { ($0.monotonicNanoseconds ?? 0) - ($1.monotonicNanoseconds ?? 0) }
+      #expect(gaps.allSatisfy { $0 > 50_000_000 })
+    }
+    // The same samples at the same moment.
+    #expect(try clients[1].next().text == clients[2].next().text)
+    clients[0].send("{\"traffic\":false}")
+    let reader = try service.follow("--traffic", "--traffic-interval", "0.2")
+    #expect(try reader.next().event == "initial")
+    for _ in 0..<4 { #expect(try reader.next().traffic?.interface == "v0") }
+    // The service goes: the reader goes on by itself.
+    try service.kill()
+    for _ in 0..<4 {
+      let line = try reader.next()
+      #expect(line.event == "traffic")
+      #expect(line.traffic?.interface == "v0")
+    }
+    // Who has not asked has heard nothing.
+    #expect(throws: (any Error).self) { try quiet.next() }
+  }
+
+  @Test(arguments: ["0", "0.05", "1e9", "true", "null", "\"1\"", "-1", "[1]"])
+  func `an interval that is none is refused`(_ text: String) throws {
+    let service = try RunningService()
+    let client = try service.client()
+    _ = try client.next()
+    client.send("{\"traffic\":\(text)}")
+    #expect(try client.error().contains("is false or a number of seconds from 0.1 to 86400"))
+  }
+
   @Test func `another link has no rate at first, and no peak`() throws {
     let namespace = try NetworkNamespace.online()
     try namespace.addSecondUplink()

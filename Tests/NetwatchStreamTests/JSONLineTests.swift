@@ -207,6 +207,7 @@ import Testing
   }
 
   @Test func `what a line can be about`() {
-    #expect(EventRecord.Event.allCases.map(\.rawValue) == ["initial", "reachability", "activity", "interfaces"])
+    #expect(
+      EventRecord.Event.allCases.map(\.rawValue) == ["initial", "reachability", "activity", "interfaces", "traffic"])
   }
 }

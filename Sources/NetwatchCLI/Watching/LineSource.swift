@@ -54,6 +54,8 @@ final class LineSource {
   private var namer: ActivityCounter?
   /// Nil where nobody asks what links carry.
   private var sampler: TrafficSampler?
+  /// The service samples instead.
+  private var isTrafficServed = false
   /// As it was sampled last.
   private var traffic: [LinkTraffic]?
   /// How many records were handed on.
@@ -275,6 +277,7 @@ final class LineSource {
     if case .nothing = options.service { return }
     let link = ServiceLink(
       on: loop, record: { [unowned self] in receive($0) }, lost: { [unowned self] in loseService() })
+    if case .everything = options.service { link.trafficInterval = options.trafficInterval }
     self.link = link
     // If nothing tells of a service that comes later, netlink is enough.
     try? link.start()
@@ -282,6 +285,7 @@ final class LineSource {
 
   private func receive(_ record: EventRecord) {
     if isFinished { return }
+    if record.event == .traffic { return receiveTraffic(record) }
     let reason = activityReason(of: record)
     hasLostService = false
     if isCounting {
@@ -314,6 +318,8 @@ final class LineSource {
   private func loseService() {
     guard !isFinished else { return }
     hasLostService = true
+    isTrafficServed = false
+    if let last { countTraffic(of: last.path) }
     // Nobody counts any more.
     announced = EventRecord.Activity()
     beginCounting()
@@ -337,9 +343,19 @@ final class LineSource {
 
   // MARK: What links carry
 
+  /// The service samples for all who ask it; one that is older than this program does not, and is not waited for.
+  private func receiveTraffic(_ record: EventRecord) {
+    guard link?.sharesNetwork == true, let figures = record.traffic,
+      last?.path.interfaceIndex == record.path.interfaceIndex
+    else { return }
+    isTrafficServed = true
+    sampler?.stop()
+    tellTraffic(figures)
+  }
+
   /// The links of a record that is handed on.
   private func countTraffic(of path: NetworkPath) {
-    guard let sampler else { return }
+    guard let sampler, !isTrafficServed else { return }
     if options.listsInterfaces {
       sampler.count(path.links.map { ($0.index, $0.kernelName) })
     } else if let index = path.interfaceIndex, let name = path.verdict.interfaceName {

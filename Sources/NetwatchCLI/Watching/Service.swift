@@ -1,6 +1,7 @@
 import Glibc
 import Netwatch
 import NetwatchEventLoop
+import NetwatchNetlink
 import NetwatchStream
 
 /// One monitor and one indicator for everyone: `netwatch serve`.
@@ -10,6 +11,8 @@ final class Service {
   private var source: LineSource?
   private var server: EventServer?
   private var signals: SignalSource?
+  /// Opened when the first client asks what the link carries.
+  private lazy var counters = try? LinkCounters()
 
   /// - Parameters:
   ///   - activity: what is counted, beside the requests of clients.
@@ -35,6 +38,10 @@ final class Service {
         return ServiceStatistics(
           transitions: UInt64(clamping: statistics.transitions),
           netlinkOverruns: UInt64(clamping: statistics.overruns))
+      },
+      sampleTraffic: { [unowned self] path in
+        guard let index = path.interfaceIndex, let name = path.verdict.interfaceName else { return nil }
+        return counters?.sample(index, name)
       },
       // Connections are looked at while somebody watches; who comes first waits for a look.
       prepareGreeting: { [unowned source] greet in source.watchConnections(greet) },

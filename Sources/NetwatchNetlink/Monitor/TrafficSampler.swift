@@ -64,12 +64,7 @@ package final class TrafficSampler {
     links.indices.compactMap { position in
       let link = links[position]
       // A link that is gone is told of by a path.
-      guard let bytes = try? counters.read(link.index) else { return nil }
-      let now = KernelClock.monotonic.now
-      return links[position].meter.handle(
-        TrafficMeter.Sample(
-          kernelName: link.name, interfaceIndex: link.index, receivedBytes: bytes.received, sentBytes: bytes.sent,
-          time: now, suspendedTime: KernelClock.boot.now - now))
+      return counters.sample(link.index, link.name).map { links[position].meter.handle($0) }
     }
   }
 }

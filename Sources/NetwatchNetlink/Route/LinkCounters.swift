@@ -1,10 +1,11 @@
 import CLibNetlink
 import Netwatch
+import NetwatchEventLoop
 
 /// The 64-bit counters of links, read from the kernel when somebody asks. Needs no privilege.
 ///
 /// The kernel answers within the send, so nothing here waits, but for other changes to the network that hold its lock.
-final class LinkCounters {
+package final class LinkCounters {
   struct Bytes: Hashable {
     let received: UInt64
     let sent: UInt64
@@ -13,11 +14,20 @@ final class LinkCounters {
   private let conversation: NetlinkConversation
   private var request: NetlinkRequest
 
-  init(of input: NetlinkInput) throws(NetlinkError) {
+  package init(of input: NetlinkInput = .kernel) throws(NetlinkError) {
     conversation = try NetlinkConversation(
       .counters, of: input, protocol: NETLINK_ROUTE, log: NetlinkDebugLog("counters") { "\(Self.bytes($0, $1) as Any)" }
     )
     request = try .counters()
+  }
+
+  /// What a meter needs to know of a link now; nil for one that is not there, and where the kernel does not tell.
+  package func sample(_ index: Int32, _ name: InterfaceName) -> TrafficMeter.Sample? {
+    guard let bytes = try? read(index) else { return nil }
+    let now = KernelClock.monotonic.now
+    return TrafficMeter.Sample(
+      kernelName: name, interfaceIndex: index, receivedBytes: bytes.received, sentBytes: bytes.sent, time: now,
+      suspendedTime: KernelClock.boot.now - now)
   }
 
   /// Nil for a link that is not there.

@@ -66,6 +66,8 @@ package final class ServiceLink {
     return label
   }
 
+  /// How often the service sends figures of the link that carries the traffic; nil for never. Counts from the next connection on.
+  package var trafficInterval: Duration?
   /// The number of requests that run.
   package var requestCount = 0 { didSet { tellRequests() } }
   package var isConnected: Bool { registration != nil }
@@ -105,6 +107,7 @@ package final class ServiceLink {
     for address in addresses {
       guard connect(to: address) else { continue }
       if record == nil { send(.events(false)) }
+      if let trafficInterval { send(.traffic(every: trafficInterval)) }
       return tellRequests()
     }
     tryAgain()

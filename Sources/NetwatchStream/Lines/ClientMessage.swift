@@ -4,6 +4,8 @@ enum ClientMessage: Hashable, Sendable {
   case end(String)
   /// Whether events are sent from here on.
   case events(Bool)
+  /// How often figures of the link that carries the traffic are sent from here on; nil for never.
+  case traffic(every: Duration?)
   case ping
   case stats
 
@@ -13,6 +15,9 @@ enum ClientMessage: Hashable, Sendable {
   static let labelLimit = 256
   /// The most requests that may run on behalf of one connection.
   static let requestLimit = 4_096
+  /// Between two lines with figures, in seconds. Who wants to know sooner would see the reading more than the traffic, and a
+  /// day is longer than anybody waits.
+  static let trafficIntervals = 0.1...86_400.0
   /// The answer to ``ping``.
   static let pong = "{\"v\":1,\"pong\":1}\n"
 
@@ -28,12 +33,24 @@ enum ClientMessage: Hashable, Sendable {
     } else if let events = message["events"] {
       guard let isOn = events.bool else { throw .notUnderstood("\"events\" is true or false") }
       self = .events(isOn)
+    } else if let interval = message["traffic"] {
+      self = .traffic(every: try Self.interval(interval))
     } else if message["ping"] != nil {
       self = .ping
     } else if message["stats"] != nil {
       self = .stats
     } else {
-      throw .notUnderstood("expected one of \"begin\", \"end\", \"events\", \"ping\", \"stats\"")
+      throw .notUnderstood("expected one of \"begin\", \"end\", \"events\", \"traffic\", \"ping\", \"stats\"")
+    }
+  }
+
+  private static func interval(_ value: JSONValue) throws(ProtocolError) -> Duration? {
+    switch value {
+    case .bool(false): return nil
+    case .integer(let seconds) where trafficIntervals.contains(Double(seconds)): return .seconds(seconds)
+    case .number(let seconds) where trafficIntervals.contains(seconds):
+      return .milliseconds(Int64((seconds * 1_000).rounded()))
+    default: throw .notUnderstood("\"traffic\" is false or a number of seconds from 0.1 to 86400")
     }
   }
 
@@ -57,6 +74,7 @@ enum ClientMessage: Hashable, Sendable {
     case .begin(let id, nil): "{\"begin\":\(id.json)}\n"
     case .end(let id): "{\"end\":\(id.json)}\n"
     case .events(let isOn): "{\"events\":\(isOn)}\n"
+    case .traffic(let interval): "{\"traffic\":\(interval.map { "\($0 / .seconds(1))" } ?? "false")}\n"
     case .ping: "{\"ping\":1}\n"
     case .stats: "{\"stats\":1}\n"
     }

@@ -15,6 +15,8 @@ final class ClientConnection {
     // Nothing is owed to one that wants none.
     didSet { if !wantsEvents { isBehind = false } }
   }
+  /// How often it gets figures of the link; nil for never.
+  var trafficInterval: Duration?
   var requests = ClientRequests()
   /// Whether it has the present state as its first line. Until then a line for it is one.
   var isGreeted = false
@@ -71,6 +73,16 @@ final class ClientConnection {
     }
     isGreeted = true
     if written < line.byteCount {
+      unsafe line.withUnsafeBytes { unsafe output.append(contentsOf: $0[written...]) }
+    }
+    return true
+  }
+
+  /// Writes a line that says nothing of the state, if there is room; else nobody misses it.
+  func offer(passing line: RawSpan) -> Bool {
+    guard output.isEmpty, !isBehind, isGreeted else { return true }
+    guard let written = unsafe line.withUnsafeBytes({ unsafe write($0) }) else { return false }
+    if written > 0, written < line.byteCount {
       unsafe line.withUnsafeBytes { unsafe output.append(contentsOf: $0[written...]) }
     }
     return true

@@ -32,6 +32,10 @@ import NetwatchEventLoop
   private var isShortOfMemory = false
   private var requestCount = 0
   private var writer = JSONLineWriter()
+  private var trafficWriter = JSONLineWriter()
+  /// Nil until somebody asks for figures of the link.
+  private var trafficClock: TrafficClock?
+  private let sampleTraffic: (NetworkPath) -> TrafficMeter.Sample?
   private var greeter = JSONLineWriter()
   private var isGreeterStale = true
   private var newest: EventRecord?
@@ -47,6 +51,7 @@ import NetwatchEventLoop
   ///   - identity: What the server says about itself in the first line of a connection.
   ///   - requestsChanged: Called when the number of requests that run has changed, by a client's message or by its end.
   ///   - statistics: Gives those of the service as a whole; the server fills in what it knows of its clients.
+  ///   - sampleTraffic: Reads the counters of the link that carries the traffic of a path; nil where there is none.
   ///   - prepareGreeting: Called when clients have come, who get the present state when `greet` is called.
   ///   - lastSubscriberLeft: Called when nobody wants events any more.
   /// - Throws: An error if the loop cannot watch the socket.
@@ -54,6 +59,7 @@ import NetwatchEventLoop
     _ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int = EventServer.standardConnectionLimit,
     memoryLimit: Int = 64 << 20, identity: ServiceIdentity = ServiceIdentity(),
     requestsChanged: @escaping (_ count: Int) -> Void, statistics: @escaping () -> ServiceStatistics,
+    sampleTraffic: @escaping (NetworkPath) -> TrafficMeter.Sample? = { _ in nil },
     prepareGreeting: @escaping (_ greet: @escaping () -> Void) -> Void = { greet in greet() },
     lastSubscriberLeft: @escaping () -> Void = {}
   ) throws(SystemError) {
@@ -64,6 +70,7 @@ import NetwatchEventLoop
     self.identity = identity
     self.requestsChanged = requestsChanged
     generalStatistics = statistics
+    self.sampleTraffic = sampleTraffic
     self.prepareGreeting = prepareGreeting
     self.lastSubscriberLeft = lastSubscriberLeft
     openSpare()
@@ -249,6 +256,10 @@ import NetwatchEventLoop
     case .events(let isOn):
       client.wantsEvents = isOn
       if isOn { tellAnew(client) } else { noteLoss() }
+      if client.trafficInterval != nil { setTrafficClock() }
+    case .traffic(let interval):
+      client.trafficInterval = interval
+      setTrafficClock()
     case .ping: return client.answer(ClientMessage.pong)
     case .stats: return client.answer(statistics(for: client).line)
     }
@@ -292,6 +303,32 @@ import NetwatchEventLoop
   private func changeRequestCount(by change: Int) {
     requestCount += change
     requestsChanged(requestCount)
+  }
+
+  // MARK: What links carry
+
+  private func setTrafficClock() {
+    let intervals = Set(clients.values.compactMap { $0.wantsEvents ? $0.trafficInterval : nil })
+    guard trafficClock != nil || !intervals.isEmpty else { return }
+    let clock =
+      trafficClock
+      ?? TrafficClock(
+        on: loop, sample: { [unowned self] in newest.flatMap { sampleTraffic($0.path) } },
+        tell: { [unowned self] in publish($1, every: $0) })
+    trafficClock = clock
+    clock.setIntervals(intervals)
+  }
+
+  private func publish(_ traffic: LinkTraffic, every interval: Duration) {
+    guard var record = newest else { return }
+    record.event = .traffic
+    record.traffic = [traffic]
+    record.nanosecondsSince1970 = KernelClock.wall.nanoseconds
+    record.monotonicNanoseconds = KernelClock.monotonic.nanoseconds
+    trafficWriter.write(record)
+    for client in clients.values where client.trafficInterval == interval && client.wantsEvents {
+      finish(client, isThere: trafficWriter.withLine { client.offer(passing: $0) })
+    }
   }
 
   // MARK: Clients go
@@ -344,6 +381,7 @@ import NetwatchEventLoop
       client.requests = ClientRequests()
       changeRequestCount(by: -count)
     }
+    if client.trafficInterval != nil { setTrafficClock() }
     if client.wantsEvents { noteLoss() }
   }
 

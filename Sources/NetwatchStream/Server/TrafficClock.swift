@@ -1,0 +1,61 @@
+import Netwatch
+import NetwatchEventLoop
+
+/// When clients get figures of the link: those who want them equally often together, at whole multiples of their interval, so
+/// that one sample does for all whose time has come.
+///
+/// Belongs to its loop. Where nobody asks there is no timer.
+final class TrafficClock {
+  private struct Group {
+    var meter = TrafficMeter()
+    var due: Duration
+  }
+
+  private let sample: () -> TrafficMeter.Sample?
+  private let tell: (_ interval: Duration, LinkTraffic) -> Void
+  private var groups: [Duration: Group] = [:]
+  private var timer: LoopTimer?
+
+  /// - Parameters:
+  ///   - sample: reads the counters of the link that carries the traffic; nil where none does.
+  ///   - tell: is given what those get who want figures at this interval.
+  init(
+    on loop: EventLoop, sample: @escaping () -> TrafficMeter.Sample?,
+    tell: @escaping (_ interval: Duration, LinkTraffic) -> Void
+  ) {
+    self.sample = sample
+    self.tell = tell
+    timer = LoopTimer(on: loop) { [unowned self] in tick() }
+  }
+
+  /// The intervals that somebody wants from now on.
+  func setIntervals(_ wanted: Set<Duration>) {
+    let now = KernelClock.monotonic.now
+    groups = groups.filter { wanted.contains($0.key) }
+    for interval in wanted where groups[interval] == nil {
+      var group = Group(due: Self.next(interval, after: now))
+      // The base of the first rates.
+      if let base = sample() { _ = group.meter.handle(base) }
+      groups[interval] = group
+    }
+    setTimer()
+  }
+
+  private func tick() {
+    let now = KernelClock.monotonic.now
+    let sample = sample()
+    for (interval, group) in groups where group.due <= now {
+      groups[interval]?.due = Self.next(interval, after: now)
+      if let sample, let traffic = groups[interval]?.meter.handle(sample) { tell(interval, traffic) }
+    }
+    setTimer()
+  }
+
+  private func setTimer() {
+    if let due = groups.values.map(\.due).min() { timer?.set(at: due) } else { timer?.stop() }
+  }
+
+  private static func next(_ interval: Duration, after now: Duration) -> Duration {
+    interval * ((now / interval).rounded(.down) + 1)
+  }
+}
