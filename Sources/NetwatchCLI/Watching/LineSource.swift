@@ -53,11 +53,7 @@ final class LineSource {
   /// Looks at connections for their programs' names where a service counts them.
   private var namer: ActivityCounter?
   /// Nil where nobody asks what links carry.
-  private var sampler: TrafficSampler?
-  /// The service samples instead.
-  private var isTrafficServed = false
-  /// As it was sampled last.
-  private var traffic: [LinkTraffic]?
+  private var traffic: TrafficWatch?
   /// How many records were handed on.
   private var number: UInt64 = 0
   /// The one that was handed on last; nil where nothing is ever compared with it.
@@ -91,8 +87,9 @@ final class LineSource {
         }, failed: { [unowned self] in fail($0) })
     }
     if let interval = options.trafficInterval {
-      traffic = []
-      sampler = try TrafficSampler(on: loop, every: interval) { [unowned self] in tellTraffic($0) }
+      traffic = try TrafficWatch(on: loop, every: interval, countsAll: options.listsInterfaces) { [unowned self] in
+        addTraffic()
+      }
     }
     if options.activity.counts.includesConnections || options.countsRequests {
       counter = ActivityCounter(options.activity, on: loop) { [unowned self] in activityReason = $0 }
@@ -135,7 +132,7 @@ final class LineSource {
     link = nil
     counter?.rest()
     probes?.stop()
-    sampler?.stop()
+    traffic?.stop()
   }
 
   /// Hands on nothing any more; ``run()`` returns.
@@ -250,7 +247,7 @@ final class LineSource {
     record.activity = activity
     record.activityReason = reason
     record.sequence = number + 1
-    record.setDate(to: .now)
+    record.setDateToNow()
     add(record)
   }
 
@@ -318,8 +315,7 @@ final class LineSource {
   private func loseService() {
     guard !isFinished else { return }
     hasLostService = true
-    isTrafficServed = false
-    if let last { countTraffic(of: last.path) }
+    traffic?.serviceWasLost(last?.path)
     // Nobody counts any more.
     announced = EventRecord.Activity()
     beginCounting()
@@ -343,35 +339,19 @@ final class LineSource {
 
   // MARK: What links carry
 
-  /// The service samples for all who ask it; one that is older than this program does not, and is not waited for.
+  private func addTraffic() {
+    guard !isFinished, var record = last else { return }
+    record.traffic = traffic?.figures
+    record.event = .traffic
+    record.setDateToNow()
+    tell(record)
+  }
+
   private func receiveTraffic(_ record: EventRecord) {
     guard link?.sharesNetwork == true, let figures = record.traffic,
       last?.path.interfaceIndex == record.path.interfaceIndex
     else { return }
-    isTrafficServed = true
-    sampler?.stop()
-    tellTraffic(figures)
-  }
-
-  /// The links of a record that is handed on.
-  private func countTraffic(of path: NetworkPath) {
-    guard let sampler, !isTrafficServed else { return }
-    if options.listsInterfaces {
-      sampler.count(path.links.map { ($0.index, $0.kernelName) })
-    } else if let index = path.interfaceIndex, let name = path.verdict.interfaceName {
-      sampler.count(CollectionOfOne((index, name)))
-    } else {
-      sampler.count(EmptyCollection())
-    }
-  }
-
-  private func tellTraffic(_ figures: [LinkTraffic]) {
-    guard !isFinished, var record = last else { return }
-    traffic = figures
-    record.traffic = figures
-    record.event = .traffic
-    record.setDate(to: .now)
-    tell(record)
+    traffic?.receive(figures)
   }
 
   // MARK: Records
@@ -383,12 +363,12 @@ final class LineSource {
   private func handOn(_ record: EventRecord) {
     number += 1
     var record = record
-    if sampler != nil {
-      countTraffic(of: record.path)
-      record.traffic = traffic
+    if let traffic {
+      traffic.follow(record.path)
+      record.traffic = traffic.figures
     }
     // Whoever holds a path makes the next change of a link a copy of them all.
-    if counter != nil || link != nil || sampler != nil { last = record }
+    if counter != nil || link != nil || traffic != nil { last = record }
     tell(record)
   }
 }
@@ -404,11 +384,6 @@ extension EventRecord.Event {
 }
 
 extension EventRecord {
-  mutating func setDate(to moment: Moment) {
-    nanosecondsSince1970 = moment.wall
-    monotonicNanoseconds = moment.monotonic
-  }
-
   /// This state as news for somebody who knows another one; nil if it is none.
   fileprivate func successor(of known: EventRecord, becauseOf reason: ActivityReason) -> EventRecord? {
     var next = self

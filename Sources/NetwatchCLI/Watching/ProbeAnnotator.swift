@@ -104,7 +104,7 @@ final class ProbeAnnotator {
     guard isNews, var record = last else { return }
     record.event = .reachability
     record.path = record.path.with(reason: .internetChanged)
-    record.setDate(to: .now)
+    record.setDateToNow()
     handOn(record)
   }
 

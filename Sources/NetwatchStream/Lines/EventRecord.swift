@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchEventLoop
 
 /// One event of the stream: the complete state of the machine, and what has changed.
 public struct EventRecord: Hashable, Sendable {
@@ -74,6 +75,12 @@ public struct EventRecord: Hashable, Sendable {
   /// What the link that ``path`` names carries; nil where that is not known.
   public var carrierTraffic: LinkTraffic? {
     traffic?.first { $0.interfaceIndex == path.interfaceIndex && $0.kernelName == path.verdict.interfaceName }
+  }
+
+  /// It is about this moment.
+  package mutating func setDateToNow() {
+    nanosecondsSince1970 = KernelClock.wall.nanoseconds
+    monotonicNanoseconds = KernelClock.monotonic.nanoseconds
   }
 
   /// The reason that the line of the record gives.

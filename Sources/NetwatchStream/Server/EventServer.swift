@@ -323,8 +323,7 @@ import NetwatchEventLoop
     guard var record = newest else { return }
     record.event = .traffic
     record.traffic = [traffic]
-    record.nanosecondsSince1970 = KernelClock.wall.nanoseconds
-    record.monotonicNanoseconds = KernelClock.monotonic.nanoseconds
+    record.setDateToNow()
     trafficWriter.write(record)
     for client in clients.values where client.trafficInterval == interval && client.wantsEvents {
       finish(client, isThere: trafficWriter.withLine { client.offer(passing: $0) })

@@ -1,0 +1,56 @@
+import Netwatch
+import NetwatchEventLoop
+import NetwatchNetlink
+import NetwatchStream
+
+/// What links carry, for lines: sampled here, or by a service that samples for all who ask it.
+final class TrafficWatch {
+  /// As they were sampled last.
+  private(set) var figures: [LinkTraffic] = []
+  /// Every link, not only the one that carries the traffic.
+  private let countsAll: Bool
+  private let tell: () -> Void
+  private var sampler: TrafficSampler?
+  /// A service samples.
+  private var isServed = false
+
+  /// - Parameters:
+  ///   - interval: between two samples.
+  ///   - tell: called when there are new figures.
+  init(on loop: EventLoop, every interval: Duration, countsAll: Bool, tell: @escaping () -> Void) throws {
+    self.countsAll = countsAll
+    self.tell = tell
+    sampler = try TrafficSampler(on: loop, every: interval) { [unowned self] in take($0) }
+  }
+
+  private func take(_ figures: [LinkTraffic]) {
+    self.figures = figures
+    tell()
+  }
+
+  /// Counts the links of a path from now on.
+  func follow(_ path: NetworkPath) {
+    guard let sampler, !isServed else { return }
+    if countsAll {
+      sampler.count(path.links.map { ($0.index, $0.kernelName) })
+    } else if let index = path.interfaceIndex, let name = path.verdict.interfaceName {
+      sampler.count(CollectionOfOne((index, name)))
+    } else {
+      sampler.count(EmptyCollection())
+    }
+  }
+
+  /// A service has sampled. One that is older than this program does not, and is not waited for.
+  func receive(_ figures: [LinkTraffic]) {
+    isServed = true
+    sampler?.stop()
+    take(figures)
+  }
+
+  func serviceWasLost(_ path: NetworkPath?) {
+    isServed = false
+    if let path { follow(path) }
+  }
+
+  func stop() { sampler?.stop() }
+}
