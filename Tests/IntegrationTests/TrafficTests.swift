@@ -187,6 +187,20 @@ struct LineTraffic: Equatable {
     #expect(try probe.nextLine() == "threads 0")
   }
 
+  @Test func `metrics count the bytes of the link, whatever it is called`() throws {
+    let namespace = try NetworkNamespace.online()
+    let metrics = [Programs.netwatch, "status", "--prometheus", "--no-service"]
+    try namespace.run(
+      "ping -q -c 2 -i 0.01 10.0.0.2 || true", "ip link set v0 down", #"ip link set v0 name 'a"b\'"#,
+      #"ip link set 'a"b\' up"#, "ip route add default via 10.0.0.2")
+    let text = try ChildProcess.run(namespace.command(metrics)).output.joined(separator: "\n")
+    let wanted = #/netwatch_transmit_bytes_total\{interface="a\\"b\\\\"\} [1-9][0-9]*/#
+    #expect(text.contains(wanted), "\(text)")
+    #expect(text.contains("# TYPE netwatch_receive_bytes_total counter"))
+    try namespace.run(#"ip link set 'a"b\' down"#)
+    #expect(try !ChildProcess.run(namespace.command(metrics)).output.joined().contains("bytes_total"))
+  }
+
   @Test(arguments: [
     (["--traffic"], "--traffic belongs to --follow; add -f."),
     (["-f", "--traffic-interval", "2"], "--traffic-interval belongs to --traffic; add it."),

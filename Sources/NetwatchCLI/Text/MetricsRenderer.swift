@@ -1,5 +1,6 @@
 import Netwatch
 import NetwatchEventLoop
+import NetwatchNetlink
 import NetwatchStream
 
 /// The state in Prometheus' text format, for node_exporter's textfile collector.
@@ -32,6 +33,7 @@ final class MetricsRenderer: LineRenderer {
     }
     text += metric("netwatch_in_flight", "gauge", "Requests that run.")
     text += "netwatch_in_flight \(record.activity.inFlight)\n"
+    text += trafficText(path)
     // Only a service lives long enough to count.
     guard let statistics else { return text }
     text += metric("netwatch_transitions_total", "counter", "Changes of reachability.")
@@ -41,7 +43,33 @@ final class MetricsRenderer: LineRenderer {
     return text
   }
 
+  /// Of the link that carries the traffic; nothing where none does, or the kernel does not tell.
+  private func trafficText(_ path: NetworkPath) -> String {
+    guard let index = path.interfaceIndex, let name = path.verdict.interfaceName,
+      let sample = (try? LinkCounters())?.sample(index, name)
+    else { return "" }
+    let label = "{interface=\"\(path.interfaceName?.labelValue ?? "")\"}"
+    return metric("netwatch_receive_bytes_total", "counter", "What the link that carries the traffic has received.")
+      + "netwatch_receive_bytes_total\(label) \(sample.receivedBytes)\n"
+      + metric("netwatch_transmit_bytes_total", "counter", "What the link that carries the traffic has sent.")
+      + "netwatch_transmit_bytes_total\(label) \(sample.sentBytes)\n"
+  }
+
   private func metric(_ name: String, _ type: String, _ help: String) -> String {
     "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+  }
+}
+
+extension String {
+  /// As Prometheus' text format writes it between quotes.
+  fileprivate var labelValue: String {
+    reduce(into: "") { text, character in
+      switch character {
+      case "\\": text += "\\\\"
+      case "\"": text += "\\\""
+      case "\n": text += "\\n"
+      default: text.append(character)
+      }
+    }
   }
 }
