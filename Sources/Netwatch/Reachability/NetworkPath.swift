@@ -92,6 +92,11 @@ public struct NetworkPath: Hashable, Sendable {
   public var interfaceName: String? { verdict.interfaceName?.text }
   /// Its index.
   public var interfaceIndex: Int32? { verdict.interfaceIndex }
+  /// The link that carries the traffic, as the kernel calls it; nil unless reachable.
+  package var carrier: (index: Int32, name: InterfaceName)? {
+    guard let index = verdict.interfaceIndex, let name = verdict.interfaceName else { return nil }
+    return (index, name)
+  }
   /// Every link of the machine, loopback included, sorted by index.
   public var interfaces: [Interface] { Array(links) }
   /// The link that carries the traffic.

@@ -45,10 +45,8 @@ final class MetricsRenderer: LineRenderer {
 
   /// Of the link that carries the traffic; nothing where none does, or the kernel does not tell.
   private func trafficText(_ path: NetworkPath) -> String {
-    guard let index = path.interfaceIndex, let name = path.verdict.interfaceName,
-      let sample = (try? LinkCounters())?.sample(index, name)
-    else { return "" }
-    let label = "{interface=\"\(path.interfaceName?.labelValue ?? "")\"}"
+    guard let (index, name) = path.carrier, let sample = (try? LinkCounters())?.sample(index, name) else { return "" }
+    let label = "{interface=\"\(name.text.labelValue)\"}"
     return metric("netwatch_receive_bytes_total", "counter", "What the link that carries the traffic has received.")
       + "netwatch_receive_bytes_total\(label) \(sample.receivedBytes)\n"
       + metric("netwatch_transmit_bytes_total", "counter", "What the link that carries the traffic has sent.")

@@ -282,7 +282,10 @@ final class LineSource {
 
   private func receive(_ record: EventRecord) {
     if isFinished { return }
-    if record.event == .traffic { return receiveTraffic(record) }
+    if record.event == .traffic {
+      if link?.sharesNetwork == true { traffic?.receive(record, over: last?.path) }
+      return
+    }
     let reason = activityReason(of: record)
     hasLostService = false
     if isCounting {
@@ -345,13 +348,6 @@ final class LineSource {
     record.event = .traffic
     record.setDateToNow()
     tell(record)
-  }
-
-  private func receiveTraffic(_ record: EventRecord) {
-    guard link?.sharesNetwork == true, let figures = record.traffic,
-      last?.path.interfaceIndex == record.path.interfaceIndex
-    else { return }
-    traffic?.receive(figures)
   }
 
   // MARK: Records

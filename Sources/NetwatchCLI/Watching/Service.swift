@@ -39,10 +39,7 @@ final class Service {
           transitions: UInt64(clamping: statistics.transitions),
           netlinkOverruns: UInt64(clamping: statistics.overruns))
       },
-      sampleTraffic: { [unowned self] path in
-        guard let index = path.interfaceIndex, let name = path.verdict.interfaceName else { return nil }
-        return counters?.sample(index, name)
-      },
+      sampleTraffic: { [unowned self] path in path.carrier.flatMap { counters?.sample($0.index, $0.name) } },
       // Connections are looked at while somebody watches; who comes first waits for a look.
       prepareGreeting: { [unowned source] greet in source.watchConnections(greet) },
       lastSubscriberLeft: { [unowned source] in source.restConnections() })

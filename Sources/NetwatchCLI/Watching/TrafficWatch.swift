@@ -31,17 +31,14 @@ final class TrafficWatch {
   /// Counts the links of a path from now on.
   func follow(_ path: NetworkPath) {
     guard let sampler, !isServed else { return }
-    if countsAll {
-      sampler.count(path.links.map { ($0.index, $0.kernelName) })
-    } else if let index = path.interfaceIndex, let name = path.verdict.interfaceName {
-      sampler.count(CollectionOfOne((index, name)))
-    } else {
-      sampler.count(EmptyCollection())
-    }
+    sampler.count(countsAll ? path.links.map { ($0.index, $0.kernelName) } : [path.carrier].compactMap { $0 })
   }
 
   /// A service has sampled. One that is older than this program does not, and is not waited for.
-  func receive(_ figures: [LinkTraffic]) {
+  ///
+  /// - Parameter path: the one that was told last; figures of another link are too late, or too early.
+  func receive(_ record: EventRecord, over path: NetworkPath?) {
+    guard let figures = record.traffic, path?.interfaceIndex == record.path.interfaceIndex else { return }
     isServed = true
     sampler?.stop()
     take(figures)

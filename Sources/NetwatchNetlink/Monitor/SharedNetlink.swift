@@ -90,14 +90,10 @@ private final class TrafficReader: Sendable {
   }
 
   func follow(_ path: NetworkPath) {
-    let (index, name) = (path.interfaceIndex, path.verdict.interfaceName)
+    let carrier = path.carrier
     let isSubmitted = handle.submit { [self] loop in
       guard let sampler = sampler(on: loop) else { return continuation.finish() }
-      if let index, let name {
-        sampler.count(CollectionOfOne((index, name)))
-      } else {
-        sampler.count(EmptyCollection())
-      }
+      sampler.count([carrier].compactMap { $0 })
     }
     if !isSubmitted { continuation.finish() }
   }

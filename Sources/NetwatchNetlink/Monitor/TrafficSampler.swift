@@ -30,7 +30,7 @@ package final class TrafficSampler {
   }
 
   /// Counts these links from now on, and no others. The first rates of a link are known an interval later.
-  package func count(_ wanted: some Sequence<(index: Int32, name: InterfaceName)>) {
+  package func count(_ wanted: [(index: Int32, name: InterfaceName)]) {
     let former = links
     links = wanted.map { link in
       (link.index, link.name, former.first { $0.index == link.index && $0.name == link.name }?.meter ?? TrafficMeter())

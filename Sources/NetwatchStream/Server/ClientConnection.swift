@@ -66,23 +66,24 @@ final class ClientConnection {
       isBehind = true
       return true
     }
-    guard let written = unsafe line.withUnsafeBytes({ unsafe write($0) }) else { return false }
-    if written == 0 {
-      isBehind = true
-      return true
-    }
-    isGreeted = true
-    if written < line.byteCount {
-      unsafe line.withUnsafeBytes { unsafe output.append(contentsOf: $0[written...]) }
-    }
+    guard let hasRoom = begin(line) else { return false }
+    if hasRoom { isGreeted = true } else { isBehind = true }
     return true
   }
 
   /// Writes a line that says nothing of the state, if there is room; else nobody misses it.
   func offer(passing line: RawSpan) -> Bool {
     guard output.isEmpty, !isBehind, isGreeted else { return true }
-    guard let written = unsafe line.withUnsafeBytes({ unsafe write($0) }) else { return false }
-    if written > 0, written < line.byteCount {
+    return begin(line) != nil
+  }
+
+  /// Writes a line where nothing is under way, and keeps what of it has no room.
+  ///
+  /// - Returns: whether there is room for any of it; nil if the client is gone.
+  private func begin(_ line: RawSpan) -> Bool? {
+    guard let written = unsafe line.withUnsafeBytes({ unsafe write($0) }) else { return nil }
+    guard written > 0 else { return false }
+    if written < line.byteCount {
       unsafe line.withUnsafeBytes { unsafe output.append(contentsOf: $0[written...]) }
     }
     return true
