@@ -64,12 +64,10 @@ let package = Package(
     module(
       "NetwatchHTTPFoundation",
       ["Netwatch", "NetwatchHTTP", .product(name: "HTTPTypes", package: "swift-http-types")]),
-    // What both programs know of the commands that netwatch-http carries out.
-    module("NetwatchHTTPOptions", ["Netwatch", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
     module(
       "NetwatchCLI",
       [
-        "Netwatch", "NetwatchEventLoop", "NetwatchHTTPOptions", "NetwatchNetlink", "NetwatchResolver", "NetwatchStream",
+        "Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchResolver", "NetwatchStream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(name: "NetwatchCommand", dependencies: ["NetwatchCLI"], swiftSettings: settings),
@@ -77,7 +75,7 @@ let package = Package(
     .executableTarget(
       name: "NetwatchHTTPCommand",
       dependencies: [
-        "Netwatch", "NetwatchEventLoop", "NetwatchHTTP", "NetwatchHTTPOptions", "NetwatchStream", "CLibCurl", "CLinux",
+        "Netwatch", "NetwatchEventLoop", "NetwatchHTTP", "NetwatchStream", "CLibCurl", "CLinux",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
@@ -97,7 +95,7 @@ let package = Package(
     tests(
       "NetwatchCLITests", ["NetwatchCLI", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "NetwatchTestSupport"]),
     tests(
-      "NetwatchHTTPCommandTests", ["NetwatchHTTPCommand", "NetwatchHTTP", "NetwatchHTTPOptions"]),
+      "NetwatchHTTPCommandTests", ["NetwatchHTTPCommand", "NetwatchHTTP"]),
     .systemLibrary(name: "CSeccomp", path: "Tests/CSeccomp"),
     tests(
       "NetwatchHTTPTests",
@@ -122,7 +120,7 @@ let package = Package(
     .executableTarget(
       name: "HTTPProbe",
       dependencies: [
-        "Netwatch", "NetwatchHTTP", "NetwatchNetlink", "NetwatchStream",
+        "CLibOpenSSL", "Netwatch", "NetwatchHTTP", "NetwatchNetlink", "NetwatchStream",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       path: "Tests/HTTPProbe", swiftSettings: settings),

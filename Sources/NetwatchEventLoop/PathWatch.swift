@@ -12,19 +12,6 @@ package final class PathWatch {
   /// A file or a folder that the kernel watches.
   private typealias Watch = CInt
 
-  /// What is heard of. A busy folder wakes whoever watches it for each of these.
-  package enum Interest {
-    /// Something comes, or lets itself be opened. A folder that goes takes its watch with it.
-    case arrival
-    /// That, and whatever is written, moved away or removed.
-    case change
-
-    fileprivate var mask: UInt32 {
-      let arrival = UInt32(IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
-      return self == .arrival ? arrival : arrival | UInt32(IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM)
-    }
-  }
-
   /// As many links as the kernel follows.
   private static let longestWay = 40
 
@@ -37,12 +24,17 @@ package final class PathWatch {
   /// The names that matter in each folder; for a file itself, the empty one.
   private var names: [Watch: Set<String>] = [:]
 
-  /// - Parameter changed: Called on the loop, once for what happens at once.
+  /// - Parameters:
+  ///   - hearsArrivalsOnly: whether nothing is heard of but what comes, or lets itself be opened; a folder that goes takes
+  ///     its watch with it. Otherwise also whatever is written, moved away or removed: a busy folder wakes whoever watches
+  ///     it for each of these.
+  ///   - changed: Called on the loop, once for what happens at once.
   package init(
-    of paths: [String], for interest: Interest = .change, on loop: EventLoop, changed: @escaping () -> Void
+    of paths: [String], hearsArrivalsOnly: Bool = false, on loop: EventLoop, changed: @escaping () -> Void
   ) throws(SystemError) {
     self.paths = paths
-    mask = interest.mask
+    let arrivals = UInt32(IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
+    mask = hearsArrivalsOnly ? arrivals : arrivals | UInt32(IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM)
     self.changed = changed
     self.loop = loop
     descriptor = try .result(of: "inotify_init1", inotify_init1(CInt(IN_CLOEXEC | IN_NONBLOCK)))

@@ -1,19 +1,81 @@
 import ArgumentParser
 import Glibc
-import NetwatchHTTPOptions
+import Netwatch
 
-/// `netwatch-http get`: a download, as a person at a terminal or a script wants it.
+/// `netwatch get`: a download, as a person at a terminal or a script wants it.
 struct GetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "get", abstract: GetOptions.abstract, discussion: GetOptions.discussion)
+    commandName: "get", abstract: "Download a file, and go on with what an earlier run has left of it.",
+    discussion: """
+      Run again after an interruption, it asks for the rest alone, if the server says that the file is still the same. What \
+      has come lies in FILE.netwatch-part until all has. It counts as a request while it runs.
 
-  @OptionGroup var options: GetOptions
+      Exit status: 0 done, 1 failed, 2 could not run, 64 wrong usage.
+      """)
+
+  @Argument(help: ArgumentHelp("Where the file is; a user and a password may stand in it.", valueName: "url"))
+  var url: String
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "Where it goes; - is standard output. Default: the last part of the URL.", valueName: "file"),
+    completion: .file())
+  var output: String?
+
+  @Flag(help: "Replace a file that is there.")
+  var force = false
+
+  @Option(
+    name: .customLong("pin"), parsing: .singleValue,
+    help: ArgumentHelp(
+      "Also want the key of this certificate, in PEM or DER, in the server's chain; may be repeated.",
+      valueName: "file"), completion: .file())
+  var pins: [String] = []
+
+  @Option(
+    name: [.customShort("H"), .customLong("header")], parsing: .singleValue,
+    help: ArgumentHelp("Send this header field, such as 'Accept: text/csv'; may be repeated.", valueName: "field"))
+  var headers: [String] = []
+
+  @Option(
+    help: ArgumentHelp("Try again so often where the network or the server fails, and go on.", valueName: "n"))
+  var retry = 0
+
+  @Option(
+    help: ArgumentHelp(
+      "Fail once the route of the connection has been gone or changed for this long; 0 fails at once.",
+      valueName: "seconds"))
+  var pathLossGrace = 3.0
+
+  @Flag(name: .shortAndLong, help: "Show no progress; say only what has failed.")
+  var quiet = false
+
+  mutating func validate() throws {
+    do throws(Refusal) {
+      let address = try WebAddress(url)
+      guard address.isSecure || pins.isEmpty else { throw Refusal("--pin needs a URL with https://.") }
+      guard output != nil || address.fileName != nil else {
+        throw Refusal("The URL does not end in a file's name; give one with --output.")
+      }
+      for header in headers { _ = try HeaderField(header) }
+    } catch {
+      throw ValidationError(error.description)
+    }
+    if output == "" { throw ValidationError("--output needs the name of a file.") }
+    // What the parser has made of bytes that are no text.
+    if let output, output.contains("\u{fffd}") { throw ValidationError("The name of the file is not UTF-8.") }
+    guard 0...86_400 ~= pathLossGrace else {
+      throw ValidationError("--path-loss-grace needs a number of seconds from 0 to 86400.")
+    }
+    guard 0...1_000 ~= retry else { throw ValidationError("--retry needs a number from 0 to 1000.") }
+  }
 
   func run() throws {
     Message.keepPlace()
     let ending: Getter.Ending
     do {
-      ending = try Getter(options).run()
+      ending = try Getter(self).run()
     } catch let failure as GetFailure {
       Message.tell(failure.description)
       throw ExitCode(1)

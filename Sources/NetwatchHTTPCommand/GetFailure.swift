@@ -1,7 +1,6 @@
 import Glibc
 import HTTPTypes
 import NetwatchHTTP
-import NetwatchHTTPOptions
 
 /// Why there is no file: a sentence.
 struct GetFailure: Error, Hashable, CustomStringConvertible {

@@ -4,7 +4,6 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 import NetwatchHTTP
-import NetwatchHTTPOptions
 import NetwatchStream
 
 /// One run of `get`: the main thread's loop has the signals and the progress, the session's own thread the rest.
@@ -17,7 +16,7 @@ final class Getter {
   private static let longestPause = Duration.seconds(60)
   private static let longestGoodbye = Duration.milliseconds(500)
 
-  private let options: GetOptions
+  private let options: GetCommand
   private let address: WebAddress
   /// Of the file, for people.
   private let name: String
@@ -35,7 +34,7 @@ final class Getter {
   private var started = Duration.zero
 
   /// - Throws: a sentence, or a `SystemError`.
-  init(_ options: GetOptions) throws {
+  init(_ options: GetCommand) throws {
     self.options = options
     address = try WebAddress(options.url)
     let path = options.output ?? address.fileName ?? "-"
@@ -94,7 +93,7 @@ final class Getter {
     request.headerFields[.acceptEncoding] = "identity"
     for text in options.headers {
       let header = try HeaderField(text)
-      if let name = HTTPField.Name(header.name) { request.headerFields[name] = header.value }
+      request.headerFields[header.name] = header.value
     }
     return request
   }

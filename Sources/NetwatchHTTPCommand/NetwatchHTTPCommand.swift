@@ -3,8 +3,9 @@ import ArgumentParser
 /// `netwatch-http`: what netwatch needs libcurl for, in a program of its own, so that netwatch itself maps none.
 @main
 struct NetwatchHTTPCommand: ParsableCommand {
+  // People know it as `netwatch get` alone, so that is what its help and its errors say.
   static let configuration = CommandConfiguration(
-    commandName: "netwatch-http", abstract: "Makes HTTP requests for netwatch.", shouldDisplay: false,
+    commandName: "netwatch", abstract: "Makes HTTP requests for netwatch.", shouldDisplay: false,
     subcommands: [
       GetCommand.self, ProbeCommand.self,
     ])

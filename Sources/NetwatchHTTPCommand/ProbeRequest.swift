@@ -60,7 +60,7 @@ import Netwatch
       unsafe netwatch_curl_set_data_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, pointer in
         guard let pointer = unsafe pointer else { return 0 }
         let request = unsafe Unmanaged<ProbeRequest>.fromOpaque(pointer).takeUnretainedValue()
-        return unsafe request.take(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+        return unsafe request.receive(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
       })
   }
 
@@ -77,21 +77,21 @@ import Netwatch
   func perform() throws -> Finding {
     if let refusal { throw failure(refusal) }
     let code = unsafe curl_easy_perform(handle)
-    takeStatus()
+    readStatus()
     return try finding(code)
   }
 
   /// - Returns: false where the rest does not matter.
-  private func take(_ body: UnsafeRawBufferPointer) -> Bool {
-    takeStatus()
-    unsafe answer.take(body: body)
+  private func receive(_ body: UnsafeRawBufferPointer) -> Bool {
+    readStatus()
+    unsafe answer.append(body: body)
     return answer.access == nil
   }
 
-  private func takeStatus() {
+  private func readStatus() {
     var status = 0
     unsafe netwatch_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
-    if status > 0 { answer.take(status: status) }
+    if status > 0 { answer.status = status }
   }
 
   private func finding(_ code: CURLcode) throws -> Finding {

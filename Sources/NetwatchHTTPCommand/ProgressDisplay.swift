@@ -1,4 +1,5 @@
 import Glibc
+import NetwatchEventLoop
 
 /// The last line of the terminal on standard error, drawn again and again.
 final class ProgressDisplay {
@@ -15,14 +16,16 @@ final class ProgressDisplay {
   ///   - sharesTerminal: whether the bytes go to a terminal themselves.
   init(isQuiet: Bool, sharesTerminal: Bool) {
     hasReader = isatty(STDERR_FILENO) == 1 && !isQuiet && !sharesTerminal
-    let terminal = environment("TERM") ?? ""
+    let terminal = String(environment: "TERM") ?? ""
     canDraw = hasReader && terminal != "dumb" && !terminal.isEmpty
   }
 
   func draw(_ line: ProgressLine) {
     guard canDraw, Self.isInForeground else { return }
     isDrawn = true
-    Message.write("\r\(line.text(columns: Self.columns))\u{1b}[K")
+    // It may have changed since the last time.
+    let columns = FileDescriptor.columns(of: STDERR_FILENO) ?? 80
+    Message.write("\r\(line.text(columns: columns))\u{1b}[K")
   }
 
   /// Takes the line away, so that something else can stand there.
@@ -36,15 +39,4 @@ final class ProgressDisplay {
     let group = tcgetpgrp(STDERR_FILENO)
     return group < 0 || group == getpgrp()
   }
-
-  /// It may have changed since the last time.
-  private static var columns: Int {
-    var size = winsize()
-    if unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
-    return environment("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 80
-  }
-}
-
-private func environment(_ name: String) -> String? {
-  unsafe getenv(name).map { unsafe String(cString: $0) }
 }

@@ -45,19 +45,6 @@ struct BinaryPropertyListCheck {
     _ = try check.size(of: top, depth: 0)
   }
 
-  private init(
-    bytes: HeaderBytes, offsetSize: Int, referenceSize: Int, objectCount: Int, offsetTable: Int, mostMemory: Int,
-    referencesLeft: Int
-  ) {
-    self.bytes = bytes
-    self.offsetSize = offsetSize
-    self.referenceSize = referenceSize
-    self.objectCount = objectCount
-    self.offsetTable = offsetTable
-    self.mostMemory = mostMemory
-    self.referencesLeft = referencesLeft
-  }
-
   /// With everything that it refers to, as often as it does.
   private mutating func size(of object: Int, depth: Int) throws(HTTPError) -> Int {
     if let known = sizes[object] {

@@ -34,14 +34,13 @@ final class StreamSource: BodySource {
     reopen = open
     left = length
     reader = StreamReader(open, wake: wake)
-    reader.read()
   }
 
   func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
     guard failure == nil else { return .failed }
     guard left != 0 else { return .bytes(0) }
     if chunk.isEmpty {
-      switch reader.take() {
+      switch reader.poll() {
       case nil: return .paused
       case .success(let next) where !next.isEmpty:
         chunk = next
@@ -66,7 +65,6 @@ final class StreamSource: BodySource {
 
   func rewind() -> Bool {
     reader = StreamReader(reopen, wake: wake)
-    reader.read()
     (chunk, left, failure) = (Data(), length, nil)
     return true
   }

@@ -11,12 +11,14 @@ final class StreamReader: Sendable {
   private let wake: @Sendable () -> Void
   private let chunk = Lock<Result<Data, HTTPError>?>(nil)
 
+  /// Asks for the first chunk, too.
   init(_ open: @escaping @Sendable () -> InputStream?, wake: @escaping @Sendable () -> Void) {
     file = StreamFile(open)
     self.wake = wake
+    read()
   }
 
-  /// Asks for a chunk. ``wake`` is called once it is there to be taken.
+  /// Asks for a chunk. ``wake`` is called once it is there.
   func read() {
     Task { [file, weak self] in
       let result = await file.read(upTo: Self.chunkSize)
@@ -27,12 +29,7 @@ final class StreamReader: Sendable {
   }
 
   /// The chunk, once; of no bytes at the end. Nil while it is being read.
-  func take() -> Result<Data, HTTPError>? {
-    chunk.withLock { chunk in
-      defer { chunk = nil }
-      return chunk
-    }
-  }
+  func poll() -> Result<Data, HTTPError>? { chunk.withLock { $0.take() } }
 }
 
 /// The stream itself, where nothing but the queue touches it.

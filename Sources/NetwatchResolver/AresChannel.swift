@@ -40,14 +40,14 @@ import NetwatchEventLoop
   ///   - isAlone: the hosts file is asked, and no server.
   ///   - socketChanged: called from within the other methods with what a socket waits for. Empty: the socket is
   ///     about to be closed.
-  static func open(
+  init(
     for name: HostName, _ configuration: ResolverConfiguration, inHostsFile isAlone: Bool,
     socketChanged: @escaping (CInt, EventLoop.Readiness) -> Void
-  ) throws(ResolverError) -> AresChannel {
+  ) throws(ResolverError) {
     let context = Context(name, socketChanged)
     var options = unsafe ares_options()
-    unsafe options.timeout = max(1, CInt(clamping: (configuration.timeout / waits).nanoseconds / 1_000_000))
-    unsafe options.tries = tries
+    unsafe options.timeout = max(1, CInt(clamping: (configuration.timeout / Self.waits).nanoseconds / 1_000_000))
+    unsafe options.tries = Self.tries
     unsafe options.resolvconf_path = strdup(configuration.resolvConf)
     defer { unsafe free(options.resolvconf_path) }
     unsafe options.sock_state_cb_data = context.pointer
@@ -71,14 +71,9 @@ import NetwatchEventLoop
     guard status == 0, let channel = unsafe channel else {
       throw ResolverError(status: status, of: "ares_init_options", for: name)
     }
-    let made = unsafe AresChannel(owning: channel, context)
-    try made.use(configuration.servers)
-    return made
-  }
-
-  private init(owning channel: OpaquePointer, _ context: Context) {
     unsafe self.channel = channel
     self.context = context
+    try use(configuration.servers)
   }
 
   deinit { unsafe ares_destroy(channel) }

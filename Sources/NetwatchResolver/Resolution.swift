@@ -11,9 +11,4 @@ package struct Resolution: Hashable, Sendable {
   package var addresses: [IPAddress]
   /// How long this holds, by the shortest of all that it was made of. Nil where that is not known, as from the hosts file.
   package var timeToLive: Duration?
-
-  package init(addresses: [IPAddress], timeToLive: Duration? = nil) {
-    self.addresses = addresses
-    self.timeToLive = timeToLive
-  }
 }

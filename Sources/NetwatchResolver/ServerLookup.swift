@@ -36,7 +36,7 @@ final class ServerLookup {
       advance()
     }
     do throws(ResolverError) {
-      let channel = try AresChannel.open(for: name, configuration, inHostsFile: isAlone) { [sockets] in
+      let channel = try AresChannel(for: name, configuration, inHostsFile: isAlone) { [sockets] in
         sockets.wait(for: $1, on: $0)
       }
       channel.ask(for: ascii.name)

@@ -1,3 +1,4 @@
+import CLibOpenSSL
 import Foundation
 import Glibc
 import HTTPTypes
@@ -8,6 +9,7 @@ import NetwatchStream
 /// An app whose HTTP requests are reported. Each line of stdin is a URL to be got; its status is printed.
 ///
 /// - `path SECONDS`: an app whose session knows the path, see `PathProbe`.
+/// - `leave URL`: gets it, and ends while its session may not have. Says so if OpenSSL cleans up then.
 /// - `download URL FILE`: downloads, and goes on with what an earlier one has left.
 @main
 enum HTTPProbe {
@@ -15,6 +17,11 @@ enum HTTPProbe {
     let arguments = CommandLine.arguments
     if arguments.count > 2, arguments[1] == "path" {
       return try PathProbe.main(grace: Double(arguments[2]) ?? 3)
+    }
+    if arguments.count == 3, arguments[1] == "leave", let url = URL(string: arguments[2]) {
+      _ = try await HTTPSessionManager().data(for: HTTPRequest(.get, to: url))
+      _ = OPENSSL_atexit { unsafe puts("OpenSSL cleans up") }
+      return
     }
     if arguments.count == 4, arguments[1] == "download", let url = URL(string: arguments[2]) {
       let session = try HTTPSessionManager()

@@ -71,10 +71,8 @@ import Testing
     let follow = try Follow(namespace.netwatch("--follow", "--json", environment: environment))
     #expect(try follow.summary() == "wifi initial v0")
     // A few tries at first, then silence.
-    #expect(try !follow.process.hasLine(within: 0.8))
-    let before = try follow.process.contextSwitches()
-    #expect(try !follow.process.hasLine(within: 0.3))
-    #expect(try follow.process.contextSwitches() - before <= 1)
+    #expect(try follow.process.comesToRest(for: 1))
+    #expect(try !follow.process.hasLine(within: 0))
 
     try FileManager.default.createDirectory(atPath: folder.file("a/b"), withIntermediateDirectories: true)
     for _ in 0..<2 {

@@ -27,9 +27,10 @@ import Testing
     try check("a container")
     try namespace.run("ip link del docker0")
     try check("no bridge any more")
-    #expect(try follow.isQuiet(in: namespace))
     program.closeInput()
-    #expect(try follow.summary() == "not-reachable link_down -")
+    let end = try follow.next()
+    #expect(end.summary == "not-reachable link_down -")
+    #expect(end.sequence == 2, "nothing was told of the bridge")
   }
 
   @Test func `another link that could carry it makes it a tunnel`() throws {

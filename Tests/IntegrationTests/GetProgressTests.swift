@@ -140,9 +140,20 @@ import Testing
     #expect(broken.ending == .exited(2))
     #expect(
       broken.error.hasPrefix("netwatch: netwatch-http can not be started without libcurl.so.0; "), "\(broken.error)")
-    // Wrong usage is told all the same.
-    #expect(try ChildProcess.run([netwatch, "get", "ftp://x/y"]).ending == .exited(64))
+    // What is not that program's is told all the same.
+    #expect(try ChildProcess.run([netwatch, "--json", "get", "http://127.0.0.1/it"]).ending == .exited(64))
     #expect(try ChildProcess.run([netwatch, "--help"]).ending == .exited(0))
+    #expect(try ChildProcess.run([netwatch, "help", "get"]).ending == .exited(0))
+  }
+
+  @Test func `that program speaks as netwatch, of which it is a part`() throws {
+    let help = try ChildProcess.run([Programs.netwatch, "get", "--help"])
+    #expect(help.ending == .exited(0))
+    #expect(help.output.contains { $0.hasPrefix("USAGE: netwatch get <url> [--output <file>]") }, "\(help.output)")
+    let wrong = try ChildProcess.run([Programs.netwatch, "get", "--forse", "http://127.0.0.1/it"])
+    #expect(wrong.ending == .exited(64))
+    #expect(wrong.error.hasPrefix("Error: Unknown option '--forse'"), "\(wrong.error)")
+    #expect(!wrong.error.contains("netwatch-http"))
   }
 
   @Test func `where packages put it, it is found`() throws {

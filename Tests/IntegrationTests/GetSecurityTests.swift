@@ -164,8 +164,8 @@ import Testing
     (["http://x/it", "-H", "s3cret"], "Name: value"), (["http://x/it", "-H", "a b: s3cret"], "letters"),
     (["http://x/it", "-H", "a: s3cret\r\nb: c"], "control character"),
     (["http://x/it", "-H", "Range: bytes=0-s3cret"], "leave out Range"), (["http://x/it", "--retry", "-1"], "--retry"),
-    (["http://x/it", "--retry", "1001"], "from 0 to 1000"), (["http://x/it", "--json"], "--json; leave it out"),
-    (["http://x/it", "-f"], "leave out get"), ([], "url"),
+    (["http://x/it", "--retry", "1001"], "from 0 to 1000"), (["http://x/it", "--json"], "Unknown option '--json'"),
+    (["http://x/it", "-f"], "Unknown option '-f'"), ([], "url"),
   ])
   func `wrong usage is told with what to do`(arguments: [String], hint: String) throws {
     let result = try ChildProcess.run([Programs.netwatch, "get"] + arguments)

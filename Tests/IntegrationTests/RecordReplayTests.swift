@@ -95,6 +95,44 @@ import Testing
     #expect(replay.output.allSatisfy { $0.contains("\"interfaces\":[") })
   }
 
+  @Test(arguments: [[], ["--interfaces"]])
+  func `what links carry is told again, with every rate`(_ options: [String]) throws {
+    let namespace = try NetworkNamespace.online()
+    try namespace.addSecondUplink()
+    let follow = try Follow(
+      ChildProcess(
+        namespace.command(
+          [Programs.netwatch, "-f", "--json", "--record", trace, "--traffic", "--traffic-interval", "0.1"] + options)))
+    func rate(over link: String) throws {
+      var line = try follow.next()
+      while line.traffic?.interface != link || line.traffic?.sentRate ?? 0 == 0 {
+        try namespace.run("ping -q -c 1 -i 0.01 -I \(link) \(link == "v0" ? "10.0.0.2" : "10.1.0.2") || true")
+        line = try follow.next()
+      }
+    }
+    try rate(over: "v0")
+    try namespace.run("ip link set v0 down")
+    try rate(over: "w0")
+    try expectSame(follow)
+    let text = try replay(trace, "--format", "text")
+    #expect(text.output.contains { $0.contains("↓") || $0.contains("v ") })
+  }
+
+  @Test func `a trace with samples that nobody asked for is refused`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try namespace.follow("--record", trace, "--traffic")
+    #expect(try follow.summary() == "wifi initial v0")
+    follow.process.signal(SIGINT)
+    #expect(try follow.process.wait() == .signalled(SIGINT))
+    let text = try String(contentsOfFile: trace, encoding: .utf8)
+    try text.replacing("set traffic\n", with: "").replacing("set traffic-interval 1.0\n", with: "")
+      .replacing(#/sampling .*\n(counters .*\n)+/#, with: "")
+      .appending("sampling 1 2 0\n").write(toFile: trace, atomically: false, encoding: .utf8)
+    let replay = try replay(trace)
+    #expect(replay.ending == .exited(2))
+    #expect(replay.error.contains("where something else than counters, which were not asked for, is needed"))
+  }
+
   @Test func `lost messages are in the trace`() throws {
     let namespace = try NetworkNamespace.online()
     let follow = try namespace.follow("--record", trace)

@@ -205,8 +205,10 @@ struct LineTraffic: Equatable {
     (["--traffic"], "--traffic belongs to --follow; add -f."),
     (["-f", "--traffic-interval", "2"], "--traffic-interval belongs to --traffic; add it."),
     (["-f", "--units", "bytes"], "--units belongs to --traffic; add it."),
+    (["snippet", "waybar", "--units", "bytes"], "--units belongs to --traffic; add it."),
+    (["snippet", "conky", "--traffic"], "conky asks for one line at a time, which has no rate; leave out --traffic."),
+    (["status", "--traffic"], "status does nothing with --traffic; leave it out."),
     (["-f", "--traffic", "--traffic-interval", "0.01"], "--traffic-interval needs a number from 0.1."),
-    (["-f", "--traffic", "--record", "/tmp/never"], "--record does not hold what links carry; leave out --traffic."),
   ])
   func `a mistake gets a sentence`(_ arguments: [String], _ sentence: String) throws {
     let answer = try ChildProcess.run([Programs.netwatch] + arguments)

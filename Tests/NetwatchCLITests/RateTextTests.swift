@@ -55,8 +55,20 @@ import Testing
     #expect(try BarLines.line(.plain, offline, look) == "   |")
   }
 
-  @Test(arguments: Bar.all) func `no bar's line changes its width with the rate`(_ bar: Bar) throws {
-    let look = try BarLines.look("{down}b/s {up}b/s {graph}")
+  @Test func `without a template, --traffic puts the rates behind the rest`() throws {
+    var look = BarLook(showsTraffic: true)
+    #expect(try BarLines.line(.plain, Self.record(1_200_000, 99_000), look) == "● Café ↓1.2M ↑ 99k")
+    look.icons = .ascii
+    #expect(try BarLines.line(.plain, Self.record(nil, 5), look) == "* Café v  -  ^  5 ")
+    #expect(try BarLines.line(.plain, BarLines.offline(), look) == "- not reachable")
+    look.showsTraffic = false
+    #expect(try BarLines.line(.plain, Self.record(1, 1), look) == "* Café")
+  }
+
+  @Test(arguments: Bar.all, ["{down}b/s {up}b/s {graph}", ""])
+  func `no bar's line changes its width with the rate`(_ bar: Bar, _ template: String) throws {
+    var look = BarLook(template: template == "" ? nil : try BarTemplate(template))
+    look.showsTraffic = true
     var widths: Set<Int> = []
     for power in 0..<12 {
       for digit in [1, 3, 9] as [UInt64] {

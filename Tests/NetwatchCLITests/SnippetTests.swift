@@ -30,6 +30,13 @@ import Testing
     #expect(bar.snippet.contains("--format \(name)"))
   }
 
+  @Test(arguments: Bar.all) func `a snippet takes the options of throughput`(bar: Bar) throws {
+    let snippet = bar.snippet(with: ["--traffic", "--units", "bytes"])
+    #expect(snippet.replacing(" --traffic --units bytes", with: "") == bar.snippet)
+    #expect(snippet.contains("--format \(bar.name) --traffic --units bytes"))
+    #expect(bar.isFed == (bar.name != "conky"))
+  }
+
   @Test func `what --format understands, snippet does too`() throws {
     for name in Bar.names { #expect(try OutputFormat.named(name) == .bar(Bar.named(name))) }
     #expect(OutputFormat.names == ["text", "json"] + Bar.names)

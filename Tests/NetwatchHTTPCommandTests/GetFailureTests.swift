@@ -1,6 +1,5 @@
 import HTTPTypes
 import NetwatchHTTP
-import NetwatchHTTPOptions
 import Testing
 
 @testable import NetwatchHTTPCommand

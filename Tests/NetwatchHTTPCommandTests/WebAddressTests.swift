@@ -1,5 +1,6 @@
-import NetwatchHTTPOptions
 import Testing
+
+@testable import NetwatchHTTPCommand
 
 @Suite struct WebAddressTests {
   @Test(

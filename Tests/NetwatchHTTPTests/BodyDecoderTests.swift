@@ -68,7 +68,7 @@ import Testing
     }
     let last = Self.failure([compressor.coding], body.dropLast())
     #expect(
-      last?.message == "the body stops before its end" && last?.operation == "decompress \(compressor.coding.name)")
+      last?.message == "the body stops before its end" && last?.operation == "decompress \(compressor.coding.rawValue)")
   }
 
   @Test(arguments: Compressor.allCases) func `with something else behind its end is an error`(

@@ -123,7 +123,7 @@ import Testing
     _ compressor: Compressor
   ) async throws {
     let text = Data((0..<5_000).map { "line \($0)\n" }.joined().utf8)
-    let (whole, coding) = (compressor.compress(text), compressor.coding.name)
+    let (whole, coding) = (compressor.compress(text), compressor.coding.rawValue)
     let server = try Self.server { path in
       let body = path.hasPrefix("whole") ? whole : whole.dropLast(20)
       return switch path.split(separator: "-").last {

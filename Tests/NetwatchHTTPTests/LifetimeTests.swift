@@ -53,4 +53,13 @@ import Testing
     #expect(bytes.count == kept)
     #expect(bytes.allSatisfy { $0 < 16_384 })
   }
+
+  /// OpenSSL would free what the session's thread still uses.
+  @Test func `a program that ends beside its session is not cleaned up under it`() throws {
+    let server = try Self.server()
+    defer { server.stop() }
+    for _ in 0..<20 {
+      #expect(try Programs.run([Programs.httpProbe, "leave", server.url.absoluteString]).isEmpty)
+    }
+  }
 }

@@ -14,7 +14,7 @@ import Testing
       let sent = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
       var body = MemoryBody(memory)
       for start in stride(from: 0, to: count, by: chunk) {
-        unsafe sent[start..<min(start + chunk, count)].withUnsafeBytes { unsafe body.take($0, of: announced) }
+        unsafe sent[start..<min(start + chunk, count)].withUnsafeBytes { unsafe body.append($0, of: announced) }
       }
       #expect(body.takeAll().data == Data(sent))
       #expect(body.takeAll().data.isEmpty)
@@ -25,7 +25,7 @@ import Testing
     let memory = BodyMemory()
     func body(of byte: UInt8) -> ReceivedBody {
       var body = MemoryBody(memory)
-      unsafe [UInt8](repeating: byte, count: 1_000).withUnsafeBytes { unsafe body.take($0, of: 1_000) }
+      unsafe [UInt8](repeating: byte, count: 1_000).withUnsafeBytes { unsafe body.append($0, of: 1_000) }
       return body.takeAll()
     }
     var first: ReceivedBody? = body(of: 1)

@@ -144,7 +144,7 @@ import Testing
     let file = folder.url(name)
     // In a process of its own: the umask is a process's.
     let command = [
-      "sh", "-c", "umask 002; \"$0\" \"$@\" || true", ResumeKillTests.probe, "download",
+      "sh", "-c", "umask 002; \"$0\" \"$@\" || true", Programs.httpProbe, "download",
       server.url.absoluteString, file.path,
     ]
     try Programs.run(command)

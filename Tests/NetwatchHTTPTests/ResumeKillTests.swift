@@ -14,13 +14,6 @@ import Testing
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? standard
   }
 
-  static var probe: String {
-    // The test bundle lies where the programs do.
-    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-    let path = own.contains(".build") ? own : CommandLine.arguments.first { $0.contains(".build") } ?? own
-    return URL(filePath: path).deletingLastPathComponent().appending(path: "HTTPProbe").path
-  }
-
   /// Differs in every place, and is made quickly.
   private static func write(_ megabytes: Int, to file: URL) throws {
     var random = SplitMix(seed: 4)
@@ -55,7 +48,7 @@ import Testing
     while killed < kills {
       let before = Self.size(part)
       let child = try Programs.start(
-        [Self.probe, "download", server.url.appending(path: "large.bin").absoluteString, target.path])
+        [Programs.httpProbe, "download", server.url.appending(path: "large.bin").absoluteString, target.path])
       // The rest is divided among the kills that are still to come; some come before the first byte.
       let step = 2 * (whole - before) / Int64(kills - killed + 1)
       let wanted = random.oneIn(8) ? before : before + Int64.random(in: 0...max(step, 1), using: &random)
@@ -74,7 +67,9 @@ import Testing
       try #require(Self.size(part) >= before && Self.size(target) == 0)
       if before > 0, Self.size(part) > before { resumed += 1 }
     }
-    try Programs.run([Self.probe, "download", server.url.appending(path: "large.bin").absoluteString, target.path])
+    try Programs.run([
+      Programs.httpProbe, "download", server.url.appending(path: "large.bin").absoluteString, target.path,
+    ])
     #expect(resumed > kills / 4)
     try Programs.run(["cmp", source.path, target.path])
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["here.bin"])

@@ -7,7 +7,7 @@ import Testing
 @Suite struct NetlinkSocketTests {
   /// A message of another process must not pass for one of the kernel's, whoever sends it.
   @Test func `only the kernel is listened to`() throws {
-    let socket = try NetlinkSocket.open()
+    let socket = try NetlinkSocket()
     var address = sockaddr_nl()
     var length = socklen_t(MemoryLayout<sockaddr_nl>.size)
     let found = unsafe withUnsafeMutablePointer(to: &address) {

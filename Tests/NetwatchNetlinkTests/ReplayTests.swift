@@ -120,7 +120,7 @@ import Testing
       "netwatch-trace 2", "wireless-event failed attach 12", "wireless-event failed join 2", "wireless-event overrun",
     ])
     let player = TracePlayer(try TraceReader(opening: file.path))
-    let socket = try NetlinkSocket.open(.wirelessEvent, of: .replayed(player))
+    let socket = try NetlinkSocket(.wirelessEvent, of: .replayed(player))
     #expect(!socket.attach([]))
     #expect(socket.attach([]))
     #expect(throws: NetlinkError(operation: "setsockopt(NETLINK_ADD_MEMBERSHIP)", code: 2)) {

@@ -8,9 +8,7 @@ import Testing
 @Suite struct TraceRecordTests {
   @Test func `every kind of record reads back as it was`() throws {
     let file = TraceFile()
-    let settings = [
-      TraceSetting("ignore", "a b%\u{1b}[2Jé"), TraceSetting("interfaces"), TraceSetting("hold", ""),
-    ]
+    let settings: [TraceReader.Setting] = [("ignore", "a b%\u{1b}[2Jé"), ("interfaces", nil), ("hold", "")]
     let writer = try TraceWriter(creating: file.path, settings)
     let moment = Moment(monotonic: 7, wall: .max / 2)
     let causes: [NetlinkInput.Cause] = [
@@ -18,8 +16,11 @@ import Testing
       .unresolved, .resolved([]), .resolved([.v6(1), .v4(0xc000_0207)]),
     ]
     for cause in causes { writer.write(cause, at: moment) }
+    var sample = moment
+    sample.suspended = 9
+    writer.write(.sampling, at: sample)
     let datagram: [UInt8] = Array(0...255)
-    var expected: [TraceRecord] = causes.map { .cause($0, moment) }
+    var expected: [TraceRecord] = causes.map { .cause($0, moment) } + [.cause(.sampling, sample)]
     for channel in NetlinkInput.Channel.allCases {
       unsafe writer.write(datagram.span.bytes, from: channel)
       unsafe writer.write([UInt8]().span.bytes, from: channel)
@@ -40,7 +41,7 @@ import Testing
     }
 
     let reader = try TraceReader(opening: file.path)
-    #expect(reader.settings == settings)
+    #expect(reader.settings.elementsEqual(settings) { $0 == $1 })
     for record in expected { #expect(try reader.next() == record) }
     #expect(try reader.next() == nil)
     // A person reads it, in a terminal.
@@ -52,6 +53,7 @@ import Testing
     "event failed", "event failed recv", "event failed recv -1", "event failed recv 5000", "event failed open 5",
     "turn 1 2", "turn 1 2 lunch", "turn -1 2 event", "turn 1 9223372036854775807 event", "turn 1 event",
     "turn 99999999999999999999 2 event", "start 1", "start 1 2 3", "timer 1 2", "timer 1 2 tea", "resumed 1 2 3",
+    "sampling 1 2", "sampling 1 2 -3", "sampling 1 2 3 4", "sampling 1 2 x",
     "namespaces", "namespaces pid", "namespaces network users", "resolved 1 2 example.org", "device", "device x",
     "device 99999999999", "device 3 fast", "device 3 type=%4",
     "device 3 type=%zz", "device 3 type=%ff", "start 1 2\r",

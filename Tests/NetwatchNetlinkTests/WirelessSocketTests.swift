@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func `the kernel takes the filter`() throws {
-    let socket = try NetlinkSocket.open(protocol: NETLINK_GENERIC)
+    let socket = try NetlinkSocket(protocol: NETLINK_GENERIC)
     #expect(socket.attach(WirelessEvents.filter))
     #expect(throws: NetlinkError(operation: "setsockopt(NETLINK_ADD_MEMBERSHIP)", code: EINVAL)) {
       try socket.join(group: 1 << 24)

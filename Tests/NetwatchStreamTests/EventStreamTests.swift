@@ -57,6 +57,30 @@ import Testing
     }
   }
 
+  @Test func `figures of the link come to who asks for them, and come again with another service`() async throws {
+    let home = try TestService()
+    let stream = try EventStream(from: [home.address], trafficEvery: .milliseconds(1))
+    var records = stream.makeAsyncIterator()
+    var others = try EventStream(from: [home.address]).makeAsyncIterator()
+    #expect(await others.next()?.event == .initial)
+    var last: UInt64 = 0
+    for _ in 0..<3 {
+      let record = try #require(await Self.next(of: &records) { $0.event == .traffic })
+      let traffic = try #require(record.traffic?.first)
+      #expect((record.path.status, record.reason) == (.wifi, "sampled"))
+      #expect(traffic.interfaceIndex == record.path.interfaceIndex)
+      #expect(traffic.receivedBytes > last && traffic.receivedBitsPerSecond ?? 0 > 0)
+      last = traffic.receivedBytes
+    }
+    home.stop()
+    #expect(await Self.next(of: &records) { $0.reason == "service_lost" }?.traffic == nil)
+    // Nobody has told the other one.
+    #expect(await others.next()?.reason == "service_lost")
+    let service = try TestService.again(at: home.address)
+    #expect(await Self.next(of: &records) { $0.event == .traffic } != nil)
+    withExtendedLifetime((home, service)) {}
+  }
+
   @Test func `a service that comes later is found`() async throws {
     let home = try TestService()
     let address = home.address

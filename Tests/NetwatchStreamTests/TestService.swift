@@ -52,13 +52,23 @@ final class TestService: Sendable {
     private var counter: ActivityCounter?
     private var reason: EventRecord.ActivityReason?
     private var sequence: UInt64 = 0
+    /// What the link has received, as it is told to those who want to know.
+    private var bytes: UInt64 = 0
 
     init(_ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int, memoryLimit: Int) throws {
       counter = ActivityCounter(ActivitySettings(), on: loop) { [unowned self] in reason = $0 }
       server = try EventServer(
         socket, on: loop, connectionLimit: connectionLimit, memoryLimit: memoryLimit, identity: ServiceIdentity(),
         requestsChanged: { [unowned self] in counter?.setRequests($0) },
-        statistics: { ServiceStatistics(transitions: 5, netlinkOverruns: 6) })
+        statistics: { ServiceStatistics(transitions: 5, netlinkOverruns: 6) },
+        sampleTraffic: { [unowned self] path in
+          bytes += 1_000
+          return path.carrier.map { carrier in
+            TrafficMeter.Sample(
+              kernelName: carrier.name, interfaceIndex: carrier.index, receivedBytes: bytes, sentBytes: 0,
+              time: KernelClock.monotonic.now, suspendedTime: .zero)
+          }
+        })
     }
 
     func publish() {

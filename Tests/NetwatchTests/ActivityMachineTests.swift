@@ -1,6 +1,7 @@
-import Netwatch
 import NetwatchTestSupport
 import Testing
+
+@testable import Netwatch
 
 @Suite struct ActivityMachineTests {
   typealias Effects = ActivityMachine.Effects

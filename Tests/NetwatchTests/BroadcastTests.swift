@@ -10,7 +10,7 @@ struct Failure: Error, Equatable {}
 
   static func values(_ subscriber: Source.Subscriber) -> [Int] {
     var values: [Int] = []
-    while case .value(let value) = subscriber.take() { values.append(value) }
+    while case .value(let value) = subscriber.poll() { values.append(value) }
     return values
   }
 
@@ -66,12 +66,12 @@ struct Failure: Error, Equatable {}
     source.publish(3)
     source.remember(4)
     #expect(Self.values(subscriber) == [2])
-    guard case .ended(.failure) = subscriber.take() else { return #expect(Bool(false)) }
+    guard case .ended(.failure) = subscriber.poll() else { return #expect(Bool(false)) }
     #expect(source.failure == Failure())
     #expect(source.latest == 2)
     let late = source.subscribe(initial: true) {}
     #expect(Self.values(late) == [2])
-    guard case .ended(.failure) = late.take() else { return #expect(Bool(false)) }
+    guard case .ended(.failure) = late.poll() else { return #expect(Bool(false)) }
   }
 
   @Test func `of publishers that race the newest wins in every slot`() {

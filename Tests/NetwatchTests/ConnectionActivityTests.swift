@@ -1,5 +1,6 @@
-import Netwatch
 import Testing
+
+@testable import Netwatch
 
 /// Which connections count, and when a person sees it.
 @Suite struct ConnectionActivityTests {

@@ -54,7 +54,7 @@ import Testing
     let fake = FakeMonitor()
     let subscriber = fake.feed.broadcast.subscribe(initial: false) {}
     do { _ = fake.monitor }
-    guard case .ended(.success) = subscriber.take() else { return #expect(Bool(false)) }
+    guard case .ended(.success) = subscriber.poll() else { return #expect(Bool(false)) }
   }
 
   @Test func `a cancelled reader ends`() async throws {

@@ -8,8 +8,8 @@ import Testing
     -> InternetAccess?
   {
     var answer = ProbeAnswer(expecting: expected.map { Array($0.utf8) })
-    if let status { answer.take(status: status) }
-    answer.take(body: Array(body.utf8))
+    answer.status = status
+    answer.append(body: Array(body.utf8))
     if isWhole { answer.end() }
     return answer.access
   }
@@ -54,11 +54,11 @@ import Testing
       var body = expected + Array(" and more".utf8)
       if random.oneIn(2) { body[Int.random(in: 0..<expected.count, using: &random)] ^= 1 }
       var answer = ProbeAnswer(expecting: expected)
-      answer.take(status: 200)
+      answer.status = 200
       var rest = body[...]
       while !rest.isEmpty {
         let piece = rest.prefix(Int.random(in: 0...9, using: &random))
-        answer.take(body: piece)
+        answer.append(body: piece)
         rest = rest.dropFirst(piece.count)
       }
       #expect(answer.access == (body.starts(with: expected) ? .full : .portal))

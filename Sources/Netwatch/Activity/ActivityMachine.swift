@@ -26,11 +26,6 @@ package struct ActivityMachine: Sendable {
     package var setsTimer = false
     /// To be published; nil where it has not changed.
     package var visibility: Bool?
-
-    package init(setsTimer: Bool = false, visibility: Bool? = nil) {
-      self.setsTimer = setsTimer
-      self.visibility = visibility
-    }
   }
 
   package private(set) var state = ActivityState.inactive

@@ -28,12 +28,6 @@ package struct ConnectionActivity: Sendable {
     /// ``ConnectionActivity/deadline`` is another one.
     package var setsTimer = false
     package var change: Change?
-
-    package init(scan: Scan? = nil, setsTimer: Bool = false, change: Change? = nil) {
-      self.scan = scan
-      self.setsTimer = setsTimer
-      self.change = change
-    }
   }
 
   /// Another number of connections is in flight.
@@ -41,11 +35,6 @@ package struct ConnectionActivity: Sendable {
     package let count: Int
     /// When this came about: of the first beginning, or of the last end.
     package let date: Duration
-
-    package init(count: Int, date: Duration) {
-      self.count = count
-      self.date = date
-    }
   }
 
   private enum State {
@@ -107,7 +96,7 @@ package struct ConnectionActivity: Sendable {
     guard case .scanning(let scan, _) = state else { return }
     // In place: with a copy of the whole a scan would take seconds.
     connections[facts.cookie, default: ConnectionMemory()]
-      .take(facts, at: now, scan: scan, lastScan: lastBegin, patience: patience)
+      .update(with: facts, at: now, scan: scan, lastScan: lastBegin, patience: patience)
   }
 
   /// The indicator will decide at `moment`: what it goes by shall be fresh.

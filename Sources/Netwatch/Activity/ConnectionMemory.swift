@@ -70,8 +70,8 @@ struct ConnectionMemory: Sendable {
   ///   - now: when the kernel was asked.
   ///   - scan: the number of the scan.
   ///   - lastScan: when it was asked before; nil if it was not.
-  mutating func take(
-    _ facts: ConnectionFacts, at now: Int64, scan: ConnectionActivity.Scan, lastScan: Int64?, patience: Int64
+  mutating func update(
+    with facts: ConnectionFacts, at now: Int64, scan: ConnectionActivity.Scan, lastScan: Int64?, patience: Int64
   ) {
     self.scan = scan
     inode = facts.inode

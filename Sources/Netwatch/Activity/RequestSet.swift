@@ -6,14 +6,8 @@ package struct RequestSet: Sendable {
     fileprivate let generation: UInt32
   }
 
-  private struct Slot {
-    var generation: UInt32 = 0
-    var isRunning = false
-    var label: String?
-  }
-
   package private(set) var count = 0
-  private var slots: [Slot] = []
+  private var slots: [(generation: UInt32, isRunning: Bool, label: String?)] = []
   private var freeSlots: [UInt32] = []
   private var running: Set<RequestID> = []
   /// Begun, but not to be counted.
@@ -33,7 +27,7 @@ package struct RequestSet: Sendable {
       slots[Int(slot)].label = label
       return Ticket(slot: slot, generation: slots[Int(slot)].generation)
     }
-    slots.append(Slot(isRunning: true, label: label))
+    slots.append((0, true, label))
     return Ticket(slot: UInt32(slots.count - 1), generation: 0)
   }
 

@@ -53,10 +53,6 @@ public struct Interface: Hashable, Sendable, Identifiable {
   /// The other end is there: cable, association, peer (IFF_LOWER_UP).
   public var hasCarrier: Bool { flags & Self.lowerUpFlag != 0 }
   public var isLoopback: Bool { flags & Self.loopbackFlag != 0 }
-  /// What its own medium was known by, whatever it stands on.
-  package var mediumMark: MediumMark {
-    Medium.recognize(name: name, kind: kind, hardwareType: hardwareType, device: device, wireless: wireless).mark
-  }
 
   // IFF_* of <linux/if.h>.
   package static let upFlag: UInt32 = 1 << 0
@@ -65,17 +61,4 @@ public struct Interface: Hashable, Sendable, Identifiable {
   package static let lowerUpFlag: UInt32 = 1 << 16
   /// Those that a path depends on.
   package static let relevantFlags = upFlag | loopbackFlag | runningFlag | lowerUpFlag
-
-  /// It can carry packets, as far as its own state says.
-  package var isRunning: Bool { Self.isRunning(flags, operationalState) }
-
-  /// IFF_LOWER_UP alone is not enough: it stays set while dormant.
-  static func isRunning(_ flags: UInt32, _ state: OperationalState) -> Bool {
-    let needed = Self.upFlag | Self.runningFlag | Self.lowerUpFlag
-    guard flags & (needed | Self.loopbackFlag) == needed else { return false }
-    switch state {
-    case .up, .unknown: return true
-    case .notPresent, .down, .lowerLayerDown, .testing, .dormant: return false
-    }
-  }
 }

@@ -107,21 +107,9 @@ package struct InterfaceTable: Sendable {
   /// Where a link is, or would have to be inserted.
   private func place(of index: Int32) -> Index {
     guard !pieces.isEmpty else { return Index(piece: 0, offset: 0) }
-    var low = 0
     // The first piece that ends with this index or a higher one, else the last one. Most machines have but one.
-    var high = pieces.count - 1
-    while low < high {
-      let middle = (low + high) / 2
-      if pieces[middle][pieces[middle].count - 1].index < index { low = middle + 1 } else { high = middle }
-    }
-    let piece = low
-    low = 0
-    high = pieces[piece].count
-    while low < high {
-      let middle = (low + high) / 2
-      if pieces[piece][middle].index < index { low = middle + 1 } else { high = middle }
-    }
-    return Index(piece: piece, offset: low)
+    let piece = searched(upTo: pieces.count - 1) { pieces[$0][pieces[$0].count - 1].index < index }
+    return Index(piece: piece, offset: searched(upTo: pieces[piece].count) { pieces[piece][$0].index < index })
   }
 
   // MARK: Relations
@@ -135,6 +123,15 @@ package struct InterfaceTable: Sendable {
   /// Some port of a bridge, bond or team carries.
   func hasRunningPort(_ index: Int32) -> Bool {
     ports[index].contains { port in position(of: port).map { self[$0].isRunning } ?? false }
+  }
+
+  /// It stands on others, is a port of one, or others stand on it.
+  func isStacked(_ interface: Interface) -> Bool {
+    if interface.masterIndex != nil { return true }
+    switch interface.role {
+    case .stacked, .aggregate: return true
+    case .base, .tunnel, .sink: return stacked(on: interface.index).contains { _ in true }
+    }
   }
 
   /// The link can carry packets. A bridge, bond or team can if one of its ports can.
@@ -189,6 +186,19 @@ extension Interface {
     // The ends of a veth pair name each other, and each announces its carrier at once.
     kind == "veth" ? nil : lowerIndex
   }
+
+  /// It can carry packets, as far as its own state says.
+  package var isRunning: Bool { Self.isRunning(flags, operationalState) }
+
+  /// IFF_LOWER_UP alone is not enough: it stays set while dormant.
+  static func isRunning(_ flags: UInt32, _ state: OperationalState) -> Bool {
+    let needed = Self.upFlag | Self.runningFlag | Self.lowerUpFlag
+    guard flags & (needed | Self.loopbackFlag) == needed else { return false }
+    switch state {
+    case .up, .unknown: return true
+    case .notPresent, .down, .lowerLayerDown, .testing, .dormant: return false
+    }
+  }
 }
 
 /// Which links are above which others, by their indices.
@@ -222,12 +232,17 @@ struct LinkRelation: Sendable {
   }
 
   private func place(of pair: UInt64) -> Int {
-    var low = 0
-    var high = pairs.count
-    while low < high {
-      let middle = (low + high) / 2
-      if pairs[middle] < pair { low = middle + 1 } else { high = middle }
-    }
-    return low
+    searched(upTo: pairs.count) { pairs[$0] < pair }
   }
+}
+
+/// The first of the places from 0 that is not before the one that is searched for; `end` if all are. By bisection.
+@inline(__always) private func searched(upTo end: Int, _ isBefore: (Int) -> Bool) -> Int {
+  var low = 0
+  var high = end
+  while low < high {
+    let middle = (low + high) / 2
+    if isBefore(middle) { low = middle + 1 } else { high = middle }
+  }
+  return low
 }

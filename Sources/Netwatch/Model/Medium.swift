@@ -80,6 +80,13 @@ extension Medium {
   }
 }
 
+extension Interface {
+  /// What its own medium was known by, whatever it stands on.
+  package var mediumMark: MediumMark {
+    Medium.recognize(name: name, kind: kind, hardwareType: hardwareType, device: device, wireless: wireless).mark
+  }
+}
+
 /// What a medium was known by.
 package enum MediumMark: Hashable, Sendable {
   /// The user said so.

@@ -148,9 +148,7 @@ extension NetworkSnapshot {
   }
 
   /// Nothing is left of what it stands on but links that are to be treated as if they were not there.
-  func standsOnIgnored(_ index: Int32) -> Bool { hasIgnoredLinks && standsOnIgnored(index, depth: 0) }
-
-  private func standsOnIgnored(_ index: Int32, depth: Int) -> Bool {
+  func standsOnIgnored(_ index: Int32, depth: Int = 0) -> Bool {
     guard depth < Self.depthLimit, let interface = interface(index) else { return false }
     switch interface.role {
     case .base, .tunnel, .sink: return false

@@ -118,7 +118,7 @@ package struct NetworkSnapshot: Sendable {
       delta.routing = .both
     }
     let old = interfaces[position]
-    let new = old.updated(by: fact, named)
+    let new = old.updated(by: fact, named, isNew: delta.isVisible)
     replace(old, at: position, by: new, isNew: delta.isVisible, &delta)
     return delta
   }
@@ -150,7 +150,7 @@ package struct NetworkSnapshot: Sendable {
     if isNew || new.carriesUnlike(old) {
       delta.routing = .both
       delta.dependents = dependents(of: new, and: old)
-      carryMedia(from: isNew ? nil : old, to: new, &delta)
+      if old.masterIndex != nil || interfaces.isStacked(new) { carryMedia(from: isNew ? nil : old, to: new, &delta) }
     }
     // Routes over a link appear and vanish after the message that it was switched on or off.
     if new.isAdministrativelyUp != old.isAdministrativelyUp { delta.announcedEarly = .both }
@@ -254,7 +254,7 @@ extension Interface {
     addresses.firstIndex { $0.address == address && $0.prefixLength == prefixLength }
   }
 
-  fileprivate func updated(by fact: LinkFact, _ named: NamedLinks) -> Interface {
+  fileprivate func updated(by fact: LinkFact, _ named: NamedLinks, isNew: Bool) -> Interface {
     var new = self
     new.flags = fact.flags
     new.hardwareType = fact.hardwareType
@@ -271,8 +271,15 @@ extension Interface {
       new.isCarriedElsewhere = fact.isCarriedElsewhere
     }
     named.mark(&new)
-    new.classify()
+    if isNew || !new.isKnownLike(self) { new.classify() }
     return new
+  }
+
+  /// Equal in all that ``classify()`` looks at.
+  private func isKnownLike(_ other: Interface) -> Bool {
+    hardwareType == other.hardwareType && kernelName == other.kernelName && kind == other.kind
+      && device == other.device && wireless == other.wireless && isNamedTunnel == other.isNamedTunnel
+      && userSaysExpensive == other.userSaysExpensive
   }
 
   /// Says what it is by itself; what stands on others gets their medium afterwards.

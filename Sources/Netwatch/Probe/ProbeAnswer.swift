@@ -1,7 +1,7 @@
 /// What a server has answered to a probe, as far as that is known, and what it proves.
 package struct ProbeAnswer: Hashable, Sendable {
   /// Of HTTP; nil until one has come.
-  package private(set) var status: Int?
+  package var status: Int?
   /// What the body has to begin with; nil where there is to be none.
   private let expected: [UInt8]?
   private var body: [UInt8] = []
@@ -10,10 +10,8 @@ package struct ProbeAnswer: Hashable, Sendable {
   /// - Parameter expected: what the body of a 200 has to begin with; nil expects a 204, or a 200 without a body.
   package init(expecting expected: [UInt8]?) { self.expected = expected }
 
-  package mutating func take(status: Int) { self.status = status }
-
-  /// Takes no more of the body than matters.
-  package mutating func take(body bytes: some Sequence<UInt8>) {
+  /// Keeps no more of the body than matters.
+  package mutating func append(body bytes: some Sequence<UInt8>) {
     body += bytes.prefix(max(expected?.count ?? 0, 1) - body.count)
   }
 

@@ -180,7 +180,7 @@ extension PathEvaluator {
     guard Interface.isRunning(flags, state) else { return .noCarrier }
     if snapshot.interfaces[position].needsPorts, !snapshot.hasRunningPort(index) { return .noCarrier }
     if case .sink = snapshot.interfaces[position].role { return .routeUnreachable }
-    return snapshot.standsOnIgnored(index) ? .noCarrier : nil
+    return snapshot.hasIgnoredLinks && snapshot.standsOnIgnored(index) ? .noCarrier : nil
   }
 
   private func usableSource(of hop: RouteHop, _ family: AddressFamily) -> IPAddress? {

@@ -33,11 +33,8 @@ package struct PathEvaluator: Sendable {
   }
 
   /// What the answers amount to.
-  package struct Evaluation {
-    package var verdict = NetworkPath.Verdict.notReachable
-    /// Of the families' own failures, the one that got furthest.
-    package var failure = ReachabilityReason.noRoute
-  }
+  /// The failure is, of the families' own ones, the one that got furthest.
+  package typealias Evaluation = (verdict: NetworkPath.Verdict, failure: ReachabilityReason)
 
   // MARK: Both families
 
@@ -45,7 +42,7 @@ package struct PathEvaluator: Sendable {
   package func evaluate(
     _ answers: RouteAnswers, to destinations: Destinations, _ trail: inout EvaluationTrail
   ) -> Evaluation {
-    var evaluation = Evaluation()
+    var evaluation: Evaluation = (.notReachable, .noRoute)
     var carrier: Carrier?
     if !destinations.ipv4.isEmpty {
       switch evaluate(.ipv4, answers, to: destinations, &trail) {

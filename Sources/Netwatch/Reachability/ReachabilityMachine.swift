@@ -232,7 +232,7 @@ package struct ReachabilityMachine: Sendable {
       return fail(at: now, &effects)
 
     case .resolved(let addresses):
-      take(resolved: addresses, &effects)
+      setAddresses(addresses, &effects)
       if case .listing = state { break }
       return inquire(Inquiry(cause: state.cause, stale: state.stale), at: now, &effects)
 
@@ -277,7 +277,7 @@ package struct ReachabilityMachine: Sendable {
 
   // MARK: Hosts
 
-  private mutating func take(resolved addresses: [IPAddress], _ effects: inout Effects) {
+  private mutating func setAddresses(_ addresses: [IPAddress], _ effects: inout Effects) {
     stopWaitingForName(&effects)
     name = .known
     let new = Destinations(addresses)

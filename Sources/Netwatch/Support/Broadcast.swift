@@ -25,15 +25,15 @@ package final class Broadcast<Value: Sendable & Equatable, Failure: Error>: Send
       self.wake = wake
     }
 
-    /// What to do next: a value to take, the end, or nothing yet.
+    /// What to do next: a value, the end, or nothing yet.
     package enum Turn: Sendable {
       case value(Value)
       case ended(Result<Void, Failure>)
       case empty
     }
 
-    /// The last value is taken before the end.
-    package func take() -> Turn {
+    /// The last value comes before the end.
+    package func poll() -> Turn {
       slot.withLock { slot in
         if let value = slot.unread {
           slot.unread = nil

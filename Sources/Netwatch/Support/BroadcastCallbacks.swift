@@ -12,7 +12,7 @@ extension Broadcast {
       if let isolation { Task { await isolation.run(job) } }
     }
     let subscriber = subscribe(initial: initial) { delivery.wake() }
-    if case .value(let value) = subscriber.take() { body.call(value) }
+    if case .value(let value) = subscriber.poll() { body.call(value) }
     delivery.start((subscriber, { body.call($0) }))
     return subscription(of: owner, to: delivery)
   }
@@ -99,7 +99,7 @@ private final class QueuedDelivery<Value: Sendable & Equatable, Failure: Error>:
       state.isWanted = false
       return state.receiver
     }
-    if let receiver, case .value(let value) = receiver.subscriber.take() {
+    if let receiver, case .value(let value) = receiver.subscriber.poll() {
       gate.pass { receiver.body(value) }
     }
     let isWantedAgain = state.withLock { state -> Bool in

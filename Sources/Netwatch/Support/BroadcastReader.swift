@@ -43,7 +43,7 @@ package final class BroadcastReader<Value: Sendable & Equatable, Failure: Error>
   /// The next value; nil after the end, or when the task is cancelled.
   package func next(isolation: isolated (any Actor)? = #isolation) async throws(Failure) -> Value? {
     while !Task.isCancelled {
-      switch subscriber.take() {
+      switch subscriber.poll() {
       case .value(let value): return value
       case .ended(let result):
         try result.get()

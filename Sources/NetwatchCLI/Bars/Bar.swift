@@ -14,6 +14,15 @@ struct Bar: Sendable {
     self.snippet = snippet
   }
 
+  /// netwatch stays, and tells of each change.
+  var isFed: Bool { snippet.contains("--follow") }
+
+  /// The piece of configuration, with further options of netwatch's.
+  func snippet(with options: [String]) -> String {
+    let format = "--format \(name)"
+    return snippet.replacing(format, with: ([format] + options).joined(separator: " "))
+  }
+
   static var names: [String] { all.map(\.name) }
 
   static let all = [
@@ -112,7 +121,7 @@ struct Bar: Sendable {
       netwatch --follow --format dwm | while IFS= read -r line; do xsetroot -name "$line" || break; done &
       """),
     Bar(
-      "screen", .plain,
+      "screen", .screen,
       """
       # ~/.screenrc
       backtick 1 0 0 netwatch --follow --format screen

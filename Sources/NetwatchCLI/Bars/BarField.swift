@@ -17,11 +17,12 @@ enum BarField: String, CaseIterable {
   case downBytes = "down_bytes"
   case upBytes = "up_bytes"
   case graph
+  case traffic
 
   /// It says how much goes over a link.
   var isOfTraffic: Bool {
     switch self {
-    case .down, .up, .downBytes, .upBytes, .graph: true
+    case .down, .up, .downBytes, .upBytes, .graph, .traffic: true
     default: false
     }
   }
@@ -62,6 +63,7 @@ extension LineBuffer {
     case .up: append(rate: state.traffic?.sentBitsPerSecond.map(state.units.rate), of: state)
     case .downBytes: append(rate: state.traffic?.receivedBytes, of: state)
     case .upBytes: append(rate: state.traffic?.sentBytes, of: state)
+    case .traffic: appendTraffic(of: state)
     case .graph: if path.isReachable { state.graph.write(to: &self, state.icons.levels) }
     }
   }
@@ -69,6 +71,15 @@ extension LineBuffer {
   /// Nothing where no link carries anything.
   private mutating func append(rate: UInt64?, of state: BarState) {
     if state.path.isReachable { append(rate: rate, padding: state.padding) }
+  }
+
+  private mutating func appendTraffic(of state: BarState) {
+    guard state.path.isReachable else { return }
+    append(state.icons.down)
+    append(.down, of: state)
+    append(" ")
+    append(state.icons.up)
+    append(.up, of: state)
   }
 
   /// The WiFi network, else the link, else that there is none.

@@ -23,13 +23,18 @@ extension BarFormat {
   }()
 
   /// lemonbar, on its standard input.
-  static let lemonbar = tagged("%{F#", "}", "%{F-}", BarMarkup(opening: "%{", closing: "}", doubled: "%")) {
-    text, range, line in
-    for position in range {
-      if text[position] == UInt8(ascii: "%") { line.append("%") }
-      line.append(text[position])
+  static let lemonbar: BarFormat = {
+    let markup = BarMarkup(opening: "%{", closing: "}", doubled: "%")
+    var format = tagged("%{F#", "}", "%{F-}", markup) { text, range, line in
+      for position in range {
+        if text[position] == UInt8(ascii: "%") { line.append("%") }
+        line.append(text[position])
+      }
     }
-  }
+    // Its own font has no space as wide as a digit, and it keeps others.
+    format.padding = " "
+    return format
+  }()
 
   /// xmobar, `CommandReader` and `PipeReader`: raw text, with its length in characters of Unicode in front.
   static let xmobar = tagged("<fc=#", ">", "</fc>", BarMarkup(opening: "<", closing: ">")) { text, range, line in

@@ -17,15 +17,19 @@ struct BarLineWriter: ~Copyable {
   private let literals: LineBuffer
   private let literalWidth: Int
   private(set) var line = LineBuffer()
-  /// The last line's values, one behind the other, and where each ends.
+  /// The last line's values, one behind the other, and where that of each piece is; a literal has none.
   private var values = LineBuffer(capacity: 256)
-  private var ends: [Int] = []
+  private var ranges: [Range<Int>] = []
   private var graph = TrafficGraph()
 
   /// - Throws: what is wrong with the template, in a sentence.
   init(_ format: BarFormat, _ look: BarLook) throws(CommandFailure) {
     let template: BarTemplate
-    if let given = look.template { template = given } else { template = try BarTemplate(Self.standardTemplate) }
+    if let given = look.template {
+      template = given
+    } else {
+      template = try BarTemplate(Self.standardTemplate + (look.showsTraffic ? "{ traffic}" : ""))
+    }
     if format.markup.hasEntities { try template.checkElements() }
     var pieces: [Piece] = []
     var literals = LineBuffer()
@@ -38,7 +42,9 @@ struct BarLineWriter: ~Copyable {
           text, format.markup, isBeforeField: position + 1 < template.pieces.count)
         var bytes = LineBuffer(capacity: 64)
         for unit in literal.units {
-          for byte in unit.character.utf8 { format.appendLiteral(byte, unit.isInTag, &bytes) }
+          for byte in unit.character.utf8 {
+            if let append = format.appendLiteral { append(byte, unit.isInTag, &bytes) } else { bytes.append(byte) }
+          }
         }
         pieces.append(.literal(literals.count..<literals.count + bytes.count))
         literals.append(bytes)
@@ -75,34 +81,32 @@ struct BarLineWriter: ~Copyable {
   private mutating func write(_ state: BarState) {
     line.removeAll()
     line.append(format.separator)
-    format.begin(&line, state, &values)
+    format.begin?(&line, state, &values)
     if !state.isHidden {
       gatherValues(of: state)
       appendPieces()
     }
-    format.end(&line, state, &values)
+    if let end = format.end { end(&line, state, &values) } else { line.append("\n") }
   }
 
   private mutating func gatherValues(of state: BarState) {
     values.removeAll()
-    ends.removeAll(keepingCapacity: true)
+    ranges.removeAll(keepingCapacity: true)
     for piece in pieces {
-      guard case .fields(let fields, _, _) = piece else { continue }
       let start = values.count
-      for field in fields where values.count == start { values.append(field, of: state) }
-      ends.append(values.count)
+      if case .fields(let fields, _, _) = piece {
+        for field in fields where values.count == start { values.append(field, of: state) }
+      }
+      ranges.append(start..<values.count)
     }
   }
 
   private mutating func appendPieces() {
     let limit = look.maximumWidth.map { valueLimit(of: $0) }
-    var value = 0
-    for piece in pieces {
+    for (piece, range) in zip(pieces, ranges) {
       switch piece {
       case .literal(let range): line.append(literals, range)
       case .fields(_, let before, let after):
-        let range = (value == 0 ? 0 : ends[value - 1])..<ends[value]
-        value += 1
         if range.isEmpty { continue }
         appendSpaces(before)
         append(range, limit)
@@ -116,12 +120,16 @@ struct BarLineWriter: ~Copyable {
   }
 
   private mutating func append(_ range: Range<Int>, _ limit: Int?) {
-    guard let limit, values.width(range) > limit else { return format.append(values, range, &line) }
+    guard let limit, values.width(range) > limit else { return append(range) }
     let start = values.count
     values.append(text: String(values.characters(range).prefix(limit - 1)))
     values.append(look.icons.ellipsis)
-    format.append(values, start..<values.count, &line)
+    append(start..<values.count)
     values.removeLast(values.count - start)
+  }
+
+  private mutating func append(_ range: Range<Int>) {
+    if let append = format.append { append(values, range, &line) } else { line.append(values, range) }
   }
 
   // MARK: The width
@@ -130,12 +138,7 @@ struct BarLineWriter: ~Copyable {
   private func valueLimit(of total: Int) -> Int {
     var room = total - literalWidth
     var longest = 0
-    var value = 0
-    for piece in pieces {
-      guard case .fields(_, let before, let after) = piece else { continue }
-      let range = (value == 0 ? 0 : ends[value - 1])..<ends[value]
-      value += 1
-      if range.isEmpty { continue }
+    for case (.fields(_, let before, let after), let range) in zip(pieces, ranges) where !range.isEmpty {
       room -= before + after
       longest = max(longest, values.width(range))
     }
@@ -146,7 +149,7 @@ struct BarLineWriter: ~Copyable {
 
   private func width(limitedTo limit: Int) -> Int {
     var sum = 0
-    for value in ends.indices { sum += min(limit, values.width((value == 0 ? 0 : ends[value - 1])..<ends[value])) }
+    for range in ranges { sum += min(limit, values.width(range)) }
     return sum
   }
 }
@@ -160,5 +163,21 @@ extension LineBuffer {
 
   fileprivate func characters(_ range: Range<Int>) -> String {
     String(decoding: range.map { self[$0] }, as: UTF8.self)
+  }
+}
+
+extension BarLook {
+  fileprivate func hides(_ record: EventRecord) -> Bool { hidden.contains { $0.isMet(by: record) } }
+}
+
+extension BarLook.Occasion {
+  fileprivate func isMet(by record: EventRecord) -> Bool {
+    switch self {
+    // What a probe has found wrong is not to be missed.
+    case .reachable: record.path.isReachable && record.internet?.isFault != true
+    case .notReachable: record.path.status == .notReachable
+    case .wifi, .wired, .wwan, .bluetooth, .virtual, .other: record.path.medium?.rawValue == rawValue
+    case .idle: !record.activity.state.isVisible
+    }
   }
 }

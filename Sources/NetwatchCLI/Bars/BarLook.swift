@@ -1,5 +1,4 @@
 import Netwatch
-import NetwatchStream
 
 /// What somebody wants to see on a bar.
 struct BarLook {
@@ -10,19 +9,9 @@ struct BarLook {
     case wifi, wired, wwan, bluetooth, virtual, other
     /// The activity mark is not shown.
     case idle
-
-    func isMet(by record: EventRecord) -> Bool {
-      switch self {
-      // What a probe has found wrong is not to be missed.
-      case .reachable: record.path.isReachable && record.internet?.isFault != true
-      case .notReachable: record.path.status == .notReachable
-      case .wifi, .wired, .wwan, .bluetooth, .virtual, .other: record.path.medium?.rawValue == rawValue
-      case .idle: !record.activity.state.isVisible
-      }
-    }
   }
 
-  /// Nil for the format's own.
+  /// Nil for the usual one.
   var template: BarTemplate?
   var icons = IconSet.unicode
   /// In graphemes; nil for no end.
@@ -30,6 +19,6 @@ struct BarLook {
   var hidden: [Occasion] = []
   var usesColor = true
   var units = TrafficUnits.bits
-
-  func hides(_ record: EventRecord) -> Bool { hidden.contains { $0.isMet(by: record) } }
+  /// Whether the usual template says how much goes over the link.
+  var showsTraffic = false
 }

@@ -71,9 +71,7 @@ extension BarTemplate {
     var rest = text[...]
     var tag: Substring?
     while let character = rest.first {
-      if tag == nil, let opening = markup.opening, rest.hasPrefix(opening), !Self.isDoubled(rest, markup) {
-        tag = rest
-      }
+      if tag == nil, let opening = markup.opening, rest.hasPrefix(opening) { tag = rest }
       if tag == nil, let doubled = markup.doubled, character == doubled, rest.dropFirst().first == doubled {
         units += [(doubled, false), (doubled, false)]
         width += 1
@@ -122,11 +120,5 @@ extension BarTemplate {
       }
     }
     if let name = open.last { throw CommandFailure("'<\(name)>' in the template lacks its '</\(name)>'") }
-  }
-
-  /// Whether what looks like a tag is a doubled sign, as `##[`.
-  private static func isDoubled(_ rest: Substring, _ markup: BarMarkup) -> Bool {
-    guard let doubled = markup.doubled else { return false }
-    return rest.dropFirst().first == doubled
   }
 }

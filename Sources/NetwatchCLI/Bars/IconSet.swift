@@ -59,6 +59,26 @@ enum IconSet: String, CaseIterable {
     }
   }
 
+  /// What is received.
+  var down: StaticString {
+    switch self {
+    case .unicode: "↓"
+    case .nerd: "\u{f063}"
+    case .ascii: "v"
+    case .none: "down "
+    }
+  }
+
+  /// What is sent.
+  var up: StaticString {
+    switch self {
+    case .unicode: "↑"
+    case .nerd: "\u{f062}"
+    case .ascii: "^"
+    case .none: "up "
+    }
+  }
+
   /// From nothing to the most, each as wide as the others.
   var levels: [StaticString] {
     self == .ascii ? ["_", ".", "-", "~", "=", "+", "*", "#"] : ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]

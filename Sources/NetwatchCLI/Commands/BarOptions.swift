@@ -46,11 +46,14 @@ struct BarOptions: ParsableArguments {
   /// Whether a template says how much goes over a link.
   var showsTraffic: Bool { template.flatMap { try? BarTemplate($0) }?.showsTraffic ?? false }
 
-  func makeRenderer(for format: BarFormat, _ color: ColorChoice, _ units: TrafficUnits) throws -> BarRenderer {
+  func makeRenderer(
+    for format: BarFormat, _ color: ColorChoice, _ units: TrafficUnits, showsTraffic: Bool
+  ) throws -> BarRenderer {
     do throws(CommandFailure) {
       let look = BarLook(
         template: try template.map { text throws(CommandFailure) in try BarTemplate(text) }, icons: icons ?? .unicode,
-        maximumWidth: maximumWidth, hidden: hidden, usesColor: color != .never, units: units)
+        maximumWidth: maximumWidth, hidden: hidden, usesColor: color != .never, units: units,
+        showsTraffic: showsTraffic)
       return try BarRenderer(format, look)
     } catch {
       throw ValidationError("--template: \(error.message).")

@@ -35,8 +35,7 @@ struct ExplainCommand: ParsableCommand {
   func run() throws {
     let isReachable = try CommandFailure.reporting {
       let explanation = Explanation(try findings())
-      let text = output.wantsJSON ? explanation.json : explanation.text(on: output.terminal)
-      try unsafe StandardOutput().write([UInt8](text.utf8).span.bytes)
+      try StandardOutput().write(output.wantsJSON ? explanation.json : explanation.text(on: output.terminal))
       return explanation.verdict.isReachable
     }
     if !isReachable { throw ExitCode(1) }

@@ -1,13 +1,17 @@
 import ArgumentParser
-import NetwatchHTTPOptions
 
-/// `netwatch get`: refuses wrong usage, and becomes `netwatch-http get`.
+/// `netwatch get`: becomes `netwatch-http get`, which knows the options.
 struct GetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "get", abstract: GetOptions.abstract, discussion: GetOptions.discussion)
+    commandName: "get", abstract: "Download a file, and go on with what an earlier run has left of it.")
 
   @ParentCommand var root: NetwatchTool
-  @OptionGroup var options: GetOptions
+
+  @Argument(
+    parsing: .captureForPassthrough,
+    help: ArgumentHelp("Options, and where the file is; get --help lists them.", valueName: "options"),
+    completion: .shellCommand("netwatch get --help | grep -oE -- '--[a-z-]+'"))
+  var arguments: [String] = []
 
   mutating func validate() throws { try root.refuseOptions(of: Self.self) }
 

@@ -76,13 +76,9 @@ public struct NetwatchTool: ParsableCommand {
     if recordingPath != nil, probe.probe != nil {
       throw ValidationError("--record does not hold what a probe finds; leave out --probe.")
     }
-    if recordingPath != nil, try trafficInterval != nil {
-      throw ValidationError(
-        "--record does not hold what links carry; leave out \(traffic.given ?? "the fields of it").")
-    }
+    _ = try trafficInterval
     if hookTimeout != nil, hookCommand == nil { throw ValidationError("--exec-timeout belongs to --exec; add it.") }
     if follow { return }
-    if let option = traffic.given { throw ValidationError("\(option) belongs to --follow; add -f.") }
     if hookCommand != nil { throw ValidationError("--exec belongs to --follow; add -f.") }
     if hold != nil { throw ValidationError("--hold belongs to --follow; add -f.") }
     if count != nil { throw ValidationError("--count belongs to --follow; add -f.") }
@@ -109,21 +105,22 @@ public struct NetwatchTool: ParsableCommand {
 
   public func run() throws {
     guard follow else {
+      if let option = traffic.given { throw ValidationError("\(option) belongs to --follow; add -f.") }
       try probe.refuseInterval()
       return try StatusCommand.print(output, snapshot, path, service, activity, details, programs, probe)
     }
     try CommandFailure.reporting {
-      var options = lineOptions
+      var options = try lineOptions
       options.service = service.use(judgesAlike: path.isDefault && hold == nil && !snapshot.interfaces)
       options.activity = activity.settings
       options.probe = probe.settings
       options.saysWhatIsMissing = details.verbose
-      options.trafficInterval = try trafficInterval
-      let renderer = try output.makeRenderer(saysWhy: details.verbose, units: traffic.units ?? .bits)
+      let renderer = try output.makeRenderer(
+        saysWhy: details.verbose, units: traffic.units ?? .bits, showsTraffic: traffic.traffic)
       if let recordingPath {
         // What a service says is not in the trace.
         options.service = .nothing
-        options.input = .recorded(try TraceWriter(creating: recordingPath, traceSettings))
+        options.input = .recorded(try TraceWriter(creating: recordingPath, try traceSettings))
       }
       try Follower(
         options, renderer: renderer, count: count, hook: hookCommand.map { ($0, hookTimeout ?? .seconds(90)) },
@@ -133,17 +130,20 @@ public struct NetwatchTool: ParsableCommand {
   }
 
   /// How often the counters of links are read; nil for never.
-  private var trafficInterval: Duration? {
+  var trafficInterval: Duration? {
     get throws { try traffic.interval(isShown: output.bar.showsTraffic) }
   }
 
   /// What decides the lines of `--follow`, beside what is followed.
   var lineOptions: LineSource.Options {
-    var options = LineSource.Options()
-    options.configuration = path.configuration
-    options.configuration.hold = hold ?? .zero
-    options.configuration.publishesInterfaceChanges = snapshot.interfaces
-    options.listsInterfaces = snapshot.interfaces
-    return options
+    get throws {
+      var options = LineSource.Options()
+      options.trafficInterval = try trafficInterval
+      options.configuration = path.configuration
+      options.configuration.hold = hold ?? .zero
+      options.configuration.publishesInterfaceChanges = snapshot.interfaces
+      options.listsInterfaces = snapshot.interfaces
+      return options
+    }
   }
 }

@@ -65,7 +65,7 @@ struct OutputOptions: SharedOptions {
       throw ValidationError(
         "\(BarOptions.names) are for bars and text; leave out the format JSON, which says everything.")
     }
-    _ = try makeBarRenderer(.bits)
+    _ = try makeBarRenderer(.bits, showsTraffic: false)
   }
 
   var wantsJSON: Bool { json || format == .json }
@@ -73,20 +73,26 @@ struct OutputOptions: SharedOptions {
   var terminal: Terminal { Terminal(descriptor: STDOUT_FILENO, color: color) }
 
   /// Nil where lines are for people or programs.
-  private func makeBarRenderer(_ units: TrafficUnits) throws -> BarRenderer? {
-    if case .bar(let bar) = format { return try self.bar.makeRenderer(for: bar.format, color, units) }
-    return bar.given != nil && !wantsJSON ? try bar.makeRenderer(for: .plain, color, units) : nil
+  private func makeBarRenderer(_ units: TrafficUnits, showsTraffic: Bool) throws -> BarRenderer? {
+    func make(_ format: BarFormat) throws -> BarRenderer {
+      try bar.makeRenderer(for: format, color, units, showsTraffic: showsTraffic)
+    }
+    if case .bar(let bar) = format { return try make(bar.format) }
+    return bar.given != nil && !wantsJSON ? try make(.plain) : nil
   }
 
+  /// Nil for the JSON stream.
+  ///
   /// - Parameters:
   ///   - saysWhy: whether text says in a sentence why.
   ///   - units: what rates are told in.
-  func makeRenderer(saysWhy: Bool = false, units: TrafficUnits = .bits) throws -> any LineRenderer {
-    if let renderer = try makeBarRenderer(units) { return renderer }
+  ///   - showsTraffic: whether a bar says how much goes over the link, unless a template says what it shows.
+  func makeRenderer(
+    saysWhy: Bool = false, units: TrafficUnits = .bits, showsTraffic: Bool = false
+  ) throws -> (any LineRenderer)? {
+    if let renderer = try makeBarRenderer(units, showsTraffic: showsTraffic) { return renderer }
     let terminal = terminal
     let wantsText = format == .text || format == nil && terminal.isTerminal
-    return wantsText && !json
-      ? TextRenderer(terminal: terminal, saysWhy: saysWhy, units: units)
-      : JSONRenderer()
+    return wantsText && !json ? TextRenderer(terminal: terminal, saysWhy: saysWhy, units: units) : nil
   }
 }

@@ -27,10 +27,11 @@ struct ReplayCommand: ParsableCommand {
     try CommandFailure.reporting {
       let player = TracePlayer(try TraceReader(opening: file))
       let recorded = try NetwatchTool.recorded(in: file, player.settings)
-      var options = recorded.lineOptions
+      var options = try recorded.lineOptions
       options.input = .replayed(player)
       options.player = player
-      try Follower(options, renderer: output.makeRenderer(saysWhy: details.verbose), count: recorded.count).run()
+      let renderer = try output.makeRenderer(saysWhy: details.verbose, showsTraffic: recorded.traffic.traffic)
+      try Follower(options, renderer: renderer, count: recorded.count).run()
     }
   }
 }

@@ -14,11 +14,18 @@ struct SnippetCommand: ParsableCommand {
     completion: .list(Bar.names), transform: { try Bar.named($0) })
   var bar: Bar
 
-  mutating func validate() throws { try root.refuseOptions(of: Self.self) }
+  @OptionGroup var traffic: TrafficOptions
+
+  mutating func validate() throws {
+    try root.refuseOptions(of: Self.self, but: [TrafficOptions.self])
+    guard try traffic.interval(isShown: false) == nil || bar.isFed else {
+      throw ValidationError("\(bar.name) asks for one line at a time, which has no rate; leave out --traffic.")
+    }
+  }
 
   func run() throws {
     try CommandFailure.reporting {
-      try unsafe StandardOutput().write([UInt8]((bar.snippet + "\n").utf8).span.bytes)
+      try StandardOutput().write(bar.snippet(with: traffic.words) + "\n")
     }
   }
 }

@@ -22,7 +22,12 @@ struct StatusCommand: ParsableCommand {
   var prometheus = false
 
   mutating func validate() throws {
-    try root.refuseFollowing(with: Self.self)
+    try root.refuseOptions(
+      of: Self.self,
+      but: [
+        OutputOptions.self, SnapshotOptions.self, PathOptions.self, ServiceOptions.self, ActivityOptions.self,
+        DetailOptions.self, ProgramOptions.self, ProbeOptions.self,
+      ])
     try probe.refuseInterval()
     let strange = output.given ?? (snapshot.interfaces ? "--interfaces" : nil) ?? details.given ?? programs.given
     if prometheus, let strange {

@@ -7,24 +7,30 @@ extension NetwatchTool {
   /// Whatever else an option may do, a trace can not ask for it.
   private static let traceKeys = [
     "target", "interface", "ignore", "wwan", "tunnel", "expensive", "not-expensive", "hold", "count", "interfaces",
+    "traffic", "traffic-interval",
   ]
 
-  var traceSettings: [TraceSetting] {
-    var settings = path.links.included.map { TraceSetting("interface", $0) }
-    settings += path.links.ignored.map { TraceSetting("ignore", $0) }
-    settings += path.links.modems.map { TraceSetting("wwan", $0) }
-    settings += path.links.tunnels.map { TraceSetting("tunnel", $0) }
-    settings += path.links.expensive.map { TraceSetting("expensive", $0) }
-    settings += path.links.notExpensive.map { TraceSetting("not-expensive", $0) }
-    if path.target != .internet { settings.append(TraceSetting("target", path.target.description)) }
-    if let hold { settings.append(TraceSetting("hold", "\(hold / .seconds(1))")) }
-    if let count { settings.append(TraceSetting("count", "\(count)")) }
-    if snapshot.interfaces { settings.append(TraceSetting("interfaces")) }
-    return settings
+  var traceSettings: [TraceReader.Setting] {
+    get throws {
+      var settings: [TraceReader.Setting] = path.links.included.map { ("interface", $0) }
+      settings += path.links.ignored.map { ("ignore", $0) }
+      settings += path.links.modems.map { ("wwan", $0) }
+      settings += path.links.tunnels.map { ("tunnel", $0) }
+      settings += path.links.expensive.map { ("expensive", $0) }
+      settings += path.links.notExpensive.map { ("not-expensive", $0) }
+      if path.target != .internet { settings.append(("target", path.target.description)) }
+      if let hold { settings.append(("hold", "\(hold / .seconds(1))")) }
+      if let count { settings.append(("count", "\(count)")) }
+      if snapshot.interfaces { settings.append(("interfaces", nil)) }
+      if let interval = try trafficInterval {
+        settings += [("traffic", nil), ("traffic-interval", "\(interval / .seconds(1))")]
+      }
+      return settings
+    }
   }
 
   /// The command as it was when `settings` were recorded.
-  static func recorded(in file: String, _ settings: [TraceSetting]) throws(CommandFailure) -> NetwatchTool {
+  static func recorded(in file: String, _ settings: [TraceReader.Setting]) throws(CommandFailure) -> NetwatchTool {
     var arguments = ["--follow"]
     for setting in settings {
       guard traceKeys.contains(setting.key) else {

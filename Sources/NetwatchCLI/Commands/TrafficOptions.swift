@@ -21,6 +21,12 @@ struct TrafficOptions: SharedOptions {
 
   var given: String? { traffic ? "--traffic" : interval != nil ? "--traffic-interval" : units != nil ? "--units" : nil }
 
+  /// As somebody would give them.
+  var words: [String] {
+    (traffic ? ["--traffic"] : []) + (interval.map { ["--traffic-interval", "\($0 / .seconds(1))"] } ?? [])
+      + (units.map { ["--units", $0.rawValue] } ?? [])
+  }
+
   mutating func validate() throws {
     if let interval, interval < TrafficSampler.shortestInterval {
       throw ValidationError("--traffic-interval needs a number from 0.1.")

@@ -50,11 +50,11 @@ struct WaitCommand: ParsableCommand {
   }
 
   func run() throws {
-    let renderer = quiet ? nil : try output.makeRenderer(saysWhy: details.verbose)
+    let renderer = try output.makeRenderer(saysWhy: details.verbose)
     let isMet = try CommandFailure.reporting {
-      let output = renderer == nil ? nil : try StandardOutput()
+      let output = quiet ? nil : try StandardOutput()
       let last = try wait()
-      if let last, let output { try renderer?.print(last, to: output) }
+      if let last, let output { try output.print(last, by: renderer) }
       return last.map(isGoal) ?? false
     }
     if !isMet { throw ExitCode(1) }

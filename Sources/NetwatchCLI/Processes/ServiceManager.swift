@@ -27,9 +27,8 @@ struct ServiceManager {
   }
 
   private static func removeVariable(_ name: String) -> String? {
-    guard let value = unsafe getenv(name) else { return nil }
     defer { unsafe unsetenv(name) }
-    return unsafe String(cString: value)
+    return String(environment: name)
   }
 
   /// So long a manager may take to make room for a message.

@@ -48,14 +48,11 @@ extension Explanation {
       buffer.append(#","name":"#)
       buffer.append(resolution)
     }
-    buffer.append(#","ways":["#)
-    for (position, section) in sections.enumerated() {
-      if position > 0 { buffer.append(",") }
-      buffer.append(section)
-    }
-    buffer.append(#"],"dead_links":["#)
-    buffer.append(deadLinks)
-    buffer.append("]}\n")
+    buffer.append(#","ways":"#)
+    buffer.append(sections) { $0.append($1) }
+    buffer.append(#","dead_links":"#)
+    buffer.append(deadLinks) { $0.append($1) }
+    buffer.append("}\n")
     return buffer.text
   }
 }
@@ -65,14 +62,13 @@ extension LineBuffer {
     if let text { appendQuoted(text) } else { append("null") }
   }
 
-  /// As in the stream.
-  fileprivate mutating func append(_ vpn: VPN?) {
-    guard let vpn else { return append("null") }
-    append(#"{"interface":"#)
-    appendQuoted(vpn.interfaceName)
-    append(#","kind":"#)
-    appendQuoted(vpn.kind.rawValue)
-    append(vpn.isCarrierKnown ? #","carrier":"known"}"# : #","carrier":"unknown"}"#)
+  fileprivate mutating func append<Element>(_ list: [Element], by append: (inout LineBuffer, Element) -> Void) {
+    self.append("[")
+    for (position, element) in list.enumerated() {
+      if position > 0 { self.append(",") }
+      append(&self, element)
+    }
+    self.append("]")
   }
 
   fileprivate mutating func append(_ section: Explanation.Section) {
@@ -81,20 +77,13 @@ extension LineBuffer {
     append(#","destination":"#)
     appendQuoted("\(section.destination)")
     append(
-      section.failure == nil ? #","reachable":true,"reason":null,"steps":["# : #","reachable":false,"reason":"#)
+      section.failure == nil ? #","reachable":true,"reason":null,"steps":"# : #","reachable":false,"reason":"#)
     if let failure = section.failure {
       appendQuoted(failure.rawValue)
-      append(#","steps":["#)
+      append(#","steps":"#)
     }
-    append(section.steps)
-    append("]}")
-  }
-
-  fileprivate mutating func append(_ steps: [Explanation.Step]) {
-    for (position, step) in steps.enumerated() {
-      if position > 0 { append(",") }
-      append(step)
-    }
+    append(section.steps) { $0.append($1) }
+    append("}")
   }
 
   fileprivate mutating func append(_ step: Explanation.Step) {
@@ -108,13 +97,7 @@ extension LineBuffer {
       append(":")
       switch fact.value {
       case .text(let text): appendQuoted(text)
-      case .list(let texts):
-        append("[")
-        for (position, text) in texts.enumerated() {
-          if position > 0 { append(",") }
-          appendQuoted(text)
-        }
-        append("]")
+      case .list(let texts): append(texts) { $0.appendQuoted($1) }
       case .number(let number): appendDecimal(number)
       case .flag(let isSet): append(isSet ? "true" : "false")
       case .nothing: append("null")

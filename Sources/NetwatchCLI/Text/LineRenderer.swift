@@ -1,7 +1,7 @@
 import NetwatchEventLoop
 import NetwatchStream
 
-/// Prints records, each in one write.
+/// Prints records for people, bars and collectors, each in one write.
 protocol LineRenderer: AnyObject {
   /// Looks at the world where the look of a line depends on it.
   func prepare(on loop: EventLoop) throws
@@ -24,19 +24,4 @@ extension LineRenderer {
   func nameRequests(_ body: @escaping (EventRecord) -> [NamedCount]) {}
   func onFailure(_ body: @escaping (any Error) -> Void) {}
   func printEnd(to output: StandardOutput) throws(CommandFailure) {}
-}
-
-/// The JSON stream.
-final class JSONRenderer: LineRenderer {
-  private var writer = JSONLineWriter()
-  private var programs: ((EventRecord) -> [NamedCount]?)?
-
-  func prepare(on loop: EventLoop) {}
-
-  func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
-    writer.write(record, programs: programs?(record))
-    try writer.withLine { line throws(CommandFailure) in try output.write(line) }
-  }
-
-  func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?) { programs = body }
 }

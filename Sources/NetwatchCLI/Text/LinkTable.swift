@@ -28,14 +28,8 @@ struct LinkTable {
   /// Where the columns behind the mark begin.
   private let columns: Columns
 
-  private struct Columns {
-    let name = 4
-    let medium: Int
-    let state: Int
-    let address: Int
-    /// If the columns alone fill the terminal there are none.
-    let isRoomy: Bool
-  }
+  /// If the columns alone fill the terminal there are none: it is not roomy.
+  private typealias Columns = (name: Int, medium: Int, state: Int, address: Int, isRoomy: Bool)
 
   /// - Parameters:
   ///   - isWhole: whether every link is listed, loopback too.
@@ -64,8 +58,7 @@ struct LinkTable {
     let medium = 4 + width(\.name)
     let state = medium + width(\.medium)
     let address = state + width(\.state)
-    return Columns(
-      medium: medium, state: state, address: address, isRoomy: address + 16 <= terminal.columns ?? .max)
+    return (4, medium, state, address, address + 16 <= terminal.columns ?? .max)
   }
 
   var text: String {

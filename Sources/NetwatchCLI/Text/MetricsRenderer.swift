@@ -13,33 +13,26 @@ final class MetricsRenderer: LineRenderer {
 
   func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
     let statistics = asksService ? ServiceStatistics.ofRunningService(ofOurNetwork: true) : nil
-    let bytes = Array(text(record, statistics).utf8)
-    try unsafe output.write(bytes.span.bytes)
+    try output.write(text(record, statistics))
   }
 
   private func text(_ record: EventRecord, _ statistics: ServiceStatistics?) -> String {
     let path = record.path
-    var text = metric("netwatch_reachable", "gauge", "Whether the machine is reachable.")
-    text += "netwatch_reachable \(path.isReachable ? 1 : 0)\n"
-    text += metric("netwatch_status", "gauge", "1 for the kind of link that carries the traffic.")
-    for medium in Medium.allCases {
-      text += "netwatch_status{medium=\"\(medium.rawValue)\"} \(path.medium == medium ? 1 : 0)\n"
-    }
+    var text = gauge("reachable", "Whether the machine is reachable.", [("", path.isReachable ? 1 : 0)])
+    text += gauge(
+      "status", "1 for the kind of link that carries the traffic.",
+      Medium.allCases.map { ("{medium=\"\($0.rawValue)\"}", path.medium == $0 ? 1 : 0) })
     if let internet = record.internet {
-      text += metric("netwatch_internet", "gauge", "1 for what a probe of the internet has found.")
-      for access in InternetAccess.allCases {
-        text += "netwatch_internet{access=\"\(access.rawValue)\"} \(access == internet ? 1 : 0)\n"
-      }
+      text += gauge(
+        "internet", "1 for what a probe of the internet has found.",
+        InternetAccess.allCases.map { ("{access=\"\($0.rawValue)\"}", $0 == internet ? 1 : 0) })
     }
-    text += metric("netwatch_in_flight", "gauge", "Requests that run.")
-    text += "netwatch_in_flight \(record.activity.inFlight)\n"
+    text += gauge("in_flight", "Requests that run.", [("", record.activity.inFlight)])
     text += trafficText(path)
     // Only a service lives long enough to count.
     guard let statistics else { return text }
-    text += metric("netwatch_transitions_total", "counter", "Changes of reachability.")
-    text += "netwatch_transitions_total \(statistics.transitions)\n"
-    text += metric("netwatch_netlink_overruns_total", "counter", "How often the kernel dropped messages.")
-    text += "netwatch_netlink_overruns_total \(statistics.netlinkOverruns)\n"
+    text += counter("transitions", "Changes of reachability.", "", statistics.transitions)
+    text += counter("netlink_overruns", "How often the kernel dropped messages.", "", statistics.netlinkOverruns)
     return text
   }
 
@@ -47,14 +40,19 @@ final class MetricsRenderer: LineRenderer {
   private func trafficText(_ path: NetworkPath) -> String {
     guard let (index, name) = path.carrier, let sample = (try? LinkCounters())?.sample(index, name) else { return "" }
     let label = "{interface=\"\(name.text.labelValue)\"}"
-    return metric("netwatch_receive_bytes_total", "counter", "What the link that carries the traffic has received.")
-      + "netwatch_receive_bytes_total\(label) \(sample.receivedBytes)\n"
-      + metric("netwatch_transmit_bytes_total", "counter", "What the link that carries the traffic has sent.")
-      + "netwatch_transmit_bytes_total\(label) \(sample.sentBytes)\n"
+    return counter(
+      "receive_bytes", "What the link that carries the traffic has received.", label, sample.receivedBytes)
+      + counter("transmit_bytes", "What the link that carries the traffic has sent.", label, sample.sentBytes)
   }
 
-  private func metric(_ name: String, _ type: String, _ help: String) -> String {
-    "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+  private func gauge(_ name: String, _ help: String, _ samples: [(label: String, value: Int)]) -> String {
+    "# HELP netwatch_\(name) \(help)\n# TYPE netwatch_\(name) gauge\n"
+      + samples.map { "netwatch_\(name)\($0.label) \($0.value)\n" }.joined()
+  }
+
+  private func counter(_ name: String, _ help: String, _ label: String, _ value: UInt64) -> String {
+    let name = "netwatch_\(name)_total"
+    return "# HELP \(name) \(help)\n# TYPE \(name) counter\n\(name)\(label) \(value)\n"
   }
 }
 

@@ -1,5 +1,6 @@
 import Glibc
 import NetwatchEventLoop
+import NetwatchStream
 
 /// Standard output as a stream of lines, each one write(2).
 final class StandardOutput {
@@ -7,6 +8,9 @@ final class StandardOutput {
   private(set) var isReaderGone = false
   private let descriptor = STDOUT_FILENO
   private var registration: EventLoop.Registration?
+  private var json = JSONLineWriter()
+  /// Gives the programs that a line of JSON names; nil where it names none.
+  var programs: ((EventRecord) -> [NamedCount]?)?
 
   /// A closed descriptor would become the number of the next one that is opened, and lines would go astray.
   init() throws(CommandFailure) {
@@ -30,6 +34,18 @@ final class StandardOutput {
       // A file or /dev/null has no reader to lose.
       guard error.code == EPERM else { throw error }
     }
+  }
+
+  /// - Parameter renderer: Nil for a line of JSON.
+  func print(_ record: EventRecord, by renderer: (any LineRenderer)?) throws(CommandFailure) {
+    if let renderer { return try renderer.print(record, to: self) }
+    json.write(record, programs: programs?(record))
+    try json.withLine { line throws(CommandFailure) in try write(line) }
+  }
+
+  func write(_ text: String) throws(CommandFailure) {
+    let bytes = [UInt8](text.utf8)
+    try unsafe write(bytes.span.bytes)
   }
 
   func write(_ line: RawSpan) throws(CommandFailure) {

@@ -26,9 +26,9 @@ final class Terminal {
       case .always: true
       case .never: false
       // no-color.org: set and not empty.
-      case .auto: isTerminal && (environment("NO_COLOR") ?? "").isEmpty && environment("TERM") != "dumb"
+      case .auto: isTerminal && (String(environment: "NO_COLOR") ?? "").isEmpty && String(environment: "TERM") != "dumb"
       }
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(environment).first { !$0.isEmpty } ?? ""
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(String.init(environment:)).first { !$0.isEmpty } ?? ""
     isUnicode = locale.uppercased().contains("UTF-8") || locale.uppercased().contains("UTF8")
     measure()
   }
@@ -42,17 +42,6 @@ final class Terminal {
   func foldedText(indent: Int) -> FoldedText { FoldedText(width: columns, usesColor: usesColor, indent: indent) }
 
   private func measure() {
-    let declared = environment("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
-    columns = Self.columns(of: descriptor) ?? declared ?? (isTerminal ? Self.standardWidth : nil)
+    columns = FileDescriptor.columns(of: descriptor) ?? (isTerminal ? Self.standardWidth : nil)
   }
-
-  private static func columns(of descriptor: CInt) -> Int? {
-    var size = winsize()
-    guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-    return Int(size.ws_col)
-  }
-}
-
-private func environment(_ name: String) -> String? {
-  unsafe getenv(name).map { unsafe String(cString: $0) }
 }

@@ -47,7 +47,7 @@ final class TextRenderer: LineRenderer {
 
   func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
     guard shows(record) else { return }
-    if record.event == .traffic { return try write(trafficLines(record), to: output) }
+    if record.event == .traffic { return try output.write(trafficLines(record)) }
     wasVisible = record.activity.state.isVisible
     var text = line(record)
     if !listsFewLinks, saysWhy, record.event != .activity { text += sentence(record.path) }
@@ -56,12 +56,7 @@ final class TextRenderer: LineRenderer {
       if listsFewLinks { text += "\n" }
       text += LinkTable(record.path, on: terminal, isWhole: !listsFewLinks, explains: saysWhy).text
     }
-    try write(text, to: output)
-  }
-
-  private func write(_ text: String, to output: StandardOutput) throws(CommandFailure) {
-    let bytes = [UInt8](text.utf8)
-    try unsafe output.write(bytes.span.bytes)
+    try output.write(text)
   }
 
   func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?) { programs = body }

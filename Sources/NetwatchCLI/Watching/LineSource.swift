@@ -87,9 +87,9 @@ final class LineSource {
         }, failed: { [unowned self] in fail($0) })
     }
     if let interval = options.trafficInterval {
-      traffic = try TrafficWatch(on: loop, every: interval, countsAll: options.listsInterfaces) { [unowned self] in
-        addTraffic()
-      }
+      traffic = try TrafficWatch(
+        on: loop, of: options.input, every: interval, countsAll: options.listsInterfaces
+      ) { [unowned self] in addTraffic($0) }
     }
     if options.activity.counts.includesConnections || options.countsRequests {
       counter = ActivityCounter(options.activity, on: loop) { [unowned self] in activityReason = $0 }
@@ -119,7 +119,7 @@ final class LineSource {
   /// - Throws: what has been given to ``fail(_:)``, by whomever.
   func run() throws {
     if let player = options.player {
-      reachability?.replay(player) { isFinished }
+      reachability?.replay(player, until: { isFinished }, sample: traffic.map { traffic in { traffic.sample() } })
     } else if !isFinished {
       try loop.run()
     }
@@ -342,11 +342,11 @@ final class LineSource {
 
   // MARK: What links carry
 
-  private func addTraffic() {
+  private func addTraffic(_ moment: Moment) {
     guard !isFinished, var record = last else { return }
     record.traffic = traffic?.figures
     record.event = .traffic
-    record.setDateToNow()
+    (record.nanosecondsSince1970, record.monotonicNanoseconds) = (moment.wall, moment.monotonic)
     tell(record)
   }
 
@@ -358,13 +358,18 @@ final class LineSource {
 
   private func handOn(_ record: EventRecord) {
     number += 1
-    var record = record
-    if let traffic {
-      traffic.follow(record.path)
-      record.traffic = traffic.figures
-    }
+    if let traffic { return handOn(record, with: traffic) }
     // Whoever holds a path makes the next change of a link a copy of them all.
-    if counter != nil || link != nil || traffic != nil { last = record }
+    if counter != nil || link != nil { last = record }
+    tell(record)
+  }
+
+  /// Apart, because a record that is not changed is not copied.
+  private func handOn(_ record: EventRecord, with traffic: TrafficWatch) {
+    var record = record
+    traffic.follow(record.path)
+    record.traffic = traffic.figures
+    last = record
     tell(record)
   }
 }
@@ -376,22 +381,5 @@ extension EventRecord.Event {
     case .reachability: self = .reachability
     case .interfaces: self = .interfaces
     }
-  }
-}
-
-extension EventRecord {
-  /// This state as news for somebody who knows another one; nil if it is none.
-  fileprivate func successor(of known: EventRecord, becauseOf reason: ActivityReason) -> EventRecord? {
-    var next = self
-    if !path.saysTheSame(as: known.path) {
-      next.event = .reachability
-      // "initial" is for the first line.
-      if path.reason == .initial { next.path = path.with(reason: .resynced) }
-      return next
-    }
-    guard activity != known.activity else { return nil }
-    next.event = .activity
-    next.activityReason = reason
-    return next
   }
 }

@@ -9,24 +9,31 @@ final class TrafficWatch {
   private(set) var figures: [LinkTraffic] = []
   /// Every link, not only the one that carries the traffic.
   private let countsAll: Bool
-  private let tell: () -> Void
+  private let tell: (Moment) -> Void
   private var sampler: TrafficSampler?
   /// A service samples.
   private var isServed = false
 
   /// - Parameters:
+  ///   - input: where the counters are read.
   ///   - interval: between two samples.
-  ///   - tell: called when there are new figures.
-  init(on loop: EventLoop, every interval: Duration, countsAll: Bool, tell: @escaping () -> Void) throws {
+  ///   - tell: called when there are new figures, with their date.
+  init(
+    on loop: EventLoop, of input: NetlinkInput, every interval: Duration, countsAll: Bool,
+    tell: @escaping (Moment) -> Void
+  ) throws {
     self.countsAll = countsAll
     self.tell = tell
-    sampler = try TrafficSampler(on: loop, every: interval) { [unowned self] in take($0) }
+    sampler = try TrafficSampler(on: loop, of: input, every: interval) { [unowned self] in publish($0, $1) }
   }
 
-  private func take(_ figures: [LinkTraffic]) {
+  private func publish(_ figures: [LinkTraffic], _ moment: Moment) {
     self.figures = figures
-    tell()
+    tell(moment)
   }
+
+  /// A replay has come to a sample.
+  func sample() { sampler?.sample() }
 
   /// Counts the links of a path from now on.
   func follow(_ path: NetworkPath) {
@@ -41,7 +48,7 @@ final class TrafficWatch {
     guard let figures = record.traffic, path?.interfaceIndex == record.path.interfaceIndex else { return }
     isServed = true
     sampler?.stop()
-    take(figures)
+    publish(figures, .now)
   }
 
   func serviceWasLost(_ path: NetworkPath?) {

@@ -67,7 +67,7 @@ final class BodyBuffer: BodySink, Sendable {
     change { $0.head = HTTPReply(response, (), to: request, HTTPMetrics()) }
   }
 
-  func take(_ bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
+  func write(_ bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
     let chunk = unsafe Data(bytes)
     return change { state in
       guard state.count < Self.capacity else {
@@ -127,7 +127,7 @@ final class BodyBuffer: BodySink, Sendable {
   // MARK: A request, on the loop
 
   /// The next part of the body, which is nil at its end. Nil if it has not come.
-  func take() -> Result<Data?, HTTPError>? {
+  func poll() -> Result<Data?, HTTPError>? {
     change { state in
       if let chunk = state.takeChunk() { return .success(chunk) }
       state.hasLoopWaiting = state.end == nil

@@ -8,7 +8,7 @@ protocol BodySink: AnyObject {
   ///
   /// - Parameter length: what the server says; nil where it says nothing.
   func begin(_ response: HTTPResponse, to request: HTTPRequest, length: Int64?) throws(HTTPError)
-  func take(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> BodyAcceptance
+  func write(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> BodyAcceptance
   /// The body is whole, or will never be.
   func end(_ failure: HTTPError?) throws(HTTPError) -> ReceivedBody
 }

@@ -8,6 +8,7 @@ final class FileSink: BodySink {
   private let isFlushed: Bool
   private var target: URL?
   private var partial: (file: OpenFile, path: String)?
+  private var length: Int64 = 0
 
   /// - Parameter isFlushed: whether the whole file is written to its disk before it gets its name.
   init(_ destination: HTTPDestination, isFlushed: Bool) {
@@ -23,34 +24,17 @@ final class FileSink: BodySink {
       throw HTTPError(.badServerResponse, "download", code: CInt(response.status.code), message: "\(response.status)")
     }
     let target = destination.place(response)
-    let path = target.path(percentEncoded: false)
-    guard target.isFileURL else { throw HTTPError(.fileFailed, "download to \(target)", message: "not a file") }
-    if unsafe access(path, F_OK) == 0 {
-      if !destination.replacesExisting {
-        errno = EEXIST
-        throw HTTPError(file: path, "download to")
-      }
-    } else if errno == ENAMETOOLONG {
-      throw HTTPError(file: path, "download to")
-    }
+    let path = try OpenFile.path(of: target, replacesExisting: destination.replacesExisting)
     let suffix = ".\(UInt32.random(in: 0...UInt32.max)).part"
     let name = OpenFile.companion(of: path, suffix: suffix) + suffix
     self.target = target
     partial = (try OpenFile(creating: name), name)
   }
 
-  func take(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> BodyAcceptance {
+  func write(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> BodyAcceptance {
     guard let partial else { return .refused }
-    var written = 0
-    while written < bytes.count {
-      let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
-      let count = unsafe write(partial.file.number, rest.baseAddress, rest.count)
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw HTTPError(file: partial.path, "write")
-      }
-      written += count
-    }
+    try unsafe partial.file.write(bytes, at: length, named: partial.path)
+    length += Int64(bytes.count)
     return .taken
   }
 

@@ -14,7 +14,7 @@ struct MemoryBody {
   init(_ memory: BodyMemory) { self.memory = memory }
 
   /// - Parameter total: what the server says; nil where it says nothing.
-  mutating func take(_ bytes: UnsafeRawBufferPointer, of total: Int64?) {
+  mutating func append(_ bytes: UnsafeRawBufferPointer, of total: Int64?) {
     guard long.isEmpty else { return unsafe long.append(contentsOf: bytes) }
     let count = (short?.count ?? 0) + bytes.count
     if max(count, Int(clamping: total ?? 0)) <= BodyMemory.mostBytes {

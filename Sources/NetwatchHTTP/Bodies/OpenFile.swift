@@ -1,4 +1,5 @@
 import CLinux
+import FoundationEssentials
 import Glibc
 
 /// A descriptor of a file, closed with its last reference.
@@ -28,10 +29,39 @@ final class OpenFile: Sendable {
     guard unsafe fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     return Int64(status.st_size)
   }
+
+  /// - Parameter path: its name, for errors.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, named path: String) throws(HTTPError) {
+    var written = 0
+    while written < bytes.count {
+      let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
+      let count = unsafe pwrite(number, rest.baseAddress, rest.count, off_t(offset) + written)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw HTTPError(file: path, "write")
+      }
+      written += count
+    }
+  }
 }
 
 /// Where files are put.
 extension OpenFile {
+  /// The path of a download, which has to be possible: better now than when all has come.
+  static func path(of target: URL, replacesExisting: Bool) throws(HTTPError) -> String {
+    let path = target.path(percentEncoded: false)
+    guard target.isFileURL else { throw HTTPError(.fileFailed, "download to \(target)", message: "not a file") }
+    if unsafe access(path, F_OK) == 0 {
+      if !replacesExisting {
+        errno = EEXIST
+        throw HTTPError(file: path, "download to")
+      }
+    } else if errno == ENAMETOOLONG {
+      throw HTTPError(file: path, "download to")
+    }
+    return path
+  }
+
   /// Puts a file that is whole into its place.
   ///
   /// - Parameter replacesExisting: whether a file that is there is replaced, at once. Otherwise it is an error.

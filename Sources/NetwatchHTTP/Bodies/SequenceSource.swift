@@ -57,7 +57,7 @@ final class SequenceSource: BodySource {
 
   func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
     if part.isEmpty {
-      switch buffer.take() {
+      switch buffer.poll() {
       case nil: return .paused
       case .success(let next?): part = next
       case .success(nil): return .bytes(0)

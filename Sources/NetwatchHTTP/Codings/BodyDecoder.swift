@@ -44,7 +44,7 @@ final class BodyDecoder {
   /// - Throws: `cannotDecodeContentData` if something is missing.
   func end() throws(HTTPError) {
     for (stage, coding) in zip(stages, codings.reversed()) where !stage.isComplete {
-      throw HTTPError(coding: coding.name, "the body stops before its end")
+      throw HTTPError(coding: coding.rawValue, "the body stops before its end")
     }
   }
 

@@ -1,12 +1,12 @@
 /// A compression that a body can have (RFC 9110, section 8.4.1).
-enum ContentCoding: CaseIterable {
+enum ContentCoding: String, CaseIterable {
   case deflate
   case gzip
-  case brotli
+  case brotli = "br"
   case zstd
 
   /// The value of `Accept-Encoding`: what can be taken off. Two are by libraries that libcurl may bring along.
-  static let accepted = allCases.filter(\.isAvailable).map(\.name).joined(separator: ", ")
+  static let accepted = allCases.filter(\.isAvailable).map(\.rawValue).joined(separator: ", ")
 
   private var isAvailable: Bool {
     switch self {
@@ -16,19 +16,9 @@ enum ContentCoding: CaseIterable {
     }
   }
 
-  var name: String {
-    switch self {
-    case .deflate: "deflate"
-    case .gzip: "gzip"
-    case .brotli: "br"
-    case .zstd: "zstd"
-    }
-  }
-
   /// - Parameter name: in lower case. Nil for one that is not known here.
   init?(_ name: String) {
-    let name = name == "x-gzip" ? "gzip" : name
-    guard let coding = Self.allCases.first(where: { $0.name == name && $0.isAvailable }) else { return nil }
+    guard let coding = Self(rawValue: name == "x-gzip" ? "gzip" : name), coding.isAvailable else { return nil }
     self = coding
   }
 

@@ -72,13 +72,13 @@ import CLibZ
   }
 
   private func behindEnd(_ input: UnsafeRawBufferPointer) throws(HTTPError) -> Int {
-    guard input.count <= tolerated else { throw HTTPError(coding: coding.name, "something follows its end") }
+    guard input.count <= tolerated else { throw HTTPError(coding: coding.rawValue, "something follows its end") }
     tolerated -= input.count
     return input.count
   }
 
   private func failure(_ code: CInt) -> HTTPError {
     let words = unsafe stream.pointee.msg.map { unsafe String(cString: $0) }
-    return HTTPError(.cannotDecodeContentData, "decompress \(coding.name)", code: code, message: words ?? "")
+    return HTTPError(.cannotDecodeContentData, "decompress \(coding.rawValue)", code: code, message: words ?? "")
   }
 }

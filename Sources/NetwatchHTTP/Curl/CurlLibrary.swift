@@ -4,7 +4,8 @@ import CLibOpenSSL
 /// libcurl as a whole.
 enum CurlLibrary {
   /// Once a process; safe from any thread, in libcurl as well as in Swift.
-  private static let status = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+  private static let status =
+    CertificateHandle.libraryIsStarted ? curl_global_init(Int(CURL_GLOBAL_DEFAULT)) : CURLE_FAILED_INIT
 
   static func start() throws(HTTPError) {
     guard status == CURLE_OK else { throw HTTPError(status, "curl_global_init") }

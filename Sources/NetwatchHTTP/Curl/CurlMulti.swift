@@ -109,7 +109,7 @@ import NetwatchEventLoop
 
   func takeEasy() throws(HTTPError) -> CurlEasy {
     if let easy = idle.popLast() { return easy }
-    return try CurlEasy.open()
+    return try CurlEasy()
   }
 
   func giveBack(_ easy: CurlEasy) {

@@ -12,7 +12,7 @@ struct CurlProxies {
   /// Reads the environment, which nobody may be changing meanwhile.
   init() {
     func text(_ names: String...) -> String? {
-      names.lazy.compactMap { name in unsafe getenv(name).map { unsafe String(cString: $0) } }.first { !$0.isEmpty }
+      names.lazy.compactMap(String.init(environment:)).first { !$0.isEmpty }
     }
     let all = text("all_proxy", "ALL_PROXY")
     // Not HTTP_PROXY: a server sets it for the programs that it runs, from a field of the request.

@@ -101,7 +101,7 @@ struct CurlRequest {
       if method != .put { easy.set(CURLOPT_CUSTOMREQUEST, method.rawValue) }
     } else if method == .head {
       easy.set(CURLOPT_NOBODY, 1)
-    } else if method == .post || method == .put || method == .patch {
+    } else if Self.mostHaveBody(method) {
       // Says that there is none.
       easy.set(CURLOPT_POST, 1)
       easy.set(CURLOPT_POSTFIELDSIZE, 0)
@@ -110,6 +110,11 @@ struct CurlRequest {
     } else if method != .get {
       easy.set(CURLOPT_CUSTOMREQUEST, method.rawValue)
     }
+  }
+
+  /// Whether requests with this method most often have a body, so that one without says so.
+  private static func mostHaveBody(_ method: HTTPRequest.Method) -> Bool {
+    method == .post || method == .put || method == .patch
   }
 
   private func applyFields(to easy: CurlEasy) {
@@ -140,7 +145,7 @@ struct CurlRequest {
     if !hasType {
       if let type = body?.contentType {
         easy.addHeader("Content-Type: \(type)")
-      } else if body?.length ?? 0 == 0, request.method == .post || request.method == .put || request.method == .patch {
+      } else if body?.length ?? 0 == 0, Self.mostHaveBody(request.method) {
         easy.addHeader("Content-Type:")
       }
     }

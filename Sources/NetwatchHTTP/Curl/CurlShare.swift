@@ -6,23 +6,18 @@ import CLibCurl
   /// libcurl shows cookies to handles of transfers alone; this one never makes any.
   private let reader: UnsafeMutableRawPointer
 
-  static func open() throws(HTTPError) -> CurlShare {
+  init() throws(HTTPError) {
     try CurlLibrary.start()
     guard let handle = unsafe curl_share_init() else { throw HTTPError(.other, "curl_share_init") }
     guard let reader = unsafe curl_easy_init() else {
       unsafe curl_share_cleanup(handle)
       throw HTTPError(.other, "curl_easy_init")
     }
-    let share = unsafe CurlShare(owning: handle, reader)
+    unsafe self.handle = handle
+    unsafe self.reader = reader
     guard unsafe netwatch_curl_share(handle, CURL_LOCK_DATA_COOKIE) == CURLSHE_OK,
       unsafe netwatch_curl_set_pointer(reader, CURLOPT_SHARE, handle) == CURLE_OK
     else { throw HTTPError(.other, "curl_share_setopt") }
-    return share
-  }
-
-  private init(owning handle: UnsafeMutableRawPointer, _ reader: UnsafeMutableRawPointer) {
-    unsafe self.handle = handle
-    unsafe self.reader = reader
   }
 
   deinit {

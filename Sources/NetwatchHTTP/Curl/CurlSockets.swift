@@ -9,6 +9,8 @@ import NetwatchEventLoop
 @safe final class CurlSockets {
   private final class Watch {
     let registration: EventLoop.Registration
+    /// It was opened here. libcurl has others, which the process's children may inherit: they are never kept.
+    let isOwn: Bool
     /// What the kernel was asked for.
     var interest: EventLoop.Readiness
     /// libcurl waits for it.
@@ -19,8 +21,9 @@ import NetwatchEventLoop
     /// still being made it does, and the number may come back with another socket.
     var isEstablished = false
 
-    init(_ registration: EventLoop.Registration, for interest: EventLoop.Readiness) {
+    init(_ registration: EventLoop.Registration, for interest: EventLoop.Readiness, isOwn: Bool) {
       self.registration = registration
+      self.isOwn = isOwn
       self.interest = interest
     }
   }
@@ -28,7 +31,9 @@ import NetwatchEventLoop
   private let loop: EventLoop
   private let act: (CInt, EventLoop.Readiness) -> Void
   private var watches: [CInt: Watch] = [:]
-  /// Those that were opened here. libcurl has others, which the process's children may inherit: they are never kept.
+  /// The one that was looked up last, which most often is the next one.
+  private var last: (socket: CInt, watch: Watch)?
+  /// Those that were opened here.
   private var connections: Set<CInt> = []
   /// Where the sockets go that libcurl has not begun to wait for: their local addresses are not known before.
   private var fresh: [CInt: SocketAddress] = [:]
@@ -82,7 +87,7 @@ import NetwatchEventLoop
 
   func watch(_ socket: CInt, for interest: EventLoop.Readiness) throws(SystemError) {
     if !fresh.isEmpty { began(socket) }
-    if let watch = watches[socket] {
+    if let watch = watch(of: socket) {
       do throws(SystemError) {
         let isNews = !watch.isWanted && !watch.isEstablished
         if isNews || watch.interest != interest { try loop.change(watch.registration, to: interest) }
@@ -97,12 +102,19 @@ import NetwatchEventLoop
       }
     }
     let registration = try loop.watch(socket, for: interest) { [unowned self] in happened(on: socket, $0) }
-    watches[socket] = Watch(registration, for: interest)
+    watches[socket] = Watch(registration, for: interest, isOwn: connections.contains(socket))
+  }
+
+  private func watch(of socket: CInt) -> Watch? {
+    if let last, last.socket == socket { return last.watch }
+    guard let watch = watches[socket] else { return nil }
+    last = (socket, watch)
+    return watch
   }
 
   /// libcurl does not wait for it any more.
   func letGo(_ socket: CInt) {
-    if let watch = watches[socket], watch.isEstablished || connections.contains(socket) {
+    if let watch = watch(of: socket), watch.isEstablished || watch.isOwn {
       watch.isWanted = false
     } else {
       remove(socket)
@@ -114,7 +126,7 @@ import NetwatchEventLoop
   ///
   /// - Parameter mayHaveMore: False where libcurl has read all that was there. To look costs a system call, 2 % of a request.
   func rest(_ socket: CInt, mayHaveMore: Bool) {
-    guard let watch = watches[socket], !watch.isWanted, connections.contains(socket) else { return }
+    guard let watch = watch(of: socket), !watch.isWanted, watch.isOwn else { return }
     watch.isResting = true
     if mayHaveMore, hasUnread(socket) { abort([socket]) }
   }
@@ -125,12 +137,13 @@ import NetwatchEventLoop
   }
 
   private func happened(on socket: CInt, _ readiness: EventLoop.Readiness) {
-    guard let watch = watches[socket], !watch.isWanted else { return act(socket, readiness) }
+    guard let watch = watch(of: socket), !watch.isWanted else { return act(socket, readiness) }
     if watch.isResting, hasUnread(socket) { abort([socket]) }
     remove(socket)
   }
 
   private func remove(_ socket: CInt) {
+    if last?.socket == socket { last = nil }
     if let watch = watches.removeValue(forKey: socket) { loop.remove(watch.registration) }
   }
 }

@@ -3,6 +3,7 @@ import NetwatchEventLoop
 
 /// What an object on a loop is asked to do by other threads, in order. The loop is woken once for all that comes meanwhile.
 final class Inbox<Command: Sendable>: Sendable {
+  /// No tuple: in generic memory a tuple's closure is wrapped once more at each access.
   private struct State: Sendable {
     var commands: [Command] = []
     /// Nil once the object has ended: whoever keeps the inbox keeps neither the object nor its loop.
@@ -29,7 +30,7 @@ final class Inbox<Command: Sendable>: Sendable {
   }
 
   /// Puts what has been asked for in the place of `commands`, which has to be empty.
-  func take(_ commands: inout [Command]) { state.withLock { swap(&$0.commands, &commands) } }
+  func drain(into commands: inout [Command]) { state.withLock { swap(&$0.commands, &commands) } }
 
   /// From now on all commands are dropped.
   func close() {

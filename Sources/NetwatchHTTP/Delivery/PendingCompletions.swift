@@ -2,13 +2,9 @@ import Netwatch
 
 /// Counts the tasks of a session whose completion has not run yet.
 final class PendingCompletions: Sendable {
-  private struct State: Sendable {
-    var count = 0
-    var isClosed = false
-    var waiters: [@Sendable () -> Void] = []
-  }
+  private typealias State = (count: Int, isClosed: Bool, waiters: [@Sendable () -> Void])
 
-  private let state = InlineLock(State())
+  private let state = InlineLock<State>((0, false, []))
 
   func add() { state.withLock { $0.count += 1 } }
 

@@ -1,4 +1,5 @@
 import HTTPTypes
+import NetwatchEventLoop
 
 /// How long a response may be used again, and how its server is asked whether it still may be. By RFC 9111, for a cache that
 /// one program has for itself; where a server says nothing of time, it is asked.
@@ -57,10 +58,10 @@ struct CacheFreshness: Hashable, Sendable {
   }
 
   private static func lifetimeByDate(_ fields: HTTPFields) -> Int64 {
-    guard let expires = fields[.expires].flatMap(HTTPDate.init), let date = fields[.date].flatMap(HTTPDate.init) else {
-      return 0
-    }
-    return max(expires.seconds - date.seconds, 0)
+    guard let expires = fields[.expires].flatMap(CivilTime.init(httpDate:)),
+      let date = fields[.date].flatMap(CivilTime.init(httpDate:))
+    else { return 0 }
+    return max(expires.secondsSince1970 - date.secondsSince1970, 0)
   }
 
   /// What depends on a field of the request depends on its key. Cookies do not stand there, and `*` is anything.

@@ -24,17 +24,7 @@ final class PartialFile: Sendable {
 
   /// - Parameter isFlushed: whether the whole file is written to its disk before it gets its name.
   static func open(for target: URL, replacesExisting: Bool, isFlushed: Bool = false) throws(HTTPError) -> PartialFile {
-    let name = target.path(percentEncoded: false)
-    guard target.isFileURL else { throw HTTPError(.fileFailed, "download to \(target)", message: "not a file") }
-    if unsafe access(name, F_OK) == 0 {
-      if !replacesExisting {
-        errno = EEXIST
-        throw HTTPError(file: name, "download to")
-      }
-    } else if errno == ENAMETOOLONG {
-      // Better now than when all has come.
-      throw HTTPError(file: name, "download to")
-    }
+    let name = try OpenFile.path(of: target, replacesExisting: replacesExisting)
     let base = OpenFile.companion(of: name, suffix: longestSuffix)
     return try PartialFile(target, replacesExisting, isFlushed, path: base + ".netwatch-part")
   }
@@ -102,17 +92,7 @@ final class PartialFile: Sendable {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(HTTPError) {
-    let file = current
-    var written = 0
-    while written < bytes.count {
-      let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
-      let count = unsafe pwrite(file.number, rest.baseAddress, rest.count, off_t(offset) + written)
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw HTTPError(file: path, "write")
-      }
-      written += count
-    }
+    try unsafe current.write(bytes, at: offset, named: path)
   }
 
   // MARK: Beginning again

@@ -1,13 +1,7 @@
 /// Values with a cost, the most recently used ones. Pure; all but the purge takes the same time, however many there are.
 struct RecencyStore<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  private struct Slot: Sendable {
-    let key: Key
-    var value: Value
-    var cost: Int
-    /// Nearer to the oldest.
-    var older: Int?
-    var newer: Int?
-  }
+  /// The older one is nearer to the oldest.
+  private typealias Slot = (key: Key, value: Value, cost: Int, older: Int?, newer: Int?)
 
   let capacity: Int
   /// What a purge leaves at most.
@@ -34,7 +28,7 @@ struct RecencyStore<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     // So there is no sum that could be too large.
     let isOver = cost > capacity - usage
     if isOver { purge(leaving: max(preferred - cost, 0)) }
-    place(Slot(key: key, value: value, cost: cost))
+    place((key, value, cost, nil, nil))
   }
 
   /// Counts as a use.

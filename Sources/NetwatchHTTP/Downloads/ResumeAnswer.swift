@@ -9,19 +9,9 @@ struct ResumeAnswer: Hashable, Sendable {
   var entityTag: String?
   var lastModified: String?
   var date: String?
+}
 
-  init(
-    status: Int, length: Int64? = nil, contentRange: String? = nil, entityTag: String? = nil,
-    lastModified: String? = nil, date: String? = nil
-  ) {
-    self.status = status
-    self.length = length
-    self.contentRange = contentRange
-    self.entityTag = entityTag
-    self.lastModified = lastModified
-    self.date = date
-  }
-
+extension ResumeAnswer {
   init(_ response: HTTPResponse, length: Int64?) {
     let fields = response.headerFields
     self.init(

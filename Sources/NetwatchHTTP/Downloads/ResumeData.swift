@@ -1,3 +1,5 @@
+import NetwatchEventLoop
+
 /// What is known of a download that was paused or broken off: enough to go on with it, in this process or another.
 ///
 /// Where it comes from, it may have been changed: nothing but what a server could have sent is decoded.
@@ -59,7 +61,8 @@ extension ResumeData.Validator {
       return
     }
     // What was changed in the second in which it was sent may be changed once more, and have the same date.
-    guard let lastModified, let changed = HTTPDate(lastModified), let date, let sent = HTTPDate(date), changed < sent
+    guard let lastModified, let changed = CivilTime(httpDate: lastModified), let date,
+      let sent = CivilTime(httpDate: date), changed.secondsSince1970 < sent.secondsSince1970
     else { return nil }
     self = .lastModified(lastModified)
   }
@@ -72,7 +75,7 @@ extension ResumeData.Validator {
       return 2...Self.mostBytes ~= bytes.count && bytes.first == UInt8(ascii: "\"")
         && bytes.last == UInt8(ascii: "\"")
         && bytes.dropFirst().dropLast().allSatisfy { 0x21...0x7e ~= $0 && $0 != UInt8(ascii: "\"") }
-    case .lastModified(let text): return HTTPDate(text) != nil
+    case .lastModified(let text): return CivilTime(httpDate: text) != nil
     }
   }
 }

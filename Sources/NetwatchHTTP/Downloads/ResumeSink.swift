@@ -19,7 +19,7 @@ final class ResumeSink: BodySink {
     try download.handle(.answered(ResumeAnswer(response, length: length)), file)
   }
 
-  func take(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> BodyAcceptance {
+  func write(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> BodyAcceptance {
     guard let offset = try download.offset(ofNext: bytes.count, file) else {
       skipped += bytes.count
       return skipped <= Self.mostSkipped ? .taken : .refused

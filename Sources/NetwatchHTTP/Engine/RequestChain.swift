@@ -20,50 +20,43 @@ struct RequestChain {
   private static let idempotent: [HTTPRequest.Method] = [.get, .head, .put, .delete, .options, .trace]
 
   let order: TransferOrder
-  /// Nil for the first request.
-  private(set) var redirected: HTTPRequest?
+  private(set) var request: HTTPRequest
   private(set) var body: HTTPBody?
-  private var redirects = 0
+  /// Whether the request may be sent twice: RFC 9110, section 9.2.2, or the caller's word.
+  private(set) var allowsRepetition = false
+  /// What the request's origin is to be sent; nil for nothing.
+  private(set) var credential: HTTPCredential?
+  private(set) var redirects = 0
   /// What the caller has answered to challenges.
   private var answers: [Origin: (credential: HTTPCredential, count: Int)] = [:]
 
   init(_ order: TransferOrder) {
     self.order = order
+    request = order.request
     body = order.body
+    update()
   }
 
-  var request: HTTPRequest { redirected ?? order.request }
-
-  /// What the request's origin is to be sent; nil for nothing.
-  var credential: HTTPCredential? {
+  /// To be called whenever the request or the answers have changed.
+  private mutating func update() {
+    allowsRepetition = order.options.allowsRepetition || Self.idempotent.contains(request.method)
     let own = order.options.credential
-    if own == nil, answers.isEmpty { return nil }
+    credential = own == nil && answers.isEmpty ? nil : credential(own)
+  }
+
+  private func credential(_ own: HTTPCredential?) -> HTTPCredential? {
     if let origin = Origin(request), let answer = answers[origin] { return answer.credential }
     if order.request.isSameOrigin(as: request) { return own }
     return own == order.scope.credential && order.scope.covers(request) ? own : nil
   }
 
-  /// Whether the request may be sent twice: RFC 9110, section 9.2.2, or the caller's word.
-  var allowsRepetition: Bool {
-    Self.idempotent.contains(request.method) || order.options.allowsRepetition
-  }
-
   // MARK: Answers
 
-  /// Whether an answer with this status is the task's, whatever else it says.
-  static func isFinal(_ code: Int) -> Bool {
-    !(300..<400 ~= code) && code != HTTPResponse.Status.unauthorized.code
-  }
-
-  /// - Parameters:
-  ///   - code: The status code of the response.
-  ///   - allows: Whether the security policy lets a request go to its place.
+  /// - Parameter allows: Whether the security policy lets a request go to its place.
   /// - Throws: what fails the task.
-  func step(
-    after response: HTTPResponse, code: Int, allows: (HTTPRequest) -> Bool
-  ) throws(HTTPError) -> Step {
-    let options = order.options
-    if 300..<400 ~= code, [301, 302, 303, 307, 308].contains(code), options.maximumRedirects > 0,
+  func step(after head: ResponseHead, allows: (HTTPRequest) -> Bool) throws(HTTPError) -> Step {
+    let (options, response) = (order.options, head.response)
+    if [301, 302, 303, 307, 308].contains(head.code), options.maximumRedirects > 0,
       let location = response.headerFields[.location]
     {
       guard let next = next(to: location, after: response), allows(next) else {
@@ -78,7 +71,7 @@ struct RequestChain {
       let redirect = HTTPRedirect(request: request, response: response, next: next, count: redirects)
       return .askRedirect { await ask(redirect).map { Self.changed(next, to: $0) } }
     }
-    if code == HTTPResponse.Status.unauthorized.code, let ask = options.onChallenge,
+    if head.code == HTTPResponse.Status.unauthorized.code, let ask = options.onChallenge,
       refusals < options.maximumChallenges
     {
       let challenge = HTTPChallenge(request: request, response: response, failures: refusals)
@@ -90,13 +83,15 @@ struct RequestChain {
   mutating func follow(_ next: HTTPRequest) {
     if next.method != request.method { body = nil }
     redirects += 1
-    redirected = next
+    request = next
+    update()
   }
 
   /// The same request is sent with another credential.
   mutating func answer(with credential: HTTPCredential) {
     guard let origin = Origin(request) else { return }
     answers[origin] = (credential, refusals + 1)
+    update()
   }
 
   /// How many credentials of the caller's the request's origin has refused.
@@ -142,4 +137,9 @@ struct RequestChain {
     default: method
     }
   }
+}
+
+extension ResponseHead {
+  /// Whether another request may follow: to another place, or with a credential.
+  var mayLeadOn: Bool { 300..<400 ~= code || code == HTTPResponse.Status.unauthorized.code }
 }

@@ -43,9 +43,7 @@ final class SessionEngine {
   private var isClosing = false
   private var turnTime: Duration?
   /// Ended in this turn of the loop. Handed over together: whoever is woken for the first finds the others too.
-  private var finished: [Transfer?] = []
-  /// The other one, so that neither is made anew.
-  private var delivering: [Transfer?] = []
+  private var finished: [Transfer] = []
   /// To be woken together: one after the other, each would wake a thread that has gone to sleep again before the next.
   private var waitingCallers: [TransferOrder] = []
   /// For so many turns they have waited for more.
@@ -61,7 +59,7 @@ final class SessionEngine {
     self.path = path
     self.loop = loop
     self.pending = pending
-    cookies = try CurlShare.open()
+    cookies = try CurlShare()
     curl = try CurlMulti(
       on: loop, TrustEvaluator(policy), cookies: configuration.handlesCookies ? cookies : nil,
       connectionsPerHost: configuration.connectionsPerHost, userAgent: configuration.userAgent,
@@ -93,7 +91,7 @@ final class SessionEngine {
   private func carryOutCommands() {
     var commands: [EngineCommand] = []
     swap(&commands, &self.commands)
-    inbox?.take(&commands)
+    inbox?.drain(into: &commands)
     for command in commands {
       switch command {
       case .start(let order, let isSuspended): start(order, isSuspended: isSuspended)
@@ -127,11 +125,9 @@ final class SessionEngine {
 
   private func deliver() {
     if !finished.isEmpty {
-      swap(&finished, &delivering)
-      for index in delivering.indices {
-        if let transfer = delivering[index].take(), transfer.deliver() { waitingCallers.append(transfer.order) }
-      }
-      delivering.removeAll(keepingCapacity: true)
+      let ended = finished
+      finished = []
+      for transfer in ended where transfer.deliver() { waitingCallers.append(transfer.order) }
     }
     if !waitingCallers.isEmpty { wakeCallers() }
   }

@@ -8,6 +8,7 @@ final class Transfer: CurlDelegate {
   /// The body of a redirect is read up to here, so that the connection can be used again.
   private static let mostSkipped = 64 * 1_024
 
+  let order: TransferOrder
   /// Which holds it too, until it is over.
   let engine: SessionEngine
   let curl: CurlMulti
@@ -22,23 +23,22 @@ final class Transfer: CurlDelegate {
   var keptSource: (any BodySource)?
   var attempt = TransferAttempt(began: .zero)
   private var attempts = 0
-  private let head: ResponseHead
+  private let reader: HeadReader
   private var progress = HTTPProgress()
-  private var metrics = HTTPMetrics()
   private var failure: HTTPError?
   /// The reader of the body has enough for now.
   private var isStalled = false
   var lastMoved = Duration.zero
   private var end: Duration?
 
-  var order: TransferOrder { chain.order }
   var options: HTTPTaskOptions { order.options }
 
   init(_ order: TransferOrder, _ engine: SessionEngine, _ curl: CurlMulti) {
+    self.order = order
     self.engine = engine
     self.curl = curl
     chain = RequestChain(order)
-    head = ResponseHead(engine.heads)
+    reader = HeadReader(engine.heads)
     memory = MemoryBody(engine.bodies)
     sink = order.makeSink?(engine.reentry(order.id) { $0.goOnReading() })
     machine = TransferMachine(waitsForPath: order.options.waitsForReachability != nil && engine.path != nil)
@@ -68,7 +68,7 @@ final class Transfer: CurlDelegate {
   }
 
   private func attach() {
-    head.begin()
+    reader.begin()
     attempts += 1
     attempt = TransferAttempt(began: engine.now)
     do throws(HTTPError) {
@@ -125,16 +125,16 @@ final class Transfer: CurlDelegate {
   /// - Returns: whether a caller waits, whom the order is to wake; otherwise the completion has run, or will.
   func deliver() -> Bool {
     let outcome: TransferOrder.Outcome
-    let response = head.isComplete ? head.response : nil
+    let head = reader.head
     do throws(HTTPError) {
       let received = try sink?.end(failure) ?? memory.takeAll()
       if let failure { throw failure }
-      guard let response else { throw Self.noHead }
-      order.facts.fill(response, to: chain.redirected, metrics)
+      guard let head else { throw Self.noHead }
+      order.facts.fill(head.response, to: chain.redirects > 0 ? chain.request : nil)
       outcome = .success(HTTPReply(received, order.facts))
     } catch {
       var failure = error
-      if failure.response == nil { failure.response = response }
+      if failure.response == nil { failure.response = head?.response }
       outcome = .failure(failure)
     }
     return order.complete(outcome, machine.isActive ? engine.observer : nil)
@@ -175,20 +175,20 @@ final class Transfer: CurlDelegate {
     attempt.hasAnswer = true
     // After a verdict only trailers come.
     guard case .undecided = attempt.verdict else { return true }
-    if let flaw = unsafe head.take(line) {
+    if let flaw = unsafe reader.append(line) {
       refuse(HTTPError(.connectionLost, "response", message: flaw))
       return false
     }
-    if head.isComplete, head.codings.bypassLibcurl { easy?.decodesContent = false }
+    guard let head = reader.head else { return true }
+    if head.codings.bypassLibcurl { easy?.decodesContent = false }
     // libcurl may have an answer to a 401, and its body is not to be seen then.
-    guard head.isComplete, head.code != HTTPResponse.Status.unauthorized.code else { return true }
-    return decide()
+    return head.code == HTTPResponse.Status.unauthorized.code || decide(on: head)
   }
 
   override func refuse(_ failure: HTTPError) { self.failure = failure }
 
   override func received(body bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
-    if case .undecided = attempt.verdict, !decide() { return .refused }
+    if case .undecided = attempt.verdict, !decide(on: reader.head) { return .refused }
     if machine.isSuspended { return .paused }
     switch attempt.verdict {
     case .undecided: return .refused
@@ -239,8 +239,8 @@ final class Transfer: CurlDelegate {
   }
 
   private func keep(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> BodyAcceptance {
-    if let sink { return try unsafe sink.take(bytes) }
-    unsafe memory.take(bytes, of: progress.totalToReceive)
+    if let sink { return try unsafe sink.write(bytes) }
+    unsafe memory.append(bytes, of: progress.totalToReceive)
     return .taken
   }
 
@@ -272,8 +272,8 @@ final class Transfer: CurlDelegate {
 
   override func ended(_ code: CURLcode) {
     guard let easy, failure != nil || !lookUp(after: code, of: easy) else { return }
-    metrics = easy.metrics(after: attempt.lookupDuration, furtherAttempts: attempts - 1)
-    if code == CURLE_OK, case .undecided = attempt.verdict { _ = decide() }
+    order.facts.metrics = easy.metrics(after: attempt.lookupDuration, furtherAttempts: attempts - 1)
+    if code == CURLE_OK, case .undecided = attempt.verdict { _ = decide(on: reader.head) }
     if code == CURLE_OK { endDecoding() }
     var event = TransferMachine.Event.attemptEnded
     if case .skipped(let next) = attempt.verdict, failure == nil {
@@ -307,17 +307,15 @@ final class Transfer: CurlDelegate {
   }
 
   /// - Returns: false if the attempt has to be broken off.
-  private func decide() -> Bool {
+  private func decide(on head: ResponseHead?) -> Bool {
     do throws(HTTPError) {
-      guard head.isComplete else { throw Self.noHead }
-      // Most often, without a copy of the response.
-      if RequestChain.isFinal(head.code) {
-        try accept()
+      guard let head else { throw Self.noHead }
+      guard head.mayLeadOn else {
+        try accept(head)
         return true
       }
-      guard let response = head.response else { throw Self.noHead }
-      switch try chain.step(after: response, code: head.code, allows: { curl.allows($0) }) {
-      case .accept: try accept()
+      switch try chain.step(after: head, allows: { curl.allows($0) }) {
+      case .accept: try accept(head)
       case .follow(let next): attempt.verdict = .skipped(next)
       case .askRedirect(let question): ask(question) { $0.answered(redirect: $1) }
       case .askChallenge(let question): ask(question) { $0.answered(credential: $1) }
@@ -360,26 +358,25 @@ final class Transfer: CurlDelegate {
 
   private func goOnWithResponse() {
     do throws(HTTPError) {
-      try accept()
+      guard let head = reader.head else { throw Self.noHead }
+      try accept(head)
       handle(.accepted)
     } catch {
       fail(error)
     }
   }
 
-  private func accept() throws(HTTPError) {
+  private func accept(_ head: ResponseHead) throws(HTTPError) {
     attempt.verdict = .accepted
-    if head.codings.bypassLibcurl { attempt.decoder = makeDecoder() }
+    if head.codings.bypassLibcurl { attempt.decoder = makeDecoder(head.codings) }
     progress.totalToReceive = head.bodyLength
-    if let sink, let response = head.response {
-      try sink.begin(response, to: chain.request, length: head.bodyLength)
-    }
+    try sink?.begin(head.response, to: chain.request, length: head.bodyLength)
   }
 
   /// Nil if there is nothing to be taken off.
-  private func makeDecoder() -> BodyDecoder? {
+  private func makeDecoder(_ codings: BodyCodings) -> BodyDecoder? {
     let isAsked = curl.acceptsCompressed && !CurlRequest.choosesCoding(chain.request)
-    let codings = (isAsked ? head.codings.content ?? [] : []) + (head.codings.transfer ?? [])
+    let codings = (isAsked ? codings.content ?? [] : []) + (codings.transfer ?? [])
     return codings.isEmpty ? nil : BodyDecoder(codings)
   }
 }

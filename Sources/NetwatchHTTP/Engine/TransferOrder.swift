@@ -20,12 +20,6 @@ final class TransferOrder: Sendable {
   /// What a transfer has brought, before anybody has decoded it.
   typealias Outcome = Result<HTTPReply<ReceivedBody>, HTTPError>
 
-  /// What a caller that waits finds, and whom it tells of the activity's end.
-  private struct Delivery: Sendable {
-    let outcome: Outcome
-    let observer: (any RequestObserver)?
-  }
-
   let id: RequestID
   let request: HTTPRequest
   let body: HTTPBody?
@@ -45,7 +39,8 @@ final class TransferOrder: Sendable {
   private let pending: PendingCompletions
   private let isComplete = Atomic(false)
   private let completion: TransferCompletion
-  private let delivery = InlineLock<Delivery?>(nil)
+  /// What a caller that waits finds, and whom it tells of the activity's end.
+  private let delivery = InlineLock<(outcome: Outcome, observer: (any RequestObserver)?)?>(nil)
 
   init(
     _ id: RequestID, _ request: HTTPRequest, _ body: HTTPBody?, _ options: consuming HTTPTaskOptions,
@@ -113,7 +108,7 @@ final class TransferOrder: Sendable {
       }
     case .later(let complete): complete(outcome, end(observer))
     case .awaited:
-      delivery.withLock { $0 = Delivery(outcome: outcome, observer: observer) }
+      delivery.withLock { $0 = (outcome, observer) }
       guard let callbacks else { return true }
       // Behind the last report of progress.
       let end = OneShot { [self] in wake() }

@@ -70,10 +70,16 @@ public struct Certificate: Hashable, Sendable {
 
 /// A certificate of OpenSSL. It never leaves this folder.
 @safe final class CertificateHandle {
+  /// Begins with OpenSSL, so that it does not clean up when the program exits: it would under the threads of sessions that
+  /// have not ended yet, and one short program of a hundred crashed there. Nothing is lost, since the kernel takes the memory.
+  /// Does nothing where the program has used OpenSSL before.
+  static let libraryIsStarted = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
+
   let pointer: OpaquePointer
 
   /// Nil for what is no certificate.
   init?(der: Data) {
+    guard Self.libraryIsStarted else { return nil }
     let pointer = unsafe der.withUnsafeBytes { bytes -> OpaquePointer? in
       var cursor = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
       return unsafe d2i_X509(nil, &cursor, bytes.count)

@@ -19,22 +19,16 @@ public struct SecurityPolicy: Sendable {
     case certificates([Certificate])
   }
 
-  public let pinningMode: PinningMode
-  public let pins: [Certificate]
-  public let roots: Roots
-  public let allowsInvalidCertificates: Bool
-  public let validatesDomainName: Bool
+  public private(set) var pinningMode = PinningMode.none
+  public private(set) var pins: [Certificate] = []
+  public private(set) var roots = Roots.system
+  public private(set) var allowsInvalidCertificates = false
+  public private(set) var validatesDomainName = true
 
   /// The system's roots, and the name of the host.
   public static let system = SecurityPolicy()
 
-  private init() {
-    pinningMode = .none
-    pins = []
-    roots = .system
-    allowsInvalidCertificates = false
-    validatesDomainName = true
-  }
+  private init() {}
 
   /// - Parameters:
   ///   - pinningMode: what the pins are for.

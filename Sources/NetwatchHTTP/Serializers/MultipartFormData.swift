@@ -184,9 +184,6 @@ extension MultipartFormData {
   }
 
   private static func isAllowedInBoundary(_ byte: UInt8) -> Bool {
-    switch Unicode.Scalar(byte) {
-    case "a"..."z", "A"..."Z", "0"..."9", "'", "(", ")", "+", "_", ",", "-", ".", "/", ":", "=", "?": true
-    default: false
-    }
+    byte.isAlphanumeric || "'()+_,-./:=?".utf8.contains(byte)
   }
 }

@@ -52,24 +52,15 @@ extension HTTPFields {
   /// `de_AT.UTF-8@euro` is de-AT; nil for C, for POSIX and for what is no locale.
   private static func languageTag(_ locale: String) -> String? {
     let name = locale.prefix { $0 != "." && $0 != "@" }
-    let isLocale = !name.isEmpty && name.utf8.allSatisfy { isAlphanumeric($0) || "_-".utf8.contains($0) }
+    let isLocale = !name.isEmpty && name.utf8.allSatisfy { $0.isAlphanumeric || "_-".utf8.contains($0) }
     guard isLocale, name != "C", name != "POSIX" else { return nil }
     return String(name.map { $0 == "_" ? "-" : $0 })
   }
 
   /// RFC 9110 allows a product's name no spaces, and no more than ASCII.
   private static func token(_ text: String) -> String {
-    let bytes = text.utf8.filter { $0 < 0x80 }.map {
-      isAlphanumeric($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) ? $0 : UInt8(ascii: "-")
-    }
+    let bytes = text.utf8.filter { $0 < 0x80 }.map { $0.isOfToken ? $0 : UInt8(ascii: "-") }
     return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-    switch Unicode.Scalar(byte) {
-    case "a"..."z", "A"..."Z", "0"..."9": true
-    default: false
-    }
   }
 
   private static func system() -> String {

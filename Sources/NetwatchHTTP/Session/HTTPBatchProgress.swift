@@ -8,6 +8,4 @@ public struct HTTPBatchProgress: Hashable, Sendable {
   public let total: Int
   /// The one that has ended last.
   public internal(set) var last = 0
-
-  init(total: Int) { self.total = total }
 }

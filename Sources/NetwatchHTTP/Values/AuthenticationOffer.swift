@@ -26,7 +26,7 @@ public struct AuthenticationOffer: Hashable, Sendable {
 
     mutating func offer() -> AuthenticationOffer? {
       skip(" \t,")
-      guard let scheme = word(Self.isToken) else { return nil }
+      guard let scheme = word(\.isOfToken) else { return nil }
       var parameters: [String: String] = [:]
       var token: String?
       // One space or more follow a scheme that has anything to say.
@@ -44,12 +44,12 @@ public struct AuthenticationOffer: Hashable, Sendable {
     private mutating func parameter() -> (String, String)? {
       let start = rest
       skip(" \t,")
-      guard let name = word(Self.isToken) else { return revert(to: start) }
+      guard let name = word(\.isOfToken) else { return revert(to: start) }
       skip(" \t")
       guard rest.first == UInt8(ascii: "=") else { return revert(to: start) }
       rest.removeFirst()
       skip(" \t")
-      guard let value = rest.first == UInt8(ascii: "\"") ? quoted() : word(Self.isToken) else {
+      guard let value = rest.first == UInt8(ascii: "\"") ? quoted() : word(\.isOfToken) else {
         rest = []
         return nil
       }
@@ -59,7 +59,7 @@ public struct AuthenticationOffer: Hashable, Sendable {
     /// Letters, digits and a few others, then `=` in any number, and nothing but a comma or the end behind them.
     private mutating func token68() -> String? {
       let start = rest
-      guard var text = word({ Self.isToken68($0) }) else { return nil }
+      guard var text = word({ $0.isAlphanumeric || "-._~+/".utf8.contains($0) }) else { return nil }
       while rest.first == UInt8(ascii: "=") {
         rest.removeFirst()
         text += "="
@@ -95,19 +95,6 @@ public struct AuthenticationOffer: Hashable, Sendable {
       let word = rest.prefix(while: isPart)
       rest = rest.dropFirst(word.count)
       return word.isEmpty ? nil : String(decoding: word, as: UTF8.self)
-    }
-
-    private static func isToken(_ byte: UInt8) -> Bool {
-      isAlphanumeric(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
-    }
-
-    private static func isToken68(_ byte: UInt8) -> Bool { isAlphanumeric(byte) || "-._~+/".utf8.contains(byte) }
-
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-      switch Unicode.Scalar(byte) {
-      case "a"..."z", "A"..."Z", "0"..."9": true
-      default: false
-      }
     }
   }
 }

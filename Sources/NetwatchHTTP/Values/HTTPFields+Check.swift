@@ -15,3 +15,16 @@ extension HTTPFields {
       .cannotEncodeRequest, "make a header", message: "\(name) has a line break or a NUL in it; leave it out")
   }
 }
+
+extension UInt8 {
+  /// A letter or a digit of ASCII.
+  var isAlphanumeric: Bool {
+    switch Unicode.Scalar(self) {
+    case "a"..."z", "A"..."Z", "0"..."9": true
+    default: false
+    }
+  }
+
+  /// Whether it may stand in a token of RFC 9110, such as a scheme or the name of a product.
+  var isOfToken: Bool { isAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains(self) }
+}

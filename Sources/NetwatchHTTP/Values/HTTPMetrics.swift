@@ -15,6 +15,4 @@ public struct HTTPMetrics: Sendable {
   /// As sent over the network: with content encodings, without heads.
   public var bytesSent: Int64 = 0
   public var bytesReceived: Int64 = 0
-
-  init() {}
 }

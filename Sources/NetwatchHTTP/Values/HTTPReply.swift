@@ -25,11 +25,12 @@ public struct HTTPReply<Value: Sendable>: Sendable {
 /// Shared by all copies of a reply: it is large, and is handed on more often than it is read.
 ///
 /// Made by the thread that asks, and most often freed by it, because glibc lets two threads wait for one another where one frees
-/// what the other has taken. `@unchecked`: filled once, by the loop, before the reply is handed on.
+/// what the other has taken. `@unchecked`: filled by the loop alone, before the reply is handed on.
 final class ReplyFacts: @unchecked Sendable {
   private(set) var response: HTTPResponse
   private(set) var request: HTTPRequest
-  private(set) var metrics: HTTPMetrics
+  /// Of the last attempt.
+  var metrics: HTTPMetrics
 
   init(_ response: HTTPResponse, _ request: HTTPRequest, _ metrics: HTTPMetrics) {
     self.response = response
@@ -40,9 +41,8 @@ final class ReplyFacts: @unchecked Sendable {
   convenience init(to request: HTTPRequest) { self.init(HTTPResponse(status: .ok), request, HTTPMetrics()) }
 
   /// - Parameter request: the one that was answered, where it is not the one that was asked.
-  func fill(_ response: HTTPResponse, to request: HTTPRequest?, _ metrics: HTTPMetrics) {
+  func fill(_ response: HTTPResponse, to request: HTTPRequest?) {
     self.response = response
-    self.metrics = metrics
     if let request { self.request = request }
   }
 }

@@ -3,7 +3,9 @@ extension NetlinkReachability {
   /// played what stands before.
   ///
   /// Returns at the end of the trace, at its first fault, or when `isEnough`.
-  package func replay(_ player: TracePlayer, until isEnough: () -> Bool) {
+  ///
+  /// - Parameter sample: reads the counters of links; nil where nobody wants to know them.
+  package func replay(_ player: TracePlayer, until isEnough: () -> Bool, sample: (() -> Void)? = nil) {
     while !isEnough(), let cause = player.nextCause() {
       switch cause {
       case .start: resync()
@@ -14,8 +16,13 @@ extension NetlinkReachability {
         guard isArmed(timer) else { return player.refuse(needing: "something else than a timer that is not set") }
         fire(timer)
       case .resumed: source.resume()
-      case .resolved(let addresses): take(resolved: addresses)
-      case .unresolved: take(resolved: nil)
+      case .resolved(let addresses): receive(resolved: addresses)
+      case .sampling:
+        guard let sample else {
+          return player.refuse(needing: "something else than counters, which were not asked for,")
+        }
+        sample()
+      case .unresolved: receive(resolved: nil)
       }
     }
   }

@@ -91,9 +91,7 @@ package final class NetlinkReachability {
       if case .rules(let found) = try routes.rules(family) { rules[family] = found }
     }
     let resolution = host.map { host in
-      PathFindings.Resolution(
-        addresses: host.addresses, problem: host.failure?.description,
-        isDefinite: host.isKnown)
+      (addresses: host.addresses, problem: host.failure?.description, isDefinite: host.isKnown)
     }
     return PathFindings(
       of: target, machine.evaluator, machine.answers, machine.destinations, rules, user: getuid(),
@@ -111,7 +109,7 @@ package final class NetlinkReachability {
   // MARK: Events
 
   /// The addresses of the target's host, the best one first; nil where nobody could be asked for them.
-  package func take(resolved addresses: [IPAddress]?) {
+  package func receive(resolved addresses: [IPAddress]?) {
     source.touchMoment(because: addresses.map { .resolved($0) } ?? .unresolved)
     isTellingAddresses = true
     dispatch(addresses.map { .resolved($0) } ?? .unresolved)
@@ -146,7 +144,7 @@ package final class NetlinkReachability {
       case .list(let question):
         dispatch(.listingBegan)
         dispatch(.listingEnded(question, isWhole: try source.list(for: self)))
-      case .settle: try source.links.settle()
+      case .settle: try source.links.waitForPendingChanges()
       case .readLink(let index): try source.readLink(index, for: self)
       case .lookUp(let question, let request):
         let answer = try routes.ask(request, address: machine.address(of: request), lower: machine.lower(of: request))
@@ -187,7 +185,7 @@ package final class NetlinkReachability {
   private func resolve(_ name: HostName) {
     var configuration = ResolverConfiguration()
     configuration.refresh = max(Self.shortestRefresh, machine.configuration.resolutionInterval)
-    host = HostWatch(of: name, on: source.loop, configuration) { [unowned self] in take(resolved: $0) }
+    host = HostWatch(of: name, on: source.loop, configuration) { [unowned self] in receive(resolved: $0) }
   }
 
   /// Of the radio that carries the published path.

@@ -50,7 +50,7 @@ package final class NetlinkSource {
       .reply, of: input, protocol: NETLINK_ROUTE, log: NetlinkDecoder.log("reply", as: .answer))
     links = try LinkQueries(by: conversation)
     radios = Radios(on: loop, of: input)
-    events = try NetlinkSocket.open(.event, of: input, log: NetlinkDecoder.log("event", as: .notification))
+    events = try NetlinkSocket(.event, of: input, log: NetlinkDecoder.log("event", as: .notification))
     try events.makeNonBlocking()
     events.setReceiveBuffer(bytes: receiveBuffer ?? Self.receiveBufferSize)
     attach(RouteFilter.program(watching: Destinations.internet.all))
@@ -137,7 +137,7 @@ package final class NetlinkSource {
   func readEvents() {
     touchMoment(because: .turn(.event))
     do throws(NetlinkError) {
-      while try events.readFrames({ take($0, $1) }) {}
+      while try events.readFrames({ receive($0, $1) }) {}
     } catch {
       return fail(error)
     }
@@ -151,7 +151,7 @@ package final class NetlinkSource {
     tell(.drained)
   }
 
-  private func take(_ frame: NetlinkFrame, _ bytes: RawSpan) {
+  private func receive(_ frame: NetlinkFrame, _ bytes: RawSpan) {
     if frame.kind == .overrun { return tell(.overrun) }
     switch NetlinkDecoder.message(frame, bytes, as: .notification) {
     // The bulk, about which nobody else knows more.

@@ -100,8 +100,8 @@ private final class TrafficReader: Sendable {
 
   private func sampler(on loop: EventLoop) -> TrafficSampler? {
     if let sampler = sampler.withLock({ $0 })?.value(on: loop) { return sampler }
-    let made = try? TrafficSampler(on: loop, every: interval) { [continuation] in
-      if let traffic = $0.first { continuation.yield(traffic) }
+    let made = try? TrafficSampler(on: loop, every: interval) { [continuation] figures, _ in
+      if let traffic = figures.first { continuation.yield(traffic) }
     }
     sampler.withLock { $0 = made.map { LoopConfined($0, on: loop) } }
     return made

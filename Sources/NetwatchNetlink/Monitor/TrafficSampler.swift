@@ -8,7 +8,8 @@ package final class TrafficSampler {
   /// Who wants to know sooner would see the reading more than the traffic.
   package static let shortestInterval = Duration.milliseconds(100)
 
-  private let tell: ([LinkTraffic]) -> Void
+  private let input: NetlinkInput
+  private let tell: ([LinkTraffic], Moment) -> Void
   private let interval: Duration
   private let counters: LinkCounters
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in tick() }
@@ -18,12 +19,14 @@ package final class TrafficSampler {
 
   /// - Parameters:
   ///   - interval: between two samples. At least ``shortestInterval``.
+  ///   - input: a recording holds the samples. Of a replay there is no timer: it says when to ``sample()``.
   ///   - tell: is given the figures of all links that are counted, once in each interval.
   package init(
     on loop: EventLoop, of input: NetlinkInput = .kernel, every interval: Duration,
-    tell: @escaping ([LinkTraffic]) -> Void
+    tell: @escaping ([LinkTraffic], Moment) -> Void
   ) throws(NetlinkError) {
     self.loop = loop
+    self.input = input
     self.interval = max(interval, Self.shortestInterval)
     self.tell = tell
     counters = try LinkCounters(of: input)
@@ -38,7 +41,7 @@ package final class TrafficSampler {
     guard !links.isEmpty else { return stop() }
     guard nextTick == nil else { return }
     // The base of the first rates.
-    _ = sample()
+    _ = figures(at: input.moment(.sampling))
     setTimer(after: KernelClock.monotonic.now)
   }
 
@@ -49,7 +52,7 @@ package final class TrafficSampler {
 
   private func tick() {
     guard let nextTick else { return }
-    tell(sample())
+    sample()
     if self.nextTick != nil { setTimer(after: nextTick) }
   }
 
@@ -57,14 +60,20 @@ package final class TrafficSampler {
   private func setTimer(after last: Duration) {
     let next = max(last + interval, KernelClock.monotonic.now)
     nextTick = next
-    timer.set(at: next)
+    try? input.follow { timer.set(at: next) }
   }
 
-  private func sample() -> [LinkTraffic] {
+  /// Reads the counters, and tells of them.
+  package func sample() {
+    let moment = input.moment(.sampling)
+    tell(figures(at: moment), moment)
+  }
+
+  private func figures(at moment: Moment) -> [LinkTraffic] {
     links.indices.compactMap { position in
       let link = links[position]
       // A link that is gone is told of by a path.
-      return counters.sample(link.index, link.name).map { links[position].meter.handle($0) }
+      return counters.sample(link.index, link.name, at: moment).map { links[position].meter.handle($0) }
     }
   }
 }

@@ -6,15 +6,14 @@ import NetwatchEventLoop
 ///
 /// The kernel answers within the send, so nothing here waits, but for other changes to the network that hold its lock.
 package final class LinkCounters {
-  struct Bytes: Hashable {
-    let received: UInt64
-    let sent: UInt64
-  }
+  typealias Bytes = (received: UInt64, sent: UInt64)
 
+  private let input: NetlinkInput
   private let conversation: NetlinkConversation
   private var request: NetlinkRequest
 
   package init(of input: NetlinkInput = .kernel) throws(NetlinkError) {
+    self.input = input
     conversation = try NetlinkConversation(
       .counters, of: input, protocol: NETLINK_ROUTE, log: NetlinkDebugLog("counters") { "\(Self.bytes($0, $1) as Any)" }
     )
@@ -22,12 +21,14 @@ package final class LinkCounters {
   }
 
   /// What a meter needs to know of a link now; nil for one that is not there, and where the kernel does not tell.
-  package func sample(_ index: Int32, _ name: InterfaceName) -> TrafficMeter.Sample? {
+  ///
+  /// - Parameter moment: when the question is put, for all links of a sample alike. Nil: now.
+  package func sample(_ index: Int32, _ name: InterfaceName, at moment: Moment? = nil) -> TrafficMeter.Sample? {
+    let moment = moment ?? input.moment(.sampling)
     guard let bytes = try? read(index) else { return nil }
-    let now = KernelClock.monotonic.now
     return TrafficMeter.Sample(
-      kernelName: name, interfaceIndex: index, receivedBytes: bytes.received, sentBytes: bytes.sent, time: now,
-      suspendedTime: KernelClock.boot.now - now)
+      kernelName: name, interfaceIndex: index, receivedBytes: bytes.received, sentBytes: bytes.sent,
+      time: .nanoseconds(moment.monotonic), suspendedTime: .nanoseconds(moment.suspended))
   }
 
   /// Nil for a link that is not there.
@@ -51,8 +52,9 @@ package final class LinkCounters {
     guard let counters = bytes.attribute(IFLA_STATS_LINK_64, in: attributes), counters.count >= sentOffset + 8 else {
       return nil
     }
-    return Bytes(
-      received: bytes.load(counters.lowerBound + receivedOffset, as: UInt64.self),
-      sent: bytes.load(counters.lowerBound + sentOffset, as: UInt64.self))
+    return (
+      bytes.load(counters.lowerBound + receivedOffset, as: UInt64.self),
+      bytes.load(counters.lowerBound + sentOffset, as: UInt64.self)
+    )
   }
 }

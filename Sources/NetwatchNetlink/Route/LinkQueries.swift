@@ -32,9 +32,7 @@ final class LinkQueries {
 
   /// Returns when the kernel has finished what it was doing: it tells of some removals before it does them, and reading a
   /// link takes the lock under which it does.
-  func settle() throws(NetlinkError) {
-    try read(1) { _ in }
-  }
+  func waitForPendingChanges() throws(NetlinkError) { try read(1) { _ in } }
 
   private func ask(
     _ request: inout NetlinkRequest, _ body: (NetworkEvent) -> Void

@@ -32,7 +32,7 @@ extension NetlinkInput {
       pause: kernel.pause,
       follow: kernel.follow,
       moment: { cause in
-        let moment = Moment.now
+        let moment = Moment.now(for: cause)
         writer.write(cause, at: moment)
         return moment
       },

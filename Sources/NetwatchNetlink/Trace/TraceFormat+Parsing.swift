@@ -16,21 +16,27 @@ extension TraceFormat {
     return kind == "device" ? device(words) : cause(kind, words)
   }
 
-  static func setting(_ line: Line) -> TraceSetting? {
+  static func setting(_ line: Line) -> TraceReader.Setting? {
     let fields = fields(line)
     guard text(fields[0]) == "set", fields.count == 2 || fields.count == 3, let key = unescaped(fields[1]),
       !key.isEmpty
     else { return nil }
-    guard fields.count == 3 else { return TraceSetting(key) }
-    return unescaped(fields[2]).map { TraceSetting(key, $0) }
+    guard fields.count == 3 else { return (key, nil) }
+    return unescaped(fields[2]).map { (key, $0) }
   }
 
   // MARK: Kinds
 
   private static func cause(_ kind: String, _ words: ArraySlice<Line>) -> TraceRecord? {
     guard words.count >= 2, let monotonic = clock(words[1]), let wall = clock(words[2]) else { return nil }
-    let rest = words.dropFirst(2).map { text($0) }
-    return cause(kind, rest).map { .cause($0, Moment(monotonic: monotonic, wall: wall)) }
+    let rest = words.dropFirst(2)
+    guard let cause = cause(kind, rest.map { text($0) }) else { return nil }
+    var moment = Moment(monotonic: monotonic, wall: wall)
+    if case .sampling = cause {
+      guard let suspended = rest.first.flatMap({ clock($0) }) else { return nil }
+      moment.suspended = suspended
+    }
+    return .cause(cause, moment)
   }
 
   private static func cause(_ kind: String, _ rest: [String]) -> NetlinkInput.Cause? {
@@ -40,6 +46,7 @@ extension TraceFormat {
     case ("unresolved", 0): return .unresolved
     case ("turn", 1): return NetlinkInput.Channel(rawValue: rest[0]).map { .turn($0) }
     case ("timer", 1): return ReachabilityMachine.Timer.allCases.first { $0.name == rest[0] }.map { .timer($0) }
+    case ("sampling", 1): return .sampling
     case ("resolved", _):
       let addresses = rest.compactMap { IPAddress($0) }
       return addresses.count == rest.count ? .resolved(addresses) : nil

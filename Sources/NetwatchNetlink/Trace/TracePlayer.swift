@@ -15,7 +15,7 @@ package final class TracePlayer {
 
   package init(_ reader: TraceReader) { self.reader = reader }
 
-  package var settings: [TraceSetting] { reader.settings }
+  package var settings: [TraceReader.Setting] { reader.settings }
 
   // MARK: What comes next
 

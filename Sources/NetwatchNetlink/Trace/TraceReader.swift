@@ -3,8 +3,11 @@ import NetwatchEventLoop
 
 /// Reads a trace, one line after the other. Never more of it is in memory than the longest line that a trace can have.
 package final class TraceReader {
+  /// What decides the lines beside the input, such as an option of the command. The value is nil for one that is on or off.
+  package typealias Setting = (key: String, value: String?)
+
   /// As recorded.
-  package private(set) var settings: [TraceSetting] = []
+  package private(set) var settings: [Setting] = []
   let name: String
   /// How many lines have been read.
   private(set) var line = 0

@@ -16,17 +16,6 @@ enum TraceRecord: Hashable, Sendable {
   case namespaces(OwnNamespaces)
 }
 
-/// What decides the lines beside the input, such as an option of the command. The value is nil for one that is on or off.
-package struct TraceSetting: Hashable, Sendable {
-  package let key: String
-  package let value: String?
-
-  package init(_ key: String, _ value: String? = nil) {
-    self.key = key
-    self.value = value
-  }
-}
-
 extension NetlinkInput.Cause {
   var kind: StaticString {
     switch self {
@@ -36,6 +25,7 @@ extension NetlinkInput.Cause {
     case .resumed: "resumed"
     case .resolved: "resolved"
     case .unresolved: "unresolved"
+    case .sampling: "sampling"
     }
   }
 }

@@ -15,7 +15,7 @@ package final class TraceWriter {
   /// Makes the file, for its owner alone, and writes the settings.
   ///
   /// A file that exists is left alone; a pipe or a device is written to.
-  package init(creating path: String, _ settings: [TraceSetting] = []) throws(TraceError) {
+  package init(creating path: String, _ settings: [TraceReader.Setting] = []) throws(TraceError) {
     self.path = path
     file = try Self.open(path)
     write { $0.append(text: TraceFormat.header) }
@@ -58,6 +58,9 @@ package final class TraceWriter {
       switch cause {
       case .start, .resumed, .unresolved: break
       case .turn(let channel): line.append(word: channel.rawValue)
+      case .sampling:
+        line.append(" ")
+        line.appendDecimal(UInt64(clamping: moment.suspended))
       case .timer(let timer): line.append(word: timer.name)
       case .resolved(let addresses): for address in addresses { line.append(word: address.description) }
       }

@@ -40,7 +40,7 @@ final class NetlinkConversation {
     _ channel: NetlinkInput.Channel, of input: NetlinkInput, protocol family: CInt, waits: Bool = true,
     log: NetlinkDebugLog?
   ) throws(NetlinkError) {
-    socket = try NetlinkSocket.open(channel, of: input, protocol: family, log: log)
+    socket = try NetlinkSocket(channel, of: input, protocol: family, log: log)
     isStrict = family == NETLINK_ROUTE && socket.enableStrictChecking()
     if waits { socket.setReceiveTimeout(seconds: 5) } else { try socket.makeNonBlocking() }
   }

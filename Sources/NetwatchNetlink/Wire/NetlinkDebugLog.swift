@@ -21,8 +21,7 @@ struct NetlinkDebugLog {
 
   /// Whether `NETWATCH_DEBUG` has a topic among its own, with commas between them.
   static func isAskedFor(_ topic: String) -> Bool {
-    guard let value = unsafe getenv("NETWATCH_DEBUG") else { return false }
-    return unsafe String(cString: value).split(separator: ",").contains { $0 == topic }
+    String(environment: "NETWATCH_DEBUG")?.split(separator: ",").contains { $0 == topic } ?? false
   }
 
   func print(_ frame: NetlinkFrame, _ bytes: RawSpan) {

@@ -51,6 +51,8 @@ import NetwatchEventLoop
     case resolved([IPAddress])
     /// Nobody could be asked for them.
     case unresolved
+    /// The counters of links are to be read.
+    case sampling
   }
 
   package enum Received: Hashable, Sendable {
@@ -91,7 +93,7 @@ extension NetlinkInput {
       receive: { _, descriptor, buffer throws(NetlinkError) in unsafe try read(descriptor, into: buffer) },
       pause: { time in _ = usleep(time) },
       follow: { body in try body() },
-      moment: { _ in .now },
+      moment: { .now(for: $0) },
       namespaces: { .ofThisProcess },
       traits: DeviceIdentity().traits(name:index:hardwareAddress:),
       isLost: { false },
@@ -149,8 +151,17 @@ package struct Moment: Hashable, Sendable {
   package let monotonic: Int64
   /// Since 1970 in UTC, in nanoseconds.
   package let wall: Int64
+  /// How long the machine has been suspended since it was started, in nanoseconds. Read for samples of counters; 0 for all
+  /// else.
+  package var suspended: Int64 = 0
 
   package static var now: Moment {
     Moment(monotonic: KernelClock.monotonic.nanoseconds, wall: KernelClock.wall.nanoseconds)
+  }
+
+  static func now(for cause: NetlinkInput.Cause) -> Moment {
+    var moment = now
+    if case .sampling = cause { moment.suspended = max(0, KernelClock.boot.nanoseconds - moment.monotonic) }
+    return moment
   }
 }

@@ -13,26 +13,22 @@ import Glibc
   private let input: NetlinkInput
   private let channel: NetlinkInput.Channel
   private let log: NetlinkDebugLog?
-  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bufferSize, alignment: 16)
+  private let buffer: UnsafeMutableRawBufferPointer
 
   /// - Parameters:
   ///   - channel: what a trace calls it.
   ///   - family: NETLINK_*, the kernel's subsystem.
-  static func open(
+  init(
     _ channel: NetlinkInput.Channel = .event, of input: NetlinkInput = .kernel,
     protocol family: CInt = NETLINK_ROUTE, log: NetlinkDebugLog? = nil
-  ) throws(NetlinkError) -> NetlinkSocket {
-    unsafe NetlinkSocket(owning: try input.open(family), channel, input, log)
-  }
-
-  private init(
-    owning handle: OpaquePointer?, _ channel: NetlinkInput.Channel, _ input: NetlinkInput, _ log: NetlinkDebugLog?
-  ) {
+  ) throws(NetlinkError) {
+    let handle = unsafe try input.open(family)
     unsafe self.handle = unsafe handle
     self.channel = channel
     self.input = input
     self.log = log
     descriptor = unsafe handle.map { unsafe nl_socket_get_fd($0) } ?? -1
+    unsafe buffer = .allocate(byteCount: Self.bufferSize, alignment: 16)
   }
 
   deinit {

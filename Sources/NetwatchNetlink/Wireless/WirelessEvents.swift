@@ -29,7 +29,7 @@ final class WirelessEvents {
     _ queries: WirelessQueries, of input: NetlinkInput = .kernel, receiveBuffer: Int? = nil
   ) throws(NetlinkError) {
     self.queries = queries
-    socket = try NetlinkSocket.open(
+    socket = try NetlinkSocket(
       .wirelessEvent, of: input, protocol: NETLINK_GENERIC, log: WirelessDecoder.log("event"))
     try socket.makeNonBlocking()
     socket.setReceiveBuffer(bytes: receiveBuffer ?? Self.receiveBufferSize)

@@ -38,10 +38,15 @@ public final class EventStream: AsyncSequence, Sendable {
 
   /// Starts to look for a service.
   ///
+  /// - Parameter trafficInterval: How often a record comes with what the link that carries the traffic receives and sends, in
+  ///   ``EventRecord/traffic``; the event of such a record is ``EventRecord/Event/traffic``. At least 0.1 s, at most a day.
+  ///   Default: nil, for never; then the service does not read the counters for you.
   /// - Throws: A `SystemError` if the system has no thread, descriptor or inotify instance left.
-  public convenience init() throws { try self.init(from: ServiceAddress.candidates) }
+  public convenience init(trafficEvery trafficInterval: Duration? = nil) throws {
+    try self.init(from: ServiceAddress.candidates, trafficEvery: trafficInterval)
+  }
 
-  package init(from addresses: [ServiceAddress]) throws {
+  package init(from addresses: [ServiceAddress], trafficEvery trafficInterval: Duration? = nil) throws {
     let (records, isOfThisNetwork) = (records, isOfThisNetwork)
     (handle, link) = try BackgroundLoop.start(
       name: "netwatch-events", ended: { _ in records.end(.success(())) },
@@ -53,6 +58,10 @@ public final class EventStream: AsyncSequence, Sendable {
             isOfThisNetwork.withLock { $0 = current?.sharesNetwork == true }
             records.publish(record)
           }, lost: { if let last = records.latest { records.publish(Self.loss(after: last)) } })
+        let intervals = ClientMessage.trafficIntervals
+        link.trafficInterval = trafficInterval.map {
+          Swift.min(Swift.max($0, .seconds(intervals.lowerBound)), .seconds(intervals.upperBound))
+        }
         current = link
         try link.start()
         return (loop.handle, LoopConfined(link, on: loop))

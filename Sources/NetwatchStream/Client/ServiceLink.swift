@@ -82,7 +82,7 @@ package final class ServiceLink {
     defer { connect() }
     // The watch first: a service that comes in between is not missed.
     if watch == nil {
-      watch = try PathWatch(of: addresses.map(\.path), for: .arrival, on: loop) { [unowned self] in look() }
+      watch = try PathWatch(of: addresses.map(\.path), hearsArrivalsOnly: true, on: loop) { [unowned self] in look() }
     }
   }
 

@@ -4,12 +4,9 @@ import Glibc
 struct FileIdentity: Hashable, Sendable {
   let device: UInt64
   let inode: UInt64
+}
 
-  init(device: UInt64, inode: UInt64) {
-    self.device = device
-    self.inode = inode
-  }
-
+extension FileIdentity {
   init(_ status: stat) { self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)) }
 
   /// Nil if nothing stands at the path, or this process may not look.

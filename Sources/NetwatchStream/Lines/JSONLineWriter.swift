@@ -191,7 +191,7 @@ extension LineBuffer {
     append(path.wifi)
   }
 
-  private mutating func append(_ vpn: VPN?) {
+  package mutating func append(_ vpn: VPN?) {
     guard let vpn else { return append("null") }
     append(#"{"interface":"#)
     append(name: vpn.kernelName)

@@ -21,16 +21,12 @@ package struct ServiceIdentity: Hashable, Sendable {
   let version: String?
   /// What the service counts; nil if it counts something that this version does not know.
   let counts: Counts?
+}
 
+extension ServiceIdentity {
   /// The identity of a service that runs on the calling thread.
   package init(version: String? = nil, counts: Counts = .requests) {
     self.init(namespace: .ownNetwork, version: version, counts: counts)
-  }
-
-  init(namespace: FileIdentity?, version: String?, counts: Counts?) {
-    self.namespace = namespace
-    self.version = version
-    self.counts = counts
   }
 
   /// Reads the key `service` of a line.

@@ -192,7 +192,8 @@ import NetwatchEventLoop
     for client in greeted where clients[ObjectIdentifier(client)] === client {
       if client.registration == nil {
         client.registration = try? loop.watch(client.descriptor.rawValue, for: .readable) {
-          [unowned self, unowned client] readiness in serve(client, readiness)
+          [unowned self, unowned client] readiness in
+          finish(client, isThere: exchange(with: client, readiness))
         }
       }
       guard client.registration != nil else {
@@ -206,10 +207,6 @@ import NetwatchEventLoop
   }
 
   // MARK: Clients speak
-
-  private func serve(_ client: ClientConnection, _ readiness: EventLoop.Readiness) {
-    finish(client, isThere: exchange(with: client, readiness))
-  }
 
   /// - Returns: False if the client is gone or has to go, here and below.
   private func exchange(with client: ClientConnection, _ readiness: EventLoop.Readiness) -> Bool {

@@ -6,14 +6,10 @@ import NetwatchEventLoop
 ///
 /// Belongs to its loop. Where nobody asks there is no timer.
 final class TrafficClock {
-  private struct Group {
-    var meter = TrafficMeter()
-    var due: Duration
-  }
-
   private let sample: () -> TrafficMeter.Sample?
   private let tell: (_ interval: Duration, LinkTraffic) -> Void
-  private var groups: [Duration: Group] = [:]
+  /// By their intervals.
+  private var groups: [Duration: (meter: TrafficMeter, due: Duration)] = [:]
   private var timer: LoopTimer?
 
   /// - Parameters:
@@ -33,10 +29,10 @@ final class TrafficClock {
     let now = KernelClock.monotonic.now
     groups = groups.filter { wanted.contains($0.key) }
     for interval in wanted where groups[interval] == nil {
-      var group = Group(due: Self.next(interval, after: now))
+      var meter = TrafficMeter()
       // The base of the first rates.
-      if let base = sample() { _ = group.meter.handle(base) }
-      groups[interval] = group
+      if let base = sample() { _ = meter.handle(base) }
+      groups[interval] = (meter, Self.next(interval, after: now))
     }
     setTimer()
   }

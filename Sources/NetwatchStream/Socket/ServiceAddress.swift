@@ -39,8 +39,7 @@ package struct ServiceAddress: Hashable, Sendable {
   }
 
   private static func environment(_ name: String) -> String? {
-    guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
-    return unsafe String(cString: value)
+    String(environment: name).flatMap { $0.isEmpty ? nil : $0 }
   }
 
   /// The folder and the name in it.

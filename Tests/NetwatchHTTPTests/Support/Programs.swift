@@ -3,6 +3,14 @@ import NetwatchEventLoop
 import NetwatchTestSupport
 
 enum Programs {
+  /// The app that tests start, beside the test bundle.
+  static var httpProbe: String {
+    // The test bundle lies where the programs do.
+    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    let path = own.contains(".build") ? own : CommandLine.arguments.first { $0.contains(".build") } ?? own
+    return URL(filePath: path).deletingLastPathComponent().appending(path: "HTTPProbe").path
+  }
+
   /// Runs a program to its end, and fails where it fails.
   ///
   /// - Returns: What it has printed.

@@ -191,6 +191,67 @@ judge_delay() {
   passed "$what after $* ms"
 }
 
+# Where what is seen begins, and how wide it is.
+extent() {
+  see "$WORK/seen" || return 1
+  if declare -F see_text >/dev/null; then
+    local text
+    text=$(see_text)
+    echo "${#text}"
+  else
+    local picture=$WORK/seen.png
+    [ -f "$picture" ] || picture=$WORK/seen.ppm
+    # Another workspace's button or the like may stand on the left.
+    convert "$picture" ${crop:+-crop "$crop" +repage} -format '%@' info: | sed -E 's/^([0-9]+)x[0-9]+(\+[0-9]+).*/\1\2/'
+  fi
+}
+rests() { see "$WORK/seen" && cmp -s "$WORK/seen" "$WORK/rest"; }
+does_not_rest() { see "$WORK/seen" && ! cmp -s "$WORK/seen" "$WORK/rest"; }
+
+# The recipe with --traffic: rates that come and go with what goes over the cable, and that take no more room for it.
+check_traffic() {
+  grep -q -- --follow "$recipe" || return 0
+  end
+  local plain=$recipe extents
+  recipe=$WORK/traffic-recipe
+  "$TOOLS/bin/netwatch" snippet "$bar" --traffic --traffic-interval 0.5 >"$recipe"
+  # A space at the end would not be seen.
+  mkdir -p "$WORK/stand-in"
+  printf '#!/bin/sh\nexec %s/bin/netwatch "$@" --template "|{traffic}|"\n' "$TOOLS" >"$WORK/stand-in/netwatch"
+  chmod 755 "$WORK/stand-in/netwatch"
+  PATH=$WORK/stand-in:$PATH
+  ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:01 dev eth7 nud permanent
+  start
+  : >"$WORK/rest"
+  within 10 has_feeders 1 || fail "with --traffic: no feeder"
+  sleep 3
+  see "$WORK/rest" || fail "with --traffic: it does not come up"
+  keep_picture rest
+  extents=$(extent)
+  while :; do
+    head -c $((RANDOM / 2)) /dev/zero >/dev/udp/10.0.0.2/9
+    sleep 0.05
+  done 2>/dev/null &
+  local traffic=$!
+  within 3 does_not_rest || fail "there is traffic, and it is not shown"
+  keep_picture traffic
+  for _ in 1 2 3 4 5 6 7 8; do
+    sleep 0.4
+    extents+=$'\n'$(extent)
+  done
+  kill "$traffic"
+  wait "$traffic" 2>/dev/null || true
+  within 4 rests || fail "the traffic is over, and still shown"
+  [ "$(sort -u <<<"$extents" | wc -l)" = 1 ] || fail "rates move what stands there: $(sort <<<"$extents" | uniq -c | tr -s '\n ' ' ')"
+  end
+  ip neigh del 10.0.0.2 dev eth7
+  recipe=$plain
+  PATH=${PATH#"$WORK/stand-in:"}
+  start
+  within 10 shows online || fail "without --traffic again: not '$online'"
+  passed "rates come and go, as wide"
+}
+
 # What names have done to bars, at most 32 bytes each; the bar's folder is where a command would leave its file.
 attacks=(
   '%{A1:touch pwned:}x%{A}' '%%{A1:touch pwned:}x%%{A}' '%%%{A:touch pwned:}y%{A}' '%{F#ff0000}red'

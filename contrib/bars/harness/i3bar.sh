@@ -1,5 +1,5 @@
 # Packages: i3-wm
-region="0 0 800 18"
+region="0 0 800 18" crop=400x18+400+0
 . "$harness/x11.sh"
 reference_header=$'{"version":1}\n['
 reference_line() {

@@ -1,20 +1,20 @@
 import Netwatch
 
 /// A URL as a person has written it, taken apart: what is secret in it is kept from what is sent, printed or stored.
-package struct WebAddress: Hashable, Sendable {
-  package let isSecure: Bool
+struct WebAddress: Hashable, Sendable {
+  let isSecure: Bool
   /// With the port, where one was written.
-  package let host: String
+  let host: String
   /// Nil where the URL names none.
-  package let user: String?
-  package let password: String?
+  let user: String?
+  let password: String?
   /// Without user, password and fragment.
-  package let text: String
+  let text: String
   /// What stands behind the last slash of the path, where a file can be called so without surprise.
-  package let fileName: String?
+  let fileName: String?
 
   /// - Throws: A sentence that shows nothing of the text but what cannot be secret.
-  package init(_ text: String) throws(Refusal) {
+  init(_ text: String) throws(Refusal) {
     guard !text.isEmpty else { throw Refusal("Give the URL of a file.") }
     guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
       throw Refusal("The URL has a control character in it.")

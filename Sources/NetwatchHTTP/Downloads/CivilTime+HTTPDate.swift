@@ -1,25 +1,18 @@
 import NetwatchEventLoop
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT`, as RFC 9110 has every server write it.
-struct HTTPDate: Hashable, Comparable, Sendable {
-  /// Since 1970.
-  let seconds: Int64
-
-  /// Nil for any other form: it is then as if there were no date.
-  init?(_ text: String) {
+extension CivilTime {
+  /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, as RFC 9110 has every server write it. Nil for any other form: it is then as if
+  /// there were no date.
+  init?(httpDate text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count == 29, Self.matches(bytes, "aaa, 00 aaa 0000 00:00:00 GMT"),
       let month = Self.months.firstIndex(of: String(decoding: bytes[8..<11], as: UTF8.self))
     else { return nil }
     func number(_ range: Range<Int>) -> Int64 { bytes[range].reduce(0) { $0 * 10 + Int64($1 - 48) } }
-    let time = CivilTime(
+    self.init(
       year: number(12..<16), month: Int64(month) + 1, day: number(5..<7), hour: number(17..<19),
       minute: number(20..<22), second: number(23..<25))
-    guard let time else { return nil }
-    seconds = time.secondsSince1970
   }
-
-  static func < (left: HTTPDate, right: HTTPDate) -> Bool { left.seconds < right.seconds }
 
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 

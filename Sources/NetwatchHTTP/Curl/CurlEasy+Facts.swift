@@ -1,0 +1,54 @@
+import CLibCurl
+import CLibOpenSSL
+import Netwatch
+
+/// What libcurl knows of the transfer that the handle has made last.
+extension CurlEasy {
+  /// What has ended the transfer, in libcurl's words.
+  ///
+  /// - Parameter hasAnswer: Whether the server has begun to answer.
+  func failure(_ code: CURLcode, hasAnswer: Bool) -> HTTPError {
+    // The server has closed a connection that was used before, and libcurl would send the body once more.
+    if code == CURLE_SEND_FAIL_REWIND, !hasAnswer {
+      return HTTPError(
+        .connectionLost, "request", code: CInt(code.rawValue),
+        message: "the server has closed the connection, and the body can be sent once only")
+    }
+    if code == CURLE_PEER_FAILED_VERIFICATION,
+      integer(CURLINFO_SSL_VERIFYRESULT) == Int(X509_V_ERR_APPLICATION_VERIFICATION)
+    {
+      return HTTPError(code, "request", message: "no pin is in the server's chain of certificates")
+    }
+    let message = unsafe String(cString: words)
+    return HTTPError(code, "request", message: message.isEmpty ? nil : message)
+  }
+
+  /// The connection that the transfer uses, or has used last; nil before it has one.
+  var connection: Connection? {
+    guard let local = text(CURLINFO_LOCAL_IP).flatMap({ IPAddress($0) }),
+      let peer = text(CURLINFO_PRIMARY_IP).flatMap({ IPAddress($0) })
+    else { return nil }
+    return Connection(
+      local: local, localPort: UInt16(truncatingIfNeeded: integer(CURLINFO_LOCAL_PORT)),
+      peer: peer, peerPort: UInt16(truncatingIfNeeded: integer(CURLINFO_PRIMARY_PORT)))
+  }
+
+  /// Whether libcurl has words for a failure. It has none when it sends a request again of which the server has said, by HTTP/2,
+  /// that nothing was done (RFC 9113, section 8.7).
+  var hasFailure: Bool { unsafe words.pointee != 0 }
+
+  /// Whether HTTP/2 was agreed on for the connection that the transfer uses.
+  var speaksHTTP2: Bool {
+    guard let tls = unsafe netwatch_curl_get_tls(handle) else { return false }
+    var (name, length) = unsafe (UnsafePointer<UInt8>?.none, UInt32(0))
+    unsafe SSL_get0_alpn_selected(OpaquePointer(tls), &name, &length)
+    return unsafe UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("h2".utf8)
+  }
+
+  /// Whether something of the request has been written to a connection.
+  var hasSent: Bool { integer(CURLINFO_REQUEST_SIZE) > 0 }
+
+  func text(_ info: CURLINFO) -> String? {
+    unsafe netwatch_curl_get_string(handle, info).map { unsafe String(cString: $0) }
+  }
+}
