@@ -95,7 +95,8 @@ import Testing
     #expect(try probe.nextLine() == "first wifi")
     #expect(try probe.nextLine() == "second wifi")
     // The kernel says one thing, and no more.
-    try namespace.run("while ip -6 addr | grep -q tentative; do sleep 0.02; done", "ip route del default")
+    try namespace.waitUntilAddressesAreChecked()
+    try namespace.run("ip route del default")
     #expect(try probe.nextLine() == "first not-reachable")
     #expect(try probe.nextLine() == "second not-reachable")
     try namespace.run("ip route add default via 10.0.0.2")

@@ -61,6 +61,12 @@ final class NetworkNamespace {
     return namespace
   }
 
+  /// Returns when the kernel has checked that no other machine has the IPv6 addresses: it tells of the end of that check
+  /// one or two seconds after a link is up.
+  func waitUntilAddressesAreChecked() throws {
+    try run("while ip -6 addr | grep -q tentative; do sleep 0.02; done")
+  }
+
   /// w0, with carrier as long as w1 is up, an address, and a default route that is second to the one of ``online()``.
   func addSecondUplink() throws {
     try run(

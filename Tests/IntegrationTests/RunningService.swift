@@ -121,18 +121,6 @@ extension ChildProcess {
   /// How often it has been woken, or was interrupted.
   func contextSwitches() throws -> Int { try status("voluntary_ctxt_switches") + status("nonvoluntary_ctxt_switches") }
 
-  /// Whether it comes to rest: for so many seconds nothing wakes it. What is under way at first, the kernel's check of
-  /// a new address among it, has 20 seconds to end.
-  func comesToRest(for seconds: Double) throws -> Bool {
-    let deadline = Deadline(20)
-    while !deadline.isOver {
-      let before = try contextSwitches()
-      usleep(UInt32(seconds * 1_000_000))
-      if try contextSwitches() == before { return true }
-    }
-    return false
-  }
-
   /// Time on a processor, in hundredths of a second.
   func processorTime() throws -> Int {
     let text = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)

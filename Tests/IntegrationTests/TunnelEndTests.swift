@@ -66,9 +66,9 @@ import Testing
       "ip addr add 2001:db8:1::1/64 dev v0 nodad",
       "for i in $(seq 20); do ip link add vx$i type vxlan id $i remote 2001:db8:9::$i dstport 4789; done",
       "ip link set vx20 up", "ip addr add 10.8.0.2/24 dev vx20", "ip route add default via 10.8.0.1",
-      "ip route add 2001:db8:9::20 via 2001:db8:1::2",
-      // What else happens would be a reason to look too.
-      "while ip -6 addr | grep -q tentative; do sleep 0.02; done")
+      "ip route add 2001:db8:9::20 via 2001:db8:1::2")
+    // What else happens would be a reason to look too.
+    try namespace.waitUntilAddressesAreChecked()
     let follow = try namespace.follow()
     #expect(try follow.summary() == "wifi initial v0")
     try namespace.run("ip route del 2001:db8:9::20")

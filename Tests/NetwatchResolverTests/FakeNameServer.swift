@@ -23,6 +23,8 @@ final class FakeNameServer {
 
   /// All that was asked, in order.
   private(set) var questions: [Question] = []
+  /// The ports of those that have asked by UDP.
+  private(set) var clients: Set<UInt16> = []
   private let loop: EventLoop
   private let own: Port
   private var registrations: [EventLoop.Registration] = []
@@ -110,6 +112,7 @@ final class FakeNameServer {
       guard count > 0 else { return }
       guard let question = Question(Array(buffer[..<count])) else { continue }
       questions.append(question)
+      clients.insert(UInt16(bigEndian: client.sin_port))
       for reply in script(question, .udp) {
         guard reply.delay > .zero else {
           send(reply.bytes, to: client)

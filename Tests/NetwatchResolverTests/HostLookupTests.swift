@@ -324,25 +324,35 @@ import Testing
   @Test func `no socket is left behind`() throws {
     let loop = try EventLoop()
     let server = try FakeNameServer(on: loop, records: Self.both)
-    var most = 0
+    var wereOpen = 0
     server.script = { [unowned server] question, _ in
-      most = max(most, server.clientCount)
+      wereOpen += server.openClients.count
       return [.init(Answer.bytes(question, Self.both))]
     }
-    for _ in 0..<20 { _ = try Self.lookUp(on: loop, server.configuration) }
-    #expect(most == 1)
-    #expect(server.clientCount == 0)
+    for _ in 0..<20 {
+      wereOpen = 0
+      _ = try Self.lookUp(on: loop, server.configuration)
+      #expect(wereOpen > 0, "the table of sockets shows who asks")
+      #expect(server.openClients.isEmpty)
+    }
   }
 }
 
 extension FakeNameServer {
-  /// How many UDP sockets are connected to this server.
-  fileprivate var clientCount: Int {
+  /// The ports of those that have asked by UDP and are connected to this server still. A socket that another test left
+  /// to a server on the same port before is none of them.
+  fileprivate var openClients: Set<UInt16> {
     let table = (try? String(contentsOfFile: "/proc/net/udp", encoding: .utf8)) ?? ""
-    let peer = ":" + String(UInt32(port) + 0x10000, radix: 16, uppercase: true).suffix(4)
-    return table.split(separator: "\n").count { line in
+    let peers = table.split(separator: "\n").compactMap { line -> UInt16? in
       let columns = line.split(separator: " ")
-      return columns.count > 2 && columns[2].hasSuffix(peer)
+      guard columns.count > 2, Self.port(columns[2]) == port else { return nil }
+      return Self.port(columns[1])
     }
+    return clients.intersection(peers)
+  }
+
+  /// The port of an address of that table: hexadecimal, behind a colon.
+  private static func port(_ address: Substring) -> UInt16? {
+    UInt16(address.suffix(4), radix: 16)
   }
 }
