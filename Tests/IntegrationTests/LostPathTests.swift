@@ -178,7 +178,7 @@ import Testing
     let networks = try TwoUplinks()
     let server = try networks.slowServer()
     let app = try networks.app(grace: 0)
-    app.begin("it", "\(method) \(Self.slow(1_500)) \(options)")
+    app.begin("it", "\(method) \(Self.slow(3_000)) \(options)")
     _ = try server.next("asked")
     try networks.near.run("ip link set v0 down")
     #expect(try app.end(of: "it").outcome == (isRepeated ? "200 ok" : "the path to the server was lost"))

@@ -58,7 +58,7 @@ final class SlowServer {
     guard try process.nextLine() == "ready" else { throw TestFailure("no server: \(try process.errorText())") }
   }
 
-  /// When it was asked next, or had answered: nanoseconds on the monotonic clock.
+  /// When it was asked next, or answered: nanoseconds on the monotonic clock.
   func next(_ what: String) throws -> Int {
     while let line = try process.nextLine() {
       let words = line.split(separator: " ")

@@ -2,8 +2,8 @@ import CLinux
 import Foundation
 import Glibc
 
-/// An HTTP server on port 80 of both families that takes its time. It prints when it was asked and when it has answered,
-/// on the monotonic clock: `asked NANOSECONDS`, `answered NANOSECONDS`.
+/// An HTTP server on port 80 of both families that takes its time. It prints when it was asked, and the moment just before
+/// the last byte of its answer went out, on the monotonic clock: `asked NANOSECONDS`, `answered NANOSECONDS`.
 ///
 /// - `/wait/MS`: the whole answer after so long.
 /// - `/drip/MS`: a byte every tenth of a second for so long.
@@ -39,27 +39,33 @@ enum SlowServer {
     while let path = nextPath(client) {
       let parts = path.split(separator: "/")
       guard parts.count == 2, let milliseconds = UInt32(parts[1]) else { return }
-      note("asked")
+      note("asked", at: now())
+      let end: Int
       switch parts[0] {
       case "wait":
         usleep(milliseconds * 1_000)  // what the answer takes is what is tested
+        end = now()
         send(client, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
       case "drip":
         let count = milliseconds / 100
         send(client, "HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n")
+        var last = now()
         for _ in 0..<count {
           usleep(100_000)
+          last = now()
           send(client, "x")
         }
+        end = last
       default: return ping(client, every: milliseconds)
       }
-      note("answered")
+      note("answered", at: end)
     }
   }
 
   private static func ping(_ client: CInt, every milliseconds: UInt32) {
+    let end = now()
     send(client, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
-    note("answered")
+    note("answered", at: end)
     var pong = [UInt8](repeating: 0, count: 64)
     while true {
       usleep(milliseconds * 1_000)
@@ -93,11 +99,14 @@ enum SlowServer {
     text.withUTF8 { bytes in _ = unsafe Glibc.send(client, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
   }
 
-  private static func note(_ what: String) {
+  /// Nanoseconds on the monotonic clock.
+  private static func now() -> Int {
     var now = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)
-    say("\(what) \(now.tv_sec * 1_000_000_000 + now.tv_nsec)")
+    return now.tv_sec * 1_000_000_000 + now.tv_nsec
   }
+
+  private static func note(_ what: String, at time: Int) { say("\(what) \(time)") }
 }
 
 /// Clients of the slow server that stay: `clients HOST COUNT PATH`, `clients HOST 1 websocket`.
