@@ -197,31 +197,3 @@ public final class EventLoop {
   /// Makes ``run()`` return after the handler that calls this.
   public func stop() { isStopping = true }
 }
-
-/// Deadlines and what to do at each, in order. Pure: it knows no clock.
-struct TimerQueue {
-  typealias Entry = (id: UInt64, deadline: Duration, body: () -> Void)
-
-  /// Sorted by deadline, the earliest last: the next one is popped without moving the others. A loop has a handful.
-  private var entries: [Entry] = []
-  private var lastID: UInt64 = 0
-
-  var nextDeadline: Duration? { entries.last?.deadline }
-
-  mutating func add(at deadline: Duration, _ body: @escaping () -> Void) -> UInt64 {
-    lastID += 1
-    // Of two equal deadlines the one that was added first fires first.
-    let position = entries.firstIndex { $0.deadline <= deadline } ?? entries.endIndex
-    entries.insert((lastID, deadline, body), at: position)
-    return lastID
-  }
-
-  mutating func remove(_ id: UInt64) {
-    entries.removeAll { $0.id == id }
-  }
-
-  mutating func popDue(at now: Duration) -> Entry? {
-    guard let next = entries.last, next.deadline <= now else { return nil }
-    return entries.removeLast()
-  }
-}

@@ -20,17 +20,16 @@ import Testing
       + content
   }
 
-  /// Of each message what was received, and what was sent.
-  private static func read(_ message: [UInt8]) -> [[UInt64]?] {
-    var found: [[UInt64]?] = []
+  private static func read(_ message: [UInt8]) -> [LinkCounters.Bytes?] {
+    var found: [LinkCounters.Bytes?] = []
     let span = unsafe message.span.bytes
-    NetlinkFrame.forEach(in: span) { found.append(LinkCounters.bytes($0, span).map { [$0.received, $0.sent] }) }
+    NetlinkFrame.forEach(in: span) { found.append(LinkCounters.bytes($0, span)) }
     return found
   }
 
   @Test func `bytes stand behind packets`() {
     let whole = Self.message(counters: [11, 12, .max, 14] + [UInt64](repeating: 0, count: 20))
-    #expect(Self.read(whole) == [[.max, 14]])
+    #expect(Self.read(whole) == [LinkCounters.Bytes(received: .max, sent: 14)])
   }
 
   @Test func `what is too short, or something else, is nothing`() {

@@ -14,9 +14,11 @@ final class ActivityCore: Sendable {
   }
 
   /// What is left to do when the lock is released.
-  typealias Work = (
-    wakeAt: Duration?, offer: Broadcast<Bool, Never>.Offer?, busyObservers: [ObjectIdentifier: @Sendable () -> Void]?
-  )
+  struct Work: Sendable {
+    var wakeAt: Duration?
+    var offer: Broadcast<Bool, Never>.Offer?
+    var busyObservers: [ObjectIdentifier: @Sendable () -> Void]?
+  }
 
   let inside: Lock<Inside>
   let visibility = Broadcast<Bool, Never>(false)
@@ -60,7 +62,7 @@ final class ActivityCore: Sendable {
   func run(_ event: ActivityMachine.Event, _ inside: inout Inside) -> Work? {
     let isAbsorbed = inside.machine.absorbs(event)
     if isAbsorbed, inside.busyObservers == nil { return nil }
-    var work: Work = (nil, nil, nil)
+    var work = Work()
     if event == .busy || event == .idle { work.busyObservers = inside.busyObservers }
     if isAbsorbed { return work }
     let effects = inside.machine.handle(event, at: now())

@@ -61,4 +61,17 @@ public struct Interface: Hashable, Sendable, Identifiable {
   package static let lowerUpFlag: UInt32 = 1 << 16
   /// Those that a path depends on.
   package static let relevantFlags = upFlag | loopbackFlag | runningFlag | lowerUpFlag
+
+  /// It can carry packets, as far as its own state says.
+  package var isRunning: Bool { Self.isRunning(flags, operationalState) }
+
+  /// IFF_LOWER_UP alone is not enough: it stays set while dormant.
+  static func isRunning(_ flags: UInt32, _ state: OperationalState) -> Bool {
+    let needed = Self.upFlag | Self.runningFlag | Self.lowerUpFlag
+    guard flags & (needed | Self.loopbackFlag) == needed else { return false }
+    switch state {
+    case .up, .unknown: return true
+    case .notPresent, .down, .lowerLayerDown, .testing, .dormant: return false
+    }
+  }
 }

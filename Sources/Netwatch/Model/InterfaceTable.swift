@@ -186,19 +186,6 @@ extension Interface {
     // The ends of a veth pair name each other, and each announces its carrier at once.
     kind == "veth" ? nil : lowerIndex
   }
-
-  /// It can carry packets, as far as its own state says.
-  package var isRunning: Bool { Self.isRunning(flags, operationalState) }
-
-  /// IFF_LOWER_UP alone is not enough: it stays set while dormant.
-  static func isRunning(_ flags: UInt32, _ state: OperationalState) -> Bool {
-    let needed = Self.upFlag | Self.runningFlag | Self.lowerUpFlag
-    guard flags & (needed | Self.loopbackFlag) == needed else { return false }
-    switch state {
-    case .up, .unknown: return true
-    case .notPresent, .down, .lowerLayerDown, .testing, .dormant: return false
-    }
-  }
 }
 
 /// Which links are above which others, by their indices.

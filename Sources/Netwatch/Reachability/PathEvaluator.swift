@@ -33,8 +33,11 @@ package struct PathEvaluator: Sendable {
   }
 
   /// What the answers amount to.
-  /// The failure is, of the families' own ones, the one that got furthest.
-  package typealias Evaluation = (verdict: NetworkPath.Verdict, failure: ReachabilityReason)
+  package struct Evaluation {
+    package var verdict = NetworkPath.Verdict.notReachable
+    /// Of the families' own failures, the one that got furthest.
+    package var failure = ReachabilityReason.noRoute
+  }
 
   // MARK: Both families
 
@@ -42,7 +45,7 @@ package struct PathEvaluator: Sendable {
   package func evaluate(
     _ answers: RouteAnswers, to destinations: Destinations, _ trail: inout EvaluationTrail
   ) -> Evaluation {
-    var evaluation: Evaluation = (.notReachable, .noRoute)
+    var evaluation = Evaluation()
     var carrier: Carrier?
     if !destinations.ipv4.isEmpty {
       switch evaluate(.ipv4, answers, to: destinations, &trail) {

@@ -1,8 +1,19 @@
 /// Everything that a verdict was made of, for those who want to know why.
 package struct PathFindings: Sendable {
-  /// What a host's name has led to: its addresses, why the last lookup failed, nil where it has not, and whether somebody has
-  /// answered, though it be that there is no address.
-  package typealias Resolution = (addresses: [IPAddress], problem: String?, isDefinite: Bool)
+  /// What a host's name has led to.
+  package struct Resolution: Sendable {
+    package let addresses: [IPAddress]
+    /// Why the last lookup failed; nil where it has not.
+    package let problem: String?
+    /// Somebody has answered, though it be that there is no address.
+    package let isDefinite: Bool
+
+    package init(addresses: [IPAddress], problem: String?, isDefinite: Bool) {
+      self.addresses = addresses
+      self.problem = problem
+      self.isDefinite = isDefinite
+    }
+  }
 
   package let target: NetworkTarget
   /// Nil unless the target is a host.

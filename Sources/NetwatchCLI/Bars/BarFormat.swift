@@ -14,14 +14,21 @@ struct BarFormat: Sendable {
   var padding: StaticString = "\u{2007}"
   /// The markup of the bar's own that a template may hold.
   var markup = BarMarkup()
-  /// Begins a line. The buffer besides is for what has to be put together first. Nil: nothing comes first.
-  var begin: (@Sendable (_ line: inout LineBuffer, _ state: BarState, _ scratch: inout LineBuffer) -> Void)?
-  /// Appends a part of `text`, which has no control characters, so that the bar shows it as it stands. Nil: unchanged.
-  var append: (@Sendable (_ text: borrowing LineBuffer, _ range: Range<Int>, _ line: inout LineBuffer) -> Void)?
-  /// Appends a byte of a template's own text, which may be markup. Nil: unchanged.
-  var appendLiteral: (@Sendable (_ byte: UInt8, _ isInTag: Bool, _ line: inout LineBuffer) -> Void)?
-  /// Ends the line, its newline included. Nil: with the newline alone.
-  var end: (@Sendable (_ line: inout LineBuffer, _ state: BarState, _ scratch: inout LineBuffer) -> Void)?
+  /// Begins a line. The buffer besides is for what has to be put together first.
+  var begin: @Sendable (_ line: inout LineBuffer, _ state: BarState, _ scratch: inout LineBuffer) -> Void = { _, _, _ in
+  }
+  /// Appends a part of `text`, which has no control characters, so that the bar shows it as it stands.
+  var append: @Sendable (_ text: borrowing LineBuffer, _ range: Range<Int>, _ line: inout LineBuffer) -> Void = {
+    text, range, line in line.append(text, range)
+  }
+  /// Appends a byte of a template's own text, which may be markup.
+  var appendLiteral: @Sendable (_ byte: UInt8, _ isInTag: Bool, _ line: inout LineBuffer) -> Void = { byte, _, line in
+    line.append(byte)
+  }
+  /// Ends the line, its newline included.
+  var end: @Sendable (_ line: inout LineBuffer, _ state: BarState, _ scratch: inout LineBuffer) -> Void = {
+    line, _, _ in line.append("\n")
+  }
 
   /// For dwm, and all else that shows a line as it stands.
   static let plain = BarFormat(padding: " ")

@@ -42,9 +42,7 @@ struct BarLineWriter: ~Copyable {
           text, format.markup, isBeforeField: position + 1 < template.pieces.count)
         var bytes = LineBuffer(capacity: 64)
         for unit in literal.units {
-          for byte in unit.character.utf8 {
-            if let append = format.appendLiteral { append(byte, unit.isInTag, &bytes) } else { bytes.append(byte) }
-          }
+          for byte in unit.character.utf8 { format.appendLiteral(byte, unit.isInTag, &bytes) }
         }
         pieces.append(.literal(literals.count..<literals.count + bytes.count))
         literals.append(bytes)
@@ -81,12 +79,12 @@ struct BarLineWriter: ~Copyable {
   private mutating func write(_ state: BarState) {
     line.removeAll()
     line.append(format.separator)
-    format.begin?(&line, state, &values)
+    format.begin(&line, state, &values)
     if !state.isHidden {
       gatherValues(of: state)
       appendPieces()
     }
-    if let end = format.end { end(&line, state, &values) } else { line.append("\n") }
+    format.end(&line, state, &values)
   }
 
   private mutating func gatherValues(of state: BarState) {
@@ -120,16 +118,12 @@ struct BarLineWriter: ~Copyable {
   }
 
   private mutating func append(_ range: Range<Int>, _ limit: Int?) {
-    guard let limit, values.width(range) > limit else { return append(range) }
+    guard let limit, values.width(range) > limit else { return format.append(values, range, &line) }
     let start = values.count
     values.append(text: String(values.characters(range).prefix(limit - 1)))
     values.append(look.icons.ellipsis)
-    append(start..<values.count)
+    format.append(values, start..<values.count, &line)
     values.removeLast(values.count - start)
-  }
-
-  private mutating func append(_ range: Range<Int>) {
-    if let append = format.append { append(values, range, &line) } else { line.append(values, range) }
   }
 
   // MARK: The width
@@ -163,21 +157,5 @@ extension LineBuffer {
 
   fileprivate func characters(_ range: Range<Int>) -> String {
     String(decoding: range.map { self[$0] }, as: UTF8.self)
-  }
-}
-
-extension BarLook {
-  fileprivate func hides(_ record: EventRecord) -> Bool { hidden.contains { $0.isMet(by: record) } }
-}
-
-extension BarLook.Occasion {
-  fileprivate func isMet(by record: EventRecord) -> Bool {
-    switch self {
-    // What a probe has found wrong is not to be missed.
-    case .reachable: record.path.isReachable && record.internet?.isFault != true
-    case .notReachable: record.path.status == .notReachable
-    case .wifi, .wired, .wwan, .bluetooth, .virtual, .other: record.path.medium?.rawValue == rawValue
-    case .idle: !record.activity.state.isVisible
-    }
   }
 }

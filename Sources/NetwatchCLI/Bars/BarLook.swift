@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchStream
 
 /// What somebody wants to see on a bar.
 struct BarLook {
@@ -9,6 +10,16 @@ struct BarLook {
     case wifi, wired, wwan, bluetooth, virtual, other
     /// The activity mark is not shown.
     case idle
+
+    func isMet(by record: EventRecord) -> Bool {
+      switch self {
+      // What a probe has found wrong is not to be missed.
+      case .reachable: record.path.isReachable && record.internet?.isFault != true
+      case .notReachable: record.path.status == .notReachable
+      case .wifi, .wired, .wwan, .bluetooth, .virtual, .other: record.path.medium?.rawValue == rawValue
+      case .idle: !record.activity.state.isVisible
+      }
+    }
   }
 
   /// Nil for the usual one.
@@ -21,4 +32,6 @@ struct BarLook {
   var units = TrafficUnits.bits
   /// Whether the usual template says how much goes over the link.
   var showsTraffic = false
+
+  func hides(_ record: EventRecord) -> Bool { hidden.contains { $0.isMet(by: record) } }
 }

@@ -90,14 +90,22 @@ extension ExplanationWords {
     }
   }
 
-  /// The way that the verdict names: the link whose fault it is, what that is beneath of in words, which are none where it is
-  /// no tunnel, and whether links were passed over because they do not count.
-  private var failedWay: (destination: IPAddress?, link: Int32?, tunnel: String, isFiltered: Bool) {
-    let unknown = (destination: IPAddress?.none, link: Int32?.none, tunnel: "", isFiltered: false)
-    var way = unknown
+  private struct FailedWay {
+    var destination: IPAddress?
+    /// Whose fault it is.
+    var link: Int32?
+    /// What the link is beneath of, in words; empty where it is no tunnel.
+    var tunnel = ""
+    /// Links were passed over because they do not count.
+    var isFiltered = false
+  }
+
+  /// The one that the verdict names.
+  private var failedWay: FailedWay {
+    var way = FailedWay()
     for step in findings.steps {
       switch step {
-      case .destination(let address): way = (address, nil, "", false)
+      case .destination(let address): way = FailedWay(destination: address)
       case .link(let index, fault: findings.failure?) where way.link == nil: way.link = index
       case .source(_, isUsable: false, let index) where findings.failure == .noAddress && way.link == nil:
         way.link = index
@@ -107,6 +115,6 @@ extension ExplanationWords {
       default: break
       }
     }
-    return unknown
+    return FailedWay()
   }
 }

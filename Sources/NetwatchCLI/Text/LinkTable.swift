@@ -28,8 +28,14 @@ struct LinkTable {
   /// Where the columns behind the mark begin.
   private let columns: Columns
 
-  /// If the columns alone fill the terminal there are none: it is not roomy.
-  private typealias Columns = (name: Int, medium: Int, state: Int, address: Int, isRoomy: Bool)
+  private struct Columns {
+    let name = 4
+    let medium: Int
+    let state: Int
+    let address: Int
+    /// If the columns alone fill the terminal there are none.
+    let isRoomy: Bool
+  }
 
   /// - Parameters:
   ///   - isWhole: whether every link is listed, loopback too.
@@ -58,7 +64,8 @@ struct LinkTable {
     let medium = 4 + width(\.name)
     let state = medium + width(\.medium)
     let address = state + width(\.state)
-    return (4, medium, state, address, address + 16 <= terminal.columns ?? .max)
+    return Columns(
+      medium: medium, state: state, address: address, isRoomy: address + 16 <= terminal.columns ?? .max)
   }
 
   var text: String {

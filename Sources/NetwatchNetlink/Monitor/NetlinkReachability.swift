@@ -91,7 +91,8 @@ package final class NetlinkReachability {
       if case .rules(let found) = try routes.rules(family) { rules[family] = found }
     }
     let resolution = host.map { host in
-      (addresses: host.addresses, problem: host.failure?.description, isDefinite: host.isKnown)
+      PathFindings.Resolution(
+        addresses: host.addresses, problem: host.failure?.description, isDefinite: host.isKnown)
     }
     return PathFindings(
       of: target, machine.evaluator, machine.answers, machine.destinations, rules, user: getuid(),

@@ -6,7 +6,10 @@ import NetwatchEventLoop
 ///
 /// The kernel answers within the send, so nothing here waits, but for other changes to the network that hold its lock.
 package final class LinkCounters {
-  typealias Bytes = (received: UInt64, sent: UInt64)
+  struct Bytes: Hashable {
+    let received: UInt64
+    let sent: UInt64
+  }
 
   private let input: NetlinkInput
   private let conversation: NetlinkConversation
@@ -52,9 +55,8 @@ package final class LinkCounters {
     guard let counters = bytes.attribute(IFLA_STATS_LINK_64, in: attributes), counters.count >= sentOffset + 8 else {
       return nil
     }
-    return (
-      bytes.load(counters.lowerBound + receivedOffset, as: UInt64.self),
-      bytes.load(counters.lowerBound + sentOffset, as: UInt64.self)
-    )
+    return Bytes(
+      received: bytes.load(counters.lowerBound + receivedOffset, as: UInt64.self),
+      sent: bytes.load(counters.lowerBound + sentOffset, as: UInt64.self))
   }
 }
