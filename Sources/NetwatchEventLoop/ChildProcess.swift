@@ -3,16 +3,11 @@ import Glibc
 
 /// How a child process begins, and how it has ended.
 package enum ChildProcess {
-  package enum Ending: Hashable {
-    case exited(CInt)
-    case killed(signal: CInt)
-  }
-
   /// Nil while it runs. Known once.
-  package static func ending(of process: pid_t) -> Ending? { ending(of: process, WNOHANG) }
+  package static func ending(of process: pid_t) -> ProcessEnding? { ending(of: process, WNOHANG) }
 
   /// Nil where it is nobody's child.
-  package static func waitForEnd(of process: pid_t) -> Ending? { ending(of: process, 0) }
+  package static func waitForEnd(of process: pid_t) -> ProcessEnding? { ending(of: process, 0) }
 
   /// Whether this kernel can tell a loop that a child has ended: Linux 5.3 or later.
   package static var canTellEndings: Bool {
@@ -23,7 +18,7 @@ package enum ChildProcess {
 
   /// Calls `body` on the loop, once, when a child has ended. A child that cannot be waited for is killed, with its process group.
   package static func whenEnded(
-    _ process: pid_t, on loop: EventLoop, _ body: @escaping (Ending) -> Void
+    _ process: pid_t, on loop: EventLoop, _ body: @escaping (ProcessEnding) -> Void
   ) throws(SystemError) {
     let descriptor = netwatch_pidfd_open(process)
     do throws(SystemError) {
@@ -43,7 +38,7 @@ package enum ChildProcess {
     }
   }
 
-  private static func ending(of process: pid_t, _ options: CInt) -> Ending? {
+  private static func ending(of process: pid_t, _ options: CInt) -> ProcessEnding? {
     var status: CInt = 0
     guard unsafe waitpid(process, &status, options) == process else { return nil }
     // WTERMSIG and WEXITSTATUS, which are macros.

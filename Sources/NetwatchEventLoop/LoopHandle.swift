@@ -35,9 +35,10 @@ public final class LoopHandle: Sendable {
 
   /// Runs `job` on the loop's thread and waits until its answer is given, then or later.
   ///
-  /// - Throws: what the answer says; `ECANCELED` if the loop ends first, `EDEADLK` on the loop's own thread.
+  /// - Throws: what the answer says; `ECANCELED` if the loop ends first or nobody has the answer any more, `EDEADLK` on the
+  ///   loop's own thread.
   public func call<Value: Sendable>(
-    _ job: @escaping @Sendable (EventLoop, LoopReply<Value>) -> Void
+    _ job: @escaping @Sendable (EventLoop, OneShot<Result<Value, any Error>>) -> Void
   ) throws -> Value {
     guard !isOnLoopThread else {
       throw SystemError(operation: "call", code: EDEADLK)
@@ -49,9 +50,10 @@ public final class LoopHandle: Sendable {
 
   /// Made here so that the job alone holds the answer: a loop that ends drops both.
   private static func job<Value: Sendable>(
-    answering promise: Promise<Value>, _ job: @escaping @Sendable (EventLoop, LoopReply<Value>) -> Void
+    answering promise: Promise<Value>, _ job: @escaping @Sendable (EventLoop, OneShot<Result<Value, any Error>>) -> Void
   ) -> Job {
-    let answer = LoopReply(promise)
+    let lost = Result<Value, any Error>.failure(SystemError(operation: "call", code: ECANCELED))
+    let answer = OneShot(otherwise: lost) { promise.fulfill($0) }
     return { job($0, answer) }
   }
 

@@ -1,6 +1,10 @@
 /// Deadlines and what to do at each, in order. Pure: it knows no clock.
 struct TimerQueue {
-  typealias Entry = (id: UInt64, deadline: Duration, body: () -> Void)
+  struct Entry {
+    let id: UInt64
+    let deadline: Duration
+    let body: () -> Void
+  }
 
   /// Sorted by deadline, the earliest last: the next one is popped without moving the others. A loop has a handful.
   private var entries: [Entry] = []
@@ -12,7 +16,7 @@ struct TimerQueue {
     lastID += 1
     // Of two equal deadlines the one that was added first fires first.
     let position = entries.firstIndex { $0.deadline <= deadline } ?? entries.endIndex
-    entries.insert((lastID, deadline, body), at: position)
+    entries.insert(Entry(id: lastID, deadline: deadline, body: body), at: position)
     return lastID
   }
 

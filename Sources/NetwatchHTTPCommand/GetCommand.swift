@@ -1,6 +1,8 @@
 import ArgumentParser
 import Glibc
+import HTTPTypes
 import Netwatch
+import NetwatchEventLoop
 
 /// `netwatch get`: a download, as a person at a terminal or a script wants it.
 struct GetCommand: ParsableCommand {
@@ -52,13 +54,13 @@ struct GetCommand: ParsableCommand {
   var quiet = false
 
   mutating func validate() throws {
-    do throws(Refusal) {
+    do throws(PlainError) {
       let address = try WebAddress(url)
-      guard address.isSecure || pins.isEmpty else { throw Refusal("--pin needs a URL with https://.") }
+      guard address.isSecure || pins.isEmpty else { throw PlainError("--pin needs a URL with https://.") }
       guard output != nil || address.fileName != nil else {
-        throw Refusal("The URL does not end in a file's name; give one with --output.")
+        throw PlainError("The URL does not end in a file's name; give one with --output.")
       }
-      for header in headers { _ = try HeaderField(header) }
+      for header in headers { _ = try HTTPField(option: header) }
     } catch {
       throw ValidationError(error.description)
     }
@@ -72,25 +74,17 @@ struct GetCommand: ParsableCommand {
   }
 
   func run() throws {
-    Message.keepPlace()
-    let ending: Getter.Ending
+    StandardError.keepPlace()
+    let ending: ProcessEnding
     do {
       ending = try Getter(self).run()
     } catch let failure as GetFailure {
-      Message.tell(failure.description)
+      StandardError.tell(failure.description.harmless)
       throw ExitCode(1)
     } catch {
-      Message.tell("\(error)")
+      StandardError.tell("\(error)".harmless)
       throw ExitCode(2)
     }
-    switch ending {
-    case .done: return
-    case .failed: throw ExitCode(1)
-    case .interrupted(let signal):
-      // So that a shell sees it, and ends its script too.
-      Glibc.signal(signal, SIG_DFL)
-      raise(signal)
-      throw ExitCode(128 + signal)
-    }
+    throw ExitCode(ending.imitate())
   }
 }

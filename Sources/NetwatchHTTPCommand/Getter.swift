@@ -8,11 +8,6 @@ import NetwatchStream
 
 /// One run of `get`: the main thread's loop has the signals and the progress, the session's own thread the rest.
 final class Getter {
-  enum Ending: Hashable {
-    case done, failed
-    case interrupted(CInt)
-  }
-
   private static let longestPause = Duration.seconds(60)
   private static let longestGoodbye = Duration.milliseconds(500)
 
@@ -29,7 +24,7 @@ final class Getter {
   private var isRunning = false
   private var tries = 0
   private var signal: CInt?
-  private var ending: Ending?
+  private var ending: ProcessEnding?
   private var rate = TransferRate()
   private var started = Duration.zero
 
@@ -45,7 +40,7 @@ final class Getter {
   }
 
   /// - Throws: where it can not begin.
-  func run() throws -> Ending {
+  func run() throws -> ProcessEnding {
     let signals = try SignalSource(Self.obeyedSignals, on: loop) { [unowned self] in obey($0.number) }
     let reporter = try ActivityReporter(of: indicator, label: address.host)
     var configuration = HTTPSessionConfiguration()
@@ -56,9 +51,9 @@ final class Getter {
     begin()
     draw()
     try loop.run()
-    if ending == .done || ending == .failed { try close() }
+    if case .exited = ending { try close() }
     withExtendedLifetime((signals, reporter)) {}
-    return ending ?? .failed
+    return ending ?? .exited(1)
   }
 
   /// OpenSSL takes itself apart at the end of the process; nobody may be using it then.
@@ -92,7 +87,7 @@ final class Getter {
     // The same bytes as those of a file, wherever they go.
     request.headerFields[.acceptEncoding] = "identity"
     for text in options.headers {
-      let header = try HeaderField(text)
+      let header = try HTTPField(option: text)
       request.headerFields[header.name] = header.value
     }
     return request
@@ -140,23 +135,23 @@ final class Getter {
     let mayGoOn = kept != nil || retrieval.map { $0.amount.received == 0 || !($0 is StreamCopy) } ?? true
     guard failure.mayPass, mayGoOn, tries <= options.retry else {
       let advice = kept.map { "; \($0.asBytes) are kept, and the same command goes on from there" } ?? ""
-      Message.tell(failure.description + advice)
-      return finish(.failed)
+      StandardError.tell(failure.description.harmless + advice)
+      return finish(.exited(1))
     }
     let pause = min(Self.longestPause, .seconds(1 << min(tries - 1, 6)))
-    Message.tell("\(failure); trying again in \(pause.components.seconds) s")
+    StandardError.tell("\(failure.description.harmless); trying again in \(pause.components.seconds) s")
     loop.schedule(after: pause) { [unowned self] in if ending == nil { begin() } }
   }
 
   private func succeed() {
     if display.hasReader, let amount = retrieval?.amount {
       let elapsed = KernelClock.monotonic.now - started
-      Message.write("\(name.harmless): \(amount.received.asBytes) in \(elapsed.asClock)\n")
+      StandardError.write("\(name.harmless): \(amount.received.asBytes) in \(elapsed.asClock)\n")
     }
-    finish(.done)
+    finish(.exited(0))
   }
 
-  private func finish(_ ending: Ending) {
+  private func finish(_ ending: ProcessEnding) {
     self.ending = ending
     loop.stop()
   }
@@ -189,13 +184,14 @@ final class Getter {
   private func interrupted() {
     display.clear()
     if let kept = retrieval?.kept {
-      Message.tell("interrupted; \(kept.asBytes) are kept, and the same command goes on from there")
+      StandardError.tell("interrupted; \(kept.asBytes) are kept, and the same command goes on from there")
     } else if case .file = destination, retrieval?.amount.received ?? 0 > 0 {
-      Message.tell("interrupted; nothing is kept, because the server does not say whether its file stays the same")
+      StandardError.tell(
+        "interrupted; nothing is kept, because the server does not say whether its file stays the same")
     } else {
-      Message.tell("interrupted")
+      StandardError.tell("interrupted")
     }
-    finish(.interrupted(signal ?? SIGTERM))
+    finish(.killed(signal: signal ?? SIGTERM))
   }
 
   // MARK: Progress

@@ -6,10 +6,6 @@ import Netwatch
   /// What a probe has found, and why, for people.
   typealias Finding = (access: InternetAccess, words: String)
 
-  struct Failure: Error, CustomStringConvertible {
-    let description: String
-  }
-
   private let handle: UnsafeMutableRawPointer
   private var answer: ProbeAnswer
   /// The first option that libcurl has refused.
@@ -20,7 +16,7 @@ import Netwatch
   /// - Parameter expected: what the body of the answer has to begin with; nil where there is to be none.
   init(_ url: String, expecting expected: String?) throws {
     guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let handle = unsafe curl_easy_init() else {
-      throw Failure(description: "libcurl does not start")
+      throw PlainError("libcurl does not start")
     }
     unsafe self.handle = handle
     answer = ProbeAnswer(expecting: expected.map { Array($0.utf8) })
@@ -119,8 +115,8 @@ import Netwatch
     (access, failure(code).description)
   }
 
-  private func failure(_ code: CURLcode) -> Failure {
+  private func failure(_ code: CURLcode) -> PlainError {
     let said = unsafe String(cString: words)
-    return Failure(description: said.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : said)
+    return PlainError(said.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : said)
   }
 }

@@ -25,12 +25,12 @@ final class ProgressDisplay {
     isDrawn = true
     // It may have changed since the last time.
     let columns = FileDescriptor.columns(of: STDERR_FILENO) ?? 80
-    Message.write("\r\(line.text(columns: columns))\u{1b}[K")
+    StandardError.write("\r\(line.text(columns: columns))\u{1b}[K")
   }
 
   /// Takes the line away, so that something else can stand there.
   func clear() {
-    if isDrawn { Message.write("\r\u{1b}[K") }
+    if isDrawn { StandardError.write("\r\u{1b}[K") }
     isDrawn = false
   }
 

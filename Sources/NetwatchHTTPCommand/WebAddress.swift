@@ -14,48 +14,48 @@ struct WebAddress: Hashable, Sendable {
   let fileName: String?
 
   /// - Throws: A sentence that shows nothing of the text but what cannot be secret.
-  init(_ text: String) throws(Refusal) {
-    guard !text.isEmpty else { throw Refusal("Give the URL of a file.") }
+  init(_ text: String) throws(PlainError) {
+    guard !text.isEmpty else { throw PlainError("Give the URL of a file.") }
     guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-      throw Refusal("The URL has a control character in it.")
+      throw PlainError("The URL has a control character in it.")
     }
     guard let colon = text.firstRange(of: "://") else {
-      throw Refusal("The URL has no scheme; write https:// or http:// before it.")
+      throw PlainError("The URL has no scheme; write https:// or http:// before it.")
     }
     let scheme = text[..<colon.lowerBound].lowercased()
     guard scheme == "https" || scheme == "http" else {
-      throw Refusal("get knows https:// and http://, and nothing else.")
+      throw PlainError("get knows https:// and http://, and nothing else.")
     }
     let rest = text[colon.upperBound...]
     let end = rest.firstIndex { "/?#\\".contains($0) } ?? rest.endIndex
     let authority = rest[..<end]
     let at = authority.lastIndex(of: "@")
     host = try Self.host(String(authority[(at.map { authority.index(after: $0) } ?? authority.startIndex)...]))
-    (user, password) = try at.map { at throws(Refusal) in try Self.login(authority[..<at]) } ?? (nil, nil)
+    (user, password) = try at.map { at throws(PlainError) in try Self.login(authority[..<at]) } ?? (nil, nil)
     let place = rest[end...].prefix { $0 != "#" }
     isSecure = scheme == "https"
     self.text = "\(scheme)://\(host)\(place)"
     fileName = Self.fileName(String(place.prefix { $0 != "?" }))
   }
 
-  private static func host(_ text: String) throws(Refusal) -> String {
+  private static func host(_ text: String) throws(PlainError) -> String {
     // An address of IPv6 has colons of its own, in brackets.
     let nameEnd = text.hasPrefix("[") ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":")
     let name = text[..<(nameEnd ?? text.endIndex)]
     guard !name.isEmpty, !name.contains(where: { " \"<>\\^`{|}".contains($0) }), !name.hasPrefix("[") || nameEnd != nil
-    else { throw Refusal("The URL has no host.") }
+    else { throw PlainError("The URL has no host.") }
     let port = text[name.endIndex...]
     guard
       port.isEmpty || port.first == ":" && (1...65_535 ~= Int(port.dropFirst()) ?? 0) && port.dropFirst().first != "+"
-    else { throw Refusal("The port of the URL is not a number from 1 to 65535.") }
+    else { throw PlainError("The port of the URL is not a number from 1 to 65535.") }
     return text
   }
 
-  private static func login(_ text: Substring) throws(Refusal) -> (String?, String?) {
+  private static func login(_ text: Substring) throws(PlainError) -> (String?, String?) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       .map { $0.percentDecoded }
     guard let user = parts[0], parts.count < 2 || parts[1] != nil else {
-      throw Refusal("The user or the password in the URL is not encoded as it has to be, such as %40 for @.")
+      throw PlainError("The user or the password in the URL is not encoded as it has to be, such as %40 for @.")
     }
     return (user, parts.count > 1 ? parts[1] : "")
   }

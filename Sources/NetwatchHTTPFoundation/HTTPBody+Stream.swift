@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import NetwatchHTTP
 
@@ -14,58 +15,61 @@ extension HTTPBody {
   public static func stream(
     length: Int64?, contentType: String? = nil, open: @escaping @Sendable () -> InputStream?
   ) -> HTTPBody {
-    HTTPBody(length: length, contentType: contentType) { wake in StreamSource(length: length, wake: wake, open) }
+    .sequence(length: length, contentType: contentType) {
+      let file = StreamFile(length: length, open)
+      return AsyncThrowingStream { try await file.next() }
+    }
   }
 }
 
-/// A body that is read from a stream, one chunk ahead of what is sent. Belongs to the loop.
-final class StreamSource: BodySource {
-  private let reopen: @Sendable () -> InputStream?
-  private let length: Int64?
-  private let wake: @Sendable () -> Void
-  private var reader: StreamReader
-  private var chunk = Data()
+/// A stream that is read in chunks, where nothing but its queue touches it.
+private actor StreamFile {
+  private static let chunkSize = 64 * 1_024
+
+  private let executor = QueueExecutor()
+  private let open: @Sendable () -> InputStream?
+  private var stream: InputStream?
+  /// Of what is to be read; nil where the stream's end decides.
   private var left: Int64?
-  private(set) var failure: HTTPError?
 
-  init(length: Int64?, wake: @escaping @Sendable () -> Void, _ open: @escaping @Sendable () -> InputStream?) {
-    self.length = length
-    self.wake = wake
-    reopen = open
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+  init(length: Int64?, _ open: @escaping @Sendable () -> InputStream?) {
     left = length
-    reader = StreamReader(open, wake: wake)
+    self.open = open
   }
 
-  func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
-    guard failure == nil else { return .failed }
-    guard left != 0 else { return .bytes(0) }
-    if chunk.isEmpty {
-      switch reader.poll() {
-      case nil: return .paused
-      case .success(let next) where !next.isEmpty:
-        chunk = next
-        reader.read()
-      case .success:
-        guard let left else { return .bytes(0) }
-        return fail(HTTPError(.cannotEncodeRequest, "read a stream", message: "it ends \(left) bytes too early"))
-      case .failure(let error): return fail(error)
-      }
+  isolated deinit { stream?.close() }
+
+  /// Waits for as long as the stream does. Nil at the end.
+  func next() throws(HTTPError) -> Data? {
+    guard left != 0 else { return nil }
+    if stream == nil {
+      stream = open()
+      stream?.open()
     }
-    let count = min(room.count, chunk.count, left.map { Int(clamping: $0) } ?? .max)
-    unsafe room.copyBytes(from: chunk.prefix(count))
-    chunk = chunk.dropFirst(count)
+    guard let stream else { throw HTTPError(.fileFailed, "open a stream", message: "there is none") }
+    let most = min(Self.chunkSize, left.map { Int(clamping: $0) } ?? .max)
+    var bytes = [UInt8](repeating: 0, count: most)
+    let count = unsafe stream.read(&bytes, maxLength: most)
+    guard count >= 0 else {
+      let error = stream.streamError
+      throw HTTPError(.fileFailed, "read a stream", message: error.map { "\($0)" } ?? "", underlying: error)
+    }
+    if count == 0, let left {
+      throw HTTPError(.cannotEncodeRequest, "read a stream", message: "it ends \(left) bytes too early")
+    }
     left = left.map { $0 - Int64(count) }
-    return .bytes(count)
+    return count == 0 ? nil : Data(bytes.prefix(count))
   }
+}
 
-  private func fail(_ error: HTTPError) -> BodySupply {
-    failure = error
-    return .failed
-  }
+/// Runs an actor on a queue, so that it may wait without keeping others from running.
+private final class QueueExecutor: SerialExecutor {
+  private let queue = DispatchQueue(label: "netwatch.stream")
 
-  func rewind() -> Bool {
-    reader = StreamReader(reopen, wake: wake)
-    (chunk, left, failure) = (Data(), length, nil)
-    return true
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
   }
 }

@@ -20,12 +20,12 @@ public struct JSONRequestSerializer: RequestSerializer {
   ///
   /// - Throws: `cannotEncodeRequest` for what JSON has no place for: sets, bytes, dates, numbers that are not finite.
   public func serialize(
-    _ request: HTTPRequest, url: URL?, parameters: RequestParameters?
+    _ request: HTTPRequest, url: URL?, parameters: StructuredValue?
   ) throws(HTTPError) -> (HTTPRequest, HTTPBody) {
     try base.serialize(request, url: url, parameters: parameters, as: "application/json", encode)
   }
 
-  private func encode(_ parameters: RequestParameters) throws(HTTPError) -> Data {
+  private func encode(_ parameters: StructuredValue) throws(HTTPError) -> Data {
     switch parameters {
     case .array, .dictionary: break
     default:

@@ -22,12 +22,12 @@ public struct PropertyListRequestSerializer: RequestSerializer {
   /// - Throws: `cannotEncodeRequest` for what a property list has no place for: null and sets, and in XML control
   ///   characters.
   public func serialize(
-    _ request: HTTPRequest, url: URL?, parameters: RequestParameters?
+    _ request: HTTPRequest, url: URL?, parameters: StructuredValue?
   ) throws(HTTPError) -> (HTTPRequest, HTTPBody) {
     try base.serialize(request, url: url, parameters: parameters, as: "application/x-plist", encode)
   }
 
-  private func encode(_ parameters: RequestParameters) throws(HTTPError) -> Data {
+  private func encode(_ parameters: StructuredValue) throws(HTTPError) -> Data {
     let isXML = format == .xml
     let object = try parameters.foundationObject(for: isXML ? .xmlPropertyList : .binaryPropertyList)
     do {

@@ -26,7 +26,7 @@ package final class HostLookup {
     self.loop = loop
     self.configuration = configuration
     self.body = body
-    do throws(NetworkTargetError) {
+    do throws(PlainError) {
       let ascii = try name.inASCII()
       if ascii.isOfThisNetwork { askSystem(for: ascii, after: nil) } else { askServers(for: ascii) }
     } catch {

@@ -34,8 +34,8 @@ import Testing
     ("{ssid|}", "no field"), ("{ssid,ip}", "no field"), ("a\nb", "one line"), ("\u{1b}[1m", "control"),
   ])
   func `a template that can not be read`(template: String, hint: String) {
-    let error = #expect(throws: CommandFailure.self) { try BarTemplate(template) }
-    #expect(error?.message.contains(hint) == true, "\(error?.message ?? "")")
+    let error = #expect(throws: PlainError.self) { try BarTemplate(template) }
+    #expect(error?.description.contains(hint) == true, "\(error?.description ?? "")")
   }
 
   @Test func `one's own markup goes through, and no field gets into it`() throws {
@@ -45,12 +45,12 @@ import Testing
     #expect(
       try BarLines.line(.i3blocks, BarLines.record(), quoted)
         .hasPrefix(#"{"full_text":"<span color='red'>&quot;Café&quot;</span>","#))
-    #expect(throws: CommandFailure.self) { try BarLines.line(.waybar, nothing, look("<a href='{ssid}'>")) }
-    #expect(throws: CommandFailure.self) { try BarLines.line(.waybar, nothing, look("this & that")) }
-    #expect(throws: CommandFailure.self) { try BarLines.line(.polybar, nothing, look("%{{F{ssid}}}")) }
-    #expect(throws: CommandFailure.self) { try BarLines.line(.tmux, nothing, look("#[fg={ssid}]")) }
-    #expect(throws: CommandFailure.self) { try BarLines.line(.conky, nothing, look("${{exec {ssid}}}")) }
-    #expect(throws: CommandFailure.self) { try BarLines.line(.xmobar, nothing, look("<action={ssid}>")) }
+    #expect(throws: PlainError.self) { try BarLines.line(.waybar, nothing, look("<a href='{ssid}'>")) }
+    #expect(throws: PlainError.self) { try BarLines.line(.waybar, nothing, look("this & that")) }
+    #expect(throws: PlainError.self) { try BarLines.line(.polybar, nothing, look("%{{F{ssid}}}")) }
+    #expect(throws: PlainError.self) { try BarLines.line(.tmux, nothing, look("#[fg={ssid}]")) }
+    #expect(throws: PlainError.self) { try BarLines.line(.conky, nothing, look("${{exec {ssid}}}")) }
+    #expect(throws: PlainError.self) { try BarLines.line(.xmobar, nothing, look("<action={ssid}>")) }
   }
 
   @Test(arguments: [
@@ -59,8 +59,8 @@ import Testing
   ])
   func `markup that would leave an old text on the bar`(template: String, hint: String) throws {
     for format in [.waybar, .i3blocks, .i3statusRust] as [BarFormat] {
-      let error = #expect(throws: CommandFailure.self) { try BarLines.line(format, nothing, look(template)) }
-      #expect(error?.message.contains(hint) == true, "\(error?.message ?? "")")
+      let error = #expect(throws: PlainError.self) { try BarLines.line(format, nothing, look(template)) }
+      #expect(error?.description.contains(hint) == true, "\(error?.description ?? "")")
     }
     _ = try BarLines.line(.waybar, nothing, look("<span size='small'><b>{name}</b></span> <i/>{ip}"))
     _ = try BarLines.line(.polybar, nothing, look(template))

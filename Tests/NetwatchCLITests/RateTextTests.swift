@@ -35,11 +35,9 @@ import Testing
   private static func record(_ received: UInt64?, _ sent: UInt64?, bytes: UInt64 = 5_000_000) -> EventRecord {
     var record = BarLines.record()
     record.event = .traffic
-    record.traffic = [
-      LinkTraffic(
-        kernelName: InterfaceName("wlan0"), interfaceIndex: 2, receivedBytes: bytes, sentBytes: 1,
-        receivedBitsPerSecond: received, sentBitsPerSecond: sent)
-    ]
+    var traffic = LinkTraffic(kernelName: InterfaceName("wlan0"), interfaceIndex: 2, receivedBytes: bytes, sentBytes: 1)
+    (traffic.receivedBitsPerSecond, traffic.sentBitsPerSecond) = (received, sent)
+    record.traffic = [traffic]
     return record
   }
 

@@ -66,7 +66,7 @@ import Testing
   // MARK: Background
 
   @Test func `a background loop gives what was prepared, and ends when it is told to`() async throws {
-    let handle = try BackgroundLoop.start(name: "netwatch-test") { loop in loop.handle }
+    let handle = try EventLoop.startInBackground(name: "netwatch-test") { loop in loop.handle }
     await withCheckedContinuation { continuation in
       handle.submit { loop in
         loop.stop()
@@ -78,7 +78,7 @@ import Testing
   @Test func `the end of a background loop is told`() async throws {
     let error: SystemError? = await withCheckedContinuation { continuation in
       do {
-        let handle = try BackgroundLoop.start(
+        let handle = try EventLoop.startInBackground(
           name: "netwatch-test", ended: { continuation.resume(returning: $0) }, prepare: { loop in loop.handle })
         handle.submit { $0.stop() }
       } catch {
@@ -91,12 +91,12 @@ import Testing
   @Test func `what fails while preparing is thrown`() {
     struct Refusal: Error, Equatable {}
     #expect(throws: Refusal()) {
-      try BackgroundLoop.start(name: "netwatch-test") { _ -> Int in throw Refusal() }
+      try EventLoop.startInBackground(name: "netwatch-test") { _ -> Int in throw Refusal() }
     }
   }
 
   @Test func `a background loop takes none of the program's signals, and has its name`() async throws {
-    let handle = try BackgroundLoop.start(name: "netwatch-test") { loop in loop.handle }
+    let handle = try EventLoop.startInBackground(name: "netwatch-test") { loop in loop.handle }
     let (isBlocked, name): (Bool, String) = await withCheckedContinuation { continuation in
       handle.submit { loop in
         var set = sigset_t()
@@ -115,14 +115,15 @@ import Testing
   }
 
   @Test func `jobs that the loop's own thread submits run in their order, and nothing has to wake it`() throws {
-    let order = try BackgroundLoop.start(name: "test") { $0.handle }.call { (loop, answer: LoopReply<[Int]>) in
+    let order = try EventLoop.startInBackground(name: "test") { $0.handle }.call {
+      (loop, answer: OneShot<Result<[Int], any Error>>) in
       let ran = LoopConfined(OwnJobs(), on: loop)
       for number in 0..<3 {
         loop.handle.submit { loop in
           ran.value(on: loop)?.numbers.append(number)
           guard number == 2 else { return }
           loop.handle.submit { loop in
-            answer.give(.success(ran.value(on: loop)?.numbers ?? []))
+            answer.fulfill(.success(ran.value(on: loop)?.numbers ?? []))
             loop.stop()
           }
         }

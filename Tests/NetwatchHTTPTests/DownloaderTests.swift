@@ -1,6 +1,6 @@
 import Foundation
-import Netwatch
 import HTTPTypes
+import Netwatch
 import NetwatchTestSupport
 import Testing
 

@@ -21,7 +21,7 @@ import Testing
       .stream(length: 6) { InputStream(data: Data("stream and more".utf8)) }, name: "s", fileName: "s.bin",
       contentType: "application/octet-stream")
     try form.append(.data(Data([0, 13, 10])), headerFields: [.contentType: "x/y", .init("X-Own")!: "1"])
-    let parameters: RequestParameters = [
+    let parameters: StructuredValue = [
       "z": 1, "a": ["k": "ä", "b": [true, nil]], "raw": .data(Data("\r\n--".utf8)),
     ]
     let body = try form.body(parameters: parameters)

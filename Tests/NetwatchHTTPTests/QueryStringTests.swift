@@ -6,10 +6,10 @@ import Testing
 
 @Suite struct QueryStringTests {
   struct Case: Sendable, CustomTestStringConvertible {
-    let parameters: RequestParameters
+    let parameters: StructuredValue
     let query: String
     var testDescription: String { query }
-    init(_ parameters: RequestParameters, _ query: String) { (self.parameters, self.query) = (parameters, query) }
+    init(_ parameters: StructuredValue, _ query: String) { (self.parameters, self.query) = (parameters, query) }
   }
 
   @Test(arguments: [
@@ -53,16 +53,16 @@ import Testing
   }
 
   @Test(arguments: [
-    RequestParameters.null, "a=b", [1, 2], .set([1]), ["a": .date(Date(timeIntervalSince1970: 0))],
+    StructuredValue.null, "a=b", [1, 2], .set([1]), ["a": .date(Date(timeIntervalSince1970: 0))],
     ["a": .data(Data([1]))], ["a": .number(.nan)], ["a": [.number(.infinity)]],
   ])
-  func `what has no form in a query is refused before anything is sent`(_ parameters: RequestParameters) {
+  func `what has no form in a query is refused before anything is sent`(_ parameters: StructuredValue) {
     let error = #expect(throws: HTTPError.self) { try QueryString.encode(parameters) }
     #expect(error?.kind == .cannotEncodeRequest)
   }
 
   @Test func `a tree that is too deep for a stack is refused`() {
-    var parameters: RequestParameters = 1
+    var parameters: StructuredValue = 1
     for _ in 0..<2_000 { parameters = ["a": parameters] }
     #expect(throws: HTTPError.self) { try QueryString.encode(parameters) }
     let post = HTTPRequest(method: .post, scheme: "http", authority: "h", path: "/")

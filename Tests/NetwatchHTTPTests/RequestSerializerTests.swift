@@ -9,7 +9,7 @@ import Testing
     HTTPRequest(method: method, scheme: "http", authority: "h", path: "/p", headerFields: fields)
   }
 
-  private func refusal(_ serializer: some RequestSerializer, _ parameters: RequestParameters) -> HTTPError.Kind? {
+  private func refusal(_ serializer: some RequestSerializer, _ parameters: StructuredValue) -> HTTPError.Kind? {
     do {
       _ = try serializer.serialize(request(.post), url: nil, parameters: parameters)
       return nil
@@ -82,7 +82,7 @@ import Testing
   // MARK: JSON and property lists
 
   @Test func `JSON is a body of its type, with everything that JSON can hold`() async throws {
-    let parameters: RequestParameters = [
+    let parameters: StructuredValue = [
       "b": true, "i": 9_007_199_254_740_993, "n": nil, "d": 0.5, "s": "é\"\n😀", "a": [1, [:], []],
     ]
     let (_, body) = try JSONRequestSerializer().serialize(request(.post), url: nil, parameters: parameters)
@@ -102,8 +102,8 @@ import Testing
     arguments: [
       ["a": .number(.nan)], ["a": [.number(-.infinity)]], ["a": .set([1])], ["a": .data(Data([1]))],
       ["a": .date(Date(timeIntervalSince1970: 0))], "text", 1, nil,
-    ] as [RequestParameters])
-  func `what JSON can not hold is an error before anything is sent`(_ parameters: RequestParameters) {
+    ] as [StructuredValue])
+  func `what JSON can not hold is an error before anything is sent`(_ parameters: StructuredValue) {
     #expect(refusal(JSONRequestSerializer(), parameters) == .cannotEncodeRequest)
   }
 
@@ -115,7 +115,7 @@ import Testing
 
   @Test(arguments: [PropertyListRequestSerializer.Format.xml, .binary])
   func `a property list comes back as it went`(_ format: PropertyListRequestSerializer.Format) async throws {
-    let parameters: RequestParameters = [
+    let parameters: StructuredValue = [
       "b": false, "i": -5, "d": 0.5, "s": "<é&😀>", "when": .date(Date(timeIntervalSince1970: 1_000)),
       "bytes": .data(Data([0, 255])), "a": [1, ["x": true]],
     ]
@@ -128,8 +128,8 @@ import Testing
     #expect(try PropertyListResponseSerializer().serialize(response, body: bytes, request: nil) == parameters)
   }
 
-  @Test(arguments: [["a": nil], ["a": .set([1])], ["a": [nil]], ["a": "\u{0}"], ["\u{1}": 1]] as [RequestParameters])
-  func `what a property list can not hold is an error`(_ parameters: RequestParameters) {
+  @Test(arguments: [["a": nil], ["a": .set([1])], ["a": [nil]], ["a": "\u{0}"], ["\u{1}": 1]] as [StructuredValue])
+  func `what a property list can not hold is an error`(_ parameters: StructuredValue) {
     #expect(refusal(PropertyListRequestSerializer(), parameters) == .cannotEncodeRequest)
   }
 

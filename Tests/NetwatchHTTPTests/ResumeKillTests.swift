@@ -54,7 +54,7 @@ import Testing
       let wanted = random.oneIn(8) ? before : before + Int64.random(in: 0...max(step, 1), using: &random)
       // Or the last ones would come too late.
       let limit = min(wanted, whole - whole / 20)
-      var ending: ChildProcess.Ending?
+      var ending: ProcessEnding?
       while ending == nil, Self.size(part) <= limit {
         usleep(200)
         ending = ChildProcess.ending(of: child)

@@ -41,7 +41,7 @@ private struct Echo: Decodable, Sendable, Equatable {
     session = try HTTPSessionManager(baseURL: server.url.appending(path: "v1"))
   }
 
-  private let parameters: RequestParameters = ["b": 2, "a": "x y"]
+  private let parameters: StructuredValue = ["b": 2, "a": "x y"]
   private let form = "application/x-www-form-urlencoded"
 
   @Test func `verbs send their parameters where they belong`() async throws {

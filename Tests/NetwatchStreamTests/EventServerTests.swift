@@ -338,14 +338,14 @@ import Testing
 
   @Test func `a dead service's file is taken over, a live one's is not`() throws {
     let service = try TestService()
-    #expect(throws: ServiceError.self) { try ListeningSocket(at: service.address) }
-    let message = #expect(throws: ServiceError.self) { try ListeningSocket(at: service.address) }?.description ?? ""
+    #expect(throws: PlainError.self) { try ListeningSocket(at: service.address) }
+    let message = #expect(throws: PlainError.self) { try ListeningSocket(at: service.address) }?.description ?? ""
     #expect(message.contains("(process \(getpid()))"))
   }
 
   @Test func `an address that can not be one`() {
     for path in ["", String(repeating: "/x", count: 60), "/proc/nothing/here"] {
-      #expect(throws: ServiceError.self) { try ListeningSocket(at: ServiceAddress(path: path)) }
+      #expect(throws: PlainError.self) { try ListeningSocket(at: ServiceAddress(path: path)) }
     }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Netwatch
 import NetwatchTestSupport
 import Testing
 
@@ -123,7 +124,7 @@ extension TemporaryFolder {
   }
 
   fileprivate func refusal() -> String {
-    #expect(throws: ServiceError.self) { try ListeningSocket(at: address) }?.description ?? ""
+    #expect(throws: PlainError.self) { try ListeningSocket(at: address) }?.description ?? ""
   }
 
   /// A socket that nobody listens on.

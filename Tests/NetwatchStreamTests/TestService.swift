@@ -19,7 +19,7 @@ final class TestService: Sendable {
     folder = try TemporaryFolder()
     let address = address ?? ServiceAddress(path: folder.file("s"))
     self.address = address
-    handle = try BackgroundLoop.start(name: "test-service") { loop in
+    handle = try EventLoop.startInBackground(name: "test-service") { loop in
       let core = try Core(
         ListeningSocket(at: address), on: loop, connectionLimit: connectionLimit, memoryLimit: memoryLimit)
       core.publish()
@@ -64,9 +64,9 @@ final class TestService: Sendable {
         sampleTraffic: { [unowned self] path in
           bytes += 1_000
           return path.carrier.map { carrier in
-            TrafficMeter.Sample(
-              kernelName: carrier.name, interfaceIndex: carrier.index, receivedBytes: bytes, sentBytes: 0,
-              time: KernelClock.monotonic.now, suspendedTime: .zero)
+            let traffic = LinkTraffic(
+              kernelName: carrier.name, interfaceIndex: carrier.index, receivedBytes: bytes, sentBytes: 0)
+            return TrafficMeter.Sample(traffic, at: KernelClock.monotonic.now, suspendedTime: .zero)
           }
         })
     }
@@ -95,7 +95,7 @@ final class TestClient {
 
   init(_ service: TestService) throws {
     guard let descriptor = service.address.connect() else {
-      throw ServiceError("nobody listens at \(service.address.path)")
+      throw PlainError("nobody listens at \(service.address.path)")
     }
     self.descriptor = descriptor
     var patience = timeval(tv_sec: 20, tv_usec: 0)

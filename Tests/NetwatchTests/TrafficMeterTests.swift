@@ -7,9 +7,9 @@ import Testing
     _ received: UInt64, _ sent: UInt64, at seconds: Double, index: Int32 = 2, name: String = "eth0",
     suspended: Duration = .zero
   ) -> TrafficMeter.Sample {
-    TrafficMeter.Sample(
-      kernelName: InterfaceName(name), interfaceIndex: index, receivedBytes: received, sentBytes: sent,
-      time: .seconds(seconds), suspendedTime: suspended)
+    let traffic = LinkTraffic(
+      kernelName: InterfaceName(name), interfaceIndex: index, receivedBytes: received, sentBytes: sent)
+    return TrafficMeter.Sample(traffic, at: .seconds(seconds), suspendedTime: suspended)
   }
 
   /// A meter that knows the link at 100 s, with 1,000 bytes received and 500 sent.
@@ -48,7 +48,7 @@ import Testing
     #expect(traffic.receivedBitsPerSecond == nil)
     #expect(traffic.sentBitsPerSecond == nil)
     var next = sample
-    next.receivedBytes += 125
+    next.traffic.receivedBytes += 125
     next.time += .seconds(1)
     #expect(meter.handle(next).receivedBitsPerSecond == 1_000)
   }

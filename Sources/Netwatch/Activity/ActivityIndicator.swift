@@ -98,8 +98,8 @@ public final class ActivityIndicator: RequestObserver, Sendable {
     core.visibility.call(of: self, initial: initial, enqueue: { $0() }, body)
   }
 
-  /// The present visibility, and each new one; ends when the indicator does.
-  public var visibility: ActivityVisibility { ActivityVisibility(indicator: self, broadcast: core.visibility) }
+  /// The present visibility, and each new one, until the reader's task is cancelled.
+  public var visibility: LatestValues<Bool, Never> { LatestValues(broadcast: core.visibility, owner: self) }
 
   /// Calls `body` whenever the number of requests has become zero, or more than zero; nil ends that.
   package func onBusyChange(of observer: AnyObject, _ body: (@Sendable () -> Void)?) {

@@ -6,8 +6,14 @@ package struct RequestSet: Sendable {
     fileprivate let generation: UInt32
   }
 
+  private struct Slot: Sendable {
+    var generation: UInt32 = 0
+    var isRunning = true
+    var label: String?
+  }
+
   package private(set) var count = 0
-  private var slots: [(generation: UInt32, isRunning: Bool, label: String?)] = []
+  private var slots: [Slot] = []
   private var freeSlots: [UInt32] = []
   private var running: Set<RequestID> = []
   /// Begun, but not to be counted.
@@ -27,7 +33,7 @@ package struct RequestSet: Sendable {
       slots[Int(slot)].label = label
       return Ticket(slot: slot, generation: slots[Int(slot)].generation)
     }
-    slots.append((0, true, label))
+    slots.append(Slot(label: label))
     return Ticket(slot: UInt32(slots.count - 1), generation: 0)
   }
 

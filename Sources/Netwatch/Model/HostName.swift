@@ -9,7 +9,7 @@ public struct HostName: Hashable, Sendable, CustomStringConvertible {
   public let name: String
 
   /// - Throws: where no resolver could know such a name, or where it is this machine itself.
-  public init(_ text: String) throws(NetworkTargetError) {
+  public init(_ text: String) throws(PlainError) {
     let labels = text.split(separator: ".", omittingEmptySubsequences: false)
     let isComplete = labels.count > 1 && labels.last == ""
     try Self.check(isComplete ? labels.dropLast() : labels[...], of: text)
@@ -32,31 +32,31 @@ extension HostName {
   private static let longestName = 253
   private static let longestLabel = 63
 
-  private static func check(_ labels: ArraySlice<Substring>, of text: String) throws(NetworkTargetError) {
+  private static func check(_ labels: ArraySlice<Substring>, of text: String) throws(PlainError) {
     guard !text.isEmpty else {
-      throw NetworkTargetError("a host name can not be empty; write one such as example.org.")
+      throw PlainError("a host name can not be empty; write one such as example.org.")
     }
     guard !labels.contains("") else {
-      throw NetworkTargetError("'\(text)' has nothing between two dots; write a name such as example.org.")
+      throw PlainError("'\(text)' has nothing between two dots; write a name such as example.org.")
     }
     guard labels.reduce(labels.count - 1, { $0 + $1.count }) <= longestName else {
-      throw NetworkTargetError("'\(text)' is longer than the \(longestName) bytes of a host name; give a shorter one.")
+      throw PlainError("'\(text)' is longer than the \(longestName) bytes of a host name; give a shorter one.")
     }
     guard labels.allSatisfy({ $0.count <= longestLabel }) else {
-      throw NetworkTargetError("'\(text)' has more than \(longestLabel) bytes between two dots; give a shorter name.")
+      throw PlainError("'\(text)' has more than \(longestLabel) bytes between two dots; give a shorter name.")
     }
     guard labels.allSatisfy({ $0.unicodeScalars.allSatisfy(isAllowed) }) else {
-      throw NetworkTargetError("'\(text)' is not a host name; write one of letters, digits, hyphens and underscores.")
+      throw PlainError("'\(text)' is not a host name; write one of letters, digits, hyphens and underscores.")
     }
     guard !labels.contains(where: { $0.hasPrefix("-") || $0.hasSuffix("-") }) else {
-      throw NetworkTargetError("'\(text)' begins or ends with a hyphen between its dots; write a name such as a-b.org.")
+      throw PlainError("'\(text)' begins or ends with a hyphen between its dots; write a name such as a-b.org.")
     }
     guard !looksLikeNumber(labels.last ?? "") else {
-      throw NetworkTargetError("'\(text)' is no IPv4 address; write four numbers from 0 to 255, such as 192.0.2.7.")
+      throw PlainError("'\(text)' is no IPv4 address; write four numbers from 0 to 255, such as 192.0.2.7.")
     }
     // RFC 6761: whatever ends with it.
     guard labels.last?.lowercased() != "localhost" else {
-      throw NetworkTargetError("\(text) is this machine itself; give a host elsewhere.")
+      throw PlainError("\(text) is this machine itself; give a host elsewhere.")
     }
   }
 

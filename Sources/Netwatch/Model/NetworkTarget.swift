@@ -35,9 +35,9 @@ extension NetworkTarget {
 extension NetworkTarget {
   /// Reads what a user writes: `192.0.2.7`, `2001:db8::7`, `example.org`, each also with a port, as `192.0.2.7:443`,
   /// `[2001:db8::7]:443` and `example.org:443`.
-  public init(_ text: String) throws(NetworkTargetError) {
+  public init(_ text: String) throws(PlainError) {
     guard !text.isEmpty else {
-      throw NetworkTargetError("a target can not be empty; write 192.0.2.7, 2001:db8::7 or example.org.")
+      throw PlainError("a target can not be empty; write 192.0.2.7, 2001:db8::7 or example.org.")
     }
     try Self.refuseMoreThanHost(text)
     if let address = IPAddress(text) {
@@ -49,7 +49,7 @@ extension NetworkTarget {
       let host = String(parts[0])
       let port = parts.count > 1 ? try Self.port(parts[1], of: text) : nil
       guard !host.isEmpty else {
-        throw NetworkTargetError("'\(text)' has no host before its port; write one, such as example.org\(text).")
+        throw PlainError("'\(text)' has no host before its port; write one, such as example.org\(text).")
       }
       if let address = IPAddress(host) {
         self = .address(try Self.checked(address), port: port)
@@ -60,42 +60,42 @@ extension NetworkTarget {
   }
 
   /// In brackets, or with so many colons that nothing else can be meant.
-  private static func ipv6(_ text: String) throws(NetworkTargetError) -> NetworkTarget {
+  private static func ipv6(_ text: String) throws(PlainError) -> NetworkTarget {
     guard !text.contains("%" as Character) else {
-      throw NetworkTargetError("'\(text)' has a zone; give an address that means the same on every link.")
+      throw PlainError("'\(text)' has a zone; give an address that means the same on every link.")
     }
     let parts = text.dropFirst().split(separator: "]", maxSplits: 1, omittingEmptySubsequences: false)
     guard text.hasPrefix("["), parts.count == 2, let address = IPAddress(String(parts[0])), address.family == .ipv6,
       parts[1].isEmpty || parts[1].hasPrefix(":")
     else {
-      throw NetworkTargetError("'\(text)' is not an IPv6 address; write 2001:db8::7, or [2001:db8::7]:443 with a port.")
+      throw PlainError("'\(text)' is not an IPv6 address; write 2001:db8::7, or [2001:db8::7]:443 with a port.")
     }
     let port = parts[1].isEmpty ? nil : try port(parts[1].dropFirst(), of: text)
     return .address(try checked(address), port: port)
   }
 
-  private static func port(_ digits: Substring, of text: String) throws(NetworkTargetError) -> UInt16 {
+  private static func port(_ digits: Substring, of text: String) throws(PlainError) -> UInt16 {
     // The initializer takes a sign too.
     guard digits.allSatisfy(\.isDecimalDigit), let port = UInt16(digits), port > 0 else {
-      throw NetworkTargetError("'\(text)' has no port after its colon; write a number from 1 to 65535, or no colon.")
+      throw PlainError("'\(text)' has no port after its colon; write a number from 1 to 65535, or no colon.")
     }
     return port
   }
 
-  private static func checked(_ address: IPAddress) throws(NetworkTargetError) -> IPAddress {
+  private static func checked(_ address: IPAddress) throws(PlainError) -> IPAddress {
     if address.isOfThisMachine {
-      throw NetworkTargetError("\(address) is this machine itself; give an address elsewhere.")
+      throw PlainError("\(address) is this machine itself; give an address elsewhere.")
     }
     // No route says which link is meant.
     if address.isMulticast || address.isLinkLocal && address.family == .ipv6 {
-      throw NetworkTargetError(
+      throw PlainError(
         "\(address) is reached over every link or none; give a unicast address beyond the link.")
     }
     return address
   }
 
   /// URLs, and what is left of them.
-  private static func refuseMoreThanHost(_ text: String) throws(NetworkTargetError) {
+  private static func refuseMoreThanHost(_ text: String) throws(PlainError) {
     var rest = text[...]
     let kind: String
     if let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") {
@@ -111,7 +111,7 @@ extension NetworkTarget {
     let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     let host = String(authority.split(separator: "@", omittingEmptySubsequences: false).last ?? "")
     let example = (try? NetworkTarget(host)).map { "write \($0)" } ?? "write one such as example.org"
-    throw NetworkTargetError("'\(text)' \(kind); give its host alone, \(example).")
+    throw PlainError("'\(text)' \(kind); give its host alone, \(example).")
   }
 }
 

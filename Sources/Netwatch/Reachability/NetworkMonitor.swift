@@ -77,5 +77,7 @@ public final class NetworkMonitor: Sendable {
   /// The current path and each new one, newest first where the reader is slow.
   ///
   /// Each iterator reads for itself. It throws, once, if netlink is lost.
-  public var paths: NetworkPaths { NetworkPaths(monitor: self, broadcast: feed.broadcast) }
+  public var paths: LatestValues<NetworkPath, NetworkMonitorError> {
+    LatestValues(broadcast: feed.broadcast, owner: self)
+  }
 }

@@ -26,13 +26,13 @@ package struct PathFindings: Sendable {
   /// The links that count and can carry nothing as they are.
   package let deadLinks: [(index: Int32, fault: ReachabilityReason)]
   /// In the order of their priority.
-  package let rules: FamilyPair<[RoutingRule]>
+  package let rules: [AddressFamily: [RoutingRule]]
   /// Whose lookups they were.
   package let user: UInt32
 
   package init(
     of target: NetworkTarget, _ evaluator: PathEvaluator, _ answers: RouteAnswers, _ destinations: Destinations,
-    _ rules: FamilyPair<[RoutingRule]>, user: UInt32,
+    _ rules: [AddressFamily: [RoutingRule]], user: UInt32,
     resolution: Resolution? = nil
   ) {
     var trail = EvaluationTrail(keepsSteps: true)
@@ -53,7 +53,7 @@ package struct PathFindings: Sendable {
 
   /// The rule that led a packet to a table; nil where none is known that does.
   package func rule(leadingTo table: UInt32, mark: UInt32, _ family: AddressFamily) -> RoutingRule? {
-    let first = rules[family].first {
+    let first = rules[family]?.first {
       $0.table == table && $0.suppressedPrefixLength == nil && $0.mayMatch(mark: mark, user: user)
     }
     return first?.hasOtherSelectors == true ? nil : first
@@ -61,7 +61,7 @@ package struct PathFindings: Sendable {
 
   /// The rules that may have forbidden a packet its way.
   package func rules(forbidding mark: UInt32, _ family: AddressFamily) -> [RoutingRule] {
-    rules[family].filter { $0.forbids && $0.mayMatch(mark: mark, user: user) }
+    (rules[family] ?? []).filter { $0.forbids && $0.mayMatch(mark: mark, user: user) }
   }
 }
 

@@ -5,23 +5,15 @@
 package struct TrafficMeter: Sendable {
   /// What the kernel has answered.
   package struct Sample: Hashable, Sendable {
-    package var kernelName: InterfaceName
-    package var interfaceIndex: Int32
-    package var receivedBytes: UInt64
-    package var sentBytes: UInt64
+    /// The bytes that the link has carried; without rates.
+    package var traffic: LinkTraffic
     /// When the kernel has answered, on the monotonic clock.
     package var time: Duration
     /// How long the machine has been suspended since it was started.
     package var suspendedTime: Duration
 
-    package init(
-      kernelName: InterfaceName, interfaceIndex: Int32, receivedBytes: UInt64, sentBytes: UInt64, time: Duration,
-      suspendedTime: Duration
-    ) {
-      self.kernelName = kernelName
-      self.interfaceIndex = interfaceIndex
-      self.receivedBytes = receivedBytes
-      self.sentBytes = sentBytes
+    package init(_ traffic: LinkTraffic, at time: Duration, suspendedTime: Duration) {
+      self.traffic = traffic
       self.time = time
       self.suspendedTime = suspendedTime
     }
@@ -38,23 +30,24 @@ package struct TrafficMeter: Sendable {
 
   /// The figures at a sample; the next one's rates count from here.
   package mutating func handle(_ sample: Sample) -> LinkTraffic {
-    var rates: (received: UInt64, sent: UInt64)?
-    if let base { rates = self.rates(from: base, to: sample) }
+    var traffic = sample.traffic
+    if let base, let rates = rates(from: base, to: sample) {
+      (traffic.receivedBitsPerSecond, traffic.sentBitsPerSecond) = rates
+    }
     base = sample
-    return LinkTraffic(
-      kernelName: sample.kernelName, interfaceIndex: sample.interfaceIndex, receivedBytes: sample.receivedBytes,
-      sentBytes: sample.sentBytes, receivedBitsPerSecond: rates?.received, sentBitsPerSecond: rates?.sent)
+    return traffic
   }
 
   private func rates(from base: Sample, to sample: Sample) -> (received: UInt64, sent: UInt64)? {
+    let (old, new) = (base.traffic, sample.traffic)
     // An index can be used again, by a link of another name.
-    guard base.interfaceIndex == sample.interfaceIndex, base.kernelName == sample.kernelName,
+    guard old.interfaceIndex == new.interfaceIndex, old.kernelName == new.kernelName,
       // A counter restarts with its driver.
-      base.receivedBytes <= sample.receivedBytes, base.sentBytes <= sample.sentBytes, base.time < sample.time,
+      old.receivedBytes <= new.receivedBytes, old.sentBytes <= new.sentBytes, base.time < sample.time,
       sample.suspendedTime - base.suspendedTime < Self.suspendThreshold
     else { return nil }
     let seconds = (sample.time - base.time) / .seconds(1)
     func rate(_ bytes: UInt64) -> UInt64 { UInt64(min(Double(bytes) * 8 / seconds, Self.mostBits).rounded()) }
-    return (rate(sample.receivedBytes - base.receivedBytes), rate(sample.sentBytes - base.sentBytes))
+    return (rate(new.receivedBytes - old.receivedBytes), rate(new.sentBytes - old.sentBytes))
   }
 }

@@ -4,17 +4,14 @@ import NetwatchStream
 /// Writes an ``EventRecord`` as a line of a bar. Nothing is allocated once its memory has grown to the longest line, as long as
 /// names are ASCII.
 struct BarLineWriter: ~Copyable {
-  private enum Piece {
-    case literal(Range<Int>)
-    case fields([BarField], before: Int, after: Int)
-  }
-
   private static let standardTemplate = "{icon }{name}{ internet_mark}{ vpn_mark}{ activity}"
 
   private let format: BarFormat
   private let look: BarLook
-  private let pieces: [Piece]
+  private let pieces: [BarTemplate.Piece]
+  /// The template's literals as the bar wants them, one behind the other, and where that of each piece is; fields have none.
   private let literals: LineBuffer
+  private let literalRanges: [Range<Int>]
   private let literalWidth: Int
   private(set) var line = LineBuffer()
   /// The last line's values, one behind the other, and where that of each piece is; a literal has none.
@@ -23,7 +20,7 @@ struct BarLineWriter: ~Copyable {
   private var graph = TrafficGraph()
 
   /// - Throws: what is wrong with the template, in a sentence.
-  init(_ format: BarFormat, _ look: BarLook) throws(CommandFailure) {
+  init(_ format: BarFormat, _ look: BarLook) throws(PlainError) {
     let template: BarTemplate
     if let given = look.template {
       template = given
@@ -31,28 +28,27 @@ struct BarLineWriter: ~Copyable {
       template = try BarTemplate(Self.standardTemplate + (look.showsTraffic ? "{ traffic}" : ""))
     }
     if format.markup.hasEntities { try template.checkElements() }
-    var pieces: [Piece] = []
+    var ranges: [Range<Int>] = []
     var literals = LineBuffer()
     var width = 0
     for (position, piece) in template.pieces.enumerated() {
-      switch piece {
-      case .fields(let fields, let before, let after): pieces.append(.fields(fields, before: before, after: after))
-      case .literal(let text):
+      var bytes = LineBuffer(capacity: 64)
+      if case .literal(let text) = piece {
         let literal = try BarTemplate.read(
           text, format.markup, isBeforeField: position + 1 < template.pieces.count)
-        var bytes = LineBuffer(capacity: 64)
         for unit in literal.units {
           for byte in unit.character.utf8 { format.appendLiteral(byte, unit.isInTag, &bytes) }
         }
-        pieces.append(.literal(literals.count..<literals.count + bytes.count))
-        literals.append(bytes)
         width += literal.width
       }
+      ranges.append(literals.count..<literals.count + bytes.count)
+      literals.append(bytes)
     }
     self.format = format
     self.look = look
-    self.pieces = pieces
+    pieces = template.pieces
     self.literals = literals
+    literalRanges = ranges
     literalWidth = width
   }
 
@@ -101,13 +97,13 @@ struct BarLineWriter: ~Copyable {
 
   private mutating func appendPieces() {
     let limit = look.maximumWidth.map { valueLimit(of: $0) }
-    for (piece, range) in zip(pieces, ranges) {
+    for (position, piece) in pieces.enumerated() {
       switch piece {
-      case .literal(let range): line.append(literals, range)
+      case .literal: line.append(literals, literalRanges[position])
       case .fields(_, let before, let after):
-        if range.isEmpty { continue }
+        if ranges[position].isEmpty { continue }
         appendSpaces(before)
-        append(range, limit)
+        append(ranges[position], limit)
         appendSpaces(after)
       }
     }

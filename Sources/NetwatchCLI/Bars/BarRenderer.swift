@@ -16,7 +16,7 @@ final class BarRenderer: LineRenderer {
   private var clicks: EventLoop.Registration?
   private var fail: ((any Error) -> Void)?
 
-  init(_ format: BarFormat, _ look: BarLook) throws(CommandFailure) {
+  init(_ format: BarFormat, _ look: BarLook) throws(PlainError) {
     self.format = format
     writer = try BarLineWriter(format, look)
   }
@@ -48,19 +48,19 @@ final class BarRenderer: LineRenderer {
     return !hasPrinted || !writer.line.equals(printed)
   }
 
-  func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
+  func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError) {
     if !isReady { writer.write(record) }
     isReady = false
     try printLine(to: output)
   }
 
   /// The bar must not go on showing what nobody watches any more.
-  func printEnd(to output: StandardOutput) throws(CommandFailure) {
+  func printEnd(to output: StandardOutput) throws(PlainError) {
     writer.writeEnd()
     try printLine(to: output)
   }
 
-  private func printLine(to output: StandardOutput) throws(CommandFailure) {
+  private func printLine(to output: StandardOutput) throws(PlainError) {
     if hasPrinted, writer.line.equals(printed) { return }
     if !hasPrinted, format.header.utf8CodeUnitCount > 0 {
       var header = LineBuffer(capacity: 64)
@@ -78,7 +78,7 @@ final class BarRenderer: LineRenderer {
     guard let delay = format.repetition, let loop else { return }
     if repetition == nil {
       repetition = LoopTimer(on: loop) { [unowned self] in
-        do throws(CommandFailure) {
+        do throws(PlainError) {
           try output.write(printed)
         } catch {
           fail?(error)
@@ -90,7 +90,7 @@ final class BarRenderer: LineRenderer {
 }
 
 extension StandardOutput {
-  fileprivate func write(_ line: borrowing LineBuffer, after start: Int = 0) throws(CommandFailure) {
-    try line.withBytes { bytes throws(CommandFailure) in try write(bytes.extracting(droppingFirst: start)) }
+  fileprivate func write(_ line: borrowing LineBuffer, after start: Int = 0) throws(PlainError) {
+    try line.withBytes { bytes throws(PlainError) in try write(bytes.extracting(droppingFirst: start)) }
   }
 }

@@ -1,3 +1,5 @@
+import Netwatch
+
 /// What a bar shows: text with fields, as `{icon} {ssid|interface}{ vpn}`.
 struct BarTemplate: Hashable {
   enum Piece: Hashable {
@@ -14,13 +16,13 @@ struct BarTemplate: Hashable {
   }
 
   /// - Throws: what is wrong, in a sentence.
-  init(_ text: String) throws(CommandFailure) {
+  init(_ text: String) throws(PlainError) {
     var pieces: [Piece] = []
     var literal = ""
     var rest = text[...]
     while let character = rest.popFirst() {
       if character.unicodeScalars.contains(where: { $0.value < 0x20 || 0x7f..<0xa0 ~= $0.value }) {
-        throw CommandFailure("a template is one line without control characters")
+        throw PlainError("a template is one line without control characters")
       }
       switch character {
       case "{" where rest.first == "{", "}" where rest.first == "}":
@@ -28,7 +30,7 @@ struct BarTemplate: Hashable {
         literal.append(character)
       case "{":
         guard let end = rest.firstIndex(of: "}") else {
-          throw CommandFailure("'{\(rest)' lacks its '}'; write {{ for a brace")
+          throw PlainError("'{\(rest)' lacks its '}'; write {{ for a brace")
         }
         if !literal.isEmpty { pieces.append(.literal(literal)) }
         literal = ""
@@ -41,7 +43,7 @@ struct BarTemplate: Hashable {
     self.pieces = pieces
   }
 
-  private static func fields(_ text: Substring) throws(CommandFailure) -> Piece {
+  private static func fields(_ text: Substring) throws(PlainError) -> Piece {
     let before = text.prefix { $0 == " " }.count
     let inner = text.dropFirst(before)
     let after = inner.reversed().prefix { $0 == " " }.count
@@ -53,9 +55,9 @@ struct BarTemplate: Hashable {
     return .fields(fields, before: before, after: after)
   }
 
-  private static func unknownField(_ name: Substring) -> CommandFailure {
+  private static func unknownField(_ name: Substring) -> PlainError {
     let hint = BarField.names.nearest(to: String(name)).map { "did you mean {\($0)}? " } ?? ""
-    return CommandFailure("{\(name)} is no field; \(hint)there are \(BarField.list). Write {{ for a brace")
+    return PlainError("{\(name)} is no field; \(hint)there are \(BarField.list). Write {{ for a brace")
   }
 }
 
@@ -65,7 +67,7 @@ extension BarTemplate {
   /// - Returns: the text as the bar reads it, and how many characters of it are seen.
   static func read(
     _ text: String, _ markup: BarMarkup, isBeforeField: Bool
-  ) throws(CommandFailure) -> (units: [(character: Character, isInTag: Bool)], width: Int) {
+  ) throws(PlainError) -> (units: [(character: Character, isInTag: Bool)], width: Int) {
     var units: [(character: Character, isInTag: Bool)] = []
     var width = 0
     var rest = text[...]
@@ -80,7 +82,7 @@ extension BarTemplate {
       }
       if tag == nil, markup.hasEntities, character == "&" {
         guard let entity = rest.prefixMatch(of: /&(#[0-9]+|#x[0-9A-Fa-f]+|amp|lt|gt|quot|apos);/) else {
-          throw CommandFailure("a '&' in a template for this bar has to be written as '&amp;'")
+          throw PlainError("a '&' in a template for this bar has to be written as '&amp;'")
         }
         units += entity.output.0.map { ($0, false) }
         width += 1
@@ -93,7 +95,7 @@ extension BarTemplate {
       rest = rest.dropFirst()
     }
     if let tag {
-      throw CommandFailure(
+      throw PlainError(
         "'\(tag)' in the template is not closed by '\(markup.closing)'; a field can not stand within the bar's own markup"
       )
     }
@@ -106,7 +108,7 @@ extension BarTemplate {
   }
 
   /// Pango's elements end in turn; where they do not, waybar goes on showing what it showed before.
-  func checkElements() throws(CommandFailure) {
+  func checkElements() throws(PlainError) {
     var open: [Substring] = []
     for case .literal(let text) in pieces {
       for part in text.split(separator: "<", omittingEmptySubsequences: false).dropFirst() {
@@ -115,10 +117,10 @@ extension BarTemplate {
         if !tag.hasPrefix("/") {
           if !tag.hasSuffix("/") { open.append(name) }
         } else if open.popLast() != name {
-          throw CommandFailure("'<\(tag)>' in the template ends nothing that was begun just before")
+          throw PlainError("'<\(tag)>' in the template ends nothing that was begun just before")
         }
       }
     }
-    if let name = open.last { throw CommandFailure("'<\(name)>' in the template lacks its '</\(name)>'") }
+    if let name = open.last { throw PlainError("'<\(name)>' in the template lacks its '</\(name)>'") }
   }
 }

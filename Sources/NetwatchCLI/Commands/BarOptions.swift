@@ -1,4 +1,5 @@
 import ArgumentParser
+import Netwatch
 
 extension IconSet: ExpressibleByArgument {}
 
@@ -49,14 +50,14 @@ struct BarOptions: ParsableArguments {
   func makeRenderer(
     for format: BarFormat, _ color: ColorChoice, _ units: TrafficUnits, showsTraffic: Bool
   ) throws -> BarRenderer {
-    do throws(CommandFailure) {
+    do throws(PlainError) {
       let look = BarLook(
-        template: try template.map { text throws(CommandFailure) in try BarTemplate(text) }, icons: icons ?? .unicode,
+        template: try template.map { text throws(PlainError) in try BarTemplate(text) }, icons: icons ?? .unicode,
         maximumWidth: maximumWidth, hidden: hidden, usesColor: color != .never, units: units,
         showsTraffic: showsTraffic)
       return try BarRenderer(format, look)
     } catch {
-      throw ValidationError("--template: \(error.message).")
+      throw ValidationError("--template: \(error.description).")
     }
   }
 }

@@ -33,7 +33,7 @@ struct ExplainCommand: ParsableCommand {
   }
 
   func run() throws {
-    let isReachable = try CommandFailure.reporting {
+    let isReachable = try PlainError.reporting {
       let explanation = Explanation(try findings())
       try StandardOutput().write(output.wantsJSON ? explanation.json : explanation.text(on: output.terminal))
       return explanation.verdict.isReachable

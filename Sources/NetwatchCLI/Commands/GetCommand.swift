@@ -1,4 +1,5 @@
 import ArgumentParser
+import Netwatch
 
 /// `netwatch get`: becomes `netwatch-http get`, which knows the options.
 struct GetCommand: ParsableCommand {
@@ -16,6 +17,6 @@ struct GetCommand: ParsableCommand {
   mutating func validate() throws { try root.refuseOptions(of: Self.self) }
 
   func run() throws {
-    try CommandFailure.reporting { try HTTPHelper.become("get") }
+    try PlainError.reporting { try HTTPHelper.become("get") }
   }
 }

@@ -109,7 +109,7 @@ public struct NetwatchTool: ParsableCommand {
       try probe.refuseInterval()
       return try StatusCommand.print(output, snapshot, path, service, activity, details, programs, probe)
     }
-    try CommandFailure.reporting {
+    try PlainError.reporting {
       var options = try lineOptions
       options.service = service.use(judgesAlike: path.isDefault && hold == nil && !snapshot.interfaces)
       options.activity = activity.settings

@@ -89,10 +89,10 @@ struct OutputOptions: SharedOptions {
   ///   - showsTraffic: whether a bar says how much goes over the link, unless a template says what it shows.
   func makeRenderer(
     saysWhy: Bool = false, units: TrafficUnits = .bits, showsTraffic: Bool = false
-  ) throws -> (any LineRenderer)? {
+  ) throws -> any LineRenderer {
     if let renderer = try makeBarRenderer(units, showsTraffic: showsTraffic) { return renderer }
     let terminal = terminal
     let wantsText = format == .text || format == nil && terminal.isTerminal
-    return wantsText && !json ? TextRenderer(terminal: terminal, saysWhy: saysWhy, units: units) : nil
+    return wantsText && !json ? TextRenderer(terminal: terminal, saysWhy: saysWhy, units: units) : JSONRenderer()
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Netwatch
 import NetwatchNetlink
 
 /// `netwatch replay`: the lines of a recording.
@@ -24,7 +25,7 @@ struct ReplayCommand: ParsableCommand {
   }
 
   func run() throws {
-    try CommandFailure.reporting {
+    try PlainError.reporting {
       let player = TracePlayer(try TraceReader(opening: file))
       let recorded = try NetwatchTool.recorded(in: file, player.settings)
       var options = try recorded.lineOptions

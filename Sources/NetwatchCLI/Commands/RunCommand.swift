@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Netwatch
 import NetwatchEventLoop
 import NetwatchStream
 
@@ -33,29 +34,15 @@ struct RunCommand: ParsableCommand {
   }
 
   func run() throws {
-    let ending = try CommandFailure.reporting { try runWithLease() }
-    switch ending {
-    case .exited(let status): throw ExitCode(status)
-    case .killed(let signal):
-      // As the command did, so that a shell sees the same; but one core file is enough.
-      var none = rlimit(rlim_cur: 0, rlim_max: 0)
-      unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-      Glibc.signal(signal, SIG_DFL)
-      var set = sigset_t()
-      unsafe sigemptyset(&set)
-      unsafe sigaddset(&set, signal)
-      unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
-      raise(signal)
-      throw ExitCode(128 + signal)
-    }
+    throw ExitCode(try PlainError.reporting { try runWithLease() }.imitate())
   }
 
   /// Runs the command with a lease around it. It has our terminal, our standard input and our process group.
-  private func runWithLease() throws -> ChildProcess.Ending {
+  private func runWithLease() throws -> ProcessEnding {
     let loop = try EventLoop()
     let mask = ChildProcess.signalMask
     var process: pid_t?
-    var ending: ChildProcess.Ending?
+    var ending: ProcessEnding?
     let signals = try SignalSource(Self.handedOn + [SIGCHLD], on: loop) { [unowned loop] delivery in
       guard let process, ending == nil else { return }
       if delivery.number == SIGCHLD {
@@ -73,7 +60,7 @@ struct RunCommand: ParsableCommand {
     switch spawn(mask) {
     case .success(let child): process = child
     case .failure(let error):
-      CommandFailure.report("can not run \(command[0]): \(error.message)")
+      StandardError.tell("can not run \(command[0].harmless): \(error.message)")
       return .exited(error.code == ENOENT ? 127 : 126)
     }
     try loop.run()

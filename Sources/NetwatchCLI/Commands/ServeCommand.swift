@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Netwatch
 import NetwatchStream
 
 /// `netwatch serve`: the service.
@@ -29,7 +30,7 @@ struct ServeCommand: ParsableCommand {
   }
 
   func run() throws {
-    try CommandFailure.reporting {
+    try PlainError.reporting {
       let manager = ServiceManager.fromEnvironment()
       raiseDescriptorLimit()
       try Service(
@@ -42,7 +43,7 @@ struct ServeCommand: ParsableCommand {
   private func listen(_ manager: ServiceManager) throws -> ListeningSocket {
     if let inherited = manager.sockets.first {
       guard manager.sockets.count == 1 else {
-        throw CommandFailure(
+        throw PlainError(
           "systemd has handed over \(manager.sockets.count) sockets; write one ListenStream= in the unit")
       }
       return try ListeningSocket(inherited: inherited)

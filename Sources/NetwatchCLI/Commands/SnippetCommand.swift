@@ -1,4 +1,5 @@
 import ArgumentParser
+import Netwatch
 
 /// `netwatch snippet`: a piece of configuration.
 struct SnippetCommand: ParsableCommand {
@@ -24,7 +25,7 @@ struct SnippetCommand: ParsableCommand {
   }
 
   func run() throws {
-    try CommandFailure.reporting {
+    try PlainError.reporting {
       try StandardOutput().write(bar.snippet(with: traffic.words) + "\n")
     }
   }

@@ -59,7 +59,7 @@ struct StatusCommand: ParsableCommand {
     options.probe?.holdsFirstLine = true
     options.saysWhatIsMissing = details.verbose
     let namesPrograms = renderer is TextRenderer || programs.programs
-    let isOnline = try CommandFailure.reporting {
+    let isOnline = try PlainError.reporting {
       let follower = try Follower(options, renderer: renderer, count: 1, namesPrograms: namesPrograms)
       try follower.run()
       return follower.isOnline

@@ -30,18 +30,18 @@ extension NetwatchTool {
   }
 
   /// The command as it was when `settings` were recorded.
-  static func recorded(in file: String, _ settings: [TraceReader.Setting]) throws(CommandFailure) -> NetwatchTool {
+  static func recorded(in file: String, _ settings: [TraceReader.Setting]) throws(PlainError) -> NetwatchTool {
     var arguments = ["--follow"]
     for setting in settings {
       guard traceKeys.contains(setting.key) else {
-        throw CommandFailure("'\(file)' has a setting that this netwatch does not know; a newer one may play it")
+        throw PlainError("'\(file)' has a setting that this netwatch does not know; a newer one may play it")
       }
       arguments.append("--\(setting.key)" + (setting.value.map { "=\($0)" } ?? ""))
     }
     do {
       return try parse(arguments)
     } catch {
-      throw CommandFailure("'\(file)' has settings that make no sense: \(message(for: error))")
+      throw PlainError("'\(file)' has settings that make no sense: \(message(for: error))")
     }
   }
 }

@@ -51,10 +51,10 @@ struct WaitCommand: ParsableCommand {
 
   func run() throws {
     let renderer = try output.makeRenderer(saysWhy: details.verbose)
-    let isMet = try CommandFailure.reporting {
+    let isMet = try PlainError.reporting {
       let output = quiet ? nil : try StandardOutput()
       let last = try wait()
-      if let last, let output { try output.print(last, by: renderer) }
+      if let last, let output { try renderer.print(last, to: output) }
       return last.map(isGoal) ?? false
     }
     if !isMet { throw ExitCode(1) }

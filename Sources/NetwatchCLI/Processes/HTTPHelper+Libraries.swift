@@ -1,4 +1,5 @@
 import Glibc
+import Netwatch
 import NetwatchEventLoop
 
 extension HTTPHelper {
@@ -6,18 +7,18 @@ extension HTTPHelper {
   /// it, nobody could say anything in our words. It takes some milliseconds, and runs nothing of the helper.
   ///
   /// - Throws: the name of a library that is missing.
-  static func checkLibraries(of program: String) throws(CommandFailure) {
+  static func checkLibraries(of program: String) throws(PlainError) {
     guard let (list, ending) = run(program, with: "LD_TRACE_LOADED_OBJECTS=1") else { return }
-    guard ending == .exited(0) else { throw CommandFailure("\(name) can not be started, for the reason above") }
+    guard ending == .exited(0) else { throw PlainError("\(name) can not be started, for the reason above") }
     // `	libcurl.so.4 => not found`
     guard let missing = list.split(separator: "\n").first(where: { $0.hasSuffix(" => not found") }) else { return }
     let library = missing.drop { $0 == "\t" || $0 == " " }.prefix { $0 != " " }
-    throw CommandFailure(
+    throw PlainError(
       "\(name) can not be started without \(library); install it (the package of libcurl.so.4 is libcurl4 on Debian)")
   }
 
   /// What a program prints on its standard output, and its end; nil where it could not be started.
-  private static func run(_ program: String, with variable: String) -> (output: String, ChildProcess.Ending)? {
+  private static func run(_ program: String, with variable: String) -> (output: String, ProcessEnding)? {
     guard let output = try? Pipe(), (try? output.readWithoutWaiting()) != nil,
       let process = try? ChildProcess.spawn(
         program, [], environment: ChildProcess.environment + [variable], descriptors: [(output.write, STDOUT_FILENO)]),

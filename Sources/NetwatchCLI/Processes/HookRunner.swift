@@ -21,8 +21,8 @@ final class HookRunner {
   /// - Parameters:
   ///   - command: given to `sh -c` as it is; what the line says never becomes a part of it.
   ///   - timeout: after this it is ended.
-  init(_ command: String, timeout: Duration, on loop: EventLoop) throws(CommandFailure) {
-    guard ChildProcess.canTellEndings else { throw CommandFailure("--exec needs Linux 5.3 or later") }
+  init(_ command: String, timeout: Duration, on loop: EventLoop) throws(PlainError) {
+    guard ChildProcess.canTellEndings else { throw PlainError("--exec needs Linux 5.3 or later") }
     self.command = command
     self.timeout = timeout
     self.loop = loop
@@ -36,7 +36,7 @@ final class HookRunner {
     do {
       try start(record)
     } catch {
-      CommandFailure.report("can not run the hook: \(error)")
+      StandardError.tell("can not run the hook: \(error)")
     }
   }
 

@@ -40,7 +40,7 @@ final class ProbeRunner {
   private let program: String
   private let loop: EventLoop
   private let answered: (_ isNews: Bool) -> Void
-  private let failed: (CommandFailure) -> Void
+  private let failed: (PlainError) -> Void
   private var machine: ProbeMachine
   private var child: (number: Int, process: pid_t)?
   private var timer: LoopTimer?
@@ -53,9 +53,9 @@ final class ProbeRunner {
   /// - Throws: where the helper is not installed, or the kernel is too old for it.
   init(
     _ settings: ProbeSettings, on loop: EventLoop, answered: @escaping (_ isNews: Bool) -> Void,
-    failed: @escaping (CommandFailure) -> Void
-  ) throws(CommandFailure) {
-    guard ChildProcess.canTellEndings else { throw CommandFailure("--probe needs Linux 5.3 or later") }
+    failed: @escaping (PlainError) -> Void
+  ) throws(PlainError) {
+    guard ChildProcess.canTellEndings else { throw PlainError("--probe needs Linux 5.3 or later") }
     self.settings = settings
     self.loop = loop
     self.answered = answered
@@ -123,7 +123,7 @@ final class ProbeRunner {
     child = nil
   }
 
-  private func conclude(_ number: Int, _ ending: ChildProcess.Ending, _ output: Pipe) {
+  private func conclude(_ number: Int, _ ending: ProcessEnding, _ output: Pipe) {
     guard child?.number == number else { return }
     child = nil
     let text = output.text(upTo: Self.answerSize)
@@ -141,11 +141,11 @@ final class ProbeRunner {
   }
 
   private func fail(_ number: Int, _ message: String) {
-    if settings.isRequired { failed(CommandFailure(message)) } else { tellOnce(message) }
+    if settings.isRequired { failed(PlainError(message)) } else { tellOnce(message) }
     handle(.ended(number, .unknown))
   }
 
   private func tellOnce(_ message: String) {
-    if told.insert(message).inserted { CommandFailure.report(message) }
+    if told.insert(message).inserted { StandardError.tell(message) }
   }
 }

@@ -49,9 +49,9 @@ extension Explanation {
       buffer.append(resolution)
     }
     buffer.append(#","ways":"#)
-    buffer.append(sections) { $0.append($1) }
+    buffer.appendList(sections) { $0.append($1) }
     buffer.append(#","dead_links":"#)
-    buffer.append(deadLinks) { $0.append($1) }
+    buffer.appendList(deadLinks) { $0.append($1) }
     buffer.append("}\n")
     return buffer.text
   }
@@ -60,15 +60,6 @@ extension Explanation {
 extension LineBuffer {
   fileprivate mutating func appendQuoted(orNull text: String?) {
     if let text { appendQuoted(text) } else { append("null") }
-  }
-
-  fileprivate mutating func append<Element>(_ list: [Element], by append: (inout LineBuffer, Element) -> Void) {
-    self.append("[")
-    for (position, element) in list.enumerated() {
-      if position > 0 { self.append(",") }
-      append(&self, element)
-    }
-    self.append("]")
   }
 
   fileprivate mutating func append(_ section: Explanation.Section) {
@@ -82,7 +73,7 @@ extension LineBuffer {
       appendQuoted(failure.rawValue)
       append(#","steps":"#)
     }
-    append(section.steps) { $0.append($1) }
+    appendList(section.steps) { $0.append($1) }
     append("}")
   }
 
@@ -95,13 +86,7 @@ extension LineBuffer {
       append(",")
       appendQuoted(fact.name)
       append(":")
-      switch fact.value {
-      case .text(let text): appendQuoted(text)
-      case .list(let texts): append(texts) { $0.appendQuoted($1) }
-      case .number(let number): appendDecimal(number)
-      case .flag(let isSet): append(isSet ? "true" : "false")
-      case .nothing: append("null")
-      }
+      append(fact.value)
     }
     append("}")
   }

@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchStream
 
 /// A verdict in steps that a person can read.
 struct Explanation {
@@ -7,21 +8,12 @@ struct Explanation {
     case name, rule, route, link, source, tunnel, medium
   }
 
-  /// A value of a step, for programs.
-  enum Value {
-    case text(String)
-    case list([String])
-    case number(UInt64)
-    case flag(Bool)
-    case nothing
-  }
-
   struct Step {
     let topic: Topic
     let text: String
     /// It is what keeps the path from working.
     var isFault = false
-    var facts: [(name: String, value: Value)] = []
+    var facts: [(name: String, value: JSONValue)] = []
   }
 
   /// The way to one address.

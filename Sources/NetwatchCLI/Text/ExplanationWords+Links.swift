@@ -20,9 +20,9 @@ extension ExplanationWords {
     return .init(
       topic: .link, text: "\(interface.shownName): " + state.joined(separator: ", ") + advice, isFault: fault != nil,
       facts: [
-        ("interface", .text(interface.name)), ("up", .flag(interface.isAdministrativelyUp)),
-        ("carrier", .flag(interface.hasCarrier)),
-        ("operational_state", .text("\(interface.operationalState.name)")),
+        ("interface", .string(interface.name)), ("up", .bool(interface.isAdministrativelyUp)),
+        ("carrier", .bool(interface.hasCarrier)),
+        ("operational_state", .string("\(interface.operationalState.name)")),
       ])
   }
 
@@ -33,7 +33,7 @@ extension ExplanationWords {
     let owner = findings.snapshot.interfaces.first { $0.addresses.contains { $0.address == address } }
     return .init(
       topic: .source, text: "\(address)" + (owner.map { " of \($0.shownName)" } ?? ""),
-      facts: [("address", .text("\(address)"))])
+      facts: [("address", .string("\(address)"))])
   }
 
   /// The kernel may name an address that is no help, even ::1; what the link has is what can be put right.
@@ -45,7 +45,7 @@ extension ExplanationWords {
       flaws.isEmpty
       ? "\(name(index)) has no \(family.shownName) address"
       : "\(name(index)) has no address that works: \(flaws.joined(separator: "; "))"
-    return .init(topic: .source, text: text, isFault: true, facts: [("address", .nothing)])
+    return .init(topic: .source, text: text, isFault: true, facts: [("address", .null)])
   }
 
   private func flaw(_ address: InterfaceAddress) -> String {
@@ -76,7 +76,7 @@ extension ExplanationWords {
       }
     return .init(
       topic: .tunnel, text: "\(name(index)) is a tunnel (\(kind.rawValue)); \(way)", isFault: evidence == .loop,
-      facts: [("interface", .text(rawName(index))), ("kind", .text(kind.rawValue))])
+      facts: [("interface", .string(rawName(index))), ("kind", .string(kind.rawValue))])
   }
 
   /// Which links could carry a tunnel, and what tells them apart.
@@ -91,7 +91,7 @@ extension ExplanationWords {
       text += "of \(names(links)), \(names(leading)) has a route to a single address, such as the VPN's server"
     default: text += "\(names(leading)) have routes to single addresses, so which one carries it is not known"
     }
-    return .init(topic: .tunnel, text: text, facts: [("candidates", .list(links.map(rawName)))])
+    return .init(topic: .tunnel, text: text, facts: [("candidates", .array(links.map { .string(rawName($0)) }))])
   }
 
   // MARK: Media
@@ -108,7 +108,7 @@ extension ExplanationWords {
     return [
       .init(
         topic: .medium, text: text,
-        facts: [("interface", .text(interface.name)), ("medium", .text(interface.medium.rawValue))])
+        facts: [("interface", .string(interface.name)), ("medium", .string(interface.medium.rawValue))])
     ]
   }
 

@@ -26,7 +26,7 @@ extension ExplanationWords {
       : "\(host) is \(addresses.joined(separator: ", "))"
     return .init(
       topic: .name, text: text, isFault: addresses.isEmpty,
-      facts: [("name", .text(host.text)), ("addresses", .list(addresses))])
+      facts: [("name", .string(host.text)), ("addresses", .array(addresses.map { .string($0) }))])
   }
 
   /// Where no way leads anywhere, the links that could have had one.

@@ -13,7 +13,7 @@ struct ExplanationWords {
     case .answer(let request, let answer): answered(request, answer, to: destination)
     case .excluded(let index):
       [.init(topic: .link, text: "\(name(index)) does not count, as you said; the links that do are asked instead")]
-    case .noneInstead: [.init(topic: .route, text: "none of them has one", isFault: true, facts: [("table", .nothing)])]
+    case .noneInstead: [.init(topic: .route, text: "none of them has one", isFault: true, facts: [("table", .null)])]
     case .link(let index, let fault): [link(index, fault)]
     case .source(let address, let isUsable, let link):
       [isUsable ? source(address) : noSource(address, destination.family, over: link)]
@@ -28,7 +28,7 @@ struct ExplanationWords {
   ) -> [Explanation.Step] {
     if answer == .own, !request.isBeneath {
       let text = "the address is this machine's own"
-      return [.init(topic: .route, text: text, isFault: true, facts: [("table", .nothing)])]
+      return [.init(topic: .route, text: text, isFault: true, facts: [("table", .null)])]
     }
     return rules(request, answer) + [route(request, answer)]
   }
@@ -42,7 +42,7 @@ struct ExplanationWords {
       }
     return .init(
       topic: .route, text: "the documentation address \(address) \(reason), so \(other), a DNS root server, stands in",
-      facts: [("table", .nothing)])
+      facts: [("table", .null)])
   }
 
   // MARK: Rules
@@ -65,8 +65,8 @@ struct ExplanationWords {
     .init(
       topic: .rule, text: text(rule),
       facts: [
-        ("priority", .number(UInt64(rule.priority))), ("table", rule.table.map { .number(UInt64($0)) } ?? .nothing),
-        ("mark", rule.mark == 0 ? .nothing : .number(UInt64(rule.mark))),
+        ("priority", .integer(Int64(rule.priority))), ("table", rule.table.map { .integer(Int64($0)) } ?? .null),
+        ("mark", rule.mark == 0 ? .null : .integer(Int64(rule.mark))),
       ])
   }
 
@@ -90,7 +90,7 @@ struct ExplanationWords {
     guard let hop = answer.hop else {
       let isForbidden = answer == .refused
       let text = isForbidden ? "a route or a rule forbids it (unreachable, prohibit or blackhole)" : "there is none"
-      return .init(topic: .route, text: text + packets(request), isFault: true, facts: [("table", .nothing)])
+      return .init(topic: .route, text: text + packets(request), isFault: true, facts: [("table", .null)])
     }
     let gateway = hop.gateway.map { "via \($0) " } ?? ""
     let metric = hop.metric == 0 ? "" : " metric \(hop.metric)"
@@ -98,8 +98,8 @@ struct ExplanationWords {
       topic: .route,
       text: "table \(table(hop.table)): \(gateway)dev \(name(hop.interfaceIndex))\(metric)" + packets(request),
       facts: [
-        ("table", .number(UInt64(hop.table))), ("gateway", hop.gateway.map { .text("\($0)") } ?? .nothing),
-        ("interface", .text(rawName(hop.interfaceIndex))), ("metric", .number(UInt64(hop.metric))),
+        ("table", .integer(Int64(hop.table))), ("gateway", hop.gateway.map { .string("\($0)") } ?? .null),
+        ("interface", .string(rawName(hop.interfaceIndex))), ("metric", .integer(Int64(hop.metric))),
       ])
   }
 

@@ -1,3 +1,4 @@
+import Netwatch
 import NetwatchEventLoop
 import NetwatchStream
 
@@ -5,7 +6,7 @@ import NetwatchStream
 protocol LineRenderer: AnyObject {
   /// Looks at the world where the look of a line depends on it.
   func prepare(on loop: EventLoop) throws
-  func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure)
+  func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError)
   /// Whether a record gives a line; `print` prints nothing for those that do not.
   func shows(_ record: EventRecord) -> Bool
   /// From now on lines also name the programs whose connections are in flight, as `body` says.
@@ -15,13 +16,14 @@ protocol LineRenderer: AnyObject {
   /// Calls `body` if something fails that was not asked for just now.
   func onFailure(_ body: @escaping (any Error) -> Void)
   /// Prints what has to stay on a bar when netwatch can not go on.
-  func printEnd(to output: StandardOutput) throws(CommandFailure)
+  func printEnd(to output: StandardOutput) throws(PlainError)
 }
 
 extension LineRenderer {
+  func prepare(on loop: EventLoop) {}
   func shows(_ record: EventRecord) -> Bool { true }
   func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?) {}
   func nameRequests(_ body: @escaping (EventRecord) -> [NamedCount]) {}
   func onFailure(_ body: @escaping (any Error) -> Void) {}
-  func printEnd(to output: StandardOutput) throws(CommandFailure) {}
+  func printEnd(to output: StandardOutput) throws(PlainError) {}
 }

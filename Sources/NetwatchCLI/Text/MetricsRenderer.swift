@@ -9,9 +9,7 @@ final class MetricsRenderer: LineRenderer {
 
   init(asksService: Bool) { self.asksService = asksService }
 
-  func prepare(on loop: EventLoop) {}
-
-  func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
+  func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError) {
     let statistics = asksService ? ServiceStatistics.ofRunningService(ofOurNetwork: true) : nil
     try output.write(text(record, statistics))
   }
@@ -41,8 +39,8 @@ final class MetricsRenderer: LineRenderer {
     guard let (index, name) = path.carrier, let sample = (try? LinkCounters())?.sample(index, name) else { return "" }
     let label = "{interface=\"\(name.text.labelValue)\"}"
     return counter(
-      "receive_bytes", "What the link that carries the traffic has received.", label, sample.receivedBytes)
-      + counter("transmit_bytes", "What the link that carries the traffic has sent.", label, sample.sentBytes)
+      "receive_bytes", "What the link that carries the traffic has received.", label, sample.traffic.receivedBytes)
+      + counter("transmit_bytes", "What the link that carries the traffic has sent.", label, sample.traffic.sentBytes)
   }
 
   private func gauge(_ name: String, _ help: String, _ samples: [(label: String, value: Int)]) -> String {

@@ -1,6 +1,6 @@
 import Glibc
+import Netwatch
 import NetwatchEventLoop
-import NetwatchStream
 
 /// Standard output as a stream of lines, each one write(2).
 final class StandardOutput {
@@ -8,14 +8,11 @@ final class StandardOutput {
   private(set) var isReaderGone = false
   private let descriptor = STDOUT_FILENO
   private var registration: EventLoop.Registration?
-  private var json = JSONLineWriter()
-  /// Gives the programs that a line of JSON names; nil where it names none.
-  var programs: ((EventRecord) -> [NamedCount]?)?
 
   /// A closed descriptor would become the number of the next one that is opened, and lines would go astray.
-  init() throws(CommandFailure) {
+  init() throws(PlainError) {
     guard fcntl(descriptor, F_GETFD) >= 0 else {
-      throw CommandFailure("standard output is closed; redirect it to a file, a pipe or /dev/null")
+      throw PlainError("standard output is closed; redirect it to a file, a pipe or /dev/null")
     }
     // A reader's end shows as EPIPE. Waybar's children get SIGPIPE ignored anyway.
     signal(SIGPIPE, SIG_IGN)
@@ -36,24 +33,17 @@ final class StandardOutput {
     }
   }
 
-  /// - Parameter renderer: Nil for a line of JSON.
-  func print(_ record: EventRecord, by renderer: (any LineRenderer)?) throws(CommandFailure) {
-    if let renderer { return try renderer.print(record, to: self) }
-    json.write(record, programs: programs?(record))
-    try json.withLine { line throws(CommandFailure) in try write(line) }
-  }
-
-  func write(_ text: String) throws(CommandFailure) {
+  func write(_ text: String) throws(PlainError) {
     let bytes = [UInt8](text.utf8)
     try unsafe write(bytes.span.bytes)
   }
 
-  func write(_ line: RawSpan) throws(CommandFailure) {
+  func write(_ line: RawSpan) throws(PlainError) {
     guard !isReaderGone else { return }
     do throws(SystemError) {
       try FileDescriptor.writeAll(line, to: descriptor)
     } catch {
-      guard error.code == EPIPE else { throw CommandFailure("can not write to standard output: \(error.message)") }
+      guard error.code == EPIPE else { throw PlainError("can not write to standard output: \(error.message)") }
       isReaderGone = true
     }
   }

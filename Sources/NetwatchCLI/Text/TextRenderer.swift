@@ -45,7 +45,7 @@ final class TextRenderer: LineRenderer {
   /// Of the links beneath each line, lists those alone that a person wants to know of.
   func listFewLinks() { listsFewLinks = true }
 
-  func print(_ record: EventRecord, to output: StandardOutput) throws(CommandFailure) {
+  func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError) {
     guard shows(record) else { return }
     if record.event == .traffic { return try output.write(trafficLines(record)) }
     wasVisible = record.activity.state.isVisible

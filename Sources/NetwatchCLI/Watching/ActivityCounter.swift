@@ -123,7 +123,7 @@ final class ActivityCounter {
   /// Tells of programs that were to be left out, if programs cannot be seen from here.
   func warnOfUnseenPrograms() {
     guard let programs = connections?.unseenPrograms, !programs.isEmpty else { return }
-    CommandFailure.report(
+    StandardError.tell(
       "the TCP connections of \(programs.map(\.harmless).joined(separator: ", ")) count: a user namespace or /proc hides "
         + "which connections are theirs; name a port or an address with --activity-ignore instead")
   }
@@ -138,6 +138,6 @@ final class ActivityCounter {
   }
 
   private func warn(_ error: any Error) {
-    CommandFailure.report("TCP connections are not counted, all else works: \(error)")
+    StandardError.tell("TCP connections are not counted, all else works: \(error)")
   }
 }

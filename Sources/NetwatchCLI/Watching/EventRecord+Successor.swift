@@ -1,3 +1,4 @@
+import Netwatch
 import NetwatchStream
 
 extension EventRecord {
@@ -14,5 +15,16 @@ extension EventRecord {
     next.event = .activity
     next.activityReason = reason
     return next
+  }
+}
+
+extension NetworkPath {
+  /// Equal in all that a line says.
+  func saysTheSame(as other: NetworkPath) -> Bool {
+    func says(_ path: FamilyPath?) -> [IPAddress?] { [path?.address, path?.gateway] }
+    return status == other.status && medium == other.medium && verdict.interfaceName == other.verdict.interfaceName
+      && interfaceIndex == other.interfaceIndex && isExpensive == other.isExpensive && says(ipv4) == says(other.ipv4)
+      && says(ipv6) == says(other.ipv6) && vpn?.kernelName == other.vpn?.kernelName && vpn?.kind == other.vpn?.kind
+      && vpn?.isCarrierKnown == other.vpn?.isCarrierKnown && wifi?.ssid == other.wifi?.ssid
   }
 }

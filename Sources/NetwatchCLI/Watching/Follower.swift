@@ -4,8 +4,7 @@ import NetwatchStream
 
 /// Prints records as lines, and runs a command for each, until the reader is gone or enough lines are printed.
 final class Follower {
-  /// Nil for the JSON stream.
-  private let renderer: (any LineRenderer)?
+  private let renderer: any LineRenderer
   private let count: Int?
   private let loop: EventLoop
   private let output: StandardOutput
@@ -16,12 +15,12 @@ final class Follower {
   private(set) var isOnline = false
 
   /// - Parameters:
-  ///   - renderer: nil for the JSON stream.
+  ///   - renderer: what the lines look like.
   ///   - count: how many lines to print; nil for no end.
   ///   - hook: the command, and after how long it is ended; nil for none.
   ///   - namesPrograms: whether lines name the programs whose connections are in flight.
   init(
-    _ options: LineSource.Options, renderer: (any LineRenderer)?, count: Int? = nil,
+    _ options: LineSource.Options, renderer: any LineRenderer, count: Int? = nil,
     hook: (command: String, timeout: Duration)? = nil, namesPrograms: Bool = false
   ) throws {
     self.renderer = renderer
@@ -32,14 +31,13 @@ final class Follower {
     let source = try LineSource(options, on: loop) { [unowned self] record in print(record) }
     self.source = source
     try output.whenReaderGoes(on: loop) { [unowned source] in source.finish() }
-    try renderer?.prepare(on: loop)
-    renderer?.onFailure { [unowned source] error in source.fail(error) }
-    renderer?.nameRequests { [unowned source] record in source.labels(of: record) }
+    try renderer.prepare(on: loop)
+    renderer.onFailure { [unowned source] error in source.fail(error) }
+    renderer.nameRequests { [unowned source] record in source.labels(of: record) }
     guard namesPrograms else { return }
     // Nothing else is to be done by who prints one line.
     let searchTime = count == 1 ? Duration.seconds(1) : .milliseconds(50)
-    let programs = { [unowned source] record in source.programs(of: record, within: searchTime) }
-    if let renderer { renderer.namePrograms(programs) } else { output.programs = programs }
+    renderer.namePrograms { [unowned source] record in source.programs(of: record, within: searchTime) }
   }
 
   func run() throws {
@@ -48,7 +46,7 @@ final class Follower {
       try source?.run()
     } catch {
       // The disk may be what has failed.
-      try? renderer?.printEnd(to: output)
+      try? renderer.printEnd(to: output)
       throw error
     }
     source?.stop()
@@ -56,10 +54,10 @@ final class Follower {
   }
 
   private func print(_ record: EventRecord) {
-    if renderer?.shows(record) ?? true { lines += 1 }
+    if renderer.shows(record) { lines += 1 }
     isOnline = record.path.verdict.status.isReachable && record.internet?.isFull ?? true
-    do throws(CommandFailure) {
-      try output.print(record, by: renderer)
+    do throws(PlainError) {
+      try renderer.print(record, to: output)
       // A command each second is not what its author meant.
       if record.event != .traffic { hooks?.run(record) }
     } catch {

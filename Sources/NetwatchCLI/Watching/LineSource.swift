@@ -172,7 +172,7 @@ final class LineSource {
   private func reportMissingFeatures() {
     guard options.saysWhatIsMissing, !hasSaidWhatIsMissing else { return }
     hasSaidWhatIsMissing = true
-    for feature in reachability?.missingFeatures ?? [] { CommandFailure.report(feature.loss) }
+    for feature in reachability?.missingFeatures ?? [] { StandardError.tell(feature.loss) }
   }
 
   private func publish(_ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: Moment) {
@@ -199,7 +199,7 @@ final class LineSource {
 
   /// How the present verdict has come about.
   func findings() throws -> PathFindings {
-    guard let reachability else { throw CommandFailure("netlink is not read") }
+    guard let reachability else { throw PlainError("netlink is not read") }
     return try reachability.findings()
   }
 
@@ -329,7 +329,7 @@ final class LineSource {
   private func hint() {
     guard !hasHinted else { return }
     hasHinted = true
-    CommandFailure.report(
+    StandardError.tell(
       "the service does not count TCP connections; start it with --activity \(options.activity.counts.rawValue), or add "
         + "--no-service here")
   }

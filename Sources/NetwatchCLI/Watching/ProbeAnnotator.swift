@@ -15,7 +15,7 @@ final class ProbeAnnotator {
   private let loop: EventLoop
   private let settings: ProbeSettings
   private let tell: (EventRecord) -> Void
-  private let failed: (CommandFailure) -> Void
+  private let failed: (PlainError) -> Void
   /// Nil where there is no helper.
   private var runner: ProbeRunner?
   /// What lines say now.
@@ -32,20 +32,20 @@ final class ProbeAnnotator {
   /// - Throws: if one is required, and there is no helper. Else that is told, and all is unknown.
   init(
     _ settings: ProbeSettings, on loop: EventLoop, tell: @escaping (EventRecord) -> Void,
-    failed: @escaping (CommandFailure) -> Void
-  ) throws(CommandFailure) {
+    failed: @escaping (PlainError) -> Void
+  ) throws(PlainError) {
     self.settings = settings
     self.loop = loop
     self.tell = tell
     self.failed = failed
     holds = settings.holdsFirstLine
-    do throws(CommandFailure) {
+    do throws(PlainError) {
       runner = try ProbeRunner(
         settings, on: loop, answered: { [unowned self] isNews in addAnswer(isNews) },
         failed: { [unowned self] failure in fail(failure) })
     } catch {
       guard !settings.isRequired else { throw error }
-      CommandFailure.report(error.message)
+      StandardError.tell(error.description)
     }
   }
 
@@ -121,20 +121,9 @@ final class ProbeAnnotator {
     last = record
   }
 
-  private func fail(_ failure: CommandFailure) {
+  private func fail(_ failure: PlainError) {
     holds = false
     last = nil
     failed(failure)
-  }
-}
-
-extension NetworkPath {
-  /// Equal in all that a line says.
-  func saysTheSame(as other: NetworkPath) -> Bool {
-    func says(_ path: FamilyPath?) -> [IPAddress?] { [path?.address, path?.gateway] }
-    return status == other.status && medium == other.medium && verdict.interfaceName == other.verdict.interfaceName
-      && interfaceIndex == other.interfaceIndex && isExpensive == other.isExpensive && says(ipv4) == says(other.ipv4)
-      && says(ipv6) == says(other.ipv6) && vpn?.kernelName == other.vpn?.kernelName && vpn?.kind == other.vpn?.kind
-      && vpn?.isCarrierKnown == other.vpn?.isCarrierKnown && wifi?.ssid == other.wifi?.ssid
   }
 }

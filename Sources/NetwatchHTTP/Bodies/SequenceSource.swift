@@ -21,36 +21,58 @@ extension HTTPBody {
       guard isFirst else {
         throw HTTPError(.cannotEncodeRequest, "send body", message: "a sequence can be sent once alone")
       }
-      return SequenceSource(parts, wake)
+      return SequenceSource(wake, canBeginAgain: false) { parts }
+    }
+  }
+
+  /// A body whose parts are made anew for every time that it has to be sent.
+  package static func sequence<Parts: AsyncSequence & Sendable>(
+    length: Int64?, contentType: String?, makeParts: @escaping @Sendable () -> Parts
+  ) -> HTTPBody where Parts.Element == Data {
+    HTTPBody(length: length, contentType: contentType) { wake in
+      SequenceSource(wake, canBeginAgain: true, makeParts)
     }
   }
 }
 
-/// Sends what an asynchronous sequence yields, one part at a time.
+/// Sends what an asynchronous sequence yields, one part at a time. Belongs to the loop.
 final class SequenceSource: BodySource {
-  private let buffer = BodyBuffer()
-  private let task: Task<Void, Never>
+  private let begin: (BodyBuffer) -> Task<Void, Never>
+  private let wake: @Sendable () -> Void
+  private let canBeginAgain: Bool
+  private var buffer = BodyBuffer()
+  private var task: Task<Void, Never>
   private var part = Data()
   private(set) var failure: HTTPError?
   private var hasBegun = false
 
-  init<Parts: AsyncSequence & Sendable>(_ parts: Parts, _ wake: @escaping @Sendable () -> Void)
-  where Parts.Element == Data {
-    buffer.onNews(wake)
-    task = Task { [buffer] in
-      do {
-        for try await part in parts where !part.isEmpty {
-          await buffer.put(part)
-          if Task.isCancelled { return }
+  init<Parts: AsyncSequence & Sendable>(
+    _ wake: @escaping @Sendable () -> Void, canBeginAgain: Bool, _ makeParts: @escaping @Sendable () -> Parts
+  ) where Parts.Element == Data {
+    self.wake = wake
+    self.canBeginAgain = canBeginAgain
+    begin = { buffer in
+      buffer.onNews(wake)
+      let parts = makeParts()
+      return Task {
+        do {
+          for try await part in parts where !part.isEmpty {
+            await buffer.put(part)
+            if Task.isCancelled { return }
+          }
+          buffer.finish(.success(()))
+        } catch {
+          let failure = error as? HTTPError ?? HTTPError(.cannotEncodeRequest, "send body", underlying: error)
+          buffer.finish(.failure(failure))
         }
-        buffer.finish(.success(()))
-      } catch {
-        buffer.finish(.failure(HTTPError(.cannotEncodeRequest, "send body", underlying: error)))
       }
     }
+    task = begin(buffer)
   }
 
-  deinit {
+  deinit { stop() }
+
+  private func stop() {
     task.cancel()
     buffer.finish(.success(()))
   }
@@ -73,5 +95,13 @@ final class SequenceSource: BodySource {
     return .bytes(count)
   }
 
-  func rewind() -> Bool { !hasBegun }
+  func rewind() -> Bool {
+    guard hasBegun else { return true }
+    guard canBeginAgain else { return false }
+    stop()
+    buffer = BodyBuffer()
+    (part, failure, hasBegun) = (Data(), nil, false)
+    task = begin(buffer)
+    return true
+  }
 }

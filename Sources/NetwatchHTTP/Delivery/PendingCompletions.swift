@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchEventLoop
 
 /// Counts the tasks of a session whose completion has not run yet.
 final class PendingCompletions: Sendable {

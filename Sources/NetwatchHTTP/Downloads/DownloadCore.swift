@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import Netwatch
+import NetwatchEventLoop
 
 /// Carries out what a ``ResumeMachine`` says: its legs are tasks of the session.
 final class DownloadCore: Sendable {

@@ -1,7 +1,13 @@
 /// Values with a cost, the most recently used ones. Pure; all but the purge takes the same time, however many there are.
 struct RecencyStore<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The older one is nearer to the oldest.
-  private typealias Slot = (key: Key, value: Value, cost: Int, older: Int?, newer: Int?)
+  private struct Slot: Sendable {
+    let key: Key
+    let value: Value
+    let cost: Int
+    var older: Int?
+    var newer: Int?
+  }
 
   let capacity: Int
   /// What a purge leaves at most.
@@ -28,7 +34,7 @@ struct RecencyStore<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     // So there is no sum that could be too large.
     let isOver = cost > capacity - usage
     if isOver { purge(leaving: max(preferred - cost, 0)) }
-    place((key, value, cost, nil, nil))
+    place(Slot(key: key, value: value, cost: cost))
   }
 
   /// Counts as a use.

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Netwatch
+import NetwatchEventLoop
 import Synchronization
 
 /// Who hears of it, on the loop's thread.

@@ -10,7 +10,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
   ///
   /// What it returns has to be escaped. Whatever it throws fails the request: an ``HTTPError`` as it is, another error
   /// beneath `cannotEncodeRequest`.
-  public typealias Query = @Sendable (_ request: HTTPRequest, _ parameters: RequestParameters) throws -> String
+  public typealias Query = @Sendable (_ request: HTTPRequest, _ parameters: StructuredValue) throws -> String
 
   /// Of every request that does not have a field of that name itself. Default: `Accept-Language` and `User-Agent`.
   /// Setting one to nil removes it.
@@ -39,7 +39,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
   public mutating func removeAuthorization() { headerFields[.authorization] = nil }
 
   public func serialize(
-    _ request: HTTPRequest, url: URL?, parameters: RequestParameters?
+    _ request: HTTPRequest, url: URL?, parameters: StructuredValue?
   ) throws(HTTPError) -> (HTTPRequest, HTTPBody) {
     var request = try prepare(request, url: url)
     let query = try parameters.map { parameters throws(HTTPError) in try encode(parameters, for: request) } ?? ""
@@ -52,8 +52,8 @@ public struct HTTPRequestSerializer: RequestSerializer {
 
   /// For a serializer that writes bodies its own way: methods that have none still have their parameters in the URL.
   package func serialize(
-    _ request: HTTPRequest, url: URL?, parameters: RequestParameters?, as contentType: String,
-    _ encode: (RequestParameters) throws(HTTPError) -> Data
+    _ request: HTTPRequest, url: URL?, parameters: StructuredValue?, as contentType: String,
+    _ encode: (StructuredValue) throws(HTTPError) -> Data
   ) throws(HTTPError) -> (HTTPRequest, HTTPBody) {
     guard !queryMethods.contains(request.method) else {
       return try serialize(request, url: url, parameters: parameters)
@@ -72,7 +72,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
     return request
   }
 
-  private func encode(_ parameters: RequestParameters, for request: HTTPRequest) throws(HTTPError) -> String {
+  private func encode(_ parameters: StructuredValue, for request: HTTPRequest) throws(HTTPError) -> String {
     guard let query else { return try QueryString.encode(parameters) }
     do {
       return try query(request, parameters)

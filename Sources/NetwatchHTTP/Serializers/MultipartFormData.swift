@@ -93,7 +93,7 @@ public struct MultipartFormData: Sendable {
   ///
   /// - Throws: `cannotEncodeRequest` for a part whose content type has a line break or a NUL in it, and for parameters
   ///   that a query could not have either, but for bytes: they become a part as they are.
-  public func body(parameters: RequestParameters? = nil) throws(HTTPError) -> HTTPBody {
+  public func body(parameters: StructuredValue? = nil) throws(HTTPError) -> HTTPBody {
     if let refusal { throw refusal }
     let fields = try parameters.map { value throws(HTTPError) in try QueryString.fields(of: value) } ?? []
     var form = MultipartFormData(copying: boundary)

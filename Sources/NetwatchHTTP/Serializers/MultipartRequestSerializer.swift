@@ -16,7 +16,7 @@ public struct MultipartRequestSerializer: RequestSerializer {
   ///
   /// - Throws: `cannotEncodeRequest` for GET and HEAD, which have no body.
   public func serialize(
-    _ request: HTTPRequest, url: URL?, parameters: RequestParameters?
+    _ request: HTTPRequest, url: URL?, parameters: StructuredValue?
   ) throws(HTTPError) -> (HTTPRequest, HTTPBody) {
     guard request.method != .get, request.method != .head else {
       throw HTTPError(.cannotEncodeRequest, "send a form", message: "\(request.method) has no body")

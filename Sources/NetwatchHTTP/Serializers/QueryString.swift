@@ -7,7 +7,7 @@ import FoundationEssentials
 public enum QueryString {
   /// - Throws: `cannotEncodeRequest` where the outermost value is no dictionary, so that there are no names; for bytes,
   ///   dates and numbers that are not finite.
-  public static func encode(_ parameters: RequestParameters) throws(HTTPError) -> String {
+  public static func encode(_ parameters: StructuredValue) throws(HTTPError) -> String {
     var fields: [String] = []
     for field in try Self.fields(of: parameters) {
       let name = escape(field.name)
@@ -61,7 +61,7 @@ extension QueryString {
   typealias Field = (name: String, value: StructuredValue)
 
   /// All of a dictionary's, in the order in which they are sent.
-  static func fields(of parameters: RequestParameters) throws(HTTPError) -> [Field] {
+  static func fields(of parameters: StructuredValue) throws(HTTPError) -> [Field] {
     guard case .dictionary(let members) = parameters else { throw refusal("the parameters are no dictionary") }
     var fields: [Field] = []
     for (name, value) in members.sorted(by: { $0.key < $1.key }) {

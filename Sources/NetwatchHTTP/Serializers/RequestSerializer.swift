@@ -12,6 +12,6 @@ public protocol RequestSerializer: Sendable {
   /// - Returns: the whole request, and its body; for none, ``HTTPBody/empty``.
   /// - Throws: where they can not be encoded. Then nothing is sent.
   func serialize(
-    _ request: HTTPRequest, url: URL?, parameters: RequestParameters?
+    _ request: HTTPRequest, url: URL?, parameters: StructuredValue?
   ) throws(HTTPError) -> (HTTPRequest, HTTPBody)
 }

@@ -1,10 +1,8 @@
 import FoundationEssentials
 
-/// What a request takes as parameters: a dictionary, or for JSON and property lists also an array.
-public typealias RequestParameters = StructuredValue
-
 /// A tree of plain values: what is sent as parameters, and what comes back as JSON or as a property list.
 ///
+/// Parameters are a dictionary, or for JSON and property lists also an array.
 /// Not every form of writing has a place for every case; a serializer refuses what its own has none for.
 public enum StructuredValue: Hashable, Sendable {
   case null

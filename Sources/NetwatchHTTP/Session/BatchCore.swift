@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchEventLoop
 
 /// Carries out what a ``BatchMachine`` says.
 final class BatchCore<Value: Sendable>: Sendable {

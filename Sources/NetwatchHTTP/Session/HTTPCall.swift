@@ -5,7 +5,7 @@ public struct HTTPCall: Sendable {
   public var method: HTTPRequest.Method
   /// Relative to the session's base, or a URL of its own.
   public var path: String
-  public var parameters: RequestParameters?
+  public var parameters: StructuredValue?
   /// Of this call; they win over the serializer's and the session's.
   public var headerFields: HTTPFields
   /// Default nil: the session's.
@@ -14,7 +14,7 @@ public struct HTTPCall: Sendable {
   public var options: HTTPTaskOptions?
 
   public init(
-    _ method: HTTPRequest.Method, _ path: String, parameters: RequestParameters? = nil, headerFields: HTTPFields = [:],
+    _ method: HTTPRequest.Method, _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
     serializer: (any RequestSerializer)? = nil, options: HTTPTaskOptions? = nil
   ) {
     self.method = method

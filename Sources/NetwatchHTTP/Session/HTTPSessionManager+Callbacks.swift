@@ -5,7 +5,7 @@ import HTTPTypes
 extension HTTPSessionManager {
   @discardableResult
   public func get<Serializer: ResponseSerializer>(
-    _ path: String, parameters: RequestParameters? = nil, headerFields: HTTPFields = [:],
+    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
     options: HTTPTaskOptions? = nil, as serializer: Serializer,
     completion: @escaping @Sendable (Result<HTTPReply<Serializer.Value>, HTTPError>) -> Void
   ) -> HTTPTask? {
@@ -16,7 +16,7 @@ extension HTTPSessionManager {
 
   @discardableResult
   public func post<Serializer: ResponseSerializer>(
-    _ path: String, parameters: RequestParameters? = nil, headerFields: HTTPFields = [:],
+    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
     options: HTTPTaskOptions? = nil, as serializer: Serializer,
     completion: @escaping @Sendable (Result<HTTPReply<Serializer.Value>, HTTPError>) -> Void
   ) -> HTTPTask? {
@@ -27,7 +27,7 @@ extension HTTPSessionManager {
 
   @discardableResult
   public func put<Serializer: ResponseSerializer>(
-    _ path: String, parameters: RequestParameters? = nil, headerFields: HTTPFields = [:],
+    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
     options: HTTPTaskOptions? = nil, as serializer: Serializer,
     completion: @escaping @Sendable (Result<HTTPReply<Serializer.Value>, HTTPError>) -> Void
   ) -> HTTPTask? {
@@ -38,7 +38,7 @@ extension HTTPSessionManager {
 
   @discardableResult
   public func patch<Serializer: ResponseSerializer>(
-    _ path: String, parameters: RequestParameters? = nil, headerFields: HTTPFields = [:],
+    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
     options: HTTPTaskOptions? = nil, as serializer: Serializer,
     completion: @escaping @Sendable (Result<HTTPReply<Serializer.Value>, HTTPError>) -> Void
   ) -> HTTPTask? {
@@ -49,7 +49,7 @@ extension HTTPSessionManager {
 
   @discardableResult
   public func delete<Serializer: ResponseSerializer>(
-    _ path: String, parameters: RequestParameters? = nil, headerFields: HTTPFields = [:],
+    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
     options: HTTPTaskOptions? = nil, as serializer: Serializer,
     completion: @escaping @Sendable (Result<HTTPReply<Serializer.Value>, HTTPError>) -> Void
   ) -> HTTPTask? {
@@ -61,7 +61,7 @@ extension HTTPSessionManager {
   /// There is no body to make anything of.
   @discardableResult
   public func head(
-    _ path: String, parameters: RequestParameters? = nil, headerFields: HTTPFields = [:],
+    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
     options: HTTPTaskOptions? = nil, completion: @escaping @Sendable (Result<HTTPResponse, HTTPError>) -> Void
   ) -> HTTPTask? {
     send(

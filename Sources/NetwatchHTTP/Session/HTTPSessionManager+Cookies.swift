@@ -1,3 +1,5 @@
+import NetwatchEventLoop
+
 /// The cookies of a session, which no other session sees. They live as long as it does.
 extension HTTPSessionManager {
   /// Those that have not expired; none where the session has ended, or does not handle cookies.

@@ -51,38 +51,38 @@ extension HTTPSessionManager {
 /// Each verb relative to the session's base: awaited, with JSON that becomes a value of your own, or with a serializer.
 extension HTTPSessionManager {
   public func get<Value: Decodable & Sendable>(
-    _ path: String, parameters: RequestParameters? = nil, headerFields: HTTPFields = [:]
+    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:]
   ) async throws(HTTPError) -> Value {
     try await value(HTTPCall(.get, path, parameters: parameters, headerFields: headerFields))
   }
 
   public func post<Value: Decodable & Sendable>(
-    _ path: String, parameters: RequestParameters? = nil, headerFields: HTTPFields = [:]
+    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:]
   ) async throws(HTTPError) -> Value {
     try await value(HTTPCall(.post, path, parameters: parameters, headerFields: headerFields))
   }
 
   public func put<Value: Decodable & Sendable>(
-    _ path: String, parameters: RequestParameters? = nil, headerFields: HTTPFields = [:]
+    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:]
   ) async throws(HTTPError) -> Value {
     try await value(HTTPCall(.put, path, parameters: parameters, headerFields: headerFields))
   }
 
   public func patch<Value: Decodable & Sendable>(
-    _ path: String, parameters: RequestParameters? = nil, headerFields: HTTPFields = [:]
+    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:]
   ) async throws(HTTPError) -> Value {
     try await value(HTTPCall(.patch, path, parameters: parameters, headerFields: headerFields))
   }
 
   public func delete<Value: Decodable & Sendable>(
-    _ path: String, parameters: RequestParameters? = nil, headerFields: HTTPFields = [:]
+    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:]
   ) async throws(HTTPError) -> Value {
     try await value(HTTPCall(.delete, path, parameters: parameters, headerFields: headerFields))
   }
 
   /// There is no body to make anything of.
   public func head(
-    _ path: String, parameters: RequestParameters? = nil, headerFields: HTTPFields = [:]
+    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:]
   ) async throws(HTTPError) -> HTTPResponse {
     let call = HTTPCall(.head, path, parameters: parameters, headerFields: headerFields)
     return try await send(call, as: HTTPResponseSerializer()).response
@@ -90,7 +90,7 @@ extension HTTPSessionManager {
 
   /// A form with files, sent as it is read.
   public func post<Value: Decodable & Sendable>(
-    _ path: String, form: MultipartFormData, parameters: RequestParameters? = nil, headerFields: HTTPFields = [:]
+    _ path: String, form: MultipartFormData, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:]
   ) async throws(HTTPError) -> Value {
     try await value(
       HTTPCall(

@@ -43,7 +43,7 @@ public final class HTTPSessionManager: Sendable {
     let pending = PendingCompletions()
     self.pending = pending
     do {
-      inbox = try BackgroundLoop.start(name: "netwatch-http") { loop in
+      inbox = try EventLoop.startInBackground(name: "netwatch-http") { loop in
         let engine = try SessionEngine(on: loop, configuration, policy, observer: observer, path: path, pending)
         guard let inbox = engine.inbox else { throw HTTPError(.other, "start session") }
         return inbox

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import Netwatch
+import NetwatchEventLoop
 
 /// A response whose body is read as it comes.
 public struct HTTPStream: Sendable {

@@ -13,11 +13,11 @@ package enum ConnectionExclusion: Hashable, Sendable {
   package static let nameLimit = 15
 
   /// A port, an address, an address with the length of a prefix, or a program's name.
-  package init(_ text: String) throws(Refusal) {
+  package init(_ text: String) throws(PlainError) {
     let isNumber = !text.isEmpty && text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
     if isNumber || text.hasPrefix("-") && Int(text) != nil {
       guard let port = UInt16(text), port > 0 else {
-        throw Refusal("'\(text)' is no port; write a number from 1 to 65535.")
+        throw PlainError("'\(text)' is no port; write a number from 1 to 65535.")
       }
       self = .port(port)
     } else if text.contains("/") {
@@ -25,22 +25,22 @@ package enum ConnectionExclusion: Hashable, Sendable {
     } else if let address = IPAddress(text) {
       self = Self.normalized(address, address.family == .ipv4 ? 32 : 128)
     } else if text.isEmpty || text.contains(":") || text.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || 48...57 ~= $0 }) {
-      throw Refusal(
+      throw PlainError(
         "'\(text)' is neither a port, an address, a range of addresses nor a program; write 22, 10.0.0.0/8 or ssh.")
     } else {
       self = .program(String(decoding: text.utf8.prefix(Self.nameLimit), as: UTF8.self))
     }
   }
 
-  private static func range(_ text: String) throws(Refusal) -> ConnectionExclusion {
+  private static func range(_ text: String) throws(PlainError) -> ConnectionExclusion {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard let address = IPAddress(String(parts[0])) else {
-      throw Refusal(
+      throw PlainError(
         "'\(text)' is no range of addresses, and a program goes by its name alone; write 10.0.0.0/8, fd00::/8 or ssh.")
     }
     let longest = address.family == .ipv4 ? 32 : 128
     guard parts.count == 2, let length = Int(parts[1]), 0...longest ~= length else {
-      throw Refusal(
+      throw PlainError(
         "'\(text)' is no range of addresses; behind \(parts[0])/ write a number from 0 to \(longest).")
     }
     return normalized(address, length)

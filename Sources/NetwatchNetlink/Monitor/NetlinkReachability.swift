@@ -86,7 +86,7 @@ package final class NetlinkReachability {
 
   /// How the present verdict came about. Asks for the rules, which a verdict needs only beneath a tunnel.
   package func findings() throws(NetlinkError) -> PathFindings {
-    var rules = FamilyPair<[RoutingRule]>([])
+    var rules: [AddressFamily: [RoutingRule]] = [:]
     for family in AddressFamily.allCases {
       if case .rules(let found) = try routes.rules(family) { rules[family] = found }
     }

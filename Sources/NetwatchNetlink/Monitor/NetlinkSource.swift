@@ -222,7 +222,12 @@ package final class NetlinkSource {
 /// Adds to facts what only sysfs knows, asking once for each link, and again when somebody switches it on: a device of USB
 /// comes in pieces, and the link may be there before the rest.
 struct KnownDevices {
-  private typealias Device = (name: InterfaceName, hardwareAddress: UInt64?, isUp: Bool, traits: DeviceTraits)
+  private struct Device {
+    let name: InterfaceName
+    let hardwareAddress: UInt64?
+    let isUp: Bool
+    let traits: DeviceTraits
+  }
 
   private var devices: [Int32: Device] = [:]
   private let read: (_ name: String, _ index: Int32, _ hardwareAddress: UInt64?) -> DeviceTraits
@@ -246,7 +251,7 @@ struct KnownDevices {
       return
     }
     let traits = read(name.text, fact.index, fact.hardwareAddress)
-    devices[fact.index] = (name, fact.hardwareAddress, isUp, traits)
+    devices[fact.index] = Device(name: name, hardwareAddress: fact.hardwareAddress, isUp: isUp, traits: traits)
     fact.device = traits
   }
 

@@ -24,7 +24,7 @@ extension NetworkMonitor {
       }
     } catch let error as NetworkMonitorError {
       throw error
-    } catch let error as NetworkTargetError {
+    } catch let error as PlainError {
       throw NetworkMonitorError(operation: "start", code: EINVAL, description: error.description)
     } catch let error as NetlinkError {
       throw error.asMonitorError

@@ -12,7 +12,7 @@ final class SharedNetlink: Sendable {
   }
 
   static func start() throws -> SharedNetlink {
-    try BackgroundLoop.start(name: "netwatch") { loop in SharedNetlink(try NetlinkSource(on: loop)) }
+    try EventLoop.startInBackground(name: "netwatch") { loop in SharedNetlink(try NetlinkSource(on: loop)) }
   }
 
   /// Starts one more monitor, and waits for its first path.
@@ -23,7 +23,7 @@ final class SharedNetlink: Sendable {
         try Self.watch(source, configuration, answer)
       } catch {
         if source.isIdle { loop.stop() }
-        answer.give(.failure(error))
+        answer.fulfill(.failure(error))
       }
     }
     return NetworkMonitor(feed: feed, origin: self) { [handle] in
@@ -52,7 +52,7 @@ final class SharedNetlink: Sendable {
   private typealias Started = (MonitorFeed, LoopConfined<NetlinkReachability>)
 
   private static func watch(
-    _ source: NetlinkSource, _ configuration: MonitorConfiguration, _ answer: LoopReply<Started>
+    _ source: NetlinkSource, _ configuration: MonitorConfiguration, _ answer: OneShot<Result<Started, any Error>>
   ) throws {
     let publisher = FeedPublisher(configuration)
     let reachability = try NetlinkReachability(
@@ -64,7 +64,7 @@ final class SharedNetlink: Sendable {
       })
     publisher.statistics = { [unowned reachability] in reachability.statistics }
     publisher.isReady = { [unowned reachability, unowned source] feed in
-      answer.give(.success((feed, LoopConfined(reachability, on: source.loop))))
+      answer.fulfill(.success((feed, LoopConfined(reachability, on: source.loop))))
     }
     do {
       try reachability.start()

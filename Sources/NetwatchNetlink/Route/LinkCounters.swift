@@ -29,9 +29,10 @@ package final class LinkCounters {
   package func sample(_ index: Int32, _ name: InterfaceName, at moment: Moment? = nil) -> TrafficMeter.Sample? {
     let moment = moment ?? input.moment(.sampling)
     guard let bytes = try? read(index) else { return nil }
+    let traffic = LinkTraffic(
+      kernelName: name, interfaceIndex: index, receivedBytes: bytes.received, sentBytes: bytes.sent)
     return TrafficMeter.Sample(
-      kernelName: name, interfaceIndex: index, receivedBytes: bytes.received, sentBytes: bytes.sent,
-      time: .nanoseconds(moment.monotonic), suspendedTime: .nanoseconds(moment.suspended))
+      traffic, at: .nanoseconds(moment.monotonic), suspendedTime: .nanoseconds(moment.suspended))
   }
 
   /// Nil for a link that is not there.

@@ -25,7 +25,7 @@ public final class ActivityReporter: Sendable {
 
   package init(of indicator: ActivityIndicator, label: String? = nil, to addresses: [ServiceAddress]) throws {
     self.indicator = indicator
-    (handle, report) = try BackgroundLoop.start(name: "netwatch-report") { loop in
+    (handle, report) = try EventLoop.startInBackground(name: "netwatch-report") { loop in
       (loop.handle, Report(of: indicator, label, to: addresses, on: loop))
     }
     indicator.onBusyChange(of: report) { [handle, report] in handle.submit { _ in report.look() } }

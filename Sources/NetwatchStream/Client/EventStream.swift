@@ -48,7 +48,7 @@ public final class EventStream: AsyncSequence, Sendable {
 
   package init(from addresses: [ServiceAddress], trafficEvery trafficInterval: Duration? = nil) throws {
     let (records, isOfThisNetwork) = (records, isOfThisNetwork)
-    (handle, link) = try BackgroundLoop.start(
+    (handle, link) = try EventLoop.startInBackground(
       name: "netwatch-events", ended: { _ in records.end(.success(())) },
       prepare: { loop in
         weak var current: ServiceLink?

@@ -45,8 +45,9 @@ extension LinkTraffic {
       return nil
     }
     self.init(
-      kernelName: InterfaceName(name), interfaceIndex: index, receivedBytes: received, sentBytes: sent,
-      receivedBitsPerSecond: number("rx_bps"), sentBitsPerSecond: number("tx_bps"))
+      kernelName: InterfaceName(name), interfaceIndex: index, receivedBytes: received, sentBytes: sent)
+    receivedBitsPerSecond = number("rx_bps")
+    sentBitsPerSecond = number("tx_bps")
   }
 }
 

@@ -1,5 +1,7 @@
-/// A JSON text as a value: what peers write. Foundation would do, at three times the start-up time.
-indirect enum JSONValue: Hashable, Sendable {
+import Netwatch
+
+/// JSON as a value: what peers write, and what is told of no fixed shape. Foundation would do, at three times the start-up time.
+package indirect enum JSONValue: Hashable, Sendable {
   case null
   case bool(Bool)
   /// Exact where it is a whole number that fits.
@@ -28,6 +30,39 @@ indirect enum JSONValue: Hashable, Sendable {
 
   /// A whole number within `range`; nil for everything else.
   func integer(in range: ClosedRange<Int64>) -> Int64? { integer.flatMap { range.contains($0) ? $0 : nil } }
+}
+
+extension LineBuffer {
+  /// Appends JSON. Members of an object come in the order of their keys.
+  package mutating func append(_ value: JSONValue) {
+    switch value {
+    case .null: append("null")
+    case .bool(let value): append(value ? "true" : "false")
+    case .integer(let number): append(text: "\(number)")
+    case .number(let number): append(text: "\(number)")
+    case .string(let text): appendQuoted(text)
+    case .array(let elements): appendList(elements, between: ("[", "]")) { $0.append($1) }
+    case .object(let members):
+      appendList(members.sorted { $0.key < $1.key }, between: ("{", "}")) { line, member in
+        line.appendQuoted(member.key)
+        line.append(":")
+        line.append(member.value)
+      }
+    }
+  }
+
+  /// Appends what `append` makes of each element, with commas between.
+  package mutating func appendList<Element>(
+    _ elements: [Element], between marks: (StaticString, StaticString) = ("[", "]"),
+    _ append: (inout LineBuffer, Element) -> Void
+  ) {
+    self.append(marks.0)
+    for (position, element) in elements.enumerated() {
+      if position > 0 { self.append(",") }
+      append(&self, element)
+    }
+    self.append(marks.1)
+  }
 }
 
 private struct JSONParser {

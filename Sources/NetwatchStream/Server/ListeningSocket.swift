@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Netwatch
 import NetwatchEventLoop
 
 /// The socket that a service listens on. Its file goes with it, if it made the file.
@@ -14,7 +15,7 @@ package final class ListeningSocket {
   private static let backlog: CInt = 512
 
   /// Takes over a socket that listens already, from whoever started this process.
-  package init(inherited descriptor: CInt) throws(ServiceError) {
+  package init(inherited descriptor: CInt) throws(PlainError) {
     var isListening: CInt = 0
     var length = socklen_t(MemoryLayout<CInt>.size)
     var name = sockaddr_un()
@@ -26,7 +27,7 @@ package final class ListeningSocket {
       }
     }
     guard isSocket, hasName, isListening != 0, name.sun_family == sa_family_t(AF_UNIX) else {
-      throw ServiceError("descriptor \(descriptor) is no listening Unix socket; look at ListenStream= in the unit")
+      throw PlainError("descriptor \(descriptor) is no listening Unix socket; look at ListenStream= in the unit")
     }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
@@ -40,7 +41,7 @@ package final class ListeningSocket {
   }
 
   /// Makes the socket; a file that a dead service has left is taken over.
-  package init(at address: ServiceAddress) throws(ServiceError) {
+  package init(at address: ServiceAddress) throws(PlainError) {
     let (folder, _) = address.parts
     if address == .system { unsafe mkdir(folder, 0o755) }
     // A path that no socket can have shall not have a lock either.
@@ -67,31 +68,29 @@ package final class ListeningSocket {
 
   deinit { if let file { FileAtPath.remove(file.path, file.identity) } }
 
-  private static func bind(_ socket: CInt, to address: ServiceAddress) throws(ServiceError) {
+  private static func bind(_ socket: CInt, to address: ServiceAddress) throws(PlainError) {
     for attempt in 0..<2 {
       let result = try unsafe address.withSocketAddress { unsafe Glibc.bind(socket, $0, $1) }
       if result == 0 { return }
       guard errno == EADDRINUSE, attempt == 0 else { break }
       guard let old = FileAtPath(address.path) else { continue }
       guard old.isSocket else {
-        throw ServiceError("\(address.path) is no socket; remove it, or name another with --socket")
+        throw PlainError("\(address.path) is no socket; remove it, or name another with --socket")
       }
       guard old.isOwn else {
-        throw ServiceError("\(address.path) belongs to another user; remove it, or name another with --socket")
+        throw PlainError("\(address.path) belongs to another user; remove it, or name another with --socket")
       }
       FileAtPath.remove(address.path, old.identity)
     }
     throw .notMade(address.path)
   }
 
-  private static func failure(_ what: String) -> ServiceError {
-    let code = errno
-    return unsafe ServiceError("\(what): \(String(cString: strerror(code)))", code: code)
+  private static func failure(_ what: String) -> PlainError {
+    PlainError("\(SystemError.last(what))")
   }
 
-  private static func inUse(_ address: ServiceAddress) -> ServiceError {
+  private static func inUse(_ address: ServiceAddress) -> PlainError {
     let owner = address.listener.map { " (process \($0))" } ?? ""
-    return ServiceError(
-      "another service\(owner) has \(address.path); use it, or name another with --socket", code: EADDRINUSE)
+    return PlainError("another service\(owner) has \(address.path); use it, or name another with --socket")
   }
 }

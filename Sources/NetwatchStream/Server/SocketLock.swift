@@ -1,4 +1,5 @@
 import Glibc
+import Netwatch
 import NetwatchEventLoop
 
 /// Held for as long as we listen: a second service can not take the socket's file away from under us. Its own file goes with it.
@@ -8,7 +9,7 @@ struct SocketLock: ~Copyable {
   private let identity: FileIdentity
 
   /// Nil if somebody else has it.
-  init?(for address: ServiceAddress) throws(ServiceError) {
+  init?(for address: ServiceAddress) throws(PlainError) {
     let path = address.path + ".lock"
     while true {
       // Others may write to the folder as well, and what they put here is not ours to lock or to change.
@@ -35,7 +36,7 @@ struct SocketLock: ~Copyable {
 
   deinit { FileAtPath.remove(path, identity) }
 
-  private static func notOurs(_ path: String) -> ServiceError {
-    ServiceError("\(path) is not a plain file of this user; remove it, or name another socket with --socket")
+  private static func notOurs(_ path: String) -> PlainError {
+    PlainError("\(path) is not a plain file of this user; remove it, or name another socket with --socket")
   }
 }

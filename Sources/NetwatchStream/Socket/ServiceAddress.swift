@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Netwatch
 import NetwatchEventLoop
 
 /// The Unix socket that a service listens on.
@@ -23,11 +24,11 @@ package struct ServiceAddress: Hashable, Sendable {
   /// The address that a service listens on unless it is given one.
   ///
   /// - Throws: An error if there is neither `$NETWATCH_SOCKET` nor `$XDG_RUNTIME_DIR`, and the user is not root.
-  package static func standard() throws(ServiceError) -> ServiceAddress {
+  package static func standard() throws(PlainError) -> ServiceAddress {
     if let explicit { return explicit }
     if let user { return user }
     if geteuid() == 0 { return .system }
-    throw ServiceError("there is no XDG_RUNTIME_DIR to put the socket into; name one with --socket")
+    throw PlainError("there is no XDG_RUNTIME_DIR to put the socket into; name one with --socket")
   }
 
   private static var explicit: ServiceAddress? {
@@ -52,12 +53,12 @@ package struct ServiceAddress: Hashable, Sendable {
   /// Calls `body` with the address as the kernel wants it.
   func withSocketAddress<Result>(
     _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
-  ) throws(ServiceError) -> Result {
+  ) throws(PlainError) -> Result {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let capacity = MemoryLayout.size(ofValue: address.sun_path)
     guard path.utf8.count < capacity, !path.isEmpty else {
-      throw ServiceError("a socket's path has 1 to \(capacity - 1) bytes; '\(path)' has \(path.utf8.count)")
+      throw PlainError("a socket's path has 1 to \(capacity - 1) bytes; '\(path)' has \(path.utf8.count)")
     }
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { place in
       for (offset, byte) in path.utf8.enumerated() { unsafe place[offset] = byte }
@@ -94,5 +95,14 @@ package struct ServiceAddress: Hashable, Sendable {
     let result = try? unsafe withSocketAddress { unsafe Glibc.connect(socket, $0, $1) }
     if result == 0 { return consume descriptor }
     return nil
+  }
+}
+
+extension PlainError {
+  /// Why a socket or its lock could not be made, from `errno`.
+  static func notMade(_ path: String) -> PlainError {
+    let failure = SystemError.last("make \(path)")
+    let advice = failure.code == ENOENT ? "make its folder, or name another socket" : "name another socket"
+    return PlainError("can not make \(path): \(failure.message); \(advice) with --socket")
   }
 }

@@ -1,12 +1,11 @@
-/// Runs an ``EventLoop`` on a thread of its own.
-public enum BackgroundLoop {
-  /// Starts a thread, makes a loop and calls `prepare` on it there, and waits for its result.
+extension EventLoop {
+  /// Starts a thread that makes a loop, calls `prepare` with it and then runs it; waits for what `prepare` returns.
   ///
   /// What `prepare` makes may live in handlers of the loop, which runs until someone stops it.
   /// - Parameters:
   ///   - name: shown by `ps -L` and debuggers; 15 bytes at most.
   ///   - ended: called on the thread when the loop has ended, with the error that ended it.
-  public static func start<Value: Sendable>(
+  public static func startInBackground<Value: Sendable>(
     name: String,
     ended: @escaping @Sendable (SystemError?) -> Void = { _ in },
     prepare: @escaping @Sendable (EventLoop) throws -> Value

@@ -1,0 +1,15 @@
+import Netwatch
+import NetwatchStream
+
+/// Prints each record as a line of JSON.
+final class JSONRenderer: LineRenderer {
+  private var writer = JSONLineWriter()
+  private var programs: ((EventRecord) -> [NamedCount]?)?
+
+  func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError) {
+    writer.write(record, programs: programs?(record))
+    try writer.withLine { line throws(PlainError) in try output.write(line) }
+  }
+
+  func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?) { programs = body }
+}
