@@ -34,6 +34,19 @@ public final class LoopTimer {
   /// Fires once, after `delay` or soon afterwards, instead of whenever it was set for.
   public func set(after delay: Duration) { set(at: KernelClock.monotonic.now + delay) }
 
+  /// Fires once, at the deadline that `nextTick(every:)` gives, instead of whenever the timer was set for.
+  package func set(forNextTickEvery interval: Duration) { set(at: KernelClock.monotonic.now.nextTick(every: interval)) }
+
   /// Does not fire any more, unless it is set again.
   public func stop() { set(at: nil) }
+}
+
+extension Duration {
+  /// The whole multiple of `interval` that is nearest to one interval after this time of the monotonic clock.
+  ///
+  /// All timers with equal intervals tick at the same moments, so they wake the machine together. Two ticks are at least half an
+  /// interval apart: a tick that comes late skips the next one instead of measuring a rate over almost no time.
+  package func nextTick(every interval: Duration) -> Duration {
+    Duration(attoseconds: ((self + interval / 2).attoseconds / interval.attoseconds + 1) * interval.attoseconds)
+  }
 }

@@ -276,4 +276,27 @@ final class Pipe {
     try loop.run()
     #expect(timer == nil)
   }
+
+  @Test(arguments: [
+    (0, 1000, 1000), (10_000, 1000, 11_000), (10_001, 1000, 11_000), (10_499, 1000, 11_000), (10_500, 1000, 12_000),
+    (10_999, 1000, 12_000), (10_100, 300, 10_500), (10_201, 300, 10_500), (86_400_000, 86_400_000, 172_800_000),
+  ])
+  func `ticks are the whole multiples of their interval, and never closer than half of it`(
+    _ now: Int, _ interval: Int, _ tick: Int
+  ) {
+    #expect(Duration.milliseconds(now).nextTick(every: .milliseconds(interval)) == .milliseconds(tick))
+  }
+
+  @Test func `an interval that no binary number is exactly does not drift within ten years`() {
+    let tenYears = Duration.seconds(3650 * 86_400)
+    let delay = tenYears.nextTick(every: .seconds(0.3)) - tenYears
+    #expect(abs(delay / .milliseconds(300) - 1) < 0.000_001)
+  }
+
+  @Test func `timers with equal intervals fire together, whenever they were set`() throws {
+    let loop = try EventLoop()
+    let timers = (0..<3).map { _ in LoopTimer(on: loop) {} }
+    for timer in timers { timer.set(forNextTickEvery: .seconds(1_000_000_000)) }
+    #expect(Set(timers.map(\.deadline)) == [.seconds(1_000_000_000)])
+  }
 }

@@ -1,9 +1,9 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Reads the counters of links in equal steps, while somebody wants to know.
+/// Reads the counters of links at whole multiples of an interval of the monotonic clock, while somebody wants to know.
 ///
-/// Belongs to its loop. Without links there is no timer, and nobody is woken.
+/// Belongs to its loop. If no link is counted, there is no timer.
 package final class TrafficSampler {
   /// Who wants to know sooner would see the reading more than the traffic.
   package static let shortestInterval = Duration.milliseconds(100)
@@ -15,7 +15,6 @@ package final class TrafficSampler {
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in tick() }
   private let loop: EventLoop
   private var links: [(index: Int32, name: InterfaceName, meter: TrafficMeter)] = []
-  private var nextTick: Duration?
 
   /// - Parameters:
   ///   - interval: between two samples. At least ``shortestInterval``.
@@ -32,35 +31,32 @@ package final class TrafficSampler {
     counters = try LinkCounters(of: input)
   }
 
-  /// Counts these links from now on, and no others. The first rates of a link are known an interval later.
+  /// Counts these links from now on, and no others. The first rates of a link are known at the next tick.
   package func count(_ wanted: [(index: Int32, name: InterfaceName)]) {
     let former = links
     links = wanted.map { link in
       (link.index, link.name, former.first { $0.index == link.index && $0.name == link.name }?.meter ?? TrafficMeter())
     }
     guard !links.isEmpty else { return stop() }
-    guard nextTick == nil else { return }
+    guard former.isEmpty else { return }
     // The base of the first rates.
     _ = figures(at: input.moment(.sampling))
-    setTimer(after: KernelClock.monotonic.now)
+    setTimer()
   }
 
   package func stop() {
     timer.stop()
-    nextTick = nil
+    links = []
   }
 
   private func tick() {
-    guard let nextTick else { return }
     sample()
-    if self.nextTick != nil { setTimer(after: nextTick) }
+    // Whoever was told may have stopped it.
+    if !links.isEmpty { setTimer() }
   }
 
-  /// In step with the ticks before, but for those that were missed.
-  private func setTimer(after last: Duration) {
-    let next = max(last + interval, KernelClock.monotonic.now)
-    nextTick = next
-    try? input.follow { timer.set(at: next) }
+  private func setTimer() {
+    try? input.follow { timer.set(forNextTickEvery: interval) }
   }
 
   /// Reads the counters, and tells of them.

@@ -1,10 +1,10 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// When clients get figures of the link: those who want them equally often together, at whole multiples of their interval, so
-/// that one sample does for all whose time has come.
+/// Decides when clients get figures of the link. Clients with equal intervals get them together, and one sample is enough for
+/// all intervals that end at the same moment.
 ///
-/// Belongs to its loop. Where nobody asks there is no timer.
+/// Belongs to its loop. If no client asks, there is no timer.
 final class TrafficClock {
   private let sample: () -> TrafficMeter.Sample?
   private let tell: (_ interval: Duration, LinkTraffic) -> Void
@@ -32,7 +32,7 @@ final class TrafficClock {
       var meter = TrafficMeter()
       // The base of the first rates.
       if let base = sample() { _ = meter.handle(base) }
-      groups[interval] = (meter, Self.next(interval, after: now))
+      groups[interval] = (meter, now.nextTick(every: interval))
     }
     setTimer()
   }
@@ -41,7 +41,7 @@ final class TrafficClock {
     let now = KernelClock.monotonic.now
     let sample = sample()
     for (interval, group) in groups where group.due <= now {
-      groups[interval]?.due = Self.next(interval, after: now)
+      groups[interval]?.due = now.nextTick(every: interval)
       if let sample, let traffic = groups[interval]?.meter.handle(sample) { tell(interval, traffic) }
     }
     setTimer()
@@ -49,9 +49,5 @@ final class TrafficClock {
 
   private func setTimer() {
     if let due = groups.values.map(\.due).min() { timer?.set(at: due) } else { timer?.stop() }
-  }
-
-  private static func next(_ interval: Duration, after now: Duration) -> Duration {
-    interval * ((now / interval).rounded(.down) + 1)
   }
 }
