@@ -91,6 +91,9 @@ struct LineTraffic: Equatable {
     let reader = try service.follow("--traffic", "--traffic-interval", "0.2")
     #expect(try reader.next().event == "initial")
     for _ in 0..<4 { #expect(try reader.next().traffic?.interface == "v0") }
+    // Its own sampler and the service tick together, and only one of them is heard.
+    let times = reader.lines.map { $0.monotonicNanoseconds ?? 0 }
+    #expect(times[2] - times[1] > 20_000_000)
     // The service goes: the reader goes on by itself.
     try service.kill()
     for _ in 0..<4 {

@@ -10,7 +10,10 @@ final class TrafficWatch {
   /// Every link, not only the one that carries the traffic.
   private let countsAll: Bool
   private let tell: (Moment) -> Void
+  private let interval: Duration
   private var sampler: TrafficSampler?
+  /// When the counters were read here last.
+  private var sampled: Moment?
   /// A service samples.
   private var isServed = false
 
@@ -23,8 +26,12 @@ final class TrafficWatch {
     tell: @escaping (Moment) -> Void
   ) throws {
     self.countsAll = countsAll
+    self.interval = interval
     self.tell = tell
-    sampler = try TrafficSampler(on: loop, of: input, every: interval) { [unowned self] in publish($0, $1) }
+    sampler = try TrafficSampler(on: loop, of: input, every: interval) { [unowned self] figures, moment in
+      sampled = moment
+      publish(figures, moment)
+    }
   }
 
   private func publish(_ figures: [LinkTraffic], _ moment: Moment) {
@@ -48,7 +55,10 @@ final class TrafficWatch {
     guard let figures = record.traffic, path?.interfaceIndex == record.path.interfaceIndex else { return }
     isServed = true
     sampler?.stop()
-    publish(figures, .now)
+    let moment = Moment.now
+    // The service ticks when the sampler here does: its first figures may be of a tick that has had its line.
+    if let sampled, .nanoseconds(moment.monotonic - sampled.monotonic) < interval / 2 { return }
+    publish(figures, moment)
   }
 
   func serviceWasLost(_ path: NetworkPath?) {
