@@ -17,23 +17,31 @@ import Testing
     #expect(result.error == "")
   }
 
-  @Test(arguments: [[], ["sigpipe"]])
-  func `the reader goes while nothing happens`(sandbox: [String]) throws {
+  /// With a line each hour, only the end of the reader can be what ends netwatch.
+  @Test(
+    arguments: [[], ["sigpipe"]],
+    [([], 1), (["--traffic", "--traffic-interval", "0.1"], 3), (["--traffic", "--traffic-interval", "3600"], 1)])
+  func `the reader goes while nothing happens`(sandbox: [String], _ follow: (options: [String], lines: Int)) throws {
     let namespace = try NetworkNamespace.online()
     let prefix = sandbox.isEmpty ? [] : [Programs.sandbox] + sandbox
-    let child = try ChildProcess(namespace.command(prefix + [Programs.netwatch, "--follow"]))
-    #expect(try child.nextLine().map(Line.init)?.status == "wifi")
+    let child = try ChildProcess(namespace.command(prefix + [Programs.netwatch, "--follow"] + follow.options))
+    for _ in 0..<follow.lines { #expect(try child.nextLine().map(Line.init)?.status == "wifi") }
     child.closeOutput()
     #expect(try child.wait() == .exited(0))
     #expect(try child.errorText() == "")
   }
 
-  @Test func `the disk is full`() throws {
-    let namespace = try NetworkNamespace.online()
-    let full = unsafe open("/dev/full", O_WRONLY)
-    defer { close(full) }
+  /// Of 4 KiB, the file is full after some lines.
+  @Test(arguments: [
+    ("/dev/full", []), ("/dev/full", ["--traffic", "--traffic-interval", "0.1"]),
+    ("/mnt/lines", ["--traffic", "--traffic-interval", "0.1"]),
+  ])
+  func `the disk is full`(file: String, options: [String]) throws {
+    let namespace = try NetworkNamespace.withPair(withSysfs: true)
+    try namespace.run(
+      "mount -t tmpfs -o size=4k none /mnt", "ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2")
     let child = try ChildProcess(
-      namespace.command([Programs.netwatch, "--follow"]), standardOutput: .descriptor(full))
+      namespace.command(["sh", "-c", "exec \"$@\" >\(file)", "sh", Programs.netwatch, "--follow"] + options))
     #expect(try child.wait() == .exited(2))
     #expect(try child.errorText() == "netwatch: can not write to standard output: No space left on device")
   }

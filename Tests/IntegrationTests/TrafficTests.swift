@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import NetwatchTestSupport
 import Testing
@@ -30,8 +31,9 @@ struct LineTraffic: Equatable {
     let folder = try TemporaryFolder()
     try networks.far.run("head -c 3000000 /dev/zero >'\(folder.file("file"))'")
     let server = try networks.nginx(folder, bytesPerSecond: 1_000_000)
-    let readers = try ["0.2", "0.3", "0.5", "1"].map {
-      try networks.near.follow("--no-service", "--traffic", "--traffic-interval", $0)
+    let intervals = [0.2, 0.3, 0.5, 1]
+    let readers = try intervals.map {
+      try networks.near.follow("--no-service", "--traffic", "--traffic-interval", "\($0)")
     }
     for reader in readers { #expect(try reader.next().event == "initial") }
     let before = try readers.map { try #require(try $0.next().traffic) }
@@ -40,7 +42,7 @@ struct LineTraffic: Equatable {
     let client = try networks.start("curl", "-s", "-o", "/dev/null", "http://10.0.0.2:8080/file")
     #expect(try client.wait() == .exited(0))
     let sent = try Self.counters(of: "v1", in: far) - start
-    for (reader, before) in zip(readers, before) {
+    for (interval, (reader, before)) in zip(intervals, zip(readers, before)) {
       var (bits, time, last) = (0.0, 0.0, reader.lines[1])
       while true {
         let line = try reader.next()
@@ -56,6 +58,11 @@ struct LineTraffic: Equatable {
       }
       #expect(abs(bits / 8 / Double(sent) - 1) < 0.02)
       #expect(time > 2)
+      // All of them wake the machine together, at multiples of their intervals. A busy machine may be late, but not every time.
+      let delays = reader.lines.dropFirst().map {
+        (Double($0.monotonicNanoseconds ?? 0) / 1e9).truncatingRemainder(dividingBy: interval)
+      }
+      #expect(delays.min() ?? 1 < interval / 10, "\(delays)")
     }
     withExtendedLifetime((server, near)) {}
   }
@@ -145,6 +152,38 @@ struct LineTraffic: Equatable {
     try namespace.run("ip route add default via 10.1.0.2 metric 600")
     line = try follow.next()
     #expect(line.event == "reachability")
+  }
+
+  @Test(arguments: [0, O_NONBLOCK])
+  func `a slow reader gets whole lines, and samples that were missed are not made up for`(flags: CInt) throws {
+    var ends: [CInt] = [-1, -1]
+    let made = unsafe pipe2(&ends, CInt(O_CLOEXEC) | flags)
+    try #require(made == 0)
+    let reader = LineReader(ends[0])
+    // F_SETPIPE_SZ: as small as there are.
+    try #require(fcntl(ends[0], 1031, 4096) == 4096)
+    let namespace = try NetworkNamespace.online()
+    let child = try ChildProcess(
+      namespace.command([Programs.netwatch, "-f", "--no-service", "--traffic", "--traffic-interval", "0.1"]),
+      standardOutput: .descriptor(ends[1]))
+    close(ends[1])
+    var lines = [try Line(#require(try reader.next(within: 20)))]
+    // Lines of figures are longer: at most one more has a place, and netwatch waits soon.
+    let deadline = Deadline(20)
+    var waiting: CInt = 0
+    while waiting < 4096 - 2 * lines[0].text.utf8.count {
+      try #require(!deadline.isOver)
+      _ = unsafe ioctl(ends[0], UInt(FIONREAD), &waiting)
+      usleep(10_000)
+    }
+    try namespace.run("sleep 0.5", "ip link set v1 down")
+    while lines.last?.status == "wifi" { lines.append(try Line(#require(try reader.next(within: 20)))) }
+    #expect(lines.last?.summary == "not-reachable no_carrier -")
+    let times = lines.dropLast().filter { $0.event == "traffic" }.map { $0.monotonicNanoseconds ?? 0 }
+    let gaps = zip(times.dropFirst(), times).map { $0 - $1 }
+    #expect(gaps.allSatisfy { $0 >= 50_000_000 })
+    child.signal(SIGTERM)
+    #expect(try child.wait() == .signalled(SIGTERM))
   }
 
   @Test func `with every link listed, each has its figures`() throws {
