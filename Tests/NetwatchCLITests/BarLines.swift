@@ -24,8 +24,9 @@ enum BarLines {
     verdict.ipv6 = ipv6.flatMap(IPAddress.init).map {
       .init(address: $0, gateway: IPAddress("fe80::1"), interfaceIndex: 2)
     }
-    let path = NetworkPath(
-      verdict: verdict, reason: .initial, interfaces: [], signal: signal.map { WiFiSignal(dBm: $0) })
+    var connection = WiFiConnection()
+    connection.signal = signal.map { WiFiSignal(dBm: $0) }
+    let path = NetworkPath(verdict: verdict, reason: .initial, interfaces: [], connection: connection)
     var record = record(path, activity, inFlight)
     record.internet = internet
     return record

@@ -78,7 +78,7 @@ import Testing
     let schema = try JSONSerialization.jsonObject(with: Data(Self.text("contrib/event.schema.json").utf8))
     let definitions = try #require((schema as? [String: Any])?["$defs"] as? [String: [String: Any]])
     func reasons(_ kind: String) -> Set<String> { Set(definitions["\(kind)_reason"]?["enum"] as? [String] ?? []) }
-    #expect(reasons("loss").union(reasons("gain")).union(["initial"]) == path)
+    #expect(reasons("loss").union(reasons("gain")).union(reasons("wifi")) == path)
     #expect(reasons("activity") == activity)
   }
 }

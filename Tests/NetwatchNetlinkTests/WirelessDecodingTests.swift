@@ -102,8 +102,66 @@ import Testing
   // MARK: Signals and networks
 
   @Test func `a peer has a signal, in dBm`() {
-    #expect(Wireless.content(WirelessCorpus.peer)?.signal == -30)
-    #expect(Wireless.content(WirelessCorpus.peerAdded)?.signal == nil)
+    #expect(Wireless.content(WirelessCorpus.peer)?.connection.signal == WiFiSignal(dBm: -30))
+    #expect(Wireless.content(WirelessCorpus.peerAdded)?.connection.signal == nil)
+  }
+
+  @Test func `a peer has rates and an address`() throws {
+    let connection = try #require(Wireless.content(WirelessCorpus.peer)?.connection)
+    #expect(connection.accessPoint == "02:00:00:00:01:00")
+    #expect((connection.receiveRate, connection.transmitRate) == (1_000, 54_000))
+    // Of the first message with 32 bits, of an older kernel, of none, and of one before any data.
+    for (info, rate) in [
+      (
+        Self.rate(NL80211_RATE_INFO_BITRATE32, UInt32(86_460)) + Self.rate(NL80211_RATE_INFO_BITRATE, UInt16(0)),
+        8_646_000
+      ),
+      (Self.rate(NL80211_RATE_INFO_BITRATE, UInt16(4_333)), 433_300), ([], nil),
+      (Self.rate(NL80211_RATE_INFO_BITRATE32, UInt32(0)), nil),
+      (Self.rate(NL80211_RATE_INFO_BITRATE32, UInt16(9)), nil),
+      (Self.rate(NL80211_RATE_INFO_BITRATE32, UInt32.max), 429_496_729_500),
+    ] as [([UInt8], Int?)] {
+      let message = MessageBuilder.wireless(NL80211_CMD_NEW_STATION) {
+        $0.attribute(
+          Int(NL80211_ATTR_STA_INFO.rawValue), MessageBuilder.attribute(Int(NL80211_STA_INFO_RX_BITRATE.rawValue), info)
+        )
+      }
+      #expect(Wireless.content(message)?.connection.receiveRate == rate)
+    }
+  }
+
+  private static func rate(_ type: nl80211_rate_info, _ value: some FixedWidthInteger) -> [UInt8] {
+    MessageBuilder.attribute(Int(type.rawValue), MessageBuilder.raw(value))
+  }
+
+  @Test func `a link says its frequency, of which the band follows`() {
+    #expect(Wireless.content(WirelessCorpus.stationWithName)?.connection.frequency == 2412)
+    for (frequency, band) in [
+      (2412, "2.4 GHz"), (2484, "2.4 GHz"), (5180, "5 GHz"), (5885, "5 GHz"), (5955, "6 GHz"), (7115, "6 GHz"),
+      (58_320, "60 GHz"), (904, "0.9 GHz"), (3_650, nil), (0, nil),
+    ] as [(UInt32, String?)] {
+      let message = MessageBuilder.wireless(NL80211_CMD_NEW_INTERFACE) {
+        $0.attribute(Int(NL80211_ATTR_WIPHY_FREQ.rawValue), number: frequency)
+      }
+      #expect(Wireless.content(message)?.connection.band?.rawValue == band)
+    }
+  }
+
+  @Test func `to be let in, or to roam, is to join an access point`() {
+    let address: [UInt8] = [2, 0, 0, 0, 1, 0]
+    func content(_ command: nl80211_commands, _ status: UInt16?, _ address: [UInt8]) -> WirelessDecoder.Content? {
+      Wireless.content(
+        MessageBuilder.wireless(command, link: 3) {
+          $0.attribute(Int(NL80211_ATTR_MAC.rawValue), address)
+          if let status { $0.attribute(Int(NL80211_ATTR_STATUS_CODE.rawValue), MessageBuilder.raw(status)) }
+        })
+    }
+    #expect(content(NL80211_CMD_CONNECT, 0, address)?.joinedAccessPoint == 0x0200_0000_0100)
+    #expect(content(NL80211_CMD_ROAM, nil, address)?.joinedAccessPoint == 0x0200_0000_0100)
+    #expect(content(NL80211_CMD_CONNECT, 17, address)?.joinedAccessPoint == nil)
+    #expect(content(NL80211_CMD_DISCONNECT, nil, address)?.joinedAccessPoint == nil)
+    #expect(content(NL80211_CMD_ROAM, nil, Array(address.dropLast()))?.joinedAccessPoint == nil)
+    #expect(Wireless.content(WirelessCorpus.connected)?.joinedAccessPoint != nil)
   }
 
   @Test func `of a list of networks the one that is joined has a name`() {

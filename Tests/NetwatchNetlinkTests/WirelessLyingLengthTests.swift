@@ -59,7 +59,7 @@ import Testing
       $0.attribute(Int(NL80211_ATTR_IFINDEX.rawValue), number: Int32(3))
     }
     let content = Wireless.content(bytes)
-    #expect((content?.signal, content?.index) == (nil, 3))
+    #expect((content?.connection.signal, content?.index) == (nil, 3))
   }
 
   @Test(arguments: [UInt64(21), 22])
@@ -78,7 +78,10 @@ import Testing
       }
       for case .wireless(let content) in results.map(\.message) {
         contents += 1
-        _ = WiFiSignal(dBm: Int(content.signal ?? 0)).percent
+        _ = (
+          content.connection.signal?.percent, content.connection.band, content.connection.accessPoint,
+          content.joinedAccessPoint
+        )
         for ssid in [content.ssid, content.joinedSSID].compactMap(\.self) where ssid.isHidden || ssid.count > 32 {
           Issue.record("seed \(seed), round \(round): \(ssid.hex)")
         }

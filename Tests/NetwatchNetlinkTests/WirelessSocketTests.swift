@@ -12,7 +12,7 @@ import Testing
     for _ in 0..<1000 {
       for index in [1, 0, -1, .min, .max, noLink] {
         #expect(try queries.link(index) == nil)
-        #expect(try queries.signal(index) == nil)
+        #expect(try queries.connection(index, hasFrequency: true) == nil)
       }
     }
   }
@@ -30,7 +30,7 @@ import Testing
     let queries = try WirelessQueries()
     let events = try WirelessEvents(queries)
     #expect(fcntl(events.descriptor, F_GETFL) & O_NONBLOCK != 0)
-    _ = try events.read { #expect($0 > 0) }
+    _ = try events.read { index, _ in #expect(index > 0) }
   }
 
   @Test func `the kernel takes the filter`() throws {

@@ -12,15 +12,19 @@ import Testing
     (#"{"begin":"a"}"#, ClientMessage.begin("a", label: nil)),
     (#" { "label" : "up", "begin" : "a" , "later":[1] } "#, .begin("a", label: "up")), (#"{"end":"a"}"#, .end("a")),
     (#"{"events":false}"#, .events(false)), (#"{"events":true}"#, .events(true)), (#"{"ping":1}"#, .ping),
-    (#"{"stats":1}"#, .stats),
+    (#"{"stats":1}"#, .stats), (#"{"signal":true}"#, .signal(.steps)), (#"{"signal":"dbm"}"#, .signal(.all)),
+    (#"{"signal":false}"#, .signal(nil)), (#"{"wifi_details":true}"#, .wifiDetails(true)),
+    (#"{"bssid":false}"#, .accessPoint(false)),
   ])
   func `messages`(_ text: String, _ message: ClientMessage) throws {
     #expect(try Self.read(text) == message)
+    #expect(try Self.read(message.line) == message)
   }
 
   @Test(arguments: [
     "", "x", "[]", "1", "{}", #"{"begin":1}"#, #"{"begin":""}"#, #"{"begin":null}"#, #"{"begin":"a","label":1}"#,
-    #"{"end":{}}"#, #"{"events":1}"#, #"{"Begin":"a"}"#, #"{"begin":"a"} {"end":"a"}"#,
+    #"{"end":{}}"#, #"{"events":1}"#, #"{"signal":"steps"}"#, #"{"signal":1}"#, #"{"wifi_details":null}"#,
+    #"{"bssid":"x"}"#, #"{"Begin":"a"}"#, #"{"begin":"a"} {"end":"a"}"#,
   ])
   func `what is not understood does no harm`(_ text: String) {
     #expect {

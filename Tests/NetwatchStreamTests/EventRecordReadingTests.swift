@@ -23,13 +23,20 @@ import Testing
     verdict.isExpensive = true
     var probed = JSONLineTests.record(JSONLineTests.path(reason: .internetChanged))
     probed.internet = .portal
+    var wifi = verdict
+    wifi.ssid = SSID(Array("home".utf8))
+    var connection = WiFiConnection()
+    connection.signal = WiFiSignal(dBm: -60)
+    connection.accessPointAddress = 0x02_00_00_00_01_0a
+    (connection.frequency, connection.receiveRate, connection.transmitRate) = (5_180, 433_300, 1_000)
+    let roamed = NetworkPath(verdict: wifi, reason: .roamed, interfaces: [], connection: connection)
     var cut = JSONLineTests.record(JSONLineTests.path(.notReachable, reason: .noCarrier))
     cut.internet = .absent
     return [
       busy, connected, JSONLineTests.record(NetworkPath(verdict: verdict, reason: .addressChanged, interfaces: [])),
       JSONLineTests.record(JSONLineTests.path(.notReachable, reason: .noCarrier)),
       JSONLineTests.record(NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: []), .initial),
-      probed, cut,
+      probed, cut, JSONLineTests.record(roamed, .wifi),
     ]
   }
 

@@ -8,7 +8,7 @@ import Testing
 @Suite struct EventSchemaTests {
   /// A line with everything that version 1 can have.
   static let full = #"""
-    {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"reachability","reason":"vpn_up","reachability":{"status":"wifi","medium":"wifi","interface":"wlan0","index":3,"expensive":false,"vpn":{"interface":"wg0","kind":"wireguard","carrier":"known"},"ipv4":{"address":"10.0.0.1","gateway":"fe80::1"},"ipv6":{"address":"2001:db8::5","gateway":null},"wifi":{"ssid":"Café","ssid_hex":"436166c3a9","signal_dbm":-52,"signal_percent":96},"internet":"portal"},"interfaces":[{"name":"wlan0","index":3,"medium":"wifi","status":"wifi","operational_state":"up","addresses":["10.0.0.1/24","::ffff:10.0.0.1/128"]}],"activity":{"state":"active","visible":true,"in_flight":3,"in_flight_by":{"requests":1,"tcp":2},"programs":[{"name":"curl","tcp":2}]},"service":{"protocol":1,"version":"0.1.0","namespace":{"device":4,"inode":4026531840},"counts":"all"}}
+    {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"reachability","reason":"vpn_up","reachability":{"status":"wifi","medium":"wifi","interface":"wlan0","index":3,"expensive":false,"vpn":{"interface":"wg0","kind":"wireguard","carrier":"known"},"ipv4":{"address":"10.0.0.1","gateway":"fe80::1"},"ipv6":{"address":"2001:db8::5","gateway":null},"wifi":{"ssid":"Café","ssid_hex":"436166c3a9","signal_dbm":-52,"signal_percent":96,"frequency_mhz":5180,"band":"5 GHz","rx_mbps":433.3,"tx_mbps":520,"bssid":"02:00:00:00:01:00"},"internet":"portal"},"interfaces":[{"name":"wlan0","index":3,"medium":"wifi","status":"wifi","operational_state":"up","addresses":["10.0.0.1/24","::ffff:10.0.0.1/128"]}],"activity":{"state":"active","visible":true,"in_flight":3,"in_flight_by":{"requests":1,"tcp":2},"programs":[{"name":"curl","tcp":2}]},"service":{"protocol":1,"version":"0.1.0","namespace":{"device":4,"inode":4026531840},"counts":"all"}}
     """#
 
   /// The words that the schema lists at a place, such as `$defs medium`.
@@ -23,7 +23,8 @@ import Testing
   }
 
   @Test func `each word of the code stands in the schema, and no other one does`() throws {
-    let reasons = try Self.words(at: "$defs loss_reason").union(Self.words(at: "$defs gain_reason")).union(["initial"])
+    let kinds = ["loss", "gain", "wifi"]
+    let reasons = try kinds.reduce(into: Set<String>()) { $0.formUnion(try Self.words(at: "$defs \($1)_reason")) }
     #expect(reasons == Set(ReachabilityReason.allCases.map(\.rawValue)))
     #expect(
       try Self.words(at: "$defs activity_reason") == Set(EventRecord.ActivityReason.allCases.map(\.rawValue)))
@@ -31,6 +32,9 @@ import Testing
     #expect(try Self.words(at: "$defs medium") == Set(Medium.allCases.map(\.rawValue)))
     #expect(
       try Self.words(at: "$defs reachability properties status") == Set(ReachabilityStatus.allCases.map(\.rawValue)))
+    #expect(
+      try Self.words(at: "$defs reachability properties wifi properties band anyOf")
+        == Set(WiFiConnection.Band.allCases.map(\.rawValue)))
     #expect(
       try Self.words(at: "$defs reachability properties internet") == Set(InternetAccess.allCases.map(\.rawValue)))
     #expect(

@@ -206,8 +206,34 @@ import Testing
     #expect(try Self.object(line).count == 8)
   }
 
+  @Test func `a WiFi network says as much of its connection as is known`() throws {
+    var verdict = Self.path().verdict
+    verdict.ssid = SSID(Array("home".utf8))
+    var connection = WiFiConnection()
+    func wifi() throws -> String {
+      let path = NetworkPath(verdict: verdict, reason: .roamed, interfaces: [], connection: connection)
+      let line = try Self.line(Self.record(path, .wifi))
+      #expect(line.contains(#""event":"wifi","reason":"roamed""#))
+      return String(line.split(separator: #""wifi":"#)[1].prefix { $0 != "}" })
+    }
+    let name = #"{"ssid":"home","ssid_hex":"686f6d65","#
+    #expect(try wifi() == name + #""signal_dbm":null,"signal_percent":null"#)
+    connection.signal = WiFiSignal(dBm: -60)
+    connection.accessPointAddress = 0x02_00_00_00_01_0a
+    #expect(try wifi() == name + #""signal_dbm":-60,"signal_percent":80,"bssid":"02:00:00:00:01:0a""#)
+    (connection.frequency, connection.receiveRate, connection.transmitRate) = (5_180, 433_300, 1_000)
+    #expect(
+      try wifi() == name
+        + #""signal_dbm":-60,"signal_percent":80,"frequency_mhz":5180,"band":"5 GHz","rx_mbps":433.3,"tx_mbps":1,"#
+        + #""bssid":"02:00:00:00:01:0a""#)
+    connection.frequency = 3_650
+    #expect(try wifi().contains(#""frequency_mhz":3650,"band":null,"#))
+  }
+
   @Test func `what a line can be about`() {
     #expect(
-      EventRecord.Event.allCases.map(\.rawValue) == ["initial", "reachability", "activity", "interfaces", "traffic"])
+      EventRecord.Event.allCases.map(\.rawValue) == [
+        "initial", "reachability", "activity", "interfaces", "traffic", "wifi",
+      ])
   }
 }

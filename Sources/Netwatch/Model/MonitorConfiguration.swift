@@ -19,6 +19,9 @@ public struct MonitorConfiguration: Sendable {
   public var resolutionInterval: Duration = .seconds(60)
   /// Whether a change of ``NetworkPath/interfaces`` alone is published too. Default false.
   public var publishesInterfaceChanges = false
+  /// What is told of the WiFi network that carries the traffic, beside its name and the signal at each change of the path.
+  /// Default: nothing.
+  public var wifi = WiFiReporting()
   /// Decides by name which links are treated as if they were not there, beneath tunnels, bonds and bridges too. Default nil:
   /// none.
   public var ignoresInterface: (@Sendable (_ name: String) -> Bool)?

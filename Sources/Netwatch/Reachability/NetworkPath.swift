@@ -61,24 +61,27 @@ public struct NetworkPath: Hashable, Sendable {
   public let reason: ReachabilityReason
   /// The same as ``interfaces``, as it is kept.
   package let links: InterfaceTable
-  /// As it was when this was published; it is not looked at in between.
-  package let signal: WiFiSignal?
+  /// As it was when this was published.
+  package let connection: WiFiConnection
   private let allowsLinkLocalIPv4: Bool
 
   package init(
-    verdict: Verdict, reason: ReachabilityReason, interfaces: InterfaceTable, signal: WiFiSignal? = nil,
+    verdict: Verdict, reason: ReachabilityReason, interfaces: InterfaceTable,
+    connection: WiFiConnection = WiFiConnection(),
     allowsLinkLocalIPv4: Bool = false
   ) {
     self.verdict = verdict
     self.reason = reason
     links = interfaces
-    self.signal = signal
+    self.connection = connection
     self.allowsLinkLocalIPv4 = allowsLinkLocalIPv4
   }
 
-  package func with(reason: ReachabilityReason) -> NetworkPath {
+  package func with(reason: ReachabilityReason) -> NetworkPath { with(connection, reason: reason) }
+
+  package func with(_ connection: WiFiConnection, reason: ReachabilityReason) -> NetworkPath {
     NetworkPath(
-      verdict: verdict, reason: reason, interfaces: links, signal: signal,
+      verdict: verdict, reason: reason, interfaces: links, connection: connection,
       allowsLinkLocalIPv4: allowsLinkLocalIPv4)
   }
 
@@ -106,7 +109,7 @@ public struct NetworkPath: Hashable, Sendable {
   /// The tunnel that the route leads into; the outermost, if there are several. Nil where there is none.
   public var vpn: VPN? { verdict.vpn }
   /// The WiFi network that carries the traffic; nil where it is none.
-  public var wifi: WiFiNetwork? { verdict.ssid.map { WiFiNetwork(ssid: $0, signal: signal) } }
+  public var wifi: WiFiNetwork? { verdict.ssid.map { WiFiNetwork(ssid: $0, connection: connection) } }
   /// How IPv4 leaves the machine; nil where it does not.
   public var ipv4: FamilyPath? { verdict.ipv4 }
   /// How IPv6 leaves the machine; nil where it does not.

@@ -61,7 +61,7 @@ package struct ReachabilityMachine: Sendable {
   package enum Timer: Hashable, Sendable, CaseIterable { case hold, retry, resolution, hostRoutes, expiry }
 
   /// What a published path is about.
-  package enum Change: Hashable, Sendable { case initial, reachability, interfaces }
+  package enum Change: Hashable, Sendable { case initial, reachability, interfaces, wifi }
 
   enum State: Hashable {
     /// Links and addresses are not known, or not any more, and why they are listed again; nil for the first time.

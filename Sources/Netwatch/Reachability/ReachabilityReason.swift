@@ -36,6 +36,11 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable {
   /// There is no answer: netlink cannot be read, or a name has no address.
   case unresolved
   case serviceLost = "service_lost"
+  /// The signal of the WiFi network has changed, and nothing else. Only where ``MonitorConfiguration/wifi`` asks for it.
+  case signalChanged = "signal_changed"
+  /// The same link has joined another access point of the same WiFi network. Only where ``MonitorConfiguration/wifi`` asks for
+  /// anything.
+  case roamed
   /// A probe of the internet has found something else than before. In the event stream alone: no monitor probes.
   case internetChanged = "internet_changed"
 }

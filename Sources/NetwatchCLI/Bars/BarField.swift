@@ -5,6 +5,10 @@ import NetwatchStream
 enum BarField: String, CaseIterable {
   case icon, name, status, medium, interface, ssid, signal
   case signalPower = "signal_dbm"
+  case frequency, band
+  case receiveRate = "rx_mbps"
+  case transmitRate = "tx_mbps"
+  case bssid
   case ip, ipv4, ipv6, gateway, vpn
   case vpnKind = "vpn_kind"
   case vpnMark = "vpn_mark"
@@ -28,6 +32,21 @@ enum BarField: String, CaseIterable {
   }
 }
 
+extension BarField {
+  /// What it says of the WiFi network, beside the name. What a bar shows of a connection has to stay fresh.
+  var wifi: WiFiReporting {
+    var wifi = WiFiReporting()
+    switch self {
+    case .signal, .signalPower: wifi.signal = .steps
+    case .frequency, .band: wifi.includesDetails = true
+    case .receiveRate, .transmitRate: (wifi.signal, wifi.includesDetails) = (.all, true)
+    case .bssid: wifi.includesAccessPoint = true
+    default: break
+    }
+    return wifi
+  }
+}
+
 extension LineBuffer {
   /// Appends what a field says: text that steers nothing, and nothing where there is nothing to say.
   mutating func append(_ field: BarField, of state: BarState) {
@@ -47,6 +66,11 @@ extension LineBuffer {
       guard let signal = path.wifi?.signal else { return }
       if signal.dBm < 0 { append("-") }
       appendDecimal(UInt64(signal.dBm.magnitude))
+    case .frequency: if let frequency = path.wifi?.connection.frequency { appendDecimal(UInt64(clamping: frequency)) }
+    case .band: append(text: path.wifi?.connection.band?.rawValue ?? "")
+    case .receiveRate: if let rate = path.wifi?.connection.receiveRate { append(megabits: rate) }
+    case .transmitRate: if let rate = path.wifi?.connection.transmitRate { append(megabits: rate) }
+    case .bssid: if let address = path.wifi?.connection.accessPointAddress { append(hardwareAddress: address) }
     case .ip: (path.ipv4 ?? path.ipv6)?.address.write(to: &self)
     case .ipv4: path.ipv4?.address.write(to: &self)
     case .ipv6: path.ipv6?.address.write(to: &self)

@@ -3,7 +3,7 @@ import Netwatch
 extension BarFormat {
   /// waybar, a `custom` module with `"return-type": "json"`. Colours are the style sheet's, by the classes.
   static let waybar = BarFormat(
-    markup: .pango, begin: { line, _, _ in line.append(#"{"text":""#) },
+    showsSignal: true, markup: .pango, begin: { line, _, _ in line.append(#"{"text":""#) },
     append: { text, range, line in for position in range { line.append(pango: text[position]) } },
     appendLiteral: { byte, _, line in line.append(json: byte) },
     end: { line, state, scratch in

@@ -12,6 +12,8 @@ struct BarFormat: Sendable {
   var getsClicks = false
   /// A space as wide as a digit, which the bar keeps.
   var padding: StaticString = "\u{2007}"
+  /// Whether it shows the strength of the WiFi signal, whatever the template.
+  var showsSignal = false
   /// The markup of the bar's own that a template may hold.
   var markup = BarMarkup()
   /// Begins a line. The buffer besides is for what has to be put together first.

@@ -15,6 +15,14 @@ struct BarTemplate: Hashable {
     pieces.contains { if case .fields(let fields, _, _) = $0 { fields.contains(where: \.isOfTraffic) } else { false } }
   }
 
+  /// What of the WiFi network its fields say.
+  var wifi: WiFiReporting {
+    pieces.reduce(WiFiReporting()) { wifi, piece in
+      guard case .fields(let fields, _, _) = piece else { return wifi }
+      return fields.reduce(wifi) { $0.union($1.wifi) }
+    }
+  }
+
   /// - Throws: what is wrong, in a sentence.
   init(_ text: String) throws(PlainError) {
     var pieces: [Piece] = []

@@ -44,6 +44,8 @@ public struct NetwatchTool: ParsableCommand {
   @OptionGroup var programs: ProgramOptions
   @OptionGroup var probe: ProbeOptions
   @OptionGroup var traffic: TrafficOptions
+  @OptionGroup var signal: SignalOptions
+  @OptionGroup var wifi: WiFiOptions
 
   @Option(
     name: .customLong("exec"),
@@ -97,7 +99,9 @@ public struct NetwatchTool: ParsableCommand {
   func refuseOptions(of command: (some ParsableCommand).Type, but groups: [any SharedOptions.Type] = []) throws {
     try refuseFollowing(with: command)
     let name = command.configuration.commandName ?? ""
-    let all: [any SharedOptions] = [output, snapshot, path, service, activity, details, programs, probe, traffic]
+    let all: [any SharedOptions] = [
+      output, snapshot, path, service, activity, details, programs, probe, traffic, signal, wifi,
+    ]
     for options in all where !groups.contains(where: { $0 == type(of: options) }) {
       if let option = options.given { throw ValidationError("\(name) does nothing with \(option); leave it out.") }
     }
@@ -105,13 +109,19 @@ public struct NetwatchTool: ParsableCommand {
 
   public func run() throws {
     guard follow else {
-      if let option = traffic.given { throw ValidationError("\(option) belongs to --follow; add -f.") }
+      if let option = traffic.given ?? signal.given {
+        throw ValidationError("\(option) belongs to --follow; add -f.")
+      }
       try probe.refuseInterval()
-      return try StatusCommand.print(output, snapshot, path, service, activity, details, programs, probe)
+      return try StatusCommand.print(output, snapshot, path, service, activity, details, programs, probe, wifi)
     }
     try PlainError.reporting {
       var options = try lineOptions
-      options.service = service.use(judgesAlike: path.isDefault && hold == nil && !snapshot.interfaces)
+      // A service tells the first state before it hears what else is wanted.
+      let wifi = options.configuration.wifi
+      options.service = service.use(
+        judgesAlike: path.isDefault && hold == nil && !snapshot.interfaces && !wifi.includesDetails
+          && !wifi.includesAccessPoint)
       options.activity = activity.settings
       options.probe = probe.settings
       options.saysWhatIsMissing = details.verbose
@@ -134,6 +144,11 @@ public struct NetwatchTool: ParsableCommand {
     get throws { try traffic.interval(isShown: output.bar.showsTraffic) }
   }
 
+  /// What is told of the WiFi network.
+  var wifiReporting: WiFiReporting {
+    wifi.reporting(signal: signal.signal, shown: output.wifi, saysAll: details.verbose && output.isText)
+  }
+
   /// What decides the lines of `--follow`, beside what is followed.
   var lineOptions: LineSource.Options {
     get throws {
@@ -142,6 +157,7 @@ public struct NetwatchTool: ParsableCommand {
       options.configuration = path.configuration
       options.configuration.hold = hold ?? .zero
       options.configuration.publishesInterfaceChanges = snapshot.interfaces
+      options.configuration.wifi = wifiReporting
       options.listsInterfaces = snapshot.interfaces
       return options
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Netwatch
 
 /// How lines look.
 enum OutputFormat: Equatable {
@@ -70,6 +71,16 @@ struct OutputOptions: SharedOptions {
 
   var wantsJSON: Bool { json || format == .json }
 
+  /// Lines are for people.
+  var isText: Bool { bar.given == nil && (format == .text || format == nil && terminal.isTerminal && !json) }
+
+  /// What a bar shows of the WiFi network.
+  var wifi: WiFiReporting {
+    if let template = bar.template.flatMap({ try? BarTemplate($0) }) { return template.wifi }
+    if case .bar(let bar) = format, bar.format.showsSignal { return BarField.signal.wifi }
+    return WiFiReporting()
+  }
+
   var terminal: Terminal { Terminal(descriptor: STDOUT_FILENO, color: color) }
 
   /// Nil where lines are for people or programs.
@@ -92,7 +103,6 @@ struct OutputOptions: SharedOptions {
   ) throws -> any LineRenderer {
     if let renderer = try makeBarRenderer(units, showsTraffic: showsTraffic) { return renderer }
     let terminal = terminal
-    let wantsText = format == .text || format == nil && terminal.isTerminal
-    return wantsText && !json ? TextRenderer(terminal: terminal, saysWhy: saysWhy, units: units) : JSONRenderer()
+    return isText ? TextRenderer(terminal: terminal, saysWhy: saysWhy, units: units) : JSONRenderer()
   }
 }

@@ -17,6 +17,7 @@ struct StatusCommand: ParsableCommand {
   @OptionGroup var details: DetailOptions
   @OptionGroup var programs: ProgramOptions
   @OptionGroup var probe: ProbeOptions
+  @OptionGroup var wifi: WiFiOptions
 
   @Flag(help: "Print metrics for the textfile collector of Prometheus' node_exporter.")
   var prometheus = false
@@ -26,10 +27,11 @@ struct StatusCommand: ParsableCommand {
       of: Self.self,
       but: [
         OutputOptions.self, SnapshotOptions.self, PathOptions.self, ServiceOptions.self, ActivityOptions.self,
-        DetailOptions.self, ProgramOptions.self, ProbeOptions.self,
+        DetailOptions.self, ProgramOptions.self, ProbeOptions.self, WiFiOptions.self,
       ])
     try probe.refuseInterval()
-    let strange = output.given ?? (snapshot.interfaces ? "--interfaces" : nil) ?? details.given ?? programs.given
+    let strange =
+      output.given ?? (snapshot.interfaces ? "--interfaces" : nil) ?? details.given ?? programs.given ?? wifi.given
     if prometheus, let strange {
       throw ValidationError("--prometheus is a format of its own; leave out \(strange).")
     }
@@ -37,22 +39,26 @@ struct StatusCommand: ParsableCommand {
 
   func run() throws {
     let renderer = prometheus ? MetricsRenderer(asksService: !service.noService) : nil
-    try Self.print(output, snapshot, path, service, activity, details, programs, probe, renderer: renderer)
+    try Self.print(output, snapshot, path, service, activity, details, programs, probe, wifi, renderer: renderer)
   }
 
   /// One look at the kernel.
   static func print(
     _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, _ service: ServiceOptions,
     _ activity: ActivityOptions, _ details: DetailOptions, _ programs: ProgramOptions,
-    _ probe: ProbeOptions, renderer: (any LineRenderer)? = nil
+    _ probe: ProbeOptions, _ wifi: WiFiOptions, renderer: (any LineRenderer)? = nil
   ) throws {
     var options = LineSource.Options()
     options.configuration = path.configuration
     let renderer = try renderer ?? output.makeRenderer(saysWhy: details.verbose)
+    options.configuration.wifi = wifi.reporting(
+      shown: output.wifi, saysAll: details.verbose && renderer is TextRenderer || renderer is MetricsRenderer)
+    options.configuration.wifi.signal = nil
     if !snapshot.interfaces { (renderer as? TextRenderer)?.listFewLinks() }
     options.listsInterfaces = snapshot.interfaces || renderer is TextRenderer
     // A service does not list links.
-    options.service = service.use(judgesAlike: path.isDefault && !options.listsInterfaces)
+    options.service = service.use(
+      judgesAlike: path.isDefault && !options.listsInterfaces && !options.configuration.wifi.isWanted)
     options.activity = activity.settings
     options.probe = probe.settings
     options.probe?.isRequired = true

@@ -7,7 +7,7 @@ extension NetwatchTool {
   /// Whatever else an option may do, a trace can not ask for it.
   private static let traceKeys = [
     "target", "interface", "ignore", "wwan", "tunnel", "expensive", "not-expensive", "hold", "count", "interfaces",
-    "traffic", "traffic-interval",
+    "traffic", "traffic-interval", "signal", "wifi-details", "bssid",
   ]
 
   var traceSettings: [TraceReader.Setting] {
@@ -25,6 +25,7 @@ extension NetwatchTool {
       if let interval = try trafficInterval {
         settings += [("traffic", nil), ("traffic-interval", "\(interval / .seconds(1))")]
       }
+      settings += WiFiOptions.words(of: wifiReporting)
       return settings
     }
   }

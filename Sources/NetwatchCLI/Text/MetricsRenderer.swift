@@ -26,7 +26,7 @@ final class MetricsRenderer: LineRenderer {
         InternetAccess.allCases.map { ("{access=\"\($0.rawValue)\"}", $0 == internet ? 1 : 0) })
     }
     text += gauge("in_flight", "Requests that run.", [("", record.activity.inFlight)])
-    text += trafficText(path)
+    text += trafficText(path) + wifiText(path.wifi?.connection)
     // Only a service lives long enough to count.
     guard let statistics else { return text }
     text += counter("transitions", "Changes of reachability.", "", statistics.transitions)
@@ -41,6 +41,17 @@ final class MetricsRenderer: LineRenderer {
     return counter(
       "receive_bytes", "What the link that carries the traffic has received.", label, sample.traffic.receivedBytes)
       + counter("transmit_bytes", "What the link that carries the traffic has sent.", label, sample.traffic.sentBytes)
+  }
+
+  /// Of the WiFi network that carries the traffic; nothing of what its driver does not tell.
+  private func wifiText(_ connection: WiFiConnection?) -> String {
+    func gauge(_ name: String, _ help: String, _ value: Int?) -> String {
+      value.map { self.gauge("wifi_\(name)", "\(help) the WiFi network that carries the traffic.", [("", $0)]) } ?? ""
+    }
+    return gauge("signal_dbm", "The signal of", connection?.signal?.dBm)
+      + gauge("frequency_hertz", "The frequency of", connection?.frequency.map { $0 * 1_000_000 })
+      + gauge("receive_bits_per_second", "The rate of the last data from", connection?.receiveRate.map { $0 * 1_000 })
+      + gauge("transmit_bits_per_second", "The rate of the last data to", connection?.transmitRate.map { $0 * 1_000 })
   }
 
   private func gauge(_ name: String, _ help: String, _ samples: [(label: String, value: Int)]) -> String {

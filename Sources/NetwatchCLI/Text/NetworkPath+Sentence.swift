@@ -28,8 +28,9 @@ extension NetworkPath {
     case .resumed: return "found when everything was read again after a suspend"
     case .unresolved: return "there is no answer: netlink can not be read, or the name has no address"
     case .serviceLost: return "the service is gone"
-    // The line itself says what the probe has found.
-    case .internetChanged: return nil
+    // The line itself says what the probe has found, and how strong the signal is.
+    case .internetChanged, .signalChanged: return nil
+    case .roamed: return "\(name) has joined another access point of the same WiFi network"
     }
   }
 

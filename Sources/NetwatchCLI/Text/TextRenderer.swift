@@ -114,6 +114,7 @@ final class TextRenderer: LineRenderer {
     switch record.event {
     case .interfaces: return "links changed" + running
     case .traffic: return ""
+    case .wifi: return record.reason.words
     case .activity where record.activityReason == .serviceLost: return record.reason.words
     case .activity: return (activity.state.isVisible ? "busy" : "idle") + running
     case .reachability where record.path.reason == .internetChanged:
@@ -136,6 +137,7 @@ final class TextRenderer: LineRenderer {
     if let wifi = path.wifi {
       let signal = wifi.signal.map { " \($0.percent) %" } ?? ""
       details.append(quoted(fit(wifi.ssid.text.harmless, Self.width.network)) + signal)
+      details += connectionDetails(wifi.connection)
     }
     if let vpn = path.vpn {
       let name = vpn.interfaceName.harmless
@@ -145,6 +147,22 @@ final class TextRenderer: LineRenderer {
     if let internet = record.internet, path.isReachable, record.event != .activity, path.reason != .internetChanged {
       details.append("\(internet.words)")
     }
+    return details
+  }
+
+  /// What somebody has asked for.
+  private func connectionDetails(_ connection: WiFiConnection) -> [String] {
+    var details: [String] = []
+    if let frequency = connection.frequency { details.append(connection.band?.rawValue ?? "\(frequency) MHz") }
+    var rates = LineBuffer(capacity: 64)
+    for (mark, rate) in [("down", connection.receiveRate), ("up", connection.transmitRate)] {
+      guard let rate else { continue }
+      if rates.count > 0 { rates.append(" ") }
+      rates.append(text: terminal.isUnicode ? mark == "down" ? "↓ " : "↑ " : mark + " ")
+      rates.append(megabits: rate)
+    }
+    if rates.count > 0 { details.append(rates.text + " Mb/s") }
+    if let accessPoint = connection.accessPoint { details.append(accessPoint) }
     return details
   }
 

@@ -9,35 +9,6 @@ import NetwatchStream
 /// They come from a service where there is one and it is asked, else from netlink and from connections that are counted here; the
 /// source changes over both ways, and hands on a record only if it says something else than the one before.
 final class LineSource {
-  struct Options {
-    var configuration = MonitorConfiguration()
-    /// Whether each record lists every link.
-    var listsInterfaces = false
-    var service = ServiceUse.nothing
-    /// What is counted as in flight where no service counts.
-    var activity = ActivitySettings()
-    /// Whether requests are counted here: those that are told to ``LineSource/setRequests(_:)``.
-    var countsRequests = false
-    /// How the internet is probed; nil does not.
-    var probe: ProbeSettings?
-    /// How often the counters of links are read; nil for never.
-    var trafficInterval: Duration?
-    /// Whether it is said on stderr what the kernel lacks.
-    var saysWhatIsMissing = false
-    /// What netlink says, and whether it is recorded.
-    var input = NetlinkInput.kernel
-    /// The trace that is played in the place of following the kernel; ``input`` is from it.
-    var player: TracePlayer?
-  }
-
-  /// What a service is asked for.
-  enum ServiceUse {
-    case nothing
-    /// Its judgement of the path is not the one that is wanted.
-    case activity
-    case everything
-  }
-
   /// How long a service may take for its first line before netlink is read instead.
   private static let patience = Duration.milliseconds(250)
 
@@ -54,6 +25,8 @@ final class LineSource {
   private var namer: ActivityCounter?
   /// Nil where nobody asks what links carry.
   private var traffic: TrafficWatch?
+  /// What is told of the WiFi network.
+  private var wifi: WiFiReporting
   /// How many records were handed on.
   private var number: UInt64 = 0
   /// The one that was handed on last; nil where nothing is ever compared with it.
@@ -73,6 +46,7 @@ final class LineSource {
   /// - Parameter tell: is given each record, from within ``start()`` and ``run()``.
   init(_ options: Options, on loop: EventLoop, tell: @escaping (EventRecord) -> Void) throws {
     self.options = options
+    wifi = options.configuration.wifi
     self.loop = loop
     self.tell = tell
     options.input.onFailure { [unowned self] error in fail(error) }
@@ -155,9 +129,11 @@ final class LineSource {
 
   private func watchNetlink() {
     guard reachability == nil, !isFinished else { return }
+    var configuration = options.configuration
+    configuration.wifi = wifi
     do {
       let reachability = try NetlinkReachability(
-        on: NetlinkSource(on: loop, input: options.input), configuration: options.configuration,
+        on: NetlinkSource(on: loop, input: options.input), configuration: configuration,
         publish: { [unowned self] path, change, moment in publish(path, change, moment) },
         fail: { [unowned self] error in fail(error) })
       try reachability.start()
@@ -177,6 +153,7 @@ final class LineSource {
 
   private func publish(_ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: Moment) {
     if isFinished { return }
+    if case .wifi = change { return addWiFi(path, moment.wall, moment.monotonic) }
     if case .interfaces = change, !options.configuration.publishesInterfaceChanges { return }
     var record = EventRecord(
       sequence: number + 1, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic,
@@ -274,7 +251,10 @@ final class LineSource {
     if case .nothing = options.service { return }
     let link = ServiceLink(
       on: loop, record: { [unowned self] in receive($0) }, lost: { [unowned self] in loseService() })
-    if case .everything = options.service { link.trafficInterval = options.trafficInterval }
+    if case .everything = options.service {
+      link.trafficInterval = options.trafficInterval
+      link.signalChanges = wifi.signal
+    }
     self.link = link
     // If nothing tells of a service that comes later, netlink is enough.
     try? link.start()
@@ -286,6 +266,7 @@ final class LineSource {
       if link?.sharesNetwork == true { traffic?.receive(record, over: last?.path) }
       return
     }
+    if record.event == .wifi { return receive(wifi: record) }
     let reason = activityReason(of: record)
     hasLostService = false
     if isCounting {
@@ -350,6 +331,36 @@ final class LineSource {
     tell(record)
   }
 
+  // MARK: WiFi
+
+  /// What is told of the WiFi network from now on.
+  ///
+  /// - Returns: what there is to tell now.
+  func report(_ wifi: WiFiReporting) -> WiFiConnection? {
+    self.wifi = wifi
+    return reachability?.report(wifi)
+  }
+
+  private func addWiFi(_ path: NetworkPath, _ wall: Int64, _ monotonic: Int64) {
+    guard !isFinished, var record = last else { return }
+    record.path = path
+    record.event = .wifi
+    (record.nanosecondsSince1970, record.monotonicNanoseconds) = (wall, monotonic)
+    last = record
+    tell(record)
+  }
+
+  /// What a service says of a path that is not the one that was told is too late, or too early.
+  private func receive(wifi record: EventRecord) {
+    guard reachability == nil, link?.sharesNetwork == true, record.path.saysTheSame(as: last?.path ?? record.path)
+    else {
+      return
+    }
+    // Its answer to us.
+    if record.path.reason == .initial { return }
+    addWiFi(record.path, record.nanosecondsSince1970, record.monotonicNanoseconds)
+  }
+
   // MARK: Records
 
   private func add(_ record: EventRecord) {
@@ -360,7 +371,7 @@ final class LineSource {
     number += 1
     if let traffic { return handOn(record, with: traffic) }
     // Whoever holds a path makes the next change of a link a copy of them all.
-    if counter != nil || link != nil { last = record }
+    if counter != nil || link != nil || wifi.isWanted { last = record }
     tell(record)
   }
 
@@ -371,15 +382,5 @@ final class LineSource {
     record.traffic = traffic.figures
     last = record
     tell(record)
-  }
-}
-
-extension EventRecord.Event {
-  fileprivate init(_ change: ReachabilityMachine.Change) {
-    switch change {
-    case .initial: self = .initial
-    case .reachability: self = .reachability
-    case .interfaces: self = .interfaces
-    }
   }
 }

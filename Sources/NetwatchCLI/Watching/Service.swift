@@ -40,6 +40,7 @@ final class Service {
           netlinkOverruns: UInt64(clamping: statistics.overruns))
       },
       sampleTraffic: { [unowned self] path in path.carrier.flatMap { counters?.sample($0.index, $0.name) } },
+      reportWiFi: { [unowned source] in source.report($0) },
       // Connections are looked at while somebody watches; who comes first waits for a look.
       prepareGreeting: { [unowned source] greet in source.watchConnections(greet) },
       lastSubscriberLeft: { [unowned source] in source.restConnections() })

@@ -22,6 +22,7 @@ extension NetlinkReachability {
           return player.refuse(needing: "something else than counters, which were not asked for,")
         }
         sample()
+      case .signal: sampleSignal()
       case .unresolved: receive(resolved: nil)
       }
     }

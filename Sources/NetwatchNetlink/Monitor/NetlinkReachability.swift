@@ -23,6 +23,8 @@ package final class NetlinkReachability {
   private var routes: RouteQueries
   private var timers: [ReachabilityMachine.Timer: LoopTimer] = [:]
   private let target: NetworkTarget
+  /// What is told between two paths.
+  let wifi: WiFiWatch
   /// What the kernel has refused last.
   private var refusal: NetlinkError?
   /// Where the name of a host leads.
@@ -46,7 +48,12 @@ package final class NetlinkReachability {
     failed = fail
     machine = ReachabilityMachine(configuration: configuration, namespaces: source.input.namespaces())
     target = configuration.target
+    wifi = WiFiWatch(on: source.loop, of: source.input, configuration.wifi, read: source.connection(of:hasFrequency:))
     routes = try Self.routes(to: machine.destinations, target.port, source)
+    wifi.isDue = { [unowned self] in sampleSignal() }
+    wifi.tell = { [unowned self] connection, reason in
+      publish(path(connection).with(reason: reason), .wifi, source.moment)
+    }
   }
 
   package var statistics: MonitorStatistics { machine.statistics }
@@ -102,9 +109,16 @@ package final class NetlinkReachability {
   /// Leaves the loop. Nothing is published any more.
   package func stop() {
     source.remove(self)
+    wifi.stop()
     host?.stop()
     host = nil
     timers = [:]
+  }
+
+  /// Asks the driver for the signal of the WiFi network, and tells what has changed.
+  func sampleSignal() {
+    source.touchMoment(because: .signal)
+    wifi.sample(at: source.moment)
   }
 
   // MARK: Events
@@ -173,12 +187,10 @@ package final class NetlinkReachability {
 
   private func tell(_ change: ReachabilityMachine.Change) {
     guard !source.input.isLost() else { return }
-    // Field by field: asking the machine for a path would copy the machine.
-    let path = NetworkPath(
-      verdict: machine.published, reason: machine.reason, interfaces: machine.evaluator.snapshot.interfaces,
-      signal: machine.published.ssid == nil ? nil : signal,
-      allowsLinkLocalIPv4: machine.configuration.allowsLinkLocalIPv4)
-    publish(path, change, source.moment)
+    let association = association
+    let connection = association.flatMap { wifi.connection(of: $0.radio) }
+    publish(path(connection), change, source.moment)
+    wifi.handle(.published(association, connection), at: source.moment)
     // Name servers may answer differently over another path.
     if case .reachability = change, !isTellingAddresses { host?.pathChanged() }
   }
@@ -189,9 +201,32 @@ package final class NetlinkReachability {
     host = HostWatch(of: name, on: source.loop, configuration) { [unowned self] in receive(resolved: $0) }
   }
 
-  /// Of the radio that carries the published path.
-  private var signal: WiFiSignal? {
-    machine.published.interfaceIndex.flatMap(machine.evaluator.snapshot.radio).flatMap { source.signal(of: $0.index) }
+  /// What was published last. Field by field: asking the machine for a path would copy the machine.
+  private func path(_ connection: WiFiConnection?) -> NetworkPath {
+    NetworkPath(
+      verdict: machine.published, reason: machine.reason, interfaces: machine.evaluator.snapshot.interfaces,
+      connection: wifi.reporting.part(of: connection ?? WiFiConnection()),
+      allowsLinkLocalIPv4: machine.configuration.allowsLinkLocalIPv4)
+  }
+
+  /// The network of the radio that carries the published path.
+  private var association: WiFiMachine.Association? {
+    guard let ssid = machine.published.ssid, let index = machine.published.interfaceIndex,
+      let radio = machine.evaluator.snapshot.radio(below: index)
+    else { return nil }
+    return WiFiMachine.Association(radio: radio.index, ssid: ssid)
+  }
+
+  /// What is told of the WiFi network from now on.
+  ///
+  /// - Returns: what there is to tell now; nil where no WiFi network carries the traffic, or its driver does not answer.
+  @discardableResult package func report(_ reporting: WiFiReporting) -> WiFiConnection? {
+    wifi.reporting = reporting
+    let association = association
+    let connection = association.flatMap { wifi.connection(of: $0.radio) }
+    source.touchMoment(because: .signal)
+    wifi.handle(.published(association, connection), at: source.moment)
+    return connection.map { reporting.part(of: $0) }
   }
 
   private func arm(_ timer: ReachabilityMachine.Timer, at deadline: Duration) {

@@ -147,8 +147,9 @@ package final class NetlinkSource {
   /// Reads what nl80211 has told.
   func readRadios() {
     touchMoment(because: .turn(.wirelessEvent))
-    radios.read { tell(.fact(.wireless(index: $0, $1))) }
+    let joined = radios.read { tell(.fact(.wireless(index: $0, $1))) }
     tell(.drained)
+    for watcher in watchers { watcher.wifi.hear(of: joined, at: moment) }
   }
 
   private func receive(_ frame: NetlinkFrame, _ bytes: RawSpan) {
@@ -198,7 +199,10 @@ package final class NetlinkSource {
     KernelFeature.allCases.filter { missingFeatures.contains($0) || $0 == .wireless && radios.isRefused }
   }
 
-  func signal(of index: Int32) -> WiFiSignal? { radios.signal(of: index) }
+  /// To the access point of a radio, as it is now.
+  func connection(of radio: Int32, hasFrequency: Bool) -> WiFiConnection? {
+    radios.connection(of: radio, hasFrequency: hasFrequency)
+  }
 
   // MARK: Suspend
 

@@ -47,6 +47,7 @@ extension TraceFormat {
     case ("turn", 1): return NetlinkInput.Channel(rawValue: rest[0]).map { .turn($0) }
     case ("timer", 1): return ReachabilityMachine.Timer.allCases.first { $0.name == rest[0] }.map { .timer($0) }
     case ("sampling", 1): return .sampling
+    case ("signal", 0): return .signal
     case ("resolved", _):
       let addresses = rest.compactMap { IPAddress($0) }
       return addresses.count == rest.count ? .resolved(addresses) : nil

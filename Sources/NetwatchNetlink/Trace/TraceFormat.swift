@@ -12,13 +12,14 @@
 /// resolved MONO WALL ADDRESS…           the addresses of the target's host, the best one first; none where it has none
 /// unresolved MONO WALL                  nobody has answered for the target's host
 /// sampling MONO WALL SUSPENDED          the counters of links are read; so long, in nanoseconds, the machine has been suspended
+/// signal MONO WALL                      the signal of the WiFi network is read
 /// CHANNEL HEX                           one datagram that was read from CHANNEL
 /// CHANNEL overrun                       the kernel dropped messages there
 /// CHANNEL end                           nothing more could be read for now
 /// CHANNEL failed CALL CODE              a call on it failed with this errno: recv, send, join, attach
 /// device INDEX TRAIT…                   sysfs and the driver were asked about a link: wireless, tether, modem, type=TYPE
 /// ```
-/// `start` to `sampling` say what made netwatch work; what it read while it did follows them. A sample can also be taken while
+/// `start` to `signal` say what made netwatch work; what it read while it did follows them. A sample can also be taken while
 /// netwatch works for another reason. `MONO` and `WALL` are the nanoseconds of the monotonic clock, and since 1970 in UTC.
 /// `CHANNEL` is `event`, `reply`, `wireless-event`, `wireless-reply` or `counters`. Settings and types have `%` and two
 /// hexadecimal digits for each byte that is no graphic character, and for `%` itself.

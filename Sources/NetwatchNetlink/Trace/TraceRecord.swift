@@ -26,6 +26,7 @@ extension NetlinkInput.Cause {
     case .resolved: "resolved"
     case .unresolved: "unresolved"
     case .sampling: "sampling"
+    case .signal: "signal"
     }
   }
 }

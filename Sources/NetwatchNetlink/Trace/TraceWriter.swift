@@ -56,7 +56,7 @@ package final class TraceWriter {
       line.append(" ")
       line.appendDecimal(UInt64(clamping: moment.wall))
       switch cause {
-      case .start, .resumed, .unresolved: break
+      case .start, .resumed, .unresolved, .signal: break
       case .turn(let channel): line.append(word: channel.rawValue)
       case .sampling:
         line.append(" ")

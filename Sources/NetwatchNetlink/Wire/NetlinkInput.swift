@@ -53,6 +53,8 @@ import NetwatchEventLoop
     case unresolved
     /// The counters of links are to be read.
     case sampling
+    /// The signal of the WiFi network is to be read.
+    case signal
   }
 
   package enum Received: Hashable, Sendable {

@@ -51,9 +51,9 @@ final class Radios {
   func forget(_ index: Int32) { known[index] = nil }
 
   /// As it is now. Nil where nobody says.
-  func signal(of index: Int32) -> WiFiSignal? {
+  func connection(of index: Int32, hasFrequency: Bool) -> WiFiConnection? {
     guard known[index]?.link != nil else { return nil }
-    return (try? queries?.signal(index)) ?? nil
+    return (try? queries?.connection(index, hasFrequency: hasFrequency)) ?? nil
   }
 
   func stop() {
@@ -88,10 +88,22 @@ final class Radios {
     }
   }
 
-  /// Reads what nl80211 has told. `body` gets each link that may have joined another network, or be used for something else.
-  func read(_ body: (_ index: Int32, WirelessLink?) -> Void) {
+  /// Reads what nl80211 has told.
+  ///
+  /// - Parameter body: gets each link that may have joined another network, or be used for something else.
+  /// - Returns: each access point that was joined, in order; nil if some may be missing.
+  func read(_ body: (_ index: Int32, WirelessLink) -> Void) -> [(WiFiMachine.Association, accessPoint: UInt64)]? {
     var indices: [Int32] = []
-    guard let events, let isWhole = try? events.read({ index in indices.append(index) }) else { return stop() }
+    var joined: [(index: Int32, accessPoint: UInt64)] = []
+    guard let events,
+      let isWhole = try? events.read({ index, accessPoint in
+        indices.append(index)
+        if let accessPoint { joined.append((index, accessPoint)) }
+      })
+    else {
+      stop()
+      return nil
+    }
     if !isWhole { indices = Array(known.keys) }
     for index in indices where known[index] != nil {
       // A radio that nl80211 does not know any more is about to go; it has not become something else.
@@ -99,5 +111,7 @@ final class Radios {
       known[index]?.link = link
       body(index, link)
     }
+    guard isWhole else { return nil }
+    return joined.map { (WiFiMachine.Association(radio: $0.index, ssid: known[$0.index]?.link?.ssid), $0.accessPoint) }
   }
 }

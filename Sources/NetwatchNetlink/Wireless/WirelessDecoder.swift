@@ -29,10 +29,21 @@ enum WirelessDecoder {
     var index: Int32?
     var mode: WirelessLink.Mode?
     var ssid: SSID?
-    /// Of a peer, in dBm.
-    var signal: Int8?
+    /// What is said of a peer. Its address is that of the access point where there is one.
+    var connection = WiFiConnection()
     /// The name of the network in a list that the link belongs to.
     var joinedSSID: SSID?
+    /// Of IEEE 802.11, in the answer to somebody who wanted to join: 0 where he was let in.
+    var statusCode: UInt16 = 0
+
+    /// The access point that the link has joined, where that is what the message tells.
+    var joinedAccessPoint: UInt64? {
+      switch UInt32(command) {
+      case NL80211_CMD_ROAM.rawValue: connection.accessPointAddress
+      case NL80211_CMD_CONNECT.rawValue: statusCode == 0 ? connection.accessPointAddress : nil
+      default: nil
+      }
+    }
   }
 
   /// struct genlmsghdr: command, version, reserved (2).
@@ -110,7 +121,12 @@ enum WirelessDecoder {
       case Int(NL80211_ATTR_IFTYPE.rawValue):
         content.mode = bytes.number(value, as: UInt32.self).map(WirelessLink.Mode.init(interfaceType:))
       case Int(NL80211_ATTR_SSID.rawValue): content.ssid = name(bytes, value)
-      case Int(NL80211_ATTR_STA_INFO.rawValue): content.signal = signal(bytes, value)
+      case Int(NL80211_ATTR_MAC.rawValue): content.connection.accessPointAddress = hardwareAddress(bytes, value)
+      case Int(NL80211_ATTR_STATUS_CODE.rawValue):
+        content.statusCode = bytes.number(value, as: UInt16.self) ?? content.statusCode
+      case Int(NL80211_ATTR_WIPHY_FREQ.rawValue):
+        content.connection.frequency = bytes.number(value, as: UInt32.self).map { Int($0) }
+      case Int(NL80211_ATTR_STA_INFO.rawValue): read(station: value, of: bytes, into: &content.connection)
       case Int(NL80211_ATTR_BSS.rawValue): content.joinedSSID = joinedSSID(bytes, value)
       default: break
       }
@@ -123,8 +139,33 @@ enum WirelessDecoder {
     SSID(bytes.extracting(range)).flatMap { $0.isHidden ? nil : $0 }
   }
 
-  private static func signal(_ bytes: RawSpan, _ station: Range<Int>) -> Int8? {
-    bytes.attribute(Int(NL80211_STA_INFO_SIGNAL.rawValue), in: station).flatMap { bytes.number($0, as: Int8.self) }
+  private static func hardwareAddress(_ bytes: RawSpan, _ range: Range<Int>) -> UInt64? {
+    guard range.count == 6 else { return nil }
+    return range.reduce(0) { $0 << 8 | UInt64(bytes.load($1, as: UInt8.self)) }
+  }
+
+  private static func read(station: Range<Int>, of bytes: RawSpan, into connection: inout WiFiConnection) {
+    bytes.forEachAttribute(in: station) { type, value in
+      switch type {
+      case Int(NL80211_STA_INFO_SIGNAL.rawValue):
+        connection.signal = bytes.number(value, as: Int8.self).map { WiFiSignal(dBm: Int($0)) }
+      case Int(NL80211_STA_INFO_RX_BITRATE.rawValue): connection.receiveRate = rate(bytes, value)
+      case Int(NL80211_STA_INFO_TX_BITRATE.rawValue): connection.transmitRate = rate(bytes, value)
+      default: break
+      }
+    }
+  }
+
+  /// In kilobits per second; the kernel has steps of 100. Rates above 6.5 Gb/s are in the longer number alone. Before the first
+  /// data of a connection there is none.
+  private static func rate(_ bytes: RawSpan, _ info: Range<Int>) -> Int? {
+    let long = bytes.attribute(Int(NL80211_RATE_INFO_BITRATE32.rawValue), in: info)
+    let short = bytes.attribute(Int(NL80211_RATE_INFO_BITRATE.rawValue), in: info)
+    let rate =
+      long.flatMap { bytes.number($0, as: UInt32.self) }
+      ?? short.flatMap { bytes.number($0, as: UInt16.self) }
+      .map { UInt32($0) }
+    return rate.flatMap { $0 > 0 ? Int($0) * 100 : nil }
   }
 
   private static func joinedSSID(_ bytes: RawSpan, _ network: Range<Int>) -> SSID? {
@@ -166,7 +207,9 @@ extension WirelessDecoder.Message: CustomStringConvertible {
     case .wireless(let content):
       "nl80211 command \(content.command) link \(content.index ?? 0)"
         + (content.mode.map { " \($0)" } ?? "") + (content.ssid.map { " ssid \($0.hex)" } ?? "")
-        + (content.signal.map { " signal \($0)" } ?? "") + (content.joinedSSID.map { " joined \($0.hex)" } ?? "")
+        + (content.connection.signal.map { " signal \($0.dBm)" } ?? "")
+        + (content.connection.accessPoint.map { " of \($0)" } ?? "")
+        + (content.joinedSSID.map { " joined \($0.hex)" } ?? "")
     case .ignored: "ignored"
     }
   }

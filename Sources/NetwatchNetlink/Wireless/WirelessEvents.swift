@@ -44,16 +44,17 @@ final class WirelessEvents {
 
   /// Reads all there is.
   ///
-  /// - Parameter body: is called with each link that has to be asked about.
+  /// - Parameter body: is called with each link that has to be asked about, and the access point that it has joined, if that
+  ///   is what it has done.
   /// - Returns: false if every link has to be: messages were lost, or nl80211 has come or gone.
-  func read(_ body: (_ index: Int32) -> Void) throws(NetlinkError) -> Bool {
+  func read(_ body: (_ index: Int32, _ accessPoint: UInt64?) -> Void) throws(NetlinkError) -> Bool {
     var isWhole = true
     var familyHasChanged = false
     while try socket.readFrames({ frame, bytes in
       if frame.kind == .overrun { isWhole = false }
       guard frame.kind == .payload else { return }
       switch WirelessDecoder.message(frame, bytes, family: family) {
-      case .wireless(let content): if let index = content.index { body(index) }
+      case .wireless(let content): if let index = content.index { body(index, content.joinedAccessPoint) }
       case .family, .familyRemoved: familyHasChanged = true
       case .ignored: break
       }

@@ -65,15 +65,24 @@ final class WirelessQueries {
     }
   }
 
-  /// Of the access point as the link hears it, or of the first peer that there is. Nil while there is none.
-  func signal(_ index: Int32) throws(NetlinkError) -> WiFiSignal? {
+  /// The connection to the access point, or to the first peer that the driver tells the signal of. Nil while there is none.
+  ///
+  /// - Parameter hasFrequency: whether the frequency is asked for, too.
+  func connection(_ index: Int32, hasFrequency: Bool) throws(NetlinkError) -> WiFiConnection? {
     guard isAvailable else { return nil }
     stationList.setWirelessLink(index)
-    var signal: Int8?
+    var connection: WiFiConnection?
     _ = try ask(&stationList) { message in
-      if case .wireless(let content) = message { signal = signal ?? content.signal }
+      guard case .wireless(let content) = message, connection?.signal == nil else { return }
+      connection = content.connection
     }
-    return signal.map { WiFiSignal(dBm: Int($0)) }
+    guard hasFrequency, connection != nil else { return connection }
+    interface.setWirelessLink(index)
+    _ = try ask(&interface) { message in
+      guard case .wireless(let content) = message, content.index == index else { return }
+      connection?.frequency = content.connection.frequency
+    }
+    return connection
   }
 
   /// The name as the list of networks has it.

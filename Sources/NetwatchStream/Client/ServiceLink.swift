@@ -68,6 +68,8 @@ package final class ServiceLink {
 
   /// How often the service sends figures of the link that carries the traffic; nil for never. Counts from the next connection on.
   package var trafficInterval: Duration?
+  /// Which changes of the WiFi network's signal the service sends; nil for none. Counts from the next connection on.
+  package var signalChanges: WiFiReporting.SignalChanges?
   /// The number of requests that run.
   package var requestCount = 0 { didSet { tellRequests() } }
   package var isConnected: Bool { registration != nil }
@@ -108,6 +110,7 @@ package final class ServiceLink {
       guard connect(to: address) else { continue }
       if record == nil { send(.events(false)) }
       if let trafficInterval { send(.traffic(every: trafficInterval)) }
+      if let signalChanges { send(.signal(signalChanges)) }
       return tellRequests()
     }
     tryAgain()

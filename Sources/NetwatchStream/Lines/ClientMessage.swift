@@ -1,3 +1,5 @@
+import Netwatch
+
 /// What a client writes to the service: one JSON object a line.
 enum ClientMessage: Hashable, Sendable {
   case begin(String, label: String?)
@@ -6,6 +8,12 @@ enum ClientMessage: Hashable, Sendable {
   case events(Bool)
   /// How often figures of the link that carries the traffic are sent from here on; nil for never.
   case traffic(every: Duration?)
+  /// Which changes of the WiFi network's signal are sent from here on; nil for none.
+  case signal(WiFiReporting.SignalChanges?)
+  /// Whether lines about the WiFi network have its frequency and rates from here on.
+  case wifiDetails(Bool)
+  /// Whether lines about the WiFi network have the address of the access point from here on.
+  case accessPoint(Bool)
   case ping
   case stats
 
@@ -31,16 +39,36 @@ enum ClientMessage: Hashable, Sendable {
     } else if let id = message["end"] {
       self = .end(try Self.id(id))
     } else if let events = message["events"] {
-      guard let isOn = events.bool else { throw .notUnderstood("\"events\" is true or false") }
-      self = .events(isOn)
+      self = .events(try Self.bool(events, of: "events"))
     } else if let interval = message["traffic"] {
       self = .traffic(every: try Self.interval(interval))
+    } else if let signal = message["signal"] {
+      self = .signal(try Self.signal(signal))
+    } else if let isOn = message["wifi_details"] {
+      self = .wifiDetails(try Self.bool(isOn, of: "wifi_details"))
+    } else if let isOn = message["bssid"] {
+      self = .accessPoint(try Self.bool(isOn, of: "bssid"))
     } else if message["ping"] != nil {
       self = .ping
     } else if message["stats"] != nil {
       self = .stats
     } else {
-      throw .notUnderstood("expected one of \"begin\", \"end\", \"events\", \"traffic\", \"ping\", \"stats\"")
+      throw .notUnderstood(
+        #"expected one of "begin", "end", "events", "traffic", "signal", "wifi_details", "bssid", "ping", "stats""#)
+    }
+  }
+
+  private static func bool(_ value: JSONValue, of key: String) throws(ProtocolError) -> Bool {
+    guard let isOn = value.bool else { throw .notUnderstood("\"\(key)\" is true or false") }
+    return isOn
+  }
+
+  private static func signal(_ value: JSONValue) throws(ProtocolError) -> WiFiReporting.SignalChanges? {
+    switch value {
+    case .bool(false): nil
+    case .bool(true): .steps
+    case .string(WiFiReporting.SignalChanges.all.rawValue): .all
+    default: throw .notUnderstood(#""signal" is true, false or "dbm""#)
     }
   }
 
@@ -75,6 +103,10 @@ enum ClientMessage: Hashable, Sendable {
     case .end(let id): "{\"end\":\(id.json)}\n"
     case .events(let isOn): "{\"events\":\(isOn)}\n"
     case .traffic(let interval): "{\"traffic\":\(interval.map { "\($0 / .seconds(1))" } ?? "false")}\n"
+    case .signal(.all): "{\"signal\":\"dbm\"}\n"
+    case .signal(let changes): "{\"signal\":\(changes != nil)}\n"
+    case .wifiDetails(let isOn): "{\"wifi_details\":\(isOn)}\n"
+    case .accessPoint(let isOn): "{\"bssid\":\(isOn)}\n"
     case .ping: "{\"ping\":1}\n"
     case .stats: "{\"stats\":1}\n"
     }

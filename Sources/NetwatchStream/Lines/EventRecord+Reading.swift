@@ -17,16 +17,13 @@ extension EventRecord {
       let reachability = value["reachability"], let verdict = NetworkPath.Verdict(reachability),
       let activity = value["activity"].flatMap(Activity.init)
     else { return nil }
-    let signal = reachability["wifi"]?["signal_dbm"] ?? .null
-    // Drivers tell it in eight bits, if at all.
-    let decibels = signal.integer(in: -128...127).map { WiFiSignal(dBm: Int($0)) }
-    guard signal == .null || decibels != nil else { return nil }
+    guard let connection = WiFiConnection(reachability["wifi"]) else { return nil }
     // Such a line says nothing of the path's, and a later version may have reasons of its own.
     let known = event == .activity || event == .traffic ? nil : ReachabilityReason(rawValue: reason)
     let pathReason = known ?? (verdict.isReachable ? .resynced : .unresolved)
     self.init(
       sequence: UInt64(clamping: sequence), nanosecondsSince1970: time, monotonicNanoseconds: monotonic, event: event,
-      path: NetworkPath(verdict: verdict, reason: pathReason, interfaces: [], signal: decibels))
+      path: NetworkPath(verdict: verdict, reason: pathReason, interfaces: [], connection: connection))
     self.activity = activity
     activityReason = ActivityReason(rawValue: reason) ?? .requestBegan
     internet = reachability["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
@@ -35,6 +32,38 @@ extension EventRecord {
     guard traffic != .null else { return }
     guard let index = path.interfaceIndex, let carrier = LinkTraffic(traffic, of: index) else { return nil }
     self.traffic = [carrier]
+  }
+}
+
+extension WiFiConnection {
+  /// Nil for what no driver says.
+  fileprivate init?(_ value: JSONValue?) {
+    self.init()
+    let signal = value?["signal_dbm"] ?? .null
+    // Drivers tell it in eight bits, if at all.
+    self.signal = signal.integer(in: -128...127).map { WiFiSignal(dBm: Int($0)) }
+    guard signal == .null || self.signal != nil else { return nil }
+    frequency = value?["frequency_mhz"]?.integer(in: 1...Int64(UInt32.max)).map { Int($0) }
+    receiveRate = value?["rx_mbps"].flatMap(Self.kilobits)
+    transmitRate = value?["tx_mbps"].flatMap(Self.kilobits)
+    accessPointAddress = value?["bssid"]?.string.flatMap(Self.address)
+  }
+
+  private static func kilobits(_ value: JSONValue) -> Int? {
+    switch value {
+    case .integer(let megabits) where 1...1_000_000 ~= megabits: Int(megabits) * 1_000
+    case .number(let megabits) where 0.1...1_000_000 ~= megabits: Int((megabits * 1_000).rounded())
+    default: nil
+    }
+  }
+
+  /// Reads `02:00:00:00:01:00`.
+  private static func address(_ text: String) -> UInt64? {
+    let bytes = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map { digits in
+      digits.count == 2 ? UInt8(String(Substring(digits)), radix: 16) : nil
+    }
+    guard bytes.count == 6, !bytes.contains(nil) else { return nil }
+    return bytes.reduce(0) { $0 << 8 | UInt64($1 ?? 0) }
   }
 }
 

@@ -15,6 +15,9 @@ public struct EventRecord: Hashable, Sendable {
     case interfaces
     /// Figures of what links carry. Only who asks for them gets such lines; they have the number of the last state.
     case traffic
+    /// The signal of the WiFi network, or the access point. Only who asks for them gets such lines; they have the number of the
+    /// last state.
+    case wifi
   }
 
   /// The state of the activity indicator that all programs share.
@@ -89,7 +92,7 @@ public struct EventRecord: Hashable, Sendable {
     switch event {
     case .activity: activityReason.rawValue
     case .traffic: "sampled"
-    case .initial, .reachability, .interfaces: path.reason.rawValue
+    case .initial, .reachability, .interfaces, .wifi: path.reason.rawValue
     }
   }
 

@@ -207,12 +207,38 @@ extension LineBuffer {
     append(#","ssid_hex":""#)
     for position in 0..<wifi.ssid.count { appendHex(UInt16(wifi.ssid[position]), digits: 2) }
     append(#"","signal_dbm":"#)
-    guard let signal = wifi.signal else { return append(#"null,"signal_percent":null}"#) }
-    if signal.dBm < 0 { append("-") }
-    appendDecimal(UInt64(signal.dBm.magnitude))
-    append(#","signal_percent":"#)
-    appendDecimal(UInt64(clamping: signal.percent))
+    if let signal = wifi.signal {
+      if signal.dBm < 0 { append("-") }
+      appendDecimal(UInt64(signal.dBm.magnitude))
+      append(#","signal_percent":"#)
+      appendDecimal(UInt64(clamping: signal.percent))
+    } else {
+      append(#"null,"signal_percent":null"#)
+    }
+    append(wifi.connection)
     append("}")
+  }
+
+  /// What is there only if somebody has asked for it, and the driver tells it.
+  private mutating func append(_ connection: WiFiConnection) {
+    if let frequency = connection.frequency {
+      append(#","frequency_mhz":"#)
+      appendDecimal(UInt64(clamping: frequency))
+      append(#","band":"#)
+      if let band = connection.band { appendQuoted(band.rawValue) } else { append("null") }
+    }
+    append(#","rx_mbps":"#, connection.receiveRate)
+    append(#","tx_mbps":"#, connection.transmitRate)
+    guard let accessPoint = connection.accessPointAddress else { return }
+    append(#","bssid":""#)
+    append(hardwareAddress: accessPoint)
+    append("\"")
+  }
+
+  private mutating func append(_ key: StaticString, _ kilobits: Int?) {
+    guard let kilobits else { return }
+    append(key)
+    append(megabits: kilobits)
   }
 
   fileprivate mutating func append(_ family: NetworkPath.FamilyPath?) {

@@ -17,6 +17,7 @@ final class ClientConnection {
   }
   /// How often it gets figures of the link; nil for never.
   var trafficInterval: Duration?
+  var wifi = WiFiSubscription()
   var requests = ClientRequests()
   /// Whether it has the present state as its first line. Until then a line for it is one.
   var isGreeted = false

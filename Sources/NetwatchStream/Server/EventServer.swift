@@ -14,7 +14,7 @@ import NetwatchEventLoop
   /// Of the kernel's buffer for each client; the kernel takes twice as much.
   private static let sendBuffer: CInt = 16 << 10
 
-  private let loop: EventLoop
+  let loop: EventLoop
   private let socket: ListeningSocket
   private let connectionLimit: Int
   private let identity: ServiceIdentity
@@ -23,7 +23,7 @@ import NetwatchEventLoop
   private let prepareGreeting: (_ greet: @escaping () -> Void) -> Void
   private let lastSubscriberLeft: () -> Void
   private var registration: EventLoop.Registration?
-  private var clients: [ObjectIdentifier: ClientConnection] = [:]
+  private(set) var clients: [ObjectIdentifier: ClientConnection] = [:]
   /// Those that have not had their first line, and are not listened to before.
   private var arrivals: [ClientConnection] = []
   /// How many connections users have who are neither this one nor root.
@@ -31,14 +31,16 @@ import NetwatchEventLoop
   private var memory: ClientMemory
   private var isShortOfMemory = false
   private var requestCount = 0
-  private var writer = JSONLineWriter()
-  private var trafficWriter = JSONLineWriter()
+  var writer = JSONLineWriter()
+  /// For lines that not every client gets.
+  var figureWriter = JSONLineWriter()
   /// Nil until somebody asks for figures of the link.
-  private var trafficClock: TrafficClock?
-  private let sampleTraffic: (NetworkPath) -> TrafficMeter.Sample?
+  var trafficClock: TrafficClock?
+  let sampleTraffic: (NetworkPath) -> TrafficMeter.Sample?
+  let reportWiFi: (WiFiReporting) -> WiFiConnection?
   private var greeter = JSONLineWriter()
   private var isGreeterStale = true
-  private var newest: EventRecord?
+  var newest: EventRecord?
   /// Given up for a moment where no descriptor is left, to refuse a client properly.
   private var spare: FileDescriptor?
   private let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
@@ -52,6 +54,7 @@ import NetwatchEventLoop
   ///   - requestsChanged: Called when the number of requests that run has changed, by a client's message or by its end.
   ///   - statistics: Gives those of the service as a whole; the server fills in what it knows of its clients.
   ///   - sampleTraffic: Reads the counters of the link that carries the traffic of a path; nil where there is none.
+  ///   - reportWiFi: Called with what clients ask to know of the WiFi network from then on; gives what is known now.
   ///   - prepareGreeting: Called when clients have come, who get the present state when `greet` is called.
   ///   - lastSubscriberLeft: Called when nobody wants events any more.
   /// - Throws: An error if the loop cannot watch the socket.
@@ -60,6 +63,7 @@ import NetwatchEventLoop
     memoryLimit: Int = 64 << 20, identity: ServiceIdentity = ServiceIdentity(),
     requestsChanged: @escaping (_ count: Int) -> Void, statistics: @escaping () -> ServiceStatistics,
     sampleTraffic: @escaping (NetworkPath) -> TrafficMeter.Sample? = { _ in nil },
+    reportWiFi: @escaping (WiFiReporting) -> WiFiConnection? = { _ in nil },
     prepareGreeting: @escaping (_ greet: @escaping () -> Void) -> Void = { greet in greet() },
     lastSubscriberLeft: @escaping () -> Void = {}
   ) throws(SystemError) {
@@ -71,6 +75,7 @@ import NetwatchEventLoop
     self.requestsChanged = requestsChanged
     generalStatistics = statistics
     self.sampleTraffic = sampleTraffic
+    self.reportWiFi = reportWiFi
     self.prepareGreeting = prepareGreeting
     self.lastSubscriberLeft = lastSubscriberLeft
     openSpare()
@@ -87,11 +92,13 @@ import NetwatchEventLoop
 
   /// Sends `record` to everyone who wants events; from now on it is what new clients get first.
   package func publish(_ record: EventRecord) {
-    newest = record
-    writer.write(record)
     isGreeterStale = true
+    if record.event == .wifi { return tellWiFi(record) }
+    newest = record
+    writer.write(record.withoutWiFiDetails)
     var gone: [ClientConnection] = []
     for client in clients.values where client.wantsEvents && client.registration != nil {
+      client.wifi.note(record)
       let wasWaiting = client.interest.contains(.writable)
       let isThere = withNewestLine(for: client) { client.offer($0) }
       if noteSize(of: client) && memory.isExhausted || !isThere { gone.append(client) }
@@ -103,9 +110,13 @@ import NetwatchEventLoop
 
   /// Calls `body` with the line that says all: for the first time with what says who we are as well.
   private func withNewestLine<Result>(for client: ClientConnection, _ body: (RawSpan) -> Result) -> Result {
-    if client.isGreeted { return writer.withLine(body) }
+    if client.isGreeted {
+      guard client.wifi.reporting.isWanted, let newest else { return writer.withLine(body) }
+      figureWriter.write(newest.withWiFi(client.wifi.reporting))
+      return figureWriter.withLine(body)
+    }
     if isGreeterStale, let newest {
-      greeter.write(newest.asInitial, service: identity)
+      greeter.write(newest.withoutWiFiDetails.asInitial, service: identity)
       isGreeterStale = false
     }
     return greeter.withLine(body)
@@ -253,10 +264,19 @@ import NetwatchEventLoop
     case .events(let isOn):
       client.wantsEvents = isOn
       if isOn { tellAnew(client) } else { noteLoss() }
-      if client.trafficInterval != nil { setTrafficClock() }
+      noteFigures(of: client)
     case .traffic(let interval):
       client.trafficInterval = interval
       setTrafficClock()
+    case .signal(let changes):
+      client.wifi.reporting.signal = changes
+      return answerWiFi(client)
+    case .wifiDetails(let isOn):
+      client.wifi.reporting.includesDetails = isOn
+      return answerWiFi(client)
+    case .accessPoint(let isOn):
+      client.wifi.reporting.includesAccessPoint = isOn
+      return answerWiFi(client)
     case .ping: return client.answer(ClientMessage.pong)
     case .stats: return client.answer(statistics(for: client).line)
     }
@@ -302,35 +322,10 @@ import NetwatchEventLoop
     requestsChanged(requestCount)
   }
 
-  // MARK: What links carry
-
-  private func setTrafficClock() {
-    let intervals = Set(clients.values.compactMap { $0.wantsEvents ? $0.trafficInterval : nil })
-    guard trafficClock != nil || !intervals.isEmpty else { return }
-    let clock =
-      trafficClock
-      ?? TrafficClock(
-        on: loop, sample: { [unowned self] in newest.flatMap { sampleTraffic($0.path) } },
-        tell: { [unowned self] in publish($1, every: $0) })
-    trafficClock = clock
-    clock.setIntervals(intervals)
-  }
-
-  private func publish(_ traffic: LinkTraffic, every interval: Duration) {
-    guard var record = newest else { return }
-    record.event = .traffic
-    record.traffic = [traffic]
-    record.setDateToNow()
-    trafficWriter.write(record)
-    for client in clients.values where client.trafficInterval == interval && client.wantsEvents {
-      finish(client, isThere: trafficWriter.withLine { client.offer(passing: $0) })
-    }
-  }
-
   // MARK: Clients go
 
   /// Ends a turn of a client.
-  private func finish(_ client: ClientConnection, isThere: Bool) {
+  func finish(_ client: ClientConnection, isThere: Bool) {
     guard isThere else { return drop(client) }
     let isMore = noteSize(of: client)
     if isMore, memory.isExhausted {
@@ -377,7 +372,7 @@ import NetwatchEventLoop
       client.requests = ClientRequests()
       changeRequestCount(by: -count)
     }
-    if client.trafficInterval != nil { setTrafficClock() }
+    noteFigures(of: client)
     if client.wantsEvents { noteLoss() }
   }
 

@@ -54,6 +54,15 @@ final class GuestRadios {
     _ = try process.wait()
   }
 
+  /// How strongly every radio is heard from now on, in dBm; at least -80.
+  func setPower(_ power: Int) throws {
+    // The driver adds the 20 dBm that radios send with. Its file takes a number without a sign, and is read as one with a sign.
+    let number = UInt64(bitPattern: Int64(power - 20))
+    try Guest.run(
+      "mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug; "
+        + "for file in /sys/kernel/debug/ieee80211/*/hwsim/rx_rssi; do echo \(number) > $file; done")
+  }
+
   /// It sends its station away, which may come again at once.
   func sendAway() throws {
     try air.run("hostapd_cli -p \(folder.file("ap")) -i wlan1 deauthenticate \(Self.address(of: 0))")

@@ -1,0 +1,54 @@
+import ArgumentParser
+import Netwatch
+
+/// Which changes of the WiFi network's signal are lines of their own.
+struct SignalOptions: SharedOptions {
+  @Option(
+    help: ArgumentHelp(
+      "With --follow, also print a line when the WiFi signal, which is read every 5 seconds, is in another of five steps; with "
+        + "dbm, when it has changed at all. Default of the value: steps.", valueName: "steps|dbm"),
+    completion: .list(WiFiReporting.SignalChanges.allCases.map(\.rawValue)), transform: changes)
+  var signal: WiFiReporting.SignalChanges?
+
+  var given: String? { signal != nil ? "--signal" : nil }
+
+  @Sendable private static func changes(_ text: String) throws -> WiFiReporting.SignalChanges {
+    guard let changes = WiFiReporting.SignalChanges(rawValue: text) else {
+      throw ValidationError("--signal takes steps or dbm, or no value; '\(text)' is neither.")
+    }
+    return changes
+  }
+}
+
+/// What lines say of the WiFi network.
+struct WiFiOptions: SharedOptions {
+  @Flag(
+    name: .customLong("wifi-details"),
+    help: "Also tell the frequency, the band and the rates of the WiFi network. With -v, text does.")
+  var details = false
+
+  @Flag(help: "Also tell the address of the WiFi network's access point. It tells where you are.")
+  var bssid = false
+
+  var given: String? { details ? "--wifi-details" : bssid ? "--bssid" : nil }
+
+  /// As somebody would give them.
+  static func words(of wifi: WiFiReporting) -> [(key: String, value: String?)] {
+    (wifi.signal.map { [("signal", $0.rawValue)] } ?? []) + (wifi.includesDetails ? [("wifi-details", nil)] : [])
+      + (wifi.includesAccessPoint ? [("bssid", nil)] : [])
+  }
+
+  /// - Parameters:
+  ///   - signal: which changes of the signal are told.
+  ///   - shown: what a bar shows.
+  ///   - saysAll: whether lines are for people who want to know all.
+  func reporting(
+    signal: WiFiReporting.SignalChanges? = nil, shown: WiFiReporting, saysAll: Bool
+  ) -> WiFiReporting {
+    var given = WiFiReporting()
+    given.signal = signal
+    given.includesDetails = details || saysAll
+    given.includesAccessPoint = bssid
+    return given.union(shown)
+  }
+}

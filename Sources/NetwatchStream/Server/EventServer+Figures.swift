@@ -1,0 +1,88 @@
+import Netwatch
+import NetwatchEventLoop
+
+/// Lines that only those clients get who have asked for them, with the number of the last state.
+extension EventServer {
+  /// A client that has asked for some has gone, or gets events again, or does not.
+  func noteFigures(of client: ClientConnection) {
+    if client.trafficInterval != nil { setTrafficClock() }
+    if client.wifi.reporting.isWanted { setWiFiReporting() }
+  }
+
+  // MARK: What links carry
+
+  func setTrafficClock() {
+    let intervals = Set(clients.values.compactMap { $0.wantsEvents ? $0.trafficInterval : nil })
+    guard trafficClock != nil || !intervals.isEmpty else { return }
+    let clock =
+      trafficClock
+      ?? TrafficClock(
+        on: loop, sample: { [unowned self] in newest.flatMap { sampleTraffic($0.path) } },
+        tell: { [unowned self] in publish($1, every: $0) })
+    trafficClock = clock
+    clock.setIntervals(intervals)
+  }
+
+  private func publish(_ traffic: LinkTraffic, every interval: Duration) {
+    guard var record = newest?.withoutWiFiDetails else { return }
+    record.event = .traffic
+    record.traffic = [traffic]
+    record.setDateToNow()
+    figureWriter.write(record)
+    for client in clients.values where client.trafficInterval == interval && client.wantsEvents {
+      finish(client, isThere: figureWriter.withLine { client.offer(passing: $0) })
+    }
+  }
+
+  // MARK: WiFi
+
+  @discardableResult private func setWiFiReporting() -> WiFiConnection? {
+    let wanted = clients.values.lazy.filter(\.wantsEvents).map(\.wifi.reporting).reduce(WiFiReporting()) {
+      $0.union($1)
+    }
+    return reportWiFi(wanted)
+  }
+
+  /// Tells a client that has asked for something new what is known now.
+  ///
+  /// - Returns: False if the client is gone.
+  func answerWiFi(_ client: ClientConnection) -> Bool {
+    let connection = setWiFiReporting()
+    guard client.wifi.reporting.isWanted, client.wantsEvents, let connection, var record = newest,
+      record.path.wifi != nil
+    else { return true }
+    record.path = record.path.with(connection, reason: .initial)
+    record.event = .wifi
+    record.setDateToNow()
+    return offer(record, to: client)
+  }
+
+  func tellWiFi(_ record: EventRecord) {
+    guard var state = newest else { return }
+    // Who comes now, or has missed a state, gets that state with what is known now.
+    state.path = state.path.with(record.path.connection, reason: state.path.reason)
+    newest = state
+    writer.write(state.withoutWiFiDetails)
+    for client in clients.values where client.wantsEvents && client.wifi.isNews(record) {
+      finish(client, isThere: offer(record, to: client))
+    }
+  }
+
+  private func offer(_ record: EventRecord, to client: ClientConnection) -> Bool {
+    client.wifi.note(record)
+    figureWriter.write(record.withWiFi(client.wifi.reporting))
+    return figureWriter.withLine { client.offer(passing: $0) }
+  }
+}
+
+extension EventRecord {
+  /// Says of the WiFi network what was asked for.
+  func withWiFi(_ reporting: WiFiReporting) -> EventRecord {
+    var record = self
+    record.path = path.with(reporting.part(of: path.connection), reason: path.reason)
+    return record
+  }
+
+  /// As it is for who has not asked.
+  var withoutWiFiDetails: EventRecord { path.wifi == nil ? self : withWiFi(WiFiReporting()) }
+}

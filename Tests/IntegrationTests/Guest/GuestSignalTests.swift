@@ -1,0 +1,129 @@
+import NetwatchTestSupport
+import Testing
+
+extension Line {
+  var signal: Int? { wifi?["signal_dbm"] as? Int }
+  var frequency: Int? { wifi?["frequency_mhz"] as? Int }
+  var band: String? { wifi?["band"] as? String }
+  var accessPoint: String? { wifi?["bssid"] as? String }
+}
+
+extension GuestTests {
+  /// What is told of the connection to an access point: how strong it is, over which channel, and which one it is.
+  @Suite struct Signals {
+    @Test func `a signal is told when it is in another step`() throws {
+      let radios = try GuestRadios()
+      try radios.setPower(-50)
+      try radios.start(.home)
+      try radios.join(.home)
+      try radios.configure()
+      let steps = try radios.station.follow("--signal")
+      let each = try radios.station.follow("--no-service", "--signal", "dbm")
+      let quiet = try radios.station.follow()
+      for one in [steps, each, quiet] { #expect(try one.next().signal == -50) }
+      // Noise at the edge of a step, which ends 3 dB beyond it.
+      for power in [-59, -62, -60, -58, -62] {
+        let deadline = Deadline(10)
+        try radios.setPower(power)
+        let line = try each.next()
+        #expect((line.event, line.reason, line.signal) == ("wifi", "signal_changed", power))
+        #expect(line.sequence == 1)
+        #expect(!deadline.isOver)
+      }
+      try radios.setPower(-75)
+      let line = try steps.next()
+      #expect((line.event, line.reason, line.signal) == ("wifi", "signal_changed", -75))
+      #expect(line.wifi?["signal_percent"] as? Int == 50)
+      #expect(line.sequence == 1)
+      #expect((line.frequency, line.accessPoint) == (nil, nil))
+      #expect(try quiet.isQuiet(in: radios.station))
+      #expect(quiet.lines.dropFirst().allSatisfy { $0.event == "reachability" })
+    }
+
+    @Test func `a bar's signal is fresh`() throws {
+      let radios = try GuestRadios()
+      try radios.setPower(-50)
+      try radios.start(.home)
+      try radios.join(.home)
+      try radios.configure()
+      let bar = try ChildProcess(
+        radios.station.command([
+          Programs.netwatch, "-f", "--no-service", "--format", "polybar", "--template", "{ssid} {signal} {band}",
+        ]))
+      #expect(try bar.nextLine()?.contains("home 100% 2.4 GHz") == true)
+      let other = try ChildProcess(
+        radios.station.command([Programs.netwatch, "-f", "--no-service", "--format", "waybar"]))
+      #expect(try other.nextLine()?.contains(#""percentage":100"#) == true)
+      try radios.setPower(-80)
+      #expect(try bar.nextLine()?.contains("home 40% 2.4 GHz") == true)
+      #expect(try other.nextLine()?.contains(#""percentage":40"#) == true)
+    }
+
+    @Test func `each roam is told once, in order, with the access point's address and frequency`() throws {
+      let radios = try GuestRadios.online()
+      let follow = try radios.station.follow("--hold", "30", "--wifi-details", "--bssid")
+      let first = try follow.next()
+      #expect((first.accessPoint, first.frequency, first.band) == (GuestRadios.address(of: 1), 2412, "2.4 GHz"))
+      let patient = try radios.station.follow("--bssid")
+      #expect(try patient.next().accessPoint == GuestRadios.address(of: 1))
+      let quiet = try radios.station.follow("--hold", "30")
+      #expect(try quiet.next().accessPoint == nil)
+      try radios.start(.home, radio: 2)
+      for radio in [2, 1, 2] {
+        try radios.roam(to: GuestRadios.address(of: radio))
+        let line = try follow.next()
+        #expect((line.event, line.reason) == ("wifi", "roamed"))
+        #expect(line.accessPoint == GuestRadios.address(of: radio))
+        #expect(line.frequency == (radio == 1 ? 2412 : 2437))
+        #expect(line.networkName == "home")
+        #expect(line.sequence == 1)
+      }
+      var roams: [String] = []
+      while roams.count < 3 {
+        let line = try patient.next()
+        if line.reason == "roamed" { roams.append(line.accessPoint ?? "?") }
+      }
+      #expect(roams == [2, 1, 2].map(GuestRadios.address))
+      #expect(try follow.isQuiet(in: radios.station))
+      // Who has not asked hears nothing.
+      try radios.station.run("ip addr add 10.77.0.3/24 dev wlan0")
+      #expect(quiet.lines.count == 1)
+    }
+
+    @Test func `a service reads the signal for all who ask, each as he wants it`() throws {
+      let radios = try GuestRadios()
+      try radios.setPower(-50)
+      try radios.start(.home)
+      try radios.join(.home)
+      try radios.configure()
+      let service = try RunningService(in: radios.station)
+      let quiet = try service.client()
+      _ = try quiet.next()
+      let steps = try service.client()
+      let each = try service.client()
+      for (client, wish) in [(steps, #"{"signal":true}"#), (each, #"{"signal":"dbm"}"#)] {
+        #expect(try client.next().event == "initial")
+        client.send(wish)
+        let answer = try client.next()
+        #expect((answer.event, answer.reason, answer.signal) == ("wifi", "initial", -50))
+      }
+      each.send(#"{"bssid":true}"#)
+      #expect(try each.next().accessPoint == GuestRadios.address(of: 1))
+      let follow = try service.follow("--signal", "dbm")
+      #expect(try follow.next().event == "initial")
+      try radios.setPower(-57)
+      let line = try each.next()
+      #expect((line.reason, line.signal, line.accessPoint) == ("signal_changed", -57, GuestRadios.address(of: 1)))
+      #expect(try follow.next().signal == -57)
+      try radios.setPower(-80)
+      #expect(try follow.next().signal == -80)
+      let step = try steps.next()
+      #expect((step.reason, step.signal, step.accessPoint) == ("signal_changed", -80, nil))
+      // A service that goes is replaced by a look of one's own.
+      try service.kill()
+      try radios.setPower(-70)
+      #expect(try follow.next().signal == -70)
+      #expect(throws: (any Error).self) { try quiet.next() }
+    }
+  }
+}
