@@ -8,6 +8,14 @@ public struct WiFiReporting: Hashable, Sendable {
     case steps
     /// Each one.
     case all = "dbm"
+
+    /// Whether a signal is to be told to somebody who was told another one last, or none.
+    package func hasNews(_ signal: WiFiSignal, after told: WiFiSignal?) -> Bool {
+      switch self {
+      case .steps: told.map(signal.isInAnotherStep) ?? true
+      case .all: signal != told
+      }
+    }
   }
 
   /// Default nil: no change of the signal alone is published.
@@ -37,5 +45,18 @@ public struct WiFiReporting: Hashable, Sendable {
     if !includesDetails { (part.frequency, part.receiveRate, part.transmitRate) = (nil, nil, nil) }
     if !includesAccessPoint { part.accessPointAddress = nil }
     return part
+  }
+}
+
+extension WiFiSignal {
+  /// Between the steps, in dBm. No standard has such steps: each is a fifth of ``percent``.
+  private static let edges = [-90, -80, -70, -60]
+  /// How far beyond an edge another step begins, in decibels: more than the noise of a machine that stands still.
+  private static let hysteresis = 3
+
+  fileprivate func isInAnotherStep(than told: WiFiSignal) -> Bool {
+    Self.edges.contains { edge in
+      told.dBm < edge ? dBm >= edge + Self.hysteresis : dBm < edge - Self.hysteresis
+    }
   }
 }

@@ -52,7 +52,6 @@ package struct WiFiMachine: Sendable {
 
   package var signalChanges: WiFiReporting.SignalChanges?
   private var home: Home?
-  private var steps = SignalSteps()
   /// The signal that was told last.
   private var told: WiFiSignal?
 
@@ -70,7 +69,7 @@ package struct WiFiMachine: Sendable {
       if home?.association != association { home = Home(association: association) }
       home?.lost = nil
       if home?.accessPoint == nil { home?.accessPoint = connection?.accessPointAddress }
-      tell(connection?.signal)
+      told = connection?.signal
       return roams(connection)
     case .associated(let association, let accessPoint, let connection):
       join(accessPoint, of: association, at: time)
@@ -116,26 +115,15 @@ package struct WiFiMachine: Sendable {
       joined.accessPointAddress = accessPoint
       if let connection, connection.accessPointAddress == accessPoint {
         joined = connection
-        tell(connection.signal)
+        told = connection.signal
       }
       return News(connection: joined, reason: .roamed)
     }
   }
 
   private mutating func change(_ connection: WiFiConnection) -> [News] {
-    guard let signal = connection.signal, let signalChanges else { return [] }
-    let isNews =
-      switch signalChanges {
-      case .steps: steps.handle(signal)
-      case .all: signal != told
-      }
-    guard isNews else { return [] }
-    tell(signal)
-    return [News(connection: connection, reason: .signalChanged)]
-  }
-
-  private mutating func tell(_ signal: WiFiSignal?) {
+    guard let signal = connection.signal, signalChanges?.hasNews(signal, after: told) == true else { return [] }
     told = signal
-    steps.restart(at: signal)
+    return [News(connection: connection, reason: .signalChanged)]
   }
 }

@@ -44,8 +44,15 @@ public struct NetwatchTool: ParsableCommand {
   @OptionGroup var programs: ProgramOptions
   @OptionGroup var probe: ProbeOptions
   @OptionGroup var traffic: TrafficOptions
-  @OptionGroup var signal: SignalOptions
   @OptionGroup var wifi: WiFiOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "With --follow, also print a line when the WiFi signal, which is read every 5 seconds, is in another of five steps; with "
+        + "dbm, when it has changed at all. Default of the value: steps.", valueName: "steps|dbm"),
+    completion: .list(WiFiReporting.SignalChanges.allCases.map(\.rawValue)),
+    transform: WiFiReporting.SignalChanges.named)
+  var signal: WiFiReporting.SignalChanges?
 
   @Option(
     name: .customLong("exec"),
@@ -84,6 +91,7 @@ public struct NetwatchTool: ParsableCommand {
     if hookCommand != nil { throw ValidationError("--exec belongs to --follow; add -f.") }
     if hold != nil { throw ValidationError("--hold belongs to --follow; add -f.") }
     if count != nil { throw ValidationError("--count belongs to --follow; add -f.") }
+    if signal != nil { throw ValidationError("--signal belongs to --follow; add -f.") }
     if recordingPath != nil { throw ValidationError("--record belongs to --follow; add -f.") }
   }
 
@@ -99,9 +107,7 @@ public struct NetwatchTool: ParsableCommand {
   func refuseOptions(of command: (some ParsableCommand).Type, but groups: [any SharedOptions.Type] = []) throws {
     try refuseFollowing(with: command)
     let name = command.configuration.commandName ?? ""
-    let all: [any SharedOptions] = [
-      output, snapshot, path, service, activity, details, programs, probe, traffic, signal, wifi,
-    ]
+    let all: [any SharedOptions] = [output, snapshot, path, service, activity, details, programs, probe, traffic, wifi]
     for options in all where !groups.contains(where: { $0 == type(of: options) }) {
       if let option = options.given { throw ValidationError("\(name) does nothing with \(option); leave it out.") }
     }
@@ -109,9 +115,7 @@ public struct NetwatchTool: ParsableCommand {
 
   public func run() throws {
     guard follow else {
-      if let option = traffic.given ?? signal.given {
-        throw ValidationError("\(option) belongs to --follow; add -f.")
-      }
+      if let option = traffic.given { throw ValidationError("\(option) belongs to --follow; add -f.") }
       try probe.refuseInterval()
       return try StatusCommand.print(output, snapshot, path, service, activity, details, programs, probe, wifi)
     }
@@ -146,7 +150,7 @@ public struct NetwatchTool: ParsableCommand {
 
   /// What is told of the WiFi network.
   var wifiReporting: WiFiReporting {
-    wifi.reporting(signal: signal.signal, shown: output.wifi, saysAll: details.verbose && output.isText)
+    wifi.reporting(signal: signal, shown: output.wifi, saysAll: details.verbose && output.isText)
   }
 
   /// What decides the lines of `--follow`, beside what is followed.

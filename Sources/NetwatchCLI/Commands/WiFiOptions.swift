@@ -1,25 +1,6 @@
 import ArgumentParser
 import Netwatch
 
-/// Which changes of the WiFi network's signal are lines of their own.
-struct SignalOptions: SharedOptions {
-  @Option(
-    help: ArgumentHelp(
-      "With --follow, also print a line when the WiFi signal, which is read every 5 seconds, is in another of five steps; with "
-        + "dbm, when it has changed at all. Default of the value: steps.", valueName: "steps|dbm"),
-    completion: .list(WiFiReporting.SignalChanges.allCases.map(\.rawValue)), transform: changes)
-  var signal: WiFiReporting.SignalChanges?
-
-  var given: String? { signal != nil ? "--signal" : nil }
-
-  @Sendable private static func changes(_ text: String) throws -> WiFiReporting.SignalChanges {
-    guard let changes = WiFiReporting.SignalChanges(rawValue: text) else {
-      throw ValidationError("--signal takes steps or dbm, or no value; '\(text)' is neither.")
-    }
-    return changes
-  }
-}
-
 /// What lines say of the WiFi network.
 struct WiFiOptions: SharedOptions {
   @Flag(
@@ -50,5 +31,15 @@ struct WiFiOptions: SharedOptions {
     given.includesDetails = details || saysAll
     given.includesAccessPoint = bssid
     return given.union(shown)
+  }
+}
+
+extension WiFiReporting.SignalChanges {
+  /// What `--signal` says.
+  @Sendable static func named(_ text: String) throws -> WiFiReporting.SignalChanges {
+    guard let changes = Self(rawValue: text) else {
+      throw ValidationError("--signal takes steps or dbm, or no value; '\(text)' is neither.")
+    }
+    return changes
   }
 }

@@ -220,12 +220,14 @@ package final class NetlinkReachability {
   /// What is told of the WiFi network from now on.
   ///
   /// - Returns: what there is to tell now; nil where no WiFi network carries the traffic, or its driver does not answer.
-  @discardableResult package func report(_ reporting: WiFiReporting) -> WiFiConnection? {
+  package func report(_ reporting: WiFiReporting) -> WiFiConnection? {
+    let wasWanted = wifi.reporting.isWanted
     wifi.reporting = reporting
     let association = association
     let connection = association.flatMap { wifi.connection(of: $0.radio) }
     source.touchMoment(because: .signal)
-    wifi.handle(.published(association, connection), at: source.moment)
+    // Whoever has asked before has not been told what is known now.
+    wifi.handle(wasWanted ? .sampled(connection) : .published(association, connection), at: source.moment)
     return connection.map { reporting.part(of: $0) }
   }
 
