@@ -125,6 +125,9 @@ package struct ConnectionActivity: Sendable {
   /// The sockets that are counted.
   package var inodes: [UInt32] { connections.values.lazy.filter(\.isCounted).map(\.inode) }
 
+  /// The cookies of the connections that are counted.
+  package var cookies: [UInt64] { connections.lazy.filter(\.value.isCounted).map(\.key) }
+
   // MARK: Scans
 
   private mutating func beginScan(at now: Duration) -> Scan {

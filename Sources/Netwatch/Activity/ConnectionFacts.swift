@@ -21,6 +21,12 @@ package struct ConnectionFacts: Hashable, Sendable {
   package var bytesSent: UInt64 = 0
   package var bytesReceived: UInt64 = 0
   package var bytesAcknowledged: UInt64 = 0
+  /// The user that the socket belongs to.
+  package var user: UInt32 = 0
+  /// The bytes that a program has read or can read, without what TCP counts for the end of the connection.
+  package var payloadReceived: UInt64 = 0
+  /// The bytes of a program that were sent at least once: each counts once, however often it was repeated.
+  package var payloadSent: UInt64 = 0
   /// Ages in nanoseconds, exact to a tick of the kernel. Before anything was sent or received they tell of the beginning.
   package var sentAge: Int64 = 0
   package var receivedAge: Int64 = 0

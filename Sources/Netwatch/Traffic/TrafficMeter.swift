@@ -20,7 +20,7 @@ package struct TrafficMeter: Sendable {
   }
 
   /// Two readings of two clocks are never quite simultaneous; no suspend is shorter.
-  private static let suspendThreshold = Duration.milliseconds(100)
+  static let suspendThreshold = Duration.milliseconds(100)
   /// A thousand times what any link carries, in bits per second.
   private static let mostBits = 1e18
 
@@ -40,14 +40,26 @@ package struct TrafficMeter: Sendable {
 
   private func rates(from base: Sample, to sample: Sample) -> (received: UInt64, sent: UInt64)? {
     let (old, new) = (base.traffic, sample.traffic)
-    // An index can be used again, by a link of another name.
-    guard old.interfaceIndex == new.interfaceIndex, old.kernelName == new.kernelName,
-      // A counter restarts with its driver.
-      old.receivedBytes <= new.receivedBytes, old.sentBytes <= new.sentBytes, base.time < sample.time,
+    guard new.continues(old), base.time < sample.time,
       sample.suspendedTime - base.suspendedTime < Self.suspendThreshold
     else { return nil }
-    let seconds = (sample.time - base.time) / .seconds(1)
-    func rate(_ bytes: UInt64) -> UInt64 { UInt64(min(Double(bytes) * 8 / seconds, Self.mostBits).rounded()) }
-    return (rate(new.receivedBytes - old.receivedBytes), rate(new.sentBytes - old.sentBytes))
+    let time = sample.time - base.time
+    return (
+      Self.rate(of: new.receivedBytes - old.receivedBytes, in: time), Self.rate(of: new.sentBytes - old.sentBytes, in: time)
+    )
+  }
+
+  /// The bits per second of so many bytes in a time, which is more than zero.
+  static func rate(of bytes: UInt64, in time: Duration) -> UInt64 {
+    UInt64(min(Double(bytes) * 8 / (time / .seconds(1)), mostBits).rounded())
+  }
+}
+
+extension LinkTraffic {
+  /// Whether these are counters of the same link as before, and have not begun anew since.
+  func continues(_ former: LinkTraffic) -> Bool {
+    // An index can be used again, by a link of another name. A counter restarts with its driver.
+    former.interfaceIndex == interfaceIndex && former.kernelName == kernelName && former.receivedBytes <= receivedBytes
+      && former.sentBytes <= sentBytes
   }
 }

@@ -8,6 +8,8 @@ import Netwatch
 enum ConnectionDecoder {
   enum Message: Hashable {
     case connection(Connection)
+    /// The kernel has destroyed the connection: the last that it says of it. Its stage means nothing.
+    case ended(Connection)
     /// A program listens on this port.
     case listener(port: UInt16)
     case ignored
@@ -38,6 +40,7 @@ enum ConnectionDecoder {
   private static let cookieOffset = 44
   private static let expiryOffset = 52
   private static let queuedOffset = 60
+  private static let userOffset = 64
   private static let inodeOffset = 68
   private static let messageLength = 72
 
@@ -45,29 +48,32 @@ enum ConnectionDecoder {
   static func log(_ source: String) -> NetlinkDebugLog? { NetlinkDebugLog(source) { "\(message($0, $1))" } }
 
   static func message(_ frame: NetlinkFrame, _ bytes: RawSpan) -> Message {
-    guard CInt(frame.type) == TCPDIAG_GETSOCK, frame.payload.count >= messageLength else { return .ignored }
+    // A list has the type of its question, which is the older one; what is told to a group has the newer one.
+    let isEnd = CInt(frame.type) == SOCK_DIAG_BY_FAMILY
+    guard isEnd || CInt(frame.type) == TCPDIAG_GETSOCK, frame.payload.count >= messageLength else { return .ignored }
     let start = frame.payload.lowerBound
     func port(_ place: Int) -> UInt16 { UInt16(bigEndian: bytes.load(start + place, as: UInt16.self)) }
     let state = bytes.load(start + stateOffset, as: UInt8.self)
     if Int(state) == TCP_LISTEN { return .listener(port: port(localPortOffset)) }
     let family = bytes.load(start + familyOffset, as: UInt8.self)
-    guard let stage = stage(state), let local = address(bytes, start + localOffset, family),
+    guard let stage = isEnd ? .ending : stage(state), let local = address(bytes, start + localOffset, family),
       let remote = address(bytes, start + remoteOffset, family)
     else { return .ignored }
 
     var facts = ConnectionFacts(cookie: bytes.load(start + cookieOffset, as: UInt64.self), stage: stage)
     facts.inode = bytes.load(start + inodeOffset, as: UInt32.self)
+    facts.user = bytes.load(start + userOffset, as: UInt32.self)
     facts.queued = bytes.load(start + queuedOffset, as: UInt32.self)
     // The end of what we say takes a byte's place.
     if hasEnded(state), facts.queued > 0 { facts.queued -= 1 }
     if stage == .connecting { facts.attemptAge = attemptAge(bytes, start) }
     if let value = bytes.attribute(Int(INET_DIAG_INFO), in: (start + messageLength)..<frame.payload.upperBound) {
       readInfo(bytes, value, into: &facts)
+      readPayload(bytes, value, state: isEnd ? nil : state, into: &facts)
     }
-    return .connection(
-      Connection(
-        facts: facts, localPort: port(localPortOffset), remotePort: port(remotePortOffset), local: local, remote: remote
-      ))
+    let connection = Connection(
+      facts: facts, localPort: port(localPortOffset), remotePort: port(remotePortOffset), local: local, remote: remote)
+    return isEnd ? .ended(connection) : .connection(connection)
   }
 
   private static func stage(_ state: UInt8) -> ConnectionFacts.Stage? {
@@ -126,5 +132,31 @@ enum ConnectionDecoder {
     facts.busyTime = count(168).map { Int64(clamping: min($0, 1 << 40) * 1_000) } ?? 0
     // Before Linux 4.19 it is not told. The beginning of a connection counts as an acknowledged byte.
     facts.bytesSent = count(200) ?? (facts.bytesAcknowledged &- min(facts.bytesAcknowledged, 1)) &+ UInt64(facts.queued)
+  }
+
+  /// What programs have sent and received, to the byte.
+  ///
+  /// Acknowledged bytes count the SYN of whoever connects, but not that of whoever accepts, and our FIN. Sent bytes without the
+  /// repeated ones count neither. Received bytes count the FIN of the other side.
+  ///
+  /// - Parameter state: nil if the connection has ended. Whether the other side's FIN has come is not told then: it has if ours
+  ///   was acknowledged, except that a program that closes first may have gone before. So this can be one byte too few.
+  private static func readPayload(
+    _ bytes: RawSpan, _ info: Range<Int>, state: UInt8?, into facts: inout ConnectionFacts
+  ) {
+    var finReceived = facts.bytesAcknowledged > 1
+    if info.count >= 216 {
+      let repeated = bytes.load(info.lowerBound + 208, as: UInt64.self)
+      facts.payloadSent = facts.bytesSent - min(facts.bytesSent, repeated)
+      finReceived = facts.bytesAcknowledged > facts.payloadSent
+    } else {
+      // Before Linux 4.19, as if we had connected.
+      let added: UInt64 = state == nil ? 2 : 1
+      facts.payloadSent = facts.bytesAcknowledged - min(facts.bytesAcknowledged, added)
+    }
+    if let state {
+      finReceived = [TCP_CLOSE_WAIT, TCP_LAST_ACK, TCP_CLOSING].contains(Int(state))
+    }
+    facts.payloadReceived = facts.bytesReceived - (finReceived ? min(facts.bytesReceived, 1) : 0)
   }
 }

@@ -1,4 +1,5 @@
 import CLibNetlink
+import Glibc
 import Netwatch
 
 /// Lists the TCP connections of this network namespace, by sock_diag. Needs no privilege.
@@ -27,6 +28,22 @@ final class ConnectionScan {
     try conversation.send(&request)
   }
 
+  /// Asks, and reads the whole list before it returns. The kernel gathers each part as it is read, so nothing waits.
+  ///
+  /// - Returns: whether no connection is missing.
+  func readAll(_ body: (ConnectionDecoder.Connection) -> Void) throws(NetlinkError) -> Bool {
+    do throws(NetlinkError) {
+      try begin()
+      while true {
+        let reply = try read(body)
+        if reply.isOver { return reply.isWhole }
+      }
+    } catch {
+      guard error.isTransient || error.code == EBUSY else { throw error }
+      return false
+    }
+  }
+
   /// Reads what is there, one part of the list at most.
   ///
   /// - Parameter body: is called with each connection that leaves this machine.
@@ -39,7 +56,7 @@ final class ConnectionScan {
         connection.facts.isAccepted = listeners.contains(port) || knownListeners.contains(port)
         body(connection)
       case .listener(let port): listeners.insert(port)
-      case .ignored: break
+      case .ended, .ignored: break
       }
     }
     if reply.error != 0 { throw NetlinkError(operation: "sock_diag", code: reply.error) }

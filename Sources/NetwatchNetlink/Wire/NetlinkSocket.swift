@@ -59,6 +59,13 @@ import Glibc
     if !set(SO_RCVBUFFORCE, CInt(clamping: bytes)) { set(SO_RCVBUF, CInt(clamping: bytes)) }
   }
 
+  /// The size of the receive buffer as the kernel counts, which includes what it needs for itself; nil if there is no kernel.
+  var receiveBuffer: Int? {
+    var size: CInt = 0
+    var length = socklen_t(MemoryLayout<CInt>.size)
+    return unsafe getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, &length) == 0 ? Int(size) : nil
+  }
+
   func setReceiveTimeout(seconds: Int) { set(SO_RCVTIMEO, timeval(tv_sec: seconds, tv_usec: 0)) }
 
   /// Lets the kernel honour the filters of a request instead of ignoring what it does not know.

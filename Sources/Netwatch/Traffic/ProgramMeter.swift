@@ -1,0 +1,245 @@
+/// Adds up what the TCP connections of each program carry. Pure: looks at the connections and their ends go in, figures come
+/// out.
+///
+/// The order of calls makes each byte count once. A look lists the connections that are open; their ends are told after the
+/// look that still had them. So an end of a connection that is not known is that of one that was in no look.
+package struct ProgramMeter: Sendable {
+  private struct Socket {
+    var inode: UInt32
+    let user: UInt32
+    /// The place in `programs`; nil as long as it is not known whose socket it is.
+    var program: Int?
+    /// The counters up to which is counted.
+    var counters: ProgramFigures.Traffic
+    /// What it carried before its program was known.
+    var unassigned = ProgramFigures.Traffic()
+    /// The last look that it was in.
+    var look: UInt32
+  }
+
+  /// A connection can leave the looks long before its end is told: after a reset, until its program closes it. If the end was
+  /// lost, nobody tells it at all.
+  private static let looksUntilForgotten: UInt32 = 60
+  /// More sockets than these are not kept for an end that may never be told.
+  private static let mostKept = 65_536
+  /// Whoever runs programs of more names than these gets no rows for the rest.
+  private static let mostPrograms = 4_096
+
+  private var sockets: [UInt64: Socket] = [:]
+  private var programs: [ProgramFigures.Program] = []
+  /// What each of `programs` had at the figures before.
+  private var former: [ProgramFigures.Traffic] = []
+  private var places: [ProgramFigures.Program: Int] = [:]
+  private var shortLived = ProgramFigures.Traffic()
+  private var formerShortLived = ProgramFigures.Traffic()
+  private var overruns: UInt64 = 0
+  private var look: UInt32 = 0
+  /// When the last look and the one before it began. Nil before the first one was whole: until then, connections that are
+  /// seen are older than the count.
+  private var began: Duration?
+  private var beganBefore: Duration?
+  private var hasBase = false
+  /// The clocks at the figures before.
+  private var clocks: (time: Duration, suspended: Duration)?
+  private var link: LinkTraffic?
+  /// All payload of TCP at the figures before.
+  private var formerPayload = ProgramFigures.Traffic()
+  /// What the link carried beyond TCP. Less than nothing if an end was told later than the link counted its bytes.
+  private var otherReceived: Int64?
+  private var otherSent: Int64?
+
+  package init() {}
+
+  // MARK: Looks
+
+  /// A look begins: ``see(_:)`` for each connection, then ``endLook(isWhole:)``.
+  package mutating func beginLook(at now: Duration) {
+    look &+= 1
+    beganBefore = began
+    began = now
+  }
+
+  /// Takes what the look says of one connection.
+  package mutating func see(_ facts: ConnectionFacts) {
+    let counters = ProgramFigures.Traffic(received: facts.payloadReceived, sent: facts.payloadSent)
+    if let place = sockets.index(forKey: facts.cookie) {
+      let known = sockets.values[place].inode
+      if known == facts.inode || known == 0 || facts.inode == 0 {
+        if known == 0 { sockets.values[place].inode = facts.inode }
+        sockets.values[place].look = look
+        return count(counters, at: place)
+      }
+      // The kernel never gives a name twice. If it did, this would be another connection.
+      settle(sockets.remove(at: place).value)
+    }
+    let base = hasBase ? ProgramFigures.Traffic() : counters
+    var socket = Socket(inode: facts.inode, user: facts.user, counters: base, look: look)
+    socket.unassigned = counters.beyond(base)
+    socket.counters = counters
+    sockets[facts.cookie] = socket
+  }
+
+  /// The look is over.
+  ///
+  /// - Parameter isWhole: false if connections may be missing that are open.
+  package mutating func endLook(isWhole: Bool) {
+    guard isWhole else { return }
+    hasBase = true
+    let isCrowded = sockets.count > Self.mostKept
+    for (cookie, socket) in sockets {
+      let missed = look &- socket.look
+      // The end of one that is missing for the first time may be on its way.
+      if missed >= Self.looksUntilForgotten || isCrowded && missed >= 2 {
+        sockets[cookie] = nil
+        settle(socket)
+      }
+    }
+  }
+
+  /// Calls `body` with each connection that was in the last look and whose program is not known.
+  package func forEachStranger(_ body: (_ cookie: UInt64, _ inode: UInt32, _ user: UInt32) -> Void) {
+    for (cookie, socket) in sockets where socket.program == nil && socket.inode != 0 && socket.look == look {
+      body(cookie, socket.inode, socket.user)
+    }
+  }
+
+  /// Says whose a connection is.
+  ///
+  /// - Parameter name: the name of the program; nil if it cannot be known.
+  package mutating func identify(_ cookie: UInt64, as name: String?) {
+    guard let place = sockets.index(forKey: cookie) else { return }
+    let program = row(name, sockets.values[place].user)
+    sockets.values[place].program = program
+    programs[program].traffic.add(sockets.values[place].unassigned)
+    sockets.values[place].unassigned = .init()
+  }
+
+  /// Says which connections have a request in flight.
+  package mutating func setInFlight(_ cookies: some Sequence<UInt64>) {
+    for place in programs.indices { programs[place].inFlight = 0 }
+    for cookie in cookies {
+      if let program = sockets[cookie]?.program { programs[program].inFlight += 1 }
+    }
+  }
+
+  // MARK: Ends
+
+  /// Takes the last that the kernel says of a connection.
+  package mutating func end(_ facts: ConnectionFacts, at now: Duration) {
+    let counters = ProgramFigures.Traffic(received: facts.payloadReceived, sent: facts.payloadSent)
+    if let place = sockets.index(forKey: facts.cookie) {
+      count(counters, at: place)
+      return settle(sockets.remove(at: place).value)
+    }
+    // One that was in no look has carried something since the look before the last one. Another one was reset long ago, perhaps
+    // before the count began, and is closed only now.
+    guard hasBase, let beganBefore = beganBefore ?? began else { return }
+    let quiet = Duration.nanoseconds(min(facts.sentAge, facts.receivedAge, facts.heardAge))
+    if quiet <= now - beganBefore { shortLived.add(counters) }
+  }
+
+  /// The kernel had no room to tell of some ends: what those connections carried since the last look is not known.
+  package mutating func loseEnds() { overruns = overruns.addingSaturated(1) }
+
+  // MARK: Sums
+
+  private mutating func count(_ counters: ProgramFigures.Traffic, at place: Dictionary<UInt64, Socket>.Index) {
+    let known = sockets.values[place].counters
+    let carried = counters.beyond(known)
+    // A connection that is reset loses its counters. They do not begin anew.
+    sockets.values[place].counters = .init(
+      received: max(known.received, counters.received), sent: max(known.sent, counters.sent))
+    if let program = sockets.values[place].program {
+      programs[program].traffic.add(carried)
+    } else {
+      sockets.values[place].unassigned.add(carried)
+    }
+  }
+
+  /// A socket is gone: what it carried belongs to its user, if nobody said to which program.
+  private mutating func settle(_ socket: Socket) {
+    guard socket.program == nil, !socket.unassigned.isNothing else { return }
+    // A program that has closed it before anybody looked leaves neither an inode nor, on old kernels, a user.
+    guard socket.inode != 0 else { return shortLived.add(socket.unassigned) }
+    programs[row(nil, socket.user)].traffic.add(socket.unassigned)
+  }
+
+  /// The place of a program in `programs`.
+  private mutating func row(_ name: String?, _ user: UInt32) -> Int {
+    let key = ProgramFigures.Program(name: name, user: user)
+    if let place = places[key] { return place }
+    if name != nil, programs.count >= Self.mostPrograms { return row(nil, user) }
+    places[key] = programs.count
+    programs.append(key)
+    former.append(.init())
+    return programs.count - 1
+  }
+
+  // MARK: Figures
+
+  /// The figures now; the next rates count from here.
+  ///
+  /// - Parameters:
+  ///   - time: when the last look was, on the monotonic clock.
+  ///   - suspended: how long the machine has been suspended since it was started.
+  ///   - link: the counters of the link that carries the traffic; nil if there is none.
+  package mutating func figures(
+    at time: Duration, suspended: Duration = .zero, link sample: LinkTraffic? = nil
+  ) -> ProgramFigures {
+    var passed: Duration?
+    if let clocks, clocks.time < time, suspended - clocks.suspended < TrafficMeter.suspendThreshold {
+      passed = time - clocks.time
+    }
+    clocks = (time, suspended)
+    var figures = ProgramFigures()
+    for (place, program) in programs.enumerated() where program.inFlight > 0 || !program.traffic.isNothing {
+      var program = program
+      program.traffic.setRates(since: former[place], in: passed)
+      former[place] = program.traffic
+      figures.programs.append(program)
+    }
+    figures.shortLived = shortLived
+    figures.shortLived.setRates(since: formerShortLived, in: passed)
+    formerShortLived = shortLived
+    figures.other = other(sample, in: passed)
+    figures.overruns = overruns
+    return figures
+  }
+
+  /// What the link carried beyond the payload of TCP.
+  private mutating func other(_ sample: LinkTraffic?, in passed: Duration?) -> ProgramFigures.Traffic? {
+    var payload = shortLived
+    for program in programs { payload.add(program.traffic) }
+    for socket in sockets.values { payload.add(socket.unassigned) }
+    let counted = payload.beyond(formerPayload)
+    formerPayload = payload
+    let before = (otherReceived, otherSent)
+    if let sample, let link, sample.continues(link) {
+      otherReceived = Self.sum(otherReceived, sample.receivedBytes - link.receivedBytes, counted.received)
+      otherSent = Self.sum(otherSent, sample.sentBytes - link.sentBytes, counted.sent)
+    }
+    link = sample
+    guard let otherReceived, let otherSent else { return nil }
+    func traffic(_ received: Int64, _ sent: Int64) -> ProgramFigures.Traffic {
+      .init(received: UInt64(max(received, 0)), sent: UInt64(max(sent, 0)))
+    }
+    var other = traffic(otherReceived, otherSent)
+    other.setRates(since: traffic(before.0 ?? 0, before.1 ?? 0), in: passed)
+    return other
+  }
+
+  private static func sum(_ known: Int64?, _ carried: UInt64, _ counted: UInt64) -> Int64 {
+    let (difference, overflows) = Int64(clamping: carried).subtractingReportingOverflow(Int64(clamping: counted))
+    let (sum, isTooLarge) = (known ?? 0).addingReportingOverflow(overflows ? 0 : difference)
+    return isTooLarge ? known ?? 0 : sum
+  }
+}
+
+extension ProgramFigures.Traffic {
+  /// - Parameter time: what has passed since; nil if that is not known.
+  fileprivate mutating func setRates(since former: Self, in time: Duration?) {
+    let carried = beyond(former)
+    receivedBitsPerSecond = time.map { TrafficMeter.rate(of: carried.received, in: $0) }
+    sentBitsPerSecond = time.map { TrafficMeter.rate(of: carried.sent, in: $0) }
+  }
+}
