@@ -61,7 +61,7 @@ package struct ProgramFigures: Hashable, Sendable {
 
 extension UInt64 {
   /// The sum, or the largest number if there is no room for it.
-  func addingSaturated(_ other: UInt64) -> UInt64 {
+  package func addingSaturated(_ other: UInt64) -> UInt64 {
     let (sum, overflows) = addingReportingOverflow(other)
     return overflows ? .max : sum
   }

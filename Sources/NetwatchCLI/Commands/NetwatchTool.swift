@@ -19,7 +19,7 @@ public struct NetwatchTool: ParsableCommand {
     version: "0.1.0",
     subcommands: [
       StatusCommand.self, WaitCommand.self, ExplainCommand.self, GetCommand.self, ServeCommand.self, RunCommand.self,
-      ReplayCommand.self, SnippetCommand.self,
+      TopCommand.self, ReplayCommand.self, SnippetCommand.self,
     ])
 
   @Flag(name: .shortAndLong, help: "Print the state, then a line for each change.")

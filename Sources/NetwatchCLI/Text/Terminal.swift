@@ -13,10 +13,13 @@ final class Terminal {
   let isUnicode: Bool
   /// How wide it is; nil where a line may be as long as it likes. COLUMNS counts where the terminal does not say.
   private(set) var columns: Int?
+  /// How many lines it has.
+  private(set) var rows = standardHeight
   private let descriptor: CInt
   private var resizes: SignalSource?
 
   private static let standardWidth = 80
+  private static let standardHeight = 24
 
   init(descriptor: CInt, color: ColorChoice) {
     self.descriptor = descriptor
@@ -41,7 +44,9 @@ final class Terminal {
   /// Text that is folded at its width.
   func foldedText(indent: Int) -> FoldedText { FoldedText(width: columns, usesColor: usesColor, indent: indent) }
 
-  private func measure() {
+  /// Looks how large it is now.
+  func measure() {
     columns = FileDescriptor.columns(of: descriptor) ?? (isTerminal ? Self.standardWidth : nil)
+    rows = FileDescriptor.rows(of: descriptor) ?? Self.standardHeight
   }
 }

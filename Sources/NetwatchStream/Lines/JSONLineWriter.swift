@@ -326,6 +326,16 @@ extension LineBuffer {
     }
   }
 
+  /// RFC 3339 in UTC, to the microsecond, with its quotes. Before 1970 counts as 1970.
+  package mutating func appendTime(nanosecondsSince1970: Int64) {
+    let (second, nanosecond) = UInt64(clamping: nanosecondsSince1970).quotientAndRemainder(dividingBy: 1_000_000_000)
+    append("\"")
+    append(CivilTime(secondsSince1970: Int64(second)))
+    append(".")
+    appendDecimal(nanosecond / 1_000, digits: 6)
+    append("Z\"")
+  }
+
   /// RFC 3339 in UTC, to the second.
   fileprivate mutating func append(_ time: CivilTime) {
     appendDecimal(UInt64(time.year), digits: 4)

@@ -1,0 +1,37 @@
+import ArgumentParser
+import Netwatch
+import NetwatchEventLoop
+
+/// `netwatch top`: what programs receive and send.
+struct TopCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "top", abstract: "Show what each program receives and sends over TCP, once a second.",
+    discussion: """
+      Bytes are payload and count from the start; connections within this machine are left out. Programs of other users are \
+      one row for each user, unless you are root. On a terminal, the keys a, r, s, c and n sort by both rates, received, sent, \
+      connections and name; q quits. Elsewhere it prints a line of JSON each second.
+      """)
+
+  @ParentCommand var root: NetwatchTool
+
+  @Flag(help: "Print the figures of one second and end.")
+  var once = false
+
+  @OptionGroup var output: OutputOptions
+
+  mutating func validate() throws {
+    try root.refuseOptions(of: Self.self, but: [OutputOptions.self])
+    if output.bar.given != nil || !(output.format.map { [.text, .json].contains($0) } ?? true) {
+      throw ValidationError("top is too long for a bar; give --format text or --format json.")
+    }
+  }
+
+  func run() throws {
+    let terminal = output.terminal
+    let isJSON = output.wantsJSON || output.format == nil && !terminal.isTerminal
+    let ending = try PlainError.reporting {
+      try ProgramFollower(isJSON ? .json : .text(terminal), isOnce: once).run()
+    }
+    if ending != .exited(0) { throw ExitCode(ending.imitate()) }
+  }
+}

@@ -1,0 +1,129 @@
+import Netwatch
+
+/// What programs receive and send, as a table for people.
+///
+/// ```
+/// PROGRAM      UID  RX b/s  TX b/s   RX B   TX B  CONN
+/// firefox     1000    1.2M     12k   5.0M   1.2M     3
+/// short-lived           0       0     90k    12k
+/// other                 -       -    8.1k   2.0k
+/// ```
+struct ProgramTable {
+  /// What the programs are sorted by, each with its key.
+  enum Order: String, CaseIterable {
+    case rate = "a", received = "r", sent = "s", connections = "c", name = "n"
+
+    /// For people.
+    var words: String { self == .rate ? "all" : "\(self)" }
+
+    fileprivate func precedes(_ one: ProgramFigures.Program, _ other: ProgramFigures.Program) -> Bool {
+      func value(_ program: ProgramFigures.Program) -> (UInt64, UInt64) {
+        let traffic = program.traffic
+        let (down, up) = (traffic.receivedBitsPerSecond ?? 0, traffic.sentBitsPerSecond ?? 0)
+        return switch self {
+        case .rate: (down.addingSaturated(up), traffic.received.addingSaturated(traffic.sent))
+        case .received: (down, traffic.received)
+        case .sent: (up, traffic.sent)
+        case .connections: (UInt64(clamping: program.inFlight), 0)
+        case .name: (0, 0)
+        }
+      }
+      let (first, second) = (value(one), value(other))
+      if first != second { return first > second }
+      return (one.name ?? "\u{10ffff}", one.user) < (other.name ?? "\u{10ffff}", other.user)
+    }
+  }
+
+  /// A column of figures at the right of the names.
+  private struct Column {
+    let title: String
+    let width: Int
+    let cells: [String]
+
+    /// With two spaces before the widest cell.
+    init(_ title: String, _ cells: [String]) {
+      self.title = title
+      self.cells = cells
+      width = 2 + ([title] + cells).reduce(0) { max($0, $1.columns) }
+    }
+  }
+
+  /// Without room for that much of a name, a column of figures is left out.
+  private static let leastNameWidth = 8
+  private static let firstTitle = "PROGRAM"
+
+  private let width: Int
+  private let usesColor: Bool
+  private let ellipsis: Character
+
+  /// - Parameter width: in columns of a terminal; nil if a line may be as long as it needs.
+  init(width: Int?, usesColor: Bool, isUnicode: Bool) {
+    self.width = width ?? .max
+    self.usesColor = usesColor
+    ellipsis = isUnicode ? "…" : "~"
+  }
+
+  /// The lines of the table, without their newlines.
+  ///
+  /// - Parameter height: how many lines there may be; nil for no limit.
+  func lines(_ figures: ProgramFigures, by order: Order, height: Int? = nil) -> [String] {
+    let sums = [("short-lived", figures.shortLived)] + (figures.other.map { [("other (estimate)", $0)] } ?? [])
+    let notes = figures.overruns > 0 ? ["too low: the kernel lost ends of connections \(figures.overruns) times"] : []
+    let room = max((height ?? .max) - 1 - sums.count - notes.count, 0)
+    let programs = figures.programs.sorted(by: order.precedes).prefix(room)
+    let names = programs.map { $0.name?.harmless ?? "(not yours)" } + sums.map(\.0)
+    let traffic = programs.map(\.traffic) + sums.map(\.1)
+    let noCells = sums.map { _ in "" }
+    let columns = fitting([
+      Column("RX b/s", traffic.map { Self.number($0.receivedBitsPerSecond) }),
+      Column("TX b/s", traffic.map { Self.number($0.sentBitsPerSecond) }),
+      Column("RX B", traffic.map { Self.number($0.received) }),
+      Column("TX B", traffic.map { Self.number($0.sent) }),
+      Column("CONN", programs.map { "\($0.inFlight)" } + noCells),
+      Column("UID", programs.map { "\($0.user)" } + noCells),
+    ])
+    let taken = columns.reduce(0) { $0 + $1.width }
+    let nameWidth = min(([Self.firstTitle] + names).reduce(0) { max($0, $1.columns) }, width - taken)
+    func line(_ name: String, _ cells: [String]) -> String {
+      let name = name.fitted(to: nameWidth, ellipsis: ellipsis)
+      return zip(columns, cells).reduce(name.padded(to: nameWidth)) { line, cell in
+        line + String(repeating: " ", count: max(cell.0.width - cell.1.columns, 0)) + cell.1
+      }
+    }
+    var lines = [paint(line(Self.firstTitle, columns.map(\.title)), .bold)]
+    for (row, name) in names.enumerated() {
+      let text = line(name, columns.map { $0.cells[row] })
+      lines.append(row < programs.count ? text : paint(text, .dim))
+    }
+    return lines + notes.map { paint($0.fitted(to: width, ellipsis: ellipsis), .yellow) }
+  }
+
+  /// The line beneath the table: what the keys do.
+  func keys(_ order: Order) -> String {
+    let keys = Order.allCases.map { "\($0.rawValue) \($0.words)\($0 == order ? "*" : "")" }.joined(separator: "  ")
+    return paint("q quit  sort: \(keys)".fitted(to: width, ellipsis: ellipsis), .dim)
+  }
+
+  private func paint(_ text: String, _ color: TextColor) -> String { usesColor ? color.paint(text) : text }
+
+  /// As many columns as there is room for, the first ones first.
+  private func fitting(_ columns: [Column]) -> [Column] {
+    var room = width - Self.leastNameWidth
+    return Array(
+      columns.prefix { column in
+        room -= column.width
+        return room >= 0
+      })
+  }
+
+  /// A number in four places.
+  private static func number(_ value: UInt64?) -> String {
+    var buffer = LineBuffer(capacity: 16)
+    buffer.append(rate: value, padding: " ")
+    return buffer.text
+  }
+}
+
+extension String {
+  fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(width - columns, 0)) }
+}

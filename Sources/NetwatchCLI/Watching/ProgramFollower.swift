@@ -1,0 +1,122 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import NetwatchNetlink
+
+/// Prints what programs receive and send, once a second.
+final class ProgramFollower {
+  /// How the figures look.
+  enum Form { case json, text(Terminal) }
+
+  private static let interval = Duration.seconds(1)
+
+  private let form: Form
+  private let isOnce: Bool
+  private let loop: EventLoop
+  private let output: StandardOutput
+  private var sampler: ProgramSampler?
+  private var reachability: NetlinkReachability?
+  /// The link that carries the traffic; nil if there is none.
+  private var link: (index: Int32, name: InterfaceName)?
+  private var screen: TerminalScreen?
+  private var order = ProgramTable.Order.rate
+  private var figures = ProgramFigures()
+  private var line = LineBuffer()
+  private var nextLook = Duration.zero
+  private lazy var timer = LoopTimer(on: loop) { [unowned self] in tick() }
+  private var failure: (any Error)?
+  private var ending = ProcessEnding.exited(0)
+
+  /// - Parameter isOnce: whether it ends after the figures of the first second.
+  init(_ form: Form, isOnce: Bool) throws {
+    self.form = form
+    self.isOnce = isOnce
+    output = try StandardOutput()
+    loop = try EventLoop()
+  }
+
+  /// Prints until the reader is gone, or the user has had enough.
+  ///
+  /// - Returns: how the process is to end.
+  func run() throws -> ProcessEnding {
+    let reachability = try NetlinkReachability(
+      on: NetlinkSource(on: loop), configuration: MonitorConfiguration(),
+      publish: { [unowned self] path, _, _ in link = path.carrier }, fail: { [unowned self] in fail($0) })
+    self.reachability = reachability
+    try reachability.start()
+    let sampler = try ProgramSampler(on: loop) { [unowned self] in fail($0) }
+    self.sampler = sampler
+    try output.whenReaderGoes(on: loop) { [unowned self] in loop.stop() }
+    nextLook = KernelClock.monotonic.now + Self.interval
+    figures = try sampler.look(at: link)
+    if case .text(let terminal) = form, terminal.isTerminal, !isOnce { try open(terminal) }
+    timer.set(at: nextLook)
+    try loop.run()
+    reachability.stop()
+    try screen?.close()
+    if let failure { throw failure }
+    return ending
+  }
+
+  private func open(_ terminal: Terminal) throws {
+    screen = try TerminalScreen(
+      output, on: loop, draw: { [unowned self] in draw(terminal) },
+      key: { [unowned self] key in
+        if key == UInt8(ascii: "q") { return loop.stop() }
+        guard let order = ProgramTable.Order(rawValue: String(UnicodeScalar(key))) else { return }
+        self.order = order
+        draw(terminal)
+      },
+      end: { [unowned self] signal in
+        ending = .killed(signal: signal)
+        loop.stop()
+      })
+    draw(terminal)
+  }
+
+  private func fail(_ error: any Error) {
+    failure = failure ?? error
+    loop.stop()
+  }
+
+  private func tick() {
+    do {
+      figures = try sampler?.look(at: link) ?? figures
+      try print()
+    } catch {
+      return fail(error)
+    }
+    if isOnce || output.isReaderGone { return loop.stop() }
+    // In step with the looks before, but for those that were missed.
+    while nextLook <= KernelClock.monotonic.now { nextLook += Self.interval }
+    timer.set(at: nextLook)
+  }
+
+  private func print() throws(PlainError) {
+    switch form {
+    case .json:
+      line.removeAll()
+      line.append(figures, nanosecondsSince1970: KernelClock.wall.nanoseconds)
+      try line.withBytes { bytes throws(PlainError) in try output.write(bytes) }
+    case .text(let terminal) where screen != nil: draw(terminal)
+    case .text(let terminal):
+      let lines = table(on: terminal).lines(figures, by: order)
+      try output.write(lines.joined(separator: "\n") + (isOnce ? "\n" : "\n\n"))
+    }
+  }
+
+  private func table(on terminal: Terminal) -> ProgramTable {
+    ProgramTable(width: terminal.columns, usesColor: terminal.usesColor, isUnicode: terminal.isUnicode)
+  }
+
+  private func draw(_ terminal: Terminal) {
+    terminal.measure()
+    let table = table(on: terminal)
+    let height = max(terminal.rows, 2)
+    do throws(PlainError) {
+      try screen?.show(table.lines(figures, by: order, height: height - 1) + [table.keys(order)])
+    } catch {
+      fail(error)
+    }
+  }
+}
