@@ -125,17 +125,23 @@ package struct ProgramMeter: Sendable {
   // MARK: Ends
 
   /// Takes the last that the kernel says of a connection.
-  package mutating func end(_ facts: ConnectionFacts, at now: Duration) {
+  ///
+  /// - Returns: the inode of its socket, if it was in a look.
+  @discardableResult
+  package mutating func end(_ facts: ConnectionFacts, at now: Duration) -> UInt32? {
     let counters = ProgramFigures.Traffic(received: facts.payloadReceived, sent: facts.payloadSent)
     if let place = sockets.index(forKey: facts.cookie) {
       count(counters, at: place)
-      return settle(sockets.remove(at: place).value)
+      let socket = sockets.remove(at: place).value
+      settle(socket)
+      return socket.inode
     }
     // One that was in no look has carried something since the look before the last one. Another one was reset long ago, perhaps
     // before the count began, and is closed only now.
-    guard hasBase, let beganBefore = beganBefore ?? began else { return }
+    guard hasBase, let beganBefore = beganBefore ?? began else { return nil }
     let quiet = Duration.nanoseconds(min(facts.sentAge, facts.receivedAge, facts.heardAge))
     if quiet <= now - beganBefore { shortLived.add(counters) }
+    return nil
   }
 
   /// The kernel had no room to tell of some ends: what those connections carried since the last look is not known.
@@ -156,13 +162,8 @@ package struct ProgramMeter: Sendable {
     }
   }
 
-  /// A socket is gone: what it carried belongs to its user, if nobody said to which program.
-  private mutating func settle(_ socket: Socket) {
-    guard socket.program == nil, !socket.unassigned.isNothing else { return }
-    // A program that has closed it before anybody looked leaves neither an inode nor, on old kernels, a user.
-    guard socket.inode != 0 else { return shortLived.add(socket.unassigned) }
-    programs[row(nil, socket.user)].traffic.add(socket.unassigned)
-  }
+  /// A socket is gone. If it was gone before anybody found its program, it did not live long enough for that.
+  private mutating func settle(_ socket: Socket) { shortLived.add(socket.unassigned) }
 
   /// The place of a program in `programs`.
   private mutating func row(_ name: String?, _ user: UInt32) -> Int {

@@ -49,7 +49,7 @@ struct ProgramTable {
   }
 
   /// Without room for that much of a name, a column of figures is left out.
-  private static let leastNameWidth = 8
+  private static let leastNameWidth = 12
   private static let firstTitle = "PROGRAM"
 
   private let width: Int
@@ -71,7 +71,7 @@ struct ProgramTable {
     let notes = figures.overruns > 0 ? ["too low: the kernel lost ends of connections \(figures.overruns) times"] : []
     let room = max((height ?? .max) - 1 - sums.count - notes.count, 0)
     let programs = figures.programs.sorted(by: order.precedes).prefix(room)
-    let names = programs.map { $0.name?.harmless ?? "(not yours)" } + sums.map(\.0)
+    let names = programs.map { $0.name?.harmless ?? "(unknown)" } + sums.map(\.0)
     let traffic = programs.map(\.traffic) + sums.map(\.1)
     let noCells = sums.map { _ in "" }
     let columns = fitting([

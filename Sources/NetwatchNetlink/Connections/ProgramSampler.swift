@@ -16,13 +16,15 @@ package final class ProgramSampler {
   private let scan: ConnectionScan
   private let ends: ConnectionEnds
   private let counters: LinkCounters
-  private let owners = SocketOwners()
+  private let owners = SocketOwners(isTold: true)
   private var meter = ProgramMeter()
   private var activity: ConnectionActivity
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in readEndsInTime() }
   private let loop: EventLoop
   private var pause = ProgramSampler.longestPause
   private var timing = ScanTiming.fromEnvironment()
+  /// New connections that no program held when it was last looked for them.
+  private var unfound: Set<UInt64> = []
   /// The user whose programs can be seen; nil for every user.
   private let user: UInt32?
 
@@ -88,7 +90,9 @@ package final class ProgramSampler {
 
   private func readEnds() throws(NetlinkError) -> Int {
     let now = KernelClock.monotonic.now
-    return try ends.read(overrun: { meter.loseEnds() }) { meter.end($0.facts, at: now) }
+    return try ends.read(overrun: { meter.loseEnds() }) { connection in
+      if let inode = meter.end(connection.facts, at: now) { owners.release(inode) }
+    }
   }
 
   // MARK: Programs
@@ -102,12 +106,16 @@ package final class ProgramSampler {
       if owner == user ?? owner { strangers[cookie] = inode } else { foreign.append(cookie) }
     }
     for cookie in foreign { meter.identify(cookie, as: nil) }
+    var missing: Set<UInt64> = []
+    defer { unfound = missing }
     guard !strangers.isEmpty else { return }
     owners.find(strangers.values, within: Self.searchTime)
     for (cookie, inode) in strangers {
       switch owners.owner(of: inode) {
       case .program(let name): meter.identify(cookie, as: name)
-      case .unknown: meter.identify(cookie, as: nil)
+      // The program may have closed it meanwhile: then its end is told before the next look.
+      case .unknown where unfound.contains(cookie): meter.identify(cookie, as: nil)
+      case .unknown: missing.insert(cookie)
       case nil: break
       }
     }

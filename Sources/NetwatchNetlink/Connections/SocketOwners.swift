@@ -11,6 +11,19 @@ final class SocketOwners {
     case unknown
   }
 
+  /// A descriptor of a process.
+  private struct Place: Hashable {
+    let process: pid_t
+    let descriptor: CInt
+  }
+
+  /// More places than these are not tried.
+  private static let mostFreed = 256
+
+  /// Where sockets were found, until they are released; nil if nobody releases them.
+  private var places: [UInt32: Place]?
+  /// Where sockets were that are gone: the kernel gives the lowest free descriptor to the next one.
+  private var freed: [Place] = []
   /// Of sockets that were asked for the last time.
   private var owners: [UInt32: Owner] = [:]
   /// Those that are still to be searched, the newest last, and what this search has looked for from its beginning.
@@ -18,6 +31,15 @@ final class SocketOwners {
   private var sought: Set<UInt32> = []
   /// They hold sockets of these, and so probably the next ones.
   private var holders: [pid_t] = []
+
+  /// - Parameter isTold: whether ``release(_:)`` is called for each socket that is gone. Then new sockets are found without
+  ///   going through all that a process holds, if they have taken the places of former ones.
+  init(isTold: Bool = false) { places = isTold ? [:] : nil }
+
+  /// A socket is gone.
+  func release(_ inode: UInt32) {
+    if let place = places?.removeValue(forKey: inode), freed.count < Self.mostFreed { freed.append(place) }
+  }
 
   /// Nil for what has not been found yet.
   func owner(of inode: UInt32) -> Owner? { owners[inode] }
@@ -30,6 +52,8 @@ final class SocketOwners {
       if let owner = owners[inode] { known[inode] = owner } else { wanted.insert(inode) }
     }
     owners = known
+    guard !wanted.isEmpty else { return }
+    searchFreed(&wanted)
     guard !wanted.isEmpty else { return }
     let deadline = KernelClock.monotonic.now + time
     for process in holders { search(process, &wanted) }
@@ -45,10 +69,27 @@ final class SocketOwners {
     processes = []
   }
 
+  private func searchFreed(_ wanted: inout Set<UInt32>) {
+    var names: [pid_t: Owner] = [:]
+    for place in freed {
+      guard let link = FileDescriptor.target(ofLink: "/proc/\(place.process)/fd/\(place.descriptor)"),
+        let inode = Self.inode(link.utf8), wanted.remove(inode) != nil
+      else { continue }
+      let owner = names[place.process] ?? Self.owner(place.process)
+      names[place.process] = owner
+      owners[inode] = owner
+      places?[inode] = place
+    }
+    freed.removeAll(keepingCapacity: true)
+  }
+
   private func search(_ process: pid_t, _ wanted: inout Set<UInt32>) {
     var found: [UInt32] = []
-    Self.forEachSocket(of: process) { inode in
-      if wanted.remove(inode) != nil { found.append(inode) }
+    Self.forEachSocket(of: process) { inode, descriptor in
+      if wanted.remove(inode) != nil {
+        found.append(inode)
+        places?[inode] = Place(process: process, descriptor: descriptor)
+      }
       return !wanted.isEmpty
     }
     if found.isEmpty {
@@ -56,7 +97,7 @@ final class SocketOwners {
       return
     }
     if !holders.contains(process) { holders = holders.suffix(15) + [process] }
-    let owner = Self.name(of: process).map { Owner.program($0) } ?? .unknown
+    let owner = Self.owner(process)
     for inode in found { owners[inode] = owner }
   }
 
@@ -111,27 +152,28 @@ final class SocketOwners {
   }
 
   /// - Parameter body: returns whether it wants more.
-  private static func forEachSocket(of process: pid_t, _ body: (UInt32) -> Bool) {
+  private static func forEachSocket(of process: pid_t, _ body: (_ inode: UInt32, _ descriptor: CInt) -> Bool) {
     unsafe forEachEntry(of: "/proc/\(process)/fd") { name, folder in
       unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { target in
         guard let place = target.baseAddress else { return false }
         let count = unsafe readlinkat(folder, name, place, target.count)
-        guard count > 0, let inode = unsafe inode(UnsafeBufferPointer(rebasing: target[..<count])) else { return true }
-        return body(inode)
+        let bytes = unsafe UnsafeBufferPointer(rebasing: target[..<max(count, 0)])
+        guard let inode = unsafe inode(bytes.lazy.map { UInt8(bitPattern: $0) }) else { return true }
+        return unsafe body(inode, CInt(clamping: atol(name)))
       }
     }
   }
 
   /// Of `socket:[4711]`.
-  private static func inode(_ target: UnsafeBufferPointer<CChar>) -> UInt32? {
+  private static func inode(_ target: some Collection<UInt8>) -> UInt32? {
     let prefix = "socket:[".utf8
-    guard unsafe target.lazy.map({ UInt8(bitPattern: $0) }).starts(with: prefix) else { return nil }
-    return unsafe UInt32(
-      String(decoding: target.dropFirst(prefix.count).dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    guard target.starts(with: prefix) else { return nil }
+    return UInt32(String(decoding: target.dropFirst(prefix.count).prefix { $0 != UInt8(ascii: "]") }, as: UTF8.self))
   }
 
-  private static func name(of process: pid_t) -> String? {
-    FileDescriptor.text(of: "/proc/\(process)/comm").flatMap { $0.isEmpty ? nil : $0 }
+  private static func owner(_ process: pid_t) -> Owner {
+    let name = FileDescriptor.text(of: "/proc/\(process)/comm")
+    return name.flatMap { $0.isEmpty ? nil : .program($0) } ?? .unknown
   }
 
   /// - Parameter body: gets each name, and the folder's descriptor; returns whether it wants more.

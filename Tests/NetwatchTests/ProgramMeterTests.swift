@@ -1,0 +1,242 @@
+import Testing
+
+@testable import Netwatch
+
+/// What the sockets of programs carry, from looks and ends.
+@Suite struct ProgramMeterTests {
+  typealias Traffic = ProgramFigures.Traffic
+
+  private static func facts(
+    _ cookie: UInt64, _ received: UInt64, _ sent: UInt64, inode: UInt32? = nil, user: UInt32 = 1_000, age: Int64 = 0
+  ) -> ConnectionFacts {
+    var facts = ConnectionFacts(cookie: cookie, stage: .open)
+    facts.inode = inode ?? UInt32(truncatingIfNeeded: cookie)
+    facts.user = user
+    (facts.payloadReceived, facts.payloadSent) = (received, sent)
+    (facts.sentAge, facts.receivedAge, facts.heardAge) = (age, age, age)
+    return facts
+  }
+
+  /// A meter, a second between two looks, and programs by their inodes.
+  private struct World {
+    var meter = ProgramMeter()
+    var now = Duration.seconds(100)
+    var programs: [UInt32: String?] = [:]
+
+    /// A look, and the figures of it.
+    @discardableResult
+    mutating func look(_ open: ConnectionFacts..., isWhole: Bool = true, link: LinkTraffic? = nil) -> ProgramFigures {
+      now += .seconds(1)
+      meter.beginLook(at: now)
+      for facts in open { meter.see(facts) }
+      meter.endLook(isWhole: isWhole)
+      return figures(link: link)
+    }
+
+    mutating func figures(link: LinkTraffic? = nil) -> ProgramFigures {
+      var found: [UInt64: String?] = [:]
+      meter.forEachStranger { cookie, inode, _ in if let name = programs[inode] { found[cookie] = name } }
+      for (cookie, name) in found { meter.identify(cookie, as: name) }
+      return meter.figures(at: now, link: link)
+    }
+
+    mutating func end(_ facts: ConnectionFacts) { meter.end(facts, at: now) }
+  }
+
+  /// The bytes of a program.
+  private static func bytes(_ figures: ProgramFigures, _ name: String?, user: UInt32 = 1_000) -> [UInt64]? {
+    figures.programs.first { $0.name == name && $0.user == user }.map { [$0.traffic.received, $0.traffic.sent] }
+  }
+
+  @Test func `bytes count from the first look, and to the end of a connection`() {
+    var world = World(programs: [1: "curl", 2: "curl", 3: "ssh"])
+    #expect(world.look(Self.facts(1, 1_000, 100), Self.facts(3, 7, 7)).programs.isEmpty)
+    // A new connection counts whole.
+    let figures = world.look(Self.facts(1, 1_500, 100), Self.facts(2, 30, 20), Self.facts(3, 7, 7))
+    #expect(Self.bytes(figures, "curl") == [530, 20])
+    #expect(figures.programs.count == 1)
+    #expect(figures.programs[0].traffic.receivedBitsPerSecond == 530 * 8)
+    #expect(figures.programs[0].traffic.sentBitsPerSecond == 160)
+    world.end(Self.facts(1, 2_000, 150, inode: 0, user: 0))
+    world.end(Self.facts(3, 8, 7, inode: 0, user: 0))
+    let last = world.look(Self.facts(2, 30, 20))
+    #expect(Self.bytes(last, "curl") == [1_030, 70])
+    #expect(Self.bytes(last, "ssh") == [1, 0])
+    #expect(last.shortLived.isNothing)
+  }
+
+  @Test func `a connection that no look has seen is short-lived`() {
+    var world = World()
+    world.look()
+    world.end(Self.facts(9, 400, 40, inode: 0))
+    let figures = world.look()
+    #expect(figures.shortLived.received == 400)
+    #expect(figures.shortLived.sentBitsPerSecond == 320)
+    #expect(figures.programs.isEmpty)
+  }
+
+  @Test func `an end before the first whole look counts nothing`() {
+    var world = World(programs: [1: "curl"])
+    world.end(Self.facts(9, 400, 40, inode: 0))
+    world.look(Self.facts(1, 50, 50), isWhole: false)
+    world.end(Self.facts(8, 400, 40, inode: 0))
+    // It may have been there before, and was only missing.
+    world.look(Self.facts(1, 60, 50), Self.facts(2, 1_000, 0))
+    let figures = world.look(Self.facts(1, 60, 50), Self.facts(2, 1_000, 0))
+    #expect(figures.shortLived.isNothing)
+    #expect(Self.bytes(figures, "curl") == [10, 0])
+    #expect(figures.programs.count == 1)
+  }
+
+  @Test func `what was reset long ago and is closed only now counts nothing`() {
+    var world = World()
+    world.look()
+    world.look()
+    world.end(Self.facts(9, 400, 40, inode: 0, age: 3_000_000_000))
+    world.end(Self.facts(8, 5, 5, inode: 0, age: 900_000_000))
+    #expect(world.look().shortLived.received == 5)
+  }
+
+  @Test func `a connection that leaves the looks keeps its counters until it ends`() {
+    var world = World(programs: [1: "curl"])
+    world.look()
+    world.look(Self.facts(1, 10, 10))
+    for _ in 0..<20 { world.look() }
+    world.end(Self.facts(1, 15, 10, inode: 0, age: 20_000_000_000))
+    let figures = world.figures()
+    #expect(Self.bytes(figures, "curl") == [15, 10])
+    #expect(figures.shortLived.isNothing)
+  }
+
+  @Test func `an end that is lost is forgotten, and counts once if it comes at last`() {
+    var world = World(programs: [1: "curl"])
+    world.look()
+    world.look(Self.facts(1, 10, 10))
+    world.meter.loseEnds()
+    for _ in 0..<100 { world.look() }
+    world.end(Self.facts(1, 10, 10, inode: 0, age: 100_000_000_000))
+    let figures = world.figures()
+    #expect(Self.bytes(figures, "curl") == [10, 10])
+    #expect(figures.shortLived.isNothing)
+    #expect(figures.overruns == 1)
+  }
+
+  @Test func `a counter that goes backwards adds nothing, and does not begin anew`() {
+    var world = World(programs: [1: "curl"])
+    world.look()
+    world.look(Self.facts(1, 100, 100))
+    #expect(Self.bytes(world.look(Self.facts(1, 90, 110)), "curl") == [100, 110])
+    #expect(Self.bytes(world.look(Self.facts(1, 105, 105)), "curl") == [105, 110])
+    // A reset clears them.
+    world.end(Self.facts(1, 0, 0, inode: 0))
+    #expect(Self.bytes(world.look(), "curl") == [105, 110])
+  }
+
+  @Test func `a cookie that is used again is another connection`() {
+    var world = World(programs: [1: "curl", 2: "ssh"])
+    world.look()
+    world.look(Self.facts(7, 100, 100, inode: 1))
+    let figures = world.look(Self.facts(7, 30, 30, inode: 2))
+    #expect(Self.bytes(figures, "curl") == [100, 100])
+    #expect(Self.bytes(figures, "ssh") == [30, 30])
+    world.end(Self.facts(7, 31, 30, inode: 0))
+    world.look(Self.facts(7, 5, 5, inode: 1))
+    let last = world.figures()
+    #expect(Self.bytes(last, "curl") == [105, 105])
+    #expect(Self.bytes(last, "ssh") == [31, 30])
+  }
+
+  @Test func `programs that cannot be known are a row for each user`() {
+    var world = World(programs: [1: String?.none, 2: String?.none, 3: String?.none])
+    world.look()
+    world.look(Self.facts(1, 1, 0, user: 0), Self.facts(2, 2, 0, user: 0), Self.facts(3, 4, 0, user: 33))
+    // It has ended before anybody could say whose it is.
+    world.look(Self.facts(4, 8, 0, user: 33))
+    world.end(Self.facts(4, 16, 0, inode: 0, user: 0))
+    // A program has closed it before anybody looked.
+    world.look(Self.facts(5, 32, 0, inode: 0, user: 0))
+    world.end(Self.facts(5, 32, 0, inode: 0, user: 0))
+    let figures = world.figures()
+    #expect(Self.bytes(figures, nil, user: 0) == [3, 0])
+    #expect(Self.bytes(figures, nil, user: 33) == [4, 0])
+    #expect(figures.shortLived.received == 48)
+  }
+
+  @Test func `connections in flight are counted by program`() {
+    var world = World(programs: [1: "curl", 2: "curl", 3: "ssh"])
+    world.look(Self.facts(1, 0, 0), Self.facts(2, 0, 0), Self.facts(3, 0, 0))
+    world.meter.setInFlight([1, 2, 99])
+    #expect(world.figures().programs.map(\.inFlight) == [2])
+    world.meter.setInFlight([3])
+    #expect(world.figures().programs.map(\.name) == ["ssh"])
+  }
+
+  private static func link(_ received: UInt64, _ sent: UInt64, index: Int32 = 2) -> LinkTraffic {
+    LinkTraffic(kernelName: InterfaceName("eth0"), interfaceIndex: index, receivedBytes: received, sentBytes: sent)
+  }
+
+  @Test func `the rest of the link is an estimate that is never less than nothing`() {
+    var world = World(programs: [1: "curl"])
+    #expect(world.look(link: Self.link(1_000, 1_000)).other == nil)
+    var figures = world.look(Self.facts(1, 100, 20), link: Self.link(1_150, 1_010))
+    #expect(figures.other?.received == 50)
+    #expect(figures.other?.sent == 0)
+    // Another link, and one that begins anew, say nothing for once; payload that went there is not missing here.
+    figures = world.look(Self.facts(1, 900, 20), link: Self.link(9_000, 9_000, index: 3))
+    #expect(figures.other?.received == 50)
+    figures = world.look(Self.facts(1, 900, 20), link: Self.link(10, 10, index: 3))
+    figures = world.look(Self.facts(1, 900, 20), link: Self.link(17, 40, index: 3))
+    #expect(figures.other?.received == 57)
+    #expect(figures.other?.sent == 20)
+    #expect(world.look(Self.facts(1, 900, 20)).other?.received == 57)
+  }
+
+  @Test func `there is no rate after a suspend, nor if no time has passed`() {
+    var world = World(programs: [1: "curl"])
+    world.look()
+    world.look(Self.facts(1, 10, 10))
+    #expect(world.figures().programs[0].traffic.receivedBitsPerSecond == nil)
+    let figures = world.meter.figures(at: world.now + .seconds(1), suspended: .seconds(3_600))
+    #expect(figures.programs[0].traffic.receivedBitsPerSecond == nil)
+    let next = world.meter.figures(at: world.now + .seconds(2), suspended: .seconds(3_600))
+    #expect(next.programs[0].traffic.receivedBitsPerSecond == 0)
+  }
+
+  @Test func `memory is bounded, whatever programs do`() {
+    var world = World()
+    world.look()
+    for cookie in 1...5_000 as ClosedRange<UInt64> {
+      world.meter.see(Self.facts(cookie, 1, 1))
+      world.meter.identify(cookie, as: "program \(cookie)")
+    }
+    let figures = world.figures()
+    #expect(figures.programs.count <= 4_097)
+    #expect(figures.programs.reduce(0) { $0 + $1.traffic.received } == 5_000)
+  }
+
+  @Test func `no order of events and no number makes it trap, and sums never fall`() {
+    var generator = SystemRandomNumberGenerator()
+    var world = World(programs: [1: "a", 2: "b", 3: String?.none])
+    var last: [String: UInt64] = [:]
+    func number() -> UInt64 { UInt64.random(in: 0...UInt64.max, using: &generator) >> UInt64.random(in: 0..<64) }
+    for _ in 0..<20_000 {
+      var facts = Self.facts(number() % 8, number(), number(), inode: UInt32(number() % 5))
+      (facts.heardAge, facts.sentAge) = (Int64(bitPattern: number()), Int64(bitPattern: number()))
+      switch number() % 8 {
+      case 0: world.meter.beginLook(at: Duration.nanoseconds(Int64(bitPattern: number())))
+      case 1: world.meter.endLook(isWhole: number().isMultiple(of: 2))
+      case 2: world.end(facts)
+      case 3: world.meter.loseEnds()
+      case 4: world.meter.setInFlight([facts.cookie])
+      case 5:
+        world.now = Duration.nanoseconds(Int64(bitPattern: number()))
+        for program in world.figures(link: Self.link(number(), number(), index: Int32(number() % 3))).programs {
+          let key = "\(program.name ?? "-") \(program.user)"
+          #expect(program.traffic.received >= last[key] ?? 0)
+          last[key] = program.traffic.received
+        }
+      default: world.meter.see(facts)
+      }
+    }
+  }
+}
