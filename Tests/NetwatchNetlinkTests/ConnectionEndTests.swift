@@ -122,7 +122,8 @@ import Testing
       _ = Self.decode(bytes)
     }
     for _ in 0..<20_000 {
-      _ = Self.decode((0..<Int.random(in: 0..<500, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) })
+      _ = Self.decode(
+        (0..<Int.random(in: 0..<500, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) })
     }
   }
 }

@@ -45,7 +45,8 @@ package struct TrafficMeter: Sendable {
     else { return nil }
     let time = sample.time - base.time
     return (
-      Self.rate(of: new.receivedBytes - old.receivedBytes, in: time), Self.rate(of: new.sentBytes - old.sentBytes, in: time)
+      Self.rate(of: new.receivedBytes - old.receivedBytes, in: time),
+      Self.rate(of: new.sentBytes - old.sentBytes, in: time)
     )
   }
 

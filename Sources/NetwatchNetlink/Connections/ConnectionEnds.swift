@@ -41,7 +41,9 @@ final class ConnectionEnds {
     while count < Self.mostAtOnce {
       let hasMore = try socket.readFrames { frame, bytes in
         if frame.kind == .overrun { overrun() }
-        if case .ended(let connection) = ConnectionDecoder.message(frame, bytes), !connection.isLocal { body(connection) }
+        if case .ended(let connection) = ConnectionDecoder.message(frame, bytes), !connection.isLocal {
+          body(connection)
+        }
       }
       guard hasMore else { break }
       count += 1

@@ -1,0 +1,167 @@
+import Foundation
+import Glibc
+import NetwatchTestSupport
+import Testing
+
+/// `netwatch top`, against transfers whose payload is known.
+@Suite struct TopTests {
+  /// A line of JSON.
+  private struct TopLine {
+    let object: [String: Any]
+
+    init(_ text: String) throws {
+      keepLine(text, of: "top")
+      object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    }
+
+    /// Received and sent bytes of what has this name; of programs without one, if it is nil.
+    func bytes(_ name: String?) -> [Int]? {
+      let programs = object["programs"] as? [[String: Any]]
+      return programs?.first { $0["name"] as? String == name }.map(Self.bytes)
+    }
+
+    var shortLived: [Int] { Self.bytes(object["short_lived"] as? [String: Any] ?? [:]) }
+    var other: [Int]? { (object["other"] as? [String: Any]).map(Self.bytes) }
+
+    private static func bytes(_ object: [String: Any]) -> [Int] {
+      ["rx_bytes", "tx_bytes"].map { object[$0] as? Int ?? -1 }
+    }
+  }
+
+  private static func top(_ networks: TwoNetworks, _ arguments: String..., user: Int? = nil) throws -> ChildProcess {
+    let program = user == nil ? Programs.netwatch : try Programs.copyForEverybody()
+    let become = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups", "--"] } ?? []
+    return try ChildProcess(networks.near.command(become + [program, "top"] + arguments))
+  }
+
+  /// The first line for which something holds.
+  private static func line(of top: ChildProcess, _ isWanted: (TopLine) -> Bool) throws -> TopLine {
+    while let text = try top.nextLine() {
+      let line = try TopLine(text)
+      if isWanted(line) { return line }
+    }
+    throw TestFailure("netwatch has ended: \(try top.errorText())")
+  }
+
+  @Test func `a program's bytes are those that it has transferred`() throws {
+    let networks = try TwoNetworks()
+    let folder = try TemporaryFolder()
+    try networks.far.run("head -c 1000000 /dev/zero >'\(folder.file("file"))'")
+    let server = try networks.nginx(folder, bytesPerSecond: 400_000)
+    let top = try Self.top(networks)
+    _ = try Self.line(of: top) { _ in true }
+    let client = try networks.start(
+      "curl", "-s", "-o", "/dev/null", "-w", "%{size_header} %{size_request}\n", "http://10.0.0.2:8080/file")
+    let during = try Self.line(of: top) { $0.bytes("curl")?[0] ?? 0 > 100_000 }
+    #expect(during.object["overruns"] as? Int == 0)
+    let sizes = try #require(try client.nextLine()).split(separator: " ").compactMap { Int($0) }
+    #expect(try client.wait() == .exited(0))
+    let expected = [1_000_000 + sizes[0], sizes[1]]
+    let after = try Self.line(of: top) { $0.bytes("curl") == expected }
+    #expect(after.shortLived == [0, 0])
+    // Headers of a thousand packets or so.
+    #expect(after.other.map { $0[0] > 1_000 && $0[0] < 200_000 } == true, "\(after.object)")
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `an ordinary user sees other users as rows without a name`() throws {
+    guard NetworkNamespace.isRoot else { return }
+    let networks = try TwoNetworks()
+    let folder = try TemporaryFolder()
+    try networks.far.run("head -c 1000000 /dev/zero >'\(folder.file("file"))'")
+    let server = try networks.nginx(folder, bytesPerSecond: 300_000)
+    let top = try Self.top(networks, user: 65_534)
+    _ = try Self.line(of: top) { _ in true }
+    let client = try networks.start("curl", "-s", "-o", "/dev/null", "http://10.0.0.2:8080/file")
+    let line = try Self.line(of: top) { $0.bytes(nil)?[0] ?? 0 > 100_000 }
+    #expect(line.bytes("curl") == nil)
+    #expect((line.object["programs"] as? [[String: Any]])?.first?["uid"] as? Int == 0)
+    withExtendedLifetime((server, client)) {}
+  }
+
+  @Test func `connections within the machine are left out`() throws {
+    let namespace = try NetworkNamespace.online()
+    let folder = try TemporaryFolder()
+    try namespace.run("head -c 100000 /dev/zero >'\(folder.file("file"))'")
+    let server = try ChildProcess(
+      namespace.command(["python3", "-m", "http.server", "--directory", folder.path, "8080"]))
+    try namespace.run("until ss -Hltn | grep -q :8080; do sleep 0.02; done")
+    let top = try namespace.netwatch("top")
+    _ = try top.nextLine()
+    for host in ["127.0.0.1", "10.0.0.1"] { try namespace.run("curl -sf -o /dev/null http://\(host):8080/file") }
+    _ = try top.nextLine()
+    let line = try TopLine(try #require(try top.nextLine()))
+    #expect(line.shortLived == [0, 0])
+    #expect(line.bytes("curl") == nil)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `once prints the figures of one second, as JSON or as a table`() throws {
+    let namespace = try NetworkNamespace.online()
+    let json = try ChildProcess.run(namespace.command([Programs.netwatch, "top", "--once"]))
+    #expect(json.ending == .exited(0))
+    #expect(json.output.count == 1)
+    #expect(try TopLine(json.output[0]).shortLived == [0, 0])
+    let text = try ChildProcess.run(namespace.command([Programs.netwatch, "top", "--once", "--format", "text"]))
+    #expect(text.ending == .exited(0))
+    #expect(text.output.first?.hasPrefix("PROGRAM") == true)
+    #expect(text.output.count == 3)
+  }
+
+  @Test func `it ends when its reader is gone`() throws {
+    let namespace = try NetworkNamespace.online()
+    let top = try namespace.netwatch("top")
+    _ = try top.nextLine()
+    top.closeOutput()
+    #expect(try top.wait() == .exited(0))
+    #expect(try top.errorText() == "")
+  }
+
+  /// A terminal by script(1). What follows netwatch says how it has left the terminal.
+  private static func onTerminal(_ namespace: NetworkNamespace) throws -> ChildProcess {
+    let script =
+      "stty rows 12 cols 80; before=$(stty -g); \(Programs.netwatch) top --color never; echo; echo \"status $?\"; "
+      + "[ \"$before\" = \"$(stty -g)\" ] && echo 'as before' || echo changed"
+    return try ChildProcess(
+      namespace.command(["script", "-qec", "trap : INT TERM; \(script)", "/dev/null"]),
+      environment: ["LC_ALL=C.UTF-8", "TERM=xterm"])
+  }
+
+  /// The next line that has a text, and what came before it.
+  private static func read(_ child: ChildProcess, until text: String) throws -> [String] {
+    var lines: [String] = []
+    while let line = try child.nextLine() {
+      lines.append(line)
+      if line.contains(text) { return lines }
+    }
+    throw TestFailure("no '\(text)' in \(lines)")
+  }
+
+  @Test(arguments: ["q", "\u{3}"])
+  func `the terminal is as before, after q and after Ctrl-C`(_ key: String) throws {
+    let namespace = try NetworkNamespace.online()
+    let child = try Self.onTerminal(namespace)
+    let first = try Self.read(child, until: "short-lived").joined()
+    #expect(first.contains("\u{1b}[?1049h"))
+    #expect(first.contains("PROGRAM"))
+    child.write("n")
+    _ = try Self.read(child, until: "name*")
+    child.write(key)
+    let rest = try Self.read(child, until: "status").joined()
+    #expect(rest.contains("\u{1b}[?25h\u{1b}[?1049l"))
+    #expect(try Self.read(child, until: "as before").count == 1)
+  }
+
+  @Test(arguments: [
+    (["top", "--follow"], "--follow goes without a command; leave out top."),
+    (["top", "--interfaces"], "top does nothing with --interfaces; leave it out."),
+    (["top", "--traffic"], "top does nothing with --traffic; leave it out."),
+    (["top", "--format", "waybar"], "top is too long for a bar; give --format text or --format json."),
+    (["top", "--json", "--format", "text"], "--json and --format text contradict each other; give one."),
+  ])
+  func `a mistake gets a sentence`(_ arguments: [String], _ sentence: String) throws {
+    let answer = try ChildProcess.run([Programs.netwatch] + arguments)
+    #expect(answer.ending == .exited(64))
+    #expect(answer.error.contains(sentence), "\(answer.error)")
+  }
+}
