@@ -28,12 +28,6 @@ import Testing
     }
   }
 
-  private static func top(_ networks: TwoNetworks, _ arguments: String..., user: Int? = nil) throws -> ChildProcess {
-    let program = user == nil ? Programs.netwatch : try Programs.copyForEverybody()
-    let become = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups", "--"] } ?? []
-    return try ChildProcess(networks.near.command(become + [program, "top"] + arguments))
-  }
-
   /// The first line for which something holds.
   private static func line(of top: ChildProcess, _ isWanted: (TopLine) -> Bool) throws -> TopLine {
     while let text = try top.nextLine() {
@@ -48,7 +42,7 @@ import Testing
     let folder = try TemporaryFolder()
     try networks.far.run("head -c 1000000 /dev/zero >'\(folder.file("file"))'")
     let server = try networks.nginx(folder, bytesPerSecond: 400_000)
-    let top = try Self.top(networks)
+    let top = try networks.near.netwatch("top")
     _ = try Self.line(of: top) { _ in true }
     let client = try networks.start(
       "curl", "-s", "-o", "/dev/null", "-w", "%{size_header} %{size_request}\n", "http://10.0.0.2:8080/file")
@@ -70,7 +64,9 @@ import Testing
     let folder = try TemporaryFolder()
     try networks.far.run("head -c 1000000 /dev/zero >'\(folder.file("file"))'")
     let server = try networks.nginx(folder, bytesPerSecond: 300_000)
-    let top = try Self.top(networks, user: 65_534)
+    let program = try folder.install(Programs.netwatch)
+    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+    let top = try ChildProcess(networks.near.command(nobody + [program, "top"]))
     _ = try Self.line(of: top) { _ in true }
     let client = try networks.start("curl", "-s", "-o", "/dev/null", "http://10.0.0.2:8080/file")
     let line = try Self.line(of: top) { $0.bytes(nil)?[0] ?? 0 > 100_000 }

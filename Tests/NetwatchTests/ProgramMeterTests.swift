@@ -55,8 +55,8 @@ import Testing
     let figures = world.look(Self.facts(1, 1_500, 100), Self.facts(2, 30, 20), Self.facts(3, 7, 7))
     #expect(Self.bytes(figures, "curl") == [530, 20])
     #expect(figures.programs.count == 1)
-    #expect(figures.programs[0].traffic.receivedBitsPerSecond == 530 * 8)
-    #expect(figures.programs[0].traffic.sentBitsPerSecond == 160)
+    #expect(figures.programs.first?.traffic.receivedBitsPerSecond == 530 * 8)
+    #expect(figures.programs.first?.traffic.sentBitsPerSecond == 160)
     world.end(Self.facts(1, 2_000, 150, inode: 0, user: 0))
     world.end(Self.facts(3, 8, 7, inode: 0, user: 0))
     let last = world.look(Self.facts(2, 30, 20))
@@ -195,11 +195,11 @@ import Testing
     var world = World(programs: [1: "curl"])
     world.look()
     world.look(Self.facts(1, 10, 10))
-    #expect(world.figures().programs[0].traffic.receivedBitsPerSecond == nil)
+    #expect(world.figures().programs.first?.traffic.receivedBitsPerSecond == nil)
     let figures = world.meter.figures(at: world.now + .seconds(1), suspended: .seconds(3_600))
-    #expect(figures.programs[0].traffic.receivedBitsPerSecond == nil)
+    #expect(figures.programs.first?.traffic.receivedBitsPerSecond == nil)
     let next = world.meter.figures(at: world.now + .seconds(2), suspended: .seconds(3_600))
-    #expect(next.programs[0].traffic.receivedBitsPerSecond == 0)
+    #expect(next.programs.first?.traffic.receivedBitsPerSecond == 0)
   }
 
   @Test func `memory is bounded, whatever programs do`() {

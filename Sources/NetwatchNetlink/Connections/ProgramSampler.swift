@@ -8,8 +8,10 @@ import NetwatchEventLoop
 package final class ProgramSampler {
   /// /proc is searched for this long after a look. What is not found then is looked for after the next one.
   private static let searchTime = Duration.milliseconds(100)
-  /// The ends are read this often if there are few.
+  /// The ends are read this often if there are few, and more often if there is little room for them: 3,000 may come in a second
+  /// all of a sudden.
   private static let longestPause = Duration.milliseconds(250)
+  private static let suddenRate = 3_000.0
   private static let shortestPause = Duration.milliseconds(5)
 
   private let failed: (NetlinkError) -> Void
@@ -21,7 +23,8 @@ package final class ProgramSampler {
   private var activity: ConnectionActivity
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in readEndsInTime() }
   private let loop: EventLoop
-  private var pause = ProgramSampler.longestPause
+  private let longestPause: Duration
+  private var pause: Duration
   private var timing = ScanTiming.fromEnvironment()
   /// New connections that no program held when it was last looked for them.
   private var unfound: Set<UInt64> = []
@@ -39,6 +42,8 @@ package final class ProgramSampler {
     user = geteuid() == 0 ? nil : geteuid()
     // First of all: an end that comes before the first look is known to be one.
     ends = try ConnectionEnds()
+    longestPause = min(Self.longestPause, .seconds(Double(ends.capacity) / Self.suddenRate))
+    pause = longestPause
     scan = try ConnectionScan()
     counters = try LinkCounters()
     timer.set(after: pause)
@@ -81,7 +86,7 @@ package final class ProgramSampler {
       let count = try readEnds()
       // Before a third of the room is filled.
       let wanted = pause * (Double(ends.capacity) / 3 / Double(max(count, 1)))
-      pause = min(max(wanted, Self.shortestPause), Self.longestPause)
+      pause = min(max(wanted, Self.shortestPause), longestPause)
       timer.set(after: pause)
     } catch {
       failed(error)
