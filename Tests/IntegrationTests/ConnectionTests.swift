@@ -42,6 +42,40 @@ import Testing
     #expect((shown + hidden).map { $0.inFlight ?? -1 } == [1, 1, 0, 0])
   }
 
+  @Test func `a connection that closes hides the indicator without another look`() throws {
+    let networks = try TwoNetworks()
+    let server = try networks.slowServer()
+    let clients = try networks.clients(1, of: "/wait/3600000")
+    _ = try server.next("asked")
+    // One look at the start, one when the indicator decides; the next one is far away.
+    let follow = try networks.near.follow("--activity", "tcp", "--activity-interval", "50")
+    _ = try Self.lines(follow, untilVisible: true)
+    let closed = Line.monotonicNow
+    clients.signal(SIGKILL)
+    let hidden = try Self.lines(follow, untilVisible: false)
+    #expect(hidden.map { $0.inFlight ?? -1 } == [0, 0])
+    #expect(170..<20_000 ~= Self.delay(hidden.last, since: closed))
+  }
+
+  @Test func `a train of short connections stays shown between two looks`() throws {
+    let networks = try TwoNetworks()
+    let server = try networks.slowServer()
+    let follow = try networks.near.follow("--activity", "tcp")
+    _ = try follow.next()
+    let url = "http://10.0.0.2/wait"
+    let train = try networks.start(
+      "sh", "-c", "curl -s \(url)/3000; while curl -s \(url)/20; do sleep 0.05; done")
+    _ = try Self.lines(follow, untilVisible: true)
+    for _ in 0..<40 { _ = try server.next("asked") }
+    var gaps = 0
+    while try follow.process.hasLine(within: 0) { if try follow.next().isVisible == false { gaps += 1 } }
+    // A machine that is busy may take its time between two of them.
+    #expect(gaps <= 1)
+    train.signal(SIGTERM)
+    _ = try train.wait()
+    _ = try Self.lines(follow, untilVisible: false)
+  }
+
   @Test func `a short request never shows, a train of them does, one at a time`() throws {
     let networks = try TwoNetworks()
     let server = try networks.slowServer()

@@ -39,6 +39,30 @@ import Testing
       ])
   }
 
+  @Test func `a connection that has come and gone keeps the indicator a while longer, and shows none`() throws {
+    var ended = Duration.zero
+    let lines = try Self.run { loop, counter in
+      counter.setConnections(1, at: KernelClock.monotonic.now - .seconds(3))
+      counter.fireDue()
+      counter.setConnections(0, at: KernelClock.monotonic.now)
+      loop.schedule(after: .milliseconds(100)) {
+        #expect(counter.activity.state == .delayingEnd)
+        ended = KernelClock.monotonic.now
+        counter.setConnections(0, at: ended)
+        #expect(counter.deadline == ended + .milliseconds(170))
+      }
+    }
+    #expect(KernelClock.monotonic.now >= ended + .milliseconds(170))
+    #expect(lines.last == "completion_delay inactive 0 0" && lines.count == 4)
+    let hidden = try Self.run { loop, counter in
+      counter.setConnections(0, at: KernelClock.monotonic.now)
+      counter.setConnections(0, at: KernelClock.monotonic.now)
+      #expect(counter.activity.state == .inactive && counter.deadline == nil)
+      loop.schedule(after: .zero) { loop.stop() }
+    }
+    #expect(hidden.isEmpty)
+  }
+
   @Test func `requests and connections are counted together and told apart`() throws {
     let lines = try Self.run { loop, counter in
       counter.setRequests(2)

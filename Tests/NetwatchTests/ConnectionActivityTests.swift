@@ -266,6 +266,22 @@ import Testing
     }
   }
 
+  @Test(arguments: [(60, 340), (900, 400)])
+  func `a request that is cut off ends when the other side was last heard, or else now`(heard: Int64, end: Int) {
+    var machine = ConnectionActivity()
+    var facts = ConnectionFacts(cookie: 1, stage: .open)
+    (facts.bytesSent, facts.sentAge, facts.heardAge) = (100, 500_000_000, 500_000_000)
+    _ = machine.handle(.watched, at: .zero)
+    machine.see(facts, at: 0)
+    #expect(machine.handle(.scanEnded(1, isWhole: true), at: .zero).change?.count == 1)
+    _ = machine.handle(.timerFired, at: .milliseconds(400))
+    var last = ConnectionFacts(cookie: 1, stage: .ending)
+    (last.bytesSent, last.sentAge, last.heardAge) = (100, 900_000_000, heard * 1_000_000)
+    machine.see(last, at: 400_000_000)
+    let change = machine.handle(.scanEnded(2, isWhole: true), at: .milliseconds(400)).change
+    #expect(change == .init(count: 0, date: .milliseconds(end)))
+  }
+
   @Test func `programs that do not count are asked about once`() {
     var first = ScriptedConnection(1, at: .seconds(1))
     first.request(at: .seconds(1), answeredAfter: .seconds(5))
@@ -327,6 +343,40 @@ import Testing
     #expect(machine.handle(.watched, at: .milliseconds(403)) == Effects(scan: 3))
     // The end of a scan that nobody waits for any more.
     #expect(machine.handle(.scanEnded(2, isWhole: true), at: .milliseconds(404)) == Effects())
+  }
+
+  @Test func `the end of a connection that is told counts at once`() {
+    var machine = ConnectionActivity()
+    let facts = ConnectionFacts(cookie: 1, stage: .connecting)
+    #expect(machine.end(facts, mayBeNew: true, at: .zero) == nil)
+    _ = machine.handle(.watched, at: .zero)
+    machine.see(facts, at: 0)
+    machine.see(ConnectionFacts(cookie: 2, stage: .open), at: 0)
+    _ = machine.handle(.scanEnded(1, isWhole: true), at: .zero)
+    #expect(machine.count == 1)
+    // It was only there.
+    #expect(machine.end(.init(cookie: 2, stage: .ending), mayBeNew: true, at: .milliseconds(1)) == nil)
+    let change = machine.end(facts, mayBeNew: false, at: .milliseconds(5))
+    #expect(change == .init(count: 0, date: .milliseconds(5)) && machine.count == 0)
+    #expect(machine.end(facts, mayBeNew: false, at: .milliseconds(6)) == nil)
+    _ = machine.handle(.timerFired, at: .milliseconds(400))
+    #expect(machine.handle(.scanEnded(2, isWhole: true), at: .milliseconds(400)).change == nil)
+    #expect(machine.count == 0)
+  }
+
+  @Test func `a connection that comes and goes between two scans is a request that has passed`() {
+    var machine = ConnectionActivity()
+    _ = machine.handle(.watched, at: .zero)
+    _ = machine.handle(.scanEnded(1, isWhole: true), at: .zero)
+    var facts = ConnectionFacts(cookie: 1, stage: .ending)
+    // Nothing was said on it.
+    #expect(machine.end(facts, mayBeNew: true, at: .milliseconds(100)) == nil)
+    facts.bytesSent = 100
+    facts.sentAge = 50_000_000
+    #expect(machine.end(facts, mayBeNew: true, at: .milliseconds(100)) == .init(count: 0, date: .milliseconds(100)))
+    #expect(machine.end(facts, mayBeNew: false, at: .milliseconds(100)) == nil)
+    facts.sentAge = 5_000_000_000
+    #expect(machine.end(facts, mayBeNew: true, at: .milliseconds(100)) == nil)
   }
 
   @Test func `a scan that is not whole ends nothing`() {

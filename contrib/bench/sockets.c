@@ -25,6 +25,7 @@ enum {
   IDLE_SECONDS = 60,
   ALONE_SECONDS = 10,
   REQUEST_MS = 5000,
+  CLOSINGS = 40,
   SHOWN_LIMIT_MS = 3000,
   GROWTH_TARGET_KIB = 64,
 };
@@ -177,13 +178,30 @@ static void measure_idle(const struct options *options, struct idle *idle) {
 struct shown {
   double *visible_ms; /* from the begin of a request */
   double *hidden_ms;  /* from its end */
+  double closed_ms[CLOSINGS]; /* from the end of a connection to the end of the indicator */
 };
 
-/* One request after another over connections of their own, as a subscriber of a service sees them. */
-static void measure_indicator(const struct options *options, struct shown *shown, int rounds) {
-  struct sockaddr_in near = {.sin_family = AF_INET}, far = near;
-  socklen_t length = sizeof far;
+/* Connects, asks, and waits until it is shown; returns the end that asks, and the other one in *answering. */
+static int ask(struct client *client, int listener, struct sockaddr_in far, int *answering, double *visible_ms) {
+  struct sockaddr_in near = {.sin_family = AF_INET};
   inet_pton(AF_INET, "10.0.0.1", &near.sin_addr);
+  int asking = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (bind(asking, (struct sockaddr *)&near, sizeof near) < 0) err(2, "bind");
+  uint64_t begin = now_ns();
+  if (connect(asking, (struct sockaddr *)&far, sizeof far) < 0) err(2, "connect");
+  *answering = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+  char bytes[100] = "?";
+  if (*answering < 0 || send(asking, bytes, sizeof bytes, MSG_NOSIGNAL) != sizeof bytes) err(2, "ask");
+  if (!client_await(client, "\"visible\":true", SHOWN_LIMIT_MS)) errx(2, "a request is not shown");
+  *visible_ms = (client->read_ns - begin) / 1e6;
+  return asking;
+}
+
+/* One request after another over connections of their own, as a subscriber of a service sees them; then some that are closed
+ * while they wait for an answer. */
+static void measure_indicator(const struct options *options, struct shown *shown, int rounds) {
+  struct sockaddr_in far = {.sin_family = AF_INET};
+  socklen_t length = sizeof far;
   inet_pton(AF_INET, "10.0.0.3", &far.sin_addr);
   int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (bind(listener, (struct sockaddr *)&far, length) < 0 || listen(listener, 1) < 0) err(2, "listen");
@@ -196,16 +214,10 @@ static void measure_indicator(const struct options *options, struct shown *shown
   for (int round = 0; round < rounds; round++) {
     progress("sockets: request %d of %d", round + 1, rounds);
     sleep_ms(SETTLE_MS + round * 170 % 500);
-    int asking = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(asking, (struct sockaddr *)&near, sizeof near) < 0) err(2, "bind");
     uint64_t begin = now_ns();
-    if (connect(asking, (struct sockaddr *)&far, length) < 0) err(2, "connect");
-    int answering = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    char bytes[1000] = "?";
-    if (answering < 0 || send(asking, bytes, 100, MSG_NOSIGNAL) != 100) err(2, "ask");
-    if (!client_await(&client, "\"visible\":true", SHOWN_LIMIT_MS)) errx(2, "a request is not shown");
-    shown->visible_ms[round] = (client.read_ns - begin) / 1e6;
+    int answering, asking = ask(&client, listener, far, &answering, &shown->visible_ms[round]);
     sleep_ms(REQUEST_MS - (now_ns() - begin) / 1000000);
+    char bytes[1000] = "";
     uint64_t end = now_ns();
     if (recv(answering, bytes, sizeof bytes, 0) != 100 || send(answering, bytes, sizeof bytes, MSG_NOSIGNAL) < 0)
       err(2, "answer");
@@ -213,6 +225,18 @@ static void measure_indicator(const struct options *options, struct shown *shown
     shown->hidden_ms[round] = (client.read_ns - end) / 1e6;
     close(asking);
     close(answering);
+  }
+  for (int i = 0; i < CLOSINGS; i++) {
+    progress("sockets: closing %d of %d", i + 1, CLOSINGS);
+    double visible_ms;
+    int answering, asking = ask(&client, listener, far, &answering, &visible_ms);
+    sleep_ms(i * 37 % 400); /* anywhere between two looks */
+    uint64_t end = now_ns();
+    /* Both ends are on this machine and count: one goes, and the other one after it. */
+    close(i % 2 == 0 ? asking : answering);
+    close(i % 2 == 0 ? answering : asking);
+    if (!client_await(&client, "\"visible\":false", SHOWN_LIMIT_MS)) errx(2, "a closed connection stays shown");
+    shown->closed_ms[i] = (client.read_ns - end) / 1e6;
   }
   client_close(&client);
   service_stop(&service);
@@ -225,8 +249,13 @@ static bool judge_indicator(struct shown *shown, int rounds) {
   /* The kernel's clock ticks every 4 ms. */
   bool met = verdict(first >= 996 && last <= 1300, "a request of 5 s shows after %.0f to %.0f ms, 996 to 1300 allowed",
                      first, last);
-  return verdict(hidden <= 700, "and hides %.0f ms after its end (median %.0f), at most 700", hidden,
-                 median(shown->hidden_ms, rounds)) &&
+  met &= verdict(hidden <= 700, "and hides %.0f ms after its end (median %.0f), at most 700", hidden,
+                 median(shown->hidden_ms, rounds));
+  double soonest = percentile(shown->closed_ms, CLOSINGS, 0), late = percentile(shown->closed_ms, CLOSINGS, 0.95);
+  return verdict(soonest >= 170 && late <= 220,
+                 "a connection that closes hides it after %.1f ms at the soonest, %.1f at the median, %.1f at p95; 170 and 220 "
+                 "allowed",
+                 soonest, median(shown->closed_ms, CLOSINGS), late) &&
          met;
 }
 
@@ -293,7 +322,7 @@ bool run_sockets(const struct options *options) {
     progress("sockets: round %d of %d", round + 1, rounds);
     for (int i = 0; i < SIZE_COUNT; i++) measure_size(options, sizes[i], &records[i], round);
   }
-  struct shown shown = {allocate(rounds, sizeof(double)), allocate(rounds, sizeof(double))};
+  struct shown shown = {.visible_ms = allocate(rounds, sizeof(double)), .hidden_ms = allocate(rounds, sizeof(double))};
   measure_indicator(options, &shown, rounds);
   measure_idle(options, &idle);
   print_table(records, rounds);

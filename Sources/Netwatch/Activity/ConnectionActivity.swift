@@ -30,7 +30,7 @@ package struct ConnectionActivity: Sendable {
     package var change: Change?
   }
 
-  /// Another number of connections is in flight.
+  /// Another number of connections is in flight; or the same, if one has come and gone that no scan has seen.
   package struct Change: Hashable, Sendable {
     package let count: Int
     /// When this came about: of the first beginning, or of the last end.
@@ -67,6 +67,7 @@ package struct ConnectionActivity: Sendable {
   /// When `timerFired` is due.
   package var deadline: Duration? { if case .waiting(let deadline) = state { deadline } else { nil } }
   package var isScanning: Bool { if case .scanning = state { true } else { false } }
+  package var isWatched: Bool { if case .atRest = state { false } else { true } }
 
   package mutating func handle(_ event: Event, at now: Duration) -> Effects {
     let old = deadline
@@ -97,6 +98,21 @@ package struct ConnectionActivity: Sendable {
     // In place: with a copy of the whole a scan would take seconds.
     connections[facts.cookie, default: ConnectionMemory()]
       .update(with: facts, at: now, scan: scan, lastScan: lastBegin, patience: patience)
+  }
+
+  /// Takes the last that the kernel says of a connection. To be called between scans, or when the scan has seen all.
+  ///
+  /// - Parameter mayBeNew: whether a connection that no scan has seen counts as a request that has passed.
+  package mutating func end(_ facts: ConnectionFacts, mayBeNew: Bool, at now: Duration) -> Change? {
+    guard isWatched else { return nil }
+    if let memory = connections.removeValue(forKey: facts.cookie) {
+      guard memory.isCounted else { return nil }
+      count -= 1
+    } else {
+      // Bytes have just moved on it: it was not closed long after its last answer.
+      guard mayBeNew, let idle = facts.idleAge, idle <= ConnectionRules.quiet else { return nil }
+    }
+    return Change(count: count, date: now)
   }
 
   /// The indicator will decide at `moment`: what it goes by shall be fresh.

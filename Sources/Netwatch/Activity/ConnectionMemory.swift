@@ -93,7 +93,7 @@ struct ConnectionMemory: Sendable {
     let isPatient = now - (movedAt ?? now) < patience
     let wasInFlight = isInFlight
     guard isBusy, isPatient, !isSmallTalk(facts) else {
-      if wasInFlight { date = now - (isPatient ? facts.idleAge ?? 0 : 0) }
+      if wasInFlight { date = now - (isPatient ? endAge(facts, at: now, lastScan: lastScan) : 0) }
       return rest(facts, at: now)
     }
     if !wasInFlight {
@@ -183,6 +183,17 @@ struct ConnectionMemory: Sendable {
 
   private func answered(_ facts: ConnectionFacts) -> UInt64 {
     facts.isAccepted ? facts.bytesSent &- sentAtRest : facts.bytesReceived &- receivedAtRest
+  }
+
+  /// How long ago the request ended: with its last byte. If it waited for one, and none has moved since the last scan, one
+  /// side has closed the connection: the other side when it was last heard, or this one, and nothing says when.
+  private func endAge(_ facts: ConnectionFacts, at now: Int64, lastScan: Int64?) -> Int64 {
+    let age = facts.idleAge ?? 0
+    guard quietAt == nil, facts.stage == .ending || facts.stage == .halfClosed, let lastScan, age > now - lastScan
+    else {
+      return age
+    }
+    return facts.heardAge <= now - lastScan ? facts.heardAge : 0
   }
 
   /// How long ago the request began: no longer than since it was known that nothing was in flight.

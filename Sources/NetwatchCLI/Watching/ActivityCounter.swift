@@ -49,10 +49,12 @@ final class ActivityCounter {
     change(to: min(max(count, 0), Int(Int32.max)) + (activity.connections ?? 0), at: KernelClock.monotonic.now)
   }
 
-  /// Takes note of how many TCP connections are in flight, which are counted from the first call on.
+  /// Takes note of how many TCP connections are in flight, which are counted from the first call on. The same number means that
+  /// one has come and gone: in a train of short ones, the indicator stays.
   ///
   /// - Parameter date: The time at which that came about. What is due since then is due now.
   func setConnections(_ count: Int, at date: Duration) {
+    if count == activity.connections { return linger(from: date) }
     let requests = activity.inFlight - (activity.connections ?? 0)
     activity.connections = count
     change(to: requests + count, at: date)
@@ -73,6 +75,12 @@ final class ActivityCounter {
   }
 
   // MARK: The indicator
+
+  private func linger(from date: Duration) {
+    guard machine.state == .delayingEnd else { return }
+    handle(.busy, at: date)
+    handle(.idle, at: date)
+  }
 
   /// When the indicator decides next.
   var deadline: Duration? { machine.deadline }

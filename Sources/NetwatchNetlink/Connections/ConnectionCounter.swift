@@ -2,8 +2,8 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// Runs a ``ConnectionActivity`` on the kernel: scans while somebody watches, and tells how many TCP connections are in
-/// flight.
+/// Runs a ``ConnectionActivity`` on the kernel: scans while somebody watches, hears of ends while something is in flight, and
+/// tells how many TCP connections are.
 ///
 /// Belongs to its loop, which does other work between the parts of a scan.
 package final class ConnectionCounter {
@@ -16,6 +16,8 @@ package final class ConnectionCounter {
 
   /// /proc is searched for so long at a time.
   private static let searchTime = Duration.milliseconds(2)
+  /// Ends are read so often at most, however many connections close on the machine.
+  private static let endsPause = Duration.milliseconds(10)
 
   private let loop: EventLoop
   private let changed: (ConnectionActivity.Change) -> Void
@@ -35,9 +37,13 @@ package final class ConnectionCounter {
   /// The scan that has been read, while programs are searched for.
   private var unidentified: (scan: ConnectionActivity.Scan, isWhole: Bool)?
   private var afterScan: [() -> Void] = []
+  /// Nil while nobody needs to hear of ends.
+  private var ends: ConnectionEnds?
+  private var endsRegistration: EventLoop.Registration?
+  private lazy var endsTimer = LoopTimer(on: loop) { [unowned self] in hearEnds() }
 
   /// - Parameters:
-  ///   - changed: is called when another number is in flight.
+  ///   - changed: is called when another number is in flight, or one has come and gone.
   ///   - decision: says when the indicator decides next; a scan is over then.
   ///   - failed: is called when the kernel does not tell. Nothing is counted any more.
   package init(
@@ -58,6 +64,7 @@ package final class ConnectionCounter {
 
   deinit {
     if let registration { loop.remove(registration) }
+    stopHearing()
   }
 
   /// Programs whose connections do not count, if it cannot be seen which connections those are; empty if all is well.
@@ -109,18 +116,23 @@ package final class ConnectionCounter {
       next = nil
       let effects = machine.handle(event, at: KernelClock.monotonic.now)
       if let change = effects.change { changed(change) }
-      if case .scanEnded = event, let moment = decision() {
-        _ = machine.hasten(for: moment, at: KernelClock.monotonic.now)
-      }
+      if case .scanEnded = event { hasten() }
       timer.set(at: machine.deadline)
+      followEnds()
       if let number = effects.scan { next = begin(number) }
     }
+  }
+
+  private func hasten() {
+    if let moment = decision() { _ = machine.hasten(for: moment, at: KernelClock.monotonic.now) }
   }
 
   /// - Returns: the end of the scan, if the kernel refuses it.
   private func begin(_ number: ConnectionActivity.Scan) -> ConnectionActivity.Event? {
     timing?.begin()
     defer { timing?.endPart() }
+    // What the scan lists may have ended by then: ends are read behind it.
+    stopHearing()
     do throws(NetlinkError) {
       try scan.begin()
       reading = number
@@ -154,6 +166,7 @@ package final class ConnectionCounter {
 
   private func end(_ number: ConnectionActivity.Scan, isWhole: Bool) {
     reading = nil
+    readEnds()
     if !ignoredPrograms.isEmpty {
       unidentified = (number, isWhole)
       return identify()
@@ -204,5 +217,47 @@ package final class ConnectionCounter {
       failed(error)
       return .unwatched
     }
+  }
+
+  // MARK: Ends
+
+  /// Hears of ends while something is in flight, or the indicator is about to decide. Where the kernel does not tell of them,
+  /// the next scan shows them.
+  private func followEnds() {
+    guard machine.isWatched, machine.count > 0 || decision() != nil else {
+      stopHearing()
+      ends = nil
+      return
+    }
+    if ends == nil { ends = try? ConnectionEnds() }
+    if endsRegistration == nil, endsTimer.deadline == nil { hearEnds() }
+  }
+
+  private func hearEnds() {
+    guard let ends, reading == nil else { return }
+    endsRegistration = try? loop.watch(ends.descriptor, for: .readable) { [unowned self] _ in readEnds() }
+  }
+
+  private func stopHearing() {
+    if let endsRegistration { loop.remove(endsRegistration) }
+    endsRegistration = nil
+    endsTimer.stop()
+  }
+
+  private func readEnds() {
+    guard let ends else { return }
+    stopHearing()
+    let now = KernelClock.monotonic.now
+    var change: ConnectionActivity.Change?
+    // What is lost, the next scan shows.
+    _ = try? ends.read(overrun: {}) { connection in
+      if exclusions.contains(where: { $0.covers(connection) }) { return }
+      change = machine.end(connection.facts, mayBeNew: ignoredPrograms.isEmpty, at: now) ?? change
+    }
+    endsTimer.set(after: Self.endsPause)
+    guard let change else { return }
+    changed(change)
+    hasten()
+    timer.set(at: machine.deadline)
   }
 }

@@ -18,6 +18,9 @@ final class ConnectionEnds {
   let capacity: Int
   private let socket: NetlinkSocket
 
+  /// Readable when an end was told.
+  var descriptor: CInt { socket.descriptor }
+
   init() throws(NetlinkError) {
     socket = try NetlinkSocket(
       .event, of: .kernel, protocol: NETLINK_SOCK_DIAG, log: ConnectionDecoder.log("tcp end"))
