@@ -18,11 +18,13 @@ public struct FileDescriptor: ~Copyable, Sendable {
   deinit { _ = Glibc.close(rawValue) }
 
   /// The text of a short file, such as one of /proc or /sys, without the newline at its end. Nil if it cannot be read.
-  package static func text(of path: String) -> String? {
+  ///
+  /// - Parameter capacity: how many bytes are read at most.
+  package static func text(of path: String, capacity: Int = 4_096) -> String? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     let file = FileDescriptor(owning: descriptor)
-    return unsafe withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 1) { buffer in
+    return unsafe withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 1) { buffer in
       let count = unsafe read(file.rawValue, buffer.baseAddress, buffer.count)
       guard count >= 0 else { return nil }
       let hasNewline = unsafe count > 0 && buffer[count - 1] == UInt8(ascii: "\n")

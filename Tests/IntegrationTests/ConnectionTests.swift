@@ -348,7 +348,9 @@ import Testing
   // MARK: Mistakes
 
   @Test(arguments: [
-    (["--activity", "udp"], "requests"), (["--activity", "tcp", "--activity-ignore", "70000"], "1 to 65535"),
+    (["--activity", "quic"], "such as tcp,udp"), (["--activity", "tcp,udp"], "add -f"),
+    (["status", "--activity", "udp"], "add -f"),
+    (["--activity", "tcp", "--activity-ignore", "70000"], "1 to 65535"),
     (["--activity", "tcp", "--activity-ignore", "10.0.0.0/40"], "0 to 32"),
     (["--activity-ignore", "22"], "add --activity tcp"), (["--activity-interval", "1"], "add --activity tcp"),
     (["--activity", "tcp", "--activity-interval", "0"], "0.02"),

@@ -46,6 +46,7 @@ struct Line: CustomStringConvertible {
   private var inFlightBy: [String: Any]? { activity["in_flight_by"] as? [String: Any] }
   var requestsInFlight: Int? { inFlightBy?["requests"] as? Int }
   var tcpInFlight: Int? { inFlightBy?["tcp"] as? Int }
+  var udpInFlight: Int? { inFlightBy?["udp"] as? Int }
   /// How many connections each program has; nil where programs are not named.
   var programs: [String: Int]? {
     (activity["programs"] as? [[String: Any]])?.reduce(into: [:]) { counts, program in

@@ -29,7 +29,7 @@ import Testing
 
   @Test func `bytes stand behind packets`() {
     let whole = Self.message(counters: [11, 12, .max, 14] + [UInt64](repeating: 0, count: 20))
-    #expect(Self.read(whole) == [LinkCounters.Bytes(received: .max, sent: 14)])
+    #expect(Self.read(whole) == [LinkCounters.Bytes(received: .max, sent: 14, packetsReceived: 11, packetsSent: 12)])
   }
 
   @Test func `what is too short, or something else, is nothing`() {

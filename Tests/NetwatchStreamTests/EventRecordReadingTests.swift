@@ -18,6 +18,10 @@ import Testing
     busy.activityReason = .activationDelay
     var connected = busy
     connected.activity.connections = 2
+    var estimated = busy
+    estimated.activity.datagrams = 1
+    var both = connected
+    both.activity.datagrams = 1
     var verdict = JSONLineTests.path().verdict
     verdict.ipv6 = .init(address: .v6(0x2001_0db8 << 96 | 5), gateway: .v6(0xfe80 << 112 | 1), interfaceIndex: 2)
     verdict.isExpensive = true
@@ -33,10 +37,11 @@ import Testing
     var cut = JSONLineTests.record(JSONLineTests.path(.notReachable, reason: .noCarrier))
     cut.internet = .absent
     return [
-      busy, connected, JSONLineTests.record(NetworkPath(verdict: verdict, reason: .addressChanged, interfaces: [])),
+      busy, connected,
+      JSONLineTests.record(NetworkPath(verdict: verdict, reason: .addressChanged, interfaces: [])),
       JSONLineTests.record(JSONLineTests.path(.notReachable, reason: .noCarrier)),
       JSONLineTests.record(NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: []), .initial),
-      probed, cut, JSONLineTests.record(roamed, .wifi),
+      probed, cut, JSONLineTests.record(roamed, .wifi), estimated, both,
     ]
   }
 

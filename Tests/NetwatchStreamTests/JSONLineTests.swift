@@ -79,6 +79,13 @@ import Testing
     record.activity.inFlight = 5
     record.activity.connections = 3
     #expect(try Self.line(record).contains(#""in_flight":5,"in_flight_by":{"requests":2,"tcp":3}}}"#))
+    var estimated = record
+    estimated.activity.datagrams = 1
+    #expect(try Self.line(estimated).contains(#""in_flight":5,"in_flight_by":{"requests":1,"tcp":3,"udp":1}}}"#))
+    estimated.activity.connections = nil
+    #expect(try Self.line(estimated).contains(#""in_flight":5,"in_flight_by":{"requests":4,"udp":1}}}"#))
+    (estimated.activity.connections, estimated.activity.inFlight) = (.max, .min)
+    #expect(try Self.line(estimated).contains(#""requests":0,"#))
     var writer = JSONLineWriter()
     func named(_ programs: [NamedCount]) -> String {
       writer.write(record, programs: programs)

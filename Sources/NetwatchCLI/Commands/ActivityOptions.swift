@@ -3,20 +3,20 @@ import Netwatch
 import NetwatchNetlink
 import NetwatchStream
 
-extension ServiceIdentity.Counts: ExpressibleByArgument {}
-
 /// What counts as in flight.
 struct ActivityOptions: SharedOptions {
   @Option(
     help: ArgumentHelp(
-      "What counts as in flight: requests that programs announce, TCP connections of all programs, or both. Where a "
-        + "service counts, its choice holds.", valueName: "what"))
+      "What counts as in flight: requests that programs announce, tcp connections of all programs, udp as far as that can "
+        + "be estimated, or several such as tcp,udp; all is requests,tcp. Where a service counts, its choice holds. "
+        + "Default: requests.",
+      valueName: "what"), transform: ServiceIdentity.Counts.init(argument:))
   var activity = ServiceIdentity.Counts.requests
 
   @Option(
     name: .customLong("activity-ignore"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Leave out TCP connections with this port, to this address or range such as 10.0.0.0/8, or of this program; may "
+      "Leave out TCP connections and UDP with this port, to this address or range such as 10.0.0.0/8, or of this program; may "
         + "be repeated.", valueName: "what"),
     transform: ConnectionExclusion.init(argument:))
   var exclusions: [ConnectionExclusion] = []
@@ -45,10 +45,19 @@ struct ActivityOptions: SharedOptions {
       throw ValidationError("--activity-interval needs a number from 0.02.")
     }
     if patience == .zero { throw ValidationError("--activity-patience needs a number above 0.") }
-    guard !activity.includesConnections else { return }
-    if !exclusions.isEmpty { throw ValidationError("--activity-ignore is about TCP connections; add --activity tcp.") }
+    if !exclusions.isEmpty, activity.isDisjoint(with: [.tcp, .udp]) {
+      throw ValidationError("--activity-ignore is about TCP connections; add --activity tcp.")
+    }
+    guard !activity.contains(.tcp) else { return }
     if interval != nil { throw ValidationError("--activity-interval is about TCP connections; add --activity tcp.") }
     if patience != nil { throw ValidationError("--activity-patience is about TCP connections; add --activity tcp.") }
+  }
+
+  /// One look does not tell what flows.
+  func refuseEstimates() throws {
+    if activity.contains(.udp) {
+      throw ValidationError("--activity udp takes more than one look; add -f, or leave out udp.")
+    }
   }
 
   var settings: ActivitySettings {
@@ -58,6 +67,16 @@ struct ActivityOptions: SharedOptions {
     if let interval { settings.connections.rules.interval = interval }
     if let patience { settings.connections.rules.patience = patience }
     return settings
+  }
+}
+
+extension ServiceIdentity.Counts {
+  /// What `--activity` says.
+  fileprivate init(argument text: String) throws {
+    guard let counts = Self(text) else {
+      throw ValidationError("--activity needs requests, tcp, udp, all, or several of them such as tcp,udp.")
+    }
+    self = counts
   }
 }
 

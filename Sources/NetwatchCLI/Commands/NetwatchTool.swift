@@ -80,7 +80,7 @@ public struct NetwatchTool: ParsableCommand {
     if let count, count < 1 { throw ValidationError("--count needs a number from 1.") }
     if follow, snapshot.check { throw ValidationError("--check gives a status once; leave out --follow.") }
     if recordingPath != nil, activity.activity != .requests {
-      throw ValidationError("--record does not hold what TCP connections do; leave out --activity.")
+      throw ValidationError("--record does not hold what is in flight; leave out --activity.")
     }
     if recordingPath != nil, probe.probe != nil {
       throw ValidationError("--record does not hold what a probe finds; leave out --probe.")
@@ -117,6 +117,7 @@ public struct NetwatchTool: ParsableCommand {
     guard follow else {
       if let option = traffic.given { throw ValidationError("\(option) belongs to --follow; add -f.") }
       try probe.refuseInterval()
+      try activity.refuseEstimates()
       return try StatusCommand.print(output, snapshot, path, service, activity, details, programs, probe, wifi)
     }
     try PlainError.reporting {

@@ -30,6 +30,7 @@ struct StatusCommand: ParsableCommand {
         DetailOptions.self, ProgramOptions.self, ProbeOptions.self, WiFiOptions.self,
       ])
     try probe.refuseInterval()
+    try activity.refuseEstimates()
     let strange =
       output.given ?? (snapshot.interfaces ? "--interfaces" : nil) ?? details.given ?? programs.given ?? wifi.given
     if prometheus, let strange {

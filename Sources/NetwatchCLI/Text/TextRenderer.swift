@@ -127,6 +127,7 @@ final class TextRenderer: LineRenderer {
   private func names(_ record: EventRecord) -> String {
     var names = programs?(record)?.map { "\($0.name.harmless) \($0.count)" } ?? []
     names += requests?(record).map { "\(quoted(fit($0.name.harmless, Self.width.label))) \($0.count)" } ?? []
+    if programs != nil, record.activity.datagrams ?? 0 > 0 { names.append("UDP") }
     return names.isEmpty ? "" : ": " + names.joined(separator: ", ")
   }
 

@@ -11,7 +11,8 @@ struct ActivitySettings {
 
 /// Counts what is in flight, and runs the indicator on it: numbers go in, what to publish comes out.
 ///
-/// TCP connections are looked at only between ``watch(_:)`` and ``rest()``; where they do not count, nothing of that exists.
+/// TCP connections and UDP are looked at only between ``watch(_:)`` and ``rest()``; where they do not count, nothing of that
+/// exists.
 final class ActivityCounter {
   private(set) var activity = EventRecord.Activity()
   private let settings: ActivitySettings
@@ -20,33 +21,72 @@ final class ActivityCounter {
   private var machine = ActivityMachine()
   private var timer: LoopTimer?
   private var connections: ConnectionCounter?
+  private var datagrams: DatagramCounter?
 
-  /// - Parameter changed: Called after each change of ``activity``, with its reason.
-  init(_ settings: ActivitySettings, on loop: EventLoop, changed: @escaping (EventRecord.ActivityReason) -> Void) {
+  /// - Parameters:
+  ///   - path: Which links there are; nil while that is not known.
+  ///   - changed: Called after each change of ``activity``, with its reason.
+  init(
+    _ settings: ActivitySettings, on loop: EventLoop, path: @escaping () -> NetworkPath? = { nil },
+    changed: @escaping (EventRecord.ActivityReason) -> Void
+  ) {
     self.settings = settings
     self.loop = loop
     self.changed = changed
     timer = LoopTimer(on: loop) { [unowned self] in fire() }
-    guard settings.counts.includesConnections else { return }
+    if settings.counts.contains(.tcp) { countConnections() }
+    if settings.counts.contains(.udp) { countDatagrams(path) }
+  }
+
+  private func countConnections() {
     do {
       connections = try ConnectionCounter(
         settings.connections, on: loop,
         changed: { [unowned self] in setConnections($0.count, at: $0.date) },
         decision: { [unowned self] in deadline },
-        failed: { [unowned self] error in giveUp(error) })
+        failed: { [unowned self] error in
+          warn("TCP connections are", error)
+          forgetConnections()
+          release(&connections)
+        })
       setConnections(0, at: KernelClock.monotonic.now)
     } catch {
-      warn(error)
+      warn("TCP connections are", error)
     }
+  }
+
+  private func countDatagrams(_ path: @escaping () -> NetworkPath?) {
+    do {
+      datagrams = try DatagramCounter(
+        settings.connections.exclusions, on: loop, path: path,
+        changed: { [unowned self] in setDatagrams($0.count, at: $0.date) },
+        failed: { [unowned self] error in
+          warn("UDP is", error)
+          setDatagrams(0, at: KernelClock.monotonic.now)
+          activity.datagrams = nil
+          release(&datagrams)
+        })
+      activity.datagrams = 0
+    } catch {
+      warn("UDP is", error)
+    }
+  }
+
+  /// Its handler is on the stack.
+  private func release<Counter: AnyObject>(_ counter: inout Counter?) {
+    let old = counter
+    counter = nil
+    loop.schedule(after: .zero) { withExtendedLifetime(old) {} }
   }
 
   // MARK: Numbers
 
   /// Takes note of how many requests programs have announced.
   func setRequests(_ count: Int) {
-    guard settings.counts.includesRequests else { return }
+    guard settings.counts.contains(.requests) else { return }
     // No number that a caller can give makes the sum overflow.
-    change(to: min(max(count, 0), Int(Int32.max)) + (activity.connections ?? 0), at: KernelClock.monotonic.now)
+    let others = activity.inFlight - activity.requests
+    change(to: min(max(count, 0), Int(Int32.max)) + others, at: KernelClock.monotonic.now)
   }
 
   /// Takes note of how many TCP connections are in flight, which are counted from the first call on. The same number means that
@@ -55,9 +95,15 @@ final class ActivityCounter {
   /// - Parameter date: The time at which that came about. What is due since then is due now.
   func setConnections(_ count: Int, at date: Duration) {
     if count == activity.connections { return linger(from: date) }
-    let requests = activity.inFlight - (activity.connections ?? 0)
+    let others = activity.inFlight - (activity.connections ?? 0)
     activity.connections = count
-    change(to: requests + count, at: date)
+    change(to: others + count, at: date)
+  }
+
+  private func setDatagrams(_ count: Int, at date: Duration) {
+    let others = activity.inFlight - (activity.datagrams ?? 0)
+    activity.datagrams = count
+    change(to: others + count, at: date)
   }
 
   /// TCP connections are not counted any more.
@@ -106,6 +152,7 @@ final class ActivityCounter {
 
   /// Begins to look at connections, and calls `body` when ``activity`` says what is.
   func watch(_ body: @escaping () -> Void) {
+    datagrams?.watch()
     guard let connections else { return body() }
     connections.afterScan { [self] in
       fireDue()
@@ -115,12 +162,16 @@ final class ActivityCounter {
 
   /// Looks at connections, and returns when ``activity`` says what is.
   func watchNow() {
+    datagrams?.watch()
     connections?.scanNow()
     fireDue()
   }
 
   /// Nobody wants to know about connections any more.
-  func rest() { connections?.rest() }
+  func rest() {
+    connections?.rest()
+    datagrams?.rest()
+  }
 
   /// Whose connections are in flight, as far as this user may know and that can be told in time.
   func programs(within time: Duration) -> [NamedCount] {
@@ -136,16 +187,7 @@ final class ActivityCounter {
         + "which connections are theirs; name a port or an address with --activity-ignore instead")
   }
 
-  private func giveUp(_ error: NetlinkError) {
-    warn(error)
-    forgetConnections()
-    // Its handler is on the stack.
-    let old = connections
-    connections = nil
-    loop.schedule(after: .zero) { withExtendedLifetime(old) {} }
-  }
-
-  private func warn(_ error: any Error) {
-    StandardError.tell("TCP connections are not counted, all else works: \(error)")
+  private func warn(_ what: String, _ error: any Error) {
+    StandardError.tell("\(what) not counted, all else works: \(error)")
   }
 }

@@ -65,8 +65,10 @@ final class LineSource {
         on: loop, of: options.input, every: interval, countsAll: options.listsInterfaces
       ) { [unowned self] in addTraffic($0) }
     }
-    if options.activity.counts.includesConnections || options.countsRequests {
-      counter = ActivityCounter(options.activity, on: loop) { [unowned self] in activityReason = $0 }
+    if options.activity.counts != .requests || options.countsRequests {
+      counter = ActivityCounter(
+        options.activity, on: loop, path: { [unowned self] in last?.path },
+        changed: { [unowned self] in activityReason = $0 })
       loop.onTurnEnd = { [unowned self] in addCount() }
     }
   }
@@ -273,7 +275,7 @@ final class LineSource {
       isCounting = false
       counter?.rest()
     }
-    if counter != nil, record.activity.connections == nil { hint() }
+    if counter != nil { hint(record.activity) }
     announced = record.activity
     switch options.service {
     case .everything where link?.sharesNetwork == true:
@@ -307,17 +309,22 @@ final class LineSource {
   }
 
   /// Its choice holds for all who ask it, so that all show the same.
-  private func hint() {
-    guard !hasHinted else { return }
+  private func hint(_ activity: EventRecord.Activity) {
+    let counts = options.activity.counts
+    let lacks = [
+      counts.contains(.tcp) && activity.connections == nil ? "TCP connections" : nil,
+      counts.contains(.udp) && activity.datagrams == nil ? "UDP" : nil,
+    ].compactMap(\.self)
+    guard !hasHinted, !lacks.isEmpty else { return }
     hasHinted = true
     StandardError.tell(
-      "the service does not count TCP connections; start it with --activity \(options.activity.counts.rawValue), or add "
+      "the service does not count \(lacks.joined(separator: " and ")); start it with --activity \(counts.text), or add "
         + "--no-service here")
   }
 
   /// Labels of the requests that the service counts, as far as it tells this user. Waits for the answer.
   func labels(of record: EventRecord) -> [NamedCount] {
-    guard link?.isConnected == true, record.activity.inFlight > (record.activity.connections ?? 0) else { return [] }
+    guard link?.isConnected == true, record.activity.requests > 0 else { return [] }
     return ServiceStatistics.ofRunningService(within: Self.patience)?.labels ?? []
   }
 

@@ -55,8 +55,7 @@ package final class ConnectionCounter {
     self.decision = decision
     self.failed = failed
     exclusions = configuration.exclusions
-    ignoredPrograms = Set(
-      configuration.exclusions.compactMap { if case .program(let name) = $0 { name } else { nil } })
+    ignoredPrograms = ConnectionExclusion.programs(exclusions)
     machine = ConnectionActivity(configuration.rules)
     scan = try ConnectionScan()
     registration = try loop.watch(scan.descriptor, for: .readable) { [unowned self] _ in read() }

@@ -52,28 +52,44 @@ enum ConnectionDecoder {
     let isEnd = CInt(frame.type) == SOCK_DIAG_BY_FAMILY
     guard isEnd || CInt(frame.type) == TCPDIAG_GETSOCK, frame.payload.count >= messageLength else { return .ignored }
     let start = frame.payload.lowerBound
-    func port(_ place: Int) -> UInt16 { UInt16(bigEndian: bytes.load(start + place, as: UInt16.self)) }
     let state = bytes.load(start + stateOffset, as: UInt8.self)
-    if Int(state) == TCP_LISTEN { return .listener(port: port(localPortOffset)) }
-    let family = bytes.load(start + familyOffset, as: UInt8.self)
-    guard let stage = isEnd ? .ending : stage(state), let local = address(bytes, start + localOffset, family),
-      let remote = address(bytes, start + remoteOffset, family)
-    else { return .ignored }
+    if Int(state) == TCP_LISTEN { return .listener(port: port(bytes, start + localPortOffset)) }
+    guard let stage = isEnd ? .ending : stage(state), var connection = connection(bytes, start, stage) else {
+      return .ignored
+    }
+    connection.facts.queued = bytes.load(start + queuedOffset, as: UInt32.self)
+    // The end of what we say takes a byte's place.
+    if hasEnded(state), connection.facts.queued > 0 { connection.facts.queued -= 1 }
+    if stage == .connecting { connection.facts.attemptAge = attemptAge(bytes, start) }
+    if let value = bytes.attribute(Int(INET_DIAG_INFO), in: (start + messageLength)..<frame.payload.upperBound) {
+      readInfo(bytes, value, into: &connection.facts)
+      readPayload(bytes, value, state: isEnd ? nil : state, into: &connection.facts)
+    }
+    return isEnd ? .ended(connection) : .connection(connection)
+  }
 
+  /// A socket of UDP. Nil for what is none.
+  static func datagramSocket(_ frame: NetlinkFrame, _ bytes: RawSpan) -> Connection? {
+    guard CInt(frame.type) == SOCK_DIAG_BY_FAMILY, frame.payload.count >= messageLength else { return nil }
+    return connection(bytes, frame.payload.lowerBound, .open)
+  }
+
+  /// Its ends, and whose it is.
+  private static func connection(_ bytes: RawSpan, _ start: Int, _ stage: ConnectionFacts.Stage) -> Connection? {
+    let family = bytes.load(start + familyOffset, as: UInt8.self)
+    guard let local = address(bytes, start + localOffset, family),
+      let remote = address(bytes, start + remoteOffset, family)
+    else { return nil }
     var facts = ConnectionFacts(cookie: bytes.load(start + cookieOffset, as: UInt64.self), stage: stage)
     facts.inode = bytes.load(start + inodeOffset, as: UInt32.self)
     facts.user = bytes.load(start + userOffset, as: UInt32.self)
-    facts.queued = bytes.load(start + queuedOffset, as: UInt32.self)
-    // The end of what we say takes a byte's place.
-    if hasEnded(state), facts.queued > 0 { facts.queued -= 1 }
-    if stage == .connecting { facts.attemptAge = attemptAge(bytes, start) }
-    if let value = bytes.attribute(Int(INET_DIAG_INFO), in: (start + messageLength)..<frame.payload.upperBound) {
-      readInfo(bytes, value, into: &facts)
-      readPayload(bytes, value, state: isEnd ? nil : state, into: &facts)
-    }
-    let connection = Connection(
-      facts: facts, localPort: port(localPortOffset), remotePort: port(remotePortOffset), local: local, remote: remote)
-    return isEnd ? .ended(connection) : .connection(connection)
+    return Connection(
+      facts: facts, localPort: port(bytes, start + localPortOffset), remotePort: port(bytes, start + remotePortOffset),
+      local: local, remote: remote)
+  }
+
+  private static func port(_ bytes: RawSpan, _ offset: Int) -> UInt16 {
+    UInt16(bigEndian: bytes.load(offset, as: UInt16.self))
   }
 
   private static func stage(_ state: UInt8) -> ConnectionFacts.Stage? {

@@ -54,6 +54,11 @@ package enum ConnectionExclusion: Hashable, Sendable {
     return .range(address, prefixLength: length)
   }
 
+  /// The programs among exclusions.
+  static func programs(_ exclusions: [ConnectionExclusion]) -> Set<String> {
+    Set(exclusions.compactMap { if case .program(let name) = $0 { name } else { nil } })
+  }
+
   /// Whether it covers a connection, as far as that can be told without its program.
   func covers(_ connection: ConnectionDecoder.Connection) -> Bool {
     switch self {

@@ -16,6 +16,17 @@ extension NetlinkRequest {
     }
   }
 
+  /// Every socket of UDP with one other end, of one family.
+  static func connectedDatagramSockets(_ family: CInt) throws(NetlinkError) -> NetlinkRequest {
+    try unsafe build(Int(SOCK_DIAG_BY_FAMILY), flags: NLM_F_DUMP) { message in
+      var request = inet_diag_req_v2()
+      request.sdiag_family = UInt8(family)
+      request.sdiag_protocol = UInt8(IPPROTO_UDP)
+      request.idiag_states = 1 << UInt32(TCP_ESTABLISHED)
+      return unsafe append(request, to: message)
+    }
+  }
+
   /// Neither closed sockets, which have no program and no ages, nor those that have not been accepted yet.
   private static let connectionStates: UInt32 = [
     TCP_ESTABLISHED, TCP_SYN_SENT, TCP_FIN_WAIT1, TCP_FIN_WAIT2, TCP_CLOSE_WAIT, TCP_LAST_ACK, TCP_LISTEN, TCP_CLOSING,

@@ -9,6 +9,8 @@ package final class LinkCounters {
   struct Bytes: Hashable {
     let received: UInt64
     let sent: UInt64
+    let packetsReceived: UInt64
+    let packetsSent: UInt64
   }
 
   private let input: NetlinkInput
@@ -58,6 +60,8 @@ package final class LinkCounters {
     }
     return Bytes(
       received: bytes.load(counters.lowerBound + receivedOffset, as: UInt64.self),
-      sent: bytes.load(counters.lowerBound + sentOffset, as: UInt64.self))
+      sent: bytes.load(counters.lowerBound + sentOffset, as: UInt64.self),
+      packetsReceived: bytes.load(counters.lowerBound, as: UInt64.self),
+      packetsSent: bytes.load(counters.lowerBound + 8, as: UInt64.self))
   }
 }

@@ -92,8 +92,15 @@ extension EventRecord.Activity {
     self.state = state
     self.inFlight = Int(inFlight)
     guard let parts = value["in_flight_by"] else { return }
-    guard let connections = parts["tcp"]?.integer(in: 0...inFlight) else { return nil }
-    self.connections = Int(connections)
+    for (key, part) in [("tcp", \Self.connections), ("udp", \.datagrams)] {
+      guard let value = parts[key] else { continue }
+      guard let count = value.integer(in: 0...inFlight) else { return nil }
+      self[keyPath: part] = Int(count)
+    }
+    // There is no other reason to tell them apart.
+    guard (connections ?? 0) + (datagrams ?? 0) <= self.inFlight, connections != nil || datagrams != nil else {
+      return nil
+    }
   }
 }
 

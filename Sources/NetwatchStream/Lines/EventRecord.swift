@@ -28,8 +28,16 @@ public struct EventRecord: Hashable, Sendable {
     public var inFlight = 0
     /// The part of ``inFlight`` that is TCP connections of programs that announce nothing; nil if they are not counted.
     public var connections: Int?
+    /// The part of ``inFlight`` that goes over UDP, such as QUIC: an estimate, 0 or 1 for all of it. Nil if it is not counted.
+    public var datagrams: Int?
 
     public init() {}
+
+    /// The part of ``inFlight`` that programs have announced.
+    package var requests: Int {
+      // Each may be any number; a difference of numbers from 0 always fits.
+      max(max(inFlight, 0) - max(connections ?? 0, 0), 0) - max(datagrams ?? 0, 0)
+    }
   }
 
   /// Why a record about the activity was published.

@@ -93,19 +93,28 @@ extension LineBuffer {
     append(text: record.activity.state.rawValue)
     append(record.activity.state.isVisible ? #"","visible":true,"in_flight":"# : #"","visible":false,"in_flight":"#)
     appendDecimal(UInt64(clamping: record.activity.inFlight))
-    if let connections = record.activity.connections {
-      append(#","in_flight_by":{"requests":"#)
-      // Both may be any number, and a difference of numbers from 0 always fits.
-      appendDecimal(UInt64(clamping: max(record.activity.inFlight, 0) - max(connections, 0)))
-      append(#","tcp":"#)
-      appendDecimal(UInt64(clamping: connections))
-      append("}")
-      if let programs { append(programs) }
+    if record.activity.connections != nil || record.activity.datagrams != nil {
+      append(parts: record.activity)
+      if record.activity.connections != nil, let programs { append(programs) }
     }
     append("}")
     guard record.traffic != nil else { return }
     append(#","traffic":"#)
     append(record.carrierTraffic, isNamed: true)
+  }
+
+  private mutating func append(parts activity: EventRecord.Activity) {
+    append(#","in_flight_by":{"requests":"#)
+    appendDecimal(UInt64(clamping: activity.requests))
+    if let connections = activity.connections {
+      append(#","tcp":"#)
+      appendDecimal(UInt64(clamping: connections))
+    }
+    if let datagrams = activity.datagrams {
+      append(#","udp":"#)
+      appendDecimal(UInt64(clamping: datagrams))
+    }
+    append("}")
   }
 
   /// - Parameter isNamed: whether it says the name of the link, which stands beside it where links are listed.
@@ -148,7 +157,7 @@ extension LineBuffer {
       append("null")
     }
     append(#","counts":"#)
-    if let counts = service.counts { appendQuoted(counts.rawValue) } else { append("null") }
+    if let counts = service.counts { appendQuoted(counts.text) } else { append("null") }
     append("}")
   }
 

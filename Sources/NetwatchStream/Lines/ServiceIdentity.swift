@@ -1,16 +1,19 @@
 /// What a service says about itself in the first line of a connection.
 package struct ServiceIdentity: Hashable, Sendable {
   /// What a service counts as in flight.
-  package enum Counts: String, Hashable, Sendable, CaseIterable {
+  package struct Counts: OptionSet, Hashable, Sendable {
     /// The requests that clients announce.
-    case requests
+    package static let requests = Counts(rawValue: 1)
     /// The TCP connections of all programs.
-    case tcp
-    /// Both.
-    case all
+    package static let tcp = Counts(rawValue: 2)
+    /// What all programs exchange over UDP.
+    package static let udp = Counts(rawValue: 4)
+    /// Requests and TCP connections, as before UDP could be counted.
+    package static let all: Counts = [.requests, .tcp]
 
-    package var includesConnections: Bool { self != .requests }
-    package var includesRequests: Bool { self != .tcp }
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
   }
 
   static let protocolVersion: UInt64 = 1
@@ -37,7 +40,7 @@ extension ServiceIdentity {
     }
     self.init(
       namespace: namespace, version: value["version"]?.string,
-      counts: value["counts"]?.string.flatMap(Counts.init))
+      counts: value["counts"]?.string.flatMap { Counts($0) })
   }
 
   /// Whether a service reports on the network of the calling thread. No, if that cannot be told.
@@ -48,5 +51,31 @@ extension ServiceIdentity {
   static func sharesNetwork(_ identity: ServiceIdentity?, of process: CInt?) -> Bool {
     let theirs = identity.map(\.namespace) ?? process.flatMap { .network(of: $0) }
     return theirs != nil && theirs == .ownNetwork
+  }
+}
+
+extension ServiceIdentity.Counts {
+  /// Each with its word; `all` comes before its parts.
+  private static let words: [(counts: Self, word: String)] = [
+    (.all, "all"), (.requests, "requests"), (.tcp, "tcp"), (.udp, "udp"),
+  ]
+
+  /// Words with commas between them, such as `tcp,udp`.
+  package var text: String {
+    var rest = self
+    return Self.words.compactMap { counts, word in
+      guard rest.isSuperset(of: counts) else { return nil }
+      rest.subtract(counts)
+      return word
+    }.joined(separator: ",")
+  }
+
+  /// Nil for what has another word in it, or none.
+  package init?(_ text: String) {
+    self = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      guard let counts = Self.words.first(where: { $0.word == part })?.counts else { return nil }
+      formUnion(counts)
+    }
   }
 }

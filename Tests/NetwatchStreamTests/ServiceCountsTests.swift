@@ -1,0 +1,17 @@
+import Testing
+
+@testable import NetwatchStream
+
+/// What a service counts, in words.
+@Suite struct ServiceCountsTests {
+  @Test func `each has its words, in any order`() {
+    typealias Counts = ServiceIdentity.Counts
+    for bits: UInt8 in 1...7 {
+      let counts = Counts(rawValue: bits)
+      #expect(Counts(counts.text) == counts, "\(counts.text)")
+    }
+    #expect(Counts.all.text == "all" && Counts([.tcp, .udp]).text == "tcp,udp")
+    #expect(Counts("udp,tcp") == [.tcp, .udp] && Counts("tcp,requests") == .all && Counts("all,tcp") == .all)
+    for wrong in ["", ",", "tcp,", "tcp, udp", "TCP", "quic"] { #expect(Counts(wrong) == nil, "\(wrong)") }
+  }
+}
