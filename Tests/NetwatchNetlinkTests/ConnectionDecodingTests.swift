@@ -40,6 +40,8 @@ import Testing
     #expect((facts.sentAge, facts.receivedAge) == (1_040_000_000, 1_040_000_000))
     #expect(facts.cookie == 0x3b2d && facts.inode == 0x627b9b)
     #expect(facts.isWaiting && !connection.isLocal)
+    #expect((facts.roundTripTime, facts.segmentsSent) == (21, 1))
+    #expect((facts.segmentsRepeated, facts.segmentsDuplicated) == (0, 0))
   }
 
   @Test func `IPv4 in IPv6 is IPv4, and a drip is young`() throws {
@@ -82,6 +84,23 @@ import Testing
       let facts = try #require(Self.connection(bytes)).facts
       #expect(facts.stage == .ending)
       #expect(facts.queued == (state == TCP_CLOSE_WAIT ? queued : queued - min(queued, 1)))
+    }
+  }
+
+  @Test func `what was sent, sent again and came twice is counted`() throws {
+    var info = Array(ConnectionCorpus.info(of: ConnectionCorpus.waiting))
+    // struct tcp_info of <linux/tcp.h>: tcpi_rtt, tcpi_total_retrans, tcpi_data_segs_out, tcpi_dsack_dups.
+    for (offset, value) in [(68, 23_456), (100, 3), (156, 4_000), (216, 2)] {
+      info.replaceSubrange(offset..<offset + 4, with: MessageBuilder.raw(UInt32(value)))
+    }
+    for length in [info.count, 216, 120] {
+      var bytes = Array(ConnectionCorpus.waiting.prefix(16 + 72))
+      bytes += MessageBuilder.attribute(Int(INET_DIAG_INFO), Array(info.prefix(length)))
+      bytes.replaceSubrange(0..<4, with: MessageBuilder.raw(UInt32(bytes.count)))
+      let facts = try #require(Self.connection(bytes)).facts
+      #expect((facts.roundTripTime, facts.segmentsRepeated) == (23_456, 3))
+      #expect(facts.segmentsSent == (length > 160 ? 4_000 : 0))
+      #expect(facts.segmentsDuplicated == (length > 220 ? 2 : 0))
     }
   }
 

@@ -19,8 +19,17 @@ import Testing
     var sample = moment
     sample.suspended = 9
     writer.write(.sampling, at: sample)
+    writer.write(.quality, at: sample)
+    var connection = ConnectionFacts(cookie: .max, stage: .open)
+    (connection.roundTripTime, connection.bytesAcknowledged, connection.sentAge) = (.max, .max, .max)
+    (connection.segmentsSent, connection.segmentsRepeated, connection.segmentsDuplicated) = (1, .max, 3)
+    writer.write(connection)
+    writer.writeEndOfConnections(isWhole: true)
+    writer.writeEndOfConnections(isWhole: false)
     let datagram: [UInt8] = Array(0...255)
-    var expected: [TraceRecord] = causes.map { .cause($0, moment) } + [.cause(.sampling, sample)]
+    var expected: [TraceRecord] =
+      causes.map { .cause($0, moment) } + [.cause(.sampling, sample), .cause(.quality, sample)]
+    expected += [.connection(connection), .connectionsEnd(isWhole: true), .connectionsEnd(isWhole: false)]
     for channel in NetlinkInput.Channel.allCases {
       unsafe writer.write(datagram.span.bytes, from: channel)
       unsafe writer.write([UInt8]().span.bytes, from: channel)
@@ -54,6 +63,10 @@ import Testing
     "turn 1 2", "turn 1 2 lunch", "turn -1 2 event", "turn 1 9223372036854775807 event", "turn 1 event",
     "turn 99999999999999999999 2 event", "start 1", "start 1 2 3", "timer 1 2", "timer 1 2 tea", "resumed 1 2 3",
     "sampling 1 2", "sampling 1 2 -3", "sampling 1 2 3 4", "sampling 1 2 x",
+    "quality 1 2", "quality 1 2 -3", "quality 1 2 3 4", "tcp", "tcp over", "tcp end 1", "tcp 1 2 3 4 5 6",
+    "tcp 1 2 3 4 5 6 7 8", "tcp 1 4294967296 3 4 5 6 7", "tcp 1 2 3 4294967296 5 6 7",
+    "tcp 1 2 3 4 5 6 9223372036854775808",
+    "tcp -1 2 3 4 5 6 7", "tcp 1 2 3 x 5 6 7",
     "namespaces", "namespaces pid", "namespaces network users", "resolved 1 2 example.org", "device", "device x",
     "device 99999999999", "device 3 fast", "device 3 type=%4",
     "device 3 type=%zz", "device 3 type=%ff", "start 1 2\r",

@@ -4,7 +4,8 @@ import NetwatchEventLoop
 import NetwatchNetlink
 
 /// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `targets TARGET…`, `silent-server`,
-/// `reporter`, `events`, `watchers`, `dropped COUNT`, `delays`, `traffic`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`.
+/// `reporter`, `events`, `watchers`, `dropped COUNT`, `delays`, `traffic`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`,
+/// `sink`, `senders HOST COUNT RATE`, `ping ADDRESS`.
 @main
 enum NetwatchProbe {
   static func main() async throws {
@@ -23,6 +24,9 @@ enum NetwatchProbe {
     case "answer-server": try AnswerServer.run()
     case "socks-server": try SocksServer.run()
     case "clients": try SlowClients.run(arguments[1], Int(arguments[2]) ?? 1, arguments[3])
+    case "sink": try Sink.run()
+    case "senders": try Senders.run(arguments[1], Int(arguments[2]) ?? 1, Int(arguments[3]) ?? 1)
+    case "ping": try Ping.run(arguments[1])
     case "reporter": try Reporter.run()
     case "events": try await Reporter.read()
     default: throw ProbeFailure("unknown probe")

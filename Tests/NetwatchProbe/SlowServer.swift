@@ -20,12 +20,12 @@ enum SlowServer {
     }
   }
 
-  /// At port 80 of both families.
-  static func listen() throws -> CInt {
+  /// At a port of both families.
+  static func listen(port: UInt16 = 80) throws -> CInt {
     let listener = socket(AF_INET6, CInt(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in6()
     address.sin6_family = sa_family_t(AF_INET6)
-    address.sin6_port = UInt16(80).bigEndian
+    address.sin6_port = port.bigEndian
     let length = socklen_t(MemoryLayout<sockaddr_in6>.size)
     let code = unsafe withUnsafePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe bind(listener, $0, length) }

@@ -14,7 +14,8 @@ import Testing
     (#"{"events":false}"#, .events(false)), (#"{"events":true}"#, .events(true)), (#"{"ping":1}"#, .ping),
     (#"{"stats":1}"#, .stats), (#"{"signal":true}"#, .signal(.steps)), (#"{"signal":"dbm"}"#, .signal(.all)),
     (#"{"signal":false}"#, .signal(nil)), (#"{"wifi_details":true}"#, .wifiDetails(true)),
-    (#"{"bssid":false}"#, .accessPoint(false)),
+    (#"{"bssid":false}"#, .accessPoint(false)), (#"{"quality":true}"#, .quality(true)),
+    (#"{"quality":false}"#, .quality(false)),
   ])
   func `messages`(_ text: String, _ message: ClientMessage) throws {
     #expect(try Self.read(text) == message)
@@ -24,7 +25,7 @@ import Testing
   @Test(arguments: [
     "", "x", "[]", "1", "{}", #"{"begin":1}"#, #"{"begin":""}"#, #"{"begin":null}"#, #"{"begin":"a","label":1}"#,
     #"{"end":{}}"#, #"{"events":1}"#, #"{"signal":"steps"}"#, #"{"signal":1}"#, #"{"wifi_details":null}"#,
-    #"{"bssid":"x"}"#, #"{"Begin":"a"}"#, #"{"begin":"a"} {"end":"a"}"#,
+    #"{"bssid":"x"}"#, #"{"quality":1}"#, #"{"Begin":"a"}"#, #"{"begin":"a"} {"end":"a"}"#,
   ])
   func `what is not understood does no harm`(_ text: String) {
     #expect {

@@ -36,12 +36,20 @@ import Testing
     let roamed = NetworkPath(verdict: wifi, reason: .roamed, interfaces: [], connection: connection)
     var cut = JSONLineTests.record(JSONLineTests.path(.notReachable, reason: .noCarrier))
     cut.internet = .absent
+    var quality = JSONLineTests.record(JSONLineTests.path(), .quality)
+    quality.tellsQuality = true
+    quality.quality = quality.path.carrier.map {
+      LinkQuality(
+        kernelName: $0.name, interfaceIndex: $0.index, connections: 5, tenthsOfMilliseconds: 234, tenthsOfPercent: nil)
+    }
+    var noQuality = JSONLineTests.record(JSONLineTests.path())
+    noQuality.tellsQuality = true
     return [
       busy, connected,
       JSONLineTests.record(NetworkPath(verdict: verdict, reason: .addressChanged, interfaces: [])),
       JSONLineTests.record(JSONLineTests.path(.notReachable, reason: .noCarrier)),
       JSONLineTests.record(NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: []), .initial),
-      probed, cut, JSONLineTests.record(roamed, .wifi), estimated, both,
+      probed, cut, JSONLineTests.record(roamed, .wifi), quality, noQuality, estimated, both,
     ]
   }
 

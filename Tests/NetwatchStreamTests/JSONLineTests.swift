@@ -237,10 +237,39 @@ import Testing
     #expect(try wifi().contains(#""frequency_mhz":3650,"band":null,"#))
   }
 
+  @Test func `the quality of the link that carries the traffic is told to a tenth, and that of another one is not`()
+    throws
+  {
+    var record = Self.record(Self.path())
+    func quality() throws -> String? {
+      let line = try Self.line(record)
+      #expect(line.contains(#""event":"quality","reason":"sampled""#) == (record.event == .quality))
+      return line.dropLast(2).components(separatedBy: #","quality":"#).dropFirst().first
+    }
+    #expect(try quality() == nil)
+    record.tellsQuality = true
+    #expect(try quality() == "null")
+    let (index, name) = try #require(record.path.carrier)
+    func figures(_ index: Int32, _ time: Int?, _ loss: Int?) -> LinkQuality {
+      LinkQuality(
+        kernelName: name, interfaceIndex: index, connections: 5, tenthsOfMilliseconds: time, tenthsOfPercent: loss)
+    }
+    record.event = .quality
+    record.quality = figures(index, 234, 3)
+    #expect(
+      try quality() == #"{"interface":"\#(name.text)","rtt_ms":23.4,"loss_percent":0.3,"connections":5}"#)
+    record.quality = figures(index, nil, nil)
+    #expect(
+      try quality() == #"{"interface":"\#(name.text)","rtt_ms":null,"loss_percent":null,"connections":5}"#)
+    record.event = .reachability
+    record.quality = figures(index + 1, 234, 3)
+    #expect(try quality() == "null")
+  }
+
   @Test func `what a line can be about`() {
     #expect(
       EventRecord.Event.allCases.map(\.rawValue) == [
-        "initial", "reachability", "activity", "interfaces", "traffic", "wifi",
+        "initial", "reachability", "activity", "interfaces", "traffic", "wifi", "quality",
       ])
   }
 }

@@ -36,6 +36,14 @@ package struct ConnectionFacts: Hashable, Sendable {
   package var attemptAge: Int64 = 0
   /// For how long something was queued, all in all.
   package var busyTime: Int64 = 0
+  /// The smoothed round-trip time, in microseconds. 0 if none was measured.
+  package var roundTripTime: UInt32 = 0
+  /// The segments with data that were sent, each repetition included. This counter and the next two wrap around.
+  package var segmentsSent: UInt32 = 0
+  /// The segments that were sent again.
+  package var segmentsRepeated: UInt32 = 0
+  /// The segments that the other side says it has got twice.
+  package var segmentsDuplicated: UInt32 = 0
 
   package init(cookie: UInt64, stage: Stage) {
     self.cookie = cookie

@@ -39,6 +39,12 @@ public struct NetworkPath: Hashable, Sendable {
 
     package var isReachable: Bool { status.isReachable }
 
+    /// The link that carries the traffic; nil unless reachable.
+    package var carrier: (index: Int32, name: InterfaceName)? {
+      guard let index = interfaceIndex, let name = interfaceName else { return nil }
+      return (index, name)
+    }
+
     /// The families by which it is reachable.
     var families: AddressFamilies {
       var families = AddressFamilies()
@@ -96,9 +102,17 @@ public struct NetworkPath: Hashable, Sendable {
   /// Its index.
   public var interfaceIndex: Int32? { verdict.interfaceIndex }
   /// The link that carries the traffic, as the kernel calls it; nil unless reachable.
-  package var carrier: (index: Int32, name: InterfaceName)? {
-    guard let index = verdict.interfaceIndex, let name = verdict.interfaceName else { return nil }
-    return (index, name)
+  package var carrier: (index: Int32, name: InterfaceName)? { verdict.carrier }
+  /// The addresses that traffic leaves from: those of the link that carries it, or of the tunnel where there is one.
+  package var localAddresses: Set<IPAddress> {
+    let outer = verdict.vpn.map(\.interfaceIndex) ?? verdict.interfaceIndex
+    var addresses = Set(outer.flatMap(links.interface)?.addresses.map(\.address) ?? [])
+    // A path that a service tells has no list of links, and an unnumbered link borrows its address.
+    for family in [verdict.ipv4, verdict.ipv6] {
+      guard let family, [outer, verdict.interfaceIndex].contains(family.interfaceIndex) else { continue }
+      addresses.insert(family.address)
+    }
+    return addresses
   }
   /// Every link of the machine, loopback included, sorted by index.
   public var interfaces: [Interface] { Array(links) }

@@ -22,6 +22,8 @@ enum BarField: String, CaseIterable {
   case upBytes = "up_bytes"
   case graph
   case traffic
+  case roundTripTime = "rtt"
+  case loss
 
   /// It says how much goes over a link.
   var isOfTraffic: Bool {
@@ -88,6 +90,8 @@ extension LineBuffer {
     case .downBytes: append(rate: state.traffic?.receivedBytes, of: state)
     case .upBytes: append(rate: state.traffic?.sentBytes, of: state)
     case .traffic: appendTraffic(of: state)
+    case .roundTripTime: append(short: state.record.carrierQuality?.tenthsOfMilliseconds, "ms")
+    case .loss: append(short: state.record.carrierQuality?.tenthsOfPercent, "%")
     case .graph: if path.isReachable { state.graph.write(to: &self, state.icons.levels) }
     }
   }
@@ -95,6 +99,13 @@ extension LineBuffer {
   /// Nothing where no link carries anything.
   private mutating func append(rate: UInt64?, of state: BarState) {
     if state.path.isReachable { append(rate: rate, padding: state.padding) }
+  }
+
+  /// A number below 10 with its tenths, a larger one without. Nothing for one that is not known.
+  private mutating func append(short tenths: Int?, _ unit: StaticString) {
+    guard let tenths else { return }
+    if tenths < 100 { append(tenths: tenths) } else { appendDecimal(UInt64(clamping: (tenths + 5) / 10)) }
+    append(unit)
   }
 
   private mutating func appendTraffic(of state: BarState) {

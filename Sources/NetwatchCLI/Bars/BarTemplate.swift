@@ -11,8 +11,13 @@ struct BarTemplate: Hashable {
   let pieces: [Piece]
 
   /// Some field says how much goes over a link.
-  var showsTraffic: Bool {
-    pieces.contains { if case .fields(let fields, _, _) = $0 { fields.contains(where: \.isOfTraffic) } else { false } }
+  var showsTraffic: Bool { hasField(where: \.isOfTraffic) }
+
+  /// Some field says how well the link works.
+  var showsQuality: Bool { hasField { $0 == .roundTripTime || $0 == .loss } }
+
+  private func hasField(where isWanted: (BarField) -> Bool) -> Bool {
+    pieces.contains { if case .fields(let fields, _, _) = $0 { fields.contains(where: isWanted) } else { false } }
   }
 
   /// What of the WiFi network its fields say.

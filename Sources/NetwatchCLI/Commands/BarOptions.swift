@@ -47,6 +47,9 @@ struct BarOptions: ParsableArguments {
   /// Whether a template says how much goes over a link.
   var showsTraffic: Bool { template.flatMap { try? BarTemplate($0) }?.showsTraffic ?? false }
 
+  /// Whether a template says how well the link works.
+  var showsQuality: Bool { template.flatMap { try? BarTemplate($0) }?.showsQuality ?? false }
+
   func makeRenderer(
     for format: BarFormat, _ color: ColorChoice, _ units: TrafficUnits, showsTraffic: Bool
   ) throws -> BarRenderer {

@@ -54,6 +54,13 @@ public struct NetwatchTool: ParsableCommand {
     transform: WiFiReporting.SignalChanges.named)
   var signal: WiFiReporting.SignalChanges?
 
+  @Flag(
+    help: ArgumentHelp(
+      "Also tell the round-trip time and the loss of the link that carries the traffic, as this machine's TCP connections "
+        + "find them. No packet is sent. With --follow, look every 4 seconds, and print a line when they have changed.")
+  )
+  var quality = false
+
   @Option(
     name: .customLong("exec"),
     help: ArgumentHelp(
@@ -111,6 +118,9 @@ public struct NetwatchTool: ParsableCommand {
     for options in all where !groups.contains(where: { $0 == type(of: options) }) {
       if let option = options.given { throw ValidationError("\(name) does nothing with \(option); leave it out.") }
     }
+    if quality, command != StatusCommand.self {
+      throw ValidationError("\(name) does nothing with --quality; leave it out.")
+    }
   }
 
   public func run() throws {
@@ -118,7 +128,8 @@ public struct NetwatchTool: ParsableCommand {
       if let option = traffic.given { throw ValidationError("\(option) belongs to --follow; add -f.") }
       try probe.refuseInterval()
       try activity.refuseEstimates()
-      return try StatusCommand.print(output, snapshot, path, service, activity, details, programs, probe, wifi)
+      return try StatusCommand.print(
+        output, snapshot, path, service, activity, details, programs, probe, wifi, tellsQuality: quality)
     }
     try PlainError.reporting {
       var options = try lineOptions
@@ -163,6 +174,7 @@ public struct NetwatchTool: ParsableCommand {
       options.configuration.hold = hold ?? .zero
       options.configuration.publishesInterfaceChanges = snapshot.interfaces
       options.configuration.wifi = wifiReporting
+      options.tellsQuality = quality || output.bar.showsQuality
       options.listsInterfaces = snapshot.interfaces
       return options
     }

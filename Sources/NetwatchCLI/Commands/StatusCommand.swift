@@ -33,6 +33,7 @@ struct StatusCommand: ParsableCommand {
     try activity.refuseEstimates()
     let strange =
       output.given ?? (snapshot.interfaces ? "--interfaces" : nil) ?? details.given ?? programs.given ?? wifi.given
+      ?? (root.quality ? "--quality" : nil)
     if prometheus, let strange {
       throw ValidationError("--prometheus is a format of its own; leave out \(strange).")
     }
@@ -40,21 +41,24 @@ struct StatusCommand: ParsableCommand {
 
   func run() throws {
     let renderer = prometheus ? MetricsRenderer(asksService: !service.noService) : nil
-    try Self.print(output, snapshot, path, service, activity, details, programs, probe, wifi, renderer: renderer)
+    try Self.print(
+      output, snapshot, path, service, activity, details, programs, probe, wifi, tellsQuality: root.quality,
+      renderer: renderer)
   }
 
   /// One look at the kernel.
   static func print(
     _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, _ service: ServiceOptions,
     _ activity: ActivityOptions, _ details: DetailOptions, _ programs: ProgramOptions,
-    _ probe: ProbeOptions, _ wifi: WiFiOptions, renderer: (any LineRenderer)? = nil
+    _ probe: ProbeOptions, _ wifi: WiFiOptions, tellsQuality: Bool, renderer: (any LineRenderer)? = nil
   ) throws {
     var options = LineSource.Options()
     options.configuration = path.configuration
     let renderer = try renderer ?? output.makeRenderer(saysWhy: details.verbose)
-    options.configuration.wifi = wifi.reporting(
-      shown: output.wifi, saysAll: details.verbose && renderer is TextRenderer || renderer is MetricsRenderer)
+    let saysAll = details.verbose && renderer is TextRenderer || renderer is MetricsRenderer
+    options.configuration.wifi = wifi.reporting(shown: output.wifi, saysAll: saysAll)
     options.configuration.wifi.signal = nil
+    options.tellsQuality = tellsQuality || output.bar.showsQuality || saysAll
     if !snapshot.interfaces { (renderer as? TextRenderer)?.listFewLinks() }
     options.listsInterfaces = snapshot.interfaces || renderer is TextRenderer
     // A service does not list links.

@@ -7,7 +7,7 @@ extension NetwatchTool {
   /// Whatever else an option may do, a trace can not ask for it.
   private static let traceKeys = [
     "target", "interface", "ignore", "wwan", "tunnel", "expensive", "not-expensive", "hold", "count", "interfaces",
-    "traffic", "traffic-interval", "signal", "wifi-details", "bssid",
+    "traffic", "traffic-interval", "signal", "wifi-details", "bssid", "quality",
   ]
 
   var traceSettings: [TraceReader.Setting] {
@@ -26,6 +26,7 @@ extension NetwatchTool {
         settings += [("traffic", nil), ("traffic-interval", "\(interval / .seconds(1))")]
       }
       settings += WiFiOptions.words(of: wifiReporting)
+      if quality || output.bar.showsQuality { settings.append(("quality", nil)) }
       return settings
     }
   }

@@ -26,7 +26,7 @@ final class MetricsRenderer: LineRenderer {
         InternetAccess.allCases.map { ("{access=\"\($0.rawValue)\"}", $0 == internet ? 1 : 0) })
     }
     text += gauge("in_flight", "Requests that run.", [("", record.activity.inFlight)])
-    text += trafficText(path) + wifiText(path.wifi?.connection)
+    text += trafficText(path) + wifiText(path.wifi?.connection) + qualityText(record.carrierQuality)
     // Only a service lives long enough to count.
     guard let statistics else { return text }
     text += counter("transitions", "Changes of reachability.", "", statistics.transitions)
@@ -54,14 +54,31 @@ final class MetricsRenderer: LineRenderer {
       + gauge("transmit_bits_per_second", "The rate of the last data to", connection?.transmitRate.map { $0 * 1_000 })
   }
 
+  /// Of the link that carries the traffic; nothing of what is not known.
+  private func qualityText(_ quality: LinkQuality?) -> String {
+    func gauge(_ name: String, _ help: String, _ value: Double?) -> String {
+      guard let value else { return "" }
+      return header(name, help, "gauge") + "netwatch_\(name) \(value)\n"
+    }
+    return gauge(
+      "round_trip_seconds", "The round-trip time over the link that carries the traffic.",
+      quality?.tenthsOfMilliseconds.map { Double($0) / 10_000 })
+      + gauge(
+        "loss_ratio", "The part of what is sent over the link that carries the traffic and is lost.",
+        quality?.tenthsOfPercent.map { Double($0) / 1_000 })
+  }
+
   private func gauge(_ name: String, _ help: String, _ samples: [(label: String, value: Int)]) -> String {
-    "# HELP netwatch_\(name) \(help)\n# TYPE netwatch_\(name) gauge\n"
+    header(name, help, "gauge")
       + samples.map { "netwatch_\(name)\($0.label) \($0.value)\n" }.joined()
   }
 
   private func counter(_ name: String, _ help: String, _ label: String, _ value: UInt64) -> String {
-    let name = "netwatch_\(name)_total"
-    return "# HELP \(name) \(help)\n# TYPE \(name) counter\n\(name)\(label) \(value)\n"
+    header("\(name)_total", help, "counter") + "netwatch_\(name)_total\(label) \(value)\n"
+  }
+
+  private func header(_ name: String, _ help: String, _ type: String) -> String {
+    "# HELP netwatch_\(name) \(help)\n# TYPE netwatch_\(name) \(type)\n"
   }
 }
 

@@ -48,6 +48,7 @@ final class TextRenderer: LineRenderer {
   func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError) {
     guard shows(record) else { return }
     if record.event == .traffic { return try output.write(trafficLines(record)) }
+    if record.event == .quality { return try output.write(qualityLine(record)) }
     wasVisible = record.activity.state.isVisible
     var text = line(record)
     if !listsFewLinks, saysWhy, record.event != .activity { text += sentence(record.path) }
@@ -113,7 +114,7 @@ final class TextRenderer: LineRenderer {
     let running = activity.inFlight > 0 ? ", \(activity.inFlight) in flight" + names(record) : ""
     switch record.event {
     case .interfaces: return "links changed" + running
-    case .traffic: return ""
+    case .traffic, .quality: return ""
     case .wifi: return record.reason.words
     case .activity where record.activityReason == .serviceLost: return record.reason.words
     case .activity: return (activity.state.isVisible ? "busy" : "idle") + running
@@ -147,6 +148,9 @@ final class TextRenderer: LineRenderer {
     // The reason says it itself.
     if let internet = record.internet, path.isReachable, record.event != .activity, path.reason != .internetChanged {
       details.append("\(internet.words)")
+    }
+    if let quality = record.carrierQuality, quality.tenthsOfMilliseconds != nil || quality.tenthsOfPercent != nil {
+      details.append(qualityText(quality))
     }
     return details
   }
@@ -191,6 +195,32 @@ final class TextRenderer: LineRenderer {
     line.append(rates.text, at: Self.column.status)
     line.append(fit(traffic.interfaceName.harmless, Self.width.interface), .dim, at: Self.column.interface)
     return line.lines
+  }
+
+  // MARK: How well the link works
+
+  private func qualityLine(_ record: EventRecord) -> String {
+    guard let quality = record.carrierQuality else { return "" }
+    var line = terminal.foldedText(indent: Self.column.status)
+    line.append(localTime(record.nanosecondsSince1970), .dim)
+    line.append(qualityText(quality), at: Self.column.status)
+    line.append(fit(quality.interfaceName.harmless, Self.width.interface), .dim, at: Self.column.interface)
+    return line.lines
+  }
+
+  /// As `23.4 ms, 0.3 % lost`.
+  private func qualityText(_ quality: LinkQuality) -> String {
+    func text(_ tenths: Int) -> String {
+      var number = LineBuffer(capacity: 32)
+      number.append(tenths: tenths)
+      return number.text
+    }
+    return switch (quality.tenthsOfMilliseconds.map(text), quality.tenthsOfPercent.map(text)) {
+    case (let time?, let loss?): "\(time) ms, \(loss) % lost"
+    case (let time?, nil): "\(time) ms, loss unknown"
+    case (nil, let loss?): "\(loss) % lost"
+    case (nil, nil): "quality unknown"
+    }
   }
 
   // MARK: Pieces

@@ -17,6 +17,8 @@ extension LineSource {
     var probe: ProbeSettings?
     /// How often the counters of links are read; nil for never.
     var trafficInterval: Duration?
+    /// Whether it is told how well the link works that carries the traffic.
+    var tellsQuality = false
     /// Whether it is said on stderr what the kernel lacks.
     var saysWhatIsMissing = false
     /// What netlink says, and whether it is recorded.

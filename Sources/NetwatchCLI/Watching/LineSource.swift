@@ -25,6 +25,8 @@ final class LineSource {
   private var namer: ActivityCounter?
   /// Nil where nobody asks what links carry.
   private var traffic: TrafficWatch?
+  /// Nil where nobody asks how well the link works.
+  private var quality: QualityWatch?
   /// What is told of the WiFi network.
   private var wifi: WiFiReporting
   /// How many records were handed on.
@@ -65,6 +67,7 @@ final class LineSource {
         on: loop, of: options.input, every: interval, countsAll: options.listsInterfaces
       ) { [unowned self] in addTraffic($0) }
     }
+    if options.tellsQuality { quality = makeQualityWatch() }
     if options.activity.counts != .requests || options.countsRequests {
       counter = ActivityCounter(
         options.activity, on: loop, path: { [unowned self] in last?.path },
@@ -95,7 +98,9 @@ final class LineSource {
   /// - Throws: what has been given to ``fail(_:)``, by whomever.
   func run() throws {
     if let player = options.player {
-      reachability?.replay(player, until: { isFinished }, sample: traffic.map { traffic in { traffic.sample() } })
+      reachability?.replay(
+        player, until: { isFinished }, sample: traffic.map { traffic in { traffic.sample() } },
+        look: quality.map { quality in { quality.look() } })
     } else if !isFinished {
       try loop.run()
     }
@@ -109,6 +114,7 @@ final class LineSource {
     counter?.rest()
     probes?.stop()
     traffic?.stop()
+    quality?.stop()
   }
 
   /// Hands on nothing any more; ``run()`` returns.
@@ -256,6 +262,7 @@ final class LineSource {
     if case .everything = options.service {
       link.trafficInterval = options.trafficInterval
       link.signalChanges = wifi.signal
+      link.wantsQuality = quality != nil
     }
     self.link = link
     // If nothing tells of a service that comes later, netlink is enough.
@@ -269,6 +276,10 @@ final class LineSource {
       return
     }
     if record.event == .wifi { return receive(wifi: record) }
+    if record.event == .quality {
+      if link?.sharesNetwork == true { quality?.receive(record, over: last?.path) }
+      return
+    }
     let reason = activityReason(of: record)
     hasLostService = false
     if isCounting {
@@ -302,6 +313,7 @@ final class LineSource {
     guard !isFinished else { return }
     hasLostService = true
     traffic?.serviceWasLost(last?.path)
+    quality?.serviceWasLost(last?.path)
     // Nobody counts any more.
     announced = EventRecord.Activity()
     beginCounting()
@@ -332,10 +344,36 @@ final class LineSource {
 
   private func addTraffic(_ moment: Moment) {
     guard !isFinished, var record = last else { return }
-    record.traffic = traffic?.figures
+    setFigures(of: &record)
     record.event = .traffic
     (record.nanosecondsSince1970, record.monotonicNanoseconds) = (moment.wall, moment.monotonic)
     tell(record)
+  }
+
+  // MARK: How well the link works
+
+  private func makeQualityWatch() -> QualityWatch {
+    QualityWatch(
+      on: loop, of: options.input,
+      addresses: { [unowned self] in reachability?.localAddresses ?? last?.path.localAddresses },
+      tell: { [unowned self] in addQuality($0) })
+  }
+
+  private func addQuality(_ moment: Moment) {
+    guard !isFinished, var record = last else { return }
+    setFigures(of: &record)
+    record.event = .quality
+    (record.nanosecondsSince1970, record.monotonicNanoseconds) = (moment.wall, moment.monotonic)
+    tell(record)
+  }
+
+  /// Looks how well the link works that carries the traffic, for somebody else than the lines.
+  ///
+  /// - Parameter isFirst: nobody has looked for a while.
+  func lookAtQuality(isFirst: Bool) -> LinkQuality? {
+    let watch = quality ?? makeQualityWatch()
+    quality = watch
+    return last.flatMap { watch.look(over: $0.path, isFirst: isFirst) }
   }
 
   // MARK: WiFi
@@ -351,6 +389,7 @@ final class LineSource {
   private func addWiFi(_ path: NetworkPath, _ wall: Int64, _ monotonic: Int64) {
     guard !isFinished, var record = last else { return }
     record.path = path
+    setFigures(of: &record)
     record.event = .wifi
     (record.nanosecondsSince1970, record.monotonicNanoseconds) = (wall, monotonic)
     last = record
@@ -376,18 +415,25 @@ final class LineSource {
 
   private func handOn(_ record: EventRecord) {
     number += 1
-    if let traffic { return handOn(record, with: traffic) }
+    if traffic != nil || options.tellsQuality { return handOnFigures(record) }
     // Whoever holds a path makes the next change of a link a copy of them all.
     if counter != nil || link != nil || wifi.isWanted { last = record }
     tell(record)
   }
 
   /// Apart, because a record that is not changed is not copied.
-  private func handOn(_ record: EventRecord, with traffic: TrafficWatch) {
+  private func handOnFigures(_ record: EventRecord) {
     var record = record
-    traffic.follow(record.path)
-    record.traffic = traffic.figures
+    traffic?.follow(record.path)
+    quality?.follow(record.path)
+    setFigures(of: &record)
     last = record
     tell(record)
+  }
+
+  private func setFigures(of record: inout EventRecord) {
+    record.traffic = traffic?.figures
+    record.quality = quality?.figures
+    record.tellsQuality = options.tellsQuality
   }
 }

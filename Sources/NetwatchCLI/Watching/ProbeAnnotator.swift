@@ -62,7 +62,7 @@ final class ProbeAnnotator {
     let isPath =
       switch record.event {
       case .initial, .reachability: true
-      case .activity, .interfaces, .traffic, .wifi: false
+      case .activity, .interfaces, .traffic, .wifi, .quality: false
       }
     if isPath { internet = InternetAccess(beforeProbing: record.path.status) }
     handOn(record)

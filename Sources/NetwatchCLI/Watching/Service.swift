@@ -41,6 +41,7 @@ final class Service {
       },
       sampleTraffic: { [unowned self] path in path.carrier.flatMap { counters?.sample($0.index, $0.name) } },
       reportWiFi: { [unowned source] in source.report($0) },
+      lookAtQuality: { [unowned source] isFirst in source.lookAtQuality(isFirst: isFirst) },
       // Connections are looked at while somebody watches; who comes first waits for a look.
       prepareGreeting: { [unowned source] greet in source.watchConnections(greet) },
       lastSubscriberLeft: { [unowned source] in source.restConnections() })

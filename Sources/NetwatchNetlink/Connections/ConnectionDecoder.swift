@@ -133,16 +133,20 @@ enum ConnectionDecoder {
 
   /// struct tcp_info, of which older kernels have less.
   private static func readInfo(_ bytes: RawSpan, _ info: Range<Int>, into facts: inout ConnectionFacts) {
-    func age(_ offset: Int) -> Int64 {
-      guard info.count >= offset + 4 else { return 0 }
-      return Int64(bytes.load(info.lowerBound + offset, as: UInt32.self)) * 1_000_000
+    func number(_ offset: Int) -> UInt32 {
+      info.count >= offset + 4 ? bytes.load(info.lowerBound + offset, as: UInt32.self) : 0
     }
+    func age(_ offset: Int) -> Int64 { Int64(number(offset)) * 1_000_000 }
     func count(_ offset: Int) -> UInt64? {
       info.count >= offset + 8 ? bytes.load(info.lowerBound + offset, as: UInt64.self) : nil
     }
     facts.sentAge = age(44)
     facts.receivedAge = age(52)
     facts.heardAge = age(56)
+    facts.roundTripTime = number(68)
+    facts.segmentsRepeated = number(100)
+    facts.segmentsSent = number(156)
+    facts.segmentsDuplicated = number(216)
     facts.bytesAcknowledged = count(120) ?? 0
     facts.bytesReceived = count(128) ?? 0
     facts.busyTime = count(168).map { Int64(clamping: min($0, 1 << 40) * 1_000) } ?? 0

@@ -4,8 +4,12 @@ extension NetlinkReachability {
   ///
   /// Returns at the end of the trace, at its first fault, or when `isEnough`.
   ///
-  /// - Parameter sample: reads the counters of links; nil where nobody wants to know them.
-  package func replay(_ player: TracePlayer, until isEnough: () -> Bool, sample: (() -> Void)? = nil) {
+  /// - Parameters:
+  ///   - sample: reads the counters of links; nil where nobody wants to know them.
+  ///   - look: looks at the TCP connections, for the quality of the link; nil where nobody wants to know it.
+  package func replay(
+    _ player: TracePlayer, until isEnough: () -> Bool, sample: (() -> Void)? = nil, look: (() -> Void)? = nil
+  ) {
     while !isEnough(), let cause = player.nextCause() {
       switch cause {
       case .start: resync()
@@ -23,6 +27,11 @@ extension NetlinkReachability {
         }
         sample()
       case .signal: sampleSignal()
+      case .quality:
+        guard let look else {
+          return player.refuse(needing: "something else than connections, which were not asked for,")
+        }
+        look()
       case .unresolved: receive(resolved: nil)
       }
     }

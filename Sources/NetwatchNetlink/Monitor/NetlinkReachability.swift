@@ -217,6 +217,9 @@ package final class NetlinkReachability {
     return WiFiMachine.Association(radio: radio.index, ssid: ssid)
   }
 
+  /// The addresses that traffic leaves from now; they change without a new path, too.
+  package var localAddresses: Set<IPAddress> { path(nil).localAddresses }
+
   /// What is told of the WiFi network from now on.
   ///
   /// - Returns: what there is to tell now; nil where no WiFi network carries the traffic, or its driver does not answer.

@@ -46,6 +46,12 @@ extension NetlinkInput {
         writer.write(traits, ofLink: index)
         return traits
       },
+      connections: { list in
+        let connections = list()
+        for connection in connections ?? [] { writer.write(connection) }
+        writer.writeEndOfConnections(isWhole: connections != nil)
+        return connections
+      },
       isLost: { false },
       onFailure: { body in writer.onFailure = { body($0) } })
   }
@@ -61,6 +67,7 @@ extension NetlinkInput {
       moment: { player.moment(of: $0) },
       namespaces: { player.namespaces },
       traits: { _, index, _ in player.traits(ofLink: index) },
+      connections: { _ in player.connections() },
       isLost: { player.fault != nil },
       onFailure: { body in player.onFault = { body($0) } })
   }

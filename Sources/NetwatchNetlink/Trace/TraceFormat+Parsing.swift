@@ -13,6 +13,7 @@ extension TraceFormat {
     let kind = text(fields[0])
     if let channel = NetlinkInput.Channel(rawValue: kind) { return input(words, from: channel) }
     if kind == namespaces { return ownNamespaces(words) }
+    if kind == connection { return connectionRecord(words) }
     return kind == "device" ? device(words) : cause(kind, words)
   }
 
@@ -32,9 +33,11 @@ extension TraceFormat {
     let rest = words.dropFirst(2)
     guard let cause = cause(kind, rest.map { text($0) }) else { return nil }
     var moment = Moment(monotonic: monotonic, wall: wall)
-    if case .sampling = cause {
+    switch cause {
+    case .sampling, .quality:
       guard let suspended = rest.first.flatMap({ clock($0) }) else { return nil }
       moment.suspended = suspended
+    default: break
     }
     return .cause(cause, moment)
   }
@@ -48,6 +51,7 @@ extension TraceFormat {
     case ("timer", 1): return ReachabilityMachine.Timer.allCases.first { $0.name == rest[0] }.map { .timer($0) }
     case ("sampling", 1): return .sampling
     case ("signal", 0): return .signal
+    case ("quality", 1): return .quality
     case ("resolved", _):
       let addresses = rest.compactMap { IPAddress($0) }
       return addresses.count == rest.count ? .resolved(addresses) : nil
@@ -78,6 +82,32 @@ extension TraceFormat {
     case [users, network]: .namespaces([.users, .network])
     default: nil
     }
+  }
+
+  /// What the quality of a link follows from, in the order in which it is written.
+  static func numbers(of connection: ConnectionFacts) -> [UInt64] {
+    [
+      connection.cookie, UInt64(connection.roundTripTime), connection.bytesAcknowledged,
+      UInt64(connection.segmentsSent),
+      UInt64(connection.segmentsRepeated), UInt64(connection.segmentsDuplicated), UInt64(clamping: connection.sentAge),
+    ]
+  }
+
+  private static func connectionRecord(_ words: ArraySlice<Line>) -> TraceRecord? {
+    let texts = words.map(text)
+    if texts == [end] { return .connectionsEnd(isWhole: true) }
+    if texts == [cut] { return .connectionsEnd(isWhole: false) }
+    let numbers = texts.compactMap { UInt64($0) }
+    guard numbers.count == 7, texts.count == 7, let age = Int64(exactly: numbers[6]) else { return nil }
+    var facts = ConnectionFacts(cookie: numbers[0], stage: .open)
+    facts.bytesAcknowledged = numbers[2]
+    facts.sentAge = age
+    guard let time = UInt32(exactly: numbers[1]), let sent = UInt32(exactly: numbers[3]),
+      let repeated = UInt32(exactly: numbers[4]), let duplicated = UInt32(exactly: numbers[5])
+    else { return nil }
+    (facts.roundTripTime, facts.segmentsSent) = (time, sent)
+    (facts.segmentsRepeated, facts.segmentsDuplicated) = (repeated, duplicated)
+    return .connection(facts)
   }
 
   private static func device(_ words: ArraySlice<Line>) -> TraceRecord? {

@@ -24,7 +24,7 @@ package final class TracePlayer {
     switch peek() {
     case nil: return nil
     case .cause(let cause, _): return cause
-    case .datagram, .overrun, .end, .failed, .device, .namespaces:
+    case .datagram, .overrun, .end, .failed, .device, .namespaces, .connection, .connectionsEnd:
       refuse(needing: "a turn, a timer or the like")
       return nil
     }
@@ -82,6 +82,23 @@ package final class TracePlayer {
     guard case .namespaces(let namespaces) = peek() else { return [] }
     next = nil
     return namespaces
+  }
+
+  /// What a look at the TCP connections has found; nil if it was not whole.
+  func connections() -> [ConnectionFacts]? {
+    var connections: [ConnectionFacts] = []
+    while true {
+      switch peek() {
+      case .connection(let facts): connections.append(facts)
+      case .connectionsEnd(let isWhole):
+        next = nil
+        return isWhole ? connections : nil
+      default:
+        refuse(needing: "a connection, or the end of them")
+        return nil
+      }
+      next = nil
+    }
   }
 
   // MARK: Reading

@@ -14,6 +14,10 @@ enum TraceRecord: Hashable, Sendable {
   case device(index: Int32, DeviceTraits)
   /// Those that netwatch had of its own.
   case namespaces(OwnNamespaces)
+  /// What a look at the TCP connections says of one.
+  case connection(ConnectionFacts)
+  /// The look is over. If it is not whole, it says nothing.
+  case connectionsEnd(isWhole: Bool)
 }
 
 extension NetlinkInput.Cause {
@@ -27,6 +31,7 @@ extension NetlinkInput.Cause {
     case .unresolved: "unresolved"
     case .sampling: "sampling"
     case .signal: "signal"
+    case .quality: "quality"
     }
   }
 }

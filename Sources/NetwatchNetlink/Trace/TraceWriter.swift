@@ -58,7 +58,7 @@ package final class TraceWriter {
       switch cause {
       case .start, .resumed, .unresolved, .signal: break
       case .turn(let channel): line.append(word: channel.rawValue)
-      case .sampling:
+      case .sampling, .quality:
         line.append(" ")
         line.appendDecimal(UInt64(clamping: moment.suspended))
       case .timer(let timer): line.append(word: timer.name)
@@ -122,6 +122,24 @@ package final class TraceWriter {
       guard let type = traits.type else { return }
       line.append(word: TraceFormat.typePrefix)
       line.append(escaped: type)
+    }
+  }
+
+  /// One connection of a look.
+  func write(_ connection: ConnectionFacts) {
+    write { line in
+      line.append(text: TraceFormat.connection)
+      for number in TraceFormat.numbers(of: connection) {
+        line.append(" ")
+        line.appendDecimal(number)
+      }
+    }
+  }
+
+  func writeEndOfConnections(isWhole: Bool) {
+    write { line in
+      line.append(text: TraceFormat.connection)
+      line.append(word: isWhole ? TraceFormat.end : TraceFormat.cut)
     }
   }
 

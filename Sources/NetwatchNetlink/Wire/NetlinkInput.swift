@@ -55,6 +55,8 @@ import NetwatchEventLoop
     case sampling
     /// The signal of the WiFi network is to be read.
     case signal
+    /// The TCP connections are to be looked at, for the quality of the link.
+    case quality
   }
 
   package enum Received: Hashable, Sendable {
@@ -80,6 +82,9 @@ import NetwatchEventLoop
   /// The namespaces that this process has of its own.
   let namespaces: () -> OwnNamespaces
   let traits: (_ name: String, _ index: Int32, _ hardwareAddress: UInt64?) -> DeviceTraits
+  /// Gives what `list` finds, or what stands in its place; nil if not all connections could be listed. Of each, a trace has what
+  /// the quality of a link follows from, and no address.
+  let connections: (_ list: () -> [ConnectionFacts]?) -> [ConnectionFacts]?
   /// There is nothing more to replay, so whatever is concluded now has no ground.
   let isLost: () -> Bool
   /// Calls what it is given once, if nothing more can be recorded or replayed.
@@ -98,6 +103,7 @@ extension NetlinkInput {
       moment: { .now(for: $0) },
       namespaces: { .ofThisProcess },
       traits: DeviceIdentity().traits(name:index:hardwareAddress:),
+      connections: { list in list() },
       isLost: { false },
       onFailure: { _ in })
   }
@@ -153,8 +159,8 @@ package struct Moment: Hashable, Sendable {
   package let monotonic: Int64
   /// Since 1970 in UTC, in nanoseconds.
   package let wall: Int64
-  /// How long the machine has been suspended since it was started, in nanoseconds. Read for samples of counters; 0 for all
-  /// else.
+  /// How long the machine has been suspended since it was started, in nanoseconds. Read for samples of counters and of
+  /// connections; 0 for all else.
   package var suspended: Int64 = 0
 
   package static var now: Moment {
@@ -163,7 +169,10 @@ package struct Moment: Hashable, Sendable {
 
   static func now(for cause: NetlinkInput.Cause) -> Moment {
     var moment = now
-    if case .sampling = cause { moment.suspended = max(0, KernelClock.boot.nanoseconds - moment.monotonic) }
+    switch cause {
+    case .sampling, .quality: moment.suspended = max(0, KernelClock.boot.nanoseconds - moment.monotonic)
+    default: break
+    }
     return moment
   }
 }

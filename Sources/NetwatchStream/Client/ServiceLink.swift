@@ -70,6 +70,8 @@ package final class ServiceLink {
   package var trafficInterval: Duration?
   /// Which changes of the WiFi network's signal the service sends; nil for none. Counts from the next connection on.
   package var signalChanges: WiFiReporting.SignalChanges?
+  /// Whether the service sends how well the link works that carries the traffic. Counts from the next connection on.
+  package var wantsQuality = false
   /// The number of requests that run.
   package var requestCount = 0 { didSet { tellRequests() } }
   package var isConnected: Bool { registration != nil }
@@ -111,6 +113,7 @@ package final class ServiceLink {
       if record == nil { send(.events(false)) }
       if let trafficInterval { send(.traffic(every: trafficInterval)) }
       if let signalChanges { send(.signal(signalChanges)) }
+      if wantsQuality { send(.quality(true)) }
       return tellRequests()
     }
     tryAgain()

@@ -14,6 +14,8 @@ enum ClientMessage: Hashable, Sendable {
   case wifiDetails(Bool)
   /// Whether lines about the WiFi network have the address of the access point from here on.
   case accessPoint(Bool)
+  /// Whether figures of how well the link works that carries the traffic are sent from here on.
+  case quality(Bool)
   case ping
   case stats
 
@@ -48,13 +50,16 @@ enum ClientMessage: Hashable, Sendable {
       self = .wifiDetails(try Self.bool(isOn, of: "wifi_details"))
     } else if let isOn = message["bssid"] {
       self = .accessPoint(try Self.bool(isOn, of: "bssid"))
+    } else if let isOn = message["quality"] {
+      self = .quality(try Self.bool(isOn, of: "quality"))
     } else if message["ping"] != nil {
       self = .ping
     } else if message["stats"] != nil {
       self = .stats
     } else {
       throw .notUnderstood(
-        #"expected one of "begin", "end", "events", "traffic", "signal", "wifi_details", "bssid", "ping", "stats""#)
+        #"expected one of "begin", "end", "events", "traffic", "signal", "wifi_details", "bssid", "quality", "ping", "stats""#
+      )
     }
   }
 
@@ -107,6 +112,7 @@ enum ClientMessage: Hashable, Sendable {
     case .signal(let changes): "{\"signal\":\(changes != nil)}\n"
     case .wifiDetails(let isOn): "{\"wifi_details\":\(isOn)}\n"
     case .accessPoint(let isOn): "{\"bssid\":\(isOn)}\n"
+    case .quality(let isOn): "{\"quality\":\(isOn)}\n"
     case .ping: "{\"ping\":1}\n"
     case .stats: "{\"stats\":1}\n"
     }

@@ -19,7 +19,8 @@ extension EventRecord {
     else { return nil }
     guard let connection = WiFiConnection(reachability["wifi"]) else { return nil }
     // Such a line says nothing of the path's, and a later version may have reasons of its own.
-    let known = event == .activity || event == .traffic ? nil : ReachabilityReason(rawValue: reason)
+    let known =
+      event == .activity || event == .traffic || event == .quality ? nil : ReachabilityReason(rawValue: reason)
     let pathReason = known ?? (verdict.isReachable ? .resynced : .unresolved)
     self.init(
       sequence: UInt64(clamping: sequence), nanosecondsSince1970: time, monotonicNanoseconds: monotonic, event: event,
@@ -27,6 +28,13 @@ extension EventRecord {
     self.activity = activity
     activityReason = ActivityReason(rawValue: reason) ?? .requestBegan
     internet = reachability["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
+    if let quality = value["quality"] {
+      tellsQuality = true
+      if quality != .null {
+        guard let index = path.interfaceIndex, let figures = LinkQuality(quality, of: index) else { return nil }
+        self.quality = figures
+      }
+    }
     guard let traffic = value["traffic"] else { return }
     self.traffic = []
     guard traffic != .null else { return }
@@ -77,6 +85,25 @@ extension LinkTraffic {
       kernelName: InterfaceName(name), interfaceIndex: index, receivedBytes: received, sentBytes: sent)
     receivedBitsPerSecond = number("rx_bps")
     sentBitsPerSecond = number("tx_bps")
+  }
+}
+
+extension LinkQuality {
+  /// Nil for what no meter says.
+  fileprivate init?(_ value: JSONValue, of index: Int32) {
+    guard let name = value["interface"]?.string,
+      let connections = value["connections"]?.integer(in: 0...Int64(Int32.max))
+    else { return nil }
+    func tenths(_ key: String, _ most: Double) -> Int? {
+      switch value[key] {
+      case .integer(let whole) where 0...most ~= Double(whole): Int(whole) * 10
+      case .number(let number) where 0...most ~= number: Int((number * 10).rounded())
+      default: nil
+      }
+    }
+    self.init(
+      kernelName: InterfaceName(name), interfaceIndex: index, connections: Int(connections),
+      tenthsOfMilliseconds: tenths("rtt_ms", 1e7), tenthsOfPercent: tenths("loss_percent", 100))
   }
 }
 

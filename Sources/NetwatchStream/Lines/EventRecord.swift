@@ -18,6 +18,9 @@ public struct EventRecord: Hashable, Sendable {
     /// The signal of the WiFi network, or the access point. Only who asks for them gets such lines; they have the number of the
     /// last state.
     case wifi
+    /// Figures of how well the link works that carries the traffic. Only who asks for them gets such lines; they have the number
+    /// of the last state.
+    case quality
   }
 
   /// The state of the activity indicator that all programs share.
@@ -72,6 +75,10 @@ public struct EventRecord: Hashable, Sendable {
   /// What links carry, as it was sampled last: of the link that carries the traffic, and of the others if those were asked
   /// for. Nil if nobody asked.
   public var traffic: [LinkTraffic]?
+  /// How well a link works, as it was looked at last: the one that carried the traffic then. Nil if that is not known.
+  public var quality: LinkQuality?
+  /// Whether the line of the record says how well the link works.
+  public var tellsQuality = false
 
   public init(
     sequence: UInt64, nanosecondsSince1970: Int64, monotonicNanoseconds: Int64, event: Event, path: NetworkPath
@@ -88,6 +95,9 @@ public struct EventRecord: Hashable, Sendable {
     traffic?.first { $0.interfaceIndex == path.interfaceIndex && $0.kernelName == path.verdict.interfaceName }
   }
 
+  /// How well the link works that ``path`` names; nil if that is not known.
+  public var carrierQuality: LinkQuality? { quality.flatMap { $0.isOf(path.carrier) ? $0 : nil } }
+
   /// It is about this moment.
   package mutating func setDateToNow() {
     nanosecondsSince1970 = KernelClock.wall.nanoseconds
@@ -99,7 +109,7 @@ public struct EventRecord: Hashable, Sendable {
     // Not `==`, which would compare the raw values, as text.
     switch event {
     case .activity: activityReason.rawValue
-    case .traffic: "sampled"
+    case .traffic, .quality: "sampled"
     case .initial, .reachability, .interfaces, .wifi: path.reason.rawValue
     }
   }

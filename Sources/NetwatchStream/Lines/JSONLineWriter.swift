@@ -98,9 +98,30 @@ extension LineBuffer {
       if record.activity.connections != nil, let programs { append(programs) }
     }
     append("}")
-    guard record.traffic != nil else { return }
-    append(#","traffic":"#)
-    append(record.carrierTraffic, isNamed: true)
+    if record.traffic != nil {
+      append(#","traffic":"#)
+      append(record.carrierTraffic, isNamed: true)
+    }
+    guard record.tellsQuality else { return }
+    append(#","quality":"#)
+    append(record.carrierQuality)
+  }
+
+  private mutating func append(_ quality: LinkQuality?) {
+    guard let quality else { return append("null") }
+    append(#"{"interface":"#)
+    append(name: quality.kernelName)
+    append(#","rtt_ms":"#)
+    append(tenthsOrNull: quality.tenthsOfMilliseconds)
+    append(#","loss_percent":"#)
+    append(tenthsOrNull: quality.tenthsOfPercent)
+    append(#","connections":"#)
+    appendDecimal(UInt64(clamping: quality.connections))
+    append("}")
+  }
+
+  private mutating func append(tenthsOrNull value: Int?) {
+    if let value { append(tenths: value) } else { append("null") }
   }
 
   private mutating func append(parts activity: EventRecord.Activity) {

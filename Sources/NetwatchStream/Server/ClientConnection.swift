@@ -1,4 +1,5 @@
 import Glibc
+import Netwatch
 import NetwatchEventLoop
 
 /// One client of the service: what it has not got yet, what it has begun to write, and what runs on its behalf.
@@ -18,6 +19,8 @@ final class ClientConnection {
   /// How often it gets figures of the link; nil for never.
   var trafficInterval: Duration?
   var wifi = WiFiSubscription()
+  /// What it was told of how well the link works; nil if it has not asked.
+  var quality: QualityNews?
   var requests = ClientRequests()
   /// Whether it has the present state as its first line. Until then a line for it is one.
   var isGreeted = false

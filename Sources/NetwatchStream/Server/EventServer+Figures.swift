@@ -7,6 +7,7 @@ extension EventServer {
   func noteFigures(of client: ClientConnection) {
     if client.trafficInterval != nil { setTrafficClock() }
     if client.wifi.reporting.isWanted { setWiFiReporting() }
+    if client.quality != nil { setQualityTimer() }
   }
 
   // MARK: What links carry
@@ -32,6 +33,57 @@ extension EventServer {
     for client in clients.values where client.trafficInterval == interval && client.wantsEvents {
       finish(client, isThere: figureWriter.withLine { client.offer(passing: $0) })
     }
+  }
+
+  // MARK: How well the link works
+
+  private var isQualityWanted: Bool { clients.values.contains { $0.wantsEvents && $0.quality != nil } }
+
+  private func setQualityTimer() {
+    guard isQualityWanted else {
+      qualityTimer?.stop()
+      quality = nil
+      return
+    }
+    let timer = qualityTimer ?? LoopTimer(on: loop) { [unowned self] in tellQuality() }
+    qualityTimer = timer
+    guard timer.deadline == nil else { return }
+    quality = lookAtQuality(true)
+    timer.set(forNextTickEvery: QualityMeter.interval)
+  }
+
+  /// Tells a client that has asked what the last look has found.
+  ///
+  /// - Returns: False if the client is gone.
+  func answerQuality(_ client: ClientConnection) -> Bool {
+    setQualityTimer()
+    guard let quality, client.wantsEvents else { return true }
+    return offer(quality, to: client, at: KernelClock.monotonic.now)
+  }
+
+  private func tellQuality() {
+    // First of all: whoever is dropped below may be the last one who asks.
+    qualityTimer?.set(forNextTickEvery: QualityMeter.interval)
+    quality = lookAtQuality(false)
+    guard let quality else { return }
+    let now = KernelClock.monotonic.now
+    for client in clients.values where client.wantsEvents {
+      finish(client, isThere: offer(quality, to: client, at: now))
+    }
+  }
+
+  /// Sends figures to a client that has asked, if they are news to it.
+  private func offer(_ quality: LinkQuality, to client: ClientConnection, at now: Duration) -> Bool {
+    // A client that has no room now is told after a later look.
+    guard client.isGreeted, !client.interest.contains(.writable), client.quality?.take(quality, at: now) == true,
+      var record = newest?.withoutWiFiDetails
+    else { return true }
+    record.event = .quality
+    record.quality = quality
+    record.tellsQuality = true
+    record.setDateToNow()
+    figureWriter.write(record)
+    return figureWriter.withLine { client.offer(passing: $0) }
   }
 
   // MARK: WiFi

@@ -38,6 +38,11 @@ import NetwatchEventLoop
   var trafficClock: TrafficClock?
   let sampleTraffic: (NetworkPath) -> TrafficMeter.Sample?
   let reportWiFi: (WiFiReporting) -> WiFiConnection?
+  /// Nil until somebody asks how well the link works.
+  var qualityTimer: LoopTimer?
+  /// What the last look has found; nil while nobody asks.
+  var quality: LinkQuality?
+  let lookAtQuality: (_ isFirst: Bool) -> LinkQuality?
   private var greeter = JSONLineWriter()
   private var isGreeterStale = true
   var newest: EventRecord?
@@ -55,6 +60,8 @@ import NetwatchEventLoop
   ///   - statistics: Gives those of the service as a whole; the server fills in what it knows of its clients.
   ///   - sampleTraffic: Reads the counters of the link that carries the traffic of a path; nil where there is none.
   ///   - reportWiFi: Called with what clients ask to know of the WiFi network from then on; gives what is known now.
+  ///   - lookAtQuality: Looks how well the link works that carries the traffic; nil if that is not known. `isFirst` says that
+  ///     nobody has looked for a while.
   ///   - prepareGreeting: Called when clients have come, who get the present state when `greet` is called.
   ///   - lastSubscriberLeft: Called when nobody wants events any more.
   /// - Throws: An error if the loop cannot watch the socket.
@@ -64,6 +71,7 @@ import NetwatchEventLoop
     requestsChanged: @escaping (_ count: Int) -> Void, statistics: @escaping () -> ServiceStatistics,
     sampleTraffic: @escaping (NetworkPath) -> TrafficMeter.Sample? = { _ in nil },
     reportWiFi: @escaping (WiFiReporting) -> WiFiConnection? = { _ in nil },
+    lookAtQuality: @escaping (_ isFirst: Bool) -> LinkQuality? = { _ in nil },
     prepareGreeting: @escaping (_ greet: @escaping () -> Void) -> Void = { greet in greet() },
     lastSubscriberLeft: @escaping () -> Void = {}
   ) throws(SystemError) {
@@ -76,6 +84,7 @@ import NetwatchEventLoop
     generalStatistics = statistics
     self.sampleTraffic = sampleTraffic
     self.reportWiFi = reportWiFi
+    self.lookAtQuality = lookAtQuality
     self.prepareGreeting = prepareGreeting
     self.lastSubscriberLeft = lastSubscriberLeft
     openSpare()
@@ -277,6 +286,9 @@ import NetwatchEventLoop
     case .accessPoint(let isOn):
       client.wifi.reporting.includesAccessPoint = isOn
       return answerWiFi(client)
+    case .quality(let isOn):
+      client.quality = isOn ? QualityNews() : nil
+      return answerQuality(client)
     case .ping: return client.answer(ClientMessage.pong)
     case .stats: return client.answer(statistics(for: client).line)
     }

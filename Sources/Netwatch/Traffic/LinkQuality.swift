@@ -1,0 +1,85 @@
+/// How well the link that carries the traffic works, as the TCP connections of this machine find it.
+public struct LinkQuality: Hashable, Sendable {
+  package let kernelName: InterfaceName
+  /// The index of the link.
+  public let interfaceIndex: Int32
+  /// The connections that have sent something in the last 30 seconds.
+  public let connections: Int
+  /// The round-trip time, in tenths of a millisecond.
+  package let tenthsOfMilliseconds: Int?
+  /// The part of what was sent that was lost, in tenths of a per cent.
+  package let tenthsOfPercent: Int?
+
+  package init(
+    kernelName: InterfaceName, interfaceIndex: Int32, connections: Int, tenthsOfMilliseconds: Int? = nil,
+    tenthsOfPercent: Int? = nil
+  ) {
+    self.kernelName = kernelName
+    self.interfaceIndex = interfaceIndex
+    self.connections = connections
+    self.tenthsOfMilliseconds = tenthsOfMilliseconds
+    self.tenthsOfPercent = tenthsOfPercent
+  }
+
+  /// The name of the link. What is not UTF-8 in it is replaced.
+  public var interfaceName: String { kernelName.text }
+  /// The time from sending something until its acknowledgement: the median of the connections. Nil if fewer than 3 of them have
+  /// measured one in the last 30 seconds.
+  public var roundTripTime: Duration? { tenthsOfMilliseconds.map { .microseconds($0 * 100) } }
+  /// The part of the segments that this machine has sent and that were lost, in per cent. Nil if fewer than 3 connections have
+  /// sent something, or too little was sent to say.
+  public var lossPercent: Double? { tenthsOfPercent.map { Double($0) / 10 } }
+
+  package func isOf(_ link: (index: Int32, name: InterfaceName)?) -> Bool {
+    link?.index == interfaceIndex && link?.name == kernelName
+  }
+}
+
+/// Decides which figures a reader is told: those that say something else than the last ones. Pure.
+package struct QualityNews: Hashable, Sendable {
+  /// A small difference is told after this time, so that what was told last is right if the link stays as it is.
+  private static let patience = Duration.seconds(11)
+  /// A difference that is told at once, and one that is told after a while: tenths of a millisecond, tenths of a per cent, and
+  /// the part of what was told.
+  private static let large = (time: 50, loss: 5, part: 5)
+  private static let small = (time: 10, loss: 1, part: 20)
+
+  private var told: LinkQuality?
+  private var time = Duration.zero
+
+  package init() {}
+
+  /// Whether the reader is told these figures; then later ones are compared with these.
+  package mutating func take(_ quality: LinkQuality, at now: Duration) -> Bool {
+    guard let told, told.isOf((quality.interfaceIndex, quality.kernelName)) else {
+      tell(quality, now)
+      return true
+    }
+    let least = now - time < Self.patience ? Self.large : Self.small
+    let differs =
+      Self.differs(quality.tenthsOfMilliseconds, told.tenthsOfMilliseconds, by: least.time, part: least.part)
+      || Self.differs(quality.tenthsOfPercent, told.tenthsOfPercent, by: least.loss, part: least.part)
+    if differs { tell(quality, now) }
+    return differs
+  }
+
+  private mutating func tell(_ quality: LinkQuality, _ now: Duration) {
+    told = quality
+    time = now
+  }
+
+  private static func differs(_ new: Int?, _ old: Int?, by least: Int, part: Int) -> Bool {
+    guard let new, let old else { return new != old }
+    return UInt64((new - old).magnitude) > UInt64(max(least, old / part))
+  }
+}
+
+extension LineBuffer {
+  /// Appends a number of tenths, as `23.4`.
+  package mutating func append(tenths: Int) {
+    let (whole, rest) = UInt64(clamping: tenths).quotientAndRemainder(dividingBy: 10)
+    appendDecimal(whole)
+    append(".")
+    appendDecimal(rest)
+  }
+}

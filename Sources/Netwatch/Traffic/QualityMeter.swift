@@ -1,0 +1,212 @@
+/// Makes figures of the quality of a link from what the kernel says of the TCP connections that leave over it. Pure: looks go in,
+/// figures come out.
+///
+/// The loss is the part of all segments that were sent again, without those that the other side had got already. It counts what
+/// was sent while the link was as it is now: a part of the last minute that differs from what came after it is forgotten.
+package struct QualityMeter: Sendable {
+  /// The connections at one moment. All of them: what is missing has ended.
+  package struct Look: Sendable {
+    package var link: (index: Int32, name: InterfaceName)
+    /// When the kernel has answered, on the monotonic clock.
+    package var time: Duration
+    /// How long the machine has been suspended since it was started.
+    package var suspendedTime: Duration
+    package var connections: [ConnectionFacts]
+
+    package init(
+      over link: (index: Int32, name: InterfaceName), at time: Duration, suspendedTime: Duration = .zero,
+      _ connections: [ConnectionFacts]
+    ) {
+      self.link = link
+      self.time = time
+      self.suspendedTime = suspendedTime
+      self.connections = connections
+    }
+  }
+
+  private struct Connection {
+    var acknowledged: UInt64
+    var sent: UInt32
+    var repeated: UInt32
+    var duplicated: UInt32
+    var roundTripTime: UInt32
+    /// When something was sent last, and when something was acknowledged last. Nil if it was before the first look.
+    var lastSent: Duration?
+    var lastAcknowledged: Duration?
+    /// When it was there last.
+    var lastSeen: Duration
+
+    /// Counts from the beginning of a connection.
+    init(at time: Duration) {
+      (acknowledged, sent, repeated, duplicated, roundTripTime, lastSeen) = (0, 0, 0, 0, 0, time)
+    }
+  }
+
+  /// What was sent between two looks.
+  private struct Part {
+    var time: Duration
+    var sent: UInt64
+    var lost: UInt64
+  }
+
+  /// Between two looks.
+  package static let interval = Duration.seconds(4)
+  /// Figures of fewer connections say more about those than about the link.
+  private static let fewestConnections = 3
+  /// A connection counts for this long after it has sent something.
+  private static let freshness = Duration.seconds(30)
+  /// The loss is that of this time at most.
+  private static let lossTime = Duration.seconds(60)
+  /// One repetition among fewer segments would be more than a per cent.
+  private static let fewestSegments: UInt64 = 100
+  /// Fewer segments do not prove that the loss is another one now.
+  private static let fewestSegmentsOfPart: UInt64 = 50
+  /// How unlikely a difference of the loss has to be by chance: the square of this many standard deviations. Losses come in
+  /// bursts, so this is more than a statistician would ask for.
+  private static let evidence = 16.0
+  /// What was counted this long ago says nothing of now. Nobody has looked meanwhile.
+  private static let longestPause = interval * 4
+  /// More connections than these are not kept after their end.
+  private static let mostKept = 65_536
+
+  private var connections: [UInt64: Connection] = [:]
+  private var parts: [Part] = []
+  private var former: (link: (index: Int32, name: InterfaceName), time: Duration, suspendedTime: Duration)?
+
+  private var isInterrupted = false
+
+  package init() {}
+
+  /// What was counted until now says nothing of what comes: the link has joined another network.
+  package mutating func forget() { isInterrupted = true }
+
+  private enum Base {
+    /// A connection that is not known has begun since the former look.
+    case former
+    /// There is none: each connection counts from its beginning if it has sent something not long ago.
+    case none
+    /// What was counted before was over another link or network, or before a suspend.
+    case present
+  }
+
+  /// The figures at a look.
+  package mutating func handle(_ look: Look) -> LinkQuality {
+    let base = base(of: look)
+    former = (look.link, look.time, look.suspendedTime)
+    isInterrupted = false
+    if base != .former { (connections, parts) = ([:], []) }
+    var part = Part(time: look.time, sent: 0, lost: 0)
+    for facts in look.connections { count(facts, base, at: look.time, in: &part) }
+    let isCrowded = connections.count > Self.mostKept
+    connections = connections.filter { _, connection in
+      connection.lastSeen == look.time
+        || !isCrowded && connection.lastSent.map { $0 + Self.freshness > look.time } ?? false
+    }
+    parts.removeAll { $0.time + Self.lossTime <= look.time }
+    parts.append(part)
+    forgetWhatDiffers()
+    let figures = figures(of: look.link, at: look.time)
+    // From their beginnings on: the next look counts from this one.
+    if base == .none { parts = [] }
+    return figures
+  }
+
+  private func base(of look: Look) -> Base {
+    if isInterrupted { return .present }
+    guard let former else { return .none }
+    guard former.link == look.link, look.suspendedTime - former.suspendedTime < TrafficMeter.suspendThreshold,
+      former.time < look.time
+    else { return .present }
+    return look.time - former.time < Self.longestPause ? .former : .none
+  }
+
+  private mutating func count(_ facts: ConnectionFacts, _ base: Base, at now: Duration, in part: inout Part) {
+    let isOld = base == .none && .nanoseconds(facts.sentAge) > Self.freshness
+    var connection = connections[facts.cookie] ?? Connection(at: now)
+    connection.lastSeen = now
+    defer { connections[facts.cookie] = connection }
+    // A connection that is nearly over has no counters any more.
+    guard let sent = Self.difference(facts.segmentsSent, connection.sent),
+      let repeated = Self.difference(facts.segmentsRepeated, connection.repeated),
+      let duplicated = Self.difference(facts.segmentsDuplicated, connection.duplicated)
+    else { return }
+    if base != .present, !isOld {
+      if sent > 0 { connection.lastSent = now }
+      // The last measurement was then or not long before.
+      if facts.bytesAcknowledged > connection.acknowledged, facts.roundTripTime > 0 {
+        connection.lastAcknowledged = now
+      }
+      part.sent = part.sent.addingSaturated(UInt64(sent))
+      part.lost = part.lost.addingSaturated(UInt64(min(repeated - min(repeated, duplicated), sent)))
+    }
+    connection.acknowledged = facts.bytesAcknowledged
+    connection.sent = facts.segmentsSent
+    connection.repeated = facts.segmentsRepeated
+    connection.duplicated = facts.segmentsDuplicated
+    connection.roundTripTime = facts.roundTripTime
+  }
+
+  /// What a counter has counted since; nil if it has begun anew.
+  private static func difference(_ counter: UInt32, _ former: UInt32) -> UInt32? {
+    let difference = counter &- former
+    return difference < 1 << 31 ? difference : nil
+  }
+
+  // MARK: Loss
+
+  /// Forgets the parts before a moment at which the loss became another one.
+  private mutating func forgetWhatDiffers() {
+    var most = Self.evidence
+    var start: Int?
+    var (oldSent, oldLost) = (0.0, 0.0)
+    let all = sums(of: parts[...])
+    for (position, part) in parts.enumerated().dropLast() {
+      oldSent += Double(part.sent)
+      oldLost += Double(part.lost)
+      let (newSent, newLost) = (Double(all.sent) - oldSent, Double(all.lost) - oldLost)
+      let least = Double(Self.fewestSegmentsOfPart)
+      guard oldSent >= least, newSent >= least else { continue }
+      let loss = Double(all.lost) / Double(all.sent)
+      let difference = newLost / newSent - oldLost / oldSent
+      let variance = loss * (1 - loss) * (1 / newSent + 1 / oldSent)
+      if variance > 0, difference * difference / variance > most {
+        (most, start) = (difference * difference / variance, position + 1)
+      }
+    }
+    if let start { parts.removeFirst(start) }
+  }
+
+  private func sums(of parts: ArraySlice<Part>) -> (sent: UInt64, lost: UInt64) {
+    parts.reduce((0, 0)) { ($0.0.addingSaturated($1.sent), $0.1.addingSaturated($1.lost)) }
+  }
+
+  // MARK: Figures
+
+  private func figures(of link: (index: Int32, name: InterfaceName), at now: Duration) -> LinkQuality {
+    let count = connections.values.count { $0.lastSent.map { $0 + Self.freshness > now } ?? false }
+    var loss: Int?
+    let sums = sums(of: parts[...])
+    if count >= Self.fewestConnections, sums.sent >= Self.fewestSegments {
+      loss = Int((Double(sums.lost) / Double(sums.sent) * 1_000).rounded())
+    }
+    return LinkQuality(
+      kernelName: link.name, interfaceIndex: link.index, connections: count,
+      tenthsOfMilliseconds: roundTripTime(at: now).map { ($0 + 50) / 100 }, tenthsOfPercent: loss)
+  }
+
+  /// The median of the connections that were acknowledged last, in microseconds. What is older is only taken if there are too
+  /// few of these: a smoothed time stays what it was while nothing is sent.
+  private func roundTripTime(at now: Duration) -> Int? {
+    let measured = connections.values.compactMap { connection in
+      connection.lastAcknowledged.map { (time: $0, value: Int(connection.roundTripTime)) }
+    }
+    .filter { $0.time + Self.freshness > now }
+    .sorted { $0.time > $1.time }
+    guard measured.count >= Self.fewestConnections else { return nil }
+    // Of this look and the one before at least.
+    let oldest = min(measured[Self.fewestConnections - 1].time, now - Self.interval * 3 / 2)
+    let values = measured.prefix { $0.time >= oldest }.map(\.value).sorted()
+    let middle = values.count / 2
+    return values.count.isMultiple(of: 2) ? (values[middle - 1] + values[middle]) / 2 : values[middle]
+  }
+}

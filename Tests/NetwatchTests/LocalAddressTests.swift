@@ -1,0 +1,36 @@
+import NetwatchTestSupport
+import Testing
+
+@testable import Netwatch
+
+/// The addresses that traffic leaves from.
+@Suite struct LocalAddressTests {
+  @Test func `they are all those of the link`() throws {
+    var kernel = ScriptedKernel.onlineTwice()
+    #expect(try #require(kernel.published.last).localAddresses == [.ip("10.0.0.1"), .ip("2001:db8:1::1")])
+    kernel.facts.append(.address(2, .ip("10.0.0.9")))
+    kernel.start()
+    #expect(try #require(kernel.published.last).localAddresses.contains(.ip("10.0.0.9")))
+  }
+
+  @Test func `through a tunnel they are the tunnel's`() throws {
+    var kernel = ScriptedKernel()
+    kernel.facts = ScriptedKernel.uplinks + ScriptedKernel.tunnel(10, "wg0")
+    kernel.answers[.ipv4] = .via(10, nil, from: .ip("10.8.10.2"), table: 51820)
+    kernel.start()
+    let path = try #require(kernel.published.last)
+    #expect(path.vpn?.interfaceName == "wg0")
+    #expect(path.localAddresses == [.ip("10.8.10.2"), .ip("fd00:10::2")])
+  }
+
+  @Test func `without a list of links they are those that the kernel takes`() {
+    var verdict = NetworkPath.Verdict(status: .wifi)
+    (verdict.interfaceIndex, verdict.interfaceName) = (2, "eth0")
+    verdict.ipv4 = .init(address: .ip("10.0.0.1"), gateway: nil, interfaceIndex: 2)
+    // Over another link.
+    verdict.ipv6 = .init(address: .ip("2001:db8:1::1"), gateway: nil, interfaceIndex: 3)
+    let path = NetworkPath(verdict: verdict, reason: .initial, interfaces: [])
+    #expect(path.localAddresses == [.ip("10.0.0.1")])
+    #expect(NetworkPath(verdict: .notReachable, reason: .noRoute, interfaces: []).localAddresses == [])
+  }
+}
