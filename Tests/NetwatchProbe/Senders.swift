@@ -75,7 +75,7 @@ enum Ping {
     while true {
       number &+= 1
       // Echo request, its sum, who asks, which one.
-      var request: [UInt16] = [UInt16(8).bigEndian, 0, UInt16(truncatingIfNeeded: getpid()), number]
+      var request: [UInt16] = [8, 0, UInt16(truncatingIfNeeded: getpid()), number]
       let sum = request.reduce(UInt32(0)) { $0 + UInt32($1) }
       request[1] = ~UInt16(truncatingIfNeeded: (sum & 0xffff) + (sum >> 16))
       let start = now()

@@ -32,9 +32,9 @@ final class QualityWatch {
 
   /// Looks at the link of a path, and goes on to do so. If the path is as it was, nothing changes.
   func follow(_ path: NetworkPath) {
-    guard !isServed, path.verdict != verdict else { return }
+    guard path.verdict != verdict else { return }
     change(to: path.verdict)
-    guard path.carrier != nil else { return }
+    guard !isServed, path.carrier != nil else { return }
     _ = sample(from: path.localAddresses)
     sampler?.setTimer()
   }
@@ -84,12 +84,14 @@ final class QualityWatch {
     guard let quality = record.carrierQuality, quality.isOf(path?.carrier) else { return }
     if !isServed { stop() }
     isServed = true
+    verdict = path?.verdict
     figures = quality
     tell(.now)
   }
 
   func serviceWasLost(_ path: NetworkPath?) {
     isServed = false
+    stop()
     news = QualityNews()
     if let path { follow(path) }
   }

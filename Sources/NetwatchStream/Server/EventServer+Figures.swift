@@ -75,7 +75,8 @@ extension EventServer {
   /// Sends figures to a client that has asked, if they are news to it.
   private func offer(_ quality: LinkQuality, to client: ClientConnection, at now: Duration) -> Bool {
     // A client that has no room now is told after a later look.
-    guard client.isGreeted, !client.interest.contains(.writable), client.quality?.take(quality, at: now) == true,
+    guard client.isGreeted, !client.interest.contains(.writable), quality.isOf(newest?.path.carrier),
+      client.quality?.take(quality, at: now) == true,
       var record = newest?.withoutWiFiDetails
     else { return true }
     record.event = .quality
