@@ -14,12 +14,15 @@ import Testing
   }
 
   @Test func `through a tunnel they are the tunnel's`() throws {
-    var kernel = ScriptedKernel()
-    kernel.facts = ScriptedKernel.uplinks + ScriptedKernel.tunnel(10, "wg0")
-    kernel.answers[.ipv4] = .via(10, nil, from: .ip("10.8.10.2"), table: 51820)
+    var kernel = ScriptedKernel(.init())
+    kernel.facts = ScriptedKernel.uplinks + ScriptedKernel.tunnel(10, "tailscale0", kind: "tun")
+    kernel.answers[.ipv4] = .via(10, nil, from: .ip("10.8.10.2"), table: 52)
+    kernel.answers[.beneath(.ipv4, .rules)] = .rules(RoutingRule.tailscale)
+    kernel.answers[.beneath(.ipv4, .marked(0x80000))] = .via(3, .ip("10.1.0.254"), from: .ip("10.1.0.1"))
     kernel.start()
     let path = try #require(kernel.published.last)
-    #expect(path.vpn?.interfaceName == "wg0")
+    #expect(path.interfaceName == "wlan0")
+    #expect(path.vpn?.interfaceName == "tailscale0")
     #expect(path.localAddresses == [.ip("10.8.10.2"), .ip("fd00:10::2")])
   }
 

@@ -40,9 +40,9 @@ package struct QualityNews: Hashable, Sendable {
   /// A small difference is told after this time, so that what was told last is right if the link stays as it is.
   private static let patience = Duration.seconds(11)
   /// A difference that is told at once, and one that is told after a while: tenths of a millisecond, tenths of a per cent, and
-  /// the part of what was told.
-  private static let large = (time: 50, loss: 5, part: 5)
-  private static let small = (time: 10, loss: 1, part: 20)
+  /// for both of them the part of what was told, such as a fifth.
+  private static let large = (time: 50, timePart: 5, loss: 5, lossPart: 5)
+  private static let small = (time: 10, timePart: 20, loss: 1, lossPart: 50)
 
   private var told: LinkQuality?
   private var time = Duration.zero
@@ -57,8 +57,8 @@ package struct QualityNews: Hashable, Sendable {
     }
     let least = now - time < Self.patience ? Self.large : Self.small
     let differs =
-      Self.differs(quality.tenthsOfMilliseconds, told.tenthsOfMilliseconds, by: least.time, part: least.part)
-      || Self.differs(quality.tenthsOfPercent, told.tenthsOfPercent, by: least.loss, part: least.part)
+      Self.differs(quality.tenthsOfMilliseconds, told.tenthsOfMilliseconds, by: least.time, part: least.timePart)
+      || Self.differs(quality.tenthsOfPercent, told.tenthsOfPercent, by: least.loss, part: least.lossPart)
     if differs { tell(quality, now) }
     return differs
   }

@@ -58,7 +58,8 @@ extension GuestTests {
       )
       #expect(told.connections == 5)
       #expect(abs((told.roundTrip ?? .infinity) - time) <= time / 10 + 2, "ping \(time) ms, \(told)")
-      #expect(abs((told.loss ?? .infinity) - Double(link.loss)) <= 0.5, "\(dropped) % dropped, \(told)")
+      // What is dropped by chance is not quite what was asked for.
+      #expect(abs((told.loss ?? .infinity) - dropped) <= 0.5, "\(dropped) % dropped, \(told)")
       withExtendedLifetime((sink, senders)) {}
     }
 
