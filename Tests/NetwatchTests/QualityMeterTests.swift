@@ -280,8 +280,8 @@ import Testing
     #expect(isNews(quality(399, 10)))
     #expect(isNews(quality(500, 16)))
     // What is not much is told when it has lasted.
-    #expect(!isNews(quality(525, 11), after: 12))
-    #expect(isNews(quality(526, 10), after: 12))
-    #expect(isNews(quality(500, 12), after: 12))
+    #expect(!isNews(quality(525, 11), after: 8))
+    #expect(isNews(quality(526, 10), after: 8))
+    #expect(isNews(quality(500, 12), after: 8))
   }
 }

@@ -38,7 +38,7 @@ public struct LinkQuality: Hashable, Sendable {
 /// Decides which figures a reader is told: those that say something else than the last ones. Pure.
 package struct QualityNews: Hashable, Sendable {
   /// A small difference is told after this time, so that what was told last is right if the link stays as it is.
-  private static let patience = Duration.seconds(11)
+  private static let patience = Duration.seconds(7)
   /// A difference that is told at once, and one that is told after a while: tenths of a millisecond, tenths of a per cent, and
   /// for both of them the part of what was told, such as a fifth.
   private static let large = (time: 50, timePart: 5, loss: 5, lossPart: 5)

