@@ -37,6 +37,13 @@ public final class SignalSource {
     }
   }
 
+  /// Runs `body` while the signals do what they did before this caught them.
+  package func pause(_ body: () -> Void) {
+    unsafe pthread_sigmask(SIG_UNBLOCK, &blocked, nil)
+    body()
+    unsafe pthread_sigmask(SIG_BLOCK, &blocked, nil)
+  }
+
   deinit {
     if let registration { loop.remove(registration) }
     unsafe pthread_sigmask(SIG_UNBLOCK, &blocked, nil)

@@ -4,8 +4,15 @@ import NetwatchTestSupport
 
 /// A program that a test starts, with pipes to talk to it.
 final class ChildProcess {
-  enum Output { case pipe, descriptor(CInt) }
+  enum Output {
+    case pipe, descriptor(CInt)
+    /// The path of a terminal, which becomes that of the program's own session, and also standard input and error.
+    case terminal(String)
+  }
   enum Ending: Hashable { case exited(CInt), signalled(CInt) }
+
+  /// POSIX_SPAWN_SETSID, which glibc hides behind _GNU_SOURCE.
+  private static let newSession: CInt = 0x80
 
   let pid: pid_t
   private var input: CInt
@@ -30,8 +37,12 @@ final class ChildProcess {
     switch standardOutput {
     case .pipe: unsafe posix_spawn_file_actions_adddup2(&actions, outputWrite, STDOUT_FILENO)
     case .descriptor(let descriptor): unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, STDOUT_FILENO)
+    case .terminal(let path):
+      unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, path, O_RDWR, 0)
+      unsafe posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO)
     }
-    unsafe posix_spawn_file_actions_adddup2(&actions, errorWrite, STDERR_FILENO)
+    let error = if case .terminal = standardOutput { STDIN_FILENO } else { errorWrite }
+    unsafe posix_spawn_file_actions_adddup2(&actions, error, STDERR_FILENO)
     for (place, descriptor) in descriptors.enumerated() {
       unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, CInt(3 + place))
     }
@@ -50,7 +61,8 @@ final class ChildProcess {
     defer { unsafe posix_spawnattr_destroy(&attributes) }
     var none = sigset_t()
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
-    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    let session = if case .terminal = standardOutput { Self.newSession } else { CInt(0) }
+    unsafe posix_spawnattr_setflags(&attributes, Int16(CInt(POSIX_SPAWN_SETSIGMASK) | session))
 
     var pid: pid_t = 0
     let code = unsafe posix_spawnp(&pid, arguments[0], &actions, &attributes, &argv, &envp)

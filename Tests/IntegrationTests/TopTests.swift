@@ -113,41 +113,6 @@ import Testing
     #expect(try top.errorText() == "")
   }
 
-  /// A terminal by script(1). What follows netwatch says how it has left the terminal.
-  private static func onTerminal(_ namespace: NetworkNamespace) throws -> ChildProcess {
-    let script =
-      "stty rows 12 cols 80; before=$(stty -g); \(Programs.netwatch) top --color never; echo; echo \"status $?\"; "
-      + "[ \"$before\" = \"$(stty -g)\" ] && echo 'as before' || echo changed"
-    return try ChildProcess(
-      namespace.command(["script", "-qec", "trap : INT TERM; \(script)", "/dev/null"]),
-      environment: ["LC_ALL=C.UTF-8", "TERM=xterm"])
-  }
-
-  /// The next line that has a text, and what came before it.
-  private static func read(_ child: ChildProcess, until text: String) throws -> [String] {
-    var lines: [String] = []
-    while let line = try child.nextLine() {
-      lines.append(line)
-      if line.contains(text) { return lines }
-    }
-    throw TestFailure("no '\(text)' in \(lines)")
-  }
-
-  @Test(arguments: ["q", "\u{3}"])
-  func `the terminal is as before, after q and after Ctrl-C`(_ key: String) throws {
-    let namespace = try NetworkNamespace.online()
-    let child = try Self.onTerminal(namespace)
-    let first = try Self.read(child, until: "short-lived").joined()
-    #expect(first.contains("\u{1b}[?1049h"))
-    #expect(first.contains("PROGRAM"))
-    child.write("n")
-    _ = try Self.read(child, until: "name*")
-    child.write(key)
-    let rest = try Self.read(child, until: "status").joined()
-    #expect(rest.contains("\u{1b}[?25h\u{1b}[?1049l"))
-    #expect(try Self.read(child, until: "as before").count == 1)
-  }
-
   @Test(arguments: [
     (["top", "--follow"], "--follow goes without a command; leave out top."),
     (["top", "--interfaces"], "top does nothing with --interfaces; leave it out."),

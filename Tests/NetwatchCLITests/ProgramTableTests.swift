@@ -32,7 +32,7 @@ import Testing
     return figures
   }
 
-  @Test(arguments: 20...200)
+  @Test(arguments: 1...200)
   func `no line is wider than the terminal, and figures stand beneath each other`(width: Int) {
     for order in ProgramTable.Order.allCases {
       let table = ProgramTable(width: width, usesColor: false, isUnicode: true)
@@ -78,7 +78,7 @@ import Testing
     let table = ProgramTable(width: 60, usesColor: false, isUnicode: false)
     let lines = table.lines(Self.figures, by: .rate, height: 5)
     #expect(lines.map { $0.split(separator: " ").first } == ["PROGRAM", "(unknown)", "short-lived", "other", "too"])
-    for height in 0...4 { #expect(table.lines(Self.figures, by: .rate, height: height).count == 4) }
+    for height in 0...6 { #expect(table.lines(Self.figures, by: .rate, height: height).count == max(height, 1)) }
   }
 
   private static func line(_ figures: ProgramFigures) -> String {

@@ -95,7 +95,8 @@ struct ProgramTable {
       let text = line(name, columns.map { $0.cells[row] })
       lines.append(row < programs.count ? text : paint(text, .dim))
     }
-    return lines + notes.map { paint($0.fitted(to: width, ellipsis: ellipsis), .yellow) }
+    lines += notes.map { paint($0.fitted(to: width, ellipsis: ellipsis), .yellow) }
+    return Array(lines.prefix(max(height ?? .max, 1)))
   }
 
   /// The line beneath the table: what the keys do.

@@ -9,6 +9,8 @@ enum ColorChoice: String, CaseIterable {
 final class Terminal {
   let isTerminal: Bool
   let usesColor: Bool
+  /// Whether it is a terminal with a cursor that can be moved.
+  let canDraw: Bool
   /// Whether it shows more than ASCII.
   let isUnicode: Bool
   /// How wide it is; nil where a line may be as long as it likes. COLUMNS counts where the terminal does not say.
@@ -24,12 +26,14 @@ final class Terminal {
   init(descriptor: CInt, color: ColorChoice) {
     self.descriptor = descriptor
     isTerminal = isatty(descriptor) == 1
+    let isDumb = String(environment: "TERM") == "dumb"
+    canDraw = isTerminal && !isDumb
     usesColor =
       switch color {
       case .always: true
       case .never: false
       // no-color.org: set and not empty.
-      case .auto: isTerminal && (String(environment: "NO_COLOR") ?? "").isEmpty && String(environment: "TERM") != "dumb"
+      case .auto: isTerminal && (String(environment: "NO_COLOR") ?? "").isEmpty && !isDumb
       }
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(String.init(environment:)).first { !$0.isEmpty } ?? ""
     isUnicode = locale.uppercased().contains("UTF-8") || locale.uppercased().contains("UTF8")

@@ -9,6 +9,8 @@ final class ProgramFollower {
   enum Form { case json, text(Terminal) }
 
   private static let interval = Duration.seconds(1)
+  /// A terminal with fewer lines than these does not show what the keys do.
+  private static let fewLines = 5
 
   private let form: Form
   private let isOnce: Bool
@@ -49,7 +51,7 @@ final class ProgramFollower {
     try output.whenReaderGoes(on: loop) { [unowned self] in loop.stop() }
     nextLook = KernelClock.monotonic.now + Self.interval
     figures = try sampler.look(at: link)
-    if case .text(let terminal) = form, terminal.isTerminal, !isOnce { try open(terminal) }
+    if case .text(let terminal) = form, terminal.canDraw, !isOnce { try open(terminal) }
     timer.set(at: nextLook)
     try loop.run()
     reachability.stop()
@@ -59,8 +61,8 @@ final class ProgramFollower {
   }
 
   private func open(_ terminal: Terminal) throws {
-    screen = try TerminalScreen(
-      output, on: loop, draw: { [unowned self] in draw(terminal) },
+    let handlers = TerminalScreen.Handlers(
+      draw: { [unowned self] in draw(terminal) },
       key: { [unowned self] key in
         if key == UInt8(ascii: "q") { return loop.stop() }
         guard let order = ProgramTable.Order(rawValue: String(UnicodeScalar(key))) else { return }
@@ -70,7 +72,9 @@ final class ProgramFollower {
       end: { [unowned self] signal in
         ending = .killed(signal: signal)
         loop.stop()
-      })
+      },
+      fail: { [unowned self] in fail($0) })
+    screen = try TerminalScreen(output, on: loop, handlers)
     draw(terminal)
   }
 
@@ -112,9 +116,10 @@ final class ProgramFollower {
   private func draw(_ terminal: Terminal) {
     terminal.measure()
     let table = table(on: terminal)
-    let height = max(terminal.rows, 2)
+    // On few lines the figures matter more.
+    let keys = terminal.rows < Self.fewLines ? [] : [table.keys(order)]
     do throws(PlainError) {
-      try screen?.show(table.lines(figures, by: order, height: height - 1) + [table.keys(order)])
+      try screen?.show(table.lines(figures, by: order, height: terminal.rows - keys.count) + keys)
     } catch {
       fail(error)
     }

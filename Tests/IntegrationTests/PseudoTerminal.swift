@@ -1,0 +1,98 @@
+import Glibc
+import NetwatchTestSupport
+
+/// A terminal, and a program that leads its session: what a person sees and types.
+final class PseudoTerminal {
+  /// TIOCSPTLCK and TIOCGPTN, which are macros.
+  private static let (unlock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
+
+  let child: ChildProcess
+  private(set) var picture: TerminalPicture
+  private var descriptor: CInt
+
+  init(_ command: [String], rows: Int = 24, columns: Int = 80, type: String = "xterm") throws {
+    descriptor = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    var (number, isLocked): (CUnsignedInt, CInt) = (0, 0)
+    guard descriptor >= 0, unsafe ioctl(descriptor, Self.unlock, &isLocked) == 0,
+      unsafe ioctl(descriptor, Self.getNumber, &number) == 0
+    else { throw TestFailure("no pseudo terminal: \(errno)") }
+    picture = TerminalPicture(rows: rows, columns: columns)
+    var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
+    _ = unsafe ioctl(descriptor, UInt(TIOCSWINSZ), &size)
+    child = try ChildProcess(
+      command, standardOutput: .terminal("/dev/pts/\(number)"),
+      environment: ["LC_ALL=C", "TERM=\(type)", "NO_COLOR=1", "PS1=ready$ ", "HISTFILE="])
+  }
+
+  deinit { hangUp() }
+
+  /// The terminal is gone, as when its window is closed.
+  func hangUp() {
+    if descriptor >= 0 { close(descriptor) }
+    descriptor = -1
+  }
+
+  /// Whether keys are told at once and are not shown.
+  var isRaw: Bool { settings.c_lflag & tcflag_t(ICANON | ECHO) == 0 }
+
+  /// How the program finds the terminal set.
+  var settings: termios {
+    var settings = termios()
+    unsafe tcgetattr(descriptor, &settings)
+    return settings
+  }
+
+  /// Sets the terminal, as another program would.
+  func set(_ settings: termios) {
+    var settings = settings
+    unsafe tcsetattr(descriptor, TCSANOW, &settings)
+  }
+
+  func type(_ text: String) {
+    var text = text
+    text.withUTF8 { bytes in _ = unsafe write(descriptor, bytes.baseAddress, bytes.count) }
+  }
+
+  /// Makes it larger or smaller. The kernel tells the program.
+  func resize(rows: Int, columns: Int) {
+    picture.resize(rows: rows, columns: columns)
+    setSize(rows: rows, columns: columns)
+  }
+
+  private func setSize(rows: Int, columns: Int) {
+    var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
+    _ = unsafe ioctl(descriptor, UInt(TIOCSWINSZ), &size)
+  }
+
+  /// Returns when a person sees what is wanted.
+  @discardableResult
+  func wait(until isWanted: (TerminalPicture) -> Bool) throws -> TerminalPicture {
+    let deadline = Deadline(20)
+    while !isWanted(picture) {
+      guard try read(until: deadline) else { throw TestFailure("the terminal shows:\n\(picture.text)") }
+    }
+    return picture
+  }
+
+  /// Returns when a condition holds that the picture does not show.
+  func wait(untilHolds isWanted: () -> Bool) throws {
+    let deadline = Deadline(20)
+    while !isWanted() {
+      guard !deadline.isOver else { throw TestFailure("waited in vain; the terminal shows:\n\(picture.text)") }
+      _ = try read(until: Deadline(0.01))
+    }
+  }
+
+  /// Shows what programs still write, until the last of them is gone.
+  func readToEnd() throws { while try read(until: Deadline(20)) {} }
+
+  /// - Returns: false if nothing more comes.
+  private func read(until deadline: Deadline) throws -> Bool {
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    guard unsafe poll(&waiting, 1, deadline.milliseconds) > 0 else { return false }
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
+    picture.show(bytes.prefix(max(count, 0)))
+    return count > 0
+  }
+}
