@@ -84,7 +84,12 @@ final class PseudoTerminal {
   }
 
   /// Shows what programs still write, until the last of them is gone.
-  func readToEnd() throws { while try read(until: Deadline(20)) {} }
+  func readToEnd() throws {
+    let deadline = Deadline(20)
+    while try read(until: deadline) {
+      guard !deadline.isOver else { throw TestFailure("a program still writes; the terminal shows:\n\(picture.text)") }
+    }
+  }
 
   /// - Returns: false if nothing more comes.
   private func read(until deadline: Deadline) throws -> Bool {

@@ -58,8 +58,8 @@ import Testing
 
   @Test func `keys change the order, and what is no key of its does nothing`() throws {
     let namespace = try NetworkNamespace.online()
-    let terminal = try Self.top(namespace)
-    try terminal.wait { $0.text.contains("a all*") }
+    let terminal = try Self.top(namespace, "--sort", "sent", "--units", "bytes")
+    try terminal.wait { $0.text.contains("s sent*") && $0.lines[0].contains("TX B/s") }
     for (key, words) in [
       ("r", "r received*"), ("s", "s sent*"), ("c", "c connections*"), ("n", "n name*"), ("a", "a all*"),
     ] {
@@ -145,19 +145,21 @@ import Testing
   @Test func `a limit on its time ends it, although that puts it into the background`() throws {
     let namespace = try NetworkNamespace.online()
     let terminal = try Self.shell(namespace)
-    terminal.type("timeout 0.5 \(Programs.netwatch) top; echo status $?\n")
+    // A shell without jobs, so that timeout(1) makes a group of its own.
+    terminal.type("bash -c 'timeout 0.5 \(Programs.netwatch) top; echo status $?'\n")
     try terminal.wait { $0.lines.contains("status 124") }
     #expect(Self.isGivenBack(terminal.picture))
   }
 
-  @Test(arguments: ["", "trap '' TSTP; "])
+  @Test(arguments: ["", "trap '' TSTP INT HUP; "])
   func `Ctrl-Z does nothing if nobody could continue it, or if it is to be ignored`(_ preparation: String) throws {
     let namespace = try NetworkNamespace.online()
-    // Without a shell, and in one that has told its programs to ignore Ctrl-Z.
+    // Without a shell, and in one that has told its programs to ignore Ctrl-Z and Ctrl-C.
     let terminal = preparation.isEmpty ? try Self.top(namespace) : try Self.shell(namespace)
     if !preparation.isEmpty { terminal.type("(\(preparation)exec \(Programs.netwatch) top)\n") }
     try terminal.wait(until: Self.isDrawn)
     terminal.type("\u{1a}")
+    if !preparation.isEmpty { terminal.type("\u{3}") }
     terminal.type("n")
     try terminal.wait { Self.isDrawn($0) && $0.text.contains("n name*") }
     #expect(terminal.isRaw)

@@ -102,6 +102,10 @@ import Testing
     #expect(text.ending == .exited(0))
     #expect(text.output.first?.hasPrefix("PROGRAM") == true)
     #expect(text.output.count == 3)
+    let bytes = try ChildProcess.run(
+      namespace.command([Programs.netwatch, "top", "--once", "--format", "text", "--units", "bytes", "--sort", "sent"]))
+    #expect(bytes.ending == .exited(0))
+    #expect(bytes.output.first?.contains("RX B/s  TX B/s  RX B  TX B") == true)
   }
 
   @Test func `it ends when its reader is gone`() throws {
@@ -118,6 +122,11 @@ import Testing
     (["top", "--interfaces"], "top does nothing with --interfaces; leave it out."),
     (["top", "--traffic"], "top does nothing with --traffic; leave it out."),
     (["top", "--format", "waybar"], "top is too long for a bar; give --format text or --format json."),
+    (["top", "--sort", "size"], "Please provide one of 'all', 'received', 'sent', 'connections' or 'name'."),
+    (["top", "--units", "nibbles"], "Please provide one of 'bits' and 'bytes'."),
+    (["top", "--json", "--sort", "name"], "--sort belongs to text; give --format text."),
+    (["top", "--once", "--units", "bytes"], "--units belongs to text; give --format text."),
+    (["status", "--units", "bytes"], "status does nothing with --units; leave it out."),
     (["top", "--json", "--format", "text"], "--json and --format text contradict each other; give one."),
   ])
   func `a mistake gets a sentence`(_ arguments: [String], _ sentence: String) throws {

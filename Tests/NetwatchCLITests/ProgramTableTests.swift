@@ -50,7 +50,7 @@ import Testing
     figures.overruns = 0
     let table = ProgramTable(width: nil, usesColor: false, isUnicode: true)
     #expect(
-      table.lines(figures, by: .rate) == [
+      table.lines(figures, by: .all) == [
         "PROGRAM           RX b/s  TX b/s  RX B  TX B  CONN         UID",
         "(unknown)            18E     18E   18E   18E     0           0",
         "網路瀏覽器          1.2M     12k  5.0M  1.2M    12  4294967295",
@@ -59,12 +59,15 @@ import Testing
         "short-lived           -       -    90k   12k                  ",
         "other (estimate)      -       -   8.1k  2.0k                  ",
       ])
-    let coloured = ProgramTable(width: 40, usesColor: true, isUnicode: true).lines(figures, by: .rate)
+    let bytes = ProgramTable(.bytes, width: nil, usesColor: false, isUnicode: true).lines(figures, by: .all)
+    #expect(bytes[0] == "PROGRAM           RX B/s  TX B/s  RX B  TX B  CONN         UID")
+    #expect(bytes[2].contains("150k") && bytes[2].contains("1.5k"))
+    let coloured = ProgramTable(width: 40, usesColor: true, isUnicode: true).lines(figures, by: .all)
     #expect(coloured[0].hasPrefix("\u{1b}[1mPROGRAM"))
   }
 
   @Test(arguments: [
-    (ProgramTable.Order.rate, ["(unknown)", "網路瀏覽器", "ssh", "a?[2Jb?c"]),
+    (ProgramTable.Order.all, ["(unknown)", "網路瀏覽器", "ssh", "a?[2Jb?c"]),
     (.received, ["(unknown)", "網路瀏覽器", "ssh", "a?[2Jb?c"]), (.sent, ["(unknown)", "網路瀏覽器", "ssh", "a?[2Jb?c"]),
     (.connections, ["網路瀏覽器", "ssh", "a?[2Jb?c", "(unknown)"]),
     (.name, ["a?[2Jb?c", "ssh", "網路瀏覽器", "(unknown)"]),
@@ -76,9 +79,9 @@ import Testing
 
   @Test func `what does not fit beneath each other is left out, but not the sums`() {
     let table = ProgramTable(width: 60, usesColor: false, isUnicode: false)
-    let lines = table.lines(Self.figures, by: .rate, height: 5)
+    let lines = table.lines(Self.figures, by: .all, height: 5)
     #expect(lines.map { $0.split(separator: " ").first } == ["PROGRAM", "(unknown)", "short-lived", "other", "too"])
-    for height in 0...6 { #expect(table.lines(Self.figures, by: .rate, height: height).count == max(height, 1)) }
+    for height in 0...6 { #expect(table.lines(Self.figures, by: .all, height: height).count == max(height, 1)) }
   }
 
   private static func line(_ figures: ProgramFigures) -> String {

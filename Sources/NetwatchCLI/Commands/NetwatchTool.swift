@@ -44,6 +44,7 @@ public struct NetwatchTool: ParsableCommand {
   @OptionGroup var programs: ProgramOptions
   @OptionGroup var probe: ProbeOptions
   @OptionGroup var traffic: TrafficOptions
+  @OptionGroup var units: UnitsOptions
   @OptionGroup var wifi: WiFiOptions
 
   @Option(
@@ -114,7 +115,9 @@ public struct NetwatchTool: ParsableCommand {
   func refuseOptions(of command: (some ParsableCommand).Type, but groups: [any SharedOptions.Type] = []) throws {
     try refuseFollowing(with: command)
     let name = command.configuration.commandName ?? ""
-    let all: [any SharedOptions] = [output, snapshot, path, service, activity, details, programs, probe, traffic, wifi]
+    let all: [any SharedOptions] = [
+      output, snapshot, path, service, activity, details, programs, probe, traffic, units, wifi,
+    ]
     for options in all where !groups.contains(where: { $0 == type(of: options) }) {
       if let option = options.given { throw ValidationError("\(name) does nothing with \(option); leave it out.") }
     }
@@ -125,12 +128,14 @@ public struct NetwatchTool: ParsableCommand {
 
   public func run() throws {
     guard follow else {
-      if let option = traffic.given { throw ValidationError("\(option) belongs to --follow; add -f.") }
+      if let option = traffic.given ?? units.given { throw ValidationError("\(option) belongs to --follow; add -f.") }
       try probe.refuseInterval()
       try activity.refuseEstimates()
       return try StatusCommand.print(
         output, snapshot, path, service, activity, details, programs, probe, wifi, tellsQuality: quality)
     }
+    // Not before: the units may be those of a command that shows rates.
+    try units.validate(showsTraffic: trafficInterval != nil)
     try PlainError.reporting {
       var options = try lineOptions
       // A service tells the first state before it hears what else is wanted.
@@ -142,7 +147,7 @@ public struct NetwatchTool: ParsableCommand {
       options.probe = probe.settings
       options.saysWhatIsMissing = details.verbose
       let renderer = try output.makeRenderer(
-        saysWhy: details.verbose, units: traffic.units ?? .bits, showsTraffic: traffic.traffic)
+        saysWhy: details.verbose, units: units.units ?? .bits, showsTraffic: traffic.traffic)
       if let recordingPath {
         // What a service says is not in the trace.
         options.service = .nothing

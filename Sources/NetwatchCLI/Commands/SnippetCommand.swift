@@ -16,9 +16,11 @@ struct SnippetCommand: ParsableCommand {
   var bar: Bar
 
   @OptionGroup var traffic: TrafficOptions
+  @OptionGroup var units: UnitsOptions
 
   mutating func validate() throws {
-    try root.refuseOptions(of: Self.self, but: [TrafficOptions.self])
+    try root.refuseOptions(of: Self.self, but: [TrafficOptions.self, UnitsOptions.self])
+    try units.validate(showsTraffic: traffic.interval(isShown: false) != nil)
     guard try traffic.interval(isShown: false) == nil || bar.isFed else {
       throw ValidationError("\(bar.name) asks for one line at a time, which has no rate; leave out --traffic.")
     }
@@ -26,7 +28,7 @@ struct SnippetCommand: ParsableCommand {
 
   func run() throws {
     try PlainError.reporting {
-      try StandardOutput().write(bar.snippet(with: traffic.words) + "\n")
+      try StandardOutput().write(bar.snippet(with: traffic.words + units.words) + "\n")
     }
   }
 }

@@ -17,10 +17,15 @@ struct TopCommand: ParsableCommand {
   @Flag(help: "Print the figures of one second and end.")
   var once = false
 
+  @Option(
+    help: "Sort the table by both rates (all), by one of them, by connections or by name. Default: all.")
+  var sort: ProgramTable.Order?
+
+  @OptionGroup var units: UnitsOptions
   @OptionGroup var output: OutputOptions
 
   mutating func validate() throws {
-    try root.refuseOptions(of: Self.self, but: [OutputOptions.self])
+    try root.refuseOptions(of: Self.self, but: [OutputOptions.self, UnitsOptions.self])
     if output.bar.given != nil || !(output.format.map { [.text, .json].contains($0) } ?? true) {
       throw ValidationError("top is too long for a bar; give --format text or --format json.")
     }
@@ -29,9 +34,16 @@ struct TopCommand: ParsableCommand {
   func run() throws {
     let terminal = output.terminal
     let isJSON = output.wantsJSON || output.format == nil && !terminal.isTerminal
+    if isJSON, let given = sort != nil ? "--sort" : units.given {
+      throw ValidationError("\(given) belongs to text; give --format text.")
+    }
     let ending = try PlainError.reporting {
-      try ProgramFollower(isJSON ? .json : .text(terminal), isOnce: once).run()
+      try ProgramFollower(
+        isJSON ? .json : .text(terminal, units.units ?? .bits), sortedBy: sort ?? .all, isOnce: once
+      ).run()
     }
     if ending != .exited(0) { throw ExitCode(ending.imitate()) }
   }
 }
+
+extension ProgramTable.Order: ExpressibleByArgument {}

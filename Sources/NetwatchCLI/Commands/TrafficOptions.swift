@@ -16,15 +16,11 @@ struct TrafficOptions: SharedOptions {
     transform: Duration.init(seconds:))
   var interval: Duration?
 
-  @Option(help: "What {down} and {up} count, and the text of --traffic: bits or bytes in a second. Default: bits.")
-  var units: TrafficUnits?
-
-  var given: String? { traffic ? "--traffic" : interval != nil ? "--traffic-interval" : units != nil ? "--units" : nil }
+  var given: String? { traffic ? "--traffic" : interval != nil ? "--traffic-interval" : nil }
 
   /// As somebody would give them.
   var words: [String] {
     (traffic ? ["--traffic"] : []) + (interval.map { ["--traffic-interval", "\($0 / .seconds(1))"] } ?? [])
-      + (units.map { ["--units", $0.rawValue] } ?? [])
   }
 
   mutating func validate() throws {
@@ -43,5 +39,3 @@ struct TrafficOptions: SharedOptions {
     return interval ?? .seconds(1)
   }
 }
-
-extension TrafficUnits: ExpressibleByArgument {}

@@ -9,19 +9,21 @@ import Netwatch
 /// other                 -       -    8.1k   2.0k
 /// ```
 struct ProgramTable {
-  /// What the programs are sorted by, each with its key.
+  /// What the programs are sorted by.
   enum Order: String, CaseIterable {
-    case rate = "a", received = "r", sent = "s", connections = "c", name = "n"
+    /// Both rates together.
+    case all
+    case received, sent, connections, name
 
-    /// For people.
-    var words: String { self == .rate ? "all" : "\(self)" }
+    /// The key that sorts by it: the first letter of the name.
+    var key: Character { rawValue.first ?? " " }
 
     fileprivate func precedes(_ one: ProgramFigures.Program, _ other: ProgramFigures.Program) -> Bool {
       func value(_ program: ProgramFigures.Program) -> (UInt64, UInt64) {
         let traffic = program.traffic
         let (down, up) = (traffic.receivedBitsPerSecond ?? 0, traffic.sentBitsPerSecond ?? 0)
         return switch self {
-        case .rate: (down.addingSaturated(up), traffic.received.addingSaturated(traffic.sent))
+        case .all: (down.addingSaturated(up), traffic.received.addingSaturated(traffic.sent))
         case .received: (down, traffic.received)
         case .sent: (up, traffic.sent)
         case .connections: (UInt64(clamping: program.inFlight), 0)
@@ -52,12 +54,16 @@ struct ProgramTable {
   private static let leastNameWidth = 12
   private static let firstTitle = "PROGRAM"
 
+  private let units: TrafficUnits
   private let width: Int
   private let usesColor: Bool
   private let ellipsis: Character
 
-  /// - Parameter width: in columns of a terminal; nil if a line may be as long as it needs.
-  init(width: Int?, usesColor: Bool, isUnicode: Bool) {
+  /// - Parameters:
+  ///   - units: what rates are shown in.
+  ///   - width: in columns of a terminal; nil if a line may be as long as it needs.
+  init(_ units: TrafficUnits = .bits, width: Int?, usesColor: Bool, isUnicode: Bool) {
+    self.units = units
     self.width = width ?? .max
     self.usesColor = usesColor
     ellipsis = isUnicode ? "…" : "~"
@@ -75,8 +81,8 @@ struct ProgramTable {
     let traffic = programs.map(\.traffic) + sums.map(\.1)
     let noCells = sums.map { _ in "" }
     let columns = fitting([
-      Column("RX b/s", traffic.map { Self.number($0.receivedBitsPerSecond) }),
-      Column("TX b/s", traffic.map { Self.number($0.sentBitsPerSecond) }),
+      Column("RX \(units.name)", traffic.map { Self.number($0.receivedBitsPerSecond.map(units.rate)) }),
+      Column("TX \(units.name)", traffic.map { Self.number($0.sentBitsPerSecond.map(units.rate)) }),
       Column("RX B", traffic.map { Self.number($0.received) }),
       Column("TX B", traffic.map { Self.number($0.sent) }),
       Column("CONN", programs.map { "\($0.inFlight)" } + noCells),
@@ -101,7 +107,7 @@ struct ProgramTable {
 
   /// The line beneath the table: what the keys do.
   func keys(_ order: Order) -> String {
-    let keys = Order.allCases.map { "\($0.rawValue) \($0.words)\($0 == order ? "*" : "")" }.joined(separator: "  ")
+    let keys = Order.allCases.map { "\($0.key) \($0.rawValue)\($0 == order ? "*" : "")" }.joined(separator: "  ")
     return paint("q quit  sort: \(keys)".fitted(to: width, ellipsis: ellipsis), .dim)
   }
 

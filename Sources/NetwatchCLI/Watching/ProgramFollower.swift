@@ -6,7 +6,7 @@ import NetwatchNetlink
 /// Prints what programs receive and send, once a second.
 final class ProgramFollower {
   /// How the figures look.
-  enum Form { case json, text(Terminal) }
+  enum Form { case json, text(Terminal, TrafficUnits) }
 
   private static let interval = Duration.seconds(1)
   /// A terminal with fewer lines than these does not show what the keys do.
@@ -21,7 +21,7 @@ final class ProgramFollower {
   /// The link that carries the traffic; nil if there is none.
   private var link: (index: Int32, name: InterfaceName)?
   private var screen: TerminalScreen?
-  private var order = ProgramTable.Order.rate
+  private var order: ProgramTable.Order
   private var figures = ProgramFigures()
   private var line = LineBuffer()
   private var nextLook = Duration.zero
@@ -29,8 +29,11 @@ final class ProgramFollower {
   private var failure: (any Error)?
   private var ending = ProcessEnding.exited(0)
 
-  /// - Parameter isOnce: whether it ends after the figures of the first second.
-  init(_ form: Form, isOnce: Bool) throws {
+  /// - Parameters:
+  ///   - order: the order of the table, until a key changes it.
+  ///   - isOnce: whether it ends after the figures of the first second.
+  init(_ form: Form, sortedBy order: ProgramTable.Order, isOnce: Bool) throws {
+    self.order = order
     self.form = form
     self.isOnce = isOnce
     output = try StandardOutput()
@@ -51,7 +54,7 @@ final class ProgramFollower {
     try output.whenReaderGoes(on: loop) { [unowned self] in loop.stop() }
     nextLook = KernelClock.monotonic.now + Self.interval
     figures = try sampler.look(at: link)
-    if case .text(let terminal) = form, terminal.canDraw, !isOnce { try open(terminal) }
+    if case .text(let terminal, let units) = form, terminal.canDraw, !isOnce { try open(terminal, units) }
     timer.set(at: nextLook)
     try loop.run()
     reachability.stop()
@@ -60,14 +63,14 @@ final class ProgramFollower {
     return ending
   }
 
-  private func open(_ terminal: Terminal) throws {
+  private func open(_ terminal: Terminal, _ units: TrafficUnits) throws {
     let handlers = TerminalScreen.Handlers(
-      draw: { [unowned self] in draw(terminal) },
+      draw: { [unowned self] in draw(terminal, units) },
       key: { [unowned self] key in
         if key == UInt8(ascii: "q") { return loop.stop() }
-        guard let order = ProgramTable.Order(rawValue: String(UnicodeScalar(key))) else { return }
+        guard let order = ProgramTable.Order.allCases.first(where: { $0.key.asciiValue == key }) else { return }
         self.order = order
-        draw(terminal)
+        draw(terminal, units)
       },
       end: { [unowned self] signal in
         ending = .killed(signal: signal)
@@ -75,7 +78,7 @@ final class ProgramFollower {
       },
       fail: { [unowned self] in fail($0) })
     screen = try TerminalScreen(output, on: loop, handlers)
-    draw(terminal)
+    draw(terminal, units)
   }
 
   private func fail(_ error: any Error) {
@@ -102,20 +105,20 @@ final class ProgramFollower {
       line.removeAll()
       line.append(figures, nanosecondsSince1970: KernelClock.wall.nanoseconds)
       try line.withBytes { bytes throws(PlainError) in try output.write(bytes) }
-    case .text(let terminal) where screen != nil: draw(terminal)
-    case .text(let terminal):
-      let lines = table(on: terminal).lines(figures, by: order)
+    case .text(let terminal, let units) where screen != nil: draw(terminal, units)
+    case .text(let terminal, let units):
+      let lines = table(on: terminal, units).lines(figures, by: order)
       try output.write(lines.joined(separator: "\n") + (isOnce ? "\n" : "\n\n"))
     }
   }
 
-  private func table(on terminal: Terminal) -> ProgramTable {
-    ProgramTable(width: terminal.columns, usesColor: terminal.usesColor, isUnicode: terminal.isUnicode)
+  private func table(on terminal: Terminal, _ units: TrafficUnits) -> ProgramTable {
+    ProgramTable(units, width: terminal.columns, usesColor: terminal.usesColor, isUnicode: terminal.isUnicode)
   }
 
-  private func draw(_ terminal: Terminal) {
+  private func draw(_ terminal: Terminal, _ units: TrafficUnits) {
     terminal.measure()
-    let table = table(on: terminal)
+    let table = table(on: terminal, units)
     // On few lines the figures matter more.
     let keys = terminal.rows < Self.fewLines ? [] : [table.keys(order)]
     do throws(PlainError) {

@@ -1,0 +1,19 @@
+import ArgumentParser
+
+/// What rates are shown in.
+struct UnitsOptions: SharedOptions {
+  @Option(help: "Show rates in text, and {down} and {up}, in bits or in bytes per second. Default: bits.")
+  var units: TrafficUnits?
+
+  var given: String? { units != nil ? "--units" : nil }
+
+  /// As somebody would give them.
+  var words: [String] { units.map { ["--units", $0.rawValue] } ?? [] }
+
+  /// - Parameter showsTraffic: whether there are rates at all.
+  func validate(showsTraffic: Bool) throws {
+    if let given, !showsTraffic { throw ValidationError("\(given) belongs to --traffic; add it.") }
+  }
+}
+
+extension TrafficUnits: ExpressibleByArgument {}
