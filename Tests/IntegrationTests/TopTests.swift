@@ -30,9 +30,11 @@ import Testing
 
   /// The first line for which something holds.
   private static func line(of top: ChildProcess, _ isWanted: (TopLine) -> Bool) throws -> TopLine {
+    let deadline = Deadline(30)
     while let text = try top.nextLine() {
       let line = try TopLine(text)
       if isWanted(line) { return line }
+      guard !deadline.isOver else { throw TestFailure("waited in vain, at last for \(text)") }
     }
     throw TestFailure("netwatch has ended: \(try top.errorText())")
   }
@@ -73,6 +75,80 @@ import Testing
     #expect(line.bytes("curl") == nil)
     #expect((line.object["programs"] as? [[String: Any]])?.first?["uid"] as? Int == 0)
     withExtendedLifetime((server, client)) {}
+  }
+
+  @Test func `a program takes another name, and is killed`() throws {
+    let networks = try TwoNetworks()
+    let folder = try TemporaryFolder()
+    try networks.far.run("head -c 100000 /dev/zero | tr '\\0' a >'\(folder.file("file"))'")
+    let server = try networks.nginx(folder, bytesPerSecond: 0)
+    let top = try networks.near.netwatch("top")
+    _ = try Self.line(of: top) { _ in true }
+    let client = try networks.start(
+      "bash", "-c",
+      #"""
+      ask() { printf 'GET /file HTTP/1.1\r\nHost: a\r\n\r\n' >&$1; read -rN 100000 -u $1 _; }
+      printf old >/proc/$$/comm; exec 3<>/dev/tcp/10.0.0.2/8080; ask 3; read _
+      printf 'new\033[2J\303' >/proc/$$/comm; exec 4<>/dev/tcp/10.0.0.2/8080; ask 4; ask 3; read _
+      """#)
+    _ = try Self.line(of: top) { $0.bytes("old")?[0] ?? 0 > 100_000 }
+    client.write("\n")
+    // A connection stays with the name that its program had.
+    let new = "new\u{1b}[2J\u{fffd}"
+    let before = try Self.line(of: top) { $0.bytes(new)?[0] ?? 0 > 100_000 && $0.bytes("old")?[0] ?? 0 > 200_000 }
+    client.signal(SIGKILL)
+    _ = try client.wait()
+    _ = try top.nextLine()
+    let after = try TopLine(try #require(try top.nextLine()))
+    #expect(after.bytes(new) == before.bytes(new))
+    #expect(after.bytes("old") == before.bytes("old"))
+    #expect(after.shortLived == [0, 0])
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `programs that proc hides are rows without a name`() throws {
+    let networks = try TwoNetworks()
+    let folder = try TemporaryFolder()
+    try networks.far.run("head -c 1000000 /dev/zero >'\(folder.file("file"))'")
+    let server = try networks.nginx(folder, bytesPerSecond: 300_000)
+    // As in a container that has the network of its host.
+    let top = try networks.start(
+      "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", Programs.netwatch, "top")
+    _ = try Self.line(of: top) { _ in true }
+    let client = try networks.start("curl", "-s", "-o", "/dev/null", "http://10.0.0.2:8080/file")
+    let line = try Self.line(of: top) { $0.bytes(nil)?[0] ?? 0 > 100_000 }
+    #expect((line.object["programs"] as? [[String: Any]])?.count == 1)
+    withExtendedLifetime((server, client)) {}
+  }
+
+  @Test func `an ordinary user sees his own programs where proc hides those of others`() throws {
+    guard NetworkNamespace.isRoot else { return }
+    let networks = try TwoNetworks()
+    let folder = try TemporaryFolder()
+    try networks.far.run("head -c 1000000 /dev/zero >'\(folder.file("file"))'")
+    let server = try networks.nginx(folder, bytesPerSecond: 300_000)
+    let program = try folder.install(Programs.netwatch)
+    let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+    let top = try networks.start(
+      "unshare", "--mount", "sh", "-c", "mount -t proc -o hidepid=2 proc /proc && exec \(nobody) \(program) top")
+    _ = try Self.line(of: top) { _ in true }
+    let url = "http://10.0.0.2:8080/file"
+    let clients = try networks.start(
+      "sh", "-c", "curl -so /dev/null \(url) & \(nobody) curl -so /dev/null \(url); wait")
+    let line = try Self.line(of: top) { $0.bytes(nil)?[0] ?? 0 > 100_000 && $0.bytes("curl")?[0] ?? 0 > 100_000 }
+    #expect((line.object["programs"] as? [[String: Any]])?.count == 2)
+    withExtendedLifetime((server, clients)) {}
+  }
+
+  @Test(arguments: [[], ["--once"], ["--format", "text"]])
+  func `what the kernel refuses is said in a sentence`(_ options: [String]) throws {
+    let result = try ChildProcess.run([Programs.sandbox, "sockdiag", Programs.netwatch, "top"] + options)
+    #expect(result.ending == .exited(2))
+    #expect(result.output == [])
+    #expect(
+      result.error.hasPrefix(
+        "netwatch: netlink is not permitted here (socket(AF_NETLINK): Operation not permitted); allow"))
+    #expect(result.error.split(separator: "\n").count == 1)
   }
 
   @Test func `connections within the machine are left out`() throws {
