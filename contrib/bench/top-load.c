@@ -2,6 +2,7 @@
 
    top-load serve PORT                            answers until it is ended
    top-load short HOST PORT RATE SECONDS          opens RATE connections a second, each for one exchange; 0: one after the other
+   top-load refused HOST PORT RATE SECONDS        tries to connect RATE times a second where nobody listens, and closes each socket
    top-load steady HOST PORT COUNT SECONDS        has COUNT connections, on which it exchanges all the time
    top-load hold HOST PORT COUNT NEW SECONDS      has COUNT connections, of which it replaces NEW each second
 
@@ -127,6 +128,19 @@ static void run_short(double rate, double seconds) {
   }
 }
 
+/* The cheapest sockets that close: a hundred at once, because a timer is not exact enough for single ones. */
+static void run_refused(double rate, double seconds) {
+  double begin = now();
+  for (uint64_t i = 0; now() < begin + seconds; i++) {
+    if (rate > 0 && i % 100 == 0) pause_until(begin + i / rate);
+    int connection = socket(AF_INET, SOCK_STREAM, 0);
+    if (connection < 0 || connect(connection, (struct sockaddr *)&peer, sizeof peer) == 0 || errno != ECONNREFUSED)
+      fail("refused");
+    close(connection);
+    connections++;
+  }
+}
+
 static void run_steady(int count, double seconds) {
   int sockets[count];
   for (int i = 0; i < count; i++) sockets[i] = open_connection();
@@ -157,11 +171,12 @@ int main(int count, char **arguments) {
   const char *mode = count > 1 ? arguments[1] : "";
   if (!strcmp(mode, "serve") && count == 3) serve(atoi(arguments[2]));
   if (count < 6 || inet_pton(AF_INET, arguments[2], &peer.sin_addr) != 1) {
-    fputs("usage: top-load serve PORT, or short, steady or hold HOST PORT NUMBER [NEW] SECONDS\n", stderr);
+    fputs("usage: top-load serve PORT, or short, refused, steady or hold HOST PORT NUMBER [NEW] SECONDS\n", stderr);
     return 2;
   }
   peer.sin_port = htons(atoi(arguments[3]));
   if (!strcmp(mode, "short")) run_short(atof(arguments[4]), atof(arguments[5]));
+  if (!strcmp(mode, "refused")) run_refused(atof(arguments[4]), atof(arguments[5]));
   if (!strcmp(mode, "steady")) run_steady(atoi(arguments[4]), atof(arguments[5]));
   if (!strcmp(mode, "hold") && count == 7) run_hold(atoi(arguments[4]), atoi(arguments[5]), atof(arguments[6]));
   printf("%llu %llu %llu\n", (unsigned long long)connections, (unsigned long long)received, (unsigned long long)sent);
