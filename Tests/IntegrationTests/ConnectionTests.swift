@@ -63,18 +63,21 @@ import Testing
     let follow = try networks.near.follow("--activity", "tcp")
     _ = try follow.next()
     let url = "http://10.0.0.2/wait"
-    let train = try networks.start(
-      "sh", "-c", "curl -s \(url)/3000; while curl -s \(url)/20; do sleep 0.05; done")
-    _ = try Self.lines(follow, untilVisible: true)
-    let asked = try (0..<40).map { _ in try server.next("asked") }
-    var hidden = 0
-    while try follow.process.hasLine(within: 0) { if try follow.next().isVisible == false { hidden += 1 } }
-    // On a busy machine the train itself may pause for longer than the indicator stays.
-    let pauses = zip(asked, asked.dropFirst()).count { $1 - $0 > 130_000_000 }
-    #expect(hidden <= pauses + 1, "\(pauses) pauses")
-    train.signal(SIGTERM)
-    _ = try train.wait()
-    _ = try Self.lines(follow, untilVisible: false)
+    // On a busy machine a train may pause, or be seen too late: then there is another one.
+    var isSteady = false
+    for _ in 0..<10 where !isSteady {
+      let train = try networks.start(
+        "sh", "-c", "curl -s \(url)/3000; while curl -s \(url)/20; do sleep 0.05; done")
+      _ = try Self.lines(follow, untilVisible: true)
+      for _ in 0..<15 { _ = try server.next("asked") }
+      isSteady = true
+      while try follow.process.hasLine(within: 0) { if try follow.next().isVisible == false { isSteady = false } }
+      train.signal(SIGTERM)
+      _ = try train.wait()
+      usleep(800_000)  // until it is hidden
+      while try follow.process.hasLine(within: 0.3) { _ = try follow.next() }
+    }
+    #expect(isSteady)
   }
 
   @Test func `a short request never shows, a train of them does, one at a time`() throws {
