@@ -127,6 +127,15 @@ import Testing
     #expect(meter.handle(Self.look(24, [])).roundTripTime == .milliseconds(20))
   }
 
+  @Test func `a time that is longer for one look alone is not told, and one that is shorter is`() {
+    var world = World(seed: 1)
+    for (time, told) in [(20.0, 20), (20, 20), (45, 20), (20, 20), (80, 20), (80, 80), (90, 80), (30, 30)] {
+      world.roundTrip = time
+      let figures = world.look()
+      #expect(figures.roundTripTime == .milliseconds(told))
+    }
+  }
+
   @Test func `what was sent twice for nothing is not lost`() {
     var meter = QualityMeter()
     _ = meter.handle(Self.look(4, (0..<5).map { Self.facts($0, acknowledged: 1, sent: 0) }))
@@ -223,6 +232,8 @@ import Testing
       }
       #expect(told.last ?? 0 > 2, "\(seed): \(told)")
       (world.loss, world.roundTrip) = (0.05, 80)
+      let first = world.look()
+      #expect(first.roundTripTime == .milliseconds(20))
       let figures = world.look()
       let isNews = news.take(figures, at: .seconds(world.time))
       #expect(isNews)

@@ -29,7 +29,11 @@ package struct QualityMeter: Sendable {
     var sent: UInt32
     var repeated: UInt32
     var duplicated: UInt32
+    /// The smoothed time at the last look that has found an acknowledgement.
     var roundTripTime: UInt32
+    /// The smaller one of it and of the look before. A loss, or an acknowledgement that was delayed, makes the smoothed time
+    /// longer for a moment, and nothing makes it shorter.
+    var leastTime: UInt32
     /// When something was sent last, and when something was acknowledged last. Nil if it was before the first look.
     var lastSent: Duration?
     var lastAcknowledged: Duration?
@@ -38,7 +42,7 @@ package struct QualityMeter: Sendable {
 
     /// Counts from the beginning of a connection.
     init(at time: Duration) {
-      (acknowledged, sent, repeated, duplicated, roundTripTime, lastSeen) = (0, 0, 0, 0, 0, time)
+      (acknowledged, sent, repeated, duplicated, roundTripTime, leastTime, lastSeen) = (0, 0, 0, 0, 0, 0, time)
     }
   }
 
@@ -53,6 +57,8 @@ package struct QualityMeter: Sendable {
   package static let interval = Duration.seconds(4)
   /// Figures of fewer connections say more about those than about the link.
   private static let fewestConnections = 3
+  /// Not longer ago than the look before.
+  private static let recently = interval * 3 / 2
   /// A connection counts for this long after it has sent something.
   private static let freshness = Duration.seconds(30)
   /// The loss is that of this time at most.
@@ -134,6 +140,9 @@ package struct QualityMeter: Sendable {
       if sent > 0 { connection.lastSent = now }
       // The last measurement was then or not long before.
       if facts.bytesAcknowledged > connection.acknowledged, facts.roundTripTime > 0 {
+        let isFresh = connection.lastAcknowledged.map { $0 >= now - Self.recently } ?? false
+        connection.leastTime = min(facts.roundTripTime, isFresh ? connection.roundTripTime : .max)
+        connection.roundTripTime = facts.roundTripTime
         connection.lastAcknowledged = now
       }
       part.sent = part.sent.addingSaturated(UInt64(sent))
@@ -143,7 +152,6 @@ package struct QualityMeter: Sendable {
     connection.sent = facts.segmentsSent
     connection.repeated = facts.segmentsRepeated
     connection.duplicated = facts.segmentsDuplicated
-    connection.roundTripTime = facts.roundTripTime
   }
 
   /// What a counter has counted since; nil if it has begun anew.
@@ -198,13 +206,13 @@ package struct QualityMeter: Sendable {
   /// few of these: a smoothed time stays what it was while nothing is sent.
   private func roundTripTime(at now: Duration) -> Int? {
     let measured = connections.values.compactMap { connection in
-      connection.lastAcknowledged.map { (time: $0, value: Int(connection.roundTripTime)) }
+      connection.lastAcknowledged.map { (time: $0, value: Int(connection.leastTime)) }
     }
     .filter { $0.time + Self.freshness > now }
     .sorted { $0.time > $1.time }
     guard measured.count >= Self.fewestConnections else { return nil }
     // Of this look and the one before at least.
-    let oldest = min(measured[Self.fewestConnections - 1].time, now - Self.interval * 3 / 2)
+    let oldest = min(measured[Self.fewestConnections - 1].time, now - Self.recently)
     let values = measured.prefix { $0.time >= oldest }.map(\.value).sorted()
     let middle = values.count / 2
     return values.count.isMultiple(of: 2) ? (values[middle - 1] + values[middle]) / 2 : values[middle]
