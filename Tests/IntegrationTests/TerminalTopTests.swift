@@ -119,13 +119,12 @@ import Testing
   func `in the background it stops, draws nothing, and can be ended`(_ preparation: String) throws {
     let namespace = try NetworkNamespace.online()
     let terminal = try Self.shell(namespace)
-    /// The shell runs commands to their end, and then has one job in this state.
-    func run(_ commands: String, until state: String) throws {
+    func waitForStop(after commands: String) throws {
       terminal.type("\(commands)clear; echo begun\n")
       try terminal.wait { $0.lines.contains("begun") }
       try terminal.wait(untilHolds: {
         terminal.type("clear; jobs\n")
-        return terminal.picture.text.contains(state)
+        return terminal.picture.text.contains("Stopped")
       })
       #expect(Self.isGivenBack(terminal.picture))
     }
@@ -135,11 +134,13 @@ import Testing
       terminal.type("\u{1a}")
       try terminal.wait(until: Self.isGivenBack)
     }
-    try run("(\(preparation)exec \(Programs.netwatch) top) & ", until: "Stopped")
+    try waitForStop(after: "(\(preparation)exec \(Programs.netwatch) top) & ")
     try bringToForeground()
-    try run("bg; ", until: "Stopped")
+    try waitForStop(after: "bg; ")
     try bringToForeground()
-    try run("kill %1; ", until: "Terminated")
+    terminal.type("kill %1; while kill -0 $!; do sleep 0.01; done 2>/dev/null; wait $!; s=$?; clear; echo status $s\n")
+    try terminal.wait { $0.lines.contains("status 143") }
+    #expect(Self.isGivenBack(terminal.picture))
   }
 
   @Test func `a limit on its time ends it, although that puts it into the background`() throws {

@@ -54,9 +54,8 @@ import Testing
     // A new connection counts whole.
     let figures = world.look(Self.facts(1, 1_500, 100), Self.facts(2, 30, 20), Self.facts(3, 7, 7))
     #expect(Self.bytes(figures, "curl") == [530, 20])
-    #expect(figures.programs.count == 1)
-    #expect(figures.programs.first?.traffic.receivedBitsPerSecond == 530 * 8)
-    #expect(figures.programs.first?.traffic.sentBitsPerSecond == 160)
+    #expect(figures.programs.map(\.traffic.receivedBitsPerSecond) == [530 * 8])
+    #expect(figures.programs.map(\.traffic.sentBitsPerSecond) == [160])
     world.end(Self.facts(1, 2_000, 150, inode: 0, user: 0))
     world.end(Self.facts(3, 8, 7, inode: 0, user: 0))
     let last = world.look(Self.facts(2, 30, 20))
