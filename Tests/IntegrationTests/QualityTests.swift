@@ -228,7 +228,7 @@ extension TwoNetworks {
       metrics.contains(#/\n# TYPE netwatch_round_trip_seconds gauge\nnetwatch_round_trip_seconds [0-9][0-9.e-]*\n/#))
     #expect(metrics.contains(#/\n# TYPE netwatch_loss_ratio gauge\nnetwatch_loss_ratio [0-9][0-9.e-]*/#))
     let bar = try output("--format", "polybar", "--template", "{interface} {rtt} {loss}", "--color", "never")
-    #expect(bar.contains(#/v0 [0-9.]+ms [0-9.]+%/#))
+    #expect(bar.contains(#/v0\s+[0-9.]+ms\s+[0-9.]+%/#))
     withExtendedLifetime(sink) {}
   }
 
@@ -243,7 +243,7 @@ extension TwoNetworks {
     #expect(try text.nextLine()?.contains("quality unknown") == true)
     let senders = try networks.senders(5)
     var line = try bar.nextLine()
-    while let shown = line, shown.wholeMatch(of: #/v0 [0-9.]+ms [0-9.]+%/#) == nil { line = try bar.nextLine() }
+    while let shown = line, shown.wholeMatch(of: #/v0\s+[0-9.]+ms\s+[0-9.]+%/#) == nil { line = try bar.nextLine() }
     #expect(line != nil)
     line = try text.nextLine()
     while let shown = line, !shown.contains(#/[0-9:]{8} +[0-9.]+ ms, [0-9.]+ % lost +v0/#) {

@@ -63,6 +63,26 @@ import Testing
     #expect(colors == ["F#56b4e9", "F#56b4e9", "F#e69f00", "F#56b4e9", "F#56b4e9", "F#d55e00", "F#cc79a7", "F#cc79a7"])
   }
 
+  @Test func `times and losses are as wide as they can become`() throws {
+    var record = BarLines.record()
+    record.tellsQuality = true
+    func line(_ time: Int?, _ loss: Int?) throws -> String {
+      record.quality = record.path.carrier.map {
+        LinkQuality(
+          kernelName: $0.name, interfaceIndex: $0.index, connections: 9, tenthsOfMilliseconds: time,
+          tenthsOfPercent: loss)
+      }
+      return try BarLines.line(.plain, record, BarLines.look("{rtt}|{loss}"))
+    }
+    let lines = try [(0, 0), (99, 99), (100, 100), (996, 996), (2_304, 1_000), (12_340, 4)].map(line)
+    #expect(
+      lines == [
+        " 0.0ms|0.0%", " 9.9ms|9.9%", "  10ms| 10%", " 100ms|100%", " 230ms|100%", "1234ms|0.4%",
+      ])
+    let others = try [line(.max - 5, nil), line(nil, nil)]
+    #expect(others == ["9999ms|", "|"])
+  }
+
   @Test func `waybar's classes and tooltip`() throws {
     let record = BarLines.record(
       ssid: nil, interface: Array("usb0".utf8), medium: .wired, signal: nil, vpn: "wg0", activity: .delayingEnd,

@@ -90,8 +90,9 @@ extension LineBuffer {
     case .downBytes: append(rate: state.traffic?.receivedBytes, of: state)
     case .upBytes: append(rate: state.traffic?.sentBytes, of: state)
     case .traffic: appendTraffic(of: state)
-    case .roundTripTime: append(short: state.record.carrierQuality?.tenthsOfMilliseconds, "ms")
-    case .loss: append(short: state.record.carrierQuality?.tenthsOfPercent, "%")
+    case .roundTripTime:
+      append(tenths: state.record.carrierQuality?.tenthsOfMilliseconds, "ms", places: 4, padding: state.padding)
+    case .loss: append(tenths: state.record.carrierQuality?.tenthsOfPercent, "%", places: 3, padding: state.padding)
     case .graph: if path.isReachable { state.graph.write(to: &self, state.icons.levels) }
     }
   }
@@ -101,10 +102,13 @@ extension LineBuffer {
     if state.path.isReachable { append(rate: rate, padding: state.padding) }
   }
 
-  /// A number below 10 with its tenths, a larger one without. Nothing for one that is not known.
-  private mutating func append(short tenths: Int?, _ unit: StaticString) {
+  /// A number below 10 with its tenths, a larger one without, in so many places. Nothing for one that is not known.
+  private mutating func append(tenths: Int?, _ unit: StaticString, places: Int, padding: StaticString) {
     guard let tenths else { return }
-    if tenths < 100 { append(tenths: tenths) } else { appendDecimal(UInt64(clamping: (tenths + 5) / 10)) }
+    let isSmall = tenths < 100
+    let number = min((tenths + 5) / 10, 9_999)
+    for least in [10, 100, 1_000].prefix(places - 1) where isSmall ? least > 100 : number < least { append(padding) }
+    if isSmall { append(tenths: tenths) } else { appendDecimal(UInt64(clamping: number)) }
     append(unit)
   }
 
