@@ -1,8 +1,6 @@
 import ArgumentParser
 import Netwatch
 
-extension IconSet: ExpressibleByArgument {}
-
 /// What a bar shows. Options of every command that prints lines.
 struct BarOptions: ParsableArguments {
   static let names = "--template, --icons, --max-width and --hide-when"
@@ -16,7 +14,10 @@ struct BarOptions: ParsableArguments {
       """, valueName: "text"))
   var template: String?
 
-  @Option(help: "Which marks. nerd needs a font of nerdfonts.com; none has words. Default: unicode.")
+  @Option(
+    help:
+      "Which marks: unicode, nerd, which needs a font of nerdfonts.com, ascii, or none, which has words. Default: unicode.",
+    completion: .list(IconSet.allCases.map(\.rawValue)), transform: IconSet.choice)
   var icons: IconSet?
 
   @Option(

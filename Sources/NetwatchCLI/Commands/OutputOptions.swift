@@ -36,8 +36,6 @@ extension Bar: Equatable {
   }
 }
 
-extension ColorChoice: ExpressibleByArgument {}
-
 struct OutputOptions: SharedOptions {
   @Option(
     help: "How lines look: \(OutputFormat.names.joined(separator: ", ")). Default: text on a terminal, JSON otherwise.",
@@ -47,7 +45,10 @@ struct OutputOptions: SharedOptions {
   @Flag(help: "The same as --format json.")
   var json = false
 
-  @Option(help: "Whether text is coloured. NO_COLOR is honoured. Lines for bars are, unless it is never.")
+  @Option(
+    help:
+      "Whether text is coloured: auto, always or never. NO_COLOR is honoured. Lines for bars are, unless it is never.",
+    completion: .list(ColorChoice.allCases.map(\.rawValue)), transform: ColorChoice.choice)
   var color = ColorChoice.auto
 
   @OptionGroup var bar: BarOptions

@@ -50,6 +50,19 @@ struct ProgramOptions: SharedOptions {
   var given: String? { programs ? "--programs" : nil }
 }
 
+extension RawRepresentable where Self: CaseIterable & SendableMetatype, RawValue == String {
+  /// What an option's word says. An `ExpressibleByArgument` would do the same, but each one makes every start of netwatch a
+  /// fiftieth longer: the runtime looks through all conformances of the program for what else it could be.
+  static var choice: @Sendable (_ word: String) throws -> Self {
+    { word in
+      guard let value = Self(rawValue: word) else {
+        throw ValidationError(unknown: word, of: allCases.map(\.rawValue))
+      }
+      return value
+    }
+  }
+}
+
 extension Duration {
   /// What an option says.
   init(seconds text: String) throws {

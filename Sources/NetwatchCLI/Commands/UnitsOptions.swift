@@ -2,7 +2,9 @@ import ArgumentParser
 
 /// What rates are shown in.
 struct UnitsOptions: SharedOptions {
-  @Option(help: "Show rates in text, and {down} and {up}, in bits or in bytes per second. Default: bits.")
+  @Option(
+    help: "Show rates in text, and {down} and {up}, in bits or in bytes per second. Default: bits.",
+    completion: .list(TrafficUnits.allCases.map(\.rawValue)), transform: TrafficUnits.choice)
   var units: TrafficUnits?
 
   var given: String? { units != nil ? "--units" : nil }
@@ -15,5 +17,3 @@ struct UnitsOptions: SharedOptions {
     if let given, !showsTraffic { throw ValidationError("\(given) belongs to --traffic; add it.") }
   }
 }
-
-extension TrafficUnits: ExpressibleByArgument {}
