@@ -124,7 +124,12 @@ package final class DatagramCounter {
     if ignoredPrograms.isEmpty || inodes.isEmpty { return !inodes.isEmpty }
     owners.find(inodes, within: Self.searchTime)
     return inodes.contains { inode in
-      if case .program(let name)? = owners.owner(of: inode) { !ignoredPrograms.contains(name) } else { true }
+      switch owners.owner(of: inode) {
+      case .program(let name): !ignoredPrograms.contains(name)
+      case .unknown: true
+      // The search goes on at the next sample.
+      case nil: false
+      }
     }
   }
 
