@@ -1,3 +1,4 @@
+import Glibc
 import NetwatchTestSupport
 import Testing
 
@@ -38,6 +39,35 @@ extension GuestTests {
       #expect((line.frequency, line.accessPoint) == (nil, nil))
       #expect(try quiet.isQuiet(in: radios.station))
       #expect(quiet.lines.dropFirst().allSatisfy { $0.event == "reachability" })
+    }
+
+    @Test func `a minute of noise is told four times at most, and wakes nobody who has not asked`() throws {
+      let radios = try GuestRadios()
+      try radios.setPower(-65)
+      try radios.start(.home)
+      try radios.join(.home)
+      try radios.configure()
+      let steps = try radios.station.follow("--signal")
+      let quiet = try radios.station.follow()
+      for one in [steps, quiet] { #expect(try one.next().signal == -65) }
+      // What the start of a link brings with it is over.
+      sleep(10)
+      let woken = try quiet.process.contextSwitches()
+      for second in 0..<60 {
+        try radios.setPower(-65 + [0, 2, -2, 1, -1, 2, -2][second % 7])
+        sleep(1)
+      }
+      #expect(try quiet.process.contextSwitches() == woken)
+      var count = 0
+      while try steps.process.hasLine(within: 0) {
+        #expect(try steps.next().reason == "signal_changed")
+        count += 1
+      }
+      #expect(count <= 4)
+      let deadline = Deadline(10)
+      try radios.setPower(-80)
+      while try steps.next().signal != -80 {}
+      #expect(!deadline.isOver)
     }
 
     @Test func `a bar's signal is fresh`() throws {
