@@ -170,8 +170,11 @@ final class LineSource {
     record.listsInterfaces = options.listsInterfaces
     // The first path after a service has gone is no news unless it differs.
     if case .initial = change, let last {
-      let next = record.successor(of: last, becauseOf: hasLostService ? .serviceLost : .requestEnded)
-      if let next { add(next) }
+      if let next = record.successor(of: last, becauseOf: hasLostService ? .serviceLost : .requestEnded) {
+        add(next)
+      } else if let signal = path.wifi?.signal, wifi.signal?.hasNews(signal, after: last.path.wifi?.signal) == true {
+        addWiFi(path.with(reason: .signalChanged), moment.wall, moment.monotonic)
+      }
       return
     }
     add(record)
