@@ -65,7 +65,7 @@ final class LineSource {
     if let interval = options.trafficInterval {
       traffic = try TrafficWatch(
         on: loop, of: options.input, every: interval, countsAll: options.listsInterfaces
-      ) { [unowned self] in addTraffic($0) }
+      ) { [unowned self] in addFigures(.traffic, $0) }
     }
     if options.tellsQuality { quality = makeQualityWatch() }
     if options.activity.counts != .requests || options.countsRequests {
@@ -345,12 +345,18 @@ final class LineSource {
 
   // MARK: What links carry
 
-  private func addTraffic(_ moment: Moment) {
-    guard !isFinished, var record = last else { return }
+  /// Tells the last record again, with the figures of this moment.
+  private func addFigures(_ event: EventRecord.Event, _ moment: Moment) {
+    if let record = lastRecord(as: event, moment.wall, moment.monotonic) { tell(record) }
+  }
+
+  /// The last record with another event and date, and the newest figures. Nil if there is nothing to tell.
+  private func lastRecord(as event: EventRecord.Event, _ wall: Int64, _ monotonic: Int64) -> EventRecord? {
+    guard !isFinished, var record = last else { return nil }
     setFigures(of: &record)
-    record.event = .traffic
-    (record.nanosecondsSince1970, record.monotonicNanoseconds) = (moment.wall, moment.monotonic)
-    tell(record)
+    record.event = event
+    (record.nanosecondsSince1970, record.monotonicNanoseconds) = (wall, monotonic)
+    return record
   }
 
   // MARK: How well the link works
@@ -359,15 +365,7 @@ final class LineSource {
     QualityWatch(
       on: loop, of: options.input,
       addresses: { [unowned self] in reachability?.localAddresses ?? last?.path.localAddresses },
-      tell: { [unowned self] in addQuality($0) })
-  }
-
-  private func addQuality(_ moment: Moment) {
-    guard !isFinished, var record = last else { return }
-    setFigures(of: &record)
-    record.event = .quality
-    (record.nanosecondsSince1970, record.monotonicNanoseconds) = (moment.wall, moment.monotonic)
-    tell(record)
+      tell: { [unowned self] in addFigures(.quality, $0) })
   }
 
   /// Looks how well the link works that carries the traffic, for somebody else than the lines.
@@ -390,11 +388,8 @@ final class LineSource {
   }
 
   private func addWiFi(_ path: NetworkPath, _ wall: Int64, _ monotonic: Int64) {
-    guard !isFinished, var record = last else { return }
+    guard var record = lastRecord(as: .wifi, wall, monotonic) else { return }
     record.path = path
-    setFigures(of: &record)
-    record.event = .wifi
-    (record.nanosecondsSince1970, record.monotonicNanoseconds) = (wall, monotonic)
     last = record
     tell(record)
   }
