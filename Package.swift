@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "Netwatch", targets: ["Netwatch"]),
     .library(name: "NetwatchNetlink", targets: ["NetwatchNetlink"]),
     .library(name: "NetwatchStream", targets: ["NetwatchStream"]),
+    .library(name: "NetwatchLines", targets: ["NetwatchLines"]),
     .library(name: "NetwatchHTTP", targets: ["NetwatchHTTP"]),
     .library(name: "NetwatchHTTPFoundation", targets: ["NetwatchHTTPFoundation"]),
     .executable(name: "netwatch", targets: ["NetwatchCommand"]),
@@ -64,10 +65,13 @@ let package = Package(
     module(
       "NetwatchHTTPFoundation",
       ["Netwatch", "NetwatchHTTP", .product(name: "HTTPTypes", package: "swift-http-types")]),
+    // Where lines come from, for the command and for libnetwatch.
+    module(
+      "NetwatchLines", ["Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchResolver", "NetwatchStream"]),
     module(
       "NetwatchCLI",
       [
-        "Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchResolver", "NetwatchStream",
+        "Netwatch", "NetwatchEventLoop", "NetwatchLines", "NetwatchNetlink", "NetwatchResolver", "NetwatchStream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(name: "NetwatchCommand", dependencies: ["NetwatchCLI"], swiftSettings: settings),
@@ -91,7 +95,9 @@ let package = Package(
       "NetwatchResolverTests", ["NetwatchResolver", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
     tests(
       "NetwatchStreamTests",
-      ["NetwatchStream", "NetwatchCLI", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
+      ["NetwatchStream", "NetwatchLines", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
+    tests(
+      "NetwatchLinesTests", ["NetwatchLines", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "NetwatchTestSupport"]),
     tests(
       "NetwatchCLITests", ["NetwatchCLI", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "NetwatchTestSupport"]),
     tests(

@@ -42,10 +42,12 @@ folder_of_program() {
   if [ -x "/$2" ]; then dirname "/$2"; else dirname "$folder/$2"; fi
 }
 
+# need_swift [VERSION]: that or a later one; otherwise 6.2.
 need_swift() {
-  command -v swift >/dev/null || die "there is no swift here; install Swift 6.2 or later (https://www.swift.org/install/linux)."
-  local version
+  local version wanted=${1:-6.2}
+  command -v swift >/dev/null ||
+    die "there is no swift here; install Swift $wanted or later (https://www.swift.org/install/linux)."
   version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)
-  [ "$(printf '%s\n' 6.2 "${version:-0}" | sort -V | head -n 1)" = 6.2 ] ||
-    die "Swift 6.2 or later is needed; this one is ${version:-of an unknown version}."
+  [ "$(printf '%s\n' "$wanted" "${version:-0}" | sort -V | head -n 1)" = "$wanted" ] ||
+    die "Swift $wanted or later is needed; this one is ${version:-of an unknown version}."
 }

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// A loop and everything that its handlers touch belong to the thread that runs it; it is not `Sendable`, so the compiler
 /// sees to that. Other threads enter by ``handle``. Nothing is allocated while events come in.
-public final class EventLoop {
+@safe public final class EventLoop {
   /// What a descriptor is ready for.
   public struct Readiness: OptionSet, Hashable, Sendable {
     public let rawValue: UInt32
@@ -41,7 +41,10 @@ public final class EventLoop {
   private var freeSlots: [UInt32] = []
   private var timers = TimerQueue()
   private var armedDeadline: Duration?
+  /// Filled by the kernel in each turn.
+  private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: EventLoop.eventsPerWait)
   private var isStopping = false
+  private var isAbandoned = false
   private var looksAgain = false
   /// Whether anything was ready in this turn.
   package private(set) var hasEvents = false
@@ -62,7 +65,10 @@ public final class EventLoop {
     try watch(timer.rawValue, for: .readable) { [unowned self] _ in fireTimers() }
   }
 
-  deinit { handle.close() }
+  deinit {
+    if !isAbandoned { handle.close() }
+    unsafe events.deallocate()
+  }
 
   // MARK: Descriptors
 
@@ -98,11 +104,23 @@ public final class EventLoop {
   public func remove(_ registration: Registration) {
     guard isCurrent(registration) else { return }
     let slot = Int(registration.slot)
-    epoll_ctl(epoll.rawValue, EPOLL_CTL_DEL, slots[slot].descriptor, nil)
+    if !isAbandoned { epoll_ctl(epoll.rawValue, EPOLL_CTL_DEL, slots[slot].descriptor, nil) }
     slots[slot].handler = nil
     slots[slot].generation &+= 1
     freeSlots.append(registration.slot)
   }
+
+  /// Stops watching everything, timers and jobs of other threads too.
+  package func removeAll() {
+    for slot in slots.indices where slots[slot].handler != nil {
+      remove(Registration(slot: UInt32(slot), generation: slots[slot].generation))
+    }
+  }
+
+  /// Leaves what the kernel keeps to the process that has made this loop: to be called in a child that fork(2) has made, where
+  /// nothing is done any more with the loop but to release it. To stop watching would deafen the parent, whose epoll and timer
+  /// these are.
+  package func abandon() { isAbandoned = true }
 
   private func isCurrent(_ registration: Registration) -> Bool {
     let slot = slots[Int(registration.slot)]
@@ -150,7 +168,7 @@ public final class EventLoop {
   }
 
   private func armTimer() {
-    guard timers.nextDeadline != armedDeadline else { return }
+    guard timers.nextDeadline != armedDeadline, !isAbandoned else { return }
     armedDeadline = timers.nextDeadline
     var setting = itimerspec()
     if let deadline = armedDeadline { setting.it_value = deadline.timespec }
@@ -163,32 +181,46 @@ public final class EventLoop {
 
   /// Serves events on the calling thread until ``stop()``.
   public func run() throws(SystemError) {
-    var events = unsafe [epoll_event](repeating: epoll_event(), count: Self.eventsPerWait)
     isStopping = false
     handle.adoptCurrentThread()
-    while !isStopping {
-      let isWaiting = !looksAgain && !handle.hasOwnJobs
-      looksAgain = false
-      let count = unsafe epoll_wait(epoll.rawValue, &events, CInt(Self.eventsPerWait), isWaiting ? -1 : 0)
-      if count < 0 {
-        // A SIGCONT after a SIGSTOP interrupts the wait, handler or none.
-        if errno == EINTR { continue }
-        let failure = SystemError.last("epoll_wait")
-        onFailure?(failure)
-        throw failure
-      }
-      hasEvents = count > 0
-      for index in 0..<Int(count) where !isStopping {
-        let event = unsafe events[index]
-        let slot = unsafe Int(truncatingIfNeeded: event.data.u64 & 0xffff_ffff)
-        let generation = unsafe UInt32(truncatingIfNeeded: event.data.u64 >> 32)
-        // A handler earlier in this turn may have removed this one, and the slot may have a new owner.
-        guard slots[slot].generation == generation, let handler = slots[slot].handler else { continue }
-        unsafe handler(Readiness(rawValue: event.events))
-      }
-      if handle.hasOwnJobs { runJobs() }
-      onTurnEnd?()
+    while !isStopping { try turn(waits: true) }
+  }
+
+  /// Serves what there is, on the calling thread, and does not wait: for somebody whose own loop waits for ``descriptor``.
+  package func poll() throws(SystemError) {
+    isStopping = false
+    handle.adoptCurrentThread()
+    defer { handle.leaveThread() }
+    try turn(waits: false)
+    // What handlers want done by the loop has no descriptor that tells of it.
+    if looksAgain || handle.hasOwnJobs { handle.wake() }
+  }
+
+  /// Readable when ``poll()`` has something to do.
+  package var descriptor: CInt { epoll.rawValue }
+
+  @inline(__always) private func turn(waits: Bool) throws(SystemError) {
+    let isWaiting = waits && !looksAgain && !handle.hasOwnJobs
+    looksAgain = false
+    let count = unsafe epoll_wait(epoll.rawValue, events.baseAddress, CInt(events.count), isWaiting ? -1 : 0)
+    if count < 0 {
+      // A SIGCONT after a SIGSTOP interrupts the wait, handler or none.
+      if errno == EINTR { return }
+      let failure = SystemError.last("epoll_wait")
+      onFailure?(failure)
+      throw failure
     }
+    hasEvents = count > 0
+    for index in 0..<Int(count) where !isStopping {
+      let event = unsafe events[index]
+      let slot = unsafe Int(truncatingIfNeeded: event.data.u64 & 0xffff_ffff)
+      let generation = unsafe UInt32(truncatingIfNeeded: event.data.u64 >> 32)
+      // A handler earlier in this turn may have removed this one, and the slot may have a new owner.
+      guard slots[slot].generation == generation, let handler = slots[slot].handler else { continue }
+      unsafe handler(Readiness(rawValue: event.events))
+    }
+    if handle.hasOwnJobs { runJobs() }
+    onTurnEnd?()
   }
 
   /// The next turn begins at once, whether anything is ready or not.

@@ -29,9 +29,12 @@ public final class LoopHandle: Sendable {
     // The one before it has woken the loop, or is about to.
     guard isFirst else { return true }
     // The loop looks before it waits.
-    if isOnLoopThread { ownJobs.store(true, ordering: .relaxed) } else { eventfd_write(wakeUp.rawValue, 1) }
+    if isOnLoopThread { ownJobs.store(true, ordering: .relaxed) } else { wake() }
     return true
   }
+
+  /// Has the loop take a turn.
+  package func wake() { eventfd_write(wakeUp.rawValue, 1) }
 
   /// Runs `job` on the loop's thread and waits until its answer is given, then or later.
   ///
@@ -64,6 +67,9 @@ public final class LoopHandle: Sendable {
   /// The thread that calls runs the loop from now on.
   func adoptCurrentThread() { runner.store(Self.currentThread, ordering: .relaxed) }
 
+  /// No thread runs the loop until the next one adopts it.
+  func leaveThread() { runner.store(0, ordering: .relaxed) }
+
   /// Whether jobs wait that no event tells of.
   var hasOwnJobs: Bool { ownJobs.load(ordering: .relaxed) }
 
@@ -80,7 +86,7 @@ public final class LoopHandle: Sendable {
 
   func close() {
     // The system may give the next thread the same number.
-    runner.store(0, ordering: .relaxed)
+    leaveThread()
     mailbox.close()
   }
 }

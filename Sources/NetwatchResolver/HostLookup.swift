@@ -59,8 +59,12 @@ package final class HostLookup {
 
   /// - Parameter denial: what the name servers have said; it stands where the system says nothing else.
   private func askSystem(for ascii: HostName, after denial: ResolverError?) {
+    guard let program = configuration.getent else {
+      if let denial { return conclude(.failure(denial)) }
+      return askServers(for: ascii, inHostsFile: true)
+    }
     servers = nil
-    system = SystemLookup(of: ascii, on: loop, configuration) { [unowned self] answer in
+    system = SystemLookup(of: ascii, by: program, on: loop, configuration) { [unowned self] answer in
       switch answer {
       case .addresses(let addresses): conclude(.success(Resolution(addresses: addresses)))
       case .unavailable where denial == nil:
@@ -73,7 +77,8 @@ package final class HostLookup {
 
   private func error(_ answer: SystemLookup.Answer) -> ResolverError {
     ResolverError(
-      kind: answer == .silence ? .timedOut : .noSuchName, name: name.text, operation: configuration.getent, code: 0,
+      kind: answer == .silence ? .timedOut : .noSuchName, name: name.text, operation: configuration.getent ?? "hosts",
+      code: 0,
       message: "\(answer)")
   }
 

@@ -17,8 +17,9 @@ package struct ResolverConfiguration: Hashable, Sendable {
   package var servers: [Server] = []
   /// Where the system's name servers and search domains stand.
   package var resolvConf = "/etc/resolv.conf"
-  /// The program that asks the system for a name: a path, or a name in the directories of programs.
-  package var getent = "getent"
+  /// The program that asks the system for a name: a path, or a name in the directories of programs. Nil if none may be started:
+  /// then the system is not asked.
+  package var getent: String? = "getent"
   /// How long the system may take. Default 5 s.
   package var systemTimeout: Duration = .seconds(5)
   /// How long the name servers may take for one lookup, with all their tries. Default 5 s.

@@ -47,14 +47,16 @@ final class SystemLookup {
 
   /// - Parameters:
   ///   - name: in ASCII.
-  ///   - configuration: says which program asks the system, and how long that may take.
+  ///   - program: asks the system.
+  ///   - configuration: says how long that may take.
   init(
-    of name: HostName, on loop: EventLoop, _ configuration: ResolverConfiguration, _ body: @escaping (Answer) -> Void
+    of name: HostName, by program: String, on loop: EventLoop, _ configuration: ResolverConfiguration,
+    _ body: @escaping (Answer) -> Void
   ) {
     self.loop = loop
     self.body = body
     do throws(SystemError) {
-      try start(configuration.getent, name.name)
+      try start(program, name.name)
       arm(after: configuration.systemTimeout, .silence)
     } catch {
       stop()

@@ -4,7 +4,7 @@ import NetwatchEventLoop
 import NetwatchTestSupport
 import Testing
 
-@testable import NetwatchCLI
+@testable import NetwatchLines
 @testable import NetwatchStream
 
 /// A service without netlink, on a thread of its own, with a socket in a folder of its own.

@@ -28,5 +28,8 @@ public struct MonitorConfiguration: Sendable {
   /// Decides by name which links traffic may leave by. What lies beneath them is not asked. Default nil: all.
   public var includesInterface: (@Sendable (_ name: String) -> Bool)?
 
+  /// Whether a process may be started that asks the system for a host name that no name server knows. Default true.
+  package var startsProcesses = true
+
   public init() {}
 }

@@ -7,7 +7,7 @@ public struct NetworkMonitorError: Error, Hashable, Sendable, CustomStringConver
   /// One sentence for a person.
   public let description: String
 
-  package init(operation: String, code: Int32, description: String) {
+  public init(operation: String, code: Int32, description: String) {
     self.operation = operation
     self.code = code
     self.description = description

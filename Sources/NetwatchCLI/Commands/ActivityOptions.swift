@@ -1,5 +1,6 @@
 import ArgumentParser
 import Netwatch
+import NetwatchLines
 import NetwatchNetlink
 import NetwatchStream
 
@@ -37,21 +38,7 @@ struct ActivityOptions: SharedOptions {
   /// All others belong to it.
   var given: String? { activity != .requests ? "--activity" : nil }
 
-  /// Shorter looks would only wear out the machine.
-  private static let shortestInterval = Duration.milliseconds(20)
-
-  mutating func validate() throws {
-    if let interval, interval < Self.shortestInterval {
-      throw ValidationError("--activity-interval needs a number from 0.02.")
-    }
-    if patience == .zero { throw ValidationError("--activity-patience needs a number above 0.") }
-    if !exclusions.isEmpty, activity.isDisjoint(with: [.tcp, .udp]) {
-      throw ValidationError("--activity-ignore is about TCP connections; add --activity tcp.")
-    }
-    guard !activity.contains(.tcp) else { return }
-    if interval != nil { throw ValidationError("--activity-interval is about TCP connections; add --activity tcp.") }
-    if patience != nil { throw ValidationError("--activity-patience is about TCP connections; add --activity tcp.") }
-  }
+  mutating func validate() throws { _ = try settings }
 
   /// One look does not tell what flows.
   func refuseEstimates() throws {
@@ -61,12 +48,14 @@ struct ActivityOptions: SharedOptions {
   }
 
   var settings: ActivitySettings {
-    var settings = ActivitySettings()
-    settings.counts = activity
-    settings.connections.exclusions = exclusions
-    if let interval { settings.connections.rules.interval = interval }
-    if let patience { settings.connections.rules.patience = patience }
-    return settings
+    get throws {
+      do throws(PlainError) {
+        return try ActivitySettings(
+          counts: activity, exclusions: exclusions, interval: interval, patience: patience, dashes: "--")
+      } catch {
+        throw ValidationError(error.description)
+      }
+    }
   }
 }
 

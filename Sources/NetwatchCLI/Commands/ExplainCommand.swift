@@ -1,6 +1,7 @@
 import ArgumentParser
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLines
 
 /// `netwatch explain`: why.
 struct ExplainCommand: ParsableCommand {
@@ -43,7 +44,7 @@ struct ExplainCommand: ParsableCommand {
 
   private func findings() throws -> PathFindings {
     var options = LineSource.Options()
-    options.configuration = path.links.configuration(for: target ?? path.target)
+    options.configuration = path.links.rules.configuration(for: target ?? path.target)
     options.saysWhatIsMissing = details.verbose
     var finish = {}
     // The addresses of a host come later.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Netwatch
+import NetwatchLines
 
 /// `netwatch get`: becomes `netwatch-http get`, which knows the options.
 struct GetCommand: ParsableCommand {

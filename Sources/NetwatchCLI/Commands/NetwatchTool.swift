@@ -1,6 +1,7 @@
 import ArgumentParser
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLines
 import NetwatchNetlink
 
 /// `netwatch`: one snapshot, or with `--follow` every change.
@@ -16,7 +17,7 @@ public struct NetwatchTool: ParsableCommand {
 
       Exit status: 0 done or reachable, 1 not reachable or timed out, 2 could not run, 64 wrong usage.
       """,
-    version: "0.1.0",
+    version: NetwatchVersion.text,
     subcommands: [
       StatusCommand.self, WaitCommand.self, ExplainCommand.self, GetCommand.self, ServeCommand.self, RunCommand.self,
       TopCommand.self, ReplayCommand.self, SnippetCommand.self,
@@ -143,7 +144,7 @@ public struct NetwatchTool: ParsableCommand {
       options.service = service.use(
         judgesAlike: path.isDefault && hold == nil && !snapshot.interfaces && !wifi.includesDetails
           && !wifi.includesAccessPoint)
-      options.activity = activity.settings
+      options.activity = try activity.settings
       options.probe = probe.settings
       options.saysWhatIsMissing = details.verbose
       let renderer = try output.makeRenderer(

@@ -1,7 +1,6 @@
 import ArgumentParser
-import Glibc
 import Netwatch
-import NetwatchResolver
+import NetwatchLines
 
 /// Which links count, and as what.
 struct LinkOptions: ParsableArguments {
@@ -52,26 +51,11 @@ struct LinkOptions: ParsableArguments {
     return notExpensive.isEmpty ? nil : "--not-expensive"
   }
 
-  func configuration(for target: NetworkTarget) -> MonitorConfiguration {
-    var configuration = MonitorConfiguration()
-    configuration.target = target
-    configuration.isModem = Self.rule(modems)
-    configuration.isTunnel = Self.rule(tunnels)
-    configuration.ignoresInterface = Self.rule(ignored)
-    configuration.includesInterface = Self.rule(included)
-    if !expensive.isEmpty || !notExpensive.isEmpty {
-      configuration.isExpensive = { [expensive, notExpensive] name, network in
-        let names = [name] + (network.map { [$0.text] } ?? [])
-        func isMeant(by globs: [String]) -> Bool { globs.contains { glob in names.contains { matches(glob, $0) } } }
-        return isMeant(by: notExpensive) ? false : isMeant(by: expensive) ? true : nil
-      }
-    }
-    return configuration
-  }
-
-  /// Nil if there are no globs.
-  private static func rule(_ globs: [String]) -> (@Sendable (_ name: String) -> Bool)? {
-    globs.isEmpty ? nil : { @Sendable name in globs.contains { matches($0, name) } }
+  var rules: LinkRules {
+    var rules = LinkRules()
+    (rules.included, rules.ignored, rules.modems, rules.tunnels) = (included, ignored, modems, tunnels)
+    (rules.expensive, rules.notExpensive) = (expensive, notExpensive)
+    return rules
   }
 }
 
@@ -89,19 +73,14 @@ struct PathOptions: SharedOptions {
 
   var given: String? { target != .internet ? "--target" : links.given }
 
-  var configuration: MonitorConfiguration { links.configuration(for: target) }
-}
-
-private func matches(_ glob: String, _ name: String) -> Bool {
-  unsafe fnmatch(glob, name, 0) == 0
+  var configuration: MonitorConfiguration { links.rules.configuration(for: target) }
 }
 
 extension NetworkTarget {
   /// What an option or an argument says.
   init(argument text: String) throws {
-    do {
-      self = try NetworkTarget(text)
-      if case .host(let name, _) = self { _ = try name.inASCII() }
+    do throws(PlainError) {
+      self = try NetworkTarget(checking: text)
     } catch {
       throw ValidationError(error.description)
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Netwatch
+import NetwatchLines
 
 /// Whether the internet is there: asked of a server of the user's choice.
 struct ProbeOptions: SharedOptions {

@@ -53,10 +53,10 @@ struct RunCommand: ParsableCommand {
         kill(process, delivery.number)
       }
     }
-    let link = ServiceLink(label: label ?? command[0], on: loop)
+    let link = ServiceLink(on: loop)
     // If nothing tells of a service that comes later, one that is there is told.
     try? link.start()
-    link.requestCount = 1
+    link.requests = [1: label ?? command[0]]
     switch spawn(mask) {
     case .success(let child): process = child
     case .failure(let error):

@@ -34,7 +34,7 @@ struct ServeCommand: ParsableCommand {
       let manager = ServiceManager.fromEnvironment()
       raiseDescriptorLimit()
       try Service(
-        try listen(manager), manager: manager, activity: activity.settings, connectionLimit: connections,
+        try listen(manager), manager: manager, activity: try activity.settings, connectionLimit: connections,
         version: NetwatchTool.configuration.version, saysWhatIsMissing: details.verbose
       ).run()
     }

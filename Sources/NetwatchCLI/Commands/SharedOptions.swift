@@ -1,5 +1,6 @@
 import ArgumentParser
 import Netwatch
+import NetwatchLines
 
 /// What both `netwatch` itself and a subcommand understand, stands in groups: it takes all the options that it knows, even
 /// those behind the subcommand's name, and groups are all that it hands on.
@@ -66,9 +67,10 @@ extension RawRepresentable where Self: CaseIterable & SendableMetatype, RawValue
 extension Duration {
   /// What an option says.
   init(seconds text: String) throws {
-    guard let seconds = Double(text), seconds >= 0, seconds <= Duration.longestDelay / .seconds(1) else {
-      throw ValidationError("'\(text)' is not a number of seconds from 0; write 2 or 0.5.")
+    do throws(PlainError) {
+      self = try Duration(checkingSeconds: text)
+    } catch {
+      throw ValidationError(error.description)
     }
-    self = .seconds(seconds)
   }
 }

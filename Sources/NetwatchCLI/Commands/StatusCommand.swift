@@ -1,6 +1,7 @@
 import ArgumentParser
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLines
 
 /// `netwatch status`: one snapshot.
 struct StatusCommand: ParsableCommand {
@@ -64,7 +65,7 @@ struct StatusCommand: ParsableCommand {
     // A service does not list links.
     options.service = service.use(
       judgesAlike: path.isDefault && !options.listsInterfaces && !options.configuration.wifi.isWanted)
-    options.activity = activity.settings
+    options.activity = try activity.settings
     options.probe = probe.settings
     options.probe?.isRequired = true
     options.probe?.holdsFirstLine = true

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLines
 import NetwatchStream
 
 /// `netwatch wait`: ends when the network is as wanted.

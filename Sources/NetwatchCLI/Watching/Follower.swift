@@ -1,5 +1,6 @@
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLines
 import NetwatchStream
 
 /// Prints records as lines, and runs a command for each, until the reader is gone or enough lines are printed.

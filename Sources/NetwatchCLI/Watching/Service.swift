@@ -1,6 +1,7 @@
 import Glibc
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLines
 import NetwatchNetlink
 import NetwatchStream
 
@@ -26,6 +27,8 @@ final class Service {
     var options = LineSource.Options()
     options.activity = activity
     options.countsRequests = true
+    // It counts for others: it looks when one of them watches.
+    options.countsOnDemand = true
     options.saysWhatIsMissing = saysWhatIsMissing
     let source = try LineSource(options, on: loop) { [unowned self] record in server?.publish(record) }
     self.source = source

@@ -197,6 +197,7 @@ package final class NetlinkReachability {
 
   private func resolve(_ name: HostName) {
     var configuration = ResolverConfiguration()
+    if !machine.configuration.startsProcesses { configuration.getent = nil }
     configuration.refresh = max(Self.shortestRefresh, machine.configuration.resolutionInterval)
     host = HostWatch(of: name, on: source.loop, configuration) { [unowned self] in receive(resolved: $0) }
   }

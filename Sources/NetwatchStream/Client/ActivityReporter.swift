@@ -50,13 +50,15 @@ private final class Report: @unchecked Sendable {
 
   private unowned let loop: EventLoop
   private let indicator: ActivityIndicator
+  private let label: String?
   private var link: ServiceLink?
   private var isLooking = false
 
   init(of indicator: ActivityIndicator, _ label: String?, to addresses: [ServiceAddress], on loop: EventLoop) {
     self.indicator = indicator
     self.loop = loop
-    link = ServiceLink(to: addresses, label: label, on: loop)
+    self.label = label
+    link = ServiceLink(to: addresses, on: loop)
     // If nothing tells of a service that comes later, one that is there is told.
     try? link?.start()
   }
@@ -65,8 +67,10 @@ private final class Report: @unchecked Sendable {
 
   func look() {
     guard let link else { return }
-    let count = indicator.count
-    if count != link.requestCount { link.requestCount = count }
+    let count = min(indicator.count, ClientMessage.requestLimit)
+    if count != link.requests.count {
+      link.requests = Dictionary(uniqueKeysWithValues: (0..<UInt64(count)).map { ($0 + 1, label) })
+    }
     guard count > 0, !isLooking else { return }
     isLooking = true
     loop.schedule(after: Self.interval) { [self] in

@@ -2,8 +2,8 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// A connection to the first service that answers, made again when one comes. The service counts requests on our behalf: as many
-/// as ``requestCount`` says, whichever service there is.
+/// A connection to the first service that answers, made again when one comes. The service counts requests on our behalf: those
+/// that ``requests`` has, whichever service there is.
 ///
 /// It belongs to the thread of its loop. If there is no service, nothing happens; when one comes back, it is told.
 package final class ServiceLink {
@@ -19,9 +19,8 @@ package final class ServiceLink {
   private let record: ((EventRecord) -> Void)?
   private let statistics: (ServiceStatistics) -> Void
   private let lost: () -> Void
-  private let label: String?
-  /// The number of requests that this connection has begun.
-  private var told = 0
+  /// The requests that this connection has begun.
+  private var told: Set<UInt64> = []
   private var watch: PathWatch?
   private var retry: LoopTimer?
   private var attempt = 0
@@ -38,17 +37,15 @@ package final class ServiceLink {
 
   /// - Parameters:
   ///   - addresses: Where services listen.
-  ///   - label: A text for people who look at the service, about our requests; what is beyond 256 bytes is cut off.
   ///   - loop: The loop that the link belongs to.
   ///   - record: Called with each event of the service; nil asks for no events.
   ///   - statistics: Called with the service's counters, if they were asked for.
   ///   - lost: Called when the service is gone.
   package init(
-    to addresses: [ServiceAddress] = ServiceAddress.candidates, label: String? = nil, on loop: EventLoop,
+    to addresses: [ServiceAddress] = ServiceAddress.candidates, on loop: EventLoop,
     record: ((EventRecord) -> Void)? = nil, statistics: @escaping (ServiceStatistics) -> Void = { _ in },
     lost: @escaping () -> Void = {}
   ) {
-    self.label = label.map(Self.fitting)
     self.loop = loop
     self.addresses = addresses
     self.record = record
@@ -72,8 +69,9 @@ package final class ServiceLink {
   package var signalChanges: WiFiReporting.SignalChanges?
   /// Whether the service sends how well the link works that carries the traffic. Counts from the next connection on.
   package var wantsQuality = false
-  /// The number of requests that run.
-  package var requestCount = 0 { didSet { tellRequests() } }
+  /// The requests that run, and for each a text about it for people who look at the service; what is beyond 256 bytes of that is
+  /// cut off. The service hears of 4,096 of them, those with the lowest numbers.
+  package var requests: [UInt64: String?] = [:] { didSet { tellRequests() } }
   package var isConnected: Bool { registration != nil }
   /// Whether what the service says of reachability holds for this process. Known when the service has said anything.
   package private(set) var sharesNetwork = false
@@ -138,7 +136,7 @@ package final class ServiceLink {
     if let registration { loop.remove(registration) }
     registration = nil
     socket = nil
-    (input, output, told) = ([], [], 0)
+    (input, output, told) = ([], [], [])
   }
 
   private func lose() {
@@ -165,11 +163,15 @@ package final class ServiceLink {
 
   private func tellRequests() {
     guard isConnected else { return }
-    let wanted = min(requestCount, ClientMessage.requestLimit)
-    let messages: [ClientMessage] =
-      wanted > told
-      ? (told..<wanted).map { .begin("\($0 + 1)", label: label) } : (wanted..<told).reversed().map { .end("\($0 + 1)") }
-    told = wanted
+    var messages: [ClientMessage] = []
+    for number in told where requests[number] == nil { messages.append(.end("\(number)")) }
+    told.formIntersection(requests.keys)
+    if told.count < min(requests.count, ClientMessage.requestLimit) {
+      for number in requests.keys.sorted() where told.count < ClientMessage.requestLimit && told.insert(number).inserted
+      {
+        messages.append(.begin("\(number)", label: requests[number].flatMap { $0 }.map(Self.fitting)))
+      }
+    }
     send(messages)
   }
 

@@ -8,7 +8,7 @@ import NetwatchStream
 ///
 /// They come from a service where there is one and it is asked, else from netlink and from connections that are counted here; the
 /// source changes over both ways, and hands on a record only if it says something else than the one before.
-final class LineSource {
+package final class LineSource {
   /// How long a service may take for its first line before netlink is read instead.
   private static let patience = Duration.milliseconds(250)
 
@@ -43,10 +43,11 @@ final class LineSource {
   private var hasSaidWhatIsMissing = false
   private var hasWarned = false
   private var isFinished = false
-  private var failure: (any Error)?
+  /// What has made it impossible to go on.
+  package private(set) var failure: (any Error)?
 
   /// - Parameter tell: is given each record, from within ``start()`` and ``run()``.
-  init(_ options: Options, on loop: EventLoop, tell: @escaping (EventRecord) -> Void) throws {
+  package init(_ options: Options, on loop: EventLoop, tell: @escaping (EventRecord) -> Void) throws {
     self.options = options
     wifi = options.configuration.wifi
     self.loop = loop
@@ -54,7 +55,7 @@ final class LineSource {
     options.input.onFailure { [unowned self] error in fail(error) }
     if let probe = options.probe {
       probes = try ProbeAnnotator(
-        probe, on: loop,
+        probe, on: loop, say: options.say,
         tell: { [unowned self] record in
           var record = record
           // A service has numbers of its own, and records of ours are between them.
@@ -70,7 +71,7 @@ final class LineSource {
     if options.tellsQuality { quality = makeQualityWatch() }
     if options.activity.counts != .requests || options.countsRequests {
       counter = ActivityCounter(
-        options.activity, on: loop, path: { [unowned self] in last?.path },
+        options.activity, on: loop, say: options.say, path: { [unowned self] in last?.path },
         changed: { [unowned self] in activityReason = $0 })
       loop.onTurnEnd = { [unowned self] in addCount() }
     }
@@ -81,9 +82,9 @@ final class LineSource {
   /// Asks the service, or lists everything and hands on the first record.
   ///
   /// - Throws: what makes it impossible to go on.
-  func start() throws {
+  package func start() throws {
     connect()
-    if link?.isConnected == true {
+    if link?.isConnected == true, !options.tellsFirstAtOnce {
       loop.schedule(after: Self.patience) { [unowned self] in
         if last == nil, probes?.isHolding != true { watchAlone() }
       }
@@ -96,7 +97,7 @@ final class LineSource {
   /// Hands on records until ``finish()``, or the end of the trace that is played.
   ///
   /// - Throws: what has been given to ``fail(_:)``, by whomever.
-  func run() throws {
+  package func run() throws {
     if let player = options.player {
       reachability?.replay(
         player, until: { isFinished }, sample: traffic.map { traffic in { traffic.sample() } },
@@ -108,7 +109,7 @@ final class LineSource {
   }
 
   /// Leaves the loop, and ends the probe that runs.
-  func stop() {
+  package func stop() {
     reachability?.stop()
     link = nil
     counter?.rest()
@@ -118,12 +119,12 @@ final class LineSource {
   }
 
   /// Hands on nothing any more; ``run()`` returns.
-  func finish() {
+  package func finish() {
     isFinished = true
     loop.stop()
   }
 
-  func fail(_ error: any Error) {
+  package func fail(_ error: any Error) {
     failure = failure ?? error
     finish()
   }
@@ -156,7 +157,7 @@ final class LineSource {
   private func reportMissingFeatures() {
     guard options.saysWhatIsMissing, !hasSaidWhatIsMissing else { return }
     hasSaidWhatIsMissing = true
-    for feature in reachability?.missingFeatures ?? [] { StandardError.tell(feature.loss) }
+    for feature in reachability?.missingFeatures ?? [] { options.say(feature.loss) }
   }
 
   private func publish(_ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: Moment) {
@@ -181,12 +182,12 @@ final class LineSource {
   }
 
   /// Reads everything from the kernel again.
-  func resync() { reachability?.resync() }
+  package func resync() { reachability?.resync() }
 
-  var statistics: MonitorStatistics { reachability?.statistics ?? MonitorStatistics() }
+  package var statistics: MonitorStatistics { reachability?.statistics ?? MonitorStatistics() }
 
   /// How the present verdict has come about.
-  func findings() throws -> PathFindings {
+  package func findings() throws -> PathFindings {
     guard let reachability else { throw PlainError("netlink is not read") }
     return try reachability.findings()
   }
@@ -195,11 +196,21 @@ final class LineSource {
 
   private var activity: EventRecord.Activity { isCounting ? counter?.activity ?? announced : announced }
 
-  /// How many requests programs have announced here.
-  func setRequests(_ count: Int) { counter?.setRequests(count) }
+  /// How many requests programs have announced here, and since when.
+  package func setRequests(_ count: Int, at date: Duration = KernelClock.monotonic.now) {
+    counter?.setRequests(count, at: date)
+  }
+
+  /// The requests of this program, with their labels: a service is told of them, and where none counts, they count here.
+  ///
+  /// - Parameter date: The time at which that came about.
+  package func setRequests(_ requests: [UInt64: String?], at date: Duration) {
+    link?.requests = requests
+    setRequests(requests.count, at: date)
+  }
 
   /// Begins to look at connections, and calls `body` when the last record says what is in flight.
-  func watchConnections(_ body: @escaping () -> Void) {
+  package func watchConnections(_ body: @escaping () -> Void) {
     guard let counter else { return body() }
     counter.watch { [unowned self] in
       addCount()
@@ -208,15 +219,14 @@ final class LineSource {
   }
 
   /// Nobody wants to know about connections any more.
-  func restConnections() { counter?.rest() }
+  package func restConnections() { counter?.rest() }
 
   /// What is in flight is known when this returns.
   private func beginCounting() {
     guard let counter, !isCounting else { return }
     if !hasWarned { counter.warnOfUnseenPrograms() }
     hasWarned = true
-    // A service counts for others: it looks when one of them watches.
-    if !options.countsRequests { counter.watchNow() }
+    if !options.countsOnDemand { counter.watchNow() }
     isCounting = true
     activityReason = nil
   }
@@ -243,13 +253,13 @@ final class LineSource {
   /// rights let him.
   ///
   /// - Parameter time: how long /proc may be searched for them.
-  func programs(of record: EventRecord, within time: Duration) -> [NamedCount]? {
+  package func programs(of record: EventRecord, within time: Duration) -> [NamedCount]? {
     guard let connections = record.activity.connections else { return nil }
     if connections == 0 { return [] }
     if isCounting, let counter { return counter.programs(within: time) }
     var settings = options.activity
     settings.counts = .tcp
-    let namer = namer ?? ActivityCounter(settings, on: loop) { _ in }
+    let namer = namer ?? ActivityCounter(settings, on: loop, say: options.say) { _ in }
     self.namer = namer
     namer.watchNow()
     defer { namer.rest() }
@@ -332,13 +342,13 @@ final class LineSource {
     ].compactMap(\.self)
     guard !hasHinted, !lacks.isEmpty else { return }
     hasHinted = true
-    StandardError.tell(
+    options.say(
       "the service does not count \(lacks.joined(separator: " and ")); start it with --activity \(counts.text), or add "
         + "--no-service here")
   }
 
   /// Labels of the requests that the service counts, as far as it tells this user. Waits for the answer.
-  func labels(of record: EventRecord) -> [NamedCount] {
+  package func labels(of record: EventRecord) -> [NamedCount] {
     guard link?.isConnected == true, record.activity.requests > 0 else { return [] }
     return ServiceStatistics.ofRunningService(within: Self.patience)?.labels ?? []
   }
@@ -363,7 +373,7 @@ final class LineSource {
 
   private func makeQualityWatch() -> QualityWatch {
     QualityWatch(
-      on: loop, of: options.input,
+      on: loop, of: options.input, say: options.say,
       addresses: { [unowned self] in reachability?.localAddresses ?? last?.path.localAddresses },
       tell: { [unowned self] in addFigures(.quality, $0) })
   }
@@ -371,7 +381,7 @@ final class LineSource {
   /// Looks how well the link works that carries the traffic, for somebody else than the lines.
   ///
   /// - Parameter isFirst: nobody has looked for a while.
-  func lookAtQuality(isFirst: Bool) -> LinkQuality? {
+  package func lookAtQuality(isFirst: Bool) -> LinkQuality? {
     let watch = quality ?? makeQualityWatch()
     quality = watch
     return last.flatMap { watch.look(over: $0.path, isFirst: isFirst) }
@@ -382,7 +392,7 @@ final class LineSource {
   /// What is told of the WiFi network from now on.
   ///
   /// - Returns: what there is to tell now.
-  func report(_ wifi: WiFiReporting) -> WiFiConnection? {
+  package func report(_ wifi: WiFiReporting) -> WiFiConnection? {
     self.wifi = wifi
     return reachability?.report(wifi)
   }

@@ -3,20 +3,15 @@ import NetwatchEventLoop
 import NetwatchNetlink
 import NetwatchStream
 
-/// What is counted as in flight, and how: `--activity` and what belongs to it.
-struct ActivitySettings {
-  var counts = ServiceIdentity.Counts.requests
-  var connections = ConnectionCounter.Configuration()
-}
-
 /// Counts what is in flight, and runs the indicator on it: numbers go in, what to publish comes out.
 ///
 /// TCP connections and UDP are looked at only between ``watch(_:)`` and ``rest()``; where they do not count, nothing of that
 /// exists.
-final class ActivityCounter {
-  private(set) var activity = EventRecord.Activity()
+package final class ActivityCounter {
+  package private(set) var activity = EventRecord.Activity()
   private let settings: ActivitySettings
   private let loop: EventLoop
+  private let say: (_ sentence: String) -> Void
   private let changed: (EventRecord.ActivityReason) -> Void
   private var machine = ActivityMachine()
   private var timer: LoopTimer?
@@ -24,14 +19,17 @@ final class ActivityCounter {
   private var datagrams: DatagramCounter?
 
   /// - Parameters:
+  ///   - say: Gets each sentence for people.
   ///   - path: Which links there are; nil while that is not known.
   ///   - changed: Called after each change of ``activity``, with its reason.
-  init(
-    _ settings: ActivitySettings, on loop: EventLoop, path: @escaping () -> NetworkPath? = { nil },
+  package init(
+    _ settings: ActivitySettings, on loop: EventLoop, say: @escaping (_ sentence: String) -> Void = StandardError.tell,
+    path: @escaping () -> NetworkPath? = { nil },
     changed: @escaping (EventRecord.ActivityReason) -> Void
   ) {
     self.settings = settings
     self.loop = loop
+    self.say = say
     self.changed = changed
     timer = LoopTimer(on: loop) { [unowned self] in fire() }
     if settings.counts.contains(.tcp) { countConnections() }
@@ -82,18 +80,20 @@ final class ActivityCounter {
   // MARK: Numbers
 
   /// Takes note of how many requests programs have announced.
-  func setRequests(_ count: Int) {
+  ///
+  /// - Parameter date: The time at which that came about. What is due since then is due now.
+  package func setRequests(_ count: Int, at date: Duration = KernelClock.monotonic.now) {
     guard settings.counts.contains(.requests) else { return }
     // No number that a caller can give makes the sum overflow.
     let others = activity.inFlight - activity.requests
-    change(to: min(max(count, 0), Int(Int32.max)) + others, at: KernelClock.monotonic.now)
+    change(to: min(max(count, 0), Int(Int32.max)) + others, at: date)
   }
 
   /// Takes note of how many TCP connections are in flight, which are counted from the first call on. The same number means that
   /// one has come and gone: in a train of short ones, the indicator stays.
   ///
   /// - Parameter date: The time at which that came about. What is due since then is due now.
-  func setConnections(_ count: Int, at date: Duration) {
+  package func setConnections(_ count: Int, at date: Duration) {
     if count == activity.connections { return linger(from: date) }
     let others = activity.inFlight - (activity.connections ?? 0)
     activity.connections = count
@@ -107,7 +107,7 @@ final class ActivityCounter {
   }
 
   /// TCP connections are not counted any more.
-  func forgetConnections() {
+  package func forgetConnections() {
     setConnections(0, at: KernelClock.monotonic.now)
     activity.connections = nil
   }
@@ -129,10 +129,10 @@ final class ActivityCounter {
   }
 
   /// When the indicator decides next.
-  var deadline: Duration? { machine.deadline }
+  package var deadline: Duration? { machine.deadline }
 
   /// Does what is due at once, for somebody who wants the present state.
-  func fireDue() {
+  package func fireDue() {
     while let deadline, deadline <= KernelClock.monotonic.now { fire() }
   }
 
@@ -151,7 +151,7 @@ final class ActivityCounter {
   // MARK: Connections
 
   /// Begins to look at connections, and calls `body` when ``activity`` says what is.
-  func watch(_ body: @escaping () -> Void) {
+  package func watch(_ body: @escaping () -> Void) {
     datagrams?.watch()
     guard let connections else { return body() }
     connections.afterScan { [self] in
@@ -161,33 +161,33 @@ final class ActivityCounter {
   }
 
   /// Looks at connections, and returns when ``activity`` says what is.
-  func watchNow() {
+  package func watchNow() {
     datagrams?.watch()
     connections?.scanNow()
     fireDue()
   }
 
   /// Nobody wants to know about connections any more.
-  func rest() {
+  package func rest() {
     connections?.rest()
     datagrams?.rest()
   }
 
   /// Whose connections are in flight, as far as this user may know and that can be told in time.
-  func programs(within time: Duration) -> [NamedCount] {
+  package func programs(within time: Duration) -> [NamedCount] {
     connections?.programs(within: time).map { NamedCount(name: $0.name, count: $0.connections) }
       ?? []
   }
 
   /// Tells of programs that were to be left out, if programs cannot be seen from here.
-  func warnOfUnseenPrograms() {
+  package func warnOfUnseenPrograms() {
     guard let programs = connections?.unseenPrograms, !programs.isEmpty else { return }
-    StandardError.tell(
+    say(
       "the TCP connections of \(programs.map(\.harmless).joined(separator: ", ")) count: a user namespace or /proc hides "
         + "which connections are theirs; name a port or an address with --activity-ignore instead")
   }
 
   private func warn(_ what: String, _ error: any Error) {
-    StandardError.tell("\(what) not counted, all else works: \(error)")
+    say("\(what) not counted, all else works: \(error)")
   }
 }

@@ -6,7 +6,7 @@ import NetwatchStream
 /// Puts into each record what probes of the internet have found, and adds one of its own where that changes.
 ///
 /// A record never waits for a probe, unless it is the only one.
-final class ProbeAnnotator {
+package final class ProbeAnnotator {
   /// What a probe that does not end may take beyond all that it is allowed.
   private static let patience = Duration.seconds(1)
   /// From a line to what it means for probes. Who reads the line may wait for our processor, and goes first.
@@ -27,12 +27,13 @@ final class ProbeAnnotator {
   private var newPath: NetworkPath?
 
   /// - Parameters:
+  ///   - say: gets each sentence for people.
   ///   - tell: is given each record with what has been found.
   ///   - failed: called when no probe can be made, if ``ProbeSettings/isRequired``.
   /// - Throws: if one is required, and there is no helper. Else that is told, and all is unknown.
-  init(
-    _ settings: ProbeSettings, on loop: EventLoop, tell: @escaping (EventRecord) -> Void,
-    failed: @escaping (PlainError) -> Void
+  package init(
+    _ settings: ProbeSettings, on loop: EventLoop, say: @escaping (_ sentence: String) -> Void,
+    tell: @escaping (EventRecord) -> Void, failed: @escaping (PlainError) -> Void
   ) throws(PlainError) {
     self.settings = settings
     self.loop = loop
@@ -41,23 +42,23 @@ final class ProbeAnnotator {
     holds = settings.holdsFirstLine
     do throws(PlainError) {
       runner = try ProbeRunner(
-        settings, on: loop, answered: { [unowned self] isNews in addAnswer(isNews) },
+        settings, on: loop, say: say, answered: { [unowned self] isNews in addAnswer(isNews) },
         failed: { [unowned self] failure in fail(failure) })
     } catch {
       guard !settings.isRequired else { throw error }
-      StandardError.tell(error.description)
+      say(error.description)
     }
   }
 
   /// Whether a line waits for its answer.
-  var isHolding: Bool { holds && last != nil }
+  package var isHolding: Bool { holds && last != nil }
 
-  func stop() {
+  package func stop() {
     newPath = nil
     runner?.stop()
   }
 
-  func add(_ record: EventRecord) {
+  package func add(_ record: EventRecord) {
     if holds { return hold(record) }
     let isPath =
       switch record.event {

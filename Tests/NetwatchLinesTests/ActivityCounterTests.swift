@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchEventLoop
 import Testing
 
-@testable import NetwatchCLI
+@testable import NetwatchLines
 
 /// Requests and TCP connections in one indicator.
 @Suite struct ActivityCounterTests {

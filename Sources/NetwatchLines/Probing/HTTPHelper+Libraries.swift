@@ -7,7 +7,7 @@ extension HTTPHelper {
   /// it, nobody could say anything in our words. It takes some milliseconds, and runs nothing of the helper.
   ///
   /// - Throws: the name of a library that is missing.
-  static func checkLibraries(of program: String) throws(PlainError) {
+  package static func checkLibraries(of program: String) throws(PlainError) {
     guard let (list, ending) = run(program, with: "LD_TRACE_LOADED_OBJECTS=1") else { return }
     guard ending == .exited(0) else { throw PlainError("\(name) can not be started, for the reason above") }
     // `	libcurl.so.4 => not found`

@@ -3,13 +3,13 @@ import Netwatch
 import NetwatchEventLoop
 
 /// The program `netwatch-http`, which is linked to libcurl. netwatch is not, and does without what needs it where there is none.
-enum HTTPHelper {
-  static let name = "netwatch-http"
+package enum HTTPHelper {
+  package static let name = "netwatch-http"
 
   /// Beside netwatch, or where packages put what only programs run.
   ///
   /// - Parameter purpose: such as "--probe".
-  static func find(for purpose: String) throws(PlainError) -> String {
+  package static func find(for purpose: String) throws(PlainError) -> String {
     let places = folder.map { ["\($0)/\(name)", "\($0)/../lib/netwatch/\(name)"] } ?? []
     if let place = places.first(where: { unsafe access($0, X_OK) == 0 }) { return place }
     throw PlainError(
@@ -18,7 +18,7 @@ enum HTTPHelper {
 
   /// This process goes on as the helper, with the arguments from `command` on: so signals, the terminal and the exit status are
   /// the helper's own.
-  static func become(_ command: String) throws(PlainError) -> Never {
+  package static func become(_ command: String) throws(PlainError) -> Never {
     let program = try find(for: command)
     try checkLibraries(of: program)
     guard let place = CommandLine.arguments.firstIndex(of: command) else {

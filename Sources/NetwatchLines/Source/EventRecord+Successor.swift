@@ -3,7 +3,7 @@ import NetwatchStream
 
 extension EventRecord {
   /// This state as news for somebody who knows another one; nil if it is none.
-  func successor(of known: EventRecord, becauseOf reason: ActivityReason) -> EventRecord? {
+  package func successor(of known: EventRecord, becauseOf reason: ActivityReason) -> EventRecord? {
     var next = self
     if !path.saysTheSame(as: known.path) {
       next.event = .reachability
@@ -20,7 +20,7 @@ extension EventRecord {
 
 extension NetworkPath {
   /// Equal in all that a line says.
-  func saysTheSame(as other: NetworkPath) -> Bool {
+  package func saysTheSame(as other: NetworkPath) -> Bool {
     func says(_ path: FamilyPath?) -> [IPAddress?] { [path?.address, path?.gateway] }
     return status == other.status && medium == other.medium && verdict.interfaceName == other.verdict.interfaceName
       && interfaceIndex == other.interfaceIndex && isExpensive == other.isExpensive && says(ipv4) == says(other.ipv4)

@@ -3,25 +3,31 @@ import Netwatch
 import NetwatchEventLoop
 
 /// What is asked of whom, to find out whether the internet is there: `--probe` and what belongs to it.
-struct ProbeSettings {
-  let url: String
+package struct ProbeSettings {
+  package let url: String
   /// What the answer has to begin with; nil where it has to be empty.
-  var expectation: String?
+  package var expectation: String?
   /// How long an answer may take.
-  var timeout = Duration.seconds(10)
+  package var timeout = Duration.seconds(10)
   /// From an answer to the next probe; zero for none.
-  var interval = Duration.seconds(300)
+  package var interval = Duration.seconds(300)
   /// What the helper says it is to the server.
-  let userAgent: String
+  package let userAgent: String
   /// Whether nothing goes on where no probe can be made; else that is told once, and all is unknown.
-  var isRequired = false
+  package var isRequired = false
   /// Whether the first line waits for the answer, at most for as long as an answer may take.
-  var holdsFirstLine = false
+  package var holdsFirstLine = false
 
   /// The helper gives up by itself; this is for one that does not.
   private static let grace = Duration.seconds(2)
 
-  var timing: ProbeMachine.Timing {
+  package init(url: String, expectation: String?, userAgent: String) {
+    self.url = url
+    self.expectation = expectation
+    self.userAgent = userAgent
+  }
+
+  package var timing: ProbeMachine.Timing {
     var timing = ProbeMachine.Timing()
     timing.limit = timeout + Self.grace
     timing.interval = interval
@@ -32,13 +38,14 @@ struct ProbeSettings {
 /// Probes the internet: runs a ``ProbeMachine``, each probe as a short-lived process of ``HTTPHelper``'s.
 ///
 /// It never waits. A probe does not outlive it.
-final class ProbeRunner {
+package final class ProbeRunner {
   /// More than the helper says, and than the loader does where it can not load it.
   private static let answerSize = 4_096
 
   private let settings: ProbeSettings
   private let program: String
   private let loop: EventLoop
+  private let say: (_ sentence: String) -> Void
   private let answered: (_ isNews: Bool) -> Void
   private let failed: (PlainError) -> Void
   private var machine: ProbeMachine
@@ -48,16 +55,18 @@ final class ProbeRunner {
   private var clockWatch: WallClockWatch?
 
   /// - Parameters:
+  ///   - say: gets each sentence for people.
   ///   - answered: called when a probe has ended; ``internet`` says with what.
   ///   - failed: called when no probe can be made, if ``ProbeSettings/isRequired``.
   /// - Throws: where the helper is not installed, or the kernel is too old for it.
-  init(
-    _ settings: ProbeSettings, on loop: EventLoop, answered: @escaping (_ isNews: Bool) -> Void,
-    failed: @escaping (PlainError) -> Void
+  package init(
+    _ settings: ProbeSettings, on loop: EventLoop, say: @escaping (_ sentence: String) -> Void,
+    answered: @escaping (_ isNews: Bool) -> Void, failed: @escaping (PlainError) -> Void
   ) throws(PlainError) {
     guard ChildProcess.canTellEndings else { throw PlainError("--probe needs Linux 5.3 or later") }
     self.settings = settings
     self.loop = loop
+    self.say = say
     self.answered = answered
     self.failed = failed
     program = try HTTPHelper.find(for: "--probe")
@@ -70,15 +79,15 @@ final class ProbeRunner {
   deinit { stop() }
 
   /// What is known now.
-  var internet: InternetAccess { machine.internet }
+  package var internet: InternetAccess { machine.internet }
   /// Whether an answer is still to come.
-  var awaitsAnswer: Bool { machine.awaitsAnswer }
+  package var awaitsAnswer: Bool { machine.awaitsAnswer }
 
   /// To be told of each new path, once its line is written.
-  func pathChanged(_ path: NetworkPath) { handle(.path(path.verdict)) }
+  package func pathChanged(_ path: NetworkPath) { handle(.path(path.verdict)) }
 
   /// Ends the probe that runs, and makes none any more.
-  func stop() {
+  package func stop() {
     end()
     timer?.stop()
   }
@@ -146,6 +155,6 @@ final class ProbeRunner {
   }
 
   private func tellOnce(_ message: String) {
-    if told.insert(message).inserted { StandardError.tell(message) }
+    if told.insert(message).inserted { say(message) }
   }
 }

@@ -4,9 +4,10 @@ import NetwatchNetlink
 import NetwatchStream
 
 /// How well the link works that carries the traffic, for lines: looked at here, or by a service that looks for all who ask it.
-final class QualityWatch {
+package final class QualityWatch {
   /// As they were looked at last.
-  private(set) var figures: LinkQuality?
+  package private(set) var figures: LinkQuality?
+  private let say: (_ sentence: String) -> Void
   private let addresses: () -> Set<IPAddress>?
   private let tell: (Moment) -> Void
   private var sampler: QualitySampler?
@@ -19,19 +20,22 @@ final class QualityWatch {
 
   /// - Parameters:
   ///   - input: where connections are looked at.
+  ///   - say: gets each sentence for people.
   ///   - addresses: gives those that traffic leaves from.
   ///   - tell: called when there are figures that say something new, with their date.
-  init(
-    on loop: EventLoop, of input: NetlinkInput, addresses: @escaping () -> Set<IPAddress>?,
+  package init(
+    on loop: EventLoop, of input: NetlinkInput, say: @escaping (_ sentence: String) -> Void,
+    addresses: @escaping () -> Set<IPAddress>?,
     tell: @escaping (Moment) -> Void
   ) {
+    self.say = say
     self.addresses = addresses
     self.tell = tell
     sampler = QualitySampler(on: loop, of: input) { [unowned self] in look() }
   }
 
   /// Looks at the link of a path, and goes on to do so. If the path is as it was, nothing changes.
-  func follow(_ path: NetworkPath) {
+  package func follow(_ path: NetworkPath) {
     guard path.verdict != verdict else { return }
     change(to: path.verdict)
     guard !isServed, path.carrier != nil else { return }
@@ -40,7 +44,7 @@ final class QualityWatch {
   }
 
   /// It is time to look, or a replay has come to a look.
-  func look() {
+  package func look() {
     guard let moment = sample(from: addresses() ?? []) else { return }
     if let figures, news.take(figures, at: .nanoseconds(moment.monotonic)) { tell(moment) }
     // Whoever was told may have stopped it.
@@ -50,7 +54,7 @@ final class QualityWatch {
   /// Looks once, at the link of a path.
   ///
   /// - Parameter isFirst: nobody has looked for a while.
-  func look(over path: NetworkPath, isFirst: Bool) -> LinkQuality? {
+  package func look(over path: NetworkPath, isFirst: Bool) -> LinkQuality? {
     if isFirst { stop() }
     if path.verdict != verdict { change(to: path.verdict) }
     return sample(from: addresses() ?? path.localAddresses).flatMap { _ in figures }
@@ -69,7 +73,7 @@ final class QualityWatch {
     let answer = sampler.look(over: link, from: addresses)
     if let failure = sampler.failure, !hasWarned {
       hasWarned = true
-      StandardError.tell("TCP connections are not listed, so the quality of the link is not known: \(failure)")
+      say("TCP connections are not listed, so the quality of the link is not known: \(failure)")
     }
     figures = answer.figures ?? figures
     return answer.moment
@@ -80,7 +84,7 @@ final class QualityWatch {
   /// A service has looked. One that is older than this program does not, and is not waited for.
   ///
   /// - Parameter path: the one that was told last; figures of another link are too late, or too early.
-  func receive(_ record: EventRecord, over path: NetworkPath?) {
+  package func receive(_ record: EventRecord, over path: NetworkPath?) {
     guard let quality = record.carrierQuality, quality.isOf(path?.carrier) else { return }
     if !isServed { stop() }
     isServed = true
@@ -89,14 +93,14 @@ final class QualityWatch {
     tell(.now)
   }
 
-  func serviceWasLost(_ path: NetworkPath?) {
+  package func serviceWasLost(_ path: NetworkPath?) {
     isServed = false
     stop()
     news = QualityNews()
     if let path { follow(path) }
   }
 
-  func stop() {
+  package func stop() {
     sampler?.stop()
     verdict = nil
     figures = nil

@@ -4,9 +4,9 @@ import NetwatchNetlink
 import NetwatchStream
 
 /// What links carry, for lines: sampled here, or by a service that samples for all who ask it.
-final class TrafficWatch {
+package final class TrafficWatch {
   /// As they were sampled last.
-  private(set) var figures: [LinkTraffic] = []
+  package private(set) var figures: [LinkTraffic] = []
   /// Every link, not only the one that carries the traffic.
   private let countsAll: Bool
   private let tell: (Moment) -> Void
@@ -21,7 +21,7 @@ final class TrafficWatch {
   ///   - input: where the counters are read.
   ///   - interval: between two samples.
   ///   - tell: called when there are new figures, with their date.
-  init(
+  package init(
     on loop: EventLoop, of input: NetlinkInput, every interval: Duration, countsAll: Bool,
     tell: @escaping (Moment) -> Void
   ) throws {
@@ -40,10 +40,10 @@ final class TrafficWatch {
   }
 
   /// A replay has come to a sample.
-  func sample() { sampler?.sample() }
+  package func sample() { sampler?.sample() }
 
   /// Counts the links of a path from now on.
-  func follow(_ path: NetworkPath) {
+  package func follow(_ path: NetworkPath) {
     guard let sampler, !isServed else { return }
     sampler.count(countsAll ? path.links.map { ($0.index, $0.kernelName) } : [path.carrier].compactMap { $0 })
   }
@@ -51,7 +51,7 @@ final class TrafficWatch {
   /// A service has sampled. One that is older than this program does not, and is not waited for.
   ///
   /// - Parameter path: the one that was told last; figures of another link are too late, or too early.
-  func receive(_ record: EventRecord, over path: NetworkPath?) {
+  package func receive(_ record: EventRecord, over path: NetworkPath?) {
     guard let figures = record.traffic, path?.interfaceIndex == record.path.interfaceIndex else { return }
     isServed = true
     sampler?.stop()
@@ -61,10 +61,10 @@ final class TrafficWatch {
     publish(figures, moment)
   }
 
-  func serviceWasLost(_ path: NetworkPath?) {
+  package func serviceWasLost(_ path: NetworkPath?) {
     isServed = false
     if let path { follow(path) }
   }
 
-  func stop() { sampler?.stop() }
+  package func stop() { sampler?.stop() }
 }

@@ -1,0 +1,51 @@
+import Netwatch
+import NetwatchEventLoop
+
+/// The requests that a program has announced to a monitor that it polls. From any thread.
+package final class AnnouncedRequests: Sendable {
+  private struct State {
+    var running: [UInt64: String?] = [:]
+    /// The number of the newest one.
+    var newest: UInt64 = 0
+    /// When one has begun or ended last, on the monotonic clock; nil if that is no news any more.
+    var changed: Duration?
+  }
+
+  private let state = InlineLock(State())
+  private let handle: LoopHandle
+
+  /// - Parameter handle: Wakes the loop that asks for ``takeNews()``.
+  init(waking handle: LoopHandle) { self.handle = handle }
+
+  /// - Parameter label: A text for people who look at the service; nil for none.
+  /// - Returns: The number of the request, from 1.
+  package func begin(_ label: String?) -> UInt64 {
+    let (number, isFirst) = state.withLock { state in
+      state.newest += 1
+      state.running[state.newest] = .some(label)
+      defer { state.changed = KernelClock.monotonic.now }
+      return (state.newest, state.changed == nil)
+    }
+    if isFirst { handle.wake() }
+    return number
+  }
+
+  /// Ends a request. If it has ended, or has never begun, nothing happens.
+  package func end(_ number: UInt64) {
+    let isFirst = state.withLock { state in
+      guard state.running.removeValue(forKey: number) != nil else { return false }
+      defer { state.changed = KernelClock.monotonic.now }
+      return state.changed == nil
+    }
+    if isFirst { handle.wake() }
+  }
+
+  /// What runs, and since when; nil if that has been asked before.
+  func takeNews() -> (running: [UInt64: String?], date: Duration)? {
+    state.withLock { state in
+      guard let date = state.changed else { return nil }
+      state.changed = nil
+      return (state.running, date)
+    }
+  }
+}

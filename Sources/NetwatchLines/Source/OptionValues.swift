@@ -1,0 +1,22 @@
+import Netwatch
+import NetwatchResolver
+
+/// What people write for an option, as a value, or a sentence about what is wrong with it.
+
+extension NetworkTarget {
+  /// An address, a host or a host with a port, such as `192.0.2.1`, `example.org` or `example.org:443`.
+  package init(checking text: String) throws(PlainError) {
+    self = try NetworkTarget(text)
+    if case .host(let name, _) = self { _ = try name.inASCII() }
+  }
+}
+
+extension Duration {
+  /// A number of seconds from 0, such as `2` or `0.5`.
+  package init(checkingSeconds text: String) throws(PlainError) {
+    guard let seconds = Double(text), seconds >= 0, seconds <= Duration.longestDelay / .seconds(1) else {
+      throw PlainError("'\(text)' is not a number of seconds from 0; write 2 or 0.5.")
+    }
+    self = .seconds(seconds)
+  }
+}

@@ -1,0 +1,127 @@
+import CNetwatch
+import Glibc
+import Netwatch
+import NetwatchLines
+
+// The functions of netwatch.h, which says what each of them does. They keep errno, and leave a sentence behind where they fail.
+
+@c @implementation
+public func netwatch_open(
+  _ options: UnsafePointer<UnsafePointer<CChar>?>!, _ out: UnsafeMutablePointer<OpaquePointer?>!
+) -> CInt {
+  unsafe out?.pointee = nil
+  return answering(failure: { -$0 }) { () throws(NetworkMonitorError) in
+    guard let out = unsafe out else {
+      throw NetworkMonitorError(EINVAL, "there is nowhere to put the handle: out is NULL")
+    }
+    var words: [String] = []
+    var next = unsafe options
+    while let word = unsafe next?.pointee {
+      unsafe words.append(String(cString: word))
+      unsafe next = unsafe next?.successor()
+    }
+    unsafe out.pointee = try Handle(words).handOut()
+    return 0
+  }
+}
+
+@c @implementation
+public func netwatch_close(_ handle: OpaquePointer!) {
+  answering(failure: { _ in }) { () throws(NetworkMonitorError) in
+    if unsafe handle != nil { unsafe try Handle.any(at: handle).close() }
+  }
+}
+
+@c @implementation
+public func netwatch_fd(_ handle: OpaquePointer!) -> CInt {
+  answering(failure: { $0 == ECHILD ? -1 : -$0 }) { () throws(NetworkMonitorError) in
+    unsafe try Handle.own(at: handle).monitor.descriptor
+  }
+}
+
+@c @implementation
+public func netwatch_dispatch(_ handle: OpaquePointer!) -> CInt {
+  answering(failure: { -$0 }) { () throws(NetworkMonitorError) in
+    CInt(clamping: unsafe try Handle.own(at: handle).dispatch())
+  }
+}
+
+@c @implementation
+public func netwatch_on_change(
+  _ handle: OpaquePointer!, _ callback: (@convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Void)!,
+  _ context: UnsafeMutableRawPointer!
+) {
+  answering(failure: { _ in }) { () throws(NetworkMonitorError) in
+    unsafe try Handle.own(at: handle).setCallback(callback, context)
+  }
+}
+
+@c @implementation
+public func netwatch_get_status(_ handle: OpaquePointer!) -> CInt {
+  answering(failure: { _ in CInt(NETWATCH_UNKNOWN) }) { () throws(NetworkMonitorError) in
+    switch unsafe try Handle.own(at: handle).monitor.record?.path.status ?? .unknown {
+    case .unknown: CInt(NETWATCH_UNKNOWN)
+    case .notReachable: CInt(NETWATCH_NOT_REACHABLE)
+    case .wwan: CInt(NETWATCH_WWAN)
+    case .wifi: CInt(NETWATCH_WIFI)
+    }
+  }
+}
+
+@c @implementation
+public func netwatch_get(_ handle: OpaquePointer!, _ field: UnsafePointer<CChar>!) -> UnsafePointer<CChar>! {
+  unsafe answering(failure: { _ in nil }) { () throws(NetworkMonitorError) in
+    let owner = unsafe try Handle.own(at: handle)
+    guard let field = unsafe field else { throw NetworkMonitorError(EINVAL, "the name of the field is NULL") }
+    return unsafe try owner.text(of: String(cString: field))
+  }
+}
+
+@c @implementation
+public func netwatch_line(_ handle: OpaquePointer!) -> UnsafePointer<CChar>! {
+  unsafe answering(failure: { _ in nil }) { () throws(NetworkMonitorError) in unsafe try Handle.own(at: handle).line() }
+}
+
+@c @implementation
+public func netwatch_begin(_ handle: OpaquePointer!, _ label: UnsafePointer<CChar>!) -> UInt64 {
+  answering(failure: { _ in 0 }) { () throws(NetworkMonitorError) in unsafe try Handle.own(at: handle).begin(label) }
+}
+
+@c @implementation
+public func netwatch_end(_ handle: OpaquePointer!, _ request: UInt64) {
+  answering(failure: { _ in }) { () throws(NetworkMonitorError) in
+    unsafe try Handle.own(at: handle).monitor.endRequest(request)
+  }
+}
+
+@c @implementation
+public func netwatch_error_text() -> UnsafePointer<CChar>! { unsafe LastError.text }
+
+@c @implementation
+public func netwatch_version() -> UnsafePointer<CChar>! { unsafe version.text }
+
+/// Lives as long as the library.
+private let version = unsafe VersionText(text: UnsafePointer(strdup(NetwatchVersion.text)))
+
+/// `@unchecked`: nobody writes to it.
+@safe private struct VersionText: @unchecked Sendable {
+  let text: UnsafePointer<CChar>?
+}
+
+/// Calls `body` for a caller in C.
+///
+/// - Parameter failure: What the caller gets for the number of an error.
+private func answering<Answer>(
+  failure: (_ code: CInt) -> Answer, _ body: () throws(NetworkMonitorError) -> Answer
+) -> Answer {
+  let number = errno
+  defer { errno = number }
+  do throws(NetworkMonitorError) {
+    let answer = try body()
+    LastError.set(nil)
+    return answer
+  } catch {
+    LastError.set(error.description)
+    return failure(error.code)
+  }
+}
