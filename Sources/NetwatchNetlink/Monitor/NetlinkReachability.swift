@@ -67,8 +67,19 @@ package final class NetlinkReachability {
   /// Lists, asks and publishes the first path, all before this returns; then follows the kernel on the loop.
   ///
   /// Of a host's path the first one comes later, when the addresses of the host are known.
+  ///
+  /// - Throws: what makes that impossible, after it has left the loop.
   package func start() throws {
     source.add(self)
+    do {
+      try begin()
+    } catch {
+      stop()
+      throw error
+    }
+  }
+
+  private func begin() throws {
     if case .host(let name, _) = target { try source.input.follow { resolve(try name.inASCII()) } }
     source.touchMoment(because: .start)
     if machine.destinations != .internet { source.watchRoutes() }

@@ -66,12 +66,7 @@ final class SharedNetlink: Sendable {
     publisher.isReady = { [unowned reachability, unowned source] feed in
       answer.fulfill(.success((feed, LoopConfined(reachability, on: source.loop))))
     }
-    do {
-      try reachability.start()
-    } catch {
-      reachability.stop()
-      throw error
-    }
+    try reachability.start()
   }
 }
 

@@ -104,8 +104,8 @@ public struct EventRecord: Hashable, Sendable {
     monotonicNanoseconds = KernelClock.monotonic.nanoseconds
   }
 
-  /// The reason that the line of the record gives.
-  package var reason: String {
+  /// The reason that the line of the record gives: of a change of the activity or of figures, that; of everything else, the path's.
+  public var reason: String {
     // Not `==`, which would compare the raw values, as text.
     switch event {
     case .activity: activityReason.rawValue

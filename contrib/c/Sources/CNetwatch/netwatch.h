@@ -96,7 +96,8 @@ NETWATCH_API int netwatch_get_status(const netwatch *handle);
 
 /*
  * Returns a field of the state as text: "medium", "interface", "reason", "vpn", "ssid", "ipv4", "ipv6", "gateway4", "gateway6",
- * "expensive", "visible", "in_flight". Booleans are "1" or "0", numbers decimal.
+ * "expensive", "visible", "in_flight". Booleans are "1" or "0", numbers decimal. "vpn" is the VPN's interface, and "reason" that
+ * of the line.
  *
  * NULL means that there is none now, and netwatch_error_text() is NULL too; or that there is no such field, and
  * netwatch_error_text() says so. The text belongs to the handle and is valid until its next netwatch_dispatch() or
@@ -105,8 +106,9 @@ NETWATCH_API int netwatch_get_status(const netwatch *handle);
 NETWATCH_API const char *netwatch_get(const netwatch *handle, const char *field);
 
 /*
- * Returns the whole state as one JSON line of the stream, as netwatch-events(5) describes it, without the line feed; or NULL.
- * It belongs to the handle and is valid as long as what netwatch_get() returns.
+ * Returns the whole state as one JSON line of the stream, as netwatch-events(5) describes it, without the line feed; NULL while
+ * the state is not known: with a host's name as target, until the first change. It belongs to the handle and is valid as long
+ * as what netwatch_get() returns.
  */
 NETWATCH_API const char *netwatch_line(const netwatch *handle);
 

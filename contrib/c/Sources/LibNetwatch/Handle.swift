@@ -98,7 +98,7 @@ import NetwatchStream
     func text(_ record: EventRecord) -> String? {
       let path = record.path
       switch self {
-      case .reason: return path.reason.rawValue
+      case .reason: return record.reason
       case .visible: return record.activity.state.isVisible ? "1" : "0"
       case .inFlight: return String(record.activity.inFlight)
       default: break
@@ -152,7 +152,7 @@ import NetwatchStream
   }
 
   private func freeTexts() {
-    for unsafetext in unsafe texts { unsafe free(text) }
+    unsafe texts.forEach { unsafe free($0) }
     unsafe texts.removeAll(keepingCapacity: true)
     unsafe fields.removeAll(keepingCapacity: true)
     unsafe lineOfState = nil
