@@ -50,7 +50,7 @@ compile_programs() {
     cd "$bench_folder"
     gcc "${compiler_flags[@]}" c-raw-q.c -o "$build_folder/c-raw-q"
     gcc "${compiler_flags[@]}" glib-monitor.c "${glib_flags[@]}" -o "$build_folder/glib-monitor"
-    gcc "${compiler_flags[@]}" harness.c latency.c probe.c formats.c storm.c footprint.c activity.c fanout.c bridges.c \
+    gcc "${compiler_flags[@]}" harness.c measure.c latency.c probe.c formats.c storm.c footprint.c activity.c fanout.c bridges.c \
       sockets.c peer.c process.c resolver.c routes.c service.c \
       -o "$build_folder/harness"
   ) || die "could not compile the programs"
