@@ -134,7 +134,7 @@ let package = Package(
     .target(
       name: "DocumentationExamples",
       dependencies: [
-        "Netwatch", "NetwatchNetlink", "NetwatchStream", "NetwatchHTTP", "NetwatchHTTPFoundation",
+        "Netwatch", "NetwatchLines", "NetwatchNetlink", "NetwatchStream", "NetwatchHTTP", "NetwatchHTTPFoundation",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       path: "Tests/DocumentationExamples", swiftSettings: settings),

@@ -1,4 +1,6 @@
+import Glibc
 import Netwatch
+import NetwatchLines
 import NetwatchNetlink
 import NetwatchStream
 
@@ -22,6 +24,14 @@ struct ModuleExamples {
       print("\(error.description) (\(error.operation): \(error.code))")
       return nil
     }
+  }
+
+  func follow() throws {
+    let monitor = try PolledMonitor(["interface=enp*"])
+    print(monitor.record?.path.status as Any)
+    monitor.onChange = { [unowned monitor] in print(monitor.record?.reason as Any) }
+    var waiting = pollfd(fd: monitor.descriptor, events: Int16(POLLIN), revents: 0)
+    while unsafe poll(&waiting, 1, -1) == 1 { _ = try monitor.dispatch() }
   }
 
   func line(of path: NetworkPath, number: UInt64, at nanoseconds: Int64) -> [UInt8] {

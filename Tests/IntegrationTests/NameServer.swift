@@ -131,6 +131,6 @@ final class NameServer {
   }
 
   func follow(_ arguments: String..., in other: NetworkNamespace? = nil) throws -> Follow {
-    try Follow(ChildProcess(command([Programs.netwatch, "--follow", "--json"] + arguments, in: other)))
+    try Follow(ChildProcess(command(Programs.follow(arguments), in: other)))
   }
 }

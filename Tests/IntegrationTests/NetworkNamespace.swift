@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import NetwatchTestSupport
 
@@ -99,7 +100,7 @@ final class NetworkNamespace {
   func follow(_ arguments: String...) throws -> Follow {
     let trace = Guest.isHere ? Follow.newTrace() : nil
     let recording = trace.map { ["--record", $0] } ?? []
-    let process = try ChildProcess(command([Programs.netwatch, "--follow", "--json"] + arguments + recording))
+    let process = try ChildProcess(command(Programs.follow(arguments + recording)))
     return Follow(process, trace: trace)
   }
 
@@ -123,6 +124,37 @@ enum Programs {
     return String(best[..<(best.lastIndex(of: "/") ?? best.startIndex)])
   }()
   static var netwatch: String { "\(folder)/netwatch" }
+
+  /// `netwatch --follow`, or a program that stands on libnetwatch in its place: the words of `NETWATCH_TEST_FOLLOWER`, and what it
+  /// understands of the options.
+  static func follow(_ options: [String]) -> [String] {
+    guard let follower = ProcessInfo.processInfo.environment["NETWATCH_TEST_FOLLOWER"],
+      let words = libraryOptions(options)
+    else { return [netwatch, "--follow", "--json"] + options }
+    return follower.split(separator: " ").map(String.init) + words
+  }
+
+  /// Nil if the library does not have one of them.
+  private static func libraryOptions(_ options: [String]) -> [String]? {
+    let flags = ["--interfaces", "--no-service"]
+    let names = [
+      "--target": "target", "-i": "interface", "--interface": "interface", "--ignore": "ignore", "--wwan": "wwan",
+      "--tunnel": "tunnel", "--hold": "hold", "--activity": "activity", "--activity-ignore": "activity-ignore",
+      "--activity-interval": "activity-interval", "--activity-patience": "activity-patience",
+    ]
+    var (words, rest): ([String], ArraySlice<String>) = ([], options[...])
+    while let option = rest.popFirst() {
+      if flags.contains(option) {
+        words.append(String(option.dropFirst(2)))
+      } else if let name = names[option], let value = rest.popFirst() {
+        words.append("\(name)=\(value)")
+      } else {
+        return nil
+      }
+    }
+    return words
+  }
+
   static var httpHelper: String { "\(folder)/netwatch-http" }
   static var probe: String { "\(folder)/NetwatchProbe" }
   static var netwatchHTTP: String { "\(folder)/netwatch-http" }

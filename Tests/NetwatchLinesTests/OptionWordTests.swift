@@ -1,0 +1,79 @@
+import Netwatch
+import Testing
+
+@testable import NetwatchLines
+
+/// What libnetwatch's callers write for options.
+@Suite struct OptionWordTests {
+  @Test func `nothing is as usual`() throws {
+    let options = try LineSource.Options([])
+    #expect(options.configuration.target == .internet)
+    #expect(options.configuration.hold == .zero)
+    #expect(options.configuration.ignoresInterface == nil)
+    #expect(options.service == .everything)
+    #expect(options.activity.counts == .requests)
+    #expect(!options.listsInterfaces)
+  }
+
+  @Test func `each option is what it is on the command line`() throws {
+    let options = try LineSource.Options([
+      "target=192.0.2.1", "interface=enp*", "interface=wl?", "ignore=docker0", "wwan=ppp*", "tunnel=ppp9", "hold=2.5",
+      "link-local", "interfaces=yes", "activity=tcp,udp", "activity-ignore=443", "activity-ignore=10.0.0.0/8",
+      "activity-interval=0.1", "activity-patience=12",
+    ])
+    let configuration = options.configuration
+    #expect("\(configuration.target)" == "192.0.2.1")
+    #expect(configuration.includesInterface?("enp1s0") == true)
+    #expect(configuration.includesInterface?("wl0") == true)
+    #expect(configuration.includesInterface?("eth0") == false)
+    #expect(configuration.ignoresInterface?("docker0") == true)
+    #expect(configuration.isModem?("ppp0") == true)
+    #expect(configuration.isTunnel?("ppp9") == true)
+    #expect(configuration.hold == .seconds(2.5))
+    #expect(configuration.allowsLinkLocalIPv4)
+    #expect(configuration.publishesInterfaceChanges)
+    #expect(options.listsInterfaces)
+    #expect(options.activity.counts == [.tcp, .udp])
+    #expect(options.activity.connections.exclusions.count == 2)
+    #expect(options.activity.connections.rules.interval == .milliseconds(100))
+    #expect(options.activity.connections.rules.patience == .seconds(12))
+  }
+
+  @Test func `a flag is on or off`() throws {
+    for word in ["no-service", "no-service=yes", "no-service=1", "no-service=true"] {
+      #expect(try LineSource.Options([word]).service == .nothing)
+    }
+    for word in ["no-service=no", "no-service=0", "no-service=false"] {
+      #expect(try LineSource.Options([word]).service == .everything)
+    }
+  }
+
+  @Test(arguments: [
+    "target=192.0.2.1", "interface=e*", "hold=1", "link-local", "interfaces", "wwan=x", "tunnel=x", "ignore=x",
+  ])
+  func `a service judges only as it would by itself`(_ word: String) throws {
+    #expect(try LineSource.Options([word]).service == .activity)
+    #expect(try LineSource.Options([word, "no-service"]).service == .nothing)
+  }
+
+  @Test(arguments: [
+    ("colour=red", "there is no option 'colour'."), ("", "there is no option ''."), ("=x", "there is no option ''."),
+    ("a\u{1b}b", "there is no option 'a?b'."), ("traffic=1", "there is no option 'traffic'."),
+    ("hold", "hold needs a value; write hold=VALUE."), ("hold=", "hold needs a value; write hold=VALUE."),
+    ("hold=nan", "'nan' is not a number of seconds from 0; write 2 or 0.5."),
+    ("hold=-1", "'-1' is not a number of seconds from 0; write 2 or 0.5."),
+    ("hold=1e300", "'1e300' is not a number of seconds from 0; write 2 or 0.5."),
+    ("interfaces=perhaps", "interfaces is yes or no."),
+    ("activity=all,none", "activity needs requests, tcp, udp, all, or several of them such as tcp,udp."),
+    ("activity-interval=0.1", "activity-interval is about TCP connections; add activity tcp."),
+    ("activity-ignore=0", "'0' is no port; write a number from 1 to 65535."),
+  ])
+  func `what makes no sense is told in a sentence`(_ word: String, _ sentence: String) {
+    do {
+      _ = try LineSource.Options(["hold=1", word])
+      Issue.record("\(word) is taken")
+    } catch {
+      #expect(error.description == sentence)
+    }
+  }
+}
