@@ -237,7 +237,7 @@ extension TwoNetworks {
     let sink = try networks.sink()
     let bar = try networks.near.netwatch(
       "-f", "--no-service", "--format", "polybar", "--template", "{interface}{ rtt}{ loss}", "--color", "never")
-    #expect(try bar.nextLine() == "v0")
+    #expect(try bar.nextLine() == "v0 \u{2007}\u{2007}\u{2007}-ms \u{2007}\u{2007}-%")
     let text = try networks.near.netwatch("-f", "--no-service", "--format", "text", "--quality")
     #expect(try text.nextLine()?.contains("lost") == false)
     #expect(try text.nextLine()?.contains("quality unknown") == true)

@@ -63,6 +63,13 @@ import Testing
     #expect(colors == ["F#56b4e9", "F#56b4e9", "F#e69f00", "F#56b4e9", "F#56b4e9", "F#d55e00", "F#cc79a7", "F#cc79a7"])
   }
 
+  @Test func `a signal is as wide as it can become`() throws {
+    let lines = try [-99, -96, -95, -51, -50].map {
+      try BarLines.line(.plain, BarLines.record(signal: $0), BarLines.look("{signal}|"))
+    }
+    #expect(lines == ["  2%|", "  8%|", " 10%|", " 98%|", "100%|"])
+  }
+
   @Test func `times and losses are as wide as they can become`() throws {
     var record = BarLines.record()
     record.tellsQuality = true
@@ -79,8 +86,12 @@ import Testing
       lines == [
         " 0.0ms|0.0%", " 9.9ms|9.9%", "  10ms| 10%", " 100ms|100%", " 230ms|100%", "1234ms|0.4%",
       ])
+    // So is what is not known.
     let others = try [line(.max - 5, nil), line(nil, nil)]
-    #expect(others == ["9999ms|", "|"])
+    #expect(others == ["9999ms|  -%", "   -ms|  -%"])
+    var offline = BarLines.offline()
+    offline.tellsQuality = true
+    #expect(try BarLines.line(.plain, offline, BarLines.look("{rtt}|{loss}")) == "|")
   }
 
   @Test func `waybar's classes and tooltip`() throws {

@@ -15,12 +15,12 @@ import Testing
     #expect(try shown("{ssid} on {interface}: {ip}, {gateway}") == "Café on wlan0: 192.168.1.23, 192.168.1.1")
     #expect(try shown("{ssid|interface}", BarLines.record(ssid: nil)) == "wlan0")
     #expect(try shown("{ssid|vpn|interface}", BarLines.record(ssid: [], vpn: "wg0")) == "wg0")
-    #expect(try shown("{medium}{ vpn }{ signal}") == "wifi 72%")
+    #expect(try shown("{medium}{ vpn }{ signal}") == "wifi  72%")
     #expect(try shown("{medium}{ vpn }|", BarLines.record(vpn: "wg0")) == "wifi wg0 |")
     #expect(try shown("{{{status}}}") == "{wifi}")
     #expect(
       try shown("{signal} {signal_dbm} {ipv4}{ipv6}{vpn_kind}{in_flight}{activity}{reason}")
-        == "72% -64 192.168.1.23initial")
+        == " 72% -64 192.168.1.23initial")
     #expect(try shown("") == "")
     #expect(try shown("{icon}{name}", BarLines.offline()) == "○not reachable")
   }

@@ -61,8 +61,10 @@ extension LineBuffer {
     case .interface: append(clean: path.verdict.interfaceName)
     case .ssid: append(clean: path.verdict.ssid)
     case .signal:
-      guard let signal = path.wifi?.signal else { return }
-      appendDecimal(UInt64(clamping: signal.percent))
+      guard let percent = path.wifi?.signal?.percent else { return }
+      // As wide as 100.
+      for least in [10, 100] where percent < least { append(state.padding) }
+      appendDecimal(UInt64(clamping: percent))
       append("%")
     case .signalPower:
       guard let signal = path.wifi?.signal else { return }
@@ -90,9 +92,8 @@ extension LineBuffer {
     case .downBytes: append(rate: state.traffic?.receivedBytes, of: state)
     case .upBytes: append(rate: state.traffic?.sentBytes, of: state)
     case .traffic: appendTraffic(of: state)
-    case .roundTripTime:
-      append(tenths: state.record.carrierQuality?.tenthsOfMilliseconds, "ms", places: 4, padding: state.padding)
-    case .loss: append(tenths: state.record.carrierQuality?.tenthsOfPercent, "%", places: 3, padding: state.padding)
+    case .roundTripTime: append(tenths: state.record.carrierQuality?.tenthsOfMilliseconds, "ms", places: 4, of: state)
+    case .loss: append(tenths: state.record.carrierQuality?.tenthsOfPercent, "%", places: 3, of: state)
     case .graph: if path.isReachable { state.graph.write(to: &self, state.icons.levels) }
     }
   }
@@ -102,13 +103,21 @@ extension LineBuffer {
     if state.path.isReachable { append(rate: rate, padding: state.padding) }
   }
 
-  /// A number below 10 with its tenths, a larger one without, in so many places. Nothing for one that is not known.
-  private mutating func append(tenths: Int?, _ unit: StaticString, places: Int, padding: StaticString) {
-    guard let tenths else { return }
-    let isSmall = tenths < 100
-    let number = min((tenths + 5) / 10, 9_999)
-    for least in [10, 100, 1_000].prefix(places - 1) where isSmall ? least > 100 : number < least { append(padding) }
-    if isSmall { append(tenths: tenths) } else { appendDecimal(UInt64(clamping: number)) }
+  /// A number below 10 with its tenths, a larger one without, in so many places; `-` for one that is not known. Nothing where no
+  /// link carries anything.
+  private mutating func append(tenths: Int?, _ unit: StaticString, places: Int, of state: BarState) {
+    guard state.path.isReachable else { return }
+    if let tenths {
+      let isSmall = tenths < 100
+      let number = min((tenths + 5) / 10, 9_999)
+      for least in [10, 100, 1_000].prefix(places - 1) where isSmall ? least > 100 : number < least {
+        append(state.padding)
+      }
+      if isSmall { append(tenths: tenths) } else { appendDecimal(UInt64(clamping: number)) }
+    } else {
+      for _ in 1..<places { append(state.padding) }
+      append("-")
+    }
     append(unit)
   }
 

@@ -45,7 +45,11 @@ extension LineBuffer {
     append("", .medium, of: state, &scratch)
     append(" ", .interface, of: state, &scratch)
     append(": ", .ssid, of: state, &scratch)
-    append(", ", .signal, of: state, &scratch)
+    if let signal = path.wifi?.signal {
+      append(", ")
+      appendDecimal(UInt64(clamping: signal.percent))
+      append("%")
+    }
     append(path.ipv4)
     append(path.ipv6)
     if path.vpn != nil {

@@ -85,7 +85,7 @@ extension GuestTests {
         radios.station.command([Programs.netwatch, "-f", "--no-service", "--format", "waybar"]))
       #expect(try other.nextLine()?.contains(#""percentage":100"#) == true)
       try radios.setPower(-80)
-      #expect(try bar.nextLine()?.contains("home 40% 2.4 GHz") == true)
+      #expect(try bar.nextLine()?.contains("home \u{2007}40% 2.4 GHz") == true)
       #expect(try other.nextLine()?.contains(#""percentage":40"#) == true)
     }
 
