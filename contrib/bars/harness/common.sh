@@ -74,6 +74,14 @@ use_stand_in() {
   chmod 755 "$WORK/stand-in/netwatch"
   PATH=$WORK/stand-in:$PATH
 }
+# Netwatch itself with OPTIONS added. A space at the end of a template would not be seen.
+#   put_in_front OPTIONS
+put_in_front() {
+  mkdir -p "$WORK/stand-in"
+  printf '#!/bin/sh\nexec %s/bin/netwatch "$@" %s\n' "$TOOLS" "$1" >"$WORK/stand-in/netwatch"
+  chmod 755 "$WORK/stand-in/netwatch"
+  PATH=$WORK/stand-in:$PATH
+}
 use_netwatch() { PATH=${PATH#"$WORK/stand-in:"}; }
 
 start_service() {
@@ -215,11 +223,7 @@ check_traffic() {
   local plain=$recipe extents
   recipe=$WORK/traffic-recipe
   "$TOOLS/bin/netwatch" snippet "$bar" --traffic --traffic-interval 0.5 >"$recipe"
-  # A space at the end would not be seen.
-  mkdir -p "$WORK/stand-in"
-  printf '#!/bin/sh\nexec %s/bin/netwatch "$@" --template "|{traffic}|"\n' "$TOOLS" >"$WORK/stand-in/netwatch"
-  chmod 755 "$WORK/stand-in/netwatch"
-  PATH=$WORK/stand-in:$PATH
+  put_in_front '--template "|{traffic}|"'
   ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:01 dev eth7 nud permanent
   start
   : >"$WORK/rest"
@@ -246,10 +250,51 @@ check_traffic() {
   end
   ip neigh del 10.0.0.2 dev eth7
   recipe=$plain
-  PATH=${PATH#"$WORK/stand-in:"}
+  use_netwatch
   start
   within 10 shows online || fail "without --traffic again: not '$online'"
   passed "rates come and go, as wide"
+}
+
+# tell_figures SIGNAL TIME LOSS
+tell_figures() {
+  tell wifi 6e "$1" ''
+  tell quality 6e "$1" \
+    ",\"quality\":{\"interface\":\"wlan0\",\"rtt_ms\":$2,\"loss_percent\":$3,\"connections\":9}"
+}
+
+# The same recipe with fields of figures, which a service tells: the narrowest and the widest of each, and what is not known.
+check_figures() {
+  grep -q -- --follow "$recipe" || return 0
+  end
+  stop_service
+  rm -f "$NETWATCH_SOCKET"
+  put_in_front '--template "|{signal} {rtt} {loss}|"'
+  start_liar
+  tell reachability 6e -50 ''
+  start
+  within 10 has_feeders 1 || fail "with figures: no feeder"
+  sleep 3
+  see "$WORK/before" || fail "with figures: it does not come up"
+  local figures extents
+  extents=$(extent)
+  for figures in '-96 0.4 0.0' '-64 9.9 9.9' '-63 10.0 10.0' '-51 234.5 0.3' '-50 9999.0 100.0'; do
+    # shellcheck disable=SC2086
+    tell_figures $figures
+    within 3 see_something_new "$WORK/before" || fail "figures are told, and not shown: $figures"
+    cp "$WORK/seen" "$WORK/before"
+    keep_picture "figures-${figures// /_}"
+    extents+=$'\n'$(extent)
+  done
+  [ "$(sort -u <<<"$extents" | wc -l)" = 1 ] ||
+    fail "figures move what stands there: $(sort <<<"$extents" | uniq -c | tr -s '\n ' ' ')"
+  end
+  stop_liar
+  use_netwatch
+  start_service
+  start
+  within 10 shows online || fail "without figures again: not '$online'"
+  passed "figures as wide"
 }
 
 # What names have done to bars, at most 32 bytes each; the bar's folder is where a command would leave its file.
@@ -268,14 +313,21 @@ start_liar() {
   liar=$!
   within 5 test -S "$NETWATCH_SOCKET" || fail "no liar"
 }
-told=0
-tell_name() {
-  told=$((told + 1))
-  local hex
-  hex=$(printf '%s' "$1" | od -An -v -tx1 | tr -d ' \n')
-  printf '{"v":1,"seq":%s,"time":"2026-01-01T00:00:00.000000Z","mono_ns":1,"event":"reachability","reason":"network_changed","reachability":{"status":"wifi","medium":"wifi","interface":"wlan0","index":9,"expensive":false,"vpn":null,"ipv4":{"address":"10.0.0.1","gateway":null},"ipv6":null,"wifi":{"ssid":"","ssid_hex":"%s","signal_dbm":null,"signal_percent":null}},"activity":{"state":"inactive","visible":false,"in_flight":0}}\n' \
-    "$told" "$hex" >>"$WORK/told"
+stop_liar() {
+  # With those that it has started for each client.
+  kill -- "-$liar"
+  wait "$liar" 2>/dev/null || true
+  rm -f "$NETWATCH_SOCKET"
 }
+hex() { od -An -v -tx1 | tr -d ' \n'; }
+told=0
+# tell EVENT NAME SIGNAL REST: a state with the name of a network, in hexadecimal digits, its signal, and more keys.
+tell() {
+  told=$((told + 1))
+  printf '{"v":1,"seq":%s,"time":"2026-01-01T00:00:00.000000Z","mono_ns":1,"event":"%s","reason":"network_changed","reachability":{"status":"wifi","medium":"wifi","interface":"wlan0","index":9,"expensive":false,"vpn":null,"ipv4":{"address":"10.0.0.1","gateway":null},"ipv6":null,"wifi":{"ssid":"","ssid_hex":"%s","signal_dbm":%s,"signal_percent":null}},"activity":{"state":"inactive","visible":false,"in_flight":0}%s}\n' \
+    "$told" "$@" >>"$WORK/told"
+}
+tell_name() { tell reachability "$(printf '%s' "$1" | hex)" null ''; }
 
 check_attacks() {
   end
@@ -296,10 +348,7 @@ check_attacks() {
   sleep 0.3
   [ ! -e "$WORK/pwned" ] || fail "a name has run a command"
   keep_picture attacked
-  # With those that it has started for each client.
-  kill -- "-$liar"
-  wait "$liar" 2>/dev/null || true
-  rm -f "$NETWATCH_SOCKET"
+  stop_liar
   start_service
   # The followers change over, and what was told is gone.
   within 10 shows online || fail "the liar is gone: not '$online'"

@@ -11,6 +11,7 @@ trap '[ -n "${judged:-}" ] || fail "the check itself has broken off, behind: ${r
 check_shows
 check_activity
 check_traffic
+check_figures
 check_attacks
 check_life
 report
