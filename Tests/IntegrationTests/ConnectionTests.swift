@@ -323,6 +323,12 @@ import Testing
       networks.near.command([Programs.netwatch, "status", "--json", "--programs"]), environment: service.environment)
     let line = try Line(status.output.first ?? "")
     #expect(line.tcpInFlight == 1 && line.programs == ["NetwatchProbe": 1])
+    let metrics = try ChildProcess.run(
+      networks.near.command([Programs.netwatch, "status", "--prometheus"]), environment: service.environment)
+    for sample in [
+      "netwatch_in_flight 2", "# TYPE netwatch_in_flight_requests gauge",
+      "netwatch_in_flight_requests{kind=\"requests\"} 1", "netwatch_in_flight_requests{kind=\"tcp\"} 1",
+    ] { #expect(metrics.output.contains(sample), "\(sample)") }
     clients.signal(SIGKILL)
     for follow in follows { #expect(try follow.next().tcpInFlight == 0) }
     lease.close()

@@ -26,12 +26,21 @@ final class MetricsRenderer: LineRenderer {
         InternetAccess.allCases.map { ("{access=\"\($0.rawValue)\"}", $0 == internet ? 1 : 0) })
     }
     text += gauge("in_flight", "Requests that run.", [("", record.activity.inFlight)])
+    text += kindsText(record.activity)
     text += trafficText(path) + wifiText(path.wifi?.connection) + qualityText(record.carrierQuality)
     // Only a service lives long enough to count.
     guard let statistics else { return text }
     text += counter("transitions", "Changes of reachability.", "", statistics.transitions)
     text += counter("netlink_overruns", "How often the kernel dropped messages.", "", statistics.netlinkOverruns)
     return text
+  }
+
+  /// The parts of `in_flight`; nothing of what is not counted.
+  private func kindsText(_ activity: EventRecord.Activity) -> String {
+    let kinds = [("requests", max(activity.requests, 0)), ("tcp", activity.connections), ("udp", activity.datagrams)]
+    return gauge(
+      "in_flight_requests", "Requests that run: those that programs announce, TCP connections, and what goes over UDP.",
+      kinds.compactMap { kind, count in count.map { ("{kind=\"\(kind)\"}", $0) } })
   }
 
   /// Of the link that carries the traffic; nothing where none does, or the kernel does not tell.
