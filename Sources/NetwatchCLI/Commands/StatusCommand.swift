@@ -5,7 +5,9 @@ import NetwatchLines
 
 /// `netwatch status`: one snapshot.
 struct StatusCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "status", abstract: "Print the present state and end.")
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "Print the present state and end.",
+    discussion: "Add --quality for the round-trip time and the loss of the link; netwatch --help describes it.")
 
   @ParentCommand var root: NetwatchTool
 
