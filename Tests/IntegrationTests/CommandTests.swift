@@ -31,17 +31,20 @@ import Testing
     #expect(try child.errorText() == "")
   }
 
-  /// Of 4 KiB, the file is full after some lines.
-  @Test(arguments: [
-    ("/dev/full", []), ("/dev/full", ["--traffic", "--traffic-interval", "0.1"]),
-    ("/mnt/lines", ["--traffic", "--traffic-interval", "0.1"]),
-  ])
-  func `the disk is full`(file: String, options: [String]) throws {
+  /// In /mnt there is room for some lines, or for one and a part of the next one.
+  @Test(
+    arguments: ["/dev/full", "/mnt/lines"],
+    [
+      ["--follow", "--traffic", "--traffic-interval", "0.1"], ["--follow", "--quality", "--no-service"], ["top"],
+      ["top", "--format", "text"],
+    ])
+  func `the disk is full`(file: String, arguments: [String]) throws {
     let namespace = try NetworkNamespace.withPair(withSysfs: true)
     try namespace.run(
-      "mount -t tmpfs -o size=4k none /mnt", "ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2")
+      "mount -t tmpfs -o size=4k none /mnt", "head -c 3500 /dev/zero >/mnt/lines", "ip addr add 10.0.0.1/24 dev v0",
+      "ip route add default via 10.0.0.2")
     let child = try ChildProcess(
-      namespace.command(["sh", "-c", "exec \"$@\" >\(file)", "sh", Programs.netwatch, "--follow"] + options))
+      namespace.command(["sh", "-c", "exec \"$@\" >>\(file)", "sh", Programs.netwatch] + arguments))
     #expect(try child.wait() == .exited(2))
     #expect(try child.errorText() == "netwatch: can not write to standard output: No space left on device")
   }
