@@ -93,6 +93,39 @@ import Testing
     withExtendedLifetime(servers) {}
   }
 
+  /// As many, and as large, as those of a download.
+  @Test(arguments: [53, 123, 51_820])
+  func `what goes to a port of names, clocks or tunnels is no request`(port: Int) throws {
+    let networks = try TwoNetworks()
+    let server = try Self.serve(networks.far, port)
+    let follow = try networks.near.follow("--activity", "udp")
+    #expect(try follow.next().udpInFlight == 0)
+    let client = try Self.ask(networks.near, port: port, count: 250, size: 1_200, every: 10)
+    for _ in 1...2 { _ = try Self.moment(client) }
+    #expect(try !follow.process.hasLine(within: 0.6))
+    withExtendedLifetime(server) {}
+  }
+
+  /// Beside a connection that is kept, to which they could belong.
+  @Test func `the datagrams of a tunnel are no requests`() throws {
+    let networks = try TwoNetworks()
+    for (network, number, other) in [(networks.near, 1, 2), (networks.far, 2, 1)] {
+      try network.run(
+        "ip link add vx0 type vxlan id 5 remote 10.0.0.\(other) dstport 4789 dev v\(number - 1)",
+        "ip addr add 10.9.0.\(number)/24 dev vx0", "ip link set vx0 gso_max_segs 1 up")
+    }
+    let folder = try TemporaryFolder()
+    try networks.far.run("head -c 1000000 /dev/zero >'\(folder.file("file"))'")
+    let servers = try [Self.serve(networks.far, 443), networks.nginx(folder, bytesPerSecond: 300_000)]
+    let kept = try Self.ask(networks.near, count: 1, size: 40, every: 0)
+    for _ in 1...2 { _ = try Self.moment(kept) }
+    let follow = try networks.near.follow("--activity", "udp")
+    #expect(try follow.next().udpInFlight == 0)
+    try networks.near.run("curl -sf -o /dev/null http://10.9.0.2:8080/file")
+    #expect(try !follow.process.hasLine(within: 0.6))
+    withExtendedLifetime((servers, kept)) {}
+  }
+
   @Test func `what is ignored, unconnected or within the machine does not count`() throws {
     let networks = try TwoNetworks()
     try networks.near.run("ip link set lo up")

@@ -90,12 +90,17 @@ import Testing
       ask() { printf 'GET /file HTTP/1.1\r\nHost: a\r\n\r\n' >&$1; read -rN 100000 -u $1 _; }
       printf old >/proc/$$/comm; exec 3<>/dev/tcp/10.0.0.2/8080; ask 3; read _
       printf 'new\033[2J\303' >/proc/$$/comm; exec 4<>/dev/tcp/10.0.0.2/8080; ask 4; ask 3; read _
+      ask 3; read _
       """#)
     _ = try Self.line(of: top) { $0.bytes("old")?[0] ?? 0 > 100_000 }
     client.write("\n")
     // A connection stays with the name that its program had.
     let new = "new\u{1b}[2J\u{fffd}"
-    let before = try Self.line(of: top) { $0.bytes(new)?[0] ?? 0 > 100_000 && $0.bytes("old")?[0] ?? 0 > 200_000 }
+    _ = try Self.line(of: top) { $0.bytes(new)?[0] ?? 0 > 100_000 && $0.bytes("old")?[0] ?? 0 > 200_000 }
+    // Also what it carries when it has been looked at under the new one.
+    client.write("\n")
+    _ = try Self.line(of: top) { $0.bytes("old")?[0] ?? 0 > 300_000 }
+    let before = try TopLine(try #require(try top.nextLine()))
     client.signal(SIGKILL)
     _ = try client.wait()
     _ = try top.nextLine()
