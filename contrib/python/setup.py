@@ -1,0 +1,23 @@
+"""Makes a wheel for one platform if contrib/python/build has put the C library into the package, or else for all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Tuple
+
+from setuptools import Distribution, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+
+
+class Package(Distribution):
+    def has_ext_modules(self) -> bool:
+        return (Path(__file__).parent / "src/libnetwatch/libnetwatch.so.1").exists()
+
+
+class Wheel(bdist_wheel):
+    def get_tag(self) -> Tuple[str, str, str]:
+        # The C library does not know which Python calls it.
+        return "py3", "none", super().get_tag()[2]
+
+
+setup(distclass=Package, cmdclass={"bdist_wheel": Wheel})

@@ -1,0 +1,77 @@
+"""Finds the C library and declares its functions, as netwatch.h has them."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from pathlib import Path as FilePath
+from typing import Iterator, Optional
+
+# C calls it with a handle and a context, which are not looked at.
+ChangeCallback = ctypes.CFUNCTYPE(None)
+
+
+class NetwatchError(OSError):
+    """A call of the C library that failed.
+
+    `errno` is the number, such as `errno.EINVAL` for an option that does not exist. `strerror` is a sentence about it.
+    """
+
+
+def _candidates() -> Iterator[str]:
+    """The places of the library, best first: NETWATCH_LIBRARY alone if it is set, the wheel's own library, the system's."""
+    override = os.environ.get("NETWATCH_LIBRARY")
+    if override:
+        yield override
+        return
+    bundled = FilePath(__file__).parent / "libnetwatch.so.1"
+    if bundled.exists():
+        yield str(bundled)
+    yield "libnetwatch.so.1"
+
+
+@functools.lru_cache(maxsize=None)
+def library() -> ctypes.CDLL:
+    """The C library, which is loaded at the first call. Raises NetwatchError if it cannot be loaded."""
+    problems = []
+    for candidate in _candidates():
+        try:
+            return _declared(ctypes.CDLL(candidate))
+        except (OSError, AttributeError) as error:
+            problems.append(f"{candidate}: {error}")
+    raise NetwatchError(2, "cannot load libnetwatch.so.1: " + "; ".join(problems))
+
+
+def _declared(loaded: ctypes.CDLL) -> ctypes.CDLL:
+    text, handle, request = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint64
+    out = ctypes.POINTER(ctypes.c_void_p)
+    for name, result, arguments in (
+        ("netwatch_open", ctypes.c_int, [ctypes.POINTER(text), out]),
+        ("netwatch_close", None, [handle]),
+        ("netwatch_fd", ctypes.c_int, [handle]),
+        ("netwatch_dispatch", ctypes.c_int, [handle]),
+        ("netwatch_on_change", None, [handle, ChangeCallback, ctypes.c_void_p]),
+        ("netwatch_line", text, [handle]),
+        ("netwatch_begin", request, [handle, text]),
+        ("netwatch_end", None, [handle, request]),
+        ("netwatch_error_text", text, []),
+        ("netwatch_version", text, []),
+    ):
+        function = getattr(loaded, name)
+        function.restype = result
+        function.argtypes = arguments
+    return loaded
+
+
+def failure(number: int) -> NetwatchError:
+    """The error for a negative errno value that a function of the library has just returned in this thread."""
+    text: Optional[bytes] = library().netwatch_error_text()
+    return NetwatchError(-number, text.decode("utf-8", "replace") if text else os.strerror(-number))
+
+
+def encoded(text: str) -> bytes:
+    """The bytes of a text for C. Raises ValueError if the text contains a null character, at which C would cut it."""
+    if "\0" in text:
+        raise ValueError(f"{text!r} contains a null character")
+    return text.encode("utf-8", "surrogateescape")

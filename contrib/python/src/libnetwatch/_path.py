@@ -1,0 +1,124 @@
+"""The state of the network, as a value."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import json
+from dataclasses import dataclass, field
+from typing import Any, Dict, Optional
+
+
+class Status(enum.IntEnum):
+    """Whether the target is reachable. The numbers are those of AFNetworking."""
+
+    UNKNOWN = -1
+    """Not known yet, because the name of a host is still being looked up, or because there was no answer."""
+
+    NOT_REACHABLE = 0
+    """There is no way to the target."""
+
+    WWAN = 1
+    """Reachable over a cellular link."""
+
+    WIFI = 2
+    """Reachable over any other link. Wired links are among them: `Path.medium` tells which kind of link it is."""
+
+
+_STATUS_OF_WORD = {
+    "unknown": Status.UNKNOWN,
+    "not-reachable": Status.NOT_REACHABLE,
+    "wwan": Status.WWAN,
+    "wifi": Status.WIFI,
+}
+
+
+@dataclass(frozen=True)
+class Path:
+    """The way to the internet, or to the target, at one moment. A path never changes: each change gives a new one.
+
+    Two paths are equal if all fields but `line` are equal.
+    """
+
+    status: Status
+    """Whether the target is reachable."""
+
+    reason: str
+    """Why this path was told, such as "initial", "no_carrier" or "route_up". netwatch-events(5) lists the reasons."""
+
+    medium: Optional[str] = None
+    """The kind of the link: "wifi", "wired", "wwan", "bluetooth", "virtual" or "other". None unless reachable."""
+
+    interface: Optional[str] = None
+    """The name of the link, such as "enp1s0". None unless reachable."""
+
+    vpn: Optional[str] = None
+    """The name of the tunnel that the traffic goes through, such as "wg0". None if there is no tunnel."""
+
+    ssid: Optional[str] = None
+    """The name of the WiFi network. None if the link is not in one."""
+
+    ipv4: Optional[str] = None
+    """The IPv4 source address. None if IPv4 does not reach the target."""
+
+    ipv6: Optional[str] = None
+    """The IPv6 source address. None if IPv6 does not reach the target."""
+
+    gateway4: Optional[str] = None
+    """The next hop of IPv4, which may be an IPv6 address. None if the target is on the link itself."""
+
+    gateway6: Optional[str] = None
+    """The next hop of IPv6. None if the target is on the link itself."""
+
+    expensive: Optional[bool] = None
+    """Whether the link may cost money, as a cellular link does. None unless reachable."""
+
+    visible: bool = False
+    """Whether to show the activity indicator."""
+
+    in_flight: int = 0
+    """The number of requests that run."""
+
+    line: str = field(default="", repr=False, compare=False)
+    """The whole state as one line of JSON, without a line feed. netwatch-events(5) describes it."""
+
+    @property
+    def reachable(self) -> bool:
+        """Whether the status is `Status.WIFI` or `Status.WWAN`."""
+        return self.status > Status.NOT_REACHABLE
+
+    @functools.cached_property
+    def event(self) -> Dict[str, Any]:
+        """The line as a dictionary."""
+        event: Dict[str, Any] = json.loads(self.line)
+        return event
+
+    @classmethod
+    def from_line(cls, line: str) -> Path:
+        """The path that a line of JSON describes, as `Path.line` has it and `netwatch --follow --json` prints it."""
+        event = json.loads(line)
+        reachability, activity = event["reachability"], event["activity"]
+
+        def part(name: str, key: str) -> Optional[str]:
+            value: Optional[Dict[str, Optional[str]]] = reachability[name]
+            return None if value is None else value[key]
+
+        path = cls(
+            status=_STATUS_OF_WORD[reachability["status"]],
+            reason=event["reason"],
+            medium=reachability["medium"],
+            interface=reachability["interface"],
+            vpn=part("vpn", "interface"),
+            ssid=part("wifi", "ssid"),
+            ipv4=part("ipv4", "address"),
+            ipv6=part("ipv6", "address"),
+            gateway4=part("ipv4", "gateway"),
+            gateway6=part("ipv6", "gateway"),
+            expensive=reachability["expensive"],
+            visible=activity["visible"],
+            in_flight=activity["in_flight"],
+            line=line,
+        )
+        # What functools.cached_property would find later.
+        path.__dict__["event"] = event
+        return path
