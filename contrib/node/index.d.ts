@@ -1,0 +1,147 @@
+import { EventEmitter } from 'node:events';
+
+/** Whether the target is reachable. The numbers are those of AFNetworking. */
+export declare const Status: {
+  /** Not known yet, because the name of a host is still being looked up, or because there was no answer. */
+  readonly unknown: -1;
+  /** There is no way to the target. */
+  readonly notReachable: 0;
+  /** Reachable over a cellular link. */
+  readonly wwan: 1;
+  /** Reachable over any other link. Wired links are among them: `Path.medium` tells which kind of link it is. */
+  readonly wifi: 2;
+};
+
+/** One of the numbers of `Status`. */
+export type Status = (typeof Status)[keyof typeof Status];
+
+/** The kind of a link. */
+export type Medium = 'wifi' | 'wired' | 'wwan' | 'bluetooth' | 'virtual' | 'other';
+
+/** The way to the internet, or to the target, at one moment. A path never changes: each change gives a new one. */
+export interface Path {
+  /** Whether the target is reachable, as a number of `Status`. */
+  readonly status: Status;
+  /** Whether the status is `Status.wifi` or `Status.wwan`. */
+  readonly reachable: boolean;
+  /** Why this path was told, such as "initial", "no_carrier" or "route_up". netwatch-events(5) lists the reasons. */
+  readonly reason: string;
+  /** The kind of the link. Null unless reachable. */
+  readonly medium: Medium | null;
+  /** The name of the link, such as "enp1s0". Null unless reachable. */
+  readonly interface: string | null;
+  /** The name of the tunnel that the traffic goes through, such as "wg0". Null if there is no tunnel. */
+  readonly vpn: string | null;
+  /** The name of the WiFi network. Null if the link is not in one. */
+  readonly ssid: string | null;
+  /** The IPv4 source address. Null if IPv4 does not reach the target. */
+  readonly ipv4: string | null;
+  /** The IPv6 source address. Null if IPv6 does not reach the target. */
+  readonly ipv6: string | null;
+  /** The next hop of IPv4, which may be an IPv6 address. Null if the target is on the link itself. */
+  readonly gateway4: string | null;
+  /** The next hop of IPv6. Null if the target is on the link itself. */
+  readonly gateway6: string | null;
+  /** Whether the link may cost money, as a cellular link does. Null unless reachable. */
+  readonly expensive: boolean | null;
+  /** Whether to show the activity indicator. */
+  readonly visible: boolean;
+  /** The number of requests that run. */
+  readonly inFlight: number;
+  /** The line as an object. netwatch-events(5) describes it. */
+  readonly event: Readonly<Record<string, unknown>>;
+  /** The whole state as one line of JSON, without a line feed. */
+  readonly line: string;
+}
+
+/** The options of a monitor. Each one is an option of the command `netwatch`. */
+export interface Options {
+  /** The address, host or "host:port" to reach. Default: the internet. */
+  target?: string | null;
+  /** A pattern, or patterns, for the names of links. Only these links count as ways out. Default: all links. */
+  interface?: string | readonly string[] | null;
+  /** A pattern, or patterns, for links to treat as if they did not exist. */
+  ignore?: string | readonly string[] | null;
+  /** A pattern, or patterns, for links to treat as cellular. */
+  wwan?: string | readonly string[] | null;
+  /** A pattern, or patterns, for links to treat as tunnels. */
+  tunnel?: string | readonly string[] | null;
+  /** The time in seconds that a loss must last before it is told. Default: 0. */
+  hold?: number | null;
+  /** Whether a link-local address is enough. Default: false. */
+  linkLocal?: boolean | null;
+  /** Whether to put every link into `Path.event`, and to tell when one of them changes. Default: false. */
+  interfaces?: boolean | null;
+  /** Whether to ignore a netwatch service that runs. Default: false. */
+  noService?: boolean | null;
+  /** What counts as in flight: "requests", "tcp", "udp" or "all". Default: "requests". */
+  activity?: string | null;
+  /** Ports, addresses or programs whose TCP connections do not count. */
+  activityIgnore?: string | readonly string[] | null;
+  /** The time in seconds between two looks at TCP connections. Default: 0.5. */
+  activityInterval?: number | null;
+  /** The time in seconds after which a TCP connection that waits counts as a long poll. Default: 30. */
+  activityPatience?: number | null;
+}
+
+/** A request that runs: something that this process waits for from the network. */
+export interface Request {
+  /** Ends the request. Ending it again does nothing. */
+  end(): void;
+}
+
+/** The events of a monitor, each with the arguments of its listeners. */
+export interface Events {
+  /** The state has changed. */
+  change: [path: Path];
+  /** The kernel's messages are lost for good, and the monitor has closed itself. */
+  error: [error: NodeJS.ErrnoException];
+  /** The monitor is closed. */
+  close: [];
+}
+
+/** Watches the network, and emits "change" for each change. It keeps the process running until it is closed, or after `unref()`. */
+export declare class Monitor extends EventEmitter {
+  /**
+   * Opens a monitor. The state of the internet or of an address is known when this returns.
+   *
+   * Throws an Error with a code such as "EINVAL" if the monitor cannot be opened.
+   */
+  constructor(options?: Options);
+
+  /** The state at the last change, or when the monitor was opened. */
+  readonly path: Path;
+
+  /** Whether the monitor is closed. */
+  readonly closed: boolean;
+
+  /**
+   * Begins a request. `path.visible` is true one second after the first request has begun, until 0.17 seconds after the last one
+   * has ended. A netwatch service is told, if there is one.
+   *
+   * @param label What the request is, for people to read. Default: nothing.
+   */
+  request(label?: string | null): Request;
+
+  /** Keeps the process running while the monitor is open. This is the default. */
+  ref(): this;
+
+  /** Lets the process end while the monitor is open. */
+  unref(): this;
+
+  /** Closes the monitor and ends its requests. Closing it again does nothing. */
+  close(): void;
+
+  on<Name extends keyof Events>(event: Name, listener: (...arguments_: Events[Name]) => void): this;
+  once<Name extends keyof Events>(event: Name, listener: (...arguments_: Events[Name]) => void): this;
+  off<Name extends keyof Events>(event: Name, listener: (...arguments_: Events[Name]) => void): this;
+}
+
+/**
+ * Gives the state now. If the target is the name of a host, the status is `Status.unknown`: open a `Monitor`, and wait for the
+ * change.
+ */
+export declare function current(options?: Options): Path;
+
+/** The version of the C library, such as "0.1.0". */
+export declare const version: string;

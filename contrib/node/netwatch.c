@@ -1,0 +1,200 @@
+/* libnetwatch for Node.js: index.js makes an EventEmitter of it. A monitor is watched in the loop of the environment that has
+ * opened it, which may be a worker's, and all of its functions are called in that thread. */
+#define _GNU_SOURCE /* uv.h needs it if the compiler runs with -std=c11. */
+#define NAPI_VERSION 8
+#include <errno.h>
+#include <netwatch.h>
+#include <node_api.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <uv.h>
+
+/* It is freed when it is closed and JavaScript has forgotten it. */
+typedef struct {
+  uv_poll_t poll;
+  netwatch *handle; /* NULL once it is closed. */
+  napi_env env;
+  napi_ref told; /* told(lines, code, sentence): changes, and an error after them. */
+  napi_async_context context;
+  napi_async_cleanup_hook_handle hook;
+  napi_value lines; /* Only during netwatch_dispatch(). */
+  uint32_t count;
+  int is_watched, is_forgotten;
+} monitor;
+
+/* MARK: Closing */
+
+static void closed(uv_handle_t *poll) {
+  monitor *self = poll->data;
+  self->is_watched = 0;
+  napi_delete_reference(self->env, self->told);
+  napi_async_destroy(self->env, self->context);
+  napi_remove_async_cleanup_hook(self->hook);
+  if (self->is_forgotten) free(self);
+}
+
+static void close_monitor(monitor *self) {
+  if (!self->handle) return;
+  /* The loop stops to watch the descriptor here, and calls closed() later. */
+  uv_close((uv_handle_t *)&self->poll, closed);
+  netwatch_close(self->handle);
+  self->handle = NULL;
+}
+
+static void environment_ends(napi_async_cleanup_hook_handle hook, void *data) {
+  (void)hook;
+  close_monitor(data);
+}
+
+static void forgotten(napi_env env, void *data, void *hint) {
+  (void)env, (void)hint;
+  monitor *self = data;
+  if (self->is_watched) self->is_forgotten = 1;
+  else free(self);
+}
+
+/* MARK: Changes */
+
+static napi_value text(napi_env env, const char *value) {
+  napi_value result = NULL;
+  value ? napi_create_string_utf8(env, value, NAPI_AUTO_LENGTH, &result) : napi_get_undefined(env, &result);
+  return result;
+}
+
+static void changed(netwatch *handle, void *context) {
+  monitor *self = context;
+  napi_set_element(self->env, self->lines, self->count++, text(self->env, netwatch_line(handle)));
+}
+
+/* JavaScript runs after netwatch_dispatch(), not within it, so it may do everything. */
+static void readable(uv_poll_t *poll, int status, int events) {
+  (void)events;
+  monitor *self = poll->data;
+  napi_env env = self->env;
+  napi_handle_scope scope;
+  napi_open_handle_scope(env, &scope);
+  napi_create_array(env, &self->lines);
+  self->count = 0;
+  int result = status < 0 ? status : netwatch_dispatch(self->handle);
+  const char *sentence = status < 0 ? uv_strerror(status) : netwatch_error_text();
+  napi_value code = text(env, result < 0 ? uv_err_name(result) : NULL), told, global, exception;
+  napi_value arguments[] = {self->lines, code, text(env, result < 0 ? sentence : NULL)};
+  napi_get_reference_value(env, self->told, &told);
+  napi_get_global(env, &global);
+  if (result < 0 || self->count > 0) {
+    napi_status called = napi_make_callback(env, self->context, global, told, 3, arguments, NULL);
+    if (called == napi_pending_exception && napi_get_and_clear_last_exception(env, &exception) == napi_ok)
+      napi_fatal_exception(env, exception);
+  }
+  napi_close_handle_scope(env, scope);
+}
+
+/* MARK: What index.js calls */
+
+static char *copy(napi_env env, napi_value value) {
+  size_t size = 0;
+  if (napi_get_value_string_utf8(env, value, NULL, 0, &size) != napi_ok) return NULL;
+  char *result = malloc(size + 1);
+  if (result) napi_get_value_string_utf8(env, value, result, size + 1, &size);
+  return result;
+}
+
+/* The monitor that is the first argument, or NULL and an exception. The second argument goes to *argument. */
+static monitor *receiver(napi_env env, napi_callback_info info, napi_value *argument) {
+  size_t count = 2;
+  napi_value arguments[2];
+  void *self = NULL;
+  napi_get_cb_info(env, info, &count, arguments, NULL, NULL);
+  if (argument) *argument = arguments[1];
+  if (napi_get_value_external(env, arguments[0], &self) == napi_ok && ((monitor *)self)->handle) return self;
+  napi_throw_error(env, "ERR_INVALID_STATE", "The monitor is closed.");
+  return NULL;
+}
+
+/* open(options, told): gives a monitor. */
+static napi_value open_monitor(napi_env env, napi_callback_info info) {
+  size_t count = 2;
+  uint32_t size = 0;
+  napi_value arguments[2], element, result = NULL;
+  napi_get_cb_info(env, info, &count, arguments, NULL, NULL);
+  napi_get_array_length(env, arguments[0], &size);
+  char **options = calloc(size + 1, sizeof *options);
+  monitor *self = calloc(1, sizeof *self);
+  int status = options && self ? 0 : -ENOMEM;
+  for (uint32_t i = 0; status == 0 && i < size; i++) {
+    napi_get_element(env, arguments[0], i, &element);
+    if (!(options[i] = copy(env, element))) status = -ENOMEM;
+  }
+  const char *sentence = uv_strerror(status);
+  if (status == 0 && (status = netwatch_open((const char *const *)options, &self->handle)) < 0) sentence = netwatch_error_text();
+  uv_loop_t *loop = NULL;
+  napi_get_uv_event_loop(env, &loop);
+  if (status == 0 && (status = uv_poll_init(loop, &self->poll, netwatch_fd(self->handle))) == 0) {
+    self->env = env;
+    self->poll.data = self;
+    self->is_watched = 1;
+    napi_create_reference(env, arguments[1], 1, &self->told);
+    napi_async_init(env, NULL, text(env, "netwatch"), &self->context);
+    napi_add_async_cleanup_hook(env, environment_ends, self, &self->hook);
+    netwatch_on_change(self->handle, changed, self);
+    uv_poll_start(&self->poll, UV_READABLE, readable);
+    napi_create_external(env, self, forgotten, NULL, &result);
+  } else {
+    napi_throw_error(env, uv_err_name(status), sentence);
+    if (self) netwatch_close(self->handle);
+    free(self);
+  }
+  for (uint32_t i = 0; options && i < size; i++) free(options[i]);
+  free(options);
+  return result;
+}
+
+static napi_value close_function(napi_env env, napi_callback_info info) {
+  monitor *self = receiver(env, info, NULL);
+  return self ? close_monitor(self), NULL : NULL;
+}
+
+static napi_value line(napi_env env, napi_callback_info info) {
+  monitor *self = receiver(env, info, NULL);
+  return self ? text(env, netwatch_line(self->handle)) : NULL;
+}
+
+/* refer(monitor, whether the process goes on while it is open) */
+static napi_value refer(napi_env env, napi_callback_info info) {
+  napi_value argument;
+  bool is_wanted = true;
+  monitor *self = receiver(env, info, &argument);
+  if (!self || napi_get_value_bool(env, argument, &is_wanted) != napi_ok) return NULL;
+  (is_wanted ? uv_ref : uv_unref)((uv_handle_t *)&self->poll);
+  return NULL;
+}
+
+static napi_value begin(napi_env env, napi_callback_info info) {
+  napi_value argument, result = NULL;
+  monitor *self = receiver(env, info, &argument);
+  if (!self) return NULL;
+  char *label = copy(env, argument);
+  uint64_t request = netwatch_begin(self->handle, label);
+  request ? napi_create_bigint_uint64(env, request, &result) : napi_throw_error(env, NULL, netwatch_error_text());
+  free(label);
+  return result;
+}
+
+static napi_value end(napi_env env, napi_callback_info info) {
+  napi_value argument;
+  uint64_t request;
+  bool is_exact;
+  monitor *self = receiver(env, info, &argument);
+  if (self && napi_get_value_bigint_uint64(env, argument, &request, &is_exact) == napi_ok) netwatch_end(self->handle, request);
+  return NULL;
+}
+
+NAPI_MODULE_INIT() {
+  const napi_property_descriptor properties[] = {
+      {"open", 0, open_monitor, 0, 0, 0, napi_enumerable, 0}, {"close", 0, close_function, 0, 0, 0, napi_enumerable, 0},
+      {"line", 0, line, 0, 0, 0, napi_enumerable, 0},         {"refer", 0, refer, 0, 0, 0, napi_enumerable, 0},
+      {"begin", 0, begin, 0, 0, 0, napi_enumerable, 0},       {"end", 0, end, 0, 0, 0, napi_enumerable, 0},
+      {"version", 0, 0, 0, 0, text(env, netwatch_version()), napi_enumerable, 0}};
+  napi_define_properties(env, exports, sizeof properties / sizeof *properties, properties);
+  return exports;
+}
