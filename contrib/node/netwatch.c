@@ -1,12 +1,12 @@
 /* libnetwatch for Node.js: index.js makes an EventEmitter of it. A monitor is watched in the loop of the environment that has
  * opened it, which may be a worker's, and all of its functions are called in that thread. */
-#define _GNU_SOURCE /* uv.h needs it if the compiler runs with -std=c11. */
+#define _GNU_SOURCE /* For strerrorname_np(), and uv.h needs it with -std=c11. */
 #define NAPI_VERSION 8
 #include <errno.h>
 #include <netwatch.h>
 #include <node_api.h>
-#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <uv.h>
 
 /* It is freed when it is closed and JavaScript has forgotten it. */
@@ -77,7 +77,7 @@ static void readable(uv_poll_t *poll, int status, int events) {
   self->count = 0;
   int result = status < 0 ? status : netwatch_dispatch(self->handle);
   const char *sentence = status < 0 ? uv_strerror(status) : netwatch_error_text();
-  napi_value code = text(env, result < 0 ? uv_err_name(result) : NULL), told, global, exception;
+  napi_value code = text(env, result < 0 ? strerrorname_np(-result) : NULL), told, global, exception;
   napi_value arguments[] = {self->lines, code, text(env, result < 0 ? sentence : NULL)};
   napi_get_reference_value(env, self->told, &told);
   napi_get_global(env, &global);
@@ -140,7 +140,7 @@ static napi_value open_monitor(napi_env env, napi_callback_info info) {
     uv_poll_start(&self->poll, UV_READABLE, readable);
     napi_create_external(env, self, forgotten, NULL, &result);
   } else {
-    napi_throw_error(env, uv_err_name(status), sentence);
+    napi_throw_error(env, strerrorname_np(-status), sentence);
     if (self) netwatch_close(self->handle);
     free(self);
   }

@@ -75,9 +75,9 @@ def check_state() -> None:
 def check_errors() -> None:
     error = raised(lambda: libnetwatch.current(hold=float("nan")))
     expect("errors: a value that makes no sense", lambda: isinstance(error, NetwatchError) and error.errno == errno.EINVAL)
-    expect("errors: have a sentence", lambda: isinstance(error, OSError) and "hold" in error.strerror)
+    expect("errors: have a sentence", lambda: "hold" in getattr(error, "strerror", ""))
     unknown = raised(lambda: Monitor.with_options(["colour=red"]))
-    expect("errors: an option that does not exist", lambda: isinstance(unknown, NetwatchError) and "colour" in unknown.strerror)
+    expect("errors: an option that does not exist", lambda: isinstance(unknown, NetwatchError) and "colour" in str(unknown))
     expect("errors: a keyword that does not exist", lambda: isinstance(raised(lambda: Monitor(colour="red")), TypeError))  # type: ignore[call-arg]
     expect("errors: a null character", lambda: isinstance(raised(lambda: Monitor(target="a\0b")), ValueError))
     monitor = Monitor()
