@@ -48,6 +48,15 @@ expect() {
   fi
 }
 
+# Starts COMMAND in the background, with its output in lines and errors; its number is then `running`.
+start() {
+  # The shell of the background would empty them later, and what the command before has said would count.
+  : >"$work/lines"
+  : >"$work/errors"
+  "$@" >>"$work/lines" 2>>"$work/errors" &
+  running=$!
+}
+
 # Waits until COMMAND succeeds, for 30 seconds at most.
 within_time() {
   local end=$((SECONDS + 30))
