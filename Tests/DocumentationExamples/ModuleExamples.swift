@@ -28,8 +28,8 @@ struct ModuleExamples {
 
   func follow() throws {
     let monitor = try PolledMonitor(["interface=enp*"])
-    print(monitor.record?.path.status as Any)
-    monitor.onChange = { [unowned monitor] in print(monitor.record?.reason as Any) }
+    print(monitor.record.path.status)
+    monitor.onChange = { [unowned monitor] in print(monitor.record.reason) }
     var waiting = pollfd(fd: monitor.descriptor, events: Int16(POLLIN), revents: 0)
     while unsafe poll(&waiting, 1, -1) == 1 { _ = try monitor.dispatch() }
   }

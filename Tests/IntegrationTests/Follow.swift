@@ -102,6 +102,8 @@ final class Follow {
       throw TestFailure("the stream has ended: \(try process.errorText())")
     }
     let line = try Line(text)
+    // The library says at once that a host's name is not known yet.
+    if lines.isEmpty, line.status == "unknown", Programs.follower != nil { return try next() }
     lines.append(line)
     return line
   }

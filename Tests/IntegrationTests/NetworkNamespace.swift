@@ -125,12 +125,11 @@ enum Programs {
   }()
   static var netwatch: String { "\(folder)/netwatch" }
 
-  /// `netwatch --follow`, or a program that stands on libnetwatch in its place: the words of `NETWATCH_TEST_FOLLOWER`, and what it
-  /// understands of the options.
+  /// A program that stands on libnetwatch, and is followed in the place of `netwatch --follow` where it has the options.
+  static let follower = ProcessInfo.processInfo.environment["NETWATCH_TEST_FOLLOWER"]
+
   static func follow(_ options: [String]) -> [String] {
-    guard let follower = ProcessInfo.processInfo.environment["NETWATCH_TEST_FOLLOWER"],
-      let words = libraryOptions(options)
-    else { return [netwatch, "--follow", "--json"] + options }
+    guard let follower, let words = libraryOptions(options) else { return [netwatch, "--follow", "--json"] + options }
     return follower.split(separator: " ").map(String.init) + words
   }
 

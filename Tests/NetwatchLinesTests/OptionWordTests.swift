@@ -60,13 +60,13 @@ import Testing
     ("colour=red", "there is no option 'colour'."), ("", "there is no option ''."), ("=x", "there is no option ''."),
     ("a\u{1b}b", "there is no option 'a?b'."), ("traffic=1", "there is no option 'traffic'."),
     ("hold", "hold needs a value; write hold=VALUE."), ("hold=", "hold needs a value; write hold=VALUE."),
-    ("hold=nan", "'nan' is not a number of seconds from 0; write 2 or 0.5."),
-    ("hold=-1", "'-1' is not a number of seconds from 0; write 2 or 0.5."),
-    ("hold=1e300", "'1e300' is not a number of seconds from 0; write 2 or 0.5."),
+    ("hold=nan", "hold: 'nan' is not a number of seconds from 0; write 2 or 0.5."),
+    ("hold=-1", "hold: '-1' is not a number of seconds from 0; write 2 or 0.5."),
+    ("hold=1e300", "hold: '1e300' is not a number of seconds from 0; write 2 or 0.5."),
     ("interfaces=perhaps", "interfaces is yes or no."),
     ("activity=all,none", "activity needs requests, tcp, udp, all, or several of them such as tcp,udp."),
     ("activity-interval=0.1", "activity-interval is about TCP connections; add activity tcp."),
-    ("activity-ignore=0", "'0' is no port; write a number from 1 to 65535."),
+    ("activity-ignore=0", "activity-ignore: '0' is no port; write a number from 1 to 65535."),
   ])
   func `what makes no sense is told in a sentence`(_ word: String, _ sentence: String) {
     do {

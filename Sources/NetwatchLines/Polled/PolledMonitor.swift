@@ -15,9 +15,9 @@ public final class PolledMonitor: @unchecked Sendable {
   /// Rounds of one ``dispatch()`` at most, if other threads begin and end requests all the time.
   private static let mostRounds = 16
 
-  /// The state as the last line of `netwatch --follow` would have it. Nil until it is known: if the target is a host, until its name
-  /// was looked up.
-  public private(set) var record: EventRecord?
+  /// The state as the last line of `netwatch --follow` would have it. If the target is a host, its status is `.unknown` and its
+  /// reason `.unresolved` until the name was looked up.
+  public private(set) var record = EventRecord.unresolved(sequence: 1)
   /// Called by ``dispatch()`` for each change, after ``record`` has changed. Anything is allowed in it but ``dispatch()``.
   public var onChange: (() -> Void)?
   private let loop: EventLoop

@@ -1,7 +1,16 @@
 import Netwatch
+import NetwatchNetlink
 import NetwatchStream
 
 extension EventRecord {
+  /// Nothing is known yet: the name of a host is looked up.
+  static func unresolved(sequence: UInt64) -> EventRecord {
+    let moment = Moment.now
+    return EventRecord(
+      sequence: sequence, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic, event: .initial,
+      path: NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: InterfaceTable()))
+  }
+
   /// This state as news for somebody who knows another one; nil if it is none.
   package func successor(of known: EventRecord, becauseOf reason: ActivityReason) -> EventRecord? {
     var next = self

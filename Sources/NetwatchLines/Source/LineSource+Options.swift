@@ -15,7 +15,8 @@ extension LineSource {
     package var countsRequests = false
     /// Whether connections are looked at only between ``LineSource/watchConnections(_:)`` and ``LineSource/restConnections()``.
     package var countsOnDemand = false
-    /// Whether the first record comes from netlink at once, even if a service is asked for those that follow.
+    /// Whether the first record comes at once, from netlink even if a service is asked for those that follow. Of a host whose name is
+    /// still looked up it says that nothing is known.
     package var tellsFirstAtOnce = false
     /// How the internet is probed; nil does not.
     package var probe: ProbeSettings?

@@ -25,6 +25,14 @@ extension LineSource.Options {
         }
         return parts[1]
       }
+      func parsed<Value>(_ parse: (String) throws(PlainError) -> Value) throws(PlainError) -> Value {
+        let text = try value()
+        do throws(PlainError) {
+          return try parse(text)
+        } catch {
+          throw PlainError("\(name): \(error.description)")
+        }
+      }
       func isOn() throws(PlainError) -> Bool {
         switch parts.count == 2 ? parts[1] : "yes" {
         case "yes", "true", "1": return true
@@ -33,12 +41,12 @@ extension LineSource.Options {
         }
       }
       switch name {
-      case "target": target = try NetworkTarget(checking: value())
+      case "target": target = try parsed(NetworkTarget.init(checking:))
       case "interface": rules.included.append(try value())
       case "ignore": rules.ignored.append(try value())
       case "wwan": rules.modems.append(try value())
       case "tunnel": rules.tunnels.append(try value())
-      case "hold": hold = try Duration(checkingSeconds: value())
+      case "hold": hold = try parsed(Duration.init(checkingSeconds:))
       case "link-local": allowsLinkLocal = try isOn()
       case "interfaces": listsInterfaces = try isOn()
       case "no-service": usesService = try !isOn()
@@ -47,9 +55,9 @@ extension LineSource.Options {
           throw PlainError("activity needs requests, tcp, udp, all, or several of them such as tcp,udp.")
         }
         counts = given
-      case "activity-ignore": exclusions.append(try ConnectionExclusion(value()))
-      case "activity-interval": interval = try Duration(checkingSeconds: value())
-      case "activity-patience": patience = try Duration(checkingSeconds: value())
+      case "activity-ignore": exclusions.append(try parsed(ConnectionExclusion.init))
+      case "activity-interval": interval = try parsed(Duration.init(checkingSeconds:))
+      case "activity-patience": patience = try parsed(Duration.init(checkingSeconds:))
       default: throw PlainError("there is no option '\(name.harmless)'.")
       }
     }

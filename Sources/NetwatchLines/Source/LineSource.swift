@@ -92,6 +92,9 @@ package final class LineSource {
       watchAlone()
     }
     if let failure { throw failure }
+    guard options.tellsFirstAtOnce, number == 0 else { return }
+    number += 1
+    tell(.unresolved(sequence: number))
   }
 
   /// Hands on records until ``finish()``, or the end of the trace that is played.

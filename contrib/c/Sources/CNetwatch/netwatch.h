@@ -41,7 +41,7 @@ typedef struct netwatch netwatch;
 
 /* What netwatch_get_status() returns, with the numbers of AFNetworking. */
 enum {
-  NETWATCH_UNKNOWN = -1,      /* not known yet: a host's name that is still looked up; or there is no answer */
+  NETWATCH_UNKNOWN = -1,      /* not known: a host's name is still looked up, or nobody answers; the reason is "unresolved" */
   NETWATCH_NOT_REACHABLE = 0, /* there is no way there */
   NETWATCH_WWAN = 1,          /* over a cellular link */
   NETWATCH_WIFI = 2           /* over any other link, wired ones among them */
@@ -106,9 +106,8 @@ NETWATCH_API int netwatch_get_status(const netwatch *handle);
 NETWATCH_API const char *netwatch_get(const netwatch *handle, const char *field);
 
 /*
- * Returns the whole state as one JSON line of the stream, as netwatch-events(5) describes it, without the line feed; NULL while
- * the state is not known: with a host's name as target, until the first change. It belongs to the handle and is valid as long
- * as what netwatch_get() returns.
+ * Returns the whole state as one JSON line of the stream, as netwatch-events(5) describes it, without the line feed; NULL only
+ * where it failed. It belongs to the handle and is valid as long as what netwatch_get() returns.
  */
 NETWATCH_API const char *netwatch_line(const netwatch *handle);
 

@@ -59,7 +59,7 @@ public func netwatch_on_change(
 @c @implementation
 public func netwatch_get_status(_ handle: OpaquePointer!) -> CInt {
   answering(failure: { _ in CInt(NETWATCH_UNKNOWN) }) { () throws(NetworkMonitorError) in
-    switch unsafe try Handle.own(at: handle).monitor.record?.path.status ?? .unknown {
+    switch unsafe try Handle.own(at: handle).monitor.record.path.status {
     case .unknown: CInt(NETWATCH_UNKNOWN)
     case .notReachable: CInt(NETWATCH_NOT_REACHABLE)
     case .wwan: CInt(NETWATCH_WWAN)

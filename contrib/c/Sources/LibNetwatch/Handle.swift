@@ -122,10 +122,7 @@ import NetwatchStream
   func text(of name: String) throws(NetworkMonitorError) -> UnsafePointer<CChar>? {
     guard let field = Field(rawValue: name) else { throw NetworkMonitorError(EINVAL, "there is no field '\(name)'") }
     if let known = unsafe fields[field] { return unsafe UnsafePointer(known) }
-    guard let record = monitor.record, let text = field.text(record), let copy = unsafe strdup(Self.withoutNUL(text))
-    else {
-      return nil
-    }
+    guard let text = field.text(monitor.record), let copy = unsafe strdup(Self.withoutNUL(text)) else { return nil }
     unsafe texts.append(copy)
     unsafe fields[field] = copy
     return unsafe UnsafePointer(copy)
@@ -140,8 +137,7 @@ import NetwatchStream
   /// The state as a line without its line feed.
   func line() -> UnsafePointer<CChar>? {
     if let known = unsafe lineOfState { return unsafe UnsafePointer(known) }
-    guard let record = monitor.record else { return nil }
-    writer.write(record)
+    writer.write(monitor.record)
     unsafe lineOfState = writer.withLine { bytes in
       unsafe bytes.withUnsafeBytes { bytes in
         unsafe bytes.assumingMemoryBound(to: CChar.self).baseAddress.flatMap { unsafe strndup($0, bytes.count - 1) }
