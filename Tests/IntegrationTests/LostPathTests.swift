@@ -54,6 +54,9 @@ import Testing
     try networks.near.run("ip link set v0 down")
     #expect(try app.request("GET \(Self.url) retry").outcome == "200 10.1.0.1")
     #expect(try app.request("GET \(near)").outcome == "200 10.1.0.1")
+    // The server writes its log after its answer.
+    let deadline = Deadline(20)
+    while networks.log.count < 4, !deadline.isOver { usleep(2_000) }
     let numbers = networks.log.compactMap { $0.split(separator: " ").last }
     #expect(numbers.count == 4 && numbers[3] == numbers[0] && numbers[2] != numbers[1], "\(networks.log)")
   }

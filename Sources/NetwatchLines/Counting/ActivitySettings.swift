@@ -41,4 +41,17 @@ package struct ActivitySettings {
     if let interval { connections.rules.interval = interval }
     if let patience { connections.rules.patience = patience }
   }
+
+  /// What to tell somebody whose service does not count what he wants: the service's choice holds for all who ask it, so that all
+  /// show the same. Nil if it counts that.
+  func hint(besideService activity: EventRecord.Activity) -> String? {
+    let lacks = [
+      counts.contains(.tcp) && activity.connections == nil ? "TCP connections" : nil,
+      counts.contains(.udp) && activity.datagrams == nil ? "UDP" : nil,
+    ].compactMap(\.self)
+    guard !lacks.isEmpty else { return nil }
+    return
+      "the service does not count \(lacks.joined(separator: " and ")); start it with --activity \(counts.text), or add "
+      + "--no-service here"
+  }
 }

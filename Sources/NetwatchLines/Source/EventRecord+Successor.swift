@@ -25,6 +25,15 @@ extension EventRecord {
     next.activityReason = reason
     return next
   }
+
+  /// Why its activity is not the one that was known; a record that is about something else does not say so itself.
+  func activityReason(after known: Activity?, hasLostService: Bool) -> ActivityReason {
+    guard event != .activity, let known else { return activityReason }
+    if activity.inFlight > known.inFlight { return .requestBegan }
+    if hasLostService { return .serviceLost }
+    if activity.inFlight < known.inFlight { return .requestEnded }
+    return activity.state.isVisible ? .activationDelay : .completionDelay
+  }
 }
 
 extension NetworkPath {

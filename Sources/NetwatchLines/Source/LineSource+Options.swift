@@ -11,7 +11,7 @@ extension LineSource {
     package var service = ServiceUse.nothing
     /// What is counted as in flight where no service counts.
     package var activity = ActivitySettings()
-    /// Whether requests are counted here: those that are told to ``LineSource/setRequests(_:at:)``.
+    /// Whether requests are counted here: those that are told to ``LineSource/setRequests(_:)``.
     package var countsRequests = false
     /// Whether connections are looked at only between ``LineSource/watchConnections(_:)`` and ``LineSource/restConnections()``.
     package var countsOnDemand = false

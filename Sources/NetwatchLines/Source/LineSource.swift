@@ -23,10 +23,8 @@ package final class LineSource {
   private var isCounting = false
   /// Looks at connections for their programs' names where a service counts them.
   private var namer: ActivityCounter?
-  /// Nil where nobody asks what links carry.
-  private var traffic: TrafficWatch?
-  /// Nil where nobody asks how well the link works.
-  private var quality: QualityWatch?
+  /// Nil until the end of `init`.
+  private var figures: FigureWatch?
   /// What is told of the WiFi network.
   private var wifi: WiFiReporting
   /// How many records were handed on.
@@ -63,12 +61,10 @@ package final class LineSource {
           handOn(record)
         }, failed: { [unowned self] in fail($0) })
     }
-    if let interval = options.trafficInterval {
-      traffic = try TrafficWatch(
-        on: loop, of: options.input, every: interval, countsAll: options.listsInterfaces
-      ) { [unowned self] in addFigures(.traffic, $0) }
-    }
-    if options.tellsQuality { quality = makeQualityWatch() }
+    figures = try FigureWatch(
+      options, on: loop,
+      addresses: { [unowned self] in reachability?.localAddresses ?? last?.path.localAddresses },
+      tell: { [unowned self] in addFigures($0, $1) })
     if options.activity.counts != .requests || options.countsRequests {
       counter = ActivityCounter(
         options.activity, on: loop, say: options.say, path: { [unowned self] in last?.path },
@@ -102,9 +98,7 @@ package final class LineSource {
   /// - Throws: what has been given to ``fail(_:)``, by whomever.
   package func run() throws {
     if let player = options.player {
-      reachability?.replay(
-        player, until: { isFinished }, sample: traffic.map { traffic in { traffic.sample() } },
-        look: quality.map { quality in { quality.look() } })
+      reachability?.replay(player, until: { isFinished }, sample: figures?.sample, look: figures?.look)
     } else if !isFinished {
       try loop.run()
     }
@@ -117,8 +111,7 @@ package final class LineSource {
     link = nil
     counter?.rest()
     probes?.stop()
-    traffic?.stop()
-    quality?.stop()
+    figures?.stop()
   }
 
   /// Hands on nothing any more; ``run()`` returns.
@@ -199,17 +192,15 @@ package final class LineSource {
 
   private var activity: EventRecord.Activity { isCounting ? counter?.activity ?? announced : announced }
 
-  /// How many requests programs have announced here, and since when.
-  package func setRequests(_ count: Int, at date: Duration = KernelClock.monotonic.now) {
-    counter?.setRequests(count, at: date)
-  }
+  /// How many requests programs have announced here.
+  package func setRequests(_ count: Int) { counter?.setRequests(count) }
 
   /// The requests of this program, with their labels: a service is told of them, and where none counts, they count here.
   ///
   /// - Parameter date: The time at which that came about.
   package func setRequests(_ requests: [UInt64: String?], at date: Duration) {
     link?.requests = requests
-    setRequests(requests.count, at: date)
+    counter?.setRequests(requests.count, at: date)
   }
 
   /// Begins to look at connections, and calls `body` when the last record says what is in flight.
@@ -278,7 +269,7 @@ package final class LineSource {
     if case .everything = options.service {
       link.trafficInterval = options.trafficInterval
       link.signalChanges = wifi.signal
-      link.wantsQuality = quality != nil
+      link.wantsQuality = options.tellsQuality
     }
     self.link = link
     // If nothing tells of a service that comes later, netlink is enough.
@@ -287,16 +278,12 @@ package final class LineSource {
 
   private func receive(_ record: EventRecord) {
     if isFinished { return }
-    if record.event == .traffic {
-      if link?.sharesNetwork == true { traffic?.receive(record, over: last?.path) }
-      return
-    }
     if record.event == .wifi { return receive(wifi: record) }
-    if record.event == .quality {
-      if link?.sharesNetwork == true { quality?.receive(record, over: last?.path) }
+    if record.event == .traffic || record.event == .quality {
+      if link?.sharesNetwork == true { figures?.receive(record, over: last?.path) }
       return
     }
-    let reason = activityReason(of: record)
+    let reason = record.activityReason(after: last?.activity, hasLostService: hasLostService)
     hasLostService = false
     if isCounting {
       isCounting = false
@@ -316,38 +303,20 @@ package final class LineSource {
     }
   }
 
-  /// Why the activity of `record` is not that of the last one; a line that is about something else does not say so itself.
-  private func activityReason(of record: EventRecord) -> EventRecord.ActivityReason {
-    guard record.event != .activity, let known = last?.activity else { return record.activityReason }
-    if record.activity.inFlight > known.inFlight { return .requestBegan }
-    if hasLostService { return .serviceLost }
-    if record.activity.inFlight < known.inFlight { return .requestEnded }
-    return record.activity.state.isVisible ? .activationDelay : .completionDelay
-  }
-
   private func loseService() {
     guard !isFinished else { return }
     hasLostService = true
-    traffic?.serviceWasLost(last?.path)
-    quality?.serviceWasLost(last?.path)
+    figures?.serviceWasLost(last?.path)
     // Nobody counts any more.
     announced = EventRecord.Activity()
     beginCounting()
     if reachability == nil { watchNetlink() } else { addActivity(because: .serviceLost) }
   }
 
-  /// Its choice holds for all who ask it, so that all show the same.
   private func hint(_ activity: EventRecord.Activity) {
-    let counts = options.activity.counts
-    let lacks = [
-      counts.contains(.tcp) && activity.connections == nil ? "TCP connections" : nil,
-      counts.contains(.udp) && activity.datagrams == nil ? "UDP" : nil,
-    ].compactMap(\.self)
-    guard !hasHinted, !lacks.isEmpty else { return }
+    guard !hasHinted, let sentence = options.activity.hint(besideService: activity) else { return }
     hasHinted = true
-    options.say(
-      "the service does not count \(lacks.joined(separator: " and ")); start it with --activity \(counts.text), or add "
-        + "--no-service here")
+    options.say(sentence)
   }
 
   /// Labels of the requests that the service counts, as far as it tells this user. Waits for the answer.
@@ -356,7 +325,7 @@ package final class LineSource {
     return ServiceStatistics.ofRunningService(within: Self.patience)?.labels ?? []
   }
 
-  // MARK: What links carry
+  // MARK: Figures
 
   /// Tells the last record again, with the figures of this moment.
   private func addFigures(_ event: EventRecord.Event, _ moment: Moment) {
@@ -366,28 +335,17 @@ package final class LineSource {
   /// The last record with another event and date, and the newest figures. Nil if there is nothing to tell.
   private func lastRecord(as event: EventRecord.Event, _ wall: Int64, _ monotonic: Int64) -> EventRecord? {
     guard !isFinished, var record = last else { return nil }
-    setFigures(of: &record)
+    figures?.set(&record)
     record.event = event
     (record.nanosecondsSince1970, record.monotonicNanoseconds) = (wall, monotonic)
     return record
-  }
-
-  // MARK: How well the link works
-
-  private func makeQualityWatch() -> QualityWatch {
-    QualityWatch(
-      on: loop, of: options.input, say: options.say,
-      addresses: { [unowned self] in reachability?.localAddresses ?? last?.path.localAddresses },
-      tell: { [unowned self] in addFigures(.quality, $0) })
   }
 
   /// Looks how well the link works that carries the traffic, for somebody else than the lines.
   ///
   /// - Parameter isFirst: nobody has looked for a while.
   package func lookAtQuality(isFirst: Bool) -> LinkQuality? {
-    let watch = quality ?? makeQualityWatch()
-    quality = watch
-    return last.flatMap { watch.look(over: $0.path, isFirst: isFirst) }
+    last.flatMap { figures?.lookAtQuality(over: $0.path, isFirst: isFirst) }
   }
 
   // MARK: WiFi
@@ -409,12 +367,9 @@ package final class LineSource {
 
   /// What a service says of a path that is not the one that was told is too late, or too early.
   private func receive(wifi record: EventRecord) {
-    guard reachability == nil, link?.sharesNetwork == true, record.path.saysTheSame(as: last?.path ?? record.path)
-    else {
-      return
-    }
-    // Its answer to us.
-    if record.path.reason == .initial { return }
+    let isLate = !record.path.saysTheSame(as: last?.path ?? record.path)
+    // The first one is its answer to us.
+    if reachability != nil || link?.sharesNetwork != true || isLate || record.path.reason == .initial { return }
     addWiFi(record.path, record.nanosecondsSince1970, record.monotonicNanoseconds)
   }
 
@@ -426,7 +381,7 @@ package final class LineSource {
 
   private func handOn(_ record: EventRecord) {
     number += 1
-    if traffic != nil || options.tellsQuality { return handOnFigures(record) }
+    if figures?.areWanted == true { return handOnFigures(record) }
     // Whoever holds a path makes the next change of a link a copy of them all.
     if counter != nil || link != nil || wifi.isWanted { last = record }
     tell(record)
@@ -435,16 +390,9 @@ package final class LineSource {
   /// Apart, because a record that is not changed is not copied.
   private func handOnFigures(_ record: EventRecord) {
     var record = record
-    traffic?.follow(record.path)
-    quality?.follow(record.path)
-    setFigures(of: &record)
+    figures?.follow(record.path)
+    figures?.set(&record)
     last = record
     tell(record)
-  }
-
-  private func setFigures(of record: inout EventRecord) {
-    record.traffic = traffic?.figures
-    record.quality = quality?.figures
-    record.tellsQuality = options.tellsQuality
   }
 }

@@ -107,23 +107,6 @@ extension LineBuffer {
     append(record.carrierQuality)
   }
 
-  private mutating func append(_ quality: LinkQuality?) {
-    guard let quality else { return append("null") }
-    append(#"{"interface":"#)
-    append(name: quality.kernelName)
-    append(#","rtt_ms":"#)
-    append(tenthsOrNull: quality.tenthsOfMilliseconds)
-    append(#","loss_percent":"#)
-    append(tenthsOrNull: quality.tenthsOfPercent)
-    append(#","connections":"#)
-    appendDecimal(UInt64(clamping: quality.connections))
-    append("}")
-  }
-
-  private mutating func append(tenthsOrNull value: Int?) {
-    if let value { append(tenths: value) } else { append("null") }
-  }
-
   private mutating func append(parts activity: EventRecord.Activity) {
     append(#","in_flight_by":{"requests":"#)
     appendDecimal(UInt64(clamping: activity.requests))
@@ -136,30 +119,6 @@ extension LineBuffer {
       appendDecimal(UInt64(clamping: datagrams))
     }
     append("}")
-  }
-
-  /// - Parameter isNamed: whether it says the name of the link, which stands beside it where links are listed.
-  private mutating func append(_ traffic: LinkTraffic?, isNamed: Bool) {
-    guard let traffic else { return append("null") }
-    append("{")
-    if isNamed {
-      append(#""interface":"#)
-      append(name: traffic.kernelName)
-      append(",")
-    }
-    append(#""rx_bps":"#)
-    appendDecimal(orNull: traffic.receivedBitsPerSecond)
-    append(#","tx_bps":"#)
-    appendDecimal(orNull: traffic.sentBitsPerSecond)
-    append(#","rx_bytes":"#)
-    appendDecimal(traffic.receivedBytes)
-    append(#","tx_bytes":"#)
-    appendDecimal(traffic.sentBytes)
-    append("}")
-  }
-
-  private mutating func appendDecimal(orNull value: UInt64?) {
-    if let value { appendDecimal(value) } else { append("null") }
   }
 
   fileprivate mutating func append(_ service: ServiceIdentity) {
@@ -313,7 +272,7 @@ extension LineBuffer {
     append("}")
   }
 
-  fileprivate mutating func append(name: InterfaceName) {
+  mutating func append(name: InterfaceName) {
     appendForeign(count: name.count, byte: { name[$0] }, text: { name.text })
   }
 

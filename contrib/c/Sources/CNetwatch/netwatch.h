@@ -10,8 +10,8 @@
  * sentence about it. A handle or a pointer that is NULL is answered with -EINVAL, or with the value that the function returns
  * where it fails. No call changes errno. A process that is out of memory is ended by the runtime inside; nothing else ends it.
  *
- * Manners. The library starts no process and no thread, prints nothing, and changes no signal handler, signal mask, limit,
- * locale or working directory. All its descriptors are close-on-exec.
+ * Manners. The library starts no process and no thread, prints nothing unless NETWATCH_DEBUG is set, and changes no signal
+ * handler, signal mask, limit, locale or working directory. All its descriptors are close-on-exec.
  *
  * Fork. In a child that fork(2) has made, a handle of the parent is dead: functions that return an int return -ECHILD,
  * netwatch_get_status() NETWATCH_UNKNOWN, netwatch_begin() 0, netwatch_get() and netwatch_line() NULL, netwatch_fd() -1, and
@@ -52,10 +52,12 @@ enum {
  *
  * options is NULL, or an array of strings "name=value" that ends with NULL. Names and values are those of the command's
  * options, without the dashes: target, interface, ignore, wwan, tunnel, hold, link-local, interfaces, no-service, activity,
- * activity-ignore, activity-interval, activity-patience. An option that may be given more often may be so here. What is a
- * plain flag on the command line ("link-local", "interfaces", "no-service") is given as "name", "name=yes" or "name=no".
+ * activity-ignore, activity-interval, activity-patience. An option that may be given more often may be so here. A plain flag
+ * (link-local, interfaces, no-service) is given as "name", "name=yes" or "name=no". link-local, which the command does not have,
+ * lets an address of 169.254/16 do.
  *
- * For the internet or an address the state is known when this returns. It never waits for a name, a service or a network.
+ * For the internet or an address the state is known when this returns. It never waits for a name, a service or a network; only
+ * if the kernel says that it has no memory for the moment, it tries again for up to five seconds.
  *
  * Returns 0, or a negative errno value, and then *out is NULL: -EINVAL for an option that is not known or makes no sense,
  * -EMFILE or -ENFILE where no descriptor is left, -ENOMEM where the kernel has no memory left, -EACCES or -EPERM where netlink

@@ -1,0 +1,78 @@
+import Netwatch
+import NetwatchEventLoop
+import NetwatchNetlink
+import NetwatchStream
+
+/// Figures in lines: what links carry, and how well the link works that carries the traffic. Where nobody asks, nothing of this
+/// exists.
+final class FigureWatch {
+  private var traffic: TrafficWatch?
+  private var quality: QualityWatch?
+  private let tellsQuality: Bool
+  private let makeQuality: () -> QualityWatch
+
+  /// - Parameters:
+  ///   - addresses: gives those that traffic leaves from.
+  ///   - tell: called when there are figures that say something new, with their event and date.
+  init(
+    _ options: LineSource.Options, on loop: EventLoop, addresses: @escaping () -> Set<IPAddress>?,
+    tell: @escaping (EventRecord.Event, Moment) -> Void
+  ) throws {
+    tellsQuality = options.tellsQuality
+    makeQuality = {
+      QualityWatch(on: loop, of: options.input, say: options.say, addresses: addresses) { tell(.quality, $0) }
+    }
+    if let interval = options.trafficInterval {
+      traffic = try TrafficWatch(
+        on: loop, of: options.input, every: interval, countsAll: options.listsInterfaces
+      ) { tell(.traffic, $0) }
+    }
+    if tellsQuality { quality = makeQuality() }
+  }
+
+  /// Whether lines have figures.
+  var areWanted: Bool { traffic != nil || tellsQuality }
+  /// For a replay that has come to a sample of the traffic; nil where it is not sampled.
+  var sample: (() -> Void)? { traffic.map { traffic in { traffic.sample() } } }
+  /// For a replay that has come to a look at connections; nil where they are not looked at.
+  var look: (() -> Void)? { quality.map { quality in { quality.look() } } }
+
+  /// From now on of the links of this path.
+  func follow(_ path: NetworkPath) {
+    traffic?.follow(path)
+    quality?.follow(path)
+  }
+
+  /// The newest figures become those of the record.
+  func set(_ record: inout EventRecord) {
+    record.traffic = traffic?.figures
+    record.quality = quality?.figures
+    record.tellsQuality = tellsQuality
+  }
+
+  /// Looks how well the link works that carries the traffic, for somebody else than the lines.
+  ///
+  /// - Parameter isFirst: nobody has looked for a while.
+  func lookAtQuality(over path: NetworkPath, isFirst: Bool) -> LinkQuality? {
+    let watch = quality ?? makeQuality()
+    quality = watch
+    return watch.look(over: path, isFirst: isFirst)
+  }
+
+  // MARK: A service
+
+  /// - Parameter path: the one that was told last.
+  func receive(_ record: EventRecord, over path: NetworkPath?) {
+    if record.event == .traffic { traffic?.receive(record, over: path) } else { quality?.receive(record, over: path) }
+  }
+
+  func serviceWasLost(_ path: NetworkPath?) {
+    traffic?.serviceWasLost(path)
+    quality?.serviceWasLost(path)
+  }
+
+  func stop() {
+    traffic?.stop()
+    quality?.stop()
+  }
+}
