@@ -18,7 +18,7 @@
 
 enum {
   DEFAULT_ROUNDS = 15,
-  STARTS = 4, /* of each program in each round */
+  STARTS = 5, /* of each program in each round */
   WARM_UP_CHANGES = 6,
   CHANGES_PER_START = 6, /* of which every other one is a pull */
   PULLS = STARTS * CHANGES_PER_START / 2,

@@ -24,7 +24,8 @@ public final class PolledMonitor: @unchecked Sendable {
   private let requests: AnnouncedRequests
   private var source: LineSource?
   private var changes = 0
-  private var isDispatching = false
+  /// Whether ``dispatch()`` is at work, as it is within ``onChange``.
+  public private(set) var isDispatching = false
   /// What is lost for good.
   private var failure: NetworkMonitorError?
 

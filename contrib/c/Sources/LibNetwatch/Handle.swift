@@ -17,7 +17,6 @@ import NetwatchStream
   private let process = getpid()
   private var callback: Callback?
   private var context: UnsafeMutableRawPointer?
-  private var isDispatching = false
   private var isClosing = false
   private var writer = JSONLineWriter()
   /// What was handed out since the last dispatch.
@@ -60,15 +59,10 @@ import NetwatchStream
   }
 
   func dispatch() throws(NetworkMonitorError) -> Int {
-    if isDispatching {
-      throw NetworkMonitorError(EDEADLK, "netwatch_dispatch() is called within its own callback; call it afterwards")
-    }
-    isDispatching = true
+    // Within a callback the monitor refuses, and what was handed out stays.
+    if monitor.isDispatching { return try monitor.dispatch() }
     freeTexts()
-    defer {
-      isDispatching = false
-      if isClosing { close() }
-    }
+    defer { if isClosing { close() } }
     return try monitor.dispatch()
   }
 
@@ -80,7 +74,7 @@ import NetwatchStream
 
   /// Within a callback, when dispatch returns. The handle may be gone afterwards.
   func close() {
-    if isOwn, isDispatching {
+    if isOwn, monitor.isDispatching {
       isClosing = true
       return
     }
