@@ -49,11 +49,9 @@ struct ActivityOptions: SharedOptions {
 
   var settings: ActivitySettings {
     get throws {
-      do throws(PlainError) {
-        return try ActivitySettings(
+      try PlainError.asUsage { () throws(PlainError) in
+        try ActivitySettings(
           counts: activity, exclusions: exclusions, interval: interval, patience: patience, dashes: "--")
-      } catch {
-        throw ValidationError(error.description)
       }
     }
   }
@@ -72,10 +70,6 @@ extension ServiceIdentity.Counts {
 extension ConnectionExclusion {
   /// What `--activity-ignore` says.
   fileprivate init(argument text: String) throws {
-    do {
-      self = try ConnectionExclusion(text)
-    } catch {
-      throw ValidationError(error.description)
-    }
+    self = try PlainError.asUsage { () throws(PlainError) in try ConnectionExclusion(text) }
   }
 }

@@ -79,10 +79,6 @@ struct PathOptions: SharedOptions {
 extension NetworkTarget {
   /// What an option or an argument says.
   init(argument text: String) throws {
-    do throws(PlainError) {
-      self = try NetworkTarget(checking: text)
-    } catch {
-      throw ValidationError(error.description)
-    }
+    self = try PlainError.asUsage { () throws(PlainError) in try NetworkTarget(checking: text) }
   }
 }

@@ -67,10 +67,6 @@ extension RawRepresentable where Self: CaseIterable & SendableMetatype, RawValue
 extension Duration {
   /// What an option says.
   init(seconds text: String) throws {
-    do throws(PlainError) {
-      self = try Duration(checkingSeconds: text)
-    } catch {
-      throw ValidationError(error.description)
-    }
+    self = try PlainError.asUsage { () throws(PlainError) in try Duration(checkingSeconds: text) }
   }
 }

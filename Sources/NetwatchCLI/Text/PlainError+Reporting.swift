@@ -18,4 +18,13 @@ extension PlainError {
       throw ExitCode(2)
     }
   }
+
+  /// Reads what an option says; a sentence about what is wrong with it becomes ArgumentParser's, which tells it with the usage.
+  static func asUsage<Value>(_ body: () throws(PlainError) -> Value) throws -> Value {
+    do throws(PlainError) {
+      return try body()
+    } catch {
+      throw ValidationError(error.description)
+    }
+  }
 }
