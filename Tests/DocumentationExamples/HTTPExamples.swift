@@ -24,7 +24,7 @@ struct HTTPExamples {
     var configuration = HTTPSessionConfiguration()
     configuration.headerFields[.authorization] = "Bearer 123"
     configuration.taskOptions.timeout = .seconds(20)
-    configuration.taskOptions.waitsForReachability = .seconds(60)
+    configuration.taskOptions.reachabilityTimeout = .seconds(60)
     return try HTTPSessionManager(baseURL: url, configuration: configuration, observer: activity, path: monitor)
   }
 
@@ -64,7 +64,7 @@ struct HTTPExamples {
   func upload(_ photo: URL) async throws {
     var form = MultipartFormData()
     try form.append(file: photo, name: "photo")
-    let user: User = try await api.post("users/1/photo", form: form, parameters: ["public": true])
+    let user: User = try await api.post("users/1/photo", body: .multipart(form, parameters: ["public": true]))
     print(user.name)
   }
 

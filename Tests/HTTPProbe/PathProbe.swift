@@ -112,7 +112,7 @@ enum PathProbe {
       switch parts[0] {
       case "retry": options.retriesWhenReachable = true
       case "repeat": options.allowsRepetition = true
-      case "wait": options.waitsForReachability = .seconds(Double(value) ?? 0)
+      case "wait": options.reachabilityTimeout = .seconds(Double(value) ?? 0)
       case "timeout": options.timeout = .seconds(Double(value) ?? 60)
       case "body": body = .data(Data(value.utf8))
       case "once":

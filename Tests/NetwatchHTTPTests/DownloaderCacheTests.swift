@@ -29,7 +29,7 @@ import Testing
   }
 
   private func downloader(
-    _ session: HTTPSessionManager? = nil, _ cache: DataDownloader.Cache = .init(), options: HTTPTaskOptions? = nil,
+    _ session: HTTPSessionManager? = nil, _ cache: DataDownloader.Cache = .init(), options: HTTPTaskOptions = .init(),
     clock: Box<Duration> = Box(.zero)
   ) -> DataDownloader {
     DataDownloader(

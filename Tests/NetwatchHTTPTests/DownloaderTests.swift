@@ -33,7 +33,7 @@ import Testing
   private func downloader(limit: Int = 4, clock: Box<Duration> = Box(.zero)) -> DataDownloader {
     DataDownloader(
       session: session, as: HTTPResponseSerializer(), limit: limit, order: .firstInFirstOut, cache: .init(),
-      options: nil, now: { clock.now })
+      options: .init(), now: { clock.now })
   }
 
   private func statuses(_ count: Int) async throws -> [String] {

@@ -26,7 +26,7 @@ import Testing
     ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
   }
 
-  private func download(to file: URL? = nil, options: HTTPTaskOptions? = nil) async throws {
+  private func download(to file: URL? = nil, options: HTTPTaskOptions = .init()) async throws {
     _ = try await session.resumableDownload(HTTPRequest(.get, to: server.url), to: file ?? target, options: options)
   }
 

@@ -70,7 +70,7 @@ private final class ModelPath: PathSource {
     let session = try session(path)
     let statuses = Box<[Int]>([])
     let task = session.dataTask(
-      try HTTPRequest(.get, to: session.url(for: "method")), options: options { $0.waitsForReachability = .seconds(60) }
+      try HTTPRequest(.get, to: session.url(for: "method")), options: options { $0.reachabilityTimeout = .seconds(60) }
     ) { result in statuses.change { $0.append((try? result.get().response.status.code) ?? 0) } }
     task.resume()
     _ = try await eventually { task.state == .waiting ? true : nil }
@@ -88,7 +88,7 @@ private final class ModelPath: PathSource {
     let session = try session(path)
     let statuses = Box<[Int]>([])
     let patient = options {
-      $0.waitsForReachability = time
+      $0.reachabilityTimeout = time
       $0.timeout = time
       $0.totalTimeout = time
     }
@@ -111,7 +111,7 @@ private final class ModelPath: PathSource {
       let ends = Box<[HTTPError.Kind]>([])
       let task = session.dataTask(
         try HTTPRequest(.get, to: session.url(for: "method")),
-        options: options { $0.waitsForReachability = .seconds(60) }
+        options: options { $0.reachabilityTimeout = .seconds(60) }
       ) { result in
         if case .failure(let error) = result { ends.change { $0.append(error.kind) } }
       }
@@ -128,7 +128,7 @@ private final class ModelPath: PathSource {
     let session = try session(ModelPath(hasPath: true))
     let reply = try await session.data(
       for: HTTPRequest(.get, to: session.url(for: "method")),
-      options: options { $0.waitsForReachability = .seconds(60) })
+      options: options { $0.reachabilityTimeout = .seconds(60) })
     #expect(reply.response.status == .ok)
   }
 
@@ -137,7 +137,7 @@ private final class ModelPath: PathSource {
     let error = await #expect(throws: HTTPError.self) {
       try await session.data(
         for: HTTPRequest(.get, to: session.url(for: "method")),
-        options: options { $0.waitsForReachability = .milliseconds(50) })
+        options: options { $0.reachabilityTimeout = .milliseconds(50) })
     }
     #expect(error?.kind == .notReachable)
     #expect(observer.all.isEmpty)
@@ -148,7 +148,7 @@ private final class ModelPath: PathSource {
     let session = try session(path)
     let ends = Box<[HTTPError.Kind]>([])
     let task = session.dataTask(
-      try HTTPRequest(.get, to: session.url(for: "method")), options: options { $0.waitsForReachability = .seconds(60) }
+      try HTTPRequest(.get, to: session.url(for: "method")), options: options { $0.reachabilityTimeout = .seconds(60) }
     ) { result in
       if case .failure(let error) = result { ends.change { $0.append(error.kind) } }
     }

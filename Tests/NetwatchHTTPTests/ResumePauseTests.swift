@@ -32,7 +32,8 @@ import Testing
     ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
   }
 
-  private func download(_ path: String = "slow/large.bin", _ options: HTTPTaskOptions? = nil) throws -> HTTPDownload {
+  private func download(_ path: String = "slow/large.bin", _ options: HTTPTaskOptions = .init()) throws -> HTTPDownload
+  {
     session.resumableDownload(try HTTPRequest(.get, to: session.url(for: path)), to: target, options: options) {
       [ends] result in
       switch result {

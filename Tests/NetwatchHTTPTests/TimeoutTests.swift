@@ -81,7 +81,7 @@ import Testing
     defer { server.stop() }
     let session = try session(connections: 1)
     var options = Self.options(timeout, total: timeout)
-    options.waitsForReachability = timeout
+    options.reachabilityTimeout = timeout
     let body = HTTPBody.data(Data("body".utf8)).throttled(packetSize: 8, delay: timeout ?? .zero)
     let reply = try await session.data(for: HTTPRequest(.post, to: server.url), body: body, options: options)
     #expect(reply.value == Data("0".utf8))

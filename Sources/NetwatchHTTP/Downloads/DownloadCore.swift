@@ -20,32 +20,34 @@ final class DownloadCore: Sendable {
   }
 
   private weak let session: HTTPSessionManager?
-  private let request: HTTPRequest
-  private let options: HTTPTaskOptions
+  private let call: PreparedCall
+  private var options: HTTPTaskOptions { call.options }
   private let callbacks: CallbackQueue
   private let state: Lock<State>
 
   init(
-    _ session: HTTPSessionManager, _ request: HTTPRequest, _ options: HTTPTaskOptions, completion: @escaping Completion
+    _ session: HTTPSessionManager, _ call: PreparedCall, completion: @escaping Completion
   ) {
     self.session = session
-    self.request = request
-    self.options = options
-    callbacks = CallbackQueue(options)
+    self.call = call
+    callbacks = CallbackQueue(call.options)
     state = Lock(
       State(
-        machine: ResumeMachine(url: request.urlText ?? ""), hold: session.pending.hold(), completion: completion))
+        machine: ResumeMachine(url: call.request.urlText ?? ""), hold: session.pending.hold(), completion: completion))
   }
 
   /// To be called once, away from the caller's thread: it opens files.
-  func load(_ target: URL, replacesExisting: Bool) {
+  ///
+  /// - Parameter given: takes the place of what lies beside the file; nil for that.
+  func load(_ target: URL, replacesExisting: Bool, _ given: ResumeData?) {
     do throws(HTTPError) {
-      guard request.method == .get else {
+      if let refusal = call.refusal { throw refusal }
+      guard call.request.method == .get else {
         throw HTTPError(.cannotEncodeRequest, "download", message: "only a GET can be resumed")
       }
       let file = try PartialFile.open(
         for: target, replacesExisting: replacesExisting, isFlushed: options.flushesFiles)
-      let (data, size) = (file.load(), file.size())
+      let (data, size) = (given ?? file.load(), file.size())
       state.withLock { $0.file = file }
       send(.loaded(data, size: size))
     } catch {
@@ -177,16 +179,15 @@ final class DownloadCore: Sendable {
   /// Nil where there is no session any more.
   private func leg(_ range: ResumeRange?, isSuspended: Bool, _ file: PartialFile?) -> HTTPTask? {
     guard let session, let file else { return nil }
-    var request = request
-    request.headerFields[.range] = range.map { "bytes=\($0.offset)-" }
-    request.headerFields[.ifRange] = range?.validator.text
+    var call = call
+    call.request.headerFields[.range] = range.map { "bytes=\($0.offset)-" }
+    call.request.headerFields[.ifRange] = range?.validator.text
     // A part of a compressed body is of no use to anybody.
-    if request.headerFields[.acceptEncoding] == nil { request.headerFields[.acceptEncoding] = "identity" }
-    var options = options
-    options.onProgress = nil
+    if call.request.headerFields[.acceptEncoding] == nil { call.request.headerFields[.acceptEncoding] = "identity" }
+    call.options.onProgress = nil
     let status = TaskStatus()
     let order = session.order(
-      request, nil, options, status: status, makeSink: { _ in ResumeSink(self, file) },
+      call, status: status, makeSink: { _ in ResumeSink(self, file) },
       completion: .later { outcome, over in
         // Never within the lock: a session that has ended drops an order while it is being given.
         Task { self.legEnded(outcome, over) }

@@ -47,7 +47,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   ///   - options: of all transfers. Completions run where they say, one at a time.
   public convenience init(
     session: HTTPSessionManager, as serializer: Serializer, limit: Int = 4, order: DownloadOrder = .firstInFirstOut,
-    cache: Cache = Cache(), options: HTTPTaskOptions? = nil
+    cache: Cache = Cache(), options: HTTPTaskOptions = HTTPTaskOptions()
   ) {
     self.init(session: session, as: serializer, limit: limit, order: order, cache: cache, options: options) {
       KernelClock.boot.now
@@ -57,12 +57,12 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   /// - Parameter now: goes on while the machine sleeps.
   init(
     session: HTTPSessionManager, as serializer: Serializer, limit: Int, order: DownloadOrder, cache: Cache,
-    options: HTTPTaskOptions?, now: @escaping @Sendable () -> Duration
+    options: HTTPTaskOptions, now: @escaping @Sendable () -> Duration
   ) {
     self.session = session
     self.serializer = serializer
     self.cache = cache
-    self.options = options ?? session.configuration.taskOptions
+    self.options = session.configuration.taskOptions.merged(with: options)
     self.now = now
     owner = CacheOwner(session, self.options)
     callbacks = CallbackQueue(self.options)
@@ -72,22 +72,24 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   /// Asks for a download.
   ///
   /// - Parameters:
-  ///   - request: what to ask for.
+  ///   - request: What to ask for: a path relative to the base URL of the session, a URL, an `HTTPRequest` or an ``HTTPCall``.
+  ///     A call's body and options have no effect, since equal requests share one transfer.
   ///   - policy: what the cache is good for.
   ///   - completion: called once for each receipt, never before this returns.
   @discardableResult
   public func download(
-    _ request: HTTPRequest, policy: DownloadPolicy = .standard, completion: @escaping Completion
+    _ request: some RequestConvertible, policy: DownloadPolicy = .standard, completion: @escaping Completion
   ) -> DownloadReceipt {
-    let key = DownloadKey(request, policy)
-    let kept = usable(for: key)
+    let call = session.prepare(request, nil, options)
+    let key = DownloadKey(call.request, policy)
+    let known = call.refusal.map { .failure($0) } ?? usable(for: key).map { Result.success($0) }
     let waiter = (completion: completion, hold: session.pending.hold())
     let receipt = state.withLock { state in
       state.lastReceipt += 1
       let receipt = state.lastReceipt
-      if let kept {
+      if let known {
         callbacks.enqueue {
-          waiter.completion(.success(kept))
+          waiter.completion(known)
           waiter.hold.fulfill()
         }
       } else {
@@ -103,9 +105,13 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   /// Ends one receipt with `cancelled`, unless it was answered. The last one takes its transfer with it.
   public func cancel(_ receipt: DownloadReceipt) { handle(.cancelled(receipt.number)) }
 
-  /// The same, awaited. A task that is cancelled cancels its receipt.
+  /// Asks for a download, and waits for it. A Swift task that is cancelled cancels its receipt.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for: a path relative to the base URL of the session, a URL, an `HTTPRequest` or an ``HTTPCall``.
+  ///   - policy: What the cache is good for.
   public func value(
-    for request: HTTPRequest, policy: DownloadPolicy = .standard
+    for request: some RequestConvertible, policy: DownloadPolicy = .standard
   ) async throws(HTTPError) -> HTTPReply<Value> {
     let cancellation = CancellationHandle<DownloadReceipt> { self.cancel($0) }
     let result = await withTaskCancellationHandler {
@@ -169,7 +175,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     let began = now()
     let status = TaskStatus()
     let order = session.order(
-      request, nil, options, status: status,
+      PreparedCall(request: request, options: options, own: request.headerFields), status: status,
       completion: .later { outcome, end in
         Task {
           let result = outcome.converted { reply throws(HTTPError) in

@@ -49,28 +49,45 @@ extension HTTPSessionManager {
   /// The file is what the server stores: it is asked not to compress it. A response that is no success is an error, and never
   /// lands in the file. Where the file was whole already, the response may be a 416.
   /// - Parameters:
-  ///   - request: A GET. Its `Range` and `If-Range` are the download's own.
-  ///   - file: where it is to lie.
-  ///   - replacesExisting: whether a file that is there is replaced, at the end and at once. Default false: it is an error.
-  ///   - options: Default nil: the session's.
-  ///   - completion: called once, by the options' executor.
+  ///   - request: What to download: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``. The method has
+  ///     to be GET. `Range` and `If-Range` are the download's own.
+  ///   - file: Where it is to lie.
+  ///   - replacesExisting: Whether a file that is there is replaced, at the end and at once. Default: false, which makes it an
+  ///     error.
+  ///   - resumeData: What ``HTTPDownload/resumeData`` of an earlier download to the same place has said. Default: nil, which
+  ///     means what lies beside the file.
+  ///   - options: Those that are not set are the session's.
+  ///   - completion: Called once, by the options' executor.
   public func resumableDownload(
-    _ request: HTTPRequest, to file: URL, replacesExisting: Bool = false, options: HTTPTaskOptions? = nil,
+    _ request: some RequestConvertible, to file: URL, replacesExisting: Bool = false, resumeData: ResumeData? = nil,
+    options: HTTPTaskOptions = HTTPTaskOptions(),
     completion: @escaping @Sendable (Result<HTTPReply<URL>, HTTPError>) -> Void
   ) -> HTTPDownload {
-    let core = DownloadCore(self, request, options ?? configuration.taskOptions, completion: completion)
-    Task { core.load(file, replacesExisting: replacesExisting) }
+    let core = DownloadCore(self, prepare(request, nil, options), completion: completion)
+    Task { core.load(file, replacesExisting: replacesExisting, resumeData) }
     return HTTPDownload(core)
   }
 
-  /// The same, awaited. A task that is cancelled cancels its request, and what has come is kept.
+  /// Downloads a file, goes on with what an earlier download has left, and waits for the end. A Swift task that is cancelled
+  /// cancels its request, and what has come is kept.
+  ///
+  /// - Parameters:
+  ///   - request: What to download: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``. The method has
+  ///     to be GET. `Range` and `If-Range` are the download's own.
+  ///   - file: Where it is to lie.
+  ///   - replacesExisting: Whether a file that is there is replaced, at the end and at once. Default: false, which makes it an
+  ///     error.
+  ///   - resumeData: What ``HTTPDownload/resumeData`` of an earlier download to the same place has said. Default: nil, which
+  ///     means what lies beside the file.
+  ///   - options: Those that are not set are the session's.
   public func resumableDownload(
-    _ request: HTTPRequest, to file: URL, replacesExisting: Bool = false, options: HTTPTaskOptions? = nil
+    _ request: some RequestConvertible, to file: URL, replacesExisting: Bool = false, resumeData: ResumeData? = nil,
+    options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPReply<URL> {
     let (ends, continuation) = AsyncStream.makeStream(of: Result<HTTPReply<URL>, HTTPError>.self)
-    let download = resumableDownload(request, to: file, replacesExisting: replacesExisting, options: options) {
-      continuation.yield($0)
-    }
+    let download = resumableDownload(
+      request, to: file, replacesExisting: replacesExisting, resumeData: resumeData, options: options
+    ) { continuation.yield($0) }
     download.resume()
     // The stream itself would end with its reader's task, and before its completion has run.
     let end = await withTaskCancellationHandler {

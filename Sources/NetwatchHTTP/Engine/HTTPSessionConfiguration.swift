@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// How a session is made.
 public struct HTTPSessionConfiguration: Sendable {
-  /// For tasks that come without options of their own.
+  /// The options of the tasks. Each call may set some of them anew.
   public var taskOptions = HTTPTaskOptions()
   /// Sent with every request that has no field of that name.
   ///
@@ -20,6 +20,11 @@ public struct HTTPSessionConfiguration: Sendable {
   public var userAgent: String? = HTTPFields.userAgent()
   /// Writes the parameters of verbs. Default: into the query, or into a body that is written like one.
   public var requestSerializer: any RequestSerializer = HTTPRequestSerializer()
+  /// Makes values of the responses of calls that name no serializer and no type. Default: the body, with a status from 200 to
+  /// 299.
+  public var responseSerializer: any ResponseSerializer = HTTPResponseSerializer()
+  /// Makes values of the types that verbs ask for. Default: a `JSONDecoder`. Do not change its settings afterwards.
+  public var decoder: any DataDecoder = JSONDecoder()
   /// The most connections to one host, at least 1 and at most 65,536. Default: 6. A request for which there is none waits.
   /// With HTTP/2, all requests to a host share one connection.
   public var connectionsPerHost = 6

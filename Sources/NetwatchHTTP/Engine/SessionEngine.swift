@@ -95,7 +95,7 @@ final class SessionEngine {
     for command in commands {
       switch command {
       case .start(let order, let isSuspended): start(order, isSuspended: isSuspended)
-      case .resume(let id): transfer(id)?.handle(.resumed)
+      case .resume(let id): transfer(id)?.resume()
       case .suspend(let id): transfer(id)?.handle(.suspended)
       case .cancel(let id): transfer(id)?.fail(HTTPError(.cancelled, "cancel"))
       case .run(let body): body(self)
@@ -112,7 +112,7 @@ final class SessionEngine {
     }
     let transfer = Transfer(order, self, curl)
     transfers[order.id] = transfer
-    if !isSuspended { transfer.handle(.resumed) }
+    if !isSuspended { transfer.resume() }
   }
 
   func transfer(_ id: RequestID) -> Transfer? { transfers[id] }

@@ -35,7 +35,7 @@ extension Transfer {
     }
     let isLost = attempt.hasLostConnection && easy.connection == nil || !engine.hasPath(to: attempt.peers)
     guard failure.kind.maySpeakOfPath, isLost else { return failure }
-    let waits = options.waitsForReachability != nil || engine.graceEnd > engine.now
+    let waits = options.reachabilityTimeout != nil || engine.graceEnd > engine.now
     guard mayRepeat(easy), options.retriesWhenReachable || waits && !easy.hasSent else {
       // What was lost in the middle may have been lost by the server.
       return failure.kind == .connectionLost ? failure : .lossOfPath(to: peers, failure)
@@ -76,13 +76,13 @@ extension Transfer {
 
   /// Until when the task waits for a path.
   var patienceEnd: Duration {
-    if let patience = options.waitsForReachability { return engine.now + patience.asDelay }
+    if let patience = options.reachabilityTimeout { return engine.now + patience.asDelay }
     return options.retriesWhenReachable ? engine.now + .seconds(60) : engine.graceEnd
   }
 
   /// No path has come in time.
   func losePatience() {
-    if options.waitsForReachability != nil || options.retriesWhenReachable {
+    if options.reachabilityTimeout != nil || options.retriesWhenReachable {
       return fail(HTTPError(.notReachable, "wait for a path"))
     }
     fail(.lossOfPath(to: attempt.peers ?? [], nil))

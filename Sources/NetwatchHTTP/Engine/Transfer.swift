@@ -41,7 +41,7 @@ final class Transfer: CurlDelegate {
     reader = HeadReader(engine.heads)
     memory = MemoryBody(engine.bodies)
     sink = order.makeSink?(engine.reentry(order.id) { $0.goOnReading() })
-    machine = TransferMachine(waitsForPath: order.options.waitsForReachability != nil && engine.path != nil)
+    machine = TransferMachine(waitsForPath: order.options.reachabilityTimeout != nil && engine.path != nil)
   }
 
   // MARK: The machine
@@ -58,6 +58,12 @@ final class Transfer: CurlDelegate {
     if effects.contains(.proceed) { proceed() }
     if effects.contains(.complete) { engine.complete(self) }
     if let status = order.status, !machine.isOver { status.change { $0.phase = machine.phase } }
+  }
+
+  /// Begins, or goes on. What cannot be sent fails without having begun.
+  func resume() {
+    if let refusal = order.refusal { return fail(refusal) }
+    handle(.resumed)
   }
 
   /// Ends the task at once. Not from within libcurl.

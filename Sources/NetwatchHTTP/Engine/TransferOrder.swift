@@ -29,6 +29,8 @@ final class TransferOrder: Sendable {
   let scope: CredentialScope
   /// The fields that the caller has given for this request alone.
   let own: HTTPFields
+  /// Why there is nothing to send; nil if there is.
+  let refusal: HTTPError?
   /// Given what gets the transfer going again after a pause. Nil: the body is kept in memory.
   let makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)?
   /// For progress; nil where nobody wants to hear of it, and once it is complete: the last callback holds the order.
@@ -44,19 +46,19 @@ final class TransferOrder: Sendable {
   private let delivery = InlineLock<(outcome: Outcome, observer: (any RequestObserver)?)?>(nil)
 
   init(
-    _ id: RequestID, _ request: HTTPRequest, _ body: HTTPBody?, _ options: consuming HTTPTaskOptions,
-    _ pending: PendingCompletions, _ scope: CredentialScope, own: HTTPFields, callbacks: CallbackQueue?,
-    status: TaskStatus?,
+    _ id: RequestID, _ call: consuming PreparedCall, _ pending: PendingCompletions, _ scope: CredentialScope,
+    callbacks: CallbackQueue?, status: TaskStatus?,
     makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)?, completion: TransferCompletion
   ) {
     self.id = id
-    facts = ReplyFacts(to: request)
-    self.request = request
-    self.body = body
-    self.options = options
+    facts = ReplyFacts(to: call.request)
+    request = call.request
+    body = call.body
+    options = call.options
+    own = call.own
+    refusal = call.refusal
     self.pending = pending
     self.scope = scope
-    self.own = own
     self.callbacks = InlineLock(callbacks)
     self.status = status
     self.makeSink = makeSink

@@ -1,26 +1,23 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Makes a value of a type of one's own, from JSON or a property list.
+/// Makes a value of a type of your own, from JSON or whatever else the decoder reads.
 ///
-/// An empty body is nil where the type is an optional one, and an error otherwise.
+/// An empty body becomes nil if the type is an optional one, and is an error otherwise.
 public struct DecodableResponseSerializer<Value: Decodable & Sendable>: ResponseSerializer {
-  /// Default: that of JSON, or of property lists.
+  /// The responses that are accepted. Default: those that the decoder can read.
   public var validation: ResponseValidation
-  private let decode: @Sendable (Data) throws -> Value
+  private let decoder: any DataDecoder
 
   /// - Parameters:
-  ///   - type: What the body is.
-  ///   - decoder: Not to be changed afterwards.
-  ///   - validation: Which statuses and types are accepted.
-  public init(_ type: Value.Type, decoder: JSONDecoder = JSONDecoder(), validation: ResponseValidation = .json) {
-    self.validation = validation
-    decode = { try decoder.decode(type, from: $0) }
-  }
-
-  package init(validation: ResponseValidation, decode: @escaping @Sendable (Data) throws -> Value) {
-    self.validation = validation
-    self.decode = decode
+  ///   - type: The type that the body is decoded to.
+  ///   - decoder: Reads the body. Default: a new `JSONDecoder`. Do not change its settings afterwards.
+  ///   - validation: The responses that are accepted. Default: ``DataDecoder/validation`` of the decoder.
+  public init(
+    _ type: Value.Type, decoder: any DataDecoder = JSONDecoder(), validation: ResponseValidation? = nil
+  ) {
+    self.decoder = decoder
+    self.validation = validation ?? decoder.validation
   }
 
   public func serialize(_ response: HTTPResponse, body: Data, request: HTTPRequest?) throws(HTTPError) -> Value {
@@ -28,7 +25,7 @@ public struct DecodableResponseSerializer<Value: Decodable & Sendable>: Response
       if body.isEmpty, let nothing = (Value.self as? any ExpressibleByNilLiteral.Type)?.init(nilLiteral: ()) as? Value {
         return nothing
       }
-      return try decode(body)
+      return try decoder.decode(Value.self, body: body)
     }
   }
 }

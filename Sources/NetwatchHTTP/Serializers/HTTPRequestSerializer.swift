@@ -17,7 +17,9 @@ public struct HTTPRequestSerializer: RequestSerializer {
   public var headerFields: HTTPFields
   /// The methods whose parameters go into the URL. Default: GET, HEAD, DELETE.
   public var queryMethods: Set<HTTPRequest.Method> = [.get, .head, .delete]
-  /// In place of ``QueryString``, for URLs and bodies. Default nil.
+  /// How parameters are written into URLs and bodies. Default: as AFNetworking writes them.
+  public var encoder = URLEncodedFormEncoder()
+  /// Writes parameters in the place of ``encoder``. Default: nil.
   public var query: Query?
 
   /// - Parameter headerFields: Of every request that does not have a field of that name itself.
@@ -73,7 +75,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
   }
 
   private func encode(_ parameters: StructuredValue, for request: HTTPRequest) throws(HTTPError) -> String {
-    guard let query else { return try QueryString.encode(parameters) }
+    guard let query else { return try encoder.encode(parameters) }
     do {
       return try query(request, parameters)
     } catch let error as HTTPError {
@@ -103,6 +105,6 @@ extension HTTPRequest {
     guard query.utf8.allSatisfy({ 0x21...0x7e ~= $0 && $0 != UInt8(ascii: "#") }) else {
       throw HTTPError(.cannotEncodeRequest, "encode the query", message: "it is not escaped")
     }
-    self.path = QueryString.appending(query, to: path)
+    self.path = URLEncodedFormEncoder.appending(query, to: path)
   }
 }

@@ -95,7 +95,7 @@ public struct MultipartFormData: Sendable {
   ///   that a query could not have either, but for bytes: they become a part as they are.
   public func body(parameters: StructuredValue? = nil) throws(HTTPError) -> HTTPBody {
     if let refusal { throw refusal }
-    let fields = try parameters.map { value throws(HTTPError) in try QueryString.fields(of: value) } ?? []
+    let fields = try parameters.map { value throws(HTTPError) in try URLEncodedFormEncoder().fields(of: value) } ?? []
     var form = MultipartFormData(copying: boundary)
     for field in fields {
       switch field.value {
@@ -174,7 +174,7 @@ extension MultipartFormData {
     for scalar in name.unicodeScalars {
       if scalar.value < 0x20 || scalar == "\"" || scalar.value == 0x7f {
         let byte = UInt8(scalar.value)
-        let digits = [QueryString.hexDigit(byte >> 4), QueryString.hexDigit(byte & 0xf)]
+        let digits = [URLEncodedFormEncoder.hexDigit(byte >> 4), URLEncodedFormEncoder.hexDigit(byte & 0xf)]
         escaped += "%" + String(decoding: digits, as: UTF8.self)
       } else {
         escaped.unicodeScalars.append(scalar)

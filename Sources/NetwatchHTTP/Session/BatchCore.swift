@@ -4,9 +4,9 @@ import NetwatchEventLoop
 /// Carries out what a ``BatchMachine`` says.
 final class BatchCore<Value: Sendable>: Sendable {
   typealias Outcome = Result<HTTPReply<Value>, HTTPError>
-  /// Begins a request. The completion is never called before it returns; nil where there is nothing to cancel.
+  /// Begins a request. The completion is never called before it returns.
   typealias Maker =
-    @Sendable (HTTPSessionManager, _ index: Int, _ completion: @escaping @Sendable (Outcome) -> Void) -> HTTPTask?
+    @Sendable (HTTPSessionManager, _ index: Int, _ completion: @escaping @Sendable (Outcome) -> Void) -> HTTPTask
 
   private struct State: Sendable {
     var machine: BatchMachine

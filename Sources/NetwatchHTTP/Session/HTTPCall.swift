@@ -1,27 +1,61 @@
 import HTTPTypes
 
-/// One call of a verb: a path, what to send, and how to write it.
-public struct HTTPCall: Sendable {
-  public var method: HTTPRequest.Method
-  /// Relative to the session's base, or a URL of its own.
+/// All that a session has to know of a request: where it goes, what it carries, and how it is made.
+///
+/// ```swift
+/// let call = HTTPCall(.post, "users", body: try .json(user), options: .with { $0.timeout = .seconds(5) })
+/// let created = try await api.send(call, as: User.self).value
+/// ```
+public struct HTTPCall: RequestConvertible {
+  /// The method. Nil means POST if there is a body, and GET otherwise.
+  public var method: HTTPRequest.Method?
+  /// A path relative to the base URL of the session, or a whole URL.
   public var path: String
+  /// The parameters. Default: nil. The serializer writes them into the URL or into a body; if the call has a body of its own,
+  /// they go into the URL.
   public var parameters: StructuredValue?
-  /// Of this call; they win over the serializer's and the session's.
+  /// The body. Default: nil, which leaves it to the serializer.
+  public var body: HTTPBody?
+  /// The header fields of this call. They win over those of the serializer and of the session.
   public var headerFields: HTTPFields
-  /// Default nil: the session's.
+  /// The serializer that writes the parameters. Default: nil, which means that of the session.
   public var serializer: (any RequestSerializer)?
-  /// Default nil: the session's.
-  public var options: HTTPTaskOptions?
+  /// The options of this call. Those that are not set here are the session's.
+  public var options: HTTPTaskOptions
+  /// The request that the call was made of, if that has a place of its own: it is sent as it is.
+  let request: HTTPRequest?
 
+  /// - Parameters:
+  ///   - method: The method. Nil means POST if there is a body, and GET otherwise.
+  ///   - path: A path relative to the base URL of the session, or a whole URL.
+  ///   - parameters: What the serializer writes. Default: nil.
+  ///   - body: The body. Default: nil, which leaves it to the serializer.
+  ///   - headerFields: The header fields of this call. Default: none.
+  ///   - serializer: The serializer that writes the parameters. Default: nil, which means that of the session.
+  ///   - options: The options of this call. Those that are not set are the session's.
   public init(
-    _ method: HTTPRequest.Method, _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
-    serializer: (any RequestSerializer)? = nil, options: HTTPTaskOptions? = nil
+    _ method: HTTPRequest.Method?, _ path: String, parameters: StructuredValue? = nil, body: HTTPBody? = nil,
+    headerFields: HTTPFields = [:], serializer: (any RequestSerializer)? = nil,
+    options: HTTPTaskOptions = HTTPTaskOptions()
   ) {
     self.method = method
     self.path = path
     self.parameters = parameters
+    self.body = body
     self.headerFields = headerFields
     self.serializer = serializer
     self.options = options
+    request = nil
   }
+
+  /// A call of a whole request. Its header fields and its method are the call's.
+  public init(_ request: HTTPRequest) {
+    method = request.method
+    path = request.path ?? ""
+    headerFields = request.headerFields
+    options = HTTPTaskOptions()
+    self.request = request.authority == nil ? nil : request
+  }
+
+  public func makeCall() -> HTTPCall { self }
 }

@@ -4,76 +4,78 @@ import HTTPTypes
 /// Tasks with callbacks. They are made suspended: `resume()` begins them, and no completion runs before it is called, unless the
 /// task is cancelled or the session has ended.
 extension HTTPSessionManager {
-  /// A request whose response is kept in memory.
+  /// Makes a task whose response is kept in memory.
   ///
   /// - Parameters:
-  ///   - request: what to ask for.
-  ///   - body: what is sent with it. Default nil.
-  ///   - options: Default nil: the session's.
-  ///   - completion: called once, by the options' executor.
+  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
+  ///   - body: What is sent with it. Default: nil.
+  ///   - options: Those that are not set are the session's.
+  ///   - completion: Called once, by the options' executor.
   public func dataTask(
-    _ request: HTTPRequest, body: HTTPBody? = nil, options: HTTPTaskOptions? = nil,
+    _ request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions(),
     completion: @escaping @Sendable (Result<HTTPReply<Data>, HTTPError>) -> Void
   ) -> HTTPTask {
-    task(request, body, options, { reply throws(HTTPError) in reply.with(reply.value.data) }, completion)
+    task(
+      prepare(request, body, options), { reply throws(HTTPError) in reply.with(reply.value.data) }, completion)
   }
 
-  /// A request with a body, whose response is kept in memory.
+  /// Makes a task that sends a body, and whose response is kept in memory.
   ///
   /// - Parameters:
-  ///   - request: what to ask for.
-  ///   - body: what is sent with it.
-  ///   - options: Default nil: the session's.
-  ///   - completion: called once, by the options' executor.
+  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``. A path or a URL
+  ///     means POST.
+  ///   - body: What is sent.
+  ///   - options: Those that are not set are the session's.
+  ///   - completion: Called once, by the options' executor.
   public func uploadTask(
-    _ request: HTTPRequest, from body: HTTPBody, options: HTTPTaskOptions? = nil,
+    _ request: some RequestConvertible, from body: HTTPBody, options: HTTPTaskOptions = HTTPTaskOptions(),
     completion: @escaping @Sendable (Result<HTTPReply<Data>, HTTPError>) -> Void
   ) -> HTTPTask {
     dataTask(request, body: body, options: options, completion: completion)
   }
 
-  /// A request whose response becomes a file, once it is whole.
+  /// Makes a task whose response becomes a file, once it is whole.
   ///
-  /// A response that is no success is an error, and no file. A file that can not be put into its place is an error too.
+  /// A response that is no success is an error, and no file. A file that cannot be put into its place is also an error.
+  ///
   /// - Parameters:
-  ///   - request: what to ask for.
-  ///   - body: what is sent with it. Default nil.
-  ///   - destination: where the file goes.
-  ///   - options: Default nil: the session's.
-  ///   - completion: called once, by the options' executor.
+  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
+  ///   - body: What is sent with it. Default: nil.
+  ///   - destination: Where the file goes.
+  ///   - options: Those that are not set are the session's.
+  ///   - completion: Called once, by the options' executor.
   public func downloadTask(
-    _ request: HTTPRequest, body: HTTPBody? = nil, to destination: HTTPDestination, options: HTTPTaskOptions? = nil,
+    _ request: some RequestConvertible, body: HTTPBody? = nil, to destination: HTTPDestination,
+    options: HTTPTaskOptions = HTTPTaskOptions(),
     completion: @escaping @Sendable (Result<HTTPReply<URL>, HTTPError>) -> Void
   ) -> HTTPTask {
-    let isFlushed = (options ?? configuration.taskOptions).flushesFiles
+    let call = prepare(request, body, options)
+    let isFlushed = call.options.flushesFiles
     return task(
-      request, body, options, { reply throws(HTTPError) in reply.with(try reply.value.file) },
+      call, { reply throws(HTTPError) in reply.with(try reply.value.file) },
       makeSink: { _ in FileSink(destination, isFlushed: isFlushed) }, completion)
   }
 
   /// - Parameters:
-  ///   - own: the fields that the caller has given for this request. Nil: all that the request has.
   ///   - decodes: whether `convert` may take long. Then it holds up neither the loop's thread nor the caller's executor.
   ///   - convert: called away from the loop's thread.
   func task<Value: Sendable>(
-    _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions?, own: HTTPFields? = nil,
-    isSuspended: Bool = true, decodes: Bool = false,
+    _ call: PreparedCall, isSuspended: Bool = true, decodes: Bool = false,
     _ convert: @escaping @Sendable (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>,
     makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil,
     _ completion: @escaping @Sendable (Result<HTTPReply<Value>, HTTPError>) -> Void
   ) -> HTTPTask {
-    let options = options ?? configuration.taskOptions
+    let options = call.options
     let status = TaskStatus()
     // What runs at once and is never alone needs no queue.
     guard decodes || options.executor.run != nil || options.onProgress != nil else {
       let order = order(
-        request, body, options, own: own, status: status, makeSink: makeSink,
-        completion: .atOnce { completion($0.converted(convert)) })
+        call, status: status, makeSink: makeSink, completion: .atOnce { completion($0.converted(convert)) })
       return HTTPTask(order, status, inbox, isSuspended: isSuspended)
     }
     let callbacks = CallbackQueue(options)
     let order = order(
-      request, body, options, own: own, callbacks: callbacks, status: status, makeSink: makeSink,
+      call, callbacks: callbacks, status: status, makeSink: makeSink,
       completion: .later { outcome, end in
         guard decodes else {
           return callbacks.append {
@@ -93,31 +95,49 @@ extension HTTPSessionManager {
   }
 }
 
-/// The same, awaited. A task that is cancelled cancels its request.
+/// Requests that are awaited. A Swift task that is cancelled cancels its request.
 extension HTTPSessionManager {
-  /// A request whose response is kept in memory.
+  /// Sends a request, and waits for its response, which is kept in memory.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
+  ///   - body: What is sent with it. Default: nil.
+  ///   - options: Those that are not set are the session's.
   public func data(
-    for request: HTTPRequest, body: HTTPBody? = nil, options: HTTPTaskOptions? = nil
+    for request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPReply<Data> {
-    try await reply(request, body, options) { reply throws(HTTPError) in reply.with(reply.value.data) }
+    try await reply(to: prepare(request, body, options)) { reply throws(HTTPError) in reply.with(reply.value.data) }
   }
 
-  /// A request with a body, whose response is kept in memory.
+  /// Sends a body, and waits for the response, which is kept in memory.
+  ///
+  /// - Parameters:
+  ///   - body: What is sent.
+  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``. A path or a URL
+  ///     means POST.
+  ///   - options: Those that are not set are the session's.
   public func upload(
-    _ body: HTTPBody, with request: HTTPRequest, options: HTTPTaskOptions? = nil
+    _ body: HTTPBody, with request: some RequestConvertible, options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPReply<Data> {
     try await data(for: request, body: body, options: options)
   }
 
-  /// A request whose response becomes a file, once it is whole.
+  /// Sends a request, and waits until its response is a whole file.
   ///
-  /// A response that is no success is an error, and no file. A file that can not be put into its place is an error too.
+  /// A response that is no success is an error, and no file. A file that cannot be put into its place is also an error.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
+  ///   - body: What is sent with it. Default: nil.
+  ///   - destination: Where the file goes.
+  ///   - options: Those that are not set are the session's.
   public func download(
-    _ request: HTTPRequest, body: HTTPBody? = nil, to destination: HTTPDestination, options: HTTPTaskOptions? = nil
+    _ request: some RequestConvertible, body: HTTPBody? = nil, to destination: HTTPDestination,
+    options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPReply<URL> {
-    let isFlushed = (options ?? configuration.taskOptions).flushesFiles
-    return try await reply(request, body, options, { reply throws(HTTPError) in reply.with(try reply.value.file) }) {
-      _ in
+    let call = prepare(request, body, options)
+    let isFlushed = call.options.flushesFiles
+    return try await reply(to: call, { reply throws(HTTPError) in reply.with(try reply.value.file) }) { _ in
       FileSink(destination, isFlushed: isFlushed)
     }
   }

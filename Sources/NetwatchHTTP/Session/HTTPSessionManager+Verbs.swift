@@ -1,112 +1,126 @@
 import FoundationEssentials
 import HTTPTypes
 
+/// The verbs of HTTP, awaited: the body of the response becomes a value of a type of your own.
+///
+/// ```swift
+/// let user: User = try await api.get("users/1")
+/// let created: User = try await api.post("users", body: .json(user))
+/// ```
+///
+/// The type that you ask for may be an optional one: then an empty body is nil.
 extension HTTPSessionManager {
-  /// Makes a call, and what its response serializer makes of the answer.
-  ///
-  /// - Throws: also what the serializers do: before anything is sent, or when all has come.
-  public func send<Serializer: ResponseSerializer>(
-    _ call: HTTPCall, as serializer: Serializer
-  ) async throws(HTTPError) -> HTTPReply<Serializer.Value> {
-    let (request, body) = try prepare(call)
-    return try await reply(request, body, call.options, own: call.headerFields) { reply throws(HTTPError) in
-      try reply.serialized(by: serializer)
-    }
-  }
-
-  /// Makes a call, and begins it. What can not be serialized begins nothing.
+  /// Makes a GET request, and waits for the value in its response.
   ///
   /// - Parameters:
-  ///   - call: what to ask for, and how.
-  ///   - serializer: makes a value of the response.
-  ///   - completion: Called once by the options' executor, not within this call, but possibly on another thread before this
-  ///     call returns. See ``HTTPExecutor``.
-  /// - Returns: nil where nothing was begun.
-  @discardableResult
-  public func send<Serializer: ResponseSerializer>(
-    _ call: HTTPCall, as serializer: Serializer,
-    completion: @escaping @Sendable (Result<HTTPReply<Serializer.Value>, HTTPError>) -> Void
-  ) -> HTTPTask? {
-    do throws(HTTPError) {
-      let (request, body) = try prepare(call)
-      return task(
-        request, body, call.options, own: call.headerFields, isSuspended: false, decodes: true,
-        { reply throws(HTTPError) in try reply.serialized(by: serializer) }, completion)
-    } catch {
-      let failure = error
-      let callbacks = CallbackQueue(call.options ?? configuration.taskOptions)
-      Task { callbacks.append { completion(.failure(failure)) } }
-      return nil
-    }
-  }
-
-  private func prepare(_ call: HTTPCall) throws(HTTPError) -> (HTTPRequest, HTTPBody) {
-    let request = HTTPRequest(
-      method: call.method, scheme: nil, authority: nil, path: nil, headerFields: call.headerFields)
-    return try (call.serializer ?? configuration.requestSerializer)
-      .serialize(request, url: url(for: call.path), parameters: call.parameters)
-  }
-}
-
-/// Each verb relative to the session's base: awaited, with JSON that becomes a value of your own, or with a serializer.
-extension HTTPSessionManager {
+  ///   - path: A path relative to the base URL of the session, or a whole URL.
+  ///   - parameters: What the session's request serializer writes. They go into the URL by default. Default: nil.
+  ///   - headerFields: The header fields of this request. They win over those of the session.
+  ///   - options: Those that are not set are the session's.
+  ///   - type: The type of the value.
+  ///   - decoder: Reads the response. Default: nil, which means that of the session.
   public func get<Value: Decodable & Sendable>(
-    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:]
+    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
+    options: HTTPTaskOptions = HTTPTaskOptions(), as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil
   ) async throws(HTTPError) -> Value {
-    try await value(HTTPCall(.get, path, parameters: parameters, headerFields: headerFields))
+    try await send(
+      HTTPCall(.get, path, parameters: parameters, headerFields: headerFields, options: options), as: type,
+      decoder: decoder
+    ).value
   }
 
+  /// Makes a POST request, and waits for the value in its response.
+  ///
+  /// - Parameters:
+  ///   - path: A path relative to the base URL of the session, or a whole URL.
+  ///   - parameters: What the session's request serializer writes. They go into a body by default, or into the URL if there is a body already. Default: nil.
+  ///   - body: What is sent, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
+  ///   - headerFields: The header fields of this request. They win over those of the session.
+  ///   - options: Those that are not set are the session's.
+  ///   - type: The type of the value.
+  ///   - decoder: Reads the response. Default: nil, which means that of the session.
   public func post<Value: Decodable & Sendable>(
-    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:]
+    _ path: String, parameters: StructuredValue? = nil, body: HTTPBody? = nil, headerFields: HTTPFields = [:],
+    options: HTTPTaskOptions = HTTPTaskOptions(), as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil
   ) async throws(HTTPError) -> Value {
-    try await value(HTTPCall(.post, path, parameters: parameters, headerFields: headerFields))
+    try await send(
+      HTTPCall(.post, path, parameters: parameters, body: body, headerFields: headerFields, options: options), as: type,
+      decoder: decoder
+    ).value
   }
 
+  /// Makes a PUT request, and waits for the value in its response.
+  ///
+  /// - Parameters:
+  ///   - path: A path relative to the base URL of the session, or a whole URL.
+  ///   - parameters: What the session's request serializer writes. They go into a body by default, or into the URL if there is a body already. Default: nil.
+  ///   - body: What is sent, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
+  ///   - headerFields: The header fields of this request. They win over those of the session.
+  ///   - options: Those that are not set are the session's.
+  ///   - type: The type of the value.
+  ///   - decoder: Reads the response. Default: nil, which means that of the session.
   public func put<Value: Decodable & Sendable>(
-    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:]
+    _ path: String, parameters: StructuredValue? = nil, body: HTTPBody? = nil, headerFields: HTTPFields = [:],
+    options: HTTPTaskOptions = HTTPTaskOptions(), as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil
   ) async throws(HTTPError) -> Value {
-    try await value(HTTPCall(.put, path, parameters: parameters, headerFields: headerFields))
+    try await send(
+      HTTPCall(.put, path, parameters: parameters, body: body, headerFields: headerFields, options: options), as: type,
+      decoder: decoder
+    ).value
   }
 
+  /// Makes a PATCH request, and waits for the value in its response.
+  ///
+  /// - Parameters:
+  ///   - path: A path relative to the base URL of the session, or a whole URL.
+  ///   - parameters: What the session's request serializer writes. They go into a body by default, or into the URL if there is a body already. Default: nil.
+  ///   - body: What is sent, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
+  ///   - headerFields: The header fields of this request. They win over those of the session.
+  ///   - options: Those that are not set are the session's.
+  ///   - type: The type of the value.
+  ///   - decoder: Reads the response. Default: nil, which means that of the session.
   public func patch<Value: Decodable & Sendable>(
-    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:]
+    _ path: String, parameters: StructuredValue? = nil, body: HTTPBody? = nil, headerFields: HTTPFields = [:],
+    options: HTTPTaskOptions = HTTPTaskOptions(), as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil
   ) async throws(HTTPError) -> Value {
-    try await value(HTTPCall(.patch, path, parameters: parameters, headerFields: headerFields))
+    try await send(
+      HTTPCall(.patch, path, parameters: parameters, body: body, headerFields: headerFields, options: options),
+      as: type,
+      decoder: decoder
+    ).value
   }
 
+  /// Makes a DELETE request, and waits for the value in its response.
+  ///
+  /// - Parameters:
+  ///   - path: A path relative to the base URL of the session, or a whole URL.
+  ///   - parameters: What the session's request serializer writes. They go into the URL by default. Default: nil.
+  ///   - headerFields: The header fields of this request. They win over those of the session.
+  ///   - options: Those that are not set are the session's.
+  ///   - type: The type of the value.
+  ///   - decoder: Reads the response. Default: nil, which means that of the session.
   public func delete<Value: Decodable & Sendable>(
-    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:]
+    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
+    options: HTTPTaskOptions = HTTPTaskOptions(), as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil
   ) async throws(HTTPError) -> Value {
-    try await value(HTTPCall(.delete, path, parameters: parameters, headerFields: headerFields))
+    try await send(
+      HTTPCall(.delete, path, parameters: parameters, headerFields: headerFields, options: options), as: type,
+      decoder: decoder
+    ).value
   }
 
-  /// There is no body to make anything of.
+  /// Makes a HEAD request, and waits for its response, which has no body.
+  ///
+  /// - Parameters:
+  ///   - path: A path relative to the base URL of the session, or a whole URL.
+  ///   - parameters: What the session's request serializer writes into the URL. Default: nil.
+  ///   - headerFields: The header fields of this request. They win over those of the session.
+  ///   - options: Those that are not set are the session's.
   public func head(
-    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:]
+    _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
+    options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPResponse {
-    let call = HTTPCall(.head, path, parameters: parameters, headerFields: headerFields)
+    let call = HTTPCall(.head, path, parameters: parameters, headerFields: headerFields, options: options)
     return try await send(call, as: HTTPResponseSerializer()).response
-  }
-
-  /// A form with files, sent as it is read.
-  public func post<Value: Decodable & Sendable>(
-    _ path: String, form: MultipartFormData, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:]
-  ) async throws(HTTPError) -> Value {
-    try await value(
-      HTTPCall(
-        .post, path, parameters: parameters, headerFields: headerFields,
-        serializer: MultipartRequestSerializer(base: configuration.requestSerializer, form: form)))
-  }
-
-  private func value<Value: Decodable & Sendable>(_ call: HTTPCall) async throws(HTTPError) -> Value {
-    try await send(call, as: DecodableResponseSerializer(Value.self)).value
-  }
-}
-
-extension HTTPReply<ReceivedBody> {
-  func serialized<Serializer: ResponseSerializer>(
-    by serializer: Serializer
-  ) throws(HTTPError) -> HTTPReply<Serializer.Value> {
-    with(try serializer.serialize(response, body: value.data, request: request))
   }
 }

@@ -89,32 +89,29 @@ public final class HTTPSessionManager: Sendable {
   // MARK: Tasks
 
   /// - Parameters:
-  ///   - own: the fields that the caller has given for this request. Nil: all that the request has.
   ///   - callbacks: for progress; nil where nobody wants to hear of it.
   ///   - status: for who has the task; nil where there is none.
   ///   - makeSink: nil where the body is kept in memory.
   func order(
-    _ request: HTTPRequest, _ body: HTTPBody?, _ options: consuming HTTPTaskOptions, own: HTTPFields? = nil,
-    callbacks: CallbackQueue? = nil, status: TaskStatus? = nil,
+    _ call: consuming PreparedCall, callbacks: CallbackQueue? = nil, status: TaskStatus? = nil,
     makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil,
     completion: TransferCompletion
   ) -> TransferOrder {
-    let own = own ?? request.headerFields
-    var request = request
     if !configuration.headerFields.isEmpty {
-      let given = request.headerFields
-      for field in configuration.headerFields where !given.contains(field.name) { request.headerFields.append(field) }
+      let given = call.request.headerFields
+      for field in configuration.headerFields where !given.contains(field.name) {
+        call.request.headerFields.append(field)
+      }
     }
-    scope.confine(&request, &options.credential, own: own)
+    scope.confine(&call)
     var callbacks = callbacks
-    if options.onProgress == nil {
+    if call.options.onProgress == nil {
       callbacks = nil
     } else if callbacks == nil {
-      callbacks = CallbackQueue(copy options)
+      callbacks = CallbackQueue(call.options)
     }
     return TransferOrder(
-      nextID(), request, body, options, pending, scope, own: own, callbacks: callbacks, status: status,
-      makeSink: makeSink, completion: completion)
+      nextID(), call, pending, scope, callbacks: callbacks, status: status, makeSink: makeSink, completion: completion)
   }
 
   /// For a request that somebody awaits.
@@ -127,19 +124,16 @@ public final class HTTPSessionManager: Sendable {
     cancellation.began(id)
   }
 
-  /// - Parameter own: the fields that the caller has given for this request. Nil: all that the request has.
   func reply<Value: Sendable>(
-    _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions?, own: HTTPFields? = nil,
+    to call: PreparedCall,
     _ convert: (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>,
     makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil
   ) async throws(HTTPError) -> HTTPReply<Value> {
+    if let refusal = call.refusal { throw refusal }
     let cancellation = cancellation()
     let order = await withTaskCancellationHandler {
       unsafe await withUnsafeContinuation { continuation in
-        begin(
-          self.order(
-            request, body, options ?? configuration.taskOptions, own: own, makeSink: makeSink,
-            completion: unsafe .awaited(continuation)), cancellation)
+        begin(self.order(call, makeSink: makeSink, completion: unsafe .awaited(continuation)), cancellation)
       }
     } onCancel: {
       cancellation.cancel()

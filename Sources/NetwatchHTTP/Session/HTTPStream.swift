@@ -48,16 +48,23 @@ public struct HTTPStream: Sendable {
 }
 
 extension HTTPSessionManager {
-  /// A request whose response is read as it comes. Returns with its head.
+  /// Sends a request, and returns with the head of its response. The body is read as it comes.
+  ///
+  /// - Parameters:
+  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
+  ///   - body: What is sent with it. Default: nil.
+  ///   - options: Those that are not set are the session's.
   public func stream(
-    _ request: HTTPRequest, body: HTTPBody? = nil, options: HTTPTaskOptions? = nil
+    _ request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPStream {
+    let call = prepare(request, body, options)
+    if let refusal = call.refusal { throw refusal }
     let buffer = BodyBuffer()
     let cancellation = cancellation()
     let result = await withTaskCancellationHandler {
       begin(
         order(
-          request, body, options ?? configuration.taskOptions,
+          call,
           makeSink: { goOn in
             buffer.onNews(goOn)
             return buffer

@@ -1,72 +1,127 @@
 import HTTPTypes
 
-/// How one task is made. The session's configuration has those of tasks that say nothing.
+/// Options of a task. Those of a call are merged with those of the session: an option that the call sets is the call's, every
+/// other one is the session's.
+///
+/// ```swift
+/// let user: User = try await api.get("users/1", options: .with { $0.timeout = .seconds(5) })
+/// ```
 public struct HTTPTaskOptions: Sendable {
+  /// The names of the options.
+  private enum Name: UInt32, CaseIterable {
+    case timeout, totalTimeout, maximumResponseBytes, maximumBytesInMemory, flushesFiles, isIndicated
+    case maximumRedirects, onRedirect, credential, onChallenge, maximumChallenges
+    case reachabilityTimeout, retriesWhenReachable, allowsRepetition, onProgress, progressInterval, executor
+  }
+
+  /// The options that were set, as the bits of their names.
+  private var named: UInt32 = 0
+
+  private mutating func name(_ name: Name) { named |= 1 << name.rawValue }
+
+  /// These options, with those in their place that `call` sets.
+  func merged(with call: HTTPTaskOptions) -> HTTPTaskOptions {
+    if call.named == 0 { return self }
+    var merged = self
+    for name in Name.allCases where call.named & 1 << name.rawValue != 0 { merged.take(name, from: call) }
+    return merged
+  }
+
+  private mutating func take(_ name: Name, from call: HTTPTaskOptions) {
+    switch name {
+    case .timeout: timeout = call.timeout
+    case .totalTimeout: totalTimeout = call.totalTimeout
+    case .maximumResponseBytes: maximumResponseBytes = call.maximumResponseBytes
+    case .maximumBytesInMemory: maximumBytesInMemory = call.maximumBytesInMemory
+    case .flushesFiles: flushesFiles = call.flushesFiles
+    case .isIndicated: isIndicated = call.isIndicated
+    case .maximumRedirects: maximumRedirects = call.maximumRedirects
+    case .onRedirect: onRedirect = call.onRedirect
+    case .credential: credential = call.credential
+    case .onChallenge: onChallenge = call.onChallenge
+    case .maximumChallenges: maximumChallenges = call.maximumChallenges
+    case .reachabilityTimeout: reachabilityTimeout = call.reachabilityTimeout
+    case .retriesWhenReachable: retriesWhenReachable = call.retriesWhenReachable
+    case .allowsRepetition: allowsRepetition = call.allowsRepetition
+    case .onProgress: onProgress = call.onProgress
+    case .progressInterval: progressInterval = call.progressInterval
+    case .executor: executor = call.executor
+    }
+  }
+
   /// How long the task may stand still before it fails with `timedOut`: neither side sends a byte. Default: 60 seconds. Nil
   /// means no limit, and so does anything above a hundred years.
   ///
   /// The time does not count while the task is suspended, while its answer waits for its reader, or while the request waits
   /// for one of the session's connections (``HTTPSessionConfiguration/connectionsPerHost``).
-  public var timeout: Duration? = .seconds(60)
+  public var timeout: Duration? = .seconds(60) { didSet { name(.timeout) } }
   /// The time for the whole task, redirects and waiting included. Default: nil, no limit.
-  public var totalTimeout: Duration?
+  public var totalTimeout: Duration? { didSet { name(.totalTimeout) } }
   /// A longer body, without its content encoding, fails with `responseTooLarge`. Default nil: no limit.
-  public var maximumResponseBytes: Int64?
+  public var maximumResponseBytes: Int64? { didSet { name(.maximumResponseBytes) } }
   /// The most bytes of a body that is kept in memory, without its content encoding: a longer one fails with
   /// `responseTooLarge`. Default: 64 MiB. A download to a file and a stream have no such limit.
-  public var maximumBytesInMemory: Int64 = 64 * 1_024 * 1_024
+  public var maximumBytesInMemory: Int64 = 64 * 1_024 * 1_024 { didSet { name(.maximumBytesInMemory) } }
 
   /// Whether the file of a download is written to its disk (`fsync`) before it gets its name, so that it is whole after a loss of
   /// power as well. Default false. The session's other tasks wait for the disk meanwhile.
-  public var flushesFiles = false
+  public var flushesFiles = false { didSet { name(.flushesFiles) } }
 
   /// Whether the request lights the activity indicator. Default true; false for a long poll.
-  public var isIndicated = true
+  public var isIndicated = true { didSet { name(.isIndicated) } }
 
   /// Redirects that are followed. Default 10; with 0 the redirect itself is the response.
-  public var maximumRedirects = 10
+  public var maximumRedirects = 10 { didSet { name(.maximumRedirects) } }
   /// Asked before each redirect is followed. What it returns is sent next; nil makes the redirect the response.
   ///
   /// Default nil: all are followed. Headers that it adds are sent, wherever they go.
-  public var onRedirect: (@Sendable (HTTPRedirect) async -> HTTPRequest?)?
+  public var onRedirect: (@Sendable (HTTPRedirect) async -> HTTPRequest?)? { didSet { name(.onRedirect) } }
 
   /// Sent to the origin (scheme, host and port) of the request alone. If it is the session's, in the configuration's
   /// ``HTTPSessionConfiguration/taskOptions``, it is sent to the origin of the session's base URL and to
   /// ``HTTPSessionConfiguration/credentialOrigins``, and to no other one.
-  public var credential: HTTPCredential?
+  public var credential: HTTPCredential? { didSet { name(.credential) } }
   /// Asked when a server does not know, or refuses, who asks. Nil makes its answer the response.
   ///
   /// After a redirect, that is another server: see ``HTTPChallenge/request``. What is returned goes to the origin that has
   /// asked, and to no other one.
-  public var onChallenge: (@Sendable (HTTPChallenge) async -> HTTPCredential?)?
+  public var onChallenge: (@Sendable (HTTPChallenge) async -> HTTPCredential?)? { didSet { name(.onChallenge) } }
   /// How many credentials ``onChallenge`` is asked for, for each origin. Then the refusal is the response. Default 3.
-  public var maximumChallenges = 3
+  public var maximumChallenges = 3 { didSet { name(.maximumChallenges) } }
 
   /// How long the task waits for a path to the network before it begins; then it fails with `notReachable`. Default nil: it
   /// does not wait. Only if the session knows a ``PathSource``.
   ///
   /// What counts is the path to the server, or to its proxy: a server on the local network needs no path to the internet.
-  public var waitsForReachability: Duration?
+  public var reachabilityTimeout: Duration? { didSet { name(.reachabilityTimeout) } }
   /// Whether a request that has lost its path is made again once there is a path to the server. Default false: it fails with
   /// `pathLost`.
   ///
   /// Not after the beginning of a response, nor for a body that cannot be made again. A request that may have reached the
   /// server is made again only if its method is idempotent (RFC 9110, section 9.2.2), or if ``allowsRepetition`` says so. It
-  /// waits for as long as ``waitsForReachability``, or a minute. A resumable download goes on where it was.
-  public var retriesWhenReachable = false
+  /// waits for as long as ``reachabilityTimeout``, or a minute. A resumable download goes on where it was.
+  public var retriesWhenReachable = false { didSet { name(.retriesWhenReachable) } }
   /// Whether the request may be sent twice although its method, such as POST, is not idempotent: because the server recognizes
   /// a repetition. Default false: if its connection ends before an answer, the task fails with `connectionLost` or `pathLost`.
-  public var allowsRepetition = false
+  public var allowsRepetition = false { didSet { name(.allowsRepetition) } }
 
   /// Called as bytes are sent and received, with the newest figures, at most once in each ``progressInterval`` and at the end.
   ///
   /// The last call comes before the completion, before an awaited call returns and before a stream ends. While one call runs,
   /// at most one more waits, with the newest figures.
-  public var onProgress: (@Sendable (HTTPProgress) -> Void)?
+  public var onProgress: (@Sendable (HTTPProgress) -> Void)? { didSet { name(.onProgress) } }
   /// The shortest time between two calls of ``onProgress``, apart from the last call. Default: 50 milliseconds.
-  public var progressInterval: Duration = .milliseconds(50)
+  public var progressInterval: Duration = .milliseconds(50) { didSet { name(.progressInterval) } }
   /// Where ``onProgress`` and completions run, one at a time and in order. Default: on Swift's shared threads.
-  public var executor = HTTPExecutor.shared
+  public var executor = HTTPExecutor.shared { didSet { name(.executor) } }
 
+  /// Options that set nothing.
   public init() {}
+
+  /// Options of which some are set: `.with { $0.timeout = .seconds(5) }`.
+  public static func with(_ change: (inout HTTPTaskOptions) -> Void) -> HTTPTaskOptions {
+    var options = HTTPTaskOptions()
+    change(&options)
+    return options
+  }
 }

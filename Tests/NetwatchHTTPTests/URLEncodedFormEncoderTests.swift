@@ -4,7 +4,7 @@ import NetwatchHTTP
 import NetwatchHTTPFoundation
 import Testing
 
-@Suite struct QueryStringTests {
+@Suite struct URLEncodedFormEncoderTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let parameters: StructuredValue
     let query: String
@@ -29,6 +29,7 @@ import Testing
     Case(["a": true, "b": false], "a=1&b=0"),
     Case(["a": 9_223_372_036_854_775_807, "b": -1], "a=9223372036854775807&b=-1"),
     Case(["a": 1.5, "b": 2.0, "c": -0.25], "a=1.5&b=2&c=-0.25"),
+    Case(["a": .date(Date(timeIntervalSince1970: -1))], "a=1969-12-31T23%3A59%3A59Z"),
     Case(["a": ""], "a="),
     Case(["": "a"], "=a"),
     Case(["a b": "c d"], "a%20b=c%20d"),
@@ -43,28 +44,138 @@ import Testing
     Case(["a": "🇦🇹"], "a=%F0%9F%87%A6%F0%9F%87%B9"),
   ])
   func `parameters become the query that AFNetworking's users know`(_ sample: Case) throws {
-    #expect(try QueryString.encode(sample.parameters) == sample.query)
+    #expect(try URLEncodedFormEncoder().encode(sample.parameters) == sample.query)
+  }
+
+  private struct Filter: Encodable {
+    var userName = "ali"
+    var pages = [1, 2]
+    var isOpen = true
+    var since = Date(timeIntervalSince1970: 1.5)
+    var place: String?
+    var range: [String: Double?] = ["low": 0.5, "high": nil]
+  }
+
+  private struct Style: Sendable, CustomTestStringConvertible {
+    let query: String
+    let change: @Sendable (inout URLEncodedFormEncoder) -> Void
+    var testDescription: String { query }
+    init(_ query: String, _ change: @escaping @Sendable (inout URLEncodedFormEncoder) -> Void) {
+      (self.query, self.change) = (query, change)
+    }
+  }
+
+  @Test(arguments: [
+    Style("isOpen=1&pages[]=1&pages[]=2&range[high]&range[low]=0.5&since=1970-01-01T00:00:01Z&userName=ali") { _ in },
+    Style("isOpen=true&pages=1&pages=2&range[low]=0.5&since=1.5&userName=ali") {
+      ($0.booleans, $0.arrays, $0.nils, $0.dates) = (.literal, .noBrackets, .omitted, .secondsSince1970)
+    },
+    Style("is_open=1&pages[0]=1&pages[1]=2&range[high]=&range[low]=0.5&since=1500&user_name=ali") {
+      ($0.keys, $0.arrays, $0.nils, $0.dates) = (.snakeCase, .indexInBrackets, .emptyValue, .millisecondsSince1970)
+    },
+    Style("ISOPEN=1&PAGES.0=1&PAGES.1=2&RANGE.HIGH=null&RANGE.LOW=0.5&SINCE=1970&USERNAME=ali") {
+      ($0.keys, $0.arrays) = (.custom { $0.uppercased() }, .custom { "\($0).\($1)" })
+      ($0.nils, $0.dates, $0.keyPaths) = (.literal, .custom { _ in "1970" }, .dots)
+    },
+  ])
+  private func `a structure is written as the options say`(_ style: Style) throws {
+    var encoder = URLEncodedFormEncoder()
+    style.change(&encoder)
+    let query = try encoder.encode(Filter())
+    #expect(query.removingPercentEncoding == style.query)
+  }
+
+  @Test(arguments: [
+    ("baseURLString", "base_url_string"), ("URL", "url"), ("aB", "a_b"), ("already_there", "already_there"),
+    ("Name2D", "name2_d"), ("", ""), ("_Key", "_key"),
+  ])
+  func `a key in snake case has a word where the name has one`(_ key: String, _ snake: String) throws {
+    var encoder = URLEncodedFormEncoder()
+    encoder.keys = .snakeCase
+    #expect(try encoder.encode([key: 1]) == "\(snake)=1")
+  }
+
+  /// Encodes by every kind of container that there is.
+  private struct Contortion: Encodable {
+    enum Key: String, CodingKey { case list, nested, plain, more }
+
+    func encode(to encoder: any Encoder) throws {
+      var members = encoder.container(keyedBy: Key.self)
+      var list = members.nestedUnkeyedContainer(forKey: .list)
+      try list.encode(UInt8(1))
+      var inner = list.nestedContainer(keyedBy: Key.self)
+      try inner.encode(Float(0.1), forKey: .plain)
+      var deep = list.nestedUnkeyedContainer()
+      try deep.encodeNil()
+      try "super".encode(to: list.superEncoder())
+      var nested = members.nestedContainer(keyedBy: Key.self, forKey: .nested)
+      try nested.encode(URL(string: "http://h/")!, forKey: .plain)
+      try Data([1]).encode(to: members.superEncoder(forKey: .plain))
+      // A second container of the same value adds to it.
+      var again = encoder.container(keyedBy: Key.self)
+      try again.encodeNil(forKey: .more)
+      try 7.encode(to: members.superEncoder())
+    }
+  }
+
+  @Test func `values encode themselves by any container`() throws {
+    #expect(
+      try StructuredValue(encoding: Contortion()) == [
+        "list": [1, ["plain": 0.1], [nil], "super"], "nested": ["plain": "http://h/"], "plain": [1], "more": nil,
+        "super": 7,
+      ])
+    #expect(try StructuredValue(encoding: ["a": Data([1])]) == ["a": .data(Data([1]))])
+    #expect(try StructuredValue(encoding: [String]()) == [])
+  }
+
+  private final class Endless: Encodable {
+    func encode(to encoder: any Encoder) throws {
+      var members = encoder.unkeyedContainer()
+      try members.encode(self)
+    }
+  }
+
+  private struct Refusal: Error, Encodable {
+    func encode(to encoder: any Encoder) throws { throw self }
+  }
+
+  @Test func `what cannot be encoded is refused`() {
+    let values: [any Encodable] = [["a": UInt64.max], Endless(), Refusal(), ["a": Double.nan], [1]]
+    for value in values {
+      let error = #expect(throws: HTTPError.self) { try HTTPBody.form(value) }
+      #expect(error?.kind == .cannotEncodeRequest)
+    }
+    #expect(throws: HTTPError.self) { try HTTPBody.json(Double.nan) }
+  }
+
+  @Test func `any JSON becomes a tree, and the tree the same JSON`() throws {
+    let text = #"{"a":[1,2.5,true,null,"x",{"b":[]}],"c":-9223372036854775808}"#
+    let tree = try JSONDecoder().decode(StructuredValue.self, from: Data(text.utf8))
+    #expect(tree == ["a": [1, 2.5, true, nil, "x", ["b": []]], "c": .integer(.min)])
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    #expect(String(decoding: try encoder.encode(tree), as: UTF8.self) == text)
   }
 
   @Test(arguments: [49, 50, 51, 99, 10_000])
   func `an emoji is never split, however long the text is`(_ count: Int) throws {
     let text = "a" + String(repeating: "👨‍👩‍👧‍👦🇦🇹👍🏽", count: count)
-    #expect(QueryString.escape(text).removingPercentEncoding == text)
+    #expect(URLEncodedFormEncoder.escape(text).removingPercentEncoding == text)
   }
 
   @Test(arguments: [
-    StructuredValue.null, "a=b", [1, 2], .set([1]), ["a": .date(Date(timeIntervalSince1970: 0))],
+    StructuredValue.null, "a=b", [1, 2], .set([1]), ["a": .date(.distantFuture + 1e12)],
     ["a": .data(Data([1]))], ["a": .number(.nan)], ["a": [.number(.infinity)]],
   ])
   func `what has no form in a query is refused before anything is sent`(_ parameters: StructuredValue) {
-    let error = #expect(throws: HTTPError.self) { try QueryString.encode(parameters) }
+    let error = #expect(throws: HTTPError.self) { try URLEncodedFormEncoder().encode(parameters) }
     #expect(error?.kind == .cannotEncodeRequest)
   }
 
   @Test func `a tree that is too deep for a stack is refused`() {
     var parameters: StructuredValue = 1
     for _ in 0..<2_000 { parameters = ["a": parameters] }
-    #expect(throws: HTTPError.self) { try QueryString.encode(parameters) }
+    #expect(throws: HTTPError.self) { try URLEncodedFormEncoder().encode(parameters) }
     let post = HTTPRequest(method: .post, scheme: "http", authority: "h", path: "/")
     for serializer in [JSONRequestSerializer(), PropertyListRequestSerializer()] as [any RequestSerializer] {
       #expect(throws: HTTPError.self) { try serializer.serialize(post, url: nil, parameters: parameters) }

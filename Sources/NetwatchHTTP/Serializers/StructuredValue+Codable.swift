@@ -1,0 +1,70 @@
+import FoundationEssentials
+
+extension StructuredValue {
+  /// Makes the tree of a value that can be encoded, such as a structure of your own.
+  ///
+  /// Dates stay ``date(_:)`` and bytes stay ``data(_:)``. A URL becomes its text. What encodes nothing becomes an empty
+  /// dictionary.
+  ///
+  /// - Throws: `cannotEncodeRequest` for whatever the value throws, for whole numbers beyond 64 bits with a sign, and for more
+  ///   than 512 levels.
+  public init(encoding value: some Encodable) throws(HTTPError) {
+    if let value = value as? StructuredValue {
+      self = value
+      return
+    }
+    do {
+      let root = StructuredEncoder.Node()
+      try StructuredEncoder(root, path: []).write(value)
+      self = root.value
+    } catch {
+      throw HTTPError(.cannotEncodeRequest, "encode the parameters", message: "\(error)", underlying: error)
+    }
+  }
+
+  /// The tree of a value that can be encoded: `parameters: .encoding(filter)`. See ``init(encoding:)``.
+  public static func encoding(_ value: some Encodable) throws(HTTPError) -> StructuredValue {
+    try StructuredValue(encoding: value)
+  }
+}
+
+extension StructuredValue: Codable {
+  /// Decodes whatever is there, such as JSON of an unknown form: `try JSONDecoder().decode(StructuredValue.self, from: body)`.
+  ///
+  /// Numbers that are whole and fit become ``integer(_:)``. Dates and bytes are not told apart from text.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .null
+    } else if let value = try? container.decode(Bool.self) {
+      self = .bool(value)
+    } else if let value = try? container.decode(Int64.self) {
+      self = .integer(value)
+    } else if let value = try? container.decode(Double.self) {
+      self = .number(value)
+    } else if let value = try? container.decode(String.self) {
+      self = .string(value)
+    } else if let members = try? container.decode([String: StructuredValue].self) {
+      self = .dictionary(members)
+    } else {
+      self = .array(try container.decode([StructuredValue].self))
+    }
+  }
+
+  /// Encodes the tree. A set becomes an array, in no order.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .null: try container.encodeNil()
+    case .bool(let value): try container.encode(value)
+    case .integer(let value): try container.encode(value)
+    case .number(let value): try container.encode(value)
+    case .string(let value): try container.encode(value)
+    case .date(let value): try container.encode(value)
+    case .data(let value): try container.encode(value)
+    case .array(let value): try container.encode(value)
+    case .set(let value): try container.encode(Array(value))
+    case .dictionary(let value): try container.encode(value)
+    }
+  }
+}

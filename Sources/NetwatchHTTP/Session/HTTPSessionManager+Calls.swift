@@ -1,0 +1,47 @@
+import FoundationEssentials
+import HTTPTypes
+
+extension HTTPSessionManager {
+  /// - Parameters:
+  ///   - request: What to ask for.
+  ///   - body: Takes the place of the call's own. Nil leaves that.
+  ///   - options: They win over those of the call, and both over those of the session.
+  func prepare(_ request: some RequestConvertible, _ body: HTTPBody?, _ options: HTTPTaskOptions) -> PreparedCall {
+    do throws(HTTPError) {
+      var call = try request.makeCall()
+      if let body { call.body = body }
+      let (request, body) = try serialize(call)
+      return PreparedCall(
+        request: request, body: body,
+        options: configuration.taskOptions.merged(with: call.options).merged(with: options),
+        own: call.headerFields)
+    } catch {
+      return PreparedCall(
+        request: HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil),
+        options: configuration.taskOptions.merged(with: options), own: [:], refusal: error)
+    }
+  }
+
+  private func serialize(_ call: HTTPCall) throws(HTTPError) -> (HTTPRequest, HTTPBody?) {
+    let method = call.method ?? (call.body == nil ? .get : .post)
+    var request: HTTPRequest
+    var url: URL?
+    if let whole = call.request {
+      request = whole
+      request.headerFields = call.headerFields
+      if request.method != method { request.method = method }
+      if request.path != call.path { request.path = call.path }
+      guard call.parameters != nil || call.serializer != nil else { return (request, call.body) }
+    } else {
+      request = HTTPRequest(method: method, scheme: nil, authority: nil, path: nil, headerFields: call.headerFields)
+      url = try self.url(for: call.path)
+    }
+    let serializer = call.serializer ?? configuration.requestSerializer
+    guard let body = call.body else {
+      return try serializer.serialize(request, url: url, parameters: call.parameters)
+    }
+    (request, _) = try serializer.serialize(request, url: url, parameters: nil)
+    if let parameters = call.parameters { try request.append(query: URLEncodedFormEncoder().encode(parameters)) }
+    return (request, body)
+  }
+}

@@ -1,0 +1,41 @@
+import FoundationEssentials
+import HTTPTypes
+
+/// What a session can be asked for: text with a path or a URL, a `URL`, an `HTTPRequest`, an ``HTTPCall``, or a type of your
+/// own.
+///
+/// ```swift
+/// enum Route: RequestConvertible {
+///   case user(Int)
+///   case rename(Int, to: String)
+///
+///   func makeCall() throws(HTTPError) -> HTTPCall {
+///     switch self {
+///     case .user(let id): HTTPCall(.get, "users/\(id)")
+///     case .rename(let id, let name): HTTPCall(.patch, "users/\(id)", body: try .json(["name": name]))
+///     }
+///   }
+/// }
+/// let user = try await api.send(Route.user(1), as: User.self).value
+/// ```
+public protocol RequestConvertible: Sendable {
+  /// Makes the call. Runs on the thread of the caller, once for each task.
+  ///
+  /// - Throws: The reason why there is no request: the task fails with it, and nothing is sent.
+  func makeCall() throws(HTTPError) -> HTTPCall
+}
+
+/// A path relative to the base URL of the session, or a whole URL. The method is GET, or POST for a request with a body.
+extension String: RequestConvertible {
+  public func makeCall() -> HTTPCall { HTTPCall(nil, self) }
+}
+
+/// A URL, which may be relative to the base URL of the session. The method is GET, or POST for a request with a body.
+extension URL: RequestConvertible {
+  public func makeCall() -> HTTPCall { HTTPCall(nil, absoluteString) }
+}
+
+/// A request that is sent as it is. If it has no authority, its path is relative to the base URL of the session.
+extension HTTPRequest: RequestConvertible {
+  public func makeCall() -> HTTPCall { HTTPCall(self) }
+}
