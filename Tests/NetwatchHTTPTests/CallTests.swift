@@ -206,6 +206,9 @@ private enum Route: RequestConvertible {
     session.onProgress = { _ in }
     session.progressInterval = .seconds(8)
     session.executor = .immediate
+    session.label = "label"
+    session.interceptors = [RetryInterceptor()]
+    session.maximumRetries = 9
     func text(_ options: HTTPTaskOptions) -> [String] {
       Mirror(reflecting: options).children.filter { $0.label != "named" }.map { child in
         let text = "\(child.value)"

@@ -5,8 +5,10 @@ import Testing
 @Suite struct TransferMachineTests {
   private typealias Effects = TransferMachine.Effects
 
-  private func machine(waits: Bool = false, after events: TransferMachine.Event...) -> TransferMachine {
-    var machine = TransferMachine(waitsForPath: waits)
+  private func machine(waits: Bool = false, adapts: Bool = false, after events: TransferMachine.Event...)
+    -> TransferMachine
+  {
+    var machine = TransferMachine(waitsForPath: waits, adapts: adapts)
     for event in events { _ = machine.handle(event) }
     return machine
   }
@@ -77,19 +79,44 @@ import Testing
     #expect(machine.handle(.pathArrived) == [.stopWaiting, .beginActivity, .attach])
   }
 
+  @Test func `a request that somebody may change waits for the answer, and so does one that is made again`() {
+    var machine = machine(adapts: true)
+    #expect(machine.handle(.resumed) == [.beginActivity, .adapt])
+    #expect(!machine.isAttached)
+    #expect(machine.handle(.accepted) == .attach)
+    #expect(machine.handle(.attemptFailed) == [])
+    #expect(!machine.isAttached && !machine.isOver)
+    #expect(machine.handle(.retried) == [.endActivity, .delay])
+    #expect(machine.handle(.delayEnded) == [.stopWaiting, .beginActivity, .adapt])
+    #expect(machine.handle(.cancelled) == .complete)
+  }
+
+  @Test func `a failure that nobody wants to repeat is the end`() {
+    var machine = machine(adapts: true, after: .resumed, .accepted, .attemptFailed)
+    #expect(machine.handle(.accepted) == .complete)
+  }
+
+  @Test func `an answer that is to be asked for again is broken off`() {
+    var machine = machine(adapts: true, after: .resumed, .accepted, .asked)
+    #expect(machine.handle(.retried) == [.detach, .endActivity, .delay])
+    #expect(machine.handle(.suspended) == .stopWaiting)
+    #expect(machine.handle(.delayEnded) == [])
+    #expect(machine.handle(.resumed) == [.beginActivity, .adapt])
+  }
+
   @Test func `whatever happens, activity is balanced, there is one end, and libcurl has one attempt at most`() {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<1_000 {
-      var machine = TransferMachine(waitsForPath: .random(using: &generator))
+      var machine = TransferMachine(
+        waitsForPath: .random(using: &generator), adapts: .random(using: &generator))
       var (isActive, isAttached, isWaiting, completions) = (false, false, false, 0)
       for step in 0..<30 {
         var event = TransferMachine.Event.allCases.randomElement(using: &generator) ?? .resumed
         if step == 29 { event = .cancelled }
         // libcurl says nothing of what it does not have, and nobody is asked about nothing.
-        let isOfAttempt =
-          [.attemptEnded, .attemptRedirected, .attemptWentOffline].contains(event) || event == .asked
-        if isOfAttempt, !isAttached { continue }
-        if [.attemptEnded, .attemptRedirected, .attemptWentOffline].contains(event) { isAttached = false }
+        let isEnd = [.attemptEnded, .attemptFailed, .attemptRedirected, .attemptWentOffline].contains(event)
+        if isEnd || event == .asked, !isAttached { continue }
+        if isEnd { isAttached = false }
         let effects = machine.handle(event)
         #expect(completions == 0 || effects.isEmpty)
         if effects.contains(.detach) {
@@ -104,7 +131,8 @@ import Testing
           #expect(isWaiting)
           isWaiting = false
         }
-        if effects.contains(.waitForPath) {
+        if effects.contains(.adapt) { #expect(machine.adapts && !isAttached) }
+        if effects.contains(.waitForPath) || effects.contains(.delay) {
           #expect(!isWaiting)
           isWaiting = true
         }

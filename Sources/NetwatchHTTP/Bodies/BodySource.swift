@@ -12,6 +12,8 @@ package enum BodySupply {
 /// A request's body on its way out. Belongs to the loop.
 package protocol BodySource: AnyObject {
   func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply
+  /// Whether ``rewind()`` may succeed.
+  var canRewind: Bool { get }
   /// Begins anew.
   /// - Returns: false where what has been sent is gone.
   func rewind() -> Bool
@@ -24,6 +26,7 @@ final class DataSource: BodySource {
   private let data: Data
   private var offset = 0
   var failure: HTTPError? { nil }
+  var canRewind: Bool { true }
 
   init(_ data: Data) { self.data = data }
 
@@ -46,6 +49,7 @@ final class FileSource: BodySource {
   private let descriptor: OpenFile
   private let path: String
   private(set) var failure: HTTPError?
+  var canRewind: Bool { true }
 
   init(path: String) throws(HTTPError) {
     self.path = path

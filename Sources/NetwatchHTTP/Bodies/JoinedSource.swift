@@ -6,6 +6,7 @@ final class JoinedSource: BodySource {
   private var next = 0
   private var current: (source: any BodySource, left: Int64)?
   private(set) var failure: HTTPError?
+  var canRewind: Bool { failure == nil }
 
   init(_ pieces: [(body: HTTPBody, length: Int64)], wake: @escaping @Sendable () -> Void) {
     self.pieces = pieces

@@ -45,6 +45,7 @@ final class SequenceSource: BodySource {
   private var part = Data()
   private(set) var failure: HTTPError?
   private var hasBegun = false
+  var canRewind: Bool { canBeginAgain || !hasBegun }
 
   init<Parts: AsyncSequence & Sendable>(
     _ wake: @escaping @Sendable () -> Void, canBeginAgain: Bool, _ makeParts: @escaping @Sendable () -> Parts

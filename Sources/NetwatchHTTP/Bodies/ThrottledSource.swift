@@ -13,6 +13,7 @@ final class ThrottledSource<Time: Clock<Duration>>: BodySource {
   private var alarm: Task<Void, Never>?
 
   var failure: HTTPError? { source.failure }
+  var canRewind: Bool { source.canRewind }
 
   /// - Parameter packetSize: in bytes, at least 1.
   init(

@@ -63,7 +63,7 @@ extension HTTPSessionManager {
     options: HTTPTaskOptions = HTTPTaskOptions(),
     completion: @escaping @Sendable (Result<HTTPReply<URL>, HTTPError>) -> Void
   ) -> HTTPDownload {
-    let core = DownloadCore(self, prepare(request, nil, options), completion: completion)
+    let core = DownloadCore(self, prepare(request, nil, options, .download), completion: completion)
     Task { core.load(file, replacesExisting: replacesExisting, resumeData) }
     return HTTPDownload(core)
   }

@@ -32,13 +32,20 @@ final class CredentialScope: Sendable {
 
   /// Takes the session's credentials out of a call that goes elsewhere. What its caller has given for it alone stays.
   func confine(_ call: inout PreparedCall) {
-    let credential = call.options.credential
-    guard base != nil, !call.request.headerFields.isEmpty || credential != nil else { return }
-    let given = Self.fields.filter { call.request.headerFields.contains($0) && !call.own.contains($0) }
-    let isGiven = credential != nil && credential == self.credential
-    guard !given.isEmpty || isGiven, !covers(call.request) else { return }
-    for name in given { call.request.headerFields[name] = nil }
-    if isGiven { call.options.credential = nil }
+    confine(&call.request, own: call.own)
+    guard base != nil, let credential = call.options.credential, credential == self.credential, !covers(call.request)
+    else { return }
+    call.options.credential = nil
+  }
+
+  /// Takes the session's credentials out of the fields of a request that goes elsewhere.
+  ///
+  /// - Parameter own: The fields that the caller has given for this request alone, which stay.
+  func confine(_ request: inout HTTPRequest, own: HTTPFields) {
+    guard base != nil, !request.headerFields.isEmpty else { return }
+    let given = Self.fields.filter { request.headerFields.contains($0) && !own.contains($0) }
+    guard !given.isEmpty, !covers(request) else { return }
+    for name in given { request.headerFields[name] = nil }
   }
 
   /// Whether the credentials in a request may follow a redirect to another origin. The caller's own may not.

@@ -25,6 +25,14 @@ public struct HTTPSessionConfiguration: Sendable {
   public var responseSerializer: any ResponseSerializer = HTTPResponseSerializer()
   /// Makes values of the types that verbs ask for. Default: a `JSONDecoder`. Do not change its settings afterwards.
   public var decoder: any DataDecoder = JSONDecoder()
+  /// Change requests, and decide whether they are tried again: first those of the call, then these, in their order. Default:
+  /// none.
+  ///
+  /// What they write into `Authorization`, `Cookie` and `Proxy-Authorization` is a credential of the session: see
+  /// ``headerFields``.
+  public var interceptors: [any RequestInterceptor] = []
+  /// Hear of all that happens to the tasks. Default: none. See also ``HTTPSessionManager/events(bufferingNewest:)``.
+  public var eventObservers: [any HTTPEventObserver] = []
   /// The most connections to one host, at least 1 and at most 65,536. Default: 6. A request for which there is none waits.
   /// With HTTP/2, all requests to a host share one connection.
   public var connectionsPerHost = 6

@@ -7,6 +7,7 @@ struct PreparedCall: Sendable {
   var options: HTTPTaskOptions
   /// The fields that the caller has given for this request alone.
   var own: HTTPFields
+  var kind = HTTPTaskInfo.Kind.data
   /// Why there is nothing to send. Then the request is none.
   var refusal: HTTPError?
 }

@@ -87,6 +87,14 @@ struct RequestChain {
     update()
   }
 
+  /// The chain begins anew, with a request in the place of the task's.
+  mutating func restart(_ first: HTTPRequest) {
+    request = first
+    body = order.body
+    redirects = 0
+    update()
+  }
+
   /// The same request is sent with another credential.
   mutating func answer(with credential: HTTPCredential) {
     guard let origin = Origin(request) else { return }

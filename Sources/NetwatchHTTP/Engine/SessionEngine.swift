@@ -30,9 +30,15 @@ final class SessionEngine {
   private let pending: PendingCompletions
   private(set) var curl: CurlMulti?
   private var transfers: [RequestID: Transfer] = [:]
+  /// Of the transfer that was taken last.
+  private var lastNumber: UInt64 = 0
   /// One timer for all deadlines.
   private lazy var deadline = LoopTimer(on: loop) { [unowned self] in lookAtDeadlines() }
   private var waiting: [RequestID: LoopTimer] = [:]
+  /// Those between two attempts.
+  private var delayed: [RequestID: LoopTimer] = [:]
+  let events: EventHub
+  let interceptors: [any RequestInterceptor]
   private var pathSubscription: (any AnyObject & Sendable)?
   /// Nil without a path, and where netlink is not permitted.
   private var connections: ConnectionWatch?
@@ -59,6 +65,8 @@ final class SessionEngine {
     self.path = path
     self.loop = loop
     self.pending = pending
+    events = EventHub(configuration.eventObservers)
+    interceptors = configuration.interceptors
     cookies = try CurlShare()
     curl = try CurlMulti(
       on: loop, TrustEvaluator(policy), cookies: configuration.handlesCookies ? cookies : nil,
@@ -110,12 +118,24 @@ final class SessionEngine {
       if order.complete(.failure(HTTPError(.invalidated, "request")), nil) { order.wake() }
       return
     }
-    let transfer = Transfer(order, self, curl)
+    lastNumber += 1
+    let transfer = Transfer(order, lastNumber, self, curl)
     transfers[order.id] = transfer
+    if events.isObserved { transfer.tell(.created) }
     if !isSuspended { transfer.resume() }
   }
 
   func transfer(_ id: RequestID) -> Transfer? { transfers[id] }
+
+  /// The tasks that are not over, in the order in which they were begun or made.
+  func tasks(_ kind: HTTPTaskInfo.Kind?) -> [(order: TransferOrder, status: TaskStatus)] {
+    let chosen = transfers.values.filter { kind == nil || $0.order.kind == kind }
+    return chosen.sorted { $0.number < $1.number }.map { ($0.order, $0.publicStatus()) }
+  }
+
+  func cancelAll() {
+    for transfer in transfers.values { transfer.fail(HTTPError(.cancelled, "cancel")) }
+  }
 
   /// A transfer is over, and is forgotten when it has delivered.
   func complete(_ transfer: Transfer) {
@@ -174,6 +194,7 @@ final class SessionEngine {
     inbox?.close()
     inbox = nil
     pathSubscription = nil
+    events.end()
     deadline.stop()
     loop.stop()
     pending.close()
@@ -243,7 +264,16 @@ final class SessionEngine {
     if hasPath(to: transfer.attempt.peers) { transfer.handle(.pathArrived) }
   }
 
+  /// Another attempt is made after this time.
+  func delay(_ transfer: Transfer, by delay: Duration) {
+    let id = transfer.order.id
+    let timer = LoopTimer(on: loop) { [unowned self] in self.transfer(id)?.handle(.delayEnded) }
+    timer.set(at: now + delay.asDelay)
+    delayed[id] = timer
+  }
+
   func stopWaiting(_ transfer: Transfer) {
+    if delayed.removeValue(forKey: transfer.order.id) != nil { return }
     waiting[transfer.order.id] = nil
     if waiting.isEmpty { pathSubscription = nil }
   }

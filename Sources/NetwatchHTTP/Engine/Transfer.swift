@@ -9,6 +9,8 @@ final class Transfer: CurlDelegate {
   private static let mostSkipped = 64 * 1_024
 
   let order: TransferOrder
+  /// A transfer that began later has a higher one.
+  let number: UInt64
   /// Which holds it too, until it is over.
   let engine: SessionEngine
   let curl: CurlMulti
@@ -16,16 +18,21 @@ final class Transfer: CurlDelegate {
   private let sink: (any BodySink)?
   private var memory: MemoryBody
   private(set) var machine: TransferMachine
-  private(set) var chain: RequestChain
+  var chain: RequestChain
   private(set) var easy: CurlEasy?
   private(set) var source: (any BodySource)?
   /// Of an attempt that is to be made again.
   var keptSource: (any BodySource)?
   var attempt = TransferAttempt(began: .zero)
-  private var attempts = 0
+  private(set) var attempts = 0
+  private(set) var status: TaskStatus?
+  /// The attempts that interceptors have asked for, by the place of each in their list.
+  var retries: [Int: Int] = [:]
+  /// The time before the attempt that an interceptor has asked for.
+  var retryDelay = Duration.zero
   private let reader: HeadReader
   private var progress = HTTPProgress()
-  private var failure: HTTPError?
+  var failure: HTTPError?
   /// The reader of the body has enough for now.
   private var isStalled = false
   var lastMoved = Duration.zero
@@ -33,31 +40,54 @@ final class Transfer: CurlDelegate {
 
   var options: HTTPTaskOptions { order.options }
 
-  init(_ order: TransferOrder, _ engine: SessionEngine, _ curl: CurlMulti) {
+  init(_ order: TransferOrder, _ number: UInt64, _ engine: SessionEngine, _ curl: CurlMulti) {
     self.order = order
+    self.number = number
+    status = order.status
     self.engine = engine
     self.curl = curl
     chain = RequestChain(order)
     reader = HeadReader(engine.heads)
     memory = MemoryBody(engine.bodies)
     sink = order.makeSink?(engine.reentry(order.id) { $0.goOnReading() })
-    machine = TransferMachine(waitsForPath: order.options.reachabilityTimeout != nil && engine.path != nil)
+    machine = TransferMachine(
+      waitsForPath: order.options.reachabilityTimeout != nil && engine.path != nil,
+      adapts: !engine.interceptors.isEmpty || !order.options.interceptors.isEmpty)
   }
 
   // MARK: The machine
 
   func handle(_ event: TransferMachine.Event) {
+    if engine.events.isObserved { tell(of: event) }
     let effects = machine.handle(event)
     if effects.contains(.detach) { detach() }
     if effects.contains(.pause) { easy?.pause(true) }
     if effects.contains(.endActivity) { engine.observer?.ended(order.id) }
     if effects.contains(.stopWaiting) { engine.stopWaiting(self) }
-    if effects.contains(.waitForPath) { engine.waitForPath(self) }
+    if effects.contains(.waitForPath) {
+      if engine.events.isObserved { tell(.waiting) }
+      engine.waitForPath(self)
+    }
+    if effects.contains(.delay) { engine.delay(self, by: retryDelay) }
     if effects.contains(.beginActivity) { engine.observer?.began(order.id, isIndicated: options.isIndicated) }
+    if effects.contains(.adapt) { adapt() }
     if effects.contains(.attach) { attach() }
     if effects.contains(.proceed) { proceed() }
     if effects.contains(.complete) { engine.complete(self) }
-    if let status = order.status, !machine.isOver { status.change { $0.phase = machine.phase } }
+    if let status, !machine.isOver { status.change(to: machine.phase) }
+  }
+
+  /// What others may know of the transfer, from now on also if nobody has asked before.
+  func publicStatus() -> TaskStatus {
+    if let status { return status }
+    let status = TaskStatus(machine.phase, progress)
+    self.status = status
+    return status
+  }
+
+  private func report() {
+    status?.change(to: progress)
+    order.report(progress)
   }
 
   /// Begins, or goes on. What cannot be sent fails without having begun.
@@ -77,6 +107,7 @@ final class Transfer: CurlDelegate {
     reader.begin()
     attempts += 1
     attempt = TransferAttempt(began: engine.now)
+    if engine.events.isObserved { tell(.sent(chain.request, attempt: attempts)) }
     do throws(HTTPError) {
       // libcurl asks for nothing of an empty body.
       if let body = chain.body, body.length != 0 {
@@ -93,10 +124,15 @@ final class Transfer: CurlDelegate {
     } catch {
       failure = error
       giveBack()
-      return handle(.attemptEnded)
+      return end(.attemptEnded)
     }
     lastMoved = engine.now
-    if end == nil, let limit = options.totalTimeout { end = lastMoved + limit.asDelay }
+    startClock()
+  }
+
+  /// The time for the whole task counts from the first call.
+  func startClock() {
+    if end == nil, let limit = options.totalTimeout { end = engine.now + limit.asDelay }
     engine.watchDeadline(of: self)
   }
 
@@ -121,6 +157,13 @@ final class Transfer: CurlDelegate {
     ended(CURLE_WRITE_ERROR)
   }
 
+  /// What has come of a body that was kept in memory is of no use.
+  func forgetBody() {
+    memory = MemoryBody(engine.bodies)
+    progress.received = 0
+    progress.totalToReceive = nil
+  }
+
   func goOnReading() {
     isStalled = false
     proceed()
@@ -143,6 +186,8 @@ final class Transfer: CurlDelegate {
       if failure.response == nil { failure.response = head?.response }
       outcome = .failure(failure)
     }
+    if engine.events.isObserved { tell(.finished(outcome.map(\.response), order.facts.metrics)) }
+    if order.status == nil { status?.end() }
     return order.complete(outcome, machine.isActive ? engine.observer : nil)
   }
 
@@ -229,7 +274,7 @@ final class Transfer: CurlDelegate {
       isStalled = acceptance == .paused
       if acceptance == .taken {
         progress.received = count
-        order.report(progress)
+        report()
       }
       return acceptance
     } catch {
@@ -262,7 +307,7 @@ final class Transfer: CurlDelegate {
     if count > 0 {
       lastMoved = engine.now
       progress.sent += Int64(count)
-      order.report(progress)
+      report()
     } else if progress.totalToSend != nil {
       failure = HTTPError(
         .cannotEncodeRequest, "send body", message: "it ends \(left) bytes before the length that was declared")
@@ -283,21 +328,38 @@ final class Transfer: CurlDelegate {
     if code == CURLE_OK { endDecoding() }
     var event = TransferMachine.Event.attemptEnded
     if case .skipped(let next) = attempt.verdict, failure == nil {
+      if engine.events.isObserved { tell(.redirected(next)) }
       chain.follow(next)
       event = .attemptRedirected
     } else if code != CURLE_OK, failure == nil {
       return attemptFailed(source?.failure ?? easy.failure(code, hasAnswer: attempt.hasAnswer), of: easy)
     }
+    let mayRepeat = failure != nil && keepSource()
     giveBack()
-    handle(event)
+    end(event, mayRepeat: mayRepeat)
+  }
+
+  /// libcurl is done with the attempt.
+  private func end(_ event: TransferMachine.Event, mayRepeat: Bool = true) {
+    guard event == .attemptEnded, let failure, mayRepeat, askAboutRetry(after: failure) else { return handle(event) }
+  }
+
+  /// The next attempt may send the same body.
+  ///
+  /// - Returns: false if what was sent of it is gone.
+  func keepSource() -> Bool {
+    guard let source else { return true }
+    keptSource = source.rewind() ? source : nil
+    return keptSource != nil
   }
 
   /// Not from within libcurl.
   func attemptFailed(_ failure: HTTPError, of easy: CurlEasy) {
     self.failure = failureOfPath(failure, of: easy)
+    let mayRepeat = self.failure == nil || keepSource()
     if self.failure == nil { keptSource = source }
     giveBack()
-    handle(self.failure == nil ? .attemptWentOffline : .attemptEnded)
+    end(self.failure == nil ? .attemptWentOffline : .attemptEnded, mayRepeat: mayRepeat)
   }
 
   /// The body has come as the server has sent it. A failure that is known stands.
@@ -316,12 +378,13 @@ final class Transfer: CurlDelegate {
   private func decide(on head: ResponseHead?) -> Bool {
     do throws(HTTPError) {
       guard let head else { throw Self.noHead }
+      if engine.events.isObserved { tell(.received(head.response)) }
       guard head.mayLeadOn else {
-        try accept(head)
+        if head.code < 400 || !askAboutRetry(after: head) { try accept(head) }
         return true
       }
       switch try chain.step(after: head, allows: { curl.allows($0) }) {
-      case .accept: try accept(head)
+      case .accept: if head.code < 400 || !askAboutRetry(after: head) { try accept(head) }
       case .follow(let next): attempt.verdict = .skipped(next)
       case .askRedirect(let question): ask(question) { $0.answered(redirect: $1) }
       case .askChallenge(let question): ask(question) { $0.answered(credential: $1) }
@@ -333,11 +396,18 @@ final class Transfer: CurlDelegate {
     }
   }
 
-  private func ask<Answer: Sendable>(
+  func ask<Answer: Sendable>(
     _ question: @escaping @Sendable () async -> Answer, then: @escaping @Sendable (Transfer, Answer) -> Void
   ) {
     attempt.verdict = .asking
     handle(.asked)
+    wait(for: question, then: then)
+  }
+
+  /// Calls `then` with the answer, unless the transfer is over by then.
+  func wait<Answer: Sendable>(
+    for question: @escaping @Sendable () async -> Answer, then: @escaping @Sendable (Transfer, Answer) -> Void
+  ) {
     let (inbox, id) = (engine.inbox, order.id)
     Task {
       let answer = await question()
@@ -349,6 +419,7 @@ final class Transfer: CurlDelegate {
     guard case .asking = attempt.verdict else { return }
     guard let next else { return goOnWithResponse() }
     guard curl.allows(next) else { return fail(HTTPError(.badURL, "redirect")) }
+    if engine.events.isObserved { tell(.redirected(next)) }
     failure = nil
     chain.follow(next)
     handle(.refused)
@@ -362,7 +433,7 @@ final class Transfer: CurlDelegate {
     handle(.refused)
   }
 
-  private func goOnWithResponse() {
+  func goOnWithResponse() {
     do throws(HTTPError) {
       guard let head = reader.head else { throw Self.noHead }
       try accept(head)

@@ -12,6 +12,9 @@ struct TransferAttempt {
     /// Its body is read and thrown away.
     case skipped(HTTPRequest)
     case accepted
+
+    var isAsking: Bool { if case .asking = self { true } else { false } }
+    var isAccepted: Bool { if case .accepted = self { true } else { false } }
   }
 
   let began: Duration

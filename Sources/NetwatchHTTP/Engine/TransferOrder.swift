@@ -22,6 +22,7 @@ final class TransferOrder: Sendable {
   typealias Outcome = Result<HTTPReply<ReceivedBody>, HTTPError>
 
   let id: RequestID
+  let kind: HTTPTaskInfo.Kind
   let request: HTTPRequest
   let body: HTTPBody?
   let options: HTTPTaskOptions
@@ -56,6 +57,7 @@ final class TransferOrder: Sendable {
     body = call.body
     options = call.options
     own = call.own
+    kind = call.kind
     refusal = call.refusal
     self.pending = pending
     self.scope = scope
@@ -68,7 +70,7 @@ final class TransferOrder: Sendable {
 
   deinit {
     guard !isComplete.load(ordering: .acquiring) else { return }
-    status?.change { $0.phase = .over(wasActive: false) }
+    status?.end()
     // Not from within whatever the caller was doing when he dropped it.
     Task { [completion, pending] in
       switch completion {
@@ -81,12 +83,11 @@ final class TransferOrder: Sendable {
     }
   }
 
+  var info: HTTPTaskInfo { HTTPTaskInfo(id: id, kind: kind, label: options.label) }
+
   private static var invalidated: HTTPError { HTTPError(.invalidated, "request") }
 
-  func report(_ progress: HTTPProgress) {
-    status?.change { $0.progress = progress }
-    callbacks.withLock { $0 }?.report(progress)
-  }
+  func report(_ progress: HTTPProgress) { callbacks.withLock { $0 }?.report(progress) }
 
   /// Once.
   ///
@@ -94,7 +95,7 @@ final class TransferOrder: Sendable {
   /// - Returns: whether a caller waits, for whom ``wake()`` is to be called; otherwise the completion has run, or will.
   func complete(_ outcome: Outcome, _ observer: (any RequestObserver)?) -> Bool {
     isComplete.store(true, ordering: .releasing)
-    status?.change { $0.phase = .over(wasActive: false) }
+    status?.end()
     let callbacks = callbacks.withLock { $0.take() }
     switch completion {
     case .atOnce(let complete):
@@ -148,16 +149,5 @@ final class TransferOrder: Sendable {
       pending.remove()
     }
     return try body(delivery.outcome.get())
-  }
-}
-
-/// What others may know of a running transfer.
-final class TaskStatus: Sendable {
-  private let facts = InlineLock((phase: TransferMachine.Phase.suspended, progress: HTTPProgress()))
-
-  var now: (phase: TransferMachine.Phase, progress: HTTPProgress) { facts.withLock { $0 } }
-
-  func change(_ body: (inout (phase: TransferMachine.Phase, progress: HTTPProgress)) -> Void) {
-    facts.withLock { body(&$0) }
   }
 }

@@ -6,7 +6,11 @@ extension HTTPSessionManager {
   ///   - request: What to ask for.
   ///   - body: Takes the place of the call's own. Nil leaves that.
   ///   - options: They win over those of the call, and both over those of the session.
-  func prepare(_ request: some RequestConvertible, _ body: HTTPBody?, _ options: HTTPTaskOptions) -> PreparedCall {
+  ///   - kind: What becomes of the response.
+  func prepare(
+    _ request: some RequestConvertible, _ body: HTTPBody?, _ options: HTTPTaskOptions,
+    _ kind: HTTPTaskInfo.Kind = .data
+  ) -> PreparedCall {
     do throws(HTTPError) {
       var call = try request.makeCall()
       if let body { call.body = body }
@@ -14,11 +18,11 @@ extension HTTPSessionManager {
       return PreparedCall(
         request: request, body: body,
         options: configuration.taskOptions.merged(with: call.options).merged(with: options),
-        own: call.headerFields)
+        own: call.headerFields, kind: kind)
     } catch {
       return PreparedCall(
         request: HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil),
-        options: configuration.taskOptions.merged(with: options), own: [:], refusal: error)
+        options: configuration.taskOptions.merged(with: options), own: [:], kind: kind, refusal: error)
     }
   }
 

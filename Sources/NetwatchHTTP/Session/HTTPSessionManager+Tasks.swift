@@ -31,7 +31,8 @@ extension HTTPSessionManager {
     _ request: some RequestConvertible, from body: HTTPBody, options: HTTPTaskOptions = HTTPTaskOptions(),
     completion: @escaping @Sendable (Result<HTTPReply<Data>, HTTPError>) -> Void
   ) -> HTTPTask {
-    dataTask(request, body: body, options: options, completion: completion)
+    task(
+      prepare(request, body, options, .upload), { reply throws(HTTPError) in reply.with(reply.value.data) }, completion)
   }
 
   /// Makes a task whose response becomes a file, once it is whole.
@@ -49,7 +50,7 @@ extension HTTPSessionManager {
     options: HTTPTaskOptions = HTTPTaskOptions(),
     completion: @escaping @Sendable (Result<HTTPReply<URL>, HTTPError>) -> Void
   ) -> HTTPTask {
-    let call = prepare(request, body, options)
+    let call = prepare(request, body, options, .download)
     let isFlushed = call.options.flushesFiles
     return task(
       call, { reply throws(HTTPError) in reply.with(try reply.value.file) },
@@ -119,7 +120,9 @@ extension HTTPSessionManager {
   public func upload(
     _ body: HTTPBody, with request: some RequestConvertible, options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPReply<Data> {
-    try await data(for: request, body: body, options: options)
+    try await reply(to: prepare(request, body, options, .upload)) { reply throws(HTTPError) in
+      reply.with(reply.value.data)
+    }
   }
 
   /// Sends a request, and waits until its response is a whole file.
@@ -135,7 +138,7 @@ extension HTTPSessionManager {
     _ request: some RequestConvertible, body: HTTPBody? = nil, to destination: HTTPDestination,
     options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPReply<URL> {
-    let call = prepare(request, body, options)
+    let call = prepare(request, body, options, .download)
     let isFlushed = call.options.flushesFiles
     return try await reply(to: call, { reply throws(HTTPError) in reply.with(try reply.value.file) }) { _ in
       FileSink(destination, isFlushed: isFlushed)

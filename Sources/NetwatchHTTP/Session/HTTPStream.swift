@@ -57,7 +57,7 @@ extension HTTPSessionManager {
   public func stream(
     _ request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPStream {
-    let call = prepare(request, body, options)
+    let call = prepare(request, body, options, .stream)
     if let refusal = call.refusal { throw refusal }
     let buffer = BodyBuffer()
     let cancellation = cancellation()

@@ -1,48 +1,75 @@
+import HTTPTypes
 import Netwatch
 import Synchronization
 
-/// A request of a ``HTTPSessionManager``. From any thread; no call waits.
+/// A request of a ``HTTPSessionManager``. All members may be used from any thread, and no call waits.
 ///
-/// It does not keep its manager, and once that has ended, nothing of it. A task that is suspended, and that nobody holds any more, is cancelled.
+/// A task does not keep its manager, and once that has ended, nothing of it. A task that is suspended, and that nobody holds any
+/// more, is cancelled.
 public final class HTTPTask: Sendable {
   public enum State: Hashable, Sendable {
     case suspended
-    /// For a path to the network.
+    /// For a path to the network, or for the time before another attempt.
     case waiting
     case running
     /// Its completion is on its way, or has run.
     case finished
   }
 
-  /// As its `RequestObserver` knows it.
-  public let id: RequestID
+  /// The task's id, its kind, and what its owner calls it.
+  public let info: HTTPTaskInfo
+  /// The request that the task was made of, before redirects and interceptors.
+  public let request: HTTPRequest
   private let status: TaskStatus
   private let inbox: Inbox<EngineCommand>
   /// The caller's wish, which the task may not have followed yet.
   private let isSuspended: InlineLock<Bool>
 
   init(_ order: TransferOrder, _ status: TaskStatus, _ inbox: Inbox<EngineCommand>, isSuspended: Bool) {
-    id = order.id
+    info = order.info
+    request = order.request
     self.status = status
     self.inbox = inbox
     self.isSuspended = InlineLock(isSuspended)
+    _ = status.handle { self }
     inbox.send(.start(order, isSuspended: isSuspended))
+  }
+
+  /// A handle of a task that runs, and that nobody else holds.
+  private init(listing order: TransferOrder, _ status: TaskStatus, _ inbox: Inbox<EngineCommand>) {
+    info = order.info
+    request = order.request
+    self.status = status
+    self.inbox = inbox
+    isSuspended = InlineLock(false)
+  }
+
+  /// The task of an order: the object that its owner has, or a new one.
+  static func of(_ order: TransferOrder, _ status: TaskStatus, _ inbox: Inbox<EngineCommand>) -> HTTPTask {
+    status.handle { HTTPTask(listing: order, status, inbox) }
   }
 
   deinit {
     if isSuspended.withLock({ $0 }) { cancel() }
   }
 
+  /// The id by which a `RequestObserver` knows the task.
+  public var id: RequestID { info.id }
+
   public var state: State {
-    switch status.now.phase {
+    switch status.phase {
     case .suspended: .suspended
-    case .waiting: .waiting
+    case .waiting, .delayed: .waiting
     case .running(let attempt): attempt.isSuspended ? .suspended : .running
     case .over: .finished
     }
   }
 
-  public var progress: HTTPProgress { status.now.progress }
+  public var progress: HTTPProgress { status.progress }
+
+  /// The progress now, and then whenever it changes. A reader that is slow gets the newest figures and misses those in between.
+  /// The sequence ends with the task; each call returns another one.
+  public func progressUpdates() -> AsyncStream<HTTPProgress> { status.progressUpdates() }
 
   /// Begins, or goes on.
   public func resume() { change(to: false) }

@@ -43,6 +43,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public static let fileFailed = Kind(description: "a file failed")
     /// The security policy can not be used as it is.
     public static let badSecurityPolicy = Kind(description: "unusable security policy")
+    /// There is no token to authenticate with, because it could not be refreshed.
+    public static let notAuthenticated = Kind(description: "not authenticated")
     public static let other = Kind(description: "failed")
   }
 

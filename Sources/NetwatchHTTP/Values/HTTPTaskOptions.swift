@@ -12,6 +12,7 @@ public struct HTTPTaskOptions: Sendable {
     case timeout, totalTimeout, maximumResponseBytes, maximumBytesInMemory, flushesFiles, isIndicated
     case maximumRedirects, onRedirect, credential, onChallenge, maximumChallenges
     case reachabilityTimeout, retriesWhenReachable, allowsRepetition, onProgress, progressInterval, executor
+    case label, interceptors, maximumRetries
   }
 
   /// The options that were set, as the bits of their names.
@@ -46,6 +47,9 @@ public struct HTTPTaskOptions: Sendable {
     case .onProgress: onProgress = call.onProgress
     case .progressInterval: progressInterval = call.progressInterval
     case .executor: executor = call.executor
+    case .label: label = call.label
+    case .interceptors: interceptors = call.interceptors
+    case .maximumRetries: maximumRetries = call.maximumRetries
     }
   }
 
@@ -104,6 +108,15 @@ public struct HTTPTaskOptions: Sendable {
   /// Whether the request may be sent twice although its method, such as POST, is not idempotent: because the server recognizes
   /// a repetition. Default false: if its connection ends before an answer, the task fails with `connectionLost` or `pathLost`.
   public var allowsRepetition = false { didSet { name(.allowsRepetition) } }
+
+  /// Change the task's requests, and decide whether they are tried again, before those of
+  /// ``HTTPSessionConfiguration/interceptors`` do. Default: none.
+  public var interceptors: [any RequestInterceptor] = [] { didSet { name(.interceptors) } }
+  /// The most attempts that interceptors may add to the first one. Default: 10. With 0, interceptors only change requests.
+  public var maximumRetries = 10 { didSet { name(.maximumRetries) } }
+
+  /// What people call the task, in lists and in events. Default: nil.
+  public var label: String? { didSet { name(.label) } }
 
   /// Called as bytes are sent and received, with the newest figures, at most once in each ``progressInterval`` and at the end.
   ///

@@ -22,10 +22,10 @@ final class RecordingObserver: RequestObserver {
 }
 
 /// Waits until `look` finds something. Other suites may keep all threads of the pool for a minute; the deadline is longer.
-func eventually<Value>(_ look: () throws -> Value?) async throws -> Value {
+func eventually<Value>(_ look: () async throws -> Value?) async throws -> Value {
   let deadline = ContinuousClock.now + .seconds(300)
   while true {
-    if let value = try look() { return value }
+    if let value = try await look() { return value }
     guard .now < deadline else { throw TestFailure("nothing has come in 300 s") }
     try await Task.sleep(for: .milliseconds(2))
   }
@@ -42,5 +42,10 @@ final class Box<Value: Sendable>: Sendable {
       body(&copy)
       value = copy
     }
+  }
+
+  /// Changes the value, and returns what `body` makes of it meanwhile.
+  func changed<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
+    value.withLock { value in body(&value) }
   }
 }

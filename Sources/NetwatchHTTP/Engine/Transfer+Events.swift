@@ -1,0 +1,19 @@
+import FoundationEssentials
+
+/// What a task tells those who observe its session. Only if there are any: see ``EventHub/isObserved``.
+extension Transfer {
+  func tell(_ kind: HTTPEvent.Kind) {
+    engine.events.tell(HTTPEvent(task: order.info, request: order.request, date: Date(), kind: kind))
+  }
+
+  /// Before the machine has the event.
+  func tell(of event: TransferMachine.Event) {
+    switch (event, machine.phase) {
+    case (.suspended, .running(let attempt)) where !attempt.isSuspended: tell(.suspended)
+    case (.suspended, .waiting), (.suspended, .delayed): tell(.suspended)
+    case (.resumed, .running(let attempt)) where attempt.isSuspended: tell(.resumed)
+    case (.resumed, .suspended) where attempts > 0: tell(.resumed)
+    default: break
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import NetwatchEventLoop
+
+/// All tasks of a session: the list of them, their end, and what happens to them.
+extension HTTPSessionManager {
+  /// The tasks that are not over, in the order in which they were made: also those that are awaited or read as streams, and the
+  /// requests of downloads and batches. None if the session has ended.
+  ///
+  /// A task that somebody holds is listed as the same object.
+  ///
+  /// - Parameter kind: The kind of tasks to list. Default: nil, which means all.
+  public func tasks(of kind: HTTPTaskInfo.Kind? = nil) async -> [HTTPTask] {
+    await withCheckedContinuation { continuation in
+      let answer = OneShot(otherwise: []) { continuation.resume(returning: $0) }
+      inbox.send(
+        .run { [inbox] engine in
+          answer.fulfill(engine.tasks(kind).map { HTTPTask.of($0.order, $0.status, inbox) })
+        })
+    }
+  }
+
+  /// Ends all tasks with `cancelled`. The session takes further ones.
+  public func cancelAll() { inbox.send(.run { $0.cancelAll() }) }
+
+  /// What happens to the tasks from now on. Ends with the session; each call returns another sequence.
+  ///
+  /// The session does not wait for the reader. To see each event without a gap, use
+  /// ``HTTPSessionConfiguration/eventObservers``.
+  ///
+  /// - Parameter capacity: The most events that wait for the reader: beyond it, the oldest are dropped. Default: 1,024.
+  public func events(bufferingNewest capacity: Int = 1_024) -> AsyncStream<HTTPEvent> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(max(capacity, 1))) { stream in
+      // Dropped by a session that has ended, which then ends the sequence.
+      let end = OneShot<Void> { stream.finish() }
+      inbox.send(
+        .run { [inbox] engine in
+          let number = engine.events.add(stream)
+          stream.onTermination = { _ in
+            withExtendedLifetime(end) {}
+            inbox.send(.run { $0.events.remove(number) })
+          }
+        })
+    }
+  }
+}

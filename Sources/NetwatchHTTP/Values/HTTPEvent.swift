@@ -1,0 +1,44 @@
+import FoundationEssentials
+import HTTPTypes
+
+/// Something that has happened to a task of a session.
+///
+/// Each task begins with ``Kind/created`` and ends with ``Kind/finished(_:_:)``, unless the session was invalidated before it
+/// took the task.
+public struct HTTPEvent: Sendable {
+  public enum Kind: Sendable {
+    /// The task was made. It may be suspended.
+    case created
+    /// The task waits for a path to the network.
+    case waiting
+    /// An attempt begins: the request as it is sent, but for what libcurl adds. The first attempt has the number 1.
+    case sent(HTTPRequest, attempt: Int)
+    case suspended
+    case resumed
+    /// The head of a response. It is not the last one if a redirect, a challenge or a retry follows.
+    case received(HTTPResponse)
+    /// A redirect is followed, to this request.
+    case redirected(HTTPRequest)
+    /// An interceptor wants another attempt after this time. The error is nil if the attempt has brought a response.
+    case retrying(after: Duration, HTTPError?)
+    /// The transfer is over. What a serializer makes of the response is not part of it. The metrics are those of the last
+    /// attempt.
+    case finished(Result<HTTPResponse, HTTPError>, HTTPMetrics)
+  }
+
+  /// The task that the event is about.
+  public let task: HTTPTaskInfo
+  /// The request that the task was made of.
+  public let request: HTTPRequest
+  /// When it happened, by the clock of the system.
+  public let date: Date
+  public let kind: Kind
+}
+
+/// Hears of all that happens to the tasks of a session, for logs, metrics and traces. See
+/// ``HTTPSessionConfiguration/eventObservers``.
+public protocol HTTPEventObserver: Sendable {
+  /// Called on the thread of the session, in the order of the events: while it runs, nothing is sent or received, so it has to
+  /// be short. The completion of a task may run before its last event.
+  func handle(_ event: HTTPEvent)
+}

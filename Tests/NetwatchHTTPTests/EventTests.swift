@@ -1,0 +1,168 @@
+import Foundation
+import HTTPTypes
+import Netwatch
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchHTTP
+
+private final class EventRecorder: HTTPEventObserver {
+  let events = Box<[HTTPEvent]>([])
+  func handle(_ event: HTTPEvent) { events.change { $0.append(event) } }
+  var words: [String] { events.now.map { EventRecorder.word($0) } }
+
+  static func word(_ event: HTTPEvent) -> String {
+    switch event.kind {
+    case .created: "created"
+    case .waiting: "waiting"
+    case .sent(let request, let attempt): "sent \(attempt) \(request.path ?? "")"
+    case .suspended: "suspended"
+    case .resumed: "resumed"
+    case .received(let response): "received \(response.status.code)"
+    case .redirected(let request): "redirected \(request.path ?? "")"
+    case .retrying(_, let error): "retrying \(error?.kind.description ?? "")"
+    case .finished(.success(let response), _): "finished \(response.status.code)"
+    case .finished(.failure(let error), _): "finished \(error.kind)"
+    }
+  }
+}
+
+/// What a session tells of its tasks, and the list of them.
+@Suite(.timeLimit(.minutes(5))) struct EventTests {
+  private let server: ScriptedServer
+  private let session: HTTPSessionManager
+  private let recorder = EventRecorder()
+  private let gate = Box(false)
+
+  init() throws {
+    server = try ScriptedServer { [gate] connection, _ in
+      var refusals = 0
+      while let head = connection.readHead() {
+        let path = head.split(separator: " ").dropFirst().first ?? ""
+        switch path {
+        case "/away": connection.write("HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n")
+        case "/busy" where refusals == 0:
+          refusals += 1
+          connection.write("HTTP/1.1 503 Busy\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n")
+          return
+        case "/broken": return
+        case "/slow":
+          connection.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
+          while !gate.now { usleep(1_000) }
+          connection.write("cd")
+        default: connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        }
+      }
+    }
+    var configuration = HTTPSessionConfiguration()
+    configuration.eventObservers = [recorder]
+    session = try HTTPSessionManager(baseURL: server.url, configuration: configuration)
+  }
+
+  private func finished(_ count: Int) async throws -> [String] {
+    try await eventually {
+      let words = recorder.words
+      return words.count { $0.hasPrefix("finished") } == count ? words : nil
+    }
+  }
+
+  @Test func `an observer hears of all that happens to a task, with what it is about`() async throws {
+    _ = try await session.data(for: "away", options: .with { $0.label = "first" })
+    #expect(
+      try await finished(1) == [
+        "created", "sent 1 /away", "received 302", "redirected /there", "sent 2 /there", "received 200", "finished 200",
+      ])
+    let events = recorder.events.now
+    #expect(Set(events.map(\.task)).count == 1)
+    #expect(events.first?.task.label == "first" && events.first?.task.kind == .data)
+    #expect(events.allSatisfy { $0.request.path == "/away" })
+    #expect(zip(events, events.dropFirst()).allSatisfy { $0.date <= $1.date })
+    guard case .finished(_, let metrics) = events.last?.kind else { return }
+    #expect(metrics.furtherAttempts == 1 && metrics.bytesReceived == 2)
+  }
+
+  @Test func `failures and retries are told`() async throws {
+    await #expect(throws: HTTPError.self) { try await session.data(for: "broken") }
+    #expect(
+      try await finished(1)
+        == ["created", "sent 1 /broken", "finished \(HTTPError.Kind.connectionLost)"])
+    recorder.events.change { $0 = [] }
+    let options = HTTPTaskOptions.with { $0.interceptors = [RetryInterceptor()] }
+    _ = try? await session.data(for: "busy", options: options)
+    let words = try await finished(1)
+    #expect(words.prefix(5) == ["created", "sent 1 /busy", "received 503", "retrying ", "sent 2 /busy"])
+  }
+
+  @Test func `a sequence tells the same, to several readers, until the session ends`() async throws {
+    let readers = [session.events(), session.events()].map { events in
+      Task {
+        var words: [String] = []
+        for await event in events { words.append(EventRecorder.word(event)) }
+        return words
+      }
+    }
+    let task = session.dataTask("slow") { _ in }
+    task.resume()
+    _ = try await eventually { task.progress.received == 2 ? true : nil }
+    task.suspend()
+    _ = try await eventually { task.state == .suspended ? true : nil }
+    gate.change { $0 = true }
+    task.resume()
+    _ = try await finished(1)
+    session.invalidate()
+    for reader in readers {
+      #expect(
+        await reader.value == [
+          "created", "sent 1 /slow", "received 200", "suspended", "resumed", "finished 200",
+        ])
+    }
+    var late = 0
+    for await _ in session.events() { late += 1 }
+    #expect(late == 0)
+  }
+
+  @Test func `tasks are listed by kind, in their order, and as the objects that their owners have`() async throws {
+    let folder = try TemporaryFolder()
+    let first = session.dataTask("slow", options: .with { $0.label = "a" }) { _ in }
+    first.resume()
+    let second = session.uploadTask("slow", from: .text("x")) { _ in }
+    let third = session.downloadTask("slow", to: .file(folder.url("x"))) { _ in }
+    let awaited = Task { [session] in try await session.data(for: "slow", options: .with { $0.label = "b" }) }
+    let stream = try await session.stream("slow")
+    let all = try await eventually {
+      let all = await session.tasks()
+      return all.count == 5 ? all : nil
+    }
+    #expect(all[0] === first && all[1] === second && all[2] === third)
+    #expect(Set(all.map(\.info.kind)) == [.data, .upload, .download, .stream])
+    #expect(await session.tasks(of: .data).map(\.info.label) == ["a", "b"])
+    #expect(await session.tasks(of: .upload).first?.request.method == .post)
+    #expect(all[1].state == .suspended)
+    // An awaited request can be listed, watched and cancelled like any other.
+    let listed = try #require(all.first { $0.info.label == "b" })
+    _ = try await eventually { listed.progress.received == 2 ? true : nil }
+    listed.cancel()
+    await #expect(throws: HTTPError.self) { try await awaited.value }
+    #expect(listed.state == .finished)
+    session.cancelAll()
+    _ = try await eventually { third.state == .finished && first.state == .finished ? true : nil }
+    #expect(await session.tasks().isEmpty)
+    #expect(try await session.data(for: "x").response.status == .ok)
+    withExtendedLifetime(stream) {}
+  }
+
+  @Test func `progress is a sequence that ends with its task`() async throws {
+    let task = session.dataTask("slow") { _ in }
+    let reader = Task {
+      var received: [Int64] = []
+      for await progress in task.progressUpdates() { received.append(progress.received) }
+      return received
+    }
+    task.resume()
+    _ = try await eventually { task.progress.received == 2 ? true : nil }
+    gate.change { $0 = true }
+    let received = await reader.value
+    #expect(received == received.sorted() && received.last == 4)
+    #expect(await task.progressUpdates().reduce(into: []) { $0.append($1.received) } == [4])
+  }
+}
