@@ -6,56 +6,13 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// A path that a test opens and closes.
-private final class ModelPath: PathSource {
-  private final class Observer: Sendable {
-    let body: @Sendable () -> Void
-    let end: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void, end: @escaping @Sendable () -> Void) {
-      self.body = body
-      self.end = end
-    }
-    deinit { end() }
-  }
-
-  private struct State {
-    var hasPath: Bool
-    var bodies: [Int: @Sendable () -> Void] = [:]
-    var count = 0
-  }
-  private let state: InlineLock<State>
-
-  init(hasPath: Bool) { state = InlineLock(State(hasPath: hasPath)) }
-
-  var observers: Int { state.withLock { $0.bodies.count } }
-
-  var hasPath: Bool { state.withLock { $0.hasPath } }
-
-  func set(_ hasPath: Bool) {
-    let bodies = state.withLock { state in
-      state.hasPath = hasPath
-      return Array(state.bodies.values)
-    }
-    for body in bodies { body() }
-  }
-
-  func onPathChange(_ body: @escaping @Sendable () -> Void) -> any AnyObject & Sendable {
-    let id = state.withLock { state in
-      state.count += 1
-      state.bodies[state.count] = body
-      return state.count
-    }
-    return Observer(body) { [weak self] in _ = self?.state.withLock { $0.bodies.removeValue(forKey: id) } }
-  }
-}
-
 @Suite(.timeLimit(.minutes(5))) struct ReachabilityTests {
   private let server: NginxServer
   private let observer = RecordingObserver()
 
   init() throws { server = try NginxServer() }
 
-  private func session(_ path: ModelPath) throws -> HTTPSessionManager {
+  private func session(_ path: ScriptedPath) throws -> HTTPSessionManager {
     try HTTPSessionManager(baseURL: server.url, observer: observer, path: path)
   }
 
@@ -66,7 +23,7 @@ private final class ModelPath: PathSource {
   }
 
   @Test func `a task waits for the path, is not active meanwhile, and then runs`() async throws {
-    let path = ModelPath(hasPath: false)
+    let path = ScriptedPath(false)
     let session = try session(path)
     let statuses = Box<[Int]>([])
     let task = session.dataTask(
@@ -84,7 +41,7 @@ private final class ModelPath: PathSource {
 
   @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 18])
   func `times that no clock can hold do no harm`(_ time: Duration) async throws {
-    let path = ModelPath(hasPath: false)
+    let path = ScriptedPath(false)
     let session = try session(path)
     let statuses = Box<[Int]>([])
     let patient = options {
@@ -103,9 +60,9 @@ private final class ModelPath: PathSource {
   }
 
   @Test func `a session that is dropped while a task waits lets its path go`() async throws {
-    weak var gone: ModelPath?
+    weak var gone: ScriptedPath?
     for _ in 0..<20 {
-      let path = ModelPath(hasPath: false)
+      let path = ScriptedPath(false)
       gone = path
       let session = try session(path)
       let ends = Box<[HTTPError.Kind]>([])
@@ -125,7 +82,7 @@ private final class ModelPath: PathSource {
   }
 
   @Test func `with a path nothing is waited for`() async throws {
-    let session = try session(ModelPath(hasPath: true))
+    let session = try session(ScriptedPath(true))
     let reply = try await session.data(
       for: HTTPRequest(.get, to: session.url(for: "method")),
       options: options { $0.reachabilityTimeout = .seconds(60) })
@@ -133,7 +90,7 @@ private final class ModelPath: PathSource {
   }
 
   @Test func `patience ends`() async throws {
-    let session = try session(ModelPath(hasPath: false))
+    let session = try session(ScriptedPath(false))
     let error = await #expect(throws: HTTPError.self) {
       try await session.data(
         for: HTTPRequest(.get, to: session.url(for: "method")),
@@ -144,7 +101,7 @@ private final class ModelPath: PathSource {
   }
 
   @Test func `a task that waits can be suspended and cancelled`() async throws {
-    let path = ModelPath(hasPath: false)
+    let path = ScriptedPath(false)
     let session = try session(path)
     let ends = Box<[HTTPError.Kind]>([])
     let task = session.dataTask(
@@ -167,7 +124,7 @@ private final class ModelPath: PathSource {
   }
 
   @Test func `what fails offline is made again when the path is back`() async throws {
-    let path = ModelPath(hasPath: true)
+    let path = ScriptedPath(true)
     let isUp = Box(false)
     let server = try ScriptedServer { connection, _ in
       guard connection.readHead() != nil else { return }
@@ -196,7 +153,7 @@ private final class ModelPath: PathSource {
   }
 
   @Test func `what may have been done is not done twice`() async throws {
-    let path = ModelPath(hasPath: true)
+    let path = ScriptedPath(true)
     let server = try ScriptedServer { connection, _ in
       guard connection.readHead() != nil else { return }
       path.set(false)
@@ -212,7 +169,7 @@ private final class ModelPath: PathSource {
   }
 
   @Test func `what fails online fails`() async throws {
-    let session = try session(ModelPath(hasPath: true))
+    let session = try session(ScriptedPath(true))
     let port = try LoopbackPort()
     defer { withExtendedLifetime(port) {} }
     let error = await #expect(throws: HTTPError.self) {

@@ -31,6 +31,9 @@ public struct HTTPSessionConfiguration: Sendable {
   /// What they write into `Authorization`, `Cookie` and `Proxy-Authorization` is a credential of the session: see
   /// ``headerFields``.
   public var interceptors: [any RequestInterceptor] = []
+  /// Carries the requests in the place of libcurl, for tests of an app. Default: nil. See ``ScriptedTransport`` and
+  /// ``RecordedTransport``.
+  public var transport: (any HTTPTransport)?
   /// Hear of all that happens to the tasks. Default: none. See also ``HTTPSessionManager/events(bufferingNewest:)``.
   public var eventObservers: [any HTTPEventObserver] = []
   /// The most connections to one host, at least 1 and at most 65,536. Default: 6. A request for which there is none waits.

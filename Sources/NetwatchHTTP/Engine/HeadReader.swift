@@ -53,6 +53,14 @@ import HTTPTypes
     text = []
   }
 
+  /// The head of a response that has not come by libcurl. Its body has no codings.
+  func take(_ response: HTTPResponse) {
+    let length = response.headerFields[.contentLength].flatMap { Int64($0) }
+    head = ResponseHead(
+      text: [], response: response, code: response.status.code, bodyLength: length.flatMap { $0 >= 0 ? $0 : nil },
+      codings: BodyCodings())
+  }
+
   /// - Returns: what is wrong with it; nil for a line of HTTP.
   func append(_ line: UnsafeRawBufferPointer) -> String? {
     // Most often: with nothing counted, copied or looked up.

@@ -39,6 +39,8 @@ final class SessionEngine {
   private var delayed: [RequestID: LoopTimer] = [:]
   let events: EventHub
   let interceptors: [any RequestInterceptor]
+  /// Nil: libcurl.
+  let transport: (any HTTPTransport)?
   private var pathSubscription: (any AnyObject & Sendable)?
   /// Nil without a path, and where netlink is not permitted.
   private var connections: ConnectionWatch?
@@ -67,6 +69,7 @@ final class SessionEngine {
     self.pending = pending
     events = EventHub(configuration.eventObservers)
     interceptors = configuration.interceptors
+    transport = configuration.transport
     cookies = try CurlShare()
     curl = try CurlMulti(
       on: loop, TrustEvaluator(policy), cookies: configuration.handlesCookies ? cookies : nil,

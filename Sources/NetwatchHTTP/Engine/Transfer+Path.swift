@@ -43,6 +43,14 @@ extension Transfer {
     return nil
   }
 
+  /// Whether a request that libcurl has not made waits for a path after a failure.
+  func waitsForPath(after failure: HTTPError) -> Bool {
+    guard let path = engine.path, options.retriesWhenReachable, !attempt.hasAnswer, chain.allowsRepetition else {
+      return false
+    }
+    return !path.hasPath && failure.kind.maySpeakOfPath
+  }
+
   /// Whether libcurl may send a request now that must not be sent twice. By itself it sends any request twice whose connection
   /// has ended before an answer, if the connection was used before; the server may have done what a POST asks for. It has not
   /// if nothing of the body has come, or if it has said so.

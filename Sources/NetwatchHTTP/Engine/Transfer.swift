@@ -15,7 +15,7 @@ final class Transfer: CurlDelegate {
   let engine: SessionEngine
   let curl: CurlMulti
   /// Nil: the body is kept in `memory`.
-  private let sink: (any BodySink)?
+  let sink: (any BodySink)?
   private var memory: MemoryBody
   private(set) var machine: TransferMachine
   var chain: RequestChain
@@ -23,6 +23,8 @@ final class Transfer: CurlDelegate {
   private(set) var source: (any BodySource)?
   /// Of an attempt that is to be made again.
   var keptSource: (any BodySource)?
+  /// Of an attempt that libcurl does not make.
+  var carriage: Carriage?
   var attempt = TransferAttempt(began: .zero)
   private(set) var attempts = 0
   private(set) var status: TaskStatus?
@@ -30,8 +32,8 @@ final class Transfer: CurlDelegate {
   var retries: [Int: Int] = [:]
   /// The time before the attempt that an interceptor has asked for.
   var retryDelay = Duration.zero
-  private let reader: HeadReader
-  private var progress = HTTPProgress()
+  let reader: HeadReader
+  var progress = HTTPProgress()
   var failure: HTTPError?
   /// The reader of the body has enough for now.
   private var isStalled = false
@@ -85,7 +87,7 @@ final class Transfer: CurlDelegate {
     return status
   }
 
-  private func report() {
+  func report() {
     status?.change(to: progress)
     order.report(progress)
   }
@@ -109,6 +111,10 @@ final class Transfer: CurlDelegate {
     attempt = TransferAttempt(began: engine.now)
     if engine.events.isObserved { tell(.sent(chain.request, attempt: attempts)) }
     do throws(HTTPError) {
+      if let transport = engine.transport {
+        try carry(by: transport)
+        return startClock()
+      }
       // libcurl asks for nothing of an empty body.
       if let body = chain.body, body.length != 0 {
         source = takeKeptSource()
@@ -142,16 +148,18 @@ final class Transfer: CurlDelegate {
     giveBack()
   }
 
-  private func giveBack() {
+  func giveBack() {
     if let easy { curl.giveBack(easy) }
     easy = nil
     source = nil
+    carriage = nil
   }
 
   func proceed() {
     guard machine.isAttached, !machine.isSuspended else { return }
     lastMoved = engine.now
     engine.watchDeadline(of: self)
+    if carriage != nil { return readCarried() }
     guard let easy, !easy.pause(false) else { return }
     curl.remove(easy)
     ended(CURLE_WRITE_ERROR)
@@ -326,13 +334,19 @@ final class Transfer: CurlDelegate {
     order.facts.metrics = easy.metrics(after: attempt.lookupDuration, furtherAttempts: attempts - 1)
     if code == CURLE_OK, case .undecided = attempt.verdict { _ = decide(on: reader.head) }
     if code == CURLE_OK { endDecoding() }
+    if code != CURLE_OK, failure == nil, !attempt.verdict.isSkipped {
+      return attemptFailed(source?.failure ?? easy.failure(code, hasAnswer: attempt.hasAnswer), of: easy)
+    }
+    conclude()
+  }
+
+  /// The attempt has brought what it has to: the response, a redirect, or a failure.
+  func conclude() {
     var event = TransferMachine.Event.attemptEnded
     if case .skipped(let next) = attempt.verdict, failure == nil {
       if engine.events.isObserved { tell(.redirected(next)) }
       chain.follow(next)
       event = .attemptRedirected
-    } else if code != CURLE_OK, failure == nil {
-      return attemptFailed(source?.failure ?? easy.failure(code, hasAnswer: attempt.hasAnswer), of: easy)
     }
     let mayRepeat = failure != nil && keepSource()
     giveBack()
@@ -340,7 +354,7 @@ final class Transfer: CurlDelegate {
   }
 
   /// libcurl is done with the attempt.
-  private func end(_ event: TransferMachine.Event, mayRepeat: Bool = true) {
+  func end(_ event: TransferMachine.Event, mayRepeat: Bool = true) {
     guard event == .attemptEnded, let failure, mayRepeat, askAboutRetry(after: failure) else { return handle(event) }
   }
 
@@ -366,94 +380,5 @@ final class Transfer: CurlDelegate {
   private func endDecoding() {
     guard let decoder = attempt.decoder, failure == nil else { return }
     do throws(HTTPError) { try decoder.end() } catch { failure = error }
-  }
-
-  // MARK: Verdicts
-
-  private static var noHead: HTTPError {
-    HTTPError(.connectionLost, "response", message: "the server has sent no head")
-  }
-
-  /// - Returns: false if the attempt has to be broken off.
-  private func decide(on head: ResponseHead?) -> Bool {
-    do throws(HTTPError) {
-      guard let head else { throw Self.noHead }
-      if engine.events.isObserved { tell(.received(head.response)) }
-      guard head.mayLeadOn else {
-        if head.code < 400 || !askAboutRetry(after: head) { try accept(head) }
-        return true
-      }
-      switch try chain.step(after: head, allows: { curl.allows($0) }) {
-      case .accept: if head.code < 400 || !askAboutRetry(after: head) { try accept(head) }
-      case .follow(let next): attempt.verdict = .skipped(next)
-      case .askRedirect(let question): ask(question) { $0.answered(redirect: $1) }
-      case .askChallenge(let question): ask(question) { $0.answered(credential: $1) }
-      }
-      return true
-    } catch {
-      failure = error
-      return false
-    }
-  }
-
-  func ask<Answer: Sendable>(
-    _ question: @escaping @Sendable () async -> Answer, then: @escaping @Sendable (Transfer, Answer) -> Void
-  ) {
-    attempt.verdict = .asking
-    handle(.asked)
-    wait(for: question, then: then)
-  }
-
-  /// Calls `then` with the answer, unless the transfer is over by then.
-  func wait<Answer: Sendable>(
-    for question: @escaping @Sendable () async -> Answer, then: @escaping @Sendable (Transfer, Answer) -> Void
-  ) {
-    let (inbox, id) = (engine.inbox, order.id)
-    Task {
-      let answer = await question()
-      inbox?.send(.run { engine in if let transfer = engine.transfer(id) { then(transfer, answer) } })
-    }
-  }
-
-  private func answered(redirect next: HTTPRequest?) {
-    guard case .asking = attempt.verdict else { return }
-    guard let next else { return goOnWithResponse() }
-    guard curl.allows(next) else { return fail(HTTPError(.badURL, "redirect")) }
-    if engine.events.isObserved { tell(.redirected(next)) }
-    failure = nil
-    chain.follow(next)
-    handle(.refused)
-  }
-
-  private func answered(credential: HTTPCredential?) {
-    guard case .asking = attempt.verdict else { return }
-    guard let credential else { return goOnWithResponse() }
-    failure = nil
-    chain.answer(with: credential)
-    handle(.refused)
-  }
-
-  func goOnWithResponse() {
-    do throws(HTTPError) {
-      guard let head = reader.head else { throw Self.noHead }
-      try accept(head)
-      handle(.accepted)
-    } catch {
-      fail(error)
-    }
-  }
-
-  private func accept(_ head: ResponseHead) throws(HTTPError) {
-    attempt.verdict = .accepted
-    if head.codings.bypassLibcurl { attempt.decoder = makeDecoder(head.codings) }
-    progress.totalToReceive = head.bodyLength
-    try sink?.begin(head.response, to: chain.request, length: head.bodyLength)
-  }
-
-  /// Nil if there is nothing to be taken off.
-  private func makeDecoder(_ codings: BodyCodings) -> BodyDecoder? {
-    let isAsked = curl.acceptsCompressed && !CurlRequest.choosesCoding(chain.request)
-    let codings = (isAsked ? codings.content ?? [] : []) + (codings.transfer ?? [])
-    return codings.isEmpty ? nil : BodyDecoder(codings)
   }
 }

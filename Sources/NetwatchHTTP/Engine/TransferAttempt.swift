@@ -14,6 +14,7 @@ struct TransferAttempt {
     case accepted
 
     var isAsking: Bool { if case .asking = self { true } else { false } }
+    var isSkipped: Bool { if case .skipped = self { true } else { false } }
     var isAccepted: Bool { if case .accepted = self { true } else { false } }
   }
 

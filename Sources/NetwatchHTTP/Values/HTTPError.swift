@@ -45,6 +45,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public static let badSecurityPolicy = Kind(description: "unusable security policy")
     /// There is no token to authenticate with, because it could not be refreshed.
     public static let notAuthenticated = Kind(description: "not authenticated")
+    /// A ``RecordedTransport`` has no answer to the request.
+    public static let notRecorded = Kind(description: "not recorded")
     public static let other = Kind(description: "failed")
   }
 

@@ -1,0 +1,51 @@
+import FoundationEssentials
+import HTTPTypes
+
+/// An attempt that is made by an ``HTTPTransport``, as its transfer has it on the loop. Ends with it.
+final class Carriage {
+  /// The body on its way to the loop.
+  let buffer: BodyBuffer
+  private let task: Task<Void, Never>
+  /// A part that has not been taken.
+  var held: Data?
+
+  /// - Parameters:
+  ///   - buffer: Takes the body.
+  ///   - tell: Called with the head before the body comes, or with why there is none.
+  init(
+    of request: HTTPRequest, _ body: HTTPBody?, by transport: any HTTPTransport, _ buffer: BodyBuffer,
+    _ tell: @escaping @Sendable (Result<HTTPResponse, HTTPError>) -> Void
+  ) {
+    self.buffer = buffer
+    task = Task { await Carriage.fetch(request, body, transport, buffer, tell) }
+  }
+
+  private static func fetch(
+    _ request: HTTPRequest, _ body: HTTPBody?, _ transport: any HTTPTransport, _ buffer: BodyBuffer,
+    _ tell: @Sendable (Result<HTTPResponse, HTTPError>) -> Void
+  ) async {
+    do throws(HTTPError) {
+      let answer = try await transport.send(request, body: body)
+      tell(.success(answer.response))
+      buffer.finish(await pass(answer, to: buffer))
+    } catch {
+      tell(.failure(error))
+    }
+  }
+
+  private static func pass(_ answer: HTTPTransportAnswer, to buffer: BodyBuffer) async -> Result<Void, HTTPError> {
+    do {
+      try await answer.body { part in if !part.isEmpty { await buffer.put(part) } }
+      return .success(())
+    } catch {
+      let failure =
+        error as? HTTPError ?? HTTPError(.connectionLost, "response", message: "\(error)", underlying: error)
+      return .failure(failure)
+    }
+  }
+
+  deinit {
+    task.cancel()
+    buffer.finish(.success(()))
+  }
+}

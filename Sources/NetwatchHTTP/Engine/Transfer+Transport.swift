@@ -1,0 +1,84 @@
+import FoundationEssentials
+import HTTPTypes
+
+/// What a task does if an ``HTTPTransport`` makes its attempts, and not libcurl.
+extension Transfer {
+  func carry(by transport: any HTTPTransport) throws(HTTPError) {
+    guard curl.allows(chain.request) else {
+      throw HTTPError(
+        .badURL, "request", message: "\(chain.request.scheme ?? "")://\(chain.request.authority ?? "")")
+    }
+    progress.sent = 0
+    progress.totalToSend = chain.body?.length
+    attempt.isBegun = true
+    lastMoved = engine.now
+    let (inbox, id, number) = (engine.inbox, order.id, attempts)
+    let buffer = BodyBuffer()
+    buffer.onNews(engine.reentry(id) { if $0.attempts == number { $0.readCarried() } })
+    let tell: @Sendable (Result<HTTPResponse, HTTPError>) -> Void = { head in
+      inbox?.send(
+        .run { engine in
+          if let transfer = engine.transfer(id), transfer.attempts == number { transfer.carried(head) }
+        })
+    }
+    carriage = Carriage(of: chain.request, chain.body, by: transport, buffer, tell)
+  }
+
+  private func carried(_ head: Result<HTTPResponse, HTTPError>) {
+    guard carriage != nil, machine.isAttached else { return }
+    lastMoved = engine.now
+    let response: HTTPResponse
+    switch head {
+    case .success(let head): response = head
+    case .failure(let failure): return carriedToEnd(failure)
+    }
+    attempt.hasAnswer = true
+    if let total = progress.totalToSend, total > 0 {
+      progress.sent = total
+      report()
+    }
+    reader.take(response)
+    if !decide(on: reader.head) { concludeCarried() }
+    readCarried()
+  }
+
+  /// Takes what has come of the body, as far as somebody wants it now.
+  func readCarried() {
+    while let carriage, attempt.hasAnswer, machine.isAttached, !machine.isSuspended, !attempt.verdict.isAsking {
+      if carriage.held == nil {
+        switch carriage.buffer.poll() {
+        case nil: return
+        case .success(nil): return carriedToEnd(nil)
+        case .failure(let failure): return carriedToEnd(failure)
+        case .success(let part): carriage.held = part
+        }
+      }
+      guard let part = carriage.held else { return }
+      switch unsafe part.withUnsafeBytes({ unsafe received(body: $0) }) {
+      case .taken: carriage.held = nil
+      case .paused: return
+      case .refused: return concludeCarried()
+      }
+    }
+  }
+
+  private func carriedToEnd(_ failure: HTTPError?) {
+    if failure == nil, case .undecided = attempt.verdict, !decide(on: reader.head) { return concludeCarried() }
+    guard let failure, self.failure == nil, !attempt.verdict.isSkipped else { return concludeCarried() }
+    self.failure = failure
+    if waitsForPath(after: failure) {
+      self.failure = nil
+      giveBack()
+      return end(.attemptWentOffline)
+    }
+    concludeCarried()
+  }
+
+  private func concludeCarried() {
+    order.facts.metrics.total = max(engine.now - attempt.began, .zero)
+    order.facts.metrics.furtherAttempts = attempts - 1
+    order.facts.metrics.bytesSent = progress.sent
+    order.facts.metrics.bytesReceived = progress.received
+    conclude()
+  }
+}

@@ -1,0 +1,91 @@
+import HTTPTypes
+
+/// What a task does about the head of a response: it is the task's, another request follows, or somebody is asked.
+extension Transfer {
+  static var noHead: HTTPError {
+    HTTPError(.connectionLost, "response", message: "the server has sent no head")
+  }
+
+  /// - Returns: false if the attempt has to be broken off.
+  func decide(on head: ResponseHead?) -> Bool {
+    do throws(HTTPError) {
+      guard let head else { throw Self.noHead }
+      if engine.events.isObserved { tell(.received(head.response)) }
+      guard head.mayLeadOn else {
+        if head.code < 400 || !askAboutRetry(after: head) { try accept(head) }
+        return true
+      }
+      switch try chain.step(after: head, allows: { curl.allows($0) }) {
+      case .accept: if head.code < 400 || !askAboutRetry(after: head) { try accept(head) }
+      case .follow(let next): attempt.verdict = .skipped(next)
+      case .askRedirect(let question): ask(question) { $0.answered(redirect: $1) }
+      case .askChallenge(let question): ask(question) { $0.answered(credential: $1) }
+      }
+      return true
+    } catch {
+      failure = error
+      return false
+    }
+  }
+
+  func ask<Answer: Sendable>(
+    _ question: @escaping @Sendable () async -> Answer, then: @escaping @Sendable (Transfer, Answer) -> Void
+  ) {
+    attempt.verdict = .asking
+    handle(.asked)
+    wait(for: question, then: then)
+  }
+
+  /// Calls `then` with the answer, unless the transfer is over by then.
+  func wait<Answer: Sendable>(
+    for question: @escaping @Sendable () async -> Answer, then: @escaping @Sendable (Transfer, Answer) -> Void
+  ) {
+    let (inbox, id) = (engine.inbox, order.id)
+    Task {
+      let answer = await question()
+      inbox?.send(.run { engine in if let transfer = engine.transfer(id) { then(transfer, answer) } })
+    }
+  }
+
+  private func answered(redirect next: HTTPRequest?) {
+    guard case .asking = attempt.verdict else { return }
+    guard let next else { return goOnWithResponse() }
+    guard curl.allows(next) else { return fail(HTTPError(.badURL, "redirect")) }
+    if engine.events.isObserved { tell(.redirected(next)) }
+    failure = nil
+    chain.follow(next)
+    handle(.refused)
+  }
+
+  private func answered(credential: HTTPCredential?) {
+    guard case .asking = attempt.verdict else { return }
+    guard let credential else { return goOnWithResponse() }
+    failure = nil
+    chain.answer(with: credential)
+    handle(.refused)
+  }
+
+  func goOnWithResponse() {
+    do throws(HTTPError) {
+      guard let head = reader.head else { throw Self.noHead }
+      try accept(head)
+      handle(.accepted)
+    } catch {
+      fail(error)
+    }
+  }
+
+  func accept(_ head: ResponseHead) throws(HTTPError) {
+    attempt.verdict = .accepted
+    if head.codings.bypassLibcurl { attempt.decoder = makeDecoder(head.codings) }
+    progress.totalToReceive = head.bodyLength
+    try sink?.begin(head.response, to: chain.request, length: head.bodyLength)
+  }
+
+  /// Nil if there is nothing to be taken off.
+  private func makeDecoder(_ codings: BodyCodings) -> BodyDecoder? {
+    let isAsked = curl.acceptsCompressed && !CurlRequest.choosesCoding(chain.request)
+    let codings = (isAsked ? codings.content ?? [] : []) + (codings.transfer ?? [])
+    return codings.isEmpty ? nil : BodyDecoder(codings)
+  }
+}

@@ -1,0 +1,51 @@
+import Netwatch
+
+/// A path to the network that you open and close, for tests of an app.
+///
+/// ```swift
+/// let path = ScriptedPath()
+/// let session = try HTTPSessionManager(configuration: configuration, path: path)
+/// path.set(false)
+/// ```
+public final class ScriptedPath: PathSource {
+  private struct State: Sendable {
+    var hasPath: Bool
+    var bodies: [Int: @Sendable () -> Void] = [:]
+    var count = 0
+  }
+
+  /// Ends the calls when it is released.
+  private final class Observation: Sendable {
+    let end: @Sendable () -> Void
+    init(_ end: @escaping @Sendable () -> Void) { self.end = end }
+    deinit { end() }
+  }
+
+  private let state: InlineLock<State>
+
+  /// - Parameter hasPath: Whether there is a path at first. Default: true.
+  public init(_ hasPath: Bool = true) { state = InlineLock(State(hasPath: hasPath)) }
+
+  public var hasPath: Bool { state.withLock { $0.hasPath } }
+
+  /// Opens or closes the path, and tells those who observe it before it returns.
+  public func set(_ hasPath: Bool) {
+    let bodies = state.withLock { state in
+      state.hasPath = hasPath
+      return Array(state.bodies.values)
+    }
+    for body in bodies { body() }
+  }
+
+  public func onPathChange(_ body: @escaping @Sendable () -> Void) -> any AnyObject & Sendable {
+    let id = state.withLock { state in
+      state.count += 1
+      state.bodies[state.count] = body
+      return state.count
+    }
+    return Observation { [weak self] in _ = self?.state.withLock { $0.bodies.removeValue(forKey: id) } }
+  }
+
+  /// How many observe the path: for tests that look for leaks.
+  package var observers: Int { state.withLock { $0.bodies.count } }
+}
