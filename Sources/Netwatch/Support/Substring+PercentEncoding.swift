@@ -1,7 +1,10 @@
 extension Substring {
   /// The text in which a URL writes bytes as `%` and two hexadecimal digits (RFC 3986, section 2.1). Nil if `%` is not followed
   /// by two digits, or if what comes out is not UTF-8.
-  package var percentDecoded: String? {
+  package var percentDecoded: String? { percentDecodedBytes.flatMap { String(validating: $0, as: UTF8.self) } }
+
+  /// The bytes that a URL writes as `%` and two hexadecimal digits. Nil if `%` is not followed by two digits.
+  package var percentDecodedBytes: [UInt8]? {
     var bytes: [UInt8] = []
     var rest = utf8[...]
     while let byte = rest.popFirst() {
@@ -14,7 +17,7 @@ extension Substring {
       }
       bytes.append(high << 4 | low)
     }
-    return String(validating: bytes, as: UTF8.self)
+    return bytes
   }
 
   private static func hexDigit(_ byte: UInt8) -> UInt8? {

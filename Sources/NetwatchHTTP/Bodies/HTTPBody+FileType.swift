@@ -49,6 +49,15 @@ extension HTTPBody {
     "zip": "application/zip", "zst": "application/zstd",
   ]
 
+  /// The ending that files of a type most often have: that of the same name, else the shortest. Nil for a type that is not known.
+  static func fileEnding(of contentType: String) -> String? {
+    // It would be log.
+    if contentType == "text/plain" { return "txt" }
+    let endings = contentTypes.lazy.filter { $0.value == contentType }.map(\.key)
+    let name = contentType.split(separator: "/").last.map(String.init)
+    return endings.first { $0 == name } ?? endings.min { ($0.count, $0) < ($1.count, $1) }
+  }
+
   /// Nil for an ending that is not known, and for a name without one.
   static func contentType(ofFile name: String) -> String? {
     let parts = name.split(separator: ".")

@@ -3,7 +3,8 @@ import HTTPTypes
 
 /// Where a download goes.
 public struct HTTPDestination: Sendable {
-  let place: @Sendable (HTTPResponse) -> URL
+  /// Called with the request that the server has answered.
+  let place: @Sendable (HTTPResponse, HTTPRequest) -> URL
   let replacesExisting: Bool
 
   /// One place.
@@ -12,7 +13,7 @@ public struct HTTPDestination: Sendable {
   ///   - url: of a file.
   ///   - replacesExisting: whether a file that is there is replaced, at the end and at once. Default false: it is an error.
   public static func file(_ url: URL, replacesExisting: Bool = false) -> HTTPDestination {
-    HTTPDestination(place: { _ in url }, replacesExisting: replacesExisting)
+    HTTPDestination(place: { _, _ in url }, replacesExisting: replacesExisting)
   }
 
   /// A place that depends on what the server says of the file.
@@ -23,6 +24,21 @@ public struct HTTPDestination: Sendable {
   public static func named(
     replacesExisting: Bool = false, _ place: @escaping @Sendable (HTTPResponse) -> URL
   ) -> HTTPDestination {
-    HTTPDestination(place: place, replacesExisting: replacesExisting)
+    HTTPDestination(place: { response, _ in place(response) }, replacesExisting: replacesExisting)
+  }
+
+  /// A folder, in which the file gets the name that the server suggests: see
+  /// ``HTTPTypes/HTTPResponse/suggestedFilename(for:)``. The file is in no other folder, whatever the server says.
+  ///
+  /// - Parameters:
+  ///   - folder: of the file. It has to exist.
+  ///   - replacesExisting: whether a file that is there is replaced, at the end and at once. Then the server chooses which of the
+  ///     folder's files is replaced, so give it a folder of its own. Default false: it is an error.
+  public static func suggested(in folder: URL, replacesExisting: Bool = false) -> HTTPDestination {
+    HTTPDestination(
+      place: { response, request in
+        folder.appending(path: response.suggestedFilename(for: request), directoryHint: .notDirectory)
+      },
+      replacesExisting: replacesExisting)
   }
 }

@@ -1,0 +1,64 @@
+import Netwatch
+
+/// A field's value with parameters behind it, such as `attachment; filename="a.txt"` (RFC 9110, section 5.6.6).
+///
+/// It is read as generously as browsers do, because many servers write it by hand.
+struct FieldParameters: Hashable, Sendable {
+  /// What stands before the first semicolon, in lower case.
+  let value: String
+  /// By their names in lower case. Of two with one name, the first.
+  private(set) var parameters: [String: String] = [:]
+
+  init(_ text: String) {
+    var rest = text[...]
+    value = Self.trimmed(rest.prefix { $0 != ";" }).lowercased()
+    rest = rest.drop { $0 != ";" }
+    while rest.popFirst() != nil {
+      let name = Self.trimmed(rest.prefix { $0 != "=" && $0 != ";" }).lowercased()
+      rest = rest.drop { $0 != "=" && $0 != ";" }
+      guard rest.first == "=" else { continue }
+      rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
+      let value = rest.first == "\"" ? Self.quoted(&rest) : Self.trimmed(rest.prefix { $0 != ";" })
+      rest = rest.drop { $0 != ";" }
+      if !name.isEmpty, parameters[name] == nil { parameters[name] = value }
+    }
+  }
+
+  /// A parameter with a charset (RFC 8187): `filename*=UTF-8'en'na%C3%AFve` is `naïve`. RFC 8187 has no other charset than UTF-8;
+  /// ISO-8859-1 is of its predecessor. Nil if there is none that can be read.
+  func extendedParameter(_ name: String) -> String? {
+    guard let text = parameters[name + "*"] else { return nil }
+    let parts = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count == 3 else { return nil }
+    switch parts[0].lowercased() {
+    case "utf-8": return parts[2].percentDecoded
+    case "iso-8859-1":
+      return parts[2].percentDecodedBytes.map { bytes in
+        String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+      }
+    default: return nil
+    }
+  }
+
+  /// A backslash before anything but a quote or a backslash stands for itself: it is of a path, as old browsers send them.
+  private static func quoted(_ rest: inout Substring) -> String {
+    var text = ""
+    rest = rest.dropFirst()
+    while let character = rest.popFirst(), character != "\"" {
+      if character == "\\", let next = rest.first, next == "\"" || next == "\\" {
+        text.append(next)
+        rest = rest.dropFirst()
+      } else {
+        text.append(character)
+      }
+    }
+    return text
+  }
+
+  private static func trimmed(_ text: Substring) -> String {
+    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    var text = text.drop(while: isBlank)
+    while let last = text.last, isBlank(last) { text.removeLast() }
+    return String(text)
+  }
+}
