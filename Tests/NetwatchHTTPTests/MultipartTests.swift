@@ -299,6 +299,70 @@ import Testing
     }
   }
 
+  // MARK: Written to a file
+
+  @Test func `a form that is written to a file is sent as the same form`() async throws {
+    let server = try BodyServer()
+    let folder = try TemporaryFolder()
+    var form = try MultipartFormData(boundary: "a:b")
+    try form.append(file: folder.write(Data(repeating: 0x61, count: 200_000), to: "a.txt"), name: "file")
+    try form.append(
+      .stream(length: 150_000) { InputStream(data: Data(repeating: 0x62, count: 150_000)) }, name: "stream")
+    form.throttle(packetSize: 1, delay: .seconds(3_600))
+    let place = folder.url("form.multipart")
+    let body = try await form.write(to: place, parameters: ["x": "ü"])
+    #expect(body.contentType == "multipart/form-data; boundary=\"a:b\"")
+    form = try MultipartFormData(boundary: "a:b")
+    try form.append(file: folder.url("a.txt"), name: "file")
+    try form.append(.data(Data(repeating: 0x62, count: 150_000)), name: "stream")
+    let whole = Data(try await form.body(parameters: ["x": "ü"]).bytes())
+    #expect(try Data(contentsOf: place) == whole && body.length == Int64(whole.count))
+    let session = try HTTPSessionManager()
+    for _ in 0..<2 { _ = try await session.upload(body, with: HTTPRequest(.post, to: server.url)) }
+    for request in server.requests {
+      #expect(request.body == whole && request.values("content-type") == [body.contentType])
+      #expect(request.values("content-length") == ["\(whole.count)"])
+    }
+    #expect(try folder.names == ["a.txt", "form.multipart"])
+  }
+
+  @Test func `a form that can not be written leaves no file, and the one that is there`() async throws {
+    let folder = try TemporaryFolder()
+    var form = try form()
+    let file = try folder.write(Data(repeating: 1, count: 100_000), to: "f")
+    try form.append(file: file, name: "f")
+    try folder.write("old", to: "there")
+    let refused = await #expect(throws: HTTPError.self) { try await form.write(to: folder.url("there")) }
+    #expect(refused?.kind == .fileFailed && refused?.code == EEXIST)
+    try Data([1]).write(to: file)
+    for place in ["there", "new"] {
+      let short = await #expect(throws: HTTPError.self) {
+        try await form.write(to: folder.url(place), replacesExisting: true)
+      }
+      #expect(short?.kind == .cannotEncodeRequest)
+    }
+    await #expect(throws: HTTPError.self) { try await form.write(to: folder.url("no/folder")) }
+    await #expect(throws: HTTPError.self) { try await form.write(to: URL(string: "http://h/")!) }
+    #expect(try folder.names == ["f", "there"] && folder.text(of: "there") == "old")
+    try folder.write(Data(repeating: 1, count: 100_000), to: "f")
+    _ = try await form.write(to: folder.url("there"), replacesExisting: true)
+    #expect(folder.text(of: "there").hasPrefix("--XX\r\n"))
+  }
+
+  @Test func `a form whose writer is cancelled leaves no file`() async throws {
+    let folder = try TemporaryFolder()
+    let (parts, continuation) = AsyncStream.makeStream(of: Data.self)
+    var form = try form()
+    try form.append(.sequence(parts, length: 1_000_000), name: "f")
+    continuation.yield(Data(repeating: 1, count: 500_000))
+    let task = Task { [form] in try await form.write(to: folder.url("form")).length }
+    _ = try await eventually { try folder.names.isEmpty ? nil : true }
+    task.cancel()
+    let error = await #expect(throws: HTTPError.self) { try await task.value }
+    #expect(error?.kind == .cancelled)
+    #expect(try folder.names.isEmpty)
+  }
+
   // MARK: In a request
 
   @Test func `a form is a request like any other`() async throws {

@@ -66,7 +66,8 @@ extension HTTPBody {
 
   func throttled(packetSize: Int, delay: Duration, clock: some Clock<Duration>) -> HTTPBody {
     let open = open
-    return HTTPBody(length: length, contentType: contentType) { wake throws(HTTPError) in
+    return HTTPBody(length: length, contentType: contentType, contentEncoding: contentEncoding, at: .elsewhere) {
+      wake throws(HTTPError) in
       ThrottledSource(try open(wake), packetSize: max(packetSize, 1), delay: delay.asDelay, clock: clock, wake: wake)
     }
   }

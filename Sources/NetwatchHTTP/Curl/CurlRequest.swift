@@ -9,13 +9,16 @@ struct CurlRequest {
 
   /// Nil where there is more to it: a body, a credential, cookies of its own.
   private func shape(_ url: CurlURL) -> CurlEasy.Shape? {
-    guard body?.length ?? 0 == 0, body?.contentType == nil, credential == nil, request.headerFields[.cookie] == nil
+    guard hasNoBody, body?.contentType == nil, credential == nil, request.headerFields[.cookie] == nil
     else {
       return nil
     }
     return CurlEasy.Shape(
       method: request.method, isSecure: url.isSecure, choosesCoding: Self.choosesCoding(request))
   }
+
+  /// A body whose length is not known is one.
+  private var hasNoBody: Bool { body.map { $0.length == 0 } ?? true }
 
   /// Whether the request says itself how its answer may be encoded. A part is asked for as it is: a part of something
   /// compressed cannot be taken apart.
@@ -42,6 +45,11 @@ struct CurlRequest {
   /// What is no `HTTPField`, and stands in the head all the same.
   private func checkTexts() throws(HTTPError) {
     try HTTPFields.check(text: body?.contentType, "the content type of the body")
+    if body?.contentEncoding != nil, request.headerFields.contains(.contentEncoding) {
+      throw HTTPError(
+        .cannotEncodeRequest, "compress the body",
+        message: "the request has a Content-Encoding of its own; leave it out, because a compressed body sets it")
+    }
     guard let credential else { return }
     try HTTPFields.check(text: credential.user, "the user of the credential")
     try HTTPFields.check(text: credential.password, "the password of the credential")
@@ -145,10 +153,11 @@ struct CurlRequest {
     if !hasType {
       if let type = body?.contentType {
         easy.addHeader("Content-Type: \(type)")
-      } else if body?.length ?? 0 == 0, Self.mostHaveBody(request.method) {
+      } else if hasNoBody, Self.mostHaveBody(request.method) {
         easy.addHeader("Content-Type:")
       }
     }
+    if let coding = body?.contentEncoding { easy.addHeader("Content-Encoding: \(coding)") }
     // A server that does not know it would make each larger upload wait for a second.
     if let body, body.length != 0, !hasExpectation { easy.addHeader("Expect:") }
     easy.useHeaders()

@@ -94,6 +94,30 @@ public struct MultipartFormData: Sendable {
   /// - Throws: `cannotEncodeRequest` for a part whose content type has a line break or a NUL in it, and for parameters
   ///   that a query could not have either, but for bytes: they become a part as they are.
   public func body(parameters: StructuredValue? = nil) throws(HTTPError) -> HTTPBody {
+    let body = try whole(parameters)
+    guard let pace else { return body }
+    return body.throttled(packetSize: pace.packetSize, delay: pace.delay)
+  }
+
+  /// Writes the form to a file, so that it can be sent as one: again after a failure, or when this form is gone.
+  ///
+  /// The file is written beside its place and renamed when it is whole, so there is the whole form or nothing. The form's throttle
+  /// counts for neither the file nor the body that is returned: use ``HTTPBody/throttled(packetSize:delay:)``.
+  ///
+  /// - Parameters:
+  ///   - file: where the form goes. Its folder has to exist.
+  ///   - parameters: the fields that stand before the parts, as in ``body(parameters:)``.
+  ///   - replacesExisting: whether a file that is there is replaced. Default false: it is an error.
+  /// - Returns: the file as a body, with the form's content type and its boundary.
+  /// - Throws: `fileFailed` for the file or a part that is one, what ``body(parameters:)`` throws, and `cancelled` if the task
+  ///   is. Then there is no file.
+  public func write(
+    to file: URL, parameters: StructuredValue? = nil, replacesExisting: Bool = false
+  ) async throws(HTTPError) -> HTTPBody {
+    try await whole(parameters).write(to: file, replacesExisting: replacesExisting)
+  }
+
+  private func whole(_ parameters: StructuredValue?) throws(HTTPError) -> HTTPBody {
     if let refusal { throw refusal }
     let fields = try parameters.map { value throws(HTTPError) in try URLEncodedFormEncoder().fields(of: value) } ?? []
     var form = MultipartFormData(copying: boundary)
@@ -105,9 +129,7 @@ public struct MultipartFormData: Sendable {
       }
     }
     form.parts += parts
-    let body = try form.joined(contentType: contentType)
-    guard let pace else { return body }
-    return body.throttled(packetSize: pace.packetSize, delay: pace.delay)
+    return try form.joined(contentType: contentType)
   }
 }
 

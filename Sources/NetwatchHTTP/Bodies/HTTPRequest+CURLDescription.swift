@@ -1,0 +1,144 @@
+import FoundationEssentials
+import HTTPTypes
+
+extension HTTPRequest {
+  /// An argument of a program cannot be longer (Linux, `MAX_ARG_STRLEN`).
+  private static let longestArgument = 128 * 1_024
+  /// curl waits for `100 Continue` before it sends a longer body.
+  private static let longestWithoutExpectation: Int64 = 1_024 * 1_024
+
+  /// The request as a command of curl, such as for a report of a fault, in quotes for a shell (POSIX), one argument a line.
+  ///
+  /// The body is a part of the command if it is text in memory of less than 128 KiB. A file is named, and any other body is left
+  /// to the standard input of curl (`@-`). A secret in the URL, in the body or in a field of another name is shown.
+  ///
+  /// - Parameters:
+  ///   - body: what is sent with the request. Default nil.
+  ///   - credential: the user and the password of the request. Default nil. The password is shown only if `redacting` does not
+  ///     have `Authorization`.
+  ///   - cookies: those of a session, of which those for the request's URL are sent. Default: none.
+  ///   - redacting: the fields whose values are not shown. Default: `Authorization`, `Proxy-Authorization` and `Cookie`. Pass an empty
+  ///     set for a command that does the same as the request.
+  /// - Returns: the command; of a request without a scheme or a host, the URL is as far as it is known.
+  public func cURLDescription(
+    body: HTTPBody? = nil, credential: HTTPCredential? = nil, cookies: [SessionCookie] = [],
+    redacting: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie]
+  ) -> String {
+    let type = body?.contentType
+    let body = body.flatMap { $0.length == 0 ? nil : $0 }
+    var command = ["curl", "--globoff"]
+    command += curlMethod(hasBody: body != nil)
+    command += curlFields(of: body, type, cookies, redacting)
+    if let credential { command += Self.curlCredential(credential, isShown: !redacting.contains(.authorization)) }
+    if let body { command += ["--data-\(Self.curlContent(of: body))"] }
+    command.append(Self.quoted(curlURL))
+    return command.joined(separator: " \\\n  ")
+  }
+
+  private var hasOftenBody: Bool { [.post, .put, .patch].contains(method) }
+
+  private func curlMethod(hasBody: Bool) -> [String] {
+    if hasBody { return method == .post ? [] : ["--request \(Self.quoted(method.rawValue))"] }
+    if method == .get { return [] }
+    if method == .head { return ["--head"] }
+    let name = "--request \(Self.quoted(method.rawValue))"
+    // With the length 0, as it is sent.
+    return hasOftenBody ? [name, "--data ''"] : [name]
+  }
+
+  /// The fields of the request, and what is sent without one. curl would add fields of its own, which a name without a value
+  /// prevents.
+  private func curlFields(
+    of body: HTTPBody?, _ type: String?, _ sessionCookies: [SessionCookie], _ redacting: Set<HTTPField.Name>
+  ) -> [String] {
+    var fields: [String] = []
+    func add(_ name: HTTPField.Name, _ value: String) {
+      let value = redacting.contains(name) ? "<redacted>" : value
+      fields.append("--header " + Self.quoted(value.isEmpty ? "\(name.rawName);" : "\(name.rawName): \(value)"))
+    }
+    var cookies: [String] = []
+    for field in headerFields {
+      switch field.name {
+      case .cookie: cookies.append(field.value)
+      case .contentLength, .transferEncoding: break
+      default: add(field.name, field.value)
+      }
+    }
+    cookies += sessionCookies.filter { $0.isSent(with: self) }.map { "\($0.name)=\($0.value)" }
+    if !cookies.isEmpty { add(.cookie, cookies.joined(separator: "; ")) }
+    if !headerFields.contains(.userAgent) { fields.append("--header User-Agent:") }
+    if !headerFields.contains(.contentType) {
+      if let type {
+        add(.contentType, type)
+      } else if body != nil || hasOftenBody {
+        fields.append("--header Content-Type:")
+      }
+    }
+    if let coding = body?.contentEncoding { add(.contentEncoding, coding) }
+    if let body, body.length ?? .max > Self.longestWithoutExpectation, !headerFields.contains(.expect) {
+      fields.append("--header Expect:")
+    }
+    if !headerFields.contains(.acceptEncoding), !headerFields.contains(.range) { fields.append("--compressed") }
+    return fields
+  }
+
+  private static func curlCredential(_ credential: HTTPCredential, isShown: Bool) -> [String] {
+    let scheme =
+      switch credential.scheme {
+      case .basic: "--basic"
+      case .digest: "--digest"
+      case .any: "--anyauth"
+      }
+    return [scheme, "--user " + quoted("\(credential.user):\(isShown ? credential.password : "<redacted>")")]
+  }
+
+  private static func curlContent(of body: HTTPBody) -> String {
+    switch body.place {
+    case .memory(let data):
+      guard data.count < longestArgument, let text = String(validating: data, as: UTF8.self),
+        text.unicodeScalars.allSatisfy({
+          $0.properties.generalCategory != .control || "\t\r\n".unicodeScalars.contains($0)
+        })
+      else { return "binary @-" }
+      return "raw " + quoted(text)
+    case .file(let path): return "binary " + quoted("@\(path)")
+    case .elsewhere: return "binary @-"
+    }
+  }
+
+  /// curl takes no spaces and, of other bytes than those of ASCII, makes what its locale says.
+  private var curlURL: String {
+    let text = urlText ?? "\(scheme ?? "https")://\(authority ?? "")\(path ?? "/")"
+    var encoded = ""
+    for byte in text.utf8 {
+      if 0x21...0x7e ~= byte {
+        encoded.unicodeScalars.append(Unicode.Scalar(byte))
+      } else {
+        encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+      }
+    }
+    return encoded
+  }
+
+  private static func quoted(_ text: String) -> String {
+    let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0.isAlphanumeric || "-_./:=@%+,".utf8.contains($0) }
+    if isPlain { return text }
+    // Split by scalars: an accent behind a quote makes another character of it.
+    return "'"
+      + text.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false).map { String($0) }
+      .joined(separator: "'\\''") + "'"
+  }
+}
+
+extension SessionCookie {
+  /// Whether the cookie is for a request's URL (RFC 6265, section 5.4), and has not expired.
+  fileprivate func isSent(with request: HTTPRequest) -> Bool {
+    guard let host = request.authority.flatMap(Authority.init)?.host.lowercased() else { return false }
+    guard host == domain || includesSubdomains && host.hasSuffix(".\(domain)") else { return false }
+    // libcurl takes loopback for secure.
+    let isConfidential = request.scheme == "https" || ["localhost", "127.0.0.1", "[::1]"].contains(host)
+    guard !isSecure || isConfidential, expires.map({ $0 > Date() }) ?? true else { return false }
+    let place = String((request.path ?? "/").prefix { $0 != "?" && $0 != "#" })
+    return place == path || place.hasPrefix(path.hasSuffix("/") ? path : "\(path)/")
+  }
+}

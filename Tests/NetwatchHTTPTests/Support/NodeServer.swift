@@ -1,0 +1,49 @@
+import Foundation
+import NetwatchHTTP
+import NetwatchTestSupport
+
+/// Node's HTTP/2 server, with a certificate of its own. It goes with its last reference.
+final class NodeServer {
+  let authority: CertificateAuthority
+  private let folder: TemporaryFolder
+  private let port: LoopbackPort
+  private let program: SpawnedServer
+
+  var url: URL { URL(string: "https://127.0.0.1:\(port.number)/")! }
+
+  /// - Parameter script: JavaScript that sees `server`.
+  init(_ script: String) throws {
+    authority = try CertificateAuthority()
+    let pair = try authority.issue("server")
+    folder = try TemporaryFolder()
+    port = try LoopbackPort()
+    try folder.write(
+      """
+      const fs = require('fs');
+      const server = require('http2').createSecureServer({
+        key: fs.readFileSync(process.argv[3]), cert: fs.readFileSync(process.argv[4]) });
+      server.on('error', error => { console.error(error); process.exit(1); });
+      \(script)
+      server.listen(Number(process.argv[2]), '127.0.0.1');
+      process.stdin.on('end', () => process.exit(0)).on('data', () => process.exit(0));
+      """, to: "server.js")
+    program = try SpawnedServer([
+      "/usr/bin/env", "node", folder.file("server.js"), "\(port.number)", pair.key.path, pair.certificate.path,
+    ])
+    let deadline = Deadline(60)
+    while true {
+      if let descriptor = LoopbackSocket.connect(to: port.number) {
+        close(descriptor)
+        return
+      }
+      guard !deadline.isOver else { throw TestFailure("node does not listen") }
+      usleep(5_000)
+    }
+  }
+
+  /// One that trusts the server.
+  func session() throws -> HTTPSessionManager {
+    let root = try Certificate.load(authority.root.certificate)
+    return try HTTPSessionManager(policy: SecurityPolicy(.none, roots: .certificates(root)))
+  }
+}
