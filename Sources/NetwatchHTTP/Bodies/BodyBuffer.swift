@@ -15,6 +15,8 @@ final class BodyBuffer: BodySink, Sendable {
     var next = 0
     var count = 0
     var end: Result<Void, HTTPError>?
+    /// Of a response that has ended; nil for none.
+    var trailers: HTTPFields?
     var waiter: CheckedContinuation<Void, Never>?
     /// Gets the loop going again.
     var wake: (@Sendable () -> Void)?
@@ -28,9 +30,9 @@ final class BodyBuffer: BodySink, Sendable {
   func onNews(_ wake: @escaping @Sendable () -> Void) { change { $0.wake = wake } }
 
   /// Nothing comes any more. The first one counts.
-  func finish(_ result: Result<Void, HTTPError>) {
+  func finish(_ result: Result<Void, HTTPError>, trailers: HTTPFields? = nil) {
     let wake = change { state in
-      state.end = state.end ?? result
+      if state.end == nil { (state.end, state.trailers) = (result, trailers) }
       defer { state.wake = nil }
       return state.takeWake()
     }
@@ -109,6 +111,11 @@ final class BodyBuffer: BodySink, Sendable {
         return nil
       }
     }
+  }
+
+  /// The fields behind the body; nil for none, and before its end has been read.
+  var trailers: HTTPFields? {
+    state.withLock { state in state.next == state.chunks.count ? state.trailers : nil }
   }
 
   // MARK: A request, in a task

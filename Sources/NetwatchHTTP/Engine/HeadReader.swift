@@ -10,6 +10,9 @@ import HTTPTypes
 
   /// Nil until its empty line has come, and again when another head follows.
   private(set) var head: ResponseHead?
+  /// The fields behind the body; nil for none.
+  private(set) var trailers: HTTPFields?
+  private var trailerBytes = 0
   private let memory: HeadMemory
   /// The lines that have come are its first ones, and have not been read.
   private var known: ResponseHead?
@@ -39,6 +42,7 @@ import HTTPTypes
     known = memory.last
     unsafe expected = known?.text ?? UnsafeRawBufferPointer(start: nil, count: 0)
     if bytes > 0 { forget() }
+    if trailerBytes > 0 { (trailers, trailerBytes) = (nil, 0) }
   }
 
   private func forget() {
@@ -81,6 +85,28 @@ import HTTPTypes
     unsafe read(line)
     if hasFoldedLength { return "the length of its body is folded" }
     return nil
+  }
+
+  /// A line behind the body. What is no field is left out.
+  ///
+  /// - Returns: what is wrong with it; nil for a line of HTTP.
+  func append(trailer line: UnsafeRawBufferPointer) -> String? {
+    trailerBytes += line.count
+    guard trailerBytes <= Self.mostBytes else { return "its trailers are too long" }
+    let content = unsafe Self.trimmed(line[...])
+    if unsafe line.first == UInt8(ascii: " ") || line.first == UInt8(ascii: "\t") {
+      unsafe foldTrailer(content)
+    } else if let field = unsafe field(content) {
+      trailers = trailers ?? HTTPFields()
+      trailers?.append(field)
+    }
+    return nil
+  }
+
+  private func foldTrailer(_ text: Slice<UnsafeRawBufferPointer>) {
+    guard unsafe !text.isEmpty, let fields = trailers, let last = fields.last else { return }
+    let value = unsafe last.withUnsafeBytesOfValue { unsafe Array($0) } + [UInt8(ascii: " ")] + text
+    trailers?[fields.endIndex - 1] = HTTPField(name: last.name, lenientValue: value)
   }
 
   /// It is another one after all.
@@ -128,10 +154,7 @@ import HTTPTypes
   }
 
   private func append(field line: Slice<UnsafeRawBufferPointer>) {
-    guard let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")),
-      let name = unsafe memory.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
-    else { return }
-    let value = unsafe Self.trimmed(line[(colon + 1)...])
+    guard let (name, value) = unsafe nameAndValue(line) else { return }
     if name == .contentLength {
       bodyLength = unsafe Self.number(value)
     } else if name == .contentEncoding || name == .transferEncoding {
@@ -141,6 +164,21 @@ import HTTPTypes
     }
     unsafe response?.headerFields.append(HTTPField(name: name, lenientValue: UnsafeRawBufferPointer(rebasing: value)))
     canFold = true
+  }
+
+  private func field(_ line: Slice<UnsafeRawBufferPointer>) -> HTTPField? {
+    guard let (name, value) = unsafe nameAndValue(line) else { return nil }
+    return unsafe HTTPField(name: name, lenientValue: UnsafeRawBufferPointer(rebasing: value))
+  }
+
+  /// Nil for what is no field.
+  private func nameAndValue(
+    _ line: Slice<UnsafeRawBufferPointer>
+  ) -> (HTTPField.Name, Slice<UnsafeRawBufferPointer>)? {
+    guard let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")),
+      let name = unsafe memory.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
+    else { return nil }
+    return unsafe (name, Self.trimmed(line[(colon + 1)...]))
   }
 
   /// A line that continues the last field, which one space joins (RFC 9112, section 5.2).

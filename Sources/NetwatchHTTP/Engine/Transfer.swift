@@ -188,6 +188,7 @@ final class Transfer: CurlDelegate {
       if let failure { throw failure }
       guard let head else { throw Self.noHead }
       order.facts.fill(head.response, to: chain.redirects > 0 ? chain.request : nil)
+      if let trailers = reader.trailers { order.facts.trailers = trailers }
       outcome = .success(HTTPReply(received, order.facts))
     } catch {
       var failure = error
@@ -232,13 +233,15 @@ final class Transfer: CurlDelegate {
   override func received(headLine line: UnsafeRawBufferPointer) -> Bool {
     lastMoved = engine.now
     attempt.hasAnswer = true
-    // After a verdict only trailers come.
-    guard case .undecided = attempt.verdict else { return true }
-    if let flaw = unsafe reader.append(line) {
+    // After a verdict only trailers come, and those of a body that is thrown away go with it.
+    if case .skipped = attempt.verdict { return true }
+    let flaw =
+      if case .undecided = attempt.verdict { unsafe reader.append(line) } else { unsafe reader.append(trailer: line) }
+    if let flaw {
       refuse(HTTPError(.connectionLost, "response", message: flaw))
       return false
     }
-    guard let head = reader.head else { return true }
+    guard case .undecided = attempt.verdict, let head = reader.head else { return true }
     if head.codings.bypassLibcurl { easy?.decodesContent = false }
     // libcurl may have an answer to a 401, and its body is not to be seen then.
     return head.code == HTTPResponse.Status.unauthorized.code || decide(on: head)

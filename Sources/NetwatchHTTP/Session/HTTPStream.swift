@@ -9,6 +9,12 @@ public struct HTTPStream: Sendable {
   /// The request that the server has answered: after redirects, another one than the task's.
   public let request: HTTPRequest
   public let body: Body
+  /// The fields that the server has sent behind the body (RFC 9110, section 6.5). Empty if there are none, and until the last
+  /// part of the body has been read.
+  ///
+  /// Many servers send them only if the request has `TE: trailers`, and libcurl reads none behind a body that has a
+  /// `Content-Length`.
+  public var trailers: HTTPFields { body.buffer.trailers ?? [:] }
 
   /// The parts of a body, for one reader. A server that is faster than the reader is made to wait.
   ///
@@ -21,7 +27,7 @@ public struct HTTPStream: Sendable {
     /// Cancels the request, at the latest when it is released.
     let lease: OneShot<Void>
 
-    public struct Iterator: AsyncIteratorProtocol {
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
       let body: Body
 
       public mutating func next() async throws(HTTPError) -> Data? { try await body.next() }
@@ -69,7 +75,9 @@ extension HTTPSessionManager {
             buffer.onNews(goOn)
             return buffer
           },
-          completion: .atOnce { outcome in buffer.finish(outcome.map { _ in () }) }), cancellation)
+          completion: .atOnce { outcome in
+            buffer.finish(outcome.map { _ in () }, trailers: (try? outcome.get())?.knownTrailers)
+          }), cancellation)
       do throws(HTTPError) {
         return Result<HTTPReply<Void>, HTTPError>.success(try await buffer.head())
       } catch {

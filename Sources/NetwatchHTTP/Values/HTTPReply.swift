@@ -9,6 +9,13 @@ public struct HTTPReply<Value: Sendable>: Sendable {
   /// The request that the server has answered: after redirects, another one than the task's.
   public var request: HTTPRequest { facts.request }
   public var metrics: HTTPMetrics { facts.metrics }
+  /// The fields that the server has sent behind the body (RFC 9110, section 6.5), such as a checksum. Empty if there are none.
+  ///
+  /// They are kept apart from the response's header fields, because a server may know less about who has made them. Many servers
+  /// send them only if the request has `TE: trailers`, and libcurl reads none behind a body that has a `Content-Length`.
+  public var trailers: HTTPFields { knownTrailers ?? [:] }
+  /// Nil for none.
+  var knownTrailers: HTTPFields? { facts.trailers }
 
   init(_ response: HTTPResponse, _ value: Value, to request: HTTPRequest, _ metrics: HTTPMetrics) {
     self.init(value, ReplyFacts(response, request, metrics))
@@ -31,6 +38,8 @@ final class ReplyFacts: @unchecked Sendable {
   private(set) var request: HTTPRequest
   /// Of the last attempt.
   var metrics: HTTPMetrics
+  /// Nil for none: an empty list takes memory.
+  var trailers: HTTPFields?
 
   init(_ response: HTTPResponse, _ request: HTTPRequest, _ metrics: HTTPMetrics) {
     self.response = response
