@@ -4,7 +4,8 @@ import NetwatchHTTP
 
 /// Makes a tree of values from JSON. A body that is empty, or a single space, is nil.
 public struct JSONResponseSerializer: ResponseSerializer {
-  /// Default: a status from 200 to 299, and `application/json`, `text/json` or `text/javascript`.
+  /// Default: a status from 200 to 299, and `application/json`, `text/json`, `text/javascript` or a type that ends with
+  /// `+json`.
   public var validation: ResponseValidation
   /// How it is read. Default: nothing but arrays and dictionaries outermost.
   public var options: JSONSerialization.ReadingOptions

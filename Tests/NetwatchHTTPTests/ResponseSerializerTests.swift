@@ -100,6 +100,50 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("text/*", ["text/plain", "text/html"], ["textual/plain", "text", "application/text", "text/"]),
+    ("*/*", ["a/b", "nonsense"], []),
+    (
+      "application/*+json", ["application/problem+json", "application/vnd.api+json"],
+      ["application/json", "application/+json", "text/x+json", "application/x+jsonp"]
+    ),
+    ("*/*+xml", ["image/svg+xml"], ["application/xml", "image/svg"]),
+    ("image/png", ["image/png"], ["image/*", "image/pngx"]),
+  ])
+  func `a type may have a wildcard`(_ pattern: String, _ accepted: [String], _ refused: [String]) throws {
+    let validation = ResponseValidation(contentTypes: ["x/y", pattern])
+    for type in accepted {
+      #expect(throws: Never.self, "\(type)") {
+        try validation.check(response(200, "\(type.uppercased()); q=1"), body: Data([1]), request: nil)
+      }
+    }
+    for type in refused {
+      #expect(throws: HTTPError.self, "\(type)") {
+        try validation.check(response(200, type), body: Data([1]), request: nil)
+      }
+    }
+  }
+
+  @Test func `a response without a type is of any type, and of no other`() throws {
+    try ResponseValidation(contentTypes: ["*/*"]).check(response(200), body: Data([1]), request: nil)
+    for pattern in ["text/*", "*/*+json"] {
+      #expect(throws: HTTPError.self) {
+        try ResponseValidation(contentTypes: [pattern]).check(response(200), body: Data([1]), request: nil)
+      }
+    }
+  }
+
+  @Test(arguments: ["application/problem+json", "application/vnd.api+json; profile=x", "model/gltf+json"])
+  func `what is written as JSON is accepted as JSON`(_ type: String) throws {
+    let body = Data("{}".utf8)
+    #expect(try JSONResponseSerializer().serialize(response(200, type), body: body, request: nil) == [:])
+    #expect(throws: HTTPError.self) {
+      try XMLResponseSerializer().serialize(response(200, type), body: body, request: nil)
+    }
+    let xml = type.replacingOccurrences(of: "+json", with: "+xml")
+    _ = try XMLResponseSerializer().serialize(response(200, xml), body: Data("<a/>".utf8), request: nil)
+  }
+
   // MARK: JSON
 
   private func json(
@@ -208,6 +252,54 @@ import Testing
     #expect(throws: HTTPError.self) {
       try XMLResponseSerializer().serialize(response(200, "text/html"), body: xml.data, request: nil)
     }
+  }
+
+  @Test func `XML comes as what was read of its tree`() throws {
+    let titles = XMLDocumentResponseSerializer { document in
+      try document.nodes(forXPath: "//title").compactMap(\.stringValue)
+    }
+    let body = Data("<?xml version=\"1.0\"?><l><title>ä</title><b><title>&lt;2&gt;</title></b></l>".utf8)
+    #expect(try titles.serialize(response(200, "application/atom+xml"), body: body, request: nil) == ["ä", "<2>"])
+    let failure = error { () throws(HTTPError) in
+      try titles.serialize(response(404, "text/xml"), body: body, request: nil)
+    }
+    #expect(failure?.kind == .badServerResponse && failure?.decoded as? [String] == ["ä", "<2>"])
+    let document = try XMLBody(data: body).makeDocument()
+    #expect(document.rootElement()?.name == "l")
+    let xml = try XMLResponseSerializer().serialize(response(200, "text/xml"), body: body, request: nil)
+    #expect(try xml.makeDocument().rootElement()?.childCount == 2)
+    let deep = String(repeating: "<a>", count: 256) + "x" + String(repeating: "</a>", count: 256)
+    #expect(try XMLBody(data: Data(deep.utf8)).makeDocument().rootElement()?.stringValue == "x")
+  }
+
+  @Test(arguments: [
+    "", " ", "no", "<a>", "<a></b>", "<a/><b/>", "<a>&no;</a>", "<a b=1/>", "\u{0}", "<a>\u{1}</a>", "{}",
+    String(repeating: "<a>", count: 100_000),
+    String(repeating: "<a>", count: 100_000) + String(repeating: "</a>", count: 100_000),
+  ])
+  func `what is no XML is an error, and not repaired`(_ text: String) {
+    let failure = error { () throws(HTTPError) in
+      try XMLDocumentResponseSerializer { $0.childCount }.serialize(
+        response(200, "text/xml"), body: Data(text.utf8), request: nil)
+    }
+    #expect(failure?.kind == .cannotDecodeContentData)
+  }
+
+  @Test func `XML fetches nothing, and does not grow beyond measure`() throws {
+    let folder = try TemporaryFolder()
+    let secret = try folder.write("secret", to: "secret.txt")
+    let external = "<!DOCTYPE a [<!ENTITY x SYSTEM \"\(secret.absoluteString)\">]><a>&x;</a>"
+    for options in [[], .nodeLoadExternalEntitiesAlways, .nodeLoadExternalEntitiesSameOriginOnly] as [XMLNode.Options] {
+      if let document = try? XMLBody(data: Data(external.utf8)).makeDocument(options: options) {
+        #expect(
+          !document.xmlString.contains("secret<") && document.rootElement()?.stringValue?.contains("secret") != true)
+      }
+    }
+    let laughs = (1...9).map { "<!ENTITY l\($0) \"\(String(repeating: "&l\($0 - 1);", count: 10))\">" }.joined()
+    let bomb = "<!DOCTYPE a [<!ENTITY l0 \"lol\">\(laughs)]><a>&l9;</a>"
+    let lengths = XMLDocumentResponseSerializer { $0.rootElement()?.stringValue?.utf8.count ?? 0 }
+    let length = try? lengths.serialize(response(200, "text/xml"), body: Data(bomb.utf8), request: nil)
+    #expect(length ?? 0 < 1_000_000)
   }
 
   /// Whatever the reader: a type that holds itself sees no more of the bytes than a tree does.

@@ -6,6 +6,9 @@ public struct ResponseValidation: Hashable, Sendable {
   /// Default: 200 to 299. Nil accepts every status.
   public var statusCodes: Set<Int>?
   /// In lower case and without parameters, such as `application/json`. Nil accepts every type, and none.
+  ///
+  /// `*` stands for any type, subtype or beginning of a subtype with a suffix: `text/*` accepts each text, `application/*+json`
+  /// each type of `application` that is written as JSON (RFC 6839), and `*/*` everything, a response without a type included.
   public var contentTypes: Set<String>?
 
   public init(statusCodes: Set<Int>? = Set(200...299), contentTypes: Set<String>? = nil) {
@@ -38,7 +41,7 @@ public struct ResponseValidation: Hashable, Sendable {
       guard request?.method != .head, response.status != .noContent, response.status != .notModified else { return nil }
     }
     let type = response.mediaType
-    guard type.map(contentTypes.contains) ?? body.isEmpty else {
+    guard type.map(accepts) ?? (body.isEmpty || contentTypes.contains("*/*")) else {
       var failure = HTTPError(
         .cannotDecodeContentData, Self.typeCheck, message: type.map { "'\($0)' is not accepted" } ?? "it has none")
       failure.response = response
@@ -46,6 +49,21 @@ public struct ResponseValidation: Hashable, Sendable {
       return failure
     }
     return nil
+  }
+
+  /// - Parameter type: in lower case, without parameters.
+  private func accepts(_ type: String) -> Bool {
+    guard let contentTypes, !contentTypes.contains(type) else { return true }
+    return contentTypes.contains { $0.contains("*") && Self.matches(type, $0) }
+  }
+
+  private static func matches(_ type: String, _ pattern: String) -> Bool {
+    if pattern == "*/*" { return true }
+    let (parts, wanted) = (type.split(separator: "/", maxSplits: 1), pattern.split(separator: "/", maxSplits: 1))
+    guard parts.count == 2, wanted.count == 2, wanted[0] == "*" || wanted[0] == parts[0] else { return false }
+    // A subtype is more than its suffix.
+    if wanted[1].hasPrefix("*+") { return parts[1].hasSuffix(wanted[1].dropFirst()) && parts[1].first != "+" }
+    return wanted[1] == "*" || wanted[1] == parts[1]
   }
 
   static let typeCheck = "check the content type"
@@ -104,8 +122,11 @@ extension ResponseValidation {
 }
 
 extension ResponseValidation {
-  /// A status from 200 to 299, and `application/json`, `text/json` or `text/javascript`.
-  public static let json = ResponseValidation(contentTypes: ["application/json", "text/json", "text/javascript"])
+  /// A status from 200 to 299, and `application/json`, `text/json`, `text/javascript`, or a type that ends with `+json`, such as
+  /// `application/problem+json` and `application/vnd.api+json`.
+  public static let json = ResponseValidation(contentTypes: [
+    "application/json", "text/json", "text/javascript", "*/*+json",
+  ])
   /// A status from 200 to 299, and `application/x-plist`.
   public static let propertyList = ResponseValidation(contentTypes: ["application/x-plist"])
 }
