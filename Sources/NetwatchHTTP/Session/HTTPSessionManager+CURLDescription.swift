@@ -13,13 +13,14 @@ extension HTTPSessionManager {
     of request: HTTPRequest, body: HTTPBody? = nil, options: HTTPTaskOptions? = nil,
     redacting: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie]
   ) async -> String {
-    let order = order(request, body, options ?? configuration.taskOptions, completion: .atOnce { _ in })
-    _ = order.complete(.failure(HTTPError(.cancelled, "describe")), nil)
-    var request = order.request
+    let own = request.headerFields
+    var (request, credential) = (request, (options ?? configuration.taskOptions).credential)
+    for field in configuration.headerFields where !own.contains(field.name) { request.headerFields.append(field) }
+    // The session could not have been made with origins that are none.
+    (try? CredentialScope(baseURL, configuration))?.confine(&request, &credential, own: own)
     if let agent = configuration.userAgent, !request.headerFields.contains(.userAgent) {
       request.headerFields[.userAgent] = agent
     }
-    return request.cURLDescription(
-      body: body, credential: order.options.credential, cookies: await cookies(), redacting: redacting)
+    return request.cURLDescription(body: body, credential: credential, cookies: await cookies(), redacting: redacting)
   }
 }
