@@ -23,6 +23,7 @@ import Testing
     ("attachment; filename=\"say \\\"hi\\\" \\\\ no.txt\"", "no.txt"),
     ("attachment; filename=\"say \\\"hi\\\".txt\"", "say \"hi\".txt"),
     ("attachment; filename=\"plain.txt\"; filename*=UTF-8''na%C3%AFve%20%E2%82%AC.txt", "naïve €.txt"),
+    ("attachment; filename=\"C:\\temp\\a.txt\"", "a.txt"),
     ("attachment; filename*=utf-8'de'%c3%bc.txt; filename=plain.txt", "ü.txt"),
     ("attachment; filename*=iso-8859-1''%fc.txt", "ü.txt"),
     ("attachment; filename*=UTF-8''%ff.txt; filename=b.txt", "b.txt"),

@@ -233,8 +233,7 @@ final class Transfer: CurlDelegate {
   override func received(headLine line: UnsafeRawBufferPointer) -> Bool {
     lastMoved = engine.now
     attempt.hasAnswer = true
-    // After a verdict only trailers come, and those of a body that is thrown away go with it.
-    if case .skipped = attempt.verdict { return true }
+    // After a verdict only trailers come. The next attempt forgets them.
     let flaw =
       if case .undecided = attempt.verdict { unsafe reader.append(line) } else { unsafe reader.append(trailer: line) }
     if let flaw {
