@@ -141,6 +141,26 @@ import Testing
     _ = try await reader.rest()
   }
 
+  @Test func `a file of 256 MiB is compressed in a few MiB of memory`() async {
+    await #expect(processExitsWith: .success) {
+      let server = try ScriptedServer { connection, _ in
+        guard connection.readHead() != nil, connection.readUntil(Data("\r\n0\r\n\r\n".utf8)) != nil else { return }
+        connection.write("HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
+      }
+      defer { server.stop() }
+      let folder = try TemporaryFolder()
+      var form = try MultipartFormData(boundary: "XX")
+      try form.append(file: folder.makeSparse("big.bin", size: 256 << 20), name: "f")
+      let session = try HTTPSessionManager()
+      let request = try HTTPRequest(.post, to: server.url)
+      let before = try PeakMemory.bytes()
+      let reply = try await session.upload(try form.body().compressed(), with: request)
+      let growth = try PeakMemory.bytes() - before
+      precondition(reply.response.status == .created, "\(reply.response.status)")
+      precondition(growth <= 32 * 1_024 * 1_024, "\(growth) bytes of memory")
+    }
+  }
+
   @Test func `an empty body and a compressed one stay as they are`() async throws {
     #expect(HTTPBody.empty.compressed().contentEncoding == nil)
     #expect(HTTPBody.data(Data(), contentType: "a/b").compressed().contentType == "a/b")

@@ -28,7 +28,7 @@ public struct HTTPDestination: Sendable {
   }
 
   /// A folder, in which the file gets the name that the server suggests: see
-  /// ``HTTPTypes/HTTPResponse/suggestedFilename(for:)``. The file is in no other folder, whatever the server says.
+  /// `HTTPResponse.suggestedFilename(for:)`. The file is in no other folder, whatever the server says.
   ///
   /// - Parameters:
   ///   - folder: of the file. It has to exist.

@@ -69,6 +69,6 @@ extension HTTPResponse {
 }
 
 extension HTTPReply {
-  /// A safe name for a file with the body: see ``HTTPTypes/HTTPResponse/suggestedFilename(for:)``.
+  /// A safe name for a file with the body: see `HTTPResponse.suggestedFilename(for:)`.
   public var suggestedFilename: String { response.suggestedFilename(for: request) }
 }

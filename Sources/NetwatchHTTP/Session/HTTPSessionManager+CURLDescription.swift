@@ -2,7 +2,7 @@ import HTTPTypes
 
 extension HTTPSessionManager {
   /// A request as a command of curl, with what the session adds to it: header fields, its user agent, its cookies and credential.
-  /// Nothing is sent. See ``HTTPTypes/HTTPRequest/cURLDescription(body:credential:cookies:redacting:)``.
+  /// Nothing is sent. See `HTTPRequest.cURLDescription(body:credential:cookies:redacting:)`.
   ///
   /// - Parameters:
   ///   - request: what would be asked for.
