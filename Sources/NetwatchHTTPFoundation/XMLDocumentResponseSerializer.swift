@@ -34,7 +34,7 @@ public struct XMLDocumentResponseSerializer<Value: Sendable>: ResponseSerializer
     self.read = read
   }
 
-  /// - Throws: `badServerResponse` for a status, with the value as ``HTTPError/decoded``; `cannotDecodeContentData` for a type that
+  /// - Throws: `badServerResponse` for a status, with the value as `HTTPError.decoded`; `cannotDecodeContentData` for a type that
   ///   is not accepted, and for what is no XML.
   public func serialize(_ response: HTTPResponse, body: Data, request: HTTPRequest?) throws(HTTPError) -> Value {
     try validation.decode(response, body: body, request: request, as: "decode XML") { body in

@@ -17,8 +17,8 @@ extension HTTPRequest {
   ///   - credential: the user and the password of the request. Default nil. The password is shown only if `redacting` does not
   ///     have `Authorization`.
   ///   - cookies: those of a session, of which those for the request's URL are sent. Default: none.
-  ///   - redacting: the fields whose values are not shown. Default: `Authorization`, `Proxy-Authorization` and `Cookie`. Pass an empty
-  ///     set for a command that does the same as the request.
+  ///   - redacting: the fields whose values are not shown. Default: `Authorization`, `Proxy-Authorization` and `Cookie`. Pass an
+  ///     empty set for a command that does the same as the request.
   /// - Returns: the command; of a request without a scheme or a host, the URL is as far as it is known.
   public func cURLDescription(
     body: HTTPBody? = nil, credential: HTTPCredential? = nil, cookies: [SessionCookie] = [],

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// A label means what browsers take it for (WHATWG Encoding Standard): `latin1` and `us-ascii` are windows-1252, `shift_jis` is
 /// windows-31j, `gb2312` is GB18030, `utf-16` is little-endian unless a byte order mark says otherwise. Labels that the standard
-/// does not have are those of glibc's iconv.
+/// does not have are those of glibc's iconv, whose tables some distributions ship apart (Fedora: glibc-gconv-extra).
 public struct TextEncoding: Hashable, Sendable {
   private enum Method: Hashable {
     case utf8

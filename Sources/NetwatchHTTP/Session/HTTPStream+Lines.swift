@@ -14,8 +14,8 @@ extension HTTPStream {
   /// The lines of a body, without their ends, for one reader. A line is given as soon as its end has come.
   ///
   /// A line ends with LF or CRLF, and the last one with the body. The text is UTF-8: bytes that are not become U+FFFD, and a byte
-  /// order mark at the beginning is left out. The failure of the body is that of its lines. When nobody holds them or an iterator of them any
-  /// more, the request is cancelled.
+  /// order mark at the beginning is left out. If the body fails, its whole lines come first, then the error. When nobody holds
+  /// the lines or an iterator of them any more, the request is cancelled.
   public struct Lines: AsyncSequence, Sendable {
     public typealias Element = String
     public typealias Failure = HTTPError
