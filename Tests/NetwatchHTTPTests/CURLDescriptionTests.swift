@@ -30,7 +30,7 @@ import Testing
     _ request: HTTPRequest, _ body: HTTPBody? = nil, input: String = "",
     _ location: SourceLocation = #_sourceLocation
   ) async throws {
-    let command = await session.cURLDescription(of: request, body: body, redacting: [])
+    let command = try await session.cURLDescription(of: request, body: body, redacting: [])
     _ = try await session.data(for: request, body: body)
     try Programs.run(["sh", "-c", "\(command) --silent --show-error --max-time 60"], input: input)
     let requests = server.requests
@@ -120,7 +120,7 @@ import Testing
     #expect(cookies.count == 5)
     for path in ["/", "/a/b", "/a/b/c?x", "/a/bc"] {
       session.store(cookies)
-      let command = await session.cURLDescription(of: request(.get, path), redacting: [])
+      let command = try await session.cURLDescription(of: request(.get, path), redacting: [])
       _ = try await session.data(for: request(.get, path))
       try Programs.run(["sh", "-c", "\(command) --silent"])
       let sent = server.requests.suffix(2).map { Set($0.values("cookie").flatMap { $0.components(separatedBy: "; ") }) }
@@ -152,12 +152,12 @@ import Testing
     configuration.headerFields = [.accept: "text/plain", .authorization: "Bearer secret"]
     configuration.taskOptions.credential = HTTPCredential(user: "ali", password: "sesame", scheme: .basic)
     let session = try HTTPSessionManager(baseURL: server.url, configuration: configuration)
-    let own = await session.cURLDescription(of: request(.get, "/", [.accept: "a/b"]), redacting: [])
+    let own = try await session.cURLDescription(of: request(.get, "/", [.accept: "a/b"]), redacting: [])
     #expect(
       own.contains("'Accept: a/b'") && own.contains("'Authorization: Bearer secret'") && own.contains("ali:sesame"))
     #expect(own.contains("'User-Agent: test/1'") && !own.contains("text/plain"))
     let other = HTTPRequest(method: .get, scheme: "http", authority: "example.org", path: "/")
-    let elsewhere = await session.cURLDescription(of: other, redacting: [])
+    let elsewhere = try await session.cURLDescription(of: other, redacting: [])
     #expect(elsewhere.contains("'Accept: text/plain'") && !elsewhere.contains("secret") && !elsewhere.contains("ali"))
     session.invalidate()
     await session.waitUntilInvalidated()

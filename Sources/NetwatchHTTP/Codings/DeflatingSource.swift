@@ -17,6 +17,7 @@
   /// The compressor may hold bytes back that nobody has been sent.
   private var holdsBack = false
   private(set) var failure: HTTPError?
+  var canRewind: Bool { source.canRewind }
 
   init(_ source: any BodySource, length: Int64?) throws(HTTPError) {
     self.source = source

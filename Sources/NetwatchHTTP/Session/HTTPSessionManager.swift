@@ -97,13 +97,7 @@ public final class HTTPSessionManager: Sendable {
     makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil,
     completion: TransferCompletion
   ) -> TransferOrder {
-    if !configuration.headerFields.isEmpty {
-      let given = call.request.headerFields
-      for field in configuration.headerFields where !given.contains(field.name) {
-        call.request.headerFields.append(field)
-      }
-    }
-    scope.confine(&call)
+    complete(&call)
     var callbacks = callbacks
     if call.options.onProgress == nil {
       callbacks = nil
@@ -112,6 +106,17 @@ public final class HTTPSessionManager: Sendable {
     }
     return TransferOrder(
       nextID(), call, pending, scope, callbacks: callbacks, status: status, makeSink: makeSink, completion: completion)
+  }
+
+  /// Adds the session's header fields to a call, and takes the session's credentials out of one that goes elsewhere.
+  func complete(_ call: inout PreparedCall) {
+    if !configuration.headerFields.isEmpty {
+      let given = call.request.headerFields
+      for field in configuration.headerFields where !given.contains(field.name) {
+        call.request.headerFields.append(field)
+      }
+    }
+    scope.confine(&call)
   }
 
   /// For a request that somebody awaits.
