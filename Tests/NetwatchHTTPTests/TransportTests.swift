@@ -101,11 +101,11 @@ import Testing
     let isEnded = Box(false)
     let server = ScriptedTransport { request, _ throws(HTTPError) in
       if request.path == "/v1/broken" { throw HTTPError(.connectionLost, "request") }
-      do {
-        try await Task.sleep(for: .seconds(1_000))
-      } catch {
-        isEnded.change { $0 = true }
-      }
+      // Ends when its task is cancelled.
+      let mute = AsyncStream<Void>.makeStream()
+      for await _ in mute.stream {}
+      mute.continuation.finish()
+      isEnded.change { $0 = true }
       return HTTPTransportAnswer()
     }
     let session = try session(server)

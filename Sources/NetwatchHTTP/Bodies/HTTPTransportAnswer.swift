@@ -26,7 +26,13 @@ public struct HTTPTransportAnswer: Sendable {
     _ status: HTTPResponse.Status = .ok, headerFields: HTTPFields = [:], parts: Parts
   ) where Parts.Element == Data {
     response = HTTPResponse(status: status, headerFields: headerFields)
-    body = { deliver in for try await part in parts { await deliver(part) } }
+    body = { deliver in
+      for try await part in parts {
+        await deliver(part)
+        // The sequence itself may not look.
+        try Task.checkCancellation()
+      }
+    }
   }
 
   /// An answer with text in UTF-8.

@@ -21,7 +21,8 @@ extension Transfer {
           if let transfer = engine.transfer(id), transfer.attempts == number { transfer.carried(head) }
         })
     }
-    carriage = Carriage(of: chain.request, chain.body, by: transport, buffer, tell)
+    let body = chain.body?.length == 0 ? nil : chain.body
+    carriage = Carriage(of: chain.request, body, by: transport, buffer, tell)
   }
 
   private func carried(_ head: Result<HTTPResponse, HTTPError>) {
