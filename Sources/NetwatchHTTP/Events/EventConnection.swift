@@ -1,0 +1,59 @@
+import FoundationEssentials
+import HTTPTypes
+import Netwatch
+import NetwatchEventLoop
+
+/// One request of a stream of server-sent events, and the body of its answer. It is cancelled with its last reference.
+///
+/// It is made suspended, so that it stands for the stream in its session while the stream waits: it ends with the session.
+final class EventConnection: Sendable {
+  private let id: RequestID
+  private let inbox: Inbox<EngineCommand>
+  private let buffer = BodyBuffer()
+
+  init(_ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions, in session: HTTPSessionManager) {
+    inbox = session.inbox
+    let order = session.order(
+      request, body, options,
+      makeSink: { [buffer] goOn in
+        buffer.onNews(goOn)
+        return buffer
+      },
+      completion: .atOnce { [buffer] outcome in buffer.finish(outcome.map { _ in () }) })
+    id = order.id
+    inbox.send(.start(order, isSuspended: true))
+  }
+
+  deinit { cancel() }
+
+  /// Sends the request, unless it was cancelled.
+  func resume() { inbox.send(.resume(id)) }
+
+  func cancel() { inbox.send(.cancel(id)) }
+
+  /// Waits for the head of the answer. A task that is cancelled cancels the request.
+  func head() async -> Result<HTTPReply<Void>, HTTPError> {
+    await withTaskCancellationHandler {
+      do throws(HTTPError) {
+        return .success(try await buffer.head())
+      } catch {
+        return .failure(error)
+      }
+    } onCancel: {
+      cancel()
+    }
+  }
+
+  /// Waits for the next part of the body, which is nil at its end. A task that is cancelled cancels the request.
+  func next() async -> Result<Data?, HTTPError> {
+    await withTaskCancellationHandler {
+      do throws(HTTPError) {
+        return .success(try await buffer.next())
+      } catch {
+        return .failure(error)
+      }
+    } onCancel: {
+      cancel()
+    }
+  }
+}

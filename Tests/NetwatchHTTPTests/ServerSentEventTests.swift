@@ -1,0 +1,369 @@
+import Foundation
+import HTTPTypes
+import Netwatch
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchHTTP
+
+@Suite(.timeLimit(.minutes(5))) struct ServerSentEventTests {
+  private static let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+
+  private let session: HTTPSessionManager
+  private let observer = RecordingObserver()
+
+  init() throws { session = try HTTPSessionManager(observer: observer) }
+
+  private func request(_ url: URL) throws -> HTTPRequest { try HTTPRequest(.get, to: url) }
+
+  private func options(_ change: (inout ServerSentEventOptions) -> Void) -> ServerSentEventOptions {
+    var options = ServerSentEventOptions()
+    change(&options)
+    return options
+  }
+
+  /// All events, to the end of the stream.
+  private func all(_ events: ServerSentEvents) async throws -> [ServerSentEvent] {
+    try await events.reduce(into: []) { $0.append($1) }
+  }
+
+  // MARK: Outages
+
+  @Test func `10,000 events through 50 outages: none is lost, none comes twice`() async throws {
+    let server = try EventServer(count: 10_000, outages: 50, preface: "retry: 1\n\n", seed: 5)
+    let events = try await all(session.events(from: request(server.url)))
+    #expect(events == server.events)
+    #expect(server.requestCount >= 52)
+    #expect(Set(server.values("accept")) == ["text/event-stream"])
+    #expect(Set(server.values("cache-control")) == ["no-store"])
+    #expect(server.values("last-event-id").last == "10000")
+  }
+
+  @Test func `a path that comes back is followed at once, however long the server wants to be left alone`() async throws
+  {
+    let path = ModelPath(hasPath: true)
+    let session = try HTTPSessionManager(path: path)
+    // Each of 50 waits would take a minute.
+    let server = try EventServer(count: 10_000, outages: 50, preface: "retry: 60000\n\n", seed: 6)
+    let waits = Box(0)
+    let options = options {
+      $0.onStateChange = { state in
+        guard case .waiting(let until) = state else { return }
+        waits.change { $0 += until > .now + .seconds(20) ? 1 : 0 }
+        path.set(false)
+        path.set(true)
+      }
+    }
+    let events = session.events(from: try request(server.url), options: options)
+    #expect(try await all(events) == server.events)
+    #expect(waits.now >= 25)
+    #expect(events.state == .closed)
+    #expect(path.observers == 0)
+  }
+
+  @Test func `a server in Python behind nginx`() async throws {
+    let peer = try PythonEventServer(count: 2_000, outages: 20)
+    let proxy = try NginxServer(
+      server: "location /events { proxy_pass http://127.0.0.1:\(peer.number)/; proxy_buffering off; }")
+    for url in [peer.url, proxy.url.appending(path: "events")] {
+      let events = try await all(session.events(from: request(url)))
+      #expect(events == (1...2_000).map { ServerSentEvent(type: "square", data: "\($0)\n\($0 * $0)", id: "\($0)") })
+    }
+  }
+
+  @Test func `a server that is restarted behind a proxy`() async throws {
+    let port = try LoopbackPort()
+    let proxy = try NginxServer(server: "location / { proxy_pass http://127.0.0.1:\(port.number)/; }")
+    let states = Box<[ServerSentEventState]>([])
+    let options = options {
+      $0.retryDelay = .milliseconds(1)
+      $0.retriedStatusCodes = [502]
+      $0.maximumFailures = 3
+      $0.onStateChange = { state in states.change { $0.append(state) } }
+    }
+    let events = session.events(from: try request(proxy.url), options: options)
+    let error = await #expect(throws: HTTPError.self) { try await all(events) }
+    #expect(error?.kind == .badServerResponse)
+    #expect(error?.response?.status.code == 502)
+    #expect(try await proxy.log(lines: 3).count == 3)
+    _ = try await eventually { states.now.last == .closed ? true : nil }
+    #expect(states.now.count { $0 == .connecting } == 3)
+  }
+
+  @Test func `a server that cannot be reached is tried again`() async throws {
+    let port = try LoopbackPort()
+    let options = options {
+      $0.retryDelay = .milliseconds(1)
+      $0.maximumFailures = 2
+    }
+    let url = try #require(URL(string: "http://127.0.0.1:\(port.number)/"))
+    let error = await #expect(throws: HTTPError.self) {
+      try await all(session.events(from: request(url), options: options))
+    }
+    #expect(error?.kind == .cannotConnect)
+    #expect(observer.all == Array(repeating: [.began(isIndicated: false), .ended], count: 2).flatMap { $0 })
+  }
+
+  // MARK: Answers
+
+  @Test(arguments: [
+    ("200 OK\r\nContent-Type: text/html\r\nContent-Length: 2", HTTPError.Kind.cannotDecodeContentData),
+    ("200 OK\r\nContent-Length: 2", .cannotDecodeContentData),
+    ("404 Not Found\r\nContent-Type: text/event-stream\r\nContent-Length: 2", .badServerResponse),
+    ("201 Created\r\nContent-Type: text/event-stream\r\nContent-Length: 2", .badServerResponse),
+  ]) func `an answer that is no stream of events ends it with an error`(_ answer: String, _ kind: HTTPError.Kind)
+    async throws
+  {
+    let server = try ScriptedServer { connection, _ in
+      guard connection.readHead() != nil else { return }
+      connection.write("HTTP/1.1 \(answer)\r\n\r\nno")
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    var iterator = session.events(from: try request(server.url)).makeAsyncIterator()
+    let error = await #expect(throws: HTTPError.self) { try await iterator.next() }
+    #expect(error?.kind == kind)
+    #expect(error?.response?.status.code == Int(answer.prefix(3)))
+    // Then it has ended.
+    #expect(try await iterator.next() == nil)
+    #expect(try await observer.first(2) == [.began(isIndicated: false), .ended])
+  }
+
+  @Test(arguments: ["text/event-stream", "Text/Event-Stream ; charset=utf-8", "text/event-stream;"])
+  func `the type may have parameters`(_ type: String) async throws {
+    let server = try ScriptedServer { connection, number in
+      guard connection.readHead() != nil else { return }
+      guard number == 0 else {
+        _ = connection.write("HTTP/1.1 204 No Content\r\n\r\n")
+        return
+      }
+      connection.write("HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\n\r\nretry:1\ndata: a\n\n")
+    }
+    defer { server.stop() }
+    #expect(try await all(session.events(from: request(server.url))) == [ServerSentEvent(data: "a")])
+  }
+
+  @Test func `an event above the limit ends the stream, after those before it`() async throws {
+    let server = try ScriptedServer { connection, _ in
+      guard connection.readHead() != nil else { return }
+      connection.write(Self.head + "data: a\n\ndata: \(String(repeating: "b", count: 2_000))\n\n")
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    var iterator = session.events(from: try request(server.url), options: options { $0.maximumEventBytes = 1_000 })
+      .makeAsyncIterator()
+    #expect(try await iterator.next() == ServerSentEvent(data: "a"))
+    let error = await #expect(throws: HTTPError.self) { try await iterator.next() }
+    #expect(error?.kind == .responseTooLarge)
+    #expect(try await observer.first(2) == [.began(isIndicated: false), .ended])
+  }
+
+  @Test func `the ID of an earlier stream is sent, whatever is in it`() async throws {
+    let server = try HeadServer { _ in "204 No Content" }
+    for id in ["42", "ü €", "a\u{1}b", ""] {
+      #expect(
+        try await all(session.events(from: request(server.url()), options: options { $0.lastEventID = id })) == [])
+    }
+    // A field of HTTP has no control characters.
+    #expect(server.values("last-event-id") == [["42"], ["ü €"], ["a b"], []])
+  }
+
+  @Test func `a POST is sent once, and its stream ends with the response`() async throws {
+    let server = try ScriptedServer { connection, _ in
+      guard connection.readHead()?.hasPrefix("POST") ?? false, connection.read(2) == Data("{}".utf8) else { return }
+      connection.write(Self.head + "data: a\n\n")
+    }
+    defer { server.stop() }
+    let events = session.events(from: try HTTPRequest(.post, to: server.url), body: .data(Data("{}".utf8)))
+    #expect(try await all(events) == [ServerSentEvent(data: "a")])
+    #expect(events.state == .closed)
+    #expect(observer.all.count == 2)
+  }
+
+  // MARK: Time
+
+  @Test func `a connection that brings nothing is made again after its time`() async throws {
+    let server = try ScriptedServer { connection, number in
+      guard connection.readHead() != nil else { return }
+      guard number < 2 else {
+        _ = connection.write("HTTP/1.1 204 No Content\r\n\r\n")
+        return
+      }
+      connection.write(Self.head + "retry:1\ndata: \(number)\n\n")
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    let events = session.events(from: try request(server.url), options: options { $0.idleTimeout = .milliseconds(50) })
+    #expect(try await all(events).map(\.data) == ["0", "1"])
+  }
+
+  @Test func `a server that accepts and does not answer is given up`() async throws {
+    let server = try ScriptedServer { connection, _ in connection.waitForEnd() }
+    defer { server.stop() }
+    var taskOptions = HTTPTaskOptions()
+    taskOptions.timeout = .milliseconds(50)
+    let options = options {
+      $0.retryDelay = .milliseconds(1)
+      $0.maximumFailures = 2
+    }
+    let events = session.events(from: try request(server.url), options: options, taskOptions: taskOptions)
+    let error = await #expect(throws: HTTPError.self) { try await all(events) }
+    #expect(error?.kind == .timedOut)
+    #expect(try await observer.first(4).count == 4)
+  }
+
+  @Test func `limits for requests that have an end do not hold`() async throws {
+    let server = try ScriptedServer { connection, number in
+      guard connection.readHead() != nil else { return }
+      guard number == 0 else {
+        _ = connection.write("HTTP/1.1 204 No Content\r\n\r\n")
+        return
+      }
+      connection.write(Self.head + "retry:1\n")
+      usleep(300_000)
+      connection.write("data: \(String(repeating: "x", count: 100))\n\n")
+    }
+    defer { server.stop() }
+    var configuration = HTTPSessionConfiguration()
+    configuration.taskOptions.timeout = .milliseconds(100)
+    configuration.taskOptions.totalTimeout = .milliseconds(100)
+    configuration.taskOptions.maximumResponseBytes = 10
+    let session = try HTTPSessionManager(configuration: configuration)
+    #expect(try await all(session.events(from: request(server.url))).map(\.data.count) == [100])
+  }
+
+  // MARK: Readers
+
+  @Test func `a server that is faster than the reader has to wait`() async throws {
+    let sent = Box(0)
+    let part = Data("data: \(String(repeating: "x", count: 65_000))\n\n".utf8)
+    let server = try ScriptedServer { connection, _ in
+      guard connection.readHead() != nil else { return }
+      connection.write(Self.head)
+      while connection.write(part) { sent.change { $0 += part.count } }
+    }
+    defer { server.stop() }
+    let events = session.events(from: try request(server.url))
+    var iterator = events.makeAsyncIterator()
+    #expect(try await iterator.next()?.data.count == 65_000)
+    var last = -1
+    _ = try await eventually { () -> Bool? in
+      defer { last = sent.now }
+      usleep(50_000)
+      return last == sent.now ? true : nil
+    }
+    #expect(sent.now < 64 << 20)
+    for _ in 0..<1_000 { #expect(try await iterator.next()?.data.count == 65_000) }
+  }
+
+  @Test func `a second loop goes on where the first has stopped`() async throws {
+    let server = try EventServer(count: 100, outages: 3, preface: "retry: 1\n\n", seed: 8)
+    let events = session.events(from: try request(server.url))
+    var read: [ServerSentEvent] = []
+    for try await event in events {
+      read.append(event)
+      if read.count == 10 { break }
+    }
+    for try await event in events { read.append(event) }
+    #expect(read == server.events)
+  }
+
+  @Test func `of two tasks that read, one is told so`() async throws {
+    let server = try ScriptedServer { connection, _ in
+      guard connection.readHead() != nil else { return }
+      connection.write(Self.head)
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    let events = session.events(from: try request(server.url))
+    let reader = Task { try await all(events) }
+    _ = try await eventually { events.state == .open ? true : nil }
+    var iterator = events.makeAsyncIterator()
+    let error = await #expect(throws: HTTPError.self) { try await iterator.next() }
+    #expect(error?.message == "two tasks read the same events; let one of them read")
+    reader.cancel()
+    _ = await reader.result
+  }
+
+  @Test func `when nobody holds it any more, the connection is closed`() async throws {
+    let isOver = Box(false)
+    let server = try ScriptedServer { connection, _ in
+      guard connection.readHead() != nil else { return }
+      connection.write(Self.head + "data: a\n\n")
+      connection.waitForEnd()
+      isOver.change { $0 = true }
+    }
+    defer { server.stop() }
+    for try await event in session.events(from: try request(server.url)) {
+      #expect(event == ServerSentEvent(data: "a"))
+      break
+    }
+    _ = try await eventually { isOver.now ? true : nil }
+    #expect(try await observer.first(2) == [.began(isIndicated: false), .ended])
+  }
+
+  // MARK: Ends
+
+  /// What a server does, and what the stream is doing when it is ended.
+  enum Point: CaseIterable {
+    case beginning, connecting, open, waiting
+
+    func answer(_ connection: ServerConnection) {
+      guard self == .open || self == .waiting else { return connection.waitForEnd() }
+      connection.write(ServerSentEventTests.head + "retry: 60000\n\n")
+      if self == .open { connection.waitForEnd() }
+    }
+
+    func isReached(_ state: ServerSentEventState) -> Bool {
+      if case .waiting = state { return self == .waiting }
+      return self == .open ? state == .open : state == .connecting && self != .waiting
+    }
+  }
+
+  @Test(arguments: Point.allCases, [false, true])
+  func `an end from outside is heard at any point`(_ point: Point, byInvalidation: Bool) async throws {
+    let accepted = Box(0)
+    let server = try ScriptedServer { connection, _ in
+      guard connection.readHead() != nil else { return }
+      accepted.change { $0 += 1 }
+      point.answer(connection)
+    }
+    defer { server.stop() }
+    let states = Box<[ServerSentEventState]>([])
+    let events = session.events(
+      from: try request(server.url),
+      options: options { $0.onStateChange = { state in states.change { $0.append(state) } } })
+    let reader = Task { try await all(events) }
+    if point != .beginning {
+      _ = try await eventually { accepted.now > 0 && point.isReached(events.state) ? true : nil }
+    }
+    if byInvalidation { session.invalidate() } else { reader.cancel() }
+    let error = await #expect(throws: HTTPError.self) { try await reader.value }
+    #expect(error?.kind == (byInvalidation ? .invalidated : .cancelled))
+    #expect(events.state == .closed)
+    _ = try await eventually { states.now.last == .closed ? true : nil }
+    session.invalidate()
+    await session.waitUntilInvalidated()
+    #expect(observer.all.count % 2 == 0)
+  }
+
+  @Test func `streams that are ended at random moments leave nothing behind`() async throws {
+    let server = try EventServer(count: 200, outages: 10_000, preface: "retry: 1\n\n", seed: 9)
+    weak var gone: HTTPSessionManager?
+    do {
+      let session = try HTTPSessionManager(observer: observer)
+      gone = session
+      var random = SplitMix(seed: 10)
+      for _ in 0..<100 {
+        let events = session.events(from: try request(server.url))
+        let reader = Task { try? await all(events) }
+        try await Task.sleep(for: .microseconds(Int.random(in: 0...5_000, using: &random)))
+        reader.cancel()
+        _ = await reader.value
+        #expect(events.state == .closed)
+      }
+    }
+    _ = try await eventually { gone == nil ? true : nil }
+    _ = try await eventually { observer.all.count % 2 == 0 ? true : nil }
+  }
+}

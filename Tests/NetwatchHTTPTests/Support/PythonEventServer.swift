@@ -1,0 +1,62 @@
+import Foundation
+import NetwatchTestSupport
+
+/// A server of events by Python's standard library, in a process of its own. It goes with its last reference.
+final class PythonEventServer {
+  private let port: LoopbackPort
+  private let program: SpawnedServer
+
+  var number: UInt16 { port.number }
+  var url: URL { URL(string: "http://127.0.0.1:\(port.number)/")! }
+
+  /// - Parameters:
+  ///   - count: how many events there are: the squares of their numbers. The answer behind the last one is 204.
+  ///   - outages: how many connections are broken off.
+  init(count: Int, outages: Int) throws {
+    port = try LoopbackPort()
+    program = try SpawnedServer([
+      "/usr/bin/env", "python3", "-c", Self.script, "\(port.number)", "\(count)", "\(outages)",
+    ])
+    let deadline = Deadline(60)
+    while true {
+      if let descriptor = LoopbackSocket.connect(to: port.number) {
+        close(descriptor)
+        return
+      }
+      guard !deadline.isOver else { throw TestFailure("python3 does not listen") }
+      usleep(5_000)
+    }
+  }
+
+  private static let script = """
+    import http.server, os, random, sys, threading
+    port, count, outages = map(int, sys.argv[1:])
+    chance = random.Random(11)
+    left = [outages]
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            first = int(self.headers.get('Last-Event-ID') or 0)
+            if first == count or self.headers.get('Accept') != 'text/event-stream':
+                self.send_response(204 if first == count else 406)
+                self.end_headers()
+                return
+            self.send_response(200)
+            self.send_header('Content-Type', 'text/event-stream')
+            self.end_headers()
+            text = 'retry: 1\\n\\n' + ''.join(
+                f'event: square\\ndata: {n}\\ndata: {n * n}\\nid: {n}\\n\\n' for n in range(first + 1, count + 1))
+            if left[0]:
+                left[0] -= 1
+                text = text[:min(chance.randrange(len(text)), len(text) - 2, 40 * count // outages)]
+            self.wfile.write(text.encode())
+
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', port), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    sys.stdin.readline()
+    os._exit(0)
+    """
+}
