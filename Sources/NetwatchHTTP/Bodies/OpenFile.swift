@@ -31,6 +31,23 @@ final class OpenFile: Sendable {
   }
 
   /// - Parameter path: its name, for errors.
+  /// - Returns: how many bytes there were; less than there is room for at the end of the file alone.
+  func read(into room: UnsafeMutableRawBufferPointer, at offset: Int64, named path: String) throws(HTTPError) -> Int {
+    var filled = 0
+    while filled < room.count {
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room[filled...])
+      let count = unsafe pread(number, rest.baseAddress, rest.count, off_t(offset) + filled)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw HTTPError(file: path, "read")
+      }
+      if count == 0 { break }
+      filled += count
+    }
+    return filled
+  }
+
+  /// - Parameter path: its name, for errors.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, named path: String) throws(HTTPError) {
     var written = 0
     while written < bytes.count {
@@ -99,7 +116,7 @@ extension OpenFile {
     let (folder, name) = (path[..<start], path[start...])
     let most = limit(in: folder.isEmpty ? "." : String(folder)) - suffix.utf8.count
     guard name.utf8.count > most else { return path }
-    let mark = "-" + hexadecimal(checksum(name))
+    let mark = "-" + fingerprint(name)
     var head = name
     while head.utf8.count > max(most - mark.utf8.count, 0) { head.removeLast() }
     return folder + head + mark
@@ -110,9 +127,9 @@ extension OpenFile {
     return limit > 0 ? limit : usualLimit
   }
 
-  /// FNV-1a of 64 bits: it tells names apart, and need not be safe from those who look for two alike.
-  private static func checksum(_ text: Substring) -> UInt64 {
-    text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  /// Sixteen hexadecimal digits that tell texts apart: FNV-1a of 64 bits, which is not safe from those who look for two alike.
+  static func fingerprint(_ text: some StringProtocol) -> String {
+    hexadecimal(text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 })
   }
 
   private static func hexadecimal(_ value: UInt64) -> String {

@@ -51,9 +51,12 @@ struct CacheFreshness: Hashable, Sendable {
   }
 
   /// Whether an answer can come from a cache, and be kept in it. A request for a part, or with conditions, is its caller's own.
-  static func isCacheable(_ request: HTTPRequest) -> Bool {
+  static func isCacheable(_ request: HTTPRequest) -> Bool { request.method == .get && mayBeAnswered(request) }
+
+  /// Whether an answer can come from a cache. What is kept for a GET answers a HEAD, too.
+  static func mayBeAnswered(_ request: HTTPRequest) -> Bool {
     let own: [HTTPField.Name] = [.range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince]
-    return request.method == .get && !own.contains { request.headerFields.contains($0) }
+    return [.get, .head].contains(request.method) && !own.contains { request.headerFields.contains($0) }
       && !CacheControl(of: request).isNotToBeStored
   }
 

@@ -1,0 +1,57 @@
+/// A file of a cache that is being written: its head, then its body, then the preface that makes it whole. Belongs to the
+/// cache's thread.
+final class AnswerDraft {
+  let url: String
+  /// Of the file, in the cache's folder.
+  let name: String
+  let file: OpenFile
+  private let headCount: Int
+  private let headSum: UInt32
+  private let limit: Int64
+  private var bodyCount: Int64 = 0
+  private var bodySum = Checksum()
+
+  /// - Parameter limit: the most bytes of the file.
+  init(_ answer: StoredAnswer, _ file: OpenFile, named name: String, limit: Int64) throws(HTTPError) {
+    guard let head = answer.fileText else {
+      throw HTTPError(.fileFailed, "store \(answer.url)", message: "its head is too long")
+    }
+    url = answer.url
+    self.name = name
+    self.file = file
+    self.limit = limit
+    headCount = head.count
+    headSum = Checksum.of(head)
+    try write(head, at: Int64(AnswerPreface.size))
+  }
+
+  var size: Int64 { Int64(AnswerPreface.size + headCount) + bodyCount }
+
+  /// More of the body.
+  func append(_ bytes: [UInt8]) throws(HTTPError) {
+    guard size + Int64(bytes.count) <= limit else {
+      throw HTTPError(.responseTooLarge, "store \(url)", message: "more than \(limit) bytes")
+    }
+    try write(bytes, at: size)
+    unsafe bytes.withUnsafeBytes { unsafe bodySum.add($0) }
+    bodyCount += Int64(bytes.count)
+  }
+
+  /// The body is whole.
+  func end() throws(HTTPError) {
+    let preface = AnswerPreface(
+      headCount: headCount, bodyCount: bodyCount, headSum: headSum, bodySum: bodySum.value)
+    try write(preface.bytes, at: 0)
+  }
+
+  private func write(_ bytes: [UInt8], at offset: Int64) throws(HTTPError) {
+    let result = unsafe bytes.withUnsafeBytes { bytes in
+      do throws(HTTPError) {
+        return Result<Void, HTTPError>.success(try unsafe file.write(bytes, at: offset, named: name))
+      } catch {
+        return .failure(error)
+      }
+    }
+    try result.get()
+  }
+}

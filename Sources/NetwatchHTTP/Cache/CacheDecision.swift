@@ -1,0 +1,61 @@
+import HTTPTypes
+
+/// What a cache does about a request. Pure: RFC 9111, for a cache that belongs to one user.
+enum CacheDecision: Hashable, Sendable {
+  /// The stored answer is the answer.
+  case use
+  /// Ask the server whether the stored answer may still be used, with these fields added to the request.
+  case validate(HTTPFields)
+  /// Ask the server as if there were no cache.
+  case load
+  /// There is no answer without the server, and the server is not to be asked: 504 (section 5.2.1.7).
+  case fail
+
+  /// - Parameters:
+  ///   - stored: The answer that is kept for the request's URL; nil if there is none.
+  ///   - now: In seconds since 1970.
+  init(on request: HTTPRequest, _ stored: StoredAnswer?, _ policy: HTTPCachePolicy, at now: Int64) {
+    let control = CacheControl(of: request)
+    let decision = Self.decide(request, stored, policy, control, now)
+    let mayLoad = policy != .requiresCache && !control.wantsCacheAlone
+    self =
+      switch decision {
+      case .use, .fail: decision
+      case .validate, .load: mayLoad ? decision : .fail
+      }
+  }
+
+  private static func decide(
+    _ request: HTTPRequest, _ stored: StoredAnswer?, _ policy: HTTPCachePolicy, _ control: CacheControl, _ now: Int64
+  ) -> CacheDecision {
+    guard policy != .ignoresCache, let stored, CacheFreshness.mayBeAnswered(request), stored.answers(request) else {
+      return .load
+    }
+    let isUsable =
+      switch policy {
+      case .standard: stored.isUsable(control, at: now)
+      case .prefersCache, .requiresCache: stored.isYoungEnough(control, at: now)
+      case .ignoresCache, .revalidates: false
+      }
+    if isUsable { return .use }
+    // The answer to a HEAD says nothing of a body that could be kept.
+    guard request.method == .get, let conditions = stored.conditions else { return .load }
+    return .validate(conditions)
+  }
+
+  /// Statuses of a server that is in trouble, for which a stale answer may stand in (RFC 5861, section 4).
+  static let errors: Set<Int> = [500, 502, 503, 504]
+
+  /// The URLs whose stored answers are to be removed, because a request that is not safe has changed what they are about
+  /// (RFC 9111, section 4.4). Only those of the request's own origin.
+  static func invalidated(by request: HTTPRequest, _ response: HTTPResponse) -> [String] {
+    let safe: [HTTPRequest.Method] = [.get, .head, .options, .trace]
+    guard !safe.contains(request.method), 200..<400 ~= response.status.code, let url = request.urlText else {
+      return []
+    }
+    let others = [response.headerFields[.location], response.headerFields[.contentLocation]].compactMap { text in
+      text.flatMap { request.sibling(at: $0) }
+    }
+    return [url] + others.filter { $0 != url }
+  }
+}
