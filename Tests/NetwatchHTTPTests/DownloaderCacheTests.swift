@@ -105,7 +105,7 @@ import Testing
     _ = try await downloader.value(for: request("a"))
     clock.change { $0 = .seconds(10) }
     let wish = try request("a", value, in: field)
-    for policy in [DownloadPolicy.standard, .standard, .prefersCache] {
+    for policy in [HTTPCachePolicy.standard, .standard, .prefersCache] {
       _ = try await downloader.value(for: wish, policy: policy)
       clock.change { $0 += .seconds(10) }
     }
@@ -115,6 +115,25 @@ import Testing
     #expect(paths.count == 4)
     _ = try await downloader.value(for: request("a", "max-age=1000"))
     #expect(paths.count == 4)
+  }
+
+  @Test func `a policy may always ask the server, or never`() async throws {
+    let clock = Box(Duration.zero)
+    let downloader = downloader(clock: clock)
+    let error = await #expect(throws: HTTPError.self) {
+      try await downloader.value(for: request("stale"), policy: .requiresCache)
+    }
+    #expect(error?.kind == .badServerResponse)
+    #expect(error?.response?.status == .gatewayTimeout)
+    #expect(paths.isEmpty)
+    _ = try await downloader.value(for: request("stale"))
+    clock.change { $0 = .seconds(1_000) }
+    _ = try await downloader.value(for: request("stale"), policy: .requiresCache)
+    #expect(paths.count == 1)
+    _ = try await downloader.value(for: request("a"))
+    _ = try await downloader.value(for: request("a"), policy: .revalidates)
+    #expect(paths.count == 3)
+    #expect(server.values("if-none-match").filter { !$0.isEmpty } == [["\"1\""]])
   }
 
   @Test func `a request that wants no kept answer does not wait for one that does`() async throws {
@@ -150,7 +169,7 @@ import Testing
     let cache = DataDownloader.Cache()
     let downloaders = try sessions().map { downloader($0, cache) }
     for downloader in downloaders {
-      for policy in [DownloadPolicy.standard, .prefersCache] {
+      for policy in [HTTPCachePolicy.standard, .prefersCache] {
         _ = try await downloader.value(for: request(path), policy: policy)
       }
     }

@@ -3,12 +3,12 @@ import HTTPTypes
 /// What makes two downloads the same: method, URL, header fields, policy, and what the request wants of caches.
 struct DownloadKey: Hashable, Sendable {
   let resource: CachedResource
-  let policy: DownloadPolicy
+  let policy: HTTPCachePolicy
   private let control: CacheControl
   /// The first one that was asked for.
   let request: HTTPRequest
 
-  init(_ request: HTTPRequest, _ policy: DownloadPolicy) {
+  init(_ request: HTTPRequest, _ policy: HTTPCachePolicy) {
     resource = CachedResource(request)
     self.policy = policy
     control = CacheControl(of: request)

@@ -78,18 +78,18 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   ///   - completion: called once for each receipt, never before this returns.
   @discardableResult
   public func download(
-    _ request: some RequestConvertible, policy: DownloadPolicy = .standard, completion: @escaping Completion
+    _ request: some RequestConvertible, policy: HTTPCachePolicy = .standard, completion: @escaping Completion
   ) -> DownloadReceipt {
     let call = session.prepare(request, nil, options)
     let key = DownloadKey(call.request, policy)
-    let known = call.refusal.map { .failure($0) } ?? usable(for: key).map { Result.success($0) }
+    let answer = call.refusal.map { .failure($0) } ?? answerWithoutServer(for: key)
     let waiter = (completion: completion, hold: session.pending.hold())
     let receipt = state.withLock { state in
       state.lastReceipt += 1
       let receipt = state.lastReceipt
-      if let known {
+      if let answer {
         callbacks.enqueue {
-          waiter.completion(known)
+          waiter.completion(answer)
           waiter.hold.fulfill()
         }
       } else {
@@ -111,7 +111,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   ///   - request: What to ask for: a path relative to the base URL of the session, a URL, an `HTTPRequest` or an ``HTTPCall``.
   ///   - policy: What the cache is good for.
   public func value(
-    for request: some RequestConvertible, policy: DownloadPolicy = .standard
+    for request: some RequestConvertible, policy: HTTPCachePolicy = .standard
   ) async throws(HTTPError) -> HTTPReply<Value> {
     let cancellation = CancellationHandle<DownloadReceipt> { self.cancel($0) }
     let result = await withTaskCancellationHandler {
@@ -194,11 +194,20 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     return kept.owner == nil || kept.owner == owner ? kept : nil
   }
 
-  private func usable(for key: DownloadKey) -> HTTPReply<Value>? {
-    guard key.policy != .ignoresCache, let kept = kept(for: key),
-      kept.freshness.mayAnswer(key.request, at: now(), isAged: key.policy == .prefersCache)
-    else { return nil }
-    return HTTPReply(kept.reply.response, kept.reply.value, to: kept.reply.request, HTTPMetrics())
+  /// Nil if the server is to be asked.
+  private func answerWithoutServer(for key: DownloadKey) -> Result<HTTPReply<Value>, HTTPError>? {
+    if let kept = kept(for: key), isUsable(kept, for: key) {
+      return .success(HTTPReply(kept.reply.response, kept.reply.value, to: kept.reply.request, HTTPMetrics()))
+    }
+    return key.policy == .requiresCache ? .failure(.notInCache) : nil
+  }
+
+  private func isUsable(_ kept: CachedReply<Value>, for key: DownloadKey) -> Bool {
+    switch key.policy {
+    case .standard: kept.freshness.mayAnswer(key.request, at: now(), isAged: false)
+    case .prefersCache, .requiresCache: kept.freshness.mayAnswer(key.request, at: now(), isAged: true)
+    case .ignoresCache, .revalidates: false
+    }
   }
 
   private func value(
@@ -225,6 +234,17 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     }
     let owner = owner.isAlone(with: value.response, to: value.request) ? owner : nil
     cache.insert(CachedReply(reply: value, freshness: freshness, owner: owner), for: key.resource)
+  }
+}
+
+extension HTTPError {
+  /// As RFC 9111, section 5.2.1.7, has a cache answer that must not ask the server.
+  fileprivate static var notInCache: HTTPError {
+    var error = HTTPError(
+      .badServerResponse, "download", code: CInt(HTTPResponse.Status.gatewayTimeout.code),
+      message: "there is no answer in the cache, and the policy forbids to ask the server")
+    error.response = HTTPResponse(status: .gatewayTimeout)
+    return error
   }
 }
 

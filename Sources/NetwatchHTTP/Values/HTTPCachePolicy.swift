@@ -1,8 +1,9 @@
-/// Whether an HTTP cache may answer a request, and when the server is asked.
+/// Whether a cache may answer a request, and when the server is asked.
 ///
 /// A request whose own `Cache-Control` has `no-store`, `no-cache` or `max-age` is obeyed, whatever the policy is.
 public enum HTTPCachePolicy: Hashable, Sendable {
-  /// As HTTP says (RFC 9111): a fresh answer is used, and the server is asked whether a stale one may still be used.
+  /// As HTTP says (RFC 9111): a fresh answer is used, and the server is asked whether a stale one may
+  /// still be used.
   case standard
   /// The server is asked for the whole answer. URLSession calls this `reloadIgnoringLocalCacheData`.
   case ignoresCache
