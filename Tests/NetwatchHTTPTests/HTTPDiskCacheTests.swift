@@ -162,6 +162,19 @@ import Testing
     #expect(names.isEmpty)
   }
 
+  @Test func `a disk that is much slower than the network costs the answer, and no memory`() async throws {
+    let gate = DispatchSemaphore(value: 0)
+    cache.run { _ in gate.wait() }
+    let slow = CacheSample(number: 1, seed: 1, length: 9 << 20).begin(in: cache)
+    let quick = CacheSample(number: 2, seed: 1, length: 7 << 20).begin(in: cache)
+    slow.finish()
+    quick.finish()
+    gate.signal()
+    #expect(await stored(1) == nil)
+    #expect(await stored(2) == CacheSample(number: 2, seed: 1, length: 7 << 20))
+    #expect(names.count == 1)
+  }
+
   // MARK: The folder
 
   @Test func `its folder and its files are for their user alone`() async throws {
