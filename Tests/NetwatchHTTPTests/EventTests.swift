@@ -94,7 +94,7 @@ private final class EventRecorder: HTTPEventObserver {
   }
 
   @Test func `a sequence tells the same, to several readers, until the session ends`() async throws {
-    let readers = [session.events(), session.events()].map { events in
+    let readers = [session.taskEvents(), session.taskEvents()].map { events in
       Task {
         var words: [String] = []
         for await event in events { words.append(EventRecorder.word(event)) }
@@ -117,7 +117,7 @@ private final class EventRecorder: HTTPEventObserver {
         ])
     }
     var late = 0
-    for await _ in session.events() { late += 1 }
+    for await _ in session.taskEvents() { late += 1 }
     #expect(late == 0)
   }
 

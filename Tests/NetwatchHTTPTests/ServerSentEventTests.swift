@@ -31,7 +31,7 @@ import Testing
 
   @Test func `10,000 events through 50 outages: none is lost, none comes twice`() async throws {
     let server = try EventServer(count: 10_000, outages: 50, preface: "retry: 1\n\n", seed: 5)
-    let events = try await all(session.events(from: request(server.url)))
+    let events = try await all(session.serverSentEvents(from: request(server.url)))
     #expect(events == server.events)
     #expect(server.requestCount >= 52)
     #expect(Set(server.values("accept")) == ["text/event-stream"])
@@ -41,7 +41,7 @@ import Testing
 
   @Test func `a path that comes back is followed at once, however long the server wants to be left alone`() async throws
   {
-    let path = ModelPath(hasPath: true)
+    let path = ScriptedPath()
     let session = try HTTPSessionManager(path: path)
     // Each of 50 waits would take a minute.
     let server = try EventServer(count: 10_000, outages: 50, preface: "retry: 60000\n\n", seed: 6)
@@ -54,7 +54,7 @@ import Testing
         path.set(true)
       }
     }
-    let events = session.events(from: try request(server.url), options: options)
+    let events = session.serverSentEvents(from: try request(server.url), options: options)
     #expect(try await all(events) == server.events)
     #expect(waits.now >= 25)
     #expect(events.state == .closed)
@@ -66,7 +66,7 @@ import Testing
     let proxy = try NginxServer(
       server: "location /events { proxy_pass http://127.0.0.1:\(peer.number)/; proxy_buffering off; }")
     for url in [peer.url, proxy.url.appending(path: "events")] {
-      let events = try await all(session.events(from: request(url)))
+      let events = try await all(session.serverSentEvents(from: request(url)))
       #expect(events == (1...2_000).map { ServerSentEvent(type: "square", data: "\($0)\n\($0 * $0)", id: "\($0)") })
     }
   }
@@ -81,7 +81,7 @@ import Testing
       $0.maximumFailures = 3
       $0.onStateChange = { state in states.change { $0.append(state) } }
     }
-    let events = session.events(from: try request(proxy.url), options: options)
+    let events = session.serverSentEvents(from: try request(proxy.url), options: options)
     let error = await #expect(throws: HTTPError.self) { try await all(events) }
     #expect(error?.kind == .badServerResponse)
     #expect(error?.response?.status.code == 502)
@@ -98,7 +98,7 @@ import Testing
     }
     let url = try #require(URL(string: "http://127.0.0.1:\(port.number)/"))
     let error = await #expect(throws: HTTPError.self) {
-      try await all(session.events(from: request(url), options: options))
+      try await all(session.serverSentEvents(from: request(url), options: options))
     }
     #expect(error?.kind == .cannotConnect)
     #expect(observer.all == Array(repeating: [.began(isIndicated: false), .ended], count: 2).flatMap { $0 })
@@ -120,7 +120,7 @@ import Testing
       connection.waitForEnd()
     }
     defer { server.stop() }
-    var iterator = session.events(from: try request(server.url)).makeAsyncIterator()
+    var iterator = session.serverSentEvents(from: try request(server.url)).makeAsyncIterator()
     let error = await #expect(throws: HTTPError.self) { try await iterator.next() }
     #expect(error?.kind == kind)
     #expect(error?.response?.status.code == Int(answer.prefix(3)))
@@ -140,7 +140,7 @@ import Testing
       connection.write("HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\n\r\nretry:1\ndata: a\n\n")
     }
     defer { server.stop() }
-    #expect(try await all(session.events(from: request(server.url))) == [ServerSentEvent(data: "a")])
+    #expect(try await all(session.serverSentEvents(from: request(server.url))) == [ServerSentEvent(data: "a")])
   }
 
   @Test func `an event above the limit ends the stream, after those before it`() async throws {
@@ -150,8 +150,10 @@ import Testing
       connection.waitForEnd()
     }
     defer { server.stop() }
-    var iterator = session.events(from: try request(server.url), options: options { $0.maximumEventBytes = 1_000 })
-      .makeAsyncIterator()
+    var iterator = session.serverSentEvents(
+      from: try request(server.url), options: options { $0.maximumEventBytes = 1_000 }
+    )
+    .makeAsyncIterator()
     #expect(try await iterator.next() == ServerSentEvent(data: "a"))
     let error = await #expect(throws: HTTPError.self) { try await iterator.next() }
     #expect(error?.kind == .responseTooLarge)
@@ -162,7 +164,8 @@ import Testing
     let server = try HeadServer { _ in "204 No Content" }
     for id in ["42", "ü €", "a\u{1}b", ""] {
       #expect(
-        try await all(session.events(from: request(server.url()), options: options { $0.lastEventID = id })) == [])
+        try await all(session.serverSentEvents(from: request(server.url()), options: options { $0.lastEventID = id }))
+          == [])
     }
     // A field of HTTP has no control characters.
     #expect(server.values("last-event-id") == [["42"], ["ü €"], ["a b"], []])
@@ -174,7 +177,7 @@ import Testing
       connection.write(Self.head + "data: a\n\n")
     }
     defer { server.stop() }
-    let events = session.events(from: try HTTPRequest(.post, to: server.url), body: .data(Data("{}".utf8)))
+    let events = session.serverSentEvents(from: try HTTPRequest(.post, to: server.url), body: .data(Data("{}".utf8)))
     #expect(try await all(events) == [ServerSentEvent(data: "a")])
     #expect(events.state == .closed)
     #expect(observer.all.count == 2)
@@ -193,7 +196,8 @@ import Testing
       connection.waitForEnd()
     }
     defer { server.stop() }
-    let events = session.events(from: try request(server.url), options: options { $0.idleTimeout = .milliseconds(50) })
+    let events = session.serverSentEvents(
+      from: try request(server.url), options: options { $0.idleTimeout = .milliseconds(50) })
     #expect(try await all(events).map(\.data) == ["0", "1"])
   }
 
@@ -206,7 +210,7 @@ import Testing
       $0.retryDelay = .milliseconds(1)
       $0.maximumFailures = 2
     }
-    let events = session.events(from: try request(server.url), options: options, taskOptions: taskOptions)
+    let events = session.serverSentEvents(from: try request(server.url), options: options, taskOptions: taskOptions)
     let error = await #expect(throws: HTTPError.self) { try await all(events) }
     #expect(error?.kind == .timedOut)
     #expect(try await observer.first(4).count == 4)
@@ -229,7 +233,7 @@ import Testing
     configuration.taskOptions.totalTimeout = .milliseconds(100)
     configuration.taskOptions.maximumResponseBytes = 10
     let session = try HTTPSessionManager(configuration: configuration)
-    #expect(try await all(session.events(from: request(server.url))).map(\.data.count) == [100])
+    #expect(try await all(session.serverSentEvents(from: request(server.url))).map(\.data.count) == [100])
   }
 
   // MARK: Readers
@@ -243,7 +247,7 @@ import Testing
       while connection.write(part) { sent.change { $0 += part.count } }
     }
     defer { server.stop() }
-    let events = session.events(from: try request(server.url))
+    let events = session.serverSentEvents(from: try request(server.url))
     var iterator = events.makeAsyncIterator()
     #expect(try await iterator.next()?.data.count == 65_000)
     var last = -1
@@ -258,7 +262,7 @@ import Testing
 
   @Test func `a second loop goes on where the first has stopped`() async throws {
     let server = try EventServer(count: 100, outages: 3, preface: "retry: 1\n\n", seed: 8)
-    let events = session.events(from: try request(server.url))
+    let events = session.serverSentEvents(from: try request(server.url))
     var read: [ServerSentEvent] = []
     for try await event in events {
       read.append(event)
@@ -275,7 +279,7 @@ import Testing
       connection.waitForEnd()
     }
     defer { server.stop() }
-    let events = session.events(from: try request(server.url))
+    let events = session.serverSentEvents(from: try request(server.url))
     let reader = Task { try await all(events) }
     _ = try await eventually { events.state == .open ? true : nil }
     var iterator = events.makeAsyncIterator()
@@ -294,7 +298,7 @@ import Testing
       isOver.change { $0 = true }
     }
     defer { server.stop() }
-    for try await event in session.events(from: try request(server.url)) {
+    for try await event in session.serverSentEvents(from: try request(server.url)) {
       #expect(event == ServerSentEvent(data: "a"))
       break
     }
@@ -330,7 +334,7 @@ import Testing
     }
     defer { server.stop() }
     let states = Box<[ServerSentEventState]>([])
-    let events = session.events(
+    let events = session.serverSentEvents(
       from: try request(server.url),
       options: options { $0.onStateChange = { state in states.change { $0.append(state) } } })
     let reader = Task { try await all(events) }
@@ -355,7 +359,7 @@ import Testing
       gone = session
       var random = SplitMix(seed: 10)
       for _ in 0..<100 {
-        let events = session.events(from: try request(server.url))
+        let events = session.serverSentEvents(from: try request(server.url))
         let reader = Task { try? await all(events) }
         try await Task.sleep(for: .microseconds(Int.random(in: 0...5_000, using: &random)))
         reader.cancel()

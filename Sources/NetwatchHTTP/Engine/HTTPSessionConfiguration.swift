@@ -34,7 +34,7 @@ public struct HTTPSessionConfiguration: Sendable {
   /// Carries the requests in the place of libcurl, for tests of an app. Default: nil. See ``ScriptedTransport`` and
   /// ``RecordedTransport``.
   public var transport: (any HTTPTransport)?
-  /// Hear of all that happens to the tasks. Default: none. See also ``HTTPSessionManager/events(bufferingNewest:)``.
+  /// Hear of all that happens to the tasks. Default: none. See also ``HTTPSessionManager/taskEvents(bufferingNewest:)``.
   public var eventObservers: [any HTTPEventObserver] = []
   /// The most connections to one host, at least 1 and at most 65,536. Default: 6. A request for which there is none waits.
   /// With HTTP/2, all requests to a host share one connection.

@@ -11,10 +11,10 @@ final class EventConnection: Sendable {
   private let inbox: Inbox<EngineCommand>
   private let buffer = BodyBuffer()
 
-  init(_ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions, in session: HTTPSessionManager) {
+  init(_ call: PreparedCall, in session: HTTPSessionManager) {
     inbox = session.inbox
     let order = session.order(
-      request, body, options,
+      call,
       makeSink: { [buffer] goOn in
         buffer.onNews(goOn)
         return buffer

@@ -33,32 +33,30 @@ final class EventSource: Sendable {
   private static let lastEventID = HTTPField.Name("Last-Event-ID")
 
   private let session: HTTPSessionManager
-  private let request: HTTPRequest
-  private let body: HTTPBody?
-  private let taskOptions: HTTPTaskOptions
+  private let call: PreparedCall
   private let onStateChange: (@Sendable (ServerSentEventState) -> Void)?
   private let callbacks: CallbackQueue
   private let state: Lock<State>
   private let start = ContinuousClock.now
 
   init(
-    _ session: HTTPSessionManager, _ request: HTTPRequest, _ body: HTTPBody?, _ options: ServerSentEventOptions,
-    _ taskOptions: HTTPTaskOptions
+    _ session: HTTPSessionManager, _ call: PreparedCall, _ options: ServerSentEventOptions
   ) {
     self.session = session
-    self.body = body
-    var request = request
-    if !request.headerFields.contains(.accept) { request.headerFields[.accept] = "text/event-stream" }
-    if !request.headerFields.contains(.cacheControl) { request.headerFields[.cacheControl] = "no-store" }
-    self.request = request
+    var call = call
+    let fields = call.request.headerFields
+    if !fields.contains(.accept) { call.request.headerFields[.accept] = "text/event-stream" }
+    if !fields.contains(.cacheControl) { call.request.headerFields[.cacheControl] = "no-store" }
+    let taskOptions = call.options
     onStateChange = options.onStateChange
     callbacks = CallbackQueue(taskOptions)
     let settings = EventSourceMachine.Settings(
       retryDelay: options.retryDelay, maximumRetryDelay: options.maximumRetryDelay,
       maximumFailures: options.maximumFailures, retriedStatusCodes: options.retriedStatusCodes,
       answerTimeout: taskOptions.timeout,
-      mayRepeat: taskOptions.allowsRepetition || request.method == .get)
-    self.taskOptions = taskOptions.ofEvents(options)
+      mayRepeat: taskOptions.allowsRepetition || call.request.method == .get)
+    call.options = taskOptions.ofEvents(options)
+    self.call = call
     state = Lock(
       State(
         machine: EventSourceMachine(settings, hasPath: true),
@@ -206,7 +204,7 @@ final class EventSource: Sendable {
 
   private func carryOut(_ effect: EventSourceMachine.Effect, _ state: inout State) {
     switch effect {
-    case .prepare: state.connection = EventConnection(request(after: state.parser), body, taskOptions, in: session)
+    case .prepare: state.connection = EventConnection(call(after: state.parser), in: session)
     case .connect: state.connection?.resume()
     case .abort:
       state.connection?.cancel()
@@ -234,11 +232,10 @@ final class EventSource: Sendable {
     handle(.timerFired(token: token))
   }
 
-  private func request(after parser: EventStreamParser) -> HTTPRequest {
-    guard !parser.lastEventID.isEmpty else { return request }
-    var request = request
-    if let name = Self.lastEventID { request.headerFields[name] = parser.lastEventID }
-    return request
+  private func call(after parser: EventStreamParser) -> PreparedCall {
+    var call = call
+    if !parser.lastEventID.isEmpty, let name = Self.lastEventID { call.request.headerFields[name] = parser.lastEventID }
+    return call
   }
 }
 
@@ -275,7 +272,7 @@ extension HTTPTaskOptions {
     options.maximumResponseBytes = nil
     options.isIndicated = false
     // The stream waits for the path itself.
-    options.waitsForReachability = nil
+    options.reachabilityTimeout = nil
     options.retriesWhenReachable = false
     return options
   }

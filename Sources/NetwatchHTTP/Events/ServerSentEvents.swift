@@ -3,7 +3,7 @@ import HTTPTypes
 /// The events of a server, for one reader, over as many connections as that takes (WHATWG HTML, section 9.2).
 ///
 /// ```swift
-/// for try await event in session.events(from: request) where event.type == "price" { show(event.data) }
+/// for try await event in session.serverSentEvents(from: request) where event.type == "price" { show(event.data) }
 /// ```
 ///
 /// If a connection ends or fails, a new one asks for the events after the last one that has come. It is made after the time
@@ -53,17 +53,17 @@ extension HTTPSessionManager {
   /// recognizes a repetition. Otherwise the stream ends with the response, or with the error that interrupted it.
   ///
   /// - Parameters:
-  ///   - request: The request of each connection.
-  ///   - body: The body of the request. Default: nil.
+  ///   - request: The request of each connection: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
+  ///   - body: The body of the request. Default: nil, which leaves it to the request.
   ///   - options: When to connect again, and limits.
-  ///   - taskOptions: The options of each connection. Default: nil, which means the session's. The time in
+  ///   - taskOptions: The options of each connection. Those that are not set are the session's. The time in
   ///     ``HTTPTaskOptions/timeout`` is for the head of a response; ``HTTPTaskOptions/totalTimeout``,
-  ///     ``HTTPTaskOptions/maximumResponseBytes``, ``HTTPTaskOptions/waitsForReachability``,
+  ///     ``HTTPTaskOptions/maximumResponseBytes``, ``HTTPTaskOptions/reachabilityTimeout``,
   ///     ``HTTPTaskOptions/retriesWhenReachable`` and ``HTTPTaskOptions/isIndicated`` are not used.
-  public func events(
-    from request: HTTPRequest, body: HTTPBody? = nil, options: ServerSentEventOptions = .init(),
-    taskOptions: HTTPTaskOptions? = nil
+  public func serverSentEvents(
+    from request: some RequestConvertible, body: HTTPBody? = nil, options: ServerSentEventOptions = .init(),
+    taskOptions: HTTPTaskOptions = HTTPTaskOptions()
   ) -> ServerSentEvents {
-    ServerSentEvents(source: EventSource(self, request, body, options, taskOptions ?? configuration.taskOptions))
+    ServerSentEvents(source: EventSource(self, prepare(request, body, taskOptions, .stream), options))
   }
 }

@@ -27,7 +27,7 @@ extension HTTPSessionManager {
   /// ``HTTPSessionConfiguration/eventObservers``.
   ///
   /// - Parameter capacity: The most events that wait for the reader: beyond it, the oldest are dropped. Default: 1,024.
-  public func events(bufferingNewest capacity: Int = 1_024) -> AsyncStream<HTTPEvent> {
+  public func taskEvents(bufferingNewest capacity: Int = 1_024) -> AsyncStream<HTTPEvent> {
     AsyncStream(bufferingPolicy: .bufferingNewest(max(capacity, 1))) { stream in
       // Dropped by a session that has ended, which then ends the sequence.
       let end = OneShot<Void> { stream.finish() }
