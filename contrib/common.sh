@@ -42,6 +42,9 @@ folder_of_program() {
   if [ -x "/$2" ]; then dirname "/$2"; else dirname "$folder/$2"; fi
 }
 
+# Prints the packages of libraries that a package depends on.
+libraries_of() { apt-cache depends "$1" | sed -n 's/^  Depends: \(lib[^ ]*\)$/\1/p' | grep -v -- '-perl$'; }
+
 # need_swift [VERSION]: that or a later one; otherwise 6.2.
 need_swift() {
   local version wanted=${1:-6.2}

@@ -1,4 +1,5 @@
 import Foundation
+import NetwatchHTTP
 import NetwatchTestSupport
 
 /// Makes certificates as a test needs them, with openssl.
@@ -21,9 +22,10 @@ struct CertificateAuthority {
       subject: name)
   }
 
-  private func openssl(_ arguments: String, subject: String? = nil) throws {
+  @discardableResult
+  func openssl(_ arguments: String, subject: String? = nil) throws -> String {
     let words = arguments.split(separator: " ").map(String.init)
-    try Programs.run(["openssl"] + words + (subject.map { ["-subj", "/CN=\($0)"] } ?? []), in: folder.url)
+    return try Programs.run(["openssl"] + words + (subject.map { ["-subj", "/CN=\($0)"] } ?? []), in: folder.url)
   }
 
   /// A certificate for a server, or for an authority beneath this one.
@@ -79,8 +81,20 @@ struct CertificateAuthority {
     return Pair(certificate: folder.url("\(name).pem"), key: folder.url("\(name).key"))
   }
 
+  /// A certificate for a server that has a common name and no other ones.
+  func issueNamedOnly(_ name: String) throws -> Certificate {
+    try openssl(
+      "req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout only.key -out only.csr", subject: name)
+    try openssl(
+      "x509 -req -in only.csr -CA \(root.certificate.path) -CAkey \(root.key.path) -CAcreateserial -days 30 -out only.pem"
+    )
+    return try Certificate.load(folder.url("only.pem"))[0]
+  }
+
   /// What a server sends: its own certificate, then the others.
-  func chain(_ pairs: Pair..., key: Pair? = nil) throws -> (chain: URL, key: URL) {
+  func chain(_ pairs: Pair..., key: Pair? = nil) throws -> (chain: URL, key: URL) { try chain(of: pairs, key: key) }
+
+  func chain(of pairs: [Pair], key: Pair? = nil) throws -> (chain: URL, key: URL) {
     let file = folder.url("chain-\(UUID().uuidString).pem")
     try pairs.map { try String(contentsOf: $0.certificate, encoding: .utf8) }.joined()
       .write(to: file, atomically: true, encoding: .utf8)
