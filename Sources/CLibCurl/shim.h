@@ -103,6 +103,14 @@ static inline CURLSHcode netwatch_curl_share(CURLSH *_Nonnull share, curl_lock_d
 static inline const char *_Nullable netwatch_curl_certificate_folder(void) {
   return curl_version_info(CURLVERSION_NOW)->capath;
 }
+/* The bundle that libcurl was built with; NULL for none. */
+static inline const char *_Nullable netwatch_curl_certificate_file(void) {
+  return curl_version_info(CURLVERSION_NOW)->cainfo;
+}
+/* 0x075801 is 7.88.1. */
+static inline unsigned int netwatch_curl_version(void) { return curl_version_info(CURLVERSION_NOW)->version_num; }
+/* CURL_VERSION_*. */
+static inline int netwatch_curl_features(void) { return curl_version_info(CURLVERSION_NOW)->features; }
 
 /* Macros with a cast in them do not reach Swift. */
 static const unsigned long netwatch_curl_auth_basic = CURLAUTH_BASIC;

@@ -161,7 +161,7 @@ import Testing
     }
     defer { server.stop() }
     var configuration = HTTPSessionConfiguration()
-    configuration.connectionsPerHost = 50
+    configuration.maximumConnectionsPerHost = 50
     let session = try HTTPSessionManager(baseURL: server.url, configuration: configuration)
     let downloader = Downloader(session: session, as: HTTPResponseSerializer(), limit: 3, order: .lastInFirstOut)
     try await withThrowingTaskGroup(of: Void.self) { group in

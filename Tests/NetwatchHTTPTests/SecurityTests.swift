@@ -279,7 +279,7 @@ import Testing
     let request = try HTTPRequest(.get, to: server.tlsURL().appending(path: "resumed"))
     var configuration = HTTPSessionConfiguration()
     // libcurl 7.88 resumes none with HTTP/2.
-    configuration.allowsHTTP2 = false
+    configuration.httpVersion = .http1_1
     func connect(_ session: HTTPSessionManager) async throws -> String {
       String(decoding: try await session.data(for: request).value, as: UTF8.self)
     }

@@ -1,5 +1,6 @@
 import CLibCurl
 import CLibOpenSSL
+import Glibc
 import Netwatch
 
 /// What libcurl knows of the transfer that the handle has made last.
@@ -14,12 +15,22 @@ extension CurlEasy {
         .connectionLost, "request", code: CInt(code.rawValue),
         message: "the server has closed the connection, and the body can be sent once only")
     }
-    if code == CURLE_PEER_FAILED_VERIFICATION,
-      integer(CURLINFO_SSL_VERIFYRESULT) == Int(X509_V_ERR_APPLICATION_VERIFICATION)
-    {
-      return HTTPError(code, "request", message: "no pin is in the server's chain of certificates")
-    }
     let message = unsafe String(cString: words)
+    if let failure = tlsFailure(code, message) { return HTTPError(failure, "request", code: CInt(code.rawValue)) }
+    if bindError != 0, opened.isEmpty, code == CURLE_COULDNT_CONNECT {
+      let reason = unsafe String(cString: strerror(bindError))
+      return HTTPError(
+        code, "request", message: "no connection can leave from the address of localEndpoint: \(reason)")
+    }
+    let answer = integer(CURLINFO_HTTP_CONNECTCODE)
+    if answer >= 300 {
+      let advice = answer == 407 ? "; give HTTPProxy the credential that it asks for" : ""
+      return HTTPError(
+        .cannotConnect, "request", code: CInt(code.rawValue), message: "the proxy answers \(answer)\(advice)")
+    }
+    if code == CURLE_PROXY {
+      return HTTPError(code, "request", message: "the SOCKS proxy does not connect: \(message)")
+    }
     return HTTPError(code, "request", message: message.isEmpty ? nil : message)
   }
 

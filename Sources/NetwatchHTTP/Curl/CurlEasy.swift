@@ -10,6 +10,8 @@ import Netwatch
     let method: HTTPRequest.Method
     let isSecure: Bool
     let choosesCoding: Bool
+    /// Who is trusted, by its identity.
+    let trust: ObjectIdentifier?
   }
 
   private enum HeadPlace { case statusLine, firstField, furtherField }
@@ -25,7 +27,13 @@ import Netwatch
   /// Of the options that are set; nil for those that are good for one request alone.
   private var shape: Shape?
   /// The one that is set.
-  private var url: CurlURL?
+  private(set) var url: CurlURL?
+  /// The proxy that may speak TLS, and whether it is trusted; nil for none.
+  var tlsProxy: (host: String, trust: HostTrust)?
+  /// Of the connections that libcurl has made since ``prepare(_:shape:)``.
+  var handshakes: [Handshake] = []
+  /// The error of bind(2), if a connection could not leave from the session's address.
+  private(set) var bindError: CInt = 0
   /// Makes the sockets of this handle's connections, and outlives them. Not counted, as `delegate`.
   private var sockets: Unmanaged<CurlSockets>?
   /// Where libcurl has opened connections to since ``prepare(_:shape:)``, and their sockets.
@@ -103,6 +111,8 @@ import Netwatch
   func repeatAttempt() {
     unsafe words.pointee = 0
     if !opened.isEmpty { opened = [] }
+    if !handshakes.isEmpty { handshakes = [] }
+    bindError = 0
     unsafe clear(&names, of: CURLOPT_RESOLVE)
   }
 
@@ -224,6 +234,9 @@ import Netwatch
     let peer = unsafe SocketAddress(netwatch_curl_address(address))
     let socket = unsafe sockets._withUnsafeGuaranteedRef {
       unsafe $0.open(address.pointee.family, address.pointee.socktype, address.pointee.protocol, to: peer)
+    }
+    if socket < 0, bindError == 0 || bindError == EAFNOSUPPORT {
+      bindError = unsafe sockets._withUnsafeGuaranteedRef { $0.bindError }
     }
     if socket >= 0, let peer { opened.append((socket, peer)) }
     return socket

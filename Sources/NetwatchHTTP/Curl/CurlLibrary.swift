@@ -21,4 +21,20 @@ enum CurlLibrary {
     else { return }
     unsafe X509_LOOKUP_ctrl(lookup, CInt(X509_L_ADD_DIR), folder, Int(X509_FILETYPE_PEM), nil)
   }
+
+  /// Has a context trust what libcurl trusts by itself: its bundle, which is parsed at once, and its folder.
+  static func addSystemRoots(to context: OpaquePointer) {
+    if let file = unsafe netwatch_curl_certificate_file(), let store = unsafe SSL_CTX_get_cert_store(context) {
+      unsafe X509_STORE_load_file(store, file)
+      ERR_clear_error()
+    }
+    unsafe addCertificateFolder(to: context)
+  }
+
+  /// Whether libcurl can speak TLS with proxies.
+  static let reachesProxiesByTLS = netwatch_curl_features() & CURL_VERSION_HTTPS_PROXY != 0
+  /// Whether libcurl can use a connection again that speaks HTTP/2 without TLS. Before 8.0.0 such a request fails (curl/curl#10634).
+  static let reusesPlainHTTP2 = netwatch_curl_version() >= 0x08_0000
+  /// Whether libcurl can speak HTTP/2.
+  static let speaksHTTP2 = netwatch_curl_features() & CURL_VERSION_HTTP2 != 0
 }

@@ -1,5 +1,6 @@
 import CLibCurl
 import HTTPTypes
+import Netwatch
 import NetwatchEventLoop
 
 /// All requests of a session as libcurl has them, and what they have in common. libcurl says which sockets and which deadline it
@@ -10,15 +11,12 @@ import NetwatchEventLoop
   /// A handle that has read longer heads is not kept, because libcurl would keep them with it.
   private static let mostHeadBytes = 16 * 1_024
 
-  /// Nil sends none.
-  let userAgent: String?
-  let acceptsCompressed: Bool
-  let allowsHTTP2: Bool
+  /// The proxies among them are asked for once: libcurl would search the environment for each request, on this thread, while the
+  /// app may be changing it.
+  let settings: CurlSettings
   /// Nil if cookies are neither kept nor sent.
   let sharedCookies: CurlShare?
-  let trust: TrustEvaluator
-  /// Asked once: libcurl would search the environment for each request, on this thread, while the app may be changing it.
-  let proxies = CurlProxies()
+  let trust: SessionTrust
   private let handle: UnsafeMutableRawPointer
   private let loop: EventLoop
   private var sockets: CurlSockets?
@@ -42,8 +40,7 @@ import NetwatchEventLoop
 
   /// - Parameter cookies: Nil if requests have none.
   init(
-    on loop: EventLoop, _ trust: TrustEvaluator, cookies: CurlShare?, connectionsPerHost: Int, userAgent: String?,
-    acceptsCompressed: Bool, allowsHTTP2: Bool
+    on loop: EventLoop, _ settings: CurlSettings, _ trust: SessionTrust, cookies: CurlShare?
   ) throws(HTTPError) {
     try CurlLibrary.start()
     guard let handle = unsafe curl_multi_init() else { throw HTTPError(.other, "curl_multi_init") }
@@ -51,11 +48,11 @@ import NetwatchEventLoop
     self.loop = loop
     self.trust = trust
     sharedCookies = cookies
-    self.userAgent = userAgent
-    self.acceptsCompressed = acceptsCompressed
-    self.allowsHTTP2 = allowsHTTP2
-    sockets = CurlSockets(on: loop) { [unowned self] in act(on: $0, $1) }
-    try setOptions(connectionsPerHost)
+    self.settings = settings
+    var localAddress: IPAddress?
+    if case .address(let address) = settings.localEndpoint { localAddress = address }
+    sockets = CurlSockets(on: loop, from: localAddress) { [unowned self] in act(on: $0, $1) }
+    try setOptions()
   }
 
   deinit {
@@ -64,9 +61,8 @@ import NetwatchEventLoop
     unsafe curl_multi_cleanup(handle)
   }
 
-  private func setOptions(_ connectionsPerHost: Int) throws(HTTPError) {
+  private func setOptions() throws(HTTPError) {
     let pointer = unsafe Unmanaged.passUnretained(self).toOpaque()
-    let connectionsPerHost = min(max(connectionsPerHost, 1), 65_536)
     let codes = [
       unsafe netwatch_curl_multi_set_pointer(handle, CURLMOPT_SOCKETDATA, pointer),
       unsafe netwatch_curl_multi_set_socket_callback(handle) { easy, socket, what, pointer, _ in
@@ -83,9 +79,12 @@ import NetwatchEventLoop
         return 0
       },
       unsafe netwatch_curl_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)),
-      unsafe netwatch_curl_multi_set_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, connectionsPerHost),
+      unsafe netwatch_curl_multi_set_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, settings.connectionsPerHost),
+      // 0 for no limit.
+      unsafe netwatch_curl_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, settings.connections ?? 0),
       // Its own number falls with that of the transfers, and would close connections whenever few are under way.
-      unsafe netwatch_curl_multi_set_long(handle, CURLMOPT_MAXCONNECTS, max(4 * connectionsPerHost, 64)),
+      unsafe netwatch_curl_multi_set_long(
+        handle, CURLMOPT_MAXCONNECTS, settings.idleConnections ?? max(4 * settings.connectionsPerHost, 64)),
     ]
     if let code = codes.first(where: { $0 != CURLM_OK }) { throw HTTPError(code, "curl_multi_setopt") }
   }
@@ -128,17 +127,27 @@ import NetwatchEventLoop
   /// Breaks off. A connection in the middle of a response is closed.
   func remove(_ easy: CurlEasy) { unsafe curl_multi_remove_handle(handle, easy.handle) }
 
+  /// The proxy of a request that may speak TLS; nil for none.
+  func tlsProxy(isSecure: Bool) -> (host: String, trust: HostTrust)? {
+    guard settings.proxies.maySpeakTLS, let proxy = settings.proxies.proxy(isSecure: isSecure) else { return nil }
+    // What is no name is judged as one that no certificate has.
+    return (HostName.canonical(proxy.host) ?? proxy.host, trust.proxy)
+  }
+
   // MARK: Places
 
   /// Nil if there is no such place.
   func url(of request: HTTPRequest) -> CurlURL? {
     if let lastURL, lastURL.isOf(request) { return lastURL }
-    lastURL = CurlURL(of: request)
+    lastURL = CurlURL(of: request, trust)
     return lastURL
   }
 
-  /// Whether the security policy lets a request go there.
-  func allows(_ url: CurlURL) -> Bool { url.isSecure || !trust.policy.requiresTLS }
+  /// Whether the host's security policy lets a request go there.
+  func allows(_ url: CurlURL) -> Bool {
+    guard let trust = url.trust else { return false }
+    return url.isSecure || !trust.policy.requiresTLS
+  }
 
   func allows(_ request: HTTPRequest) -> Bool { url(of: request).map { allows($0) } ?? false }
 

@@ -1,29 +1,69 @@
 import CLibCurl
 import Glibc
 
-/// The proxies that the environment names, by the variables that libcurl reads for each request unless it is told not to.
+/// The proxies of a session: one that it was given, or those that the environment names, by the variables that libcurl reads for each
+/// request unless it is told not to.
 struct CurlProxies {
-  /// Whether there is any.
-  let isEmpty: Bool
+  private let server: HTTPProxy.Server?
+  /// Whether libcurl is to use what the environment names.
+  private let usesEnvironment: Bool
   /// Nil also for what is no proxy's URL.
   private let http: Authority?
   private let https: Authority?
+  /// Whether a proxy may speak TLS.
+  let maySpeakTLS: Bool
 
   /// Reads the environment, which nobody may be changing meanwhile.
-  init() {
+  ///
+  /// - Parameter variable: The value of one; nil if it is not set.
+  init(_ variable: (String) -> String? = String.init(environment:)) {
     func text(_ names: String...) -> String? {
-      names.lazy.compactMap(String.init(environment:)).first { !$0.isEmpty }
+      names.lazy.compactMap(variable).first { !$0.isEmpty }
     }
     let all = text("all_proxy", "ALL_PROXY")
     // Not HTTP_PROXY: a server sets it for the programs that it runs, from a field of the request.
     let (http, https) = (text("http_proxy") ?? all, text("https_proxy", "HTTPS_PROXY") ?? all)
-    isEmpty = http == nil && https == nil
+    server = nil
+    usesEnvironment = http != nil || https != nil
+    maySpeakTLS = [http, https].contains { $0?.lowercased().hasPrefix("https:") ?? false }
     self.http = http.flatMap(Self.authority)
     self.https = https.flatMap(Self.authority)
   }
 
-  /// The proxy of a request, unless `no_proxy` says that it has none.
+  /// - Throws: `badConfiguration`.
+  init(_ proxy: HTTPProxy) throws(HTTPError) {
+    switch proxy.choice {
+    case .environment: self.init()
+    case .direct: self.init(nil, nil)
+    case .server(let server): self.init(server, try server.authority())
+    }
+  }
+
+  private init(_ server: HTTPProxy.Server?, _ authority: Authority?) {
+    self.server = server
+    usesEnvironment = false
+    maySpeakTLS = server?.scheme == .https
+    http = authority
+    https = authority
+  }
+
+  /// The proxy of a request, unless it is an exception.
   func proxy(isSecure: Bool) -> Authority? { isSecure ? https : http }
+
+  func apply(to easy: CurlEasy) {
+    if usesEnvironment { return }
+    guard let server, let http else {
+      easy.set(CURLOPT_PROXY, "")
+      easy.set(CURLOPT_NOPROXY, "")
+      return
+    }
+    easy.set(CURLOPT_PROXY, "\(server.scheme.rawValue)://\(http.text)")
+    easy.set(CURLOPT_NOPROXY, server.exceptions.joined(separator: ","))
+    guard let credential = server.credential else { return }
+    easy.set(CURLOPT_PROXYUSERNAME, credential.user)
+    easy.set(CURLOPT_PROXYPASSWORD, credential.password)
+    easy.set(CURLOPT_PROXYAUTH, credential.scheme.curlMethods)
+  }
 
   /// With libcurl's port for proxies that name none.
   private static func authority(of text: String) -> Authority? {
@@ -39,5 +79,16 @@ struct CurlProxies {
     }
     guard let host = part(CURLUPART_HOST) else { return nil }
     return Authority("\(host):\(part(CURLUPART_PORT) ?? (part(CURLUPART_SCHEME) == "https" ? "443" : "1080"))")
+  }
+}
+
+extension HTTPCredential.Scheme {
+  /// CURLAUTH_*.
+  var curlMethods: Int {
+    switch self {
+    case .basic: Int(netwatch_curl_auth_basic)
+    case .digest: Int(netwatch_curl_auth_digest)
+    case .any: Int(netwatch_curl_auth_basic | netwatch_curl_auth_digest)
+    }
   }
 }

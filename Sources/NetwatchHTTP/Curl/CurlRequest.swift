@@ -14,7 +14,8 @@ struct CurlRequest {
       return nil
     }
     return CurlEasy.Shape(
-      method: request.method, isSecure: url.isSecure, choosesCoding: Self.choosesCoding(request))
+      method: request.method, isSecure: url.isSecure, choosesCoding: Self.choosesCoding(request),
+      trust: url.trust.map { ObjectIdentifier($0) })
   }
 
   /// A body whose length is not known is one.
@@ -26,13 +27,12 @@ struct CurlRequest {
     request.headerFields.contains(.acceptEncoding) || request.headerFields.contains(.range)
   }
 
-  /// - Throws: `badURL`, or what libcurl says to an option.
+  /// - Throws: `badURL`, `serverCertificateUntrusted` for a host without a policy, or what libcurl says to an option.
   func apply(
     to easy: CurlEasy, of multi: CurlMulti, for delegate: CurlDelegate
   ) throws(HTTPError) {
-    guard let url = multi.url(of: request), multi.allows(url) else {
-      throw HTTPError(.badURL, "request", message: "\(request.scheme ?? "")://\(request.authority ?? "")")
-    }
+    let url = multi.url(of: request)
+    guard let url, multi.allows(url) else { throw Self.refusal(of: request, url) }
     try checkTexts()
     let isNew = easy.prepare(delegate, shape: shape(url))
     easy.set(url)
@@ -40,6 +40,14 @@ struct CurlRequest {
     if isNew { applyShape(url, to: easy, of: multi) }
     multi.forgetNames(by: easy)
     if let refusal = easy.refusal { throw refusal }
+  }
+
+  private static func refusal(of request: HTTPRequest, _ url: CurlURL?) -> HTTPError {
+    if let url, url.trust == nil, let host = url.server?.host {
+      let message = "\(host) has no policy in hostPolicies, and the session refuses such hosts"
+      return HTTPError(TLSFailure(.noPolicyForHost, host: host, message), "request")
+    }
+    return HTTPError(.badURL, "request", message: "\(request.scheme ?? "")://\(request.authority ?? "")")
   }
 
   /// What is no `HTTPField`, and stands in the head all the same.
@@ -58,46 +66,22 @@ struct CurlRequest {
   private func applyShape(_ url: CurlURL, to easy: CurlEasy, of multi: CurlMulti) {
     multi.connect(easy)
     easy.set(CURLOPT_NOSIGNAL, 1)
-    if multi.proxies.isEmpty {
-      easy.set(CURLOPT_PROXY, "")
-      easy.set(CURLOPT_NOPROXY, "")
-    }
+    multi.settings.applyConnections(to: easy)
     easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     // The task's own deadline counts.
     easy.set(CURLOPT_CONNECTTIMEOUT, 1_000_000)
-    if let agent = multi.userAgent { easy.set(CURLOPT_USERAGENT, agent) }
+    if let agent = multi.settings.userAgent { easy.set(CURLOPT_USERAGENT, agent) }
     applyMethod(to: easy)
-    if multi.acceptsCompressed, !Self.choosesCoding(request) {
+    if multi.settings.acceptsCompressedResponses, !Self.choosesCoding(request) {
       easy.set(CURLOPT_ACCEPT_ENCODING, ContentCoding.accepted)
     }
     if let credential { apply(credential, to: easy) }
     if let cookies = multi.sharedCookies { easy.share(cookies) }
-    if url.isSecure {
-      easy.set(
-        CURLOPT_HTTP_VERSION,
-        Int(multi.allowsHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
-      // Rather share a connection that is being made than make another one.
-      if multi.allowsHTTP2 { easy.set(CURLOPT_PIPEWAIT, 1) }
-      apply(multi.trust, to: easy)
-    } else {
-      easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+    multi.settings.applyVersion(to: easy, isSecure: url.isSecure)
+    let proxy = multi.tlsProxy(isSecure: url.isSecure)
+    if url.isSecure || proxy != nil {
+      easy.prepareTLS(url, versions: multi.settings.tlsVersions, proxy: proxy)
     }
-  }
-
-  private func apply(_ trust: TrustEvaluator, to easy: CurlEasy) {
-    easy.set(CURLOPT_SSL_VERIFYPEER, 1)
-    easy.set(CURLOPT_SSL_VERIFYHOST, trust.policy.validatesDomainName ? 2 : 0)
-    // libcurl parses the system's bundle once for all connections (since 7.87), but only if it has no folder as well.
-    easy.set(CURLOPT_CAPATH, nil)
-    if trust.hasOwnRoots { easy.set(CURLOPT_CAINFO, nil) }
-    unsafe easy.setTLSCallback(
-      { _, context, pointer in
-        guard let context = unsafe context, let pointer = unsafe pointer else { return CURLE_SSL_CERTPROBLEM }
-        let trust = unsafe Unmanaged<TrustEvaluator>.fromOpaque(pointer).takeUnretainedValue()
-        if !trust.hasOwnRoots { unsafe CurlLibrary.addCertificateFolder(to: OpaquePointer(context)) }
-        unsafe trust.prepare(OpaquePointer(context))
-        return CURLE_OK
-      }, Unmanaged.passUnretained(trust).toOpaque())
   }
 
   private func applyMethod(to easy: CurlEasy) {
@@ -166,12 +150,6 @@ struct CurlRequest {
   private func apply(_ credential: HTTPCredential, to easy: CurlEasy) {
     easy.set(CURLOPT_USERNAME, credential.user)
     easy.set(CURLOPT_PASSWORD, credential.password)
-    let methods =
-      switch credential.scheme {
-      case .basic: netwatch_curl_auth_basic
-      case .digest: netwatch_curl_auth_digest
-      case .any: netwatch_curl_auth_basic | netwatch_curl_auth_digest
-      }
-    easy.set(CURLOPT_HTTPAUTH, Int(methods))
+    easy.set(CURLOPT_HTTPAUTH, credential.scheme.curlMethods)
   }
 }

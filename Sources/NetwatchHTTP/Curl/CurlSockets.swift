@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Netwatch
 import NetwatchEventLoop
 
 /// The sockets that libcurl waits for, watched by the loop.
@@ -29,6 +30,10 @@ import NetwatchEventLoop
   }
 
   private let loop: EventLoop
+  /// Where connections leave from; nil for where the kernel says.
+  private let localAddress: IPAddress?
+  /// Of the last connection that could not.
+  private(set) var bindError: CInt = 0
   private let act: (CInt, EventLoop.Readiness) -> Void
   private var watches: [CInt: Watch] = [:]
   /// The one that was looked up last, which most often is the next one.
@@ -42,9 +47,12 @@ import NetwatchEventLoop
   /// Called before a connection's socket is closed.
   var onClosed: ((CInt) -> Void)?
 
-  /// - Parameter act: called when something has happened that libcurl waits for.
-  init(on loop: EventLoop, _ act: @escaping (CInt, EventLoop.Readiness) -> Void) {
+  /// - Parameters:
+  ///   - localAddress: Where connections leave from; nil for where the kernel says.
+  ///   - act: called when something has happened that libcurl waits for.
+  init(on loop: EventLoop, from localAddress: IPAddress? = nil, _ act: @escaping (CInt, EventLoop.Readiness) -> Void) {
     self.loop = loop
+    self.localAddress = localAddress
     self.act = act
   }
 
@@ -58,6 +66,12 @@ import NetwatchEventLoop
   func open(_ family: CInt, _ type: CInt, _ transport: CInt, to peer: SocketAddress?) -> CInt {
     let socket = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), transport)
     guard socket >= 0 else { return socket }
+    // libcurl would look the address up as if it were a name, and ask here first.
+    if let localAddress, let peer, !SocketAddress.bind(socket, to: localAddress, for: peer) {
+      bindError = errno
+      close(socket)
+      return -1
+    }
     forget(socket)
     connections.insert(socket)
     if onOpened != nil, let peer { fresh[socket] = peer }

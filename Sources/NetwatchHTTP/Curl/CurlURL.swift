@@ -8,12 +8,14 @@ import HTTPTypes
   /// text, or it would lose a part of it.
   let parts: UnsafeMutableRawPointer?
   let isSecure: Bool
+  /// Nil if the session refuses the host.
+  let trust: HostTrust?
   private let scheme: String?
   private let authority: String?
   private let path: String?
 
   /// Nil where it is no place for HTTP.
-  init?(of request: HTTPRequest) {
+  init?(of request: HTTPRequest, _ trust: SessionTrust) {
     guard let text = request.urlText, let scheme = request.scheme?.lowercased(), scheme == "https" || scheme == "http"
     else { return nil }
     self.text = text
@@ -22,6 +24,7 @@ import HTTPTypes
     self.scheme = request.scheme
     authority = request.authority
     path = request.path
+    self.trust = trust.trust(of: request)
   }
 
   /// With its port.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
+import Netwatch
 
 /// How a session is made.
 public struct HTTPSessionConfiguration: Sendable {
@@ -36,9 +37,10 @@ public struct HTTPSessionConfiguration: Sendable {
   public var transport: (any HTTPTransport)?
   /// Hear of all that happens to the tasks. Default: none. See also ``HTTPSessionManager/taskEvents(bufferingNewest:)``.
   public var eventObservers: [any HTTPEventObserver] = []
-  /// The most connections to one host, at least 1 and at most 65,536. Default: 6. A request for which there is none waits.
+  /// The most connections to one host, at least 1. Above 65,536 counts as that. Default: 6. A request for which there is none
+  /// waits.
   /// With HTTP/2, all requests to a host share one connection.
-  public var connectionsPerHost = 6
+  public var maximumConnectionsPerHost = 6
   /// How long the route of a connection may be gone or changed before the connection is lost. Default 3 seconds; with 0 it is
   /// lost at once. Only for a session with a ``PathSource``.
   ///
@@ -46,15 +48,73 @@ public struct HTTPSessionConfiguration: Sendable {
   /// unless ``HTTPTaskOptions/retriesWhenReachable`` lets them start again. A connection whose local address was removed is
   /// lost without delay.
   public var pathLossGrace = Duration.seconds(3)
-  /// Whether HTTP/2 is offered to https servers. Default true.
-  public var allowsHTTP2 = true
+  /// The version of HTTP that is asked for. Default: `http2`, with https servers that speak it.
+  public var httpVersion = HTTPVersion.http2
   /// Whether what servers store in cookies is sent back, while the session lives. Default true.
   public var handlesCookies = true
   /// Whether compressed responses are asked for and decompressed. Default: true. A request with a field `Accept-Encoding` of
   /// its own, or with `Range`, gets its answer as the server sends it, and so does one whose answer has an encoding other
   /// than gzip, deflate, br and zstd. A compressed body that is damaged or stops before its end fails with
   /// `cannotDecodeContentData`. The field `Content-Encoding` of the response is kept in every case.
-  public var acceptsCompressed = true
+  public var acceptsCompressedResponses = true
+
+  // MARK: Trust
+
+  /// The policies of hosts that have one of their own, by host. The other hosts, and proxies, are judged by the policy that the session
+  /// is made with. Default: none.
+  ///
+  /// A key is a name (`api.example.org`), an address, or a domain (`*.example.org`): all names beneath `example.org`, at any
+  /// depth, but not `example.org` itself. The most exact key counts. Letter case and a dot at the end do not matter, and
+  /// international names are compared as they are looked up. A redirect is judged by the policy of the host that it leads to,
+  /// and a connection that was made under one policy is never used under another.
+  public var hostPolicies: [String: SecurityPolicy] = [:]
+  /// Whether a request to a host without one of the ``hostPolicies`` fails with `serverCertificateUntrusted`, with https or
+  /// without, before anything is sent. Default: false. A redirect to such a host fails with `badURL`.
+  public var refusesHostsWithoutPolicy = false
+  /// With what the session names itself to servers that ask for a client certificate, by host as in ``hostPolicies``; `*` stands
+  /// for all other hosts. Proxies are never shown one. Default: none.
+  public var clientCertificates: [String: ClientCertificate] = [:]
+  /// The oldest version of TLS that is spoken with servers and proxies. Default: TLS 1.2.
+  public var minimumTLSVersion = TLSVersion.v1_2
+  /// The newest version of TLS that is spoken. Default: nil, the newest one that OpenSSL knows.
+  public var maximumTLSVersion: TLSVersion?
+
+  // MARK: Connections
+
+  /// The proxy of all requests. Default: what the environment says when the session is made.
+  public var proxy = HTTPProxy.environment
+  /// The path of a Unix socket to which all connections are made, whatever the host of a request is: `/var/run/docker.sock`. At
+  /// most 107 bytes. Default: nil.
+  ///
+  /// The host still stands in the request, and TLS checks its name. Nothing is looked up, and a session like this never waits for
+  /// a path to the network.
+  ///
+  /// Only without a proxy and without ``localEndpoint``; what the environment says of proxies does not count.
+  public var unixSocketPath: String?
+  /// The interface or the address from which connections leave this machine. Default: nil, the kernel chooses.
+  ///
+  /// If there is no such interface or address, requests fail with `cannotConnect`.
+  public var localEndpoint: LocalEndpoint?
+  /// The most connections of the session to all hosts, at least 1. A request for which there is none waits. Default: nil, no
+  /// limit.
+  public var maximumConnections: Int?
+  /// The most connections that are kept between requests, at least 1. Default: nil, four times ``maximumConnectionsPerHost``, and
+  /// at least 64.
+  public var maximumIdleConnections: Int?
+  /// How long a connection may have been idle to be used again, in whole seconds, rounded up. Default: 118 seconds, as libcurl
+  /// has it. With 0, it is used again within a second.
+  public var maximumIdleTime = Duration.seconds(118)
+  /// How old a connection may be to be used again, in whole seconds, rounded up. Default: nil, no limit.
+  public var maximumConnectionAge: Duration?
+  /// How often the kernel asks the other end of an idle connection whether it is still there (TCP keep-alive, RFC 9293, section
+  /// 3.8.4), in whole seconds, rounded up. Default: nil, never.
+  public var keepAliveInterval: Duration?
+  /// The addresses of host names that are not looked up, for tests: `["api.example.org": [IPAddress("127.0.0.1")!]]`. A key may
+  /// have a port, `api.example.org:8443`, and is then for that port alone. Default: none.
+  ///
+  /// The addresses are tried in their order. Certificates are checked for the name, as always. Names of proxies are found here
+  /// too; `localhost` and addresses are not.
+  public var addressOverrides: [String: [IPAddress]] = [:]
 
   public init() {}
 }

@@ -48,6 +48,7 @@ final class SessionEngine {
   private var lookups: NameLookups?
   /// What libcurl may know the addresses of, with the time when it was told.
   private var namesInUse: [(host: Authority, addresses: [IPAddress], since: Duration)] = []
+  private let overrides: AddressOverrides
   private var isClosing = false
   private var turnTime: Duration?
   /// Ended in this turn of the loop. Handed over together: whoever is woken for the first finds the others too.
@@ -64,7 +65,10 @@ final class SessionEngine {
     observer: (any RequestObserver)?, path: (any PathSource)?, _ pending: PendingCompletions
   ) throws(HTTPError) {
     self.observer = observer
+    // A Unix socket is reachable without a network.
+    let path = configuration.unixSocketPath == nil ? path : nil
     self.path = path
+    overrides = try AddressOverrides(configuration.addressOverrides)
     self.loop = loop
     self.pending = pending
     events = EventHub(configuration.eventObservers)
@@ -72,9 +76,8 @@ final class SessionEngine {
     transport = configuration.transport
     cookies = try CurlShare()
     curl = try CurlMulti(
-      on: loop, TrustEvaluator(policy), cookies: configuration.handlesCookies ? cookies : nil,
-      connectionsPerHost: configuration.connectionsPerHost, userAgent: configuration.userAgent,
-      acceptsCompressed: configuration.acceptsCompressed, allowsHTTP2: configuration.allowsHTTP2)
+      on: loop, configuration.curlSettings(), configuration.sessionTrust(policy),
+      cookies: configuration.handlesCookies ? cookies : nil)
     if path != nil { followConnections(configuration.pathLossGrace.asDelay) }
     let confined = LoopConfined(self, on: loop)
     inbox = Inbox(loop.handle) { loop in confined.value(on: loop)?.carryOutCommands() }
@@ -207,6 +210,7 @@ final class SessionEngine {
 
   /// The addresses come later, by ``Transfer/lookedUp(_:)``.
   func lookUp(_ host: Authority, for transfer: Transfer) {
+    if let addresses = overrides.addresses(of: host) { return transfer.lookedUp(.success(addresses)) }
     // libcurl was told a moment ago, and has not read it before it began another request.
     if let known = namesInUse.last(where: { $0.host == host && now - $0.since < .seconds(1) }) {
       return transfer.lookedUp(.success(known.addresses))

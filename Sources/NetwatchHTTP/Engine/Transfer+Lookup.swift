@@ -41,14 +41,14 @@ extension Transfer {
   /// The server, and its proxy if it may have one.
   private var hosts: [Authority] {
     guard let url = curl.url(of: chain.request) else { return [] }
-    return [url.server, curl.proxies.proxy(isSecure: url.isSecure)].compactMap(\.self)
+    return [url.server, curl.settings.proxies.proxy(isSecure: url.isSecure)].compactMap(\.self)
   }
 
   /// libcurl says whether it lacks the address of a proxy. A proxy that speaks SOCKS may want the server's from it.
   private func missingHost(_ code: CURLcode, _ easy: CurlEasy) -> Authority? {
     guard let url = curl.url(of: chain.request) else { return nil }
     let isOfProxy = code == CURLE_COULDNT_RESOLVE_PROXY || code != CURLE_COULDNT_RESOLVE_HOST && easy.opened.isEmpty
-    return isOfProxy ? curl.proxies.proxy(isSecure: url.isSecure) ?? url.server : url.server
+    return isOfProxy ? curl.settings.proxies.proxy(isSecure: url.isSecure) ?? url.server : url.server
   }
 
   func lookedUp(_ answer: NameLookups.Answer) {

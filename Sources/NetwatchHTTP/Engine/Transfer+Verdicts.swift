@@ -84,7 +84,7 @@ extension Transfer {
 
   /// Nil if there is nothing to be taken off.
   private func makeDecoder(_ codings: BodyCodings) -> BodyDecoder? {
-    let isAsked = curl.acceptsCompressed && !CurlRequest.choosesCoding(chain.request)
+    let isAsked = curl.settings.acceptsCompressedResponses && !CurlRequest.choosesCoding(chain.request)
     let codings = (isAsked ? codings.content ?? [] : []) + (codings.transfer ?? [])
     return codings.isEmpty ? nil : BodyDecoder(codings)
   }

@@ -39,6 +39,42 @@ struct SocketAddress: Hashable, Sendable {
     self = own
   }
 
+  /// Has a socket's connection leave from an address. The kernel chooses a port when it knows the peer, so that one port can serve
+  /// connections to several peers (IP_BIND_ADDRESS_NO_PORT of ip(7)).
+  ///
+  /// - Parameter peer: Where the socket goes. Its interface is that of `address` too, if that is a link-local one.
+  /// - Returns: false if it cannot, with its `errno`.
+  static func bind(_ socket: CInt, to address: IPAddress, for peer: SocketAddress) -> Bool {
+    guard address.family == peer.address.family else {
+      errno = EAFNOSUPPORT
+      return false
+    }
+    var isOn: CInt = 1
+    unsafe setsockopt(
+      socket, CInt(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, &isOn, socklen_t(MemoryLayout<CInt>.size))
+    switch address {
+    case .v4(let bits):
+      var name = sockaddr_in()
+      name.sin_family = sa_family_t(AF_INET)
+      name.sin_addr.s_addr = bits.bigEndian
+      return bind(socket, name)
+    case .v6(let bits):
+      var name = sockaddr_in6()
+      name.sin6_family = sa_family_t(AF_INET6)
+      name.sin6_scope_id = address.isLinkLocal ? UInt32(truncatingIfNeeded: peer.scope) : 0
+      unsafe withUnsafeMutableBytes(of: &name.sin6_addr) { unsafe $0.storeBytes(of: bits.bigEndian, as: UInt128.self) }
+      return bind(socket, name)
+    }
+  }
+
+  private static func bind<Name>(_ socket: CInt, _ name: Name) -> Bool {
+    unsafe withUnsafePointer(to: name) { name in
+      unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
+        unsafe Glibc.bind(socket, name, socklen_t(MemoryLayout<Name>.size)) == 0
+      }
+    }
+  }
+
   /// Ends a TCP connection at once: the peer is told if it can be, and what has not been sent never will be.
   static func abort(_ socket: CInt) {
     var nobody = sockaddr()

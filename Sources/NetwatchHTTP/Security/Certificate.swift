@@ -4,8 +4,8 @@ import FoundationEssentials
 /// A certificate to pin, or a root. Known by its bytes.
 public struct Certificate: Hashable, Sendable {
   public let der: Data
-  /// Its key with the key's algorithm, in DER. A renewed certificate may have the same.
-  let publicKey: Data
+  /// The SHA-256 of its key with the key's algorithm. A renewed certificate may have the same.
+  let publicKeyHash: Data
 
   /// - Throws: `badSecurityPolicy` for what is no certificate.
   public init(der: Data) throws(HTTPError) {
@@ -13,7 +13,7 @@ public struct Certificate: Hashable, Sendable {
       throw HTTPError(.badSecurityPolicy, "read certificate", message: "not a certificate in DER")
     }
     self.der = der
-    publicKey = key
+    publicKeyHash = PublicKeyPin.hash(key)
   }
 
   /// All certificates in `pem`, which may have text between them.

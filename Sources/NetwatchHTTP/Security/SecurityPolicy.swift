@@ -6,7 +6,8 @@ public struct SecurityPolicy: Sendable {
   public enum PinningMode: Hashable, Sendable {
     /// The roots, and the name of the host.
     case none
-    /// The chain has to be valid, and some certificate of it has to have the key of a pin.
+    /// The chain has to be valid, and some certificate of it has to have the key of a pin: of ``SecurityPolicy/pins`` or of
+    /// ``SecurityPolicy/keyPins``.
     case publicKey
     /// The pins are the only roots, be they roots, intermediates or servers' own, and one of them has to be in the chain.
     case certificate
@@ -21,6 +22,8 @@ public struct SecurityPolicy: Sendable {
 
   public private(set) var pinningMode = PinningMode.none
   public private(set) var pins: [Certificate] = []
+  /// The keys that are pinned by their hash, beside those of ``pins``. Only in the mode `publicKey`.
+  public private(set) var keyPins: [PublicKeyPin] = []
   public private(set) var roots = Roots.system
   public private(set) var allowsInvalidCertificates = false
   public private(set) var validatesDomainName = true
@@ -32,7 +35,9 @@ public struct SecurityPolicy: Sendable {
 
   /// - Parameters:
   ///   - pinningMode: what the pins are for.
-  ///   - pins: at least one, with pinning.
+  ///   - pins: certificates. With pinning, there has to be at least one pin of either kind.
+  ///   - keyPins: hashes of keys, for the mode `publicKey`. Pin a backup key as well: a server that has to give up its only pinned
+  ///     key, because it was lost or stolen, cannot be reached with this policy any more.
   ///   - roots: whose certificates are valid. The pins take their place in the mode `certificate`.
   ///   - allowsInvalidCertificates: for a development server that has signed its certificate itself, or whose certificate has
   ///     expired. A pin is needed all the same. Default false.
@@ -40,21 +45,25 @@ public struct SecurityPolicy: Sendable {
   /// - Throws: `badSecurityPolicy` for pinning without pins, pins without pinning, and for invalid certificates without a pin
   ///   that are to be checked for a name, which anybody can put into a certificate.
   public init(
-    _ pinningMode: PinningMode, pins: [Certificate] = [], roots: Roots = .system,
-    allowsInvalidCertificates: Bool = false,
-    validatesDomainName: Bool = true
+    _ pinningMode: PinningMode, pins: [Certificate] = [], keyPins: [PublicKeyPin] = [], roots: Roots = .system,
+    allowsInvalidCertificates: Bool = false, validatesDomainName: Bool = true
   ) throws(HTTPError) {
     func refusal(_ message: String) -> HTTPError { HTTPError(.badSecurityPolicy, "make policy", message: message) }
     if pinningMode == .none {
-      guard pins.isEmpty else { throw refusal("pins without pinning") }
+      guard pins.isEmpty, keyPins.isEmpty else {
+        throw refusal("there are pins without pinning; choose the mode publicKey or certificate")
+      }
       guard !allowsInvalidCertificates || !validatesDomainName else {
         throw refusal("a name in an invalid certificate says nothing; pin the certificate")
       }
-    } else if pins.isEmpty {
-      throw refusal("pinning without pins")
+    } else if pins.isEmpty, keyPins.isEmpty {
+      throw refusal("there is pinning without pins; add a pin, or choose the mode none")
+    } else if pinningMode == .certificate, !keyPins.isEmpty {
+      throw refusal("the hash of a key is no certificate; choose the mode publicKey for keyPins")
     }
     self.pinningMode = pinningMode
     self.pins = pins
+    self.keyPins = keyPins
     self.roots = roots
     self.allowsInvalidCertificates = allowsInvalidCertificates
     self.validatesDomainName = validatesDomainName

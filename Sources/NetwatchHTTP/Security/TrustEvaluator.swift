@@ -1,7 +1,7 @@
 import CLibOpenSSL
 import FoundationEssentials
 
-/// Judges servers' certificates within OpenSSL's handshake. Belongs to the session's loop, and outlives its connections.
+/// Judges chains of certificates by a policy: within OpenSSL's handshakes, and for whoever asks. Belongs to one thread.
 @safe final class TrustEvaluator {
   let policy: SecurityPolicy
   /// In the place of the system's roots; nil for those.
@@ -11,7 +11,7 @@ import FoundationEssentials
 
   init(_ policy: SecurityPolicy) throws(HTTPError) {
     self.policy = policy
-    pinnedKeys = Set(policy.pins.map(\.publicKey))
+    pinnedKeys = Set(policy.pins.map(\.publicKeyHash) + policy.keyPins.map(\.sha256))
     pinnedCertificates = Set(policy.pins.map(\.der))
     switch (policy.pinningMode, policy.roots) {
     case (.certificate, _): anchors = try CertificateStack(policy.pins)
@@ -22,18 +22,6 @@ import FoundationEssentials
 
   /// Whether the system's roots do not count.
   var hasOwnRoots: Bool { anchors != nil }
-
-  /// Judges the certificates of a context's handshakes, unless OpenSSL's own judgement is enough.
-  func prepare(_ context: OpaquePointer) {
-    guard policy.pinningMode != .none || policy.allowsInvalidCertificates || hasOwnRoots else { return }
-    unsafe SSL_CTX_set_cert_verify_callback(
-      context,
-      { store, pointer in
-        guard let store = unsafe store, let pointer = unsafe pointer else { return 0 }
-        let evaluator = unsafe Unmanaged<TrustEvaluator>.fromOpaque(pointer).takeUnretainedValue()
-        return unsafe evaluator.isTrusted(store) ? 1 : 0
-      }, Unmanaged.passUnretained(self).toOpaque())
-  }
 
   /// What is wrong with a certificate that a pin makes up for. A wrong signature is never among it: the chain that is searched
   /// for pins is one in which each certificate has really signed the next.
@@ -48,7 +36,11 @@ import FoundationEssentials
     }
   }
 
-  private func isTrusted(_ store: OpaquePointer) -> Bool {
+  /// Judges the chain that OpenSSL is about to verify.
+  ///
+  /// - Parameter host: As ``HostName/canonical(_:)`` writes it.
+  /// - Returns: What is wrong; nil if the host is trusted. OpenSSL has it as well, for its alert.
+  func judge(_ store: OpaquePointer, _ host: String) -> TLSFailure? {
     if let anchors { unsafe X509_STORE_CTX_set0_trusted_stack(store, anchors.pointer) }
     if policy.pinningMode == .certificate {
       // A server's own certificate, or an intermediate one, is a root then.
@@ -59,34 +51,97 @@ import FoundationEssentials
         isValid == 1 || TrustEvaluator.isForgivable(unsafe X509_STORE_CTX_get_error(store)) ? 1 : 0
       }
     }
-    guard unsafe X509_verify_cert(store) == 1 else { return false }
-    guard policy.pinningMode == .none || (unsafe hasPin(X509_STORE_CTX_get0_chain(store))) else {
+    guard unsafe X509_verify_cert(store) == 1 else { return unsafe failure(store, host) }
+    let chain = unsafe X509_STORE_CTX_get0_chain(store)
+    guard policy.pinningMode == .none || (unsafe hasPin(chain)) else {
       unsafe X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION)
-      return false
+      return unsafe noPin(chain, host)
+    }
+    if policy.validatesDomainName, let leaf = unsafe X509_STORE_CTX_get0_cert(store),
+      !(unsafe CertificateHandle.isFor(host, leaf))
+    {
+      unsafe X509_STORE_CTX_set_error(store, X509_V_ERR_HOSTNAME_MISMATCH)
+      return unsafe nameMismatch(leaf, host)
     }
     // What was forgiven is still noted there.
     unsafe X509_STORE_CTX_set_error(store, X509_V_OK)
-    return true
+    return nil
   }
 
   private func hasPin(_ chain: OpaquePointer?) -> Bool {
-    for index in 0..<(unsafe OPENSSL_sk_num(chain)) {
-      guard let item = unsafe OPENSSL_sk_value(chain, index) else { continue }
-      let certificate = OpaquePointer(item)
+    unsafe Self.certificates(of: chain).contains { certificate in
       switch policy.pinningMode {
-      case .none: return true
-      case .publicKey:
-        if let key = unsafe CertificateHandle.publicKey(of: certificate), pinnedKeys.contains(key) { return true }
-      case .certificate:
-        if pinnedCertificates.contains(unsafe CertificateHandle.der(of: certificate)) { return true }
+      case .none: true
+      case .publicKey: (unsafe Self.keyHash(of: certificate)).map { pinnedKeys.contains($0) } ?? false
+      case .certificate: pinnedCertificates.contains(unsafe CertificateHandle.der(of: certificate))
       }
     }
-    return false
+  }
+
+  private static func certificates(of chain: OpaquePointer?) -> [OpaquePointer] {
+    unsafe (0..<max(OPENSSL_sk_num(chain), 0)).compactMap { index in
+      unsafe OPENSSL_sk_value(chain, index).map { OpaquePointer($0) }
+    }
+  }
+
+  private static func keyHash(of certificate: OpaquePointer) -> Data? {
+    unsafe CertificateHandle.publicKey(of: certificate).map { PublicKeyPin.hash($0) }
+  }
+
+  // MARK: Sentences
+
+  private func noPin(_ chain: OpaquePointer?, _ host: String) -> TLSFailure {
+    let certificates = unsafe Self.certificates(of: chain)
+    let facts = unsafe CertificateHandle.facts(of: certificates.first)
+    let hashes = unsafe certificates.compactMap { unsafe Self.keyHash(of: $0)?.base64EncodedString() }
+    let keys =
+      policy.pinningMode == .publicKey ? "; its keys are \(hashes.map { "sha256/\($0)" }.joined(separator: ", "))" : ""
+    return TLSFailure(
+      .noPinMatched, host: host, "no pin is in the chain of the certificate \(facts.title) of \(host)\(keys)", facts)
+  }
+
+  private func nameMismatch(_ leaf: OpaquePointer, _ host: String) -> TLSFailure {
+    let facts = unsafe CertificateHandle.facts(of: leaf)
+    let names = facts.names.isEmpty ? facts.title : facts.names.joined(separator: ", ")
+    return TLSFailure(.nameMismatch, host: host, "the certificate is for \(names), and not for \(host)", facts)
+  }
+
+  /// What OpenSSL has noted.
+  private func failure(_ store: OpaquePointer, _ host: String) -> TLSFailure {
+    let code = unsafe X509_STORE_CTX_get_error(store)
+    let facts = unsafe CertificateHandle.facts(
+      of: X509_STORE_CTX_get_current_cert(store) ?? X509_STORE_CTX_get0_cert(store))
+    func failure(_ reason: TLSFailure.Reason, _ message: String) -> TLSFailure {
+      TLSFailure(reason, host: host, message, facts)
+    }
+    switch code {
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      let time = TLSFailure.Facts.text(of: facts.validUntil)
+      return failure(.certificateExpired, "the certificate \(facts.title) of \(host) has expired at \(time)")
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      let time = TLSFailure.Facts.text(of: facts.validFrom)
+      return failure(
+        .certificateNotYetValid,
+        "the certificate \(facts.title) of \(host) is not valid before \(time); check this machine's clock")
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT where policy.pinningMode != .certificate:
+      return failure(
+        .selfSigned, "the certificate \(facts.title) of \(host) is signed with its own key, and is no trusted root")
+    case _ where Self.isForgivable(code):
+      // The pins are the roots.
+      if policy.pinningMode == .certificate { return unsafe noPin(X509_STORE_CTX_get0_chain(store), host) }
+      return failure(
+        .unknownAuthority,
+        "the certificate \(facts.title) of \(host) is signed by '\(facts.issuer)', which is not trusted, or whose "
+          + "certificate the server has not sent")
+    default:
+      let words = unsafe String(cString: X509_verify_cert_error_string(Int(code)))
+      return failure(.certificateInvalid, "the certificate \(facts.title) of \(host) is not valid: \(words)")
+    }
   }
 }
 
 /// Certificates as OpenSSL wants several.
-@safe private final class CertificateStack {
+@safe final class CertificateStack {
   let pointer: OpaquePointer
   private let certificates: [CertificateHandle]
 

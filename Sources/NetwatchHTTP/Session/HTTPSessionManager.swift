@@ -9,7 +9,8 @@ import Synchronization
 /// From any thread; no call waits. A manager runs as long as somebody holds it. Then, or when it is invalidated, its tasks end
 /// with `invalidated`, and its thread and sockets are gone.
 ///
-/// Proxies that the environment names when it is made (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`) are used.
+/// Proxies that the environment names when it is made (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`) are used, unless
+/// ``HTTPSessionConfiguration/proxy`` says otherwise.
 public final class HTTPSessionManager: Sendable {
   public let configuration: HTTPSessionConfiguration
   /// Ends with a slash.
@@ -27,15 +28,17 @@ public final class HTTPSessionManager: Sendable {
   ///   - baseURL: what paths are relative to. If ``SecurityPolicy/pinningMode`` is not `none`, it has to have https: no
   ///     request without TLS is made then, whether there is a base URL or not.
   ///   - configuration: what holds for all of its tasks.
-  ///   - policy: which servers are trusted.
+  ///   - policy: which servers are trusted, but for those with one of ``HTTPSessionConfiguration/hostPolicies``.
   ///   - observer: hears of each request; an `ActivityIndicator` lights up.
   ///   - path: what tasks wait for, where their options say so: a `NetworkMonitor`.
-  /// - Throws: `badURL`, `badSecurityPolicy`, or what prevents a thread.
+  /// - Throws: `badURL`, `badSecurityPolicy`, `badConfiguration`, or what prevents a thread.
   public init(
     baseURL: URL? = nil, configuration: HTTPSessionConfiguration = .init(), policy: SecurityPolicy = .system,
     observer: (any RequestObserver)? = nil, path: (any PathSource)? = nil
   ) throws(HTTPError) {
-    self.baseURL = try baseURL.map { url throws(HTTPError) in try Self.base(url.absoluteURL, policy) }
+    self.baseURL = try baseURL.map { url throws(HTTPError) in
+      try Self.base(url.absoluteURL, configuration.sessionTrust(policy))
+    }
     self.configuration = configuration
     scope = try CredentialScope(self.baseURL, configuration)
     try HTTPFields.check(text: configuration.userAgent, "the user agent")
@@ -57,9 +60,14 @@ public final class HTTPSessionManager: Sendable {
 
   deinit { inbox.send(.run { $0.invalidate(cancels: true) }) }
 
-  private static func base(_ url: URL, _ policy: SecurityPolicy) throws(HTTPError) -> URL {
+  private static func base(_ url: URL, _ trust: SessionTrust) throws(HTTPError) -> URL {
     let request = try HTTPRequest(.get, to: url)
-    guard request.scheme == "https" || !policy.requiresTLS else {
+    guard let trust = trust.trust(of: request) else {
+      throw HTTPError(
+        .badSecurityPolicy, "start session",
+        message: "the host of the base has no policy, and the session refuses such hosts; add it to hostPolicies")
+    }
+    guard request.scheme == "https" || !trust.policy.requiresTLS else {
       throw HTTPError(.badSecurityPolicy, "start session", message: "pinning needs a base with https")
     }
     return url.path(percentEncoded: true).hasSuffix("/") ? url : url.appending(path: "/")

@@ -25,10 +25,14 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public static let pathLost = Kind(description: "the path to the server was lost")
     /// There was no path to the network, for longer than the task waits for one.
     public static let notReachable = Kind(description: "not reachable")
-    /// TLS failed for another reason than the server's certificate.
+    /// TLS failed for another reason than a certificate: ``HTTPError/tlsFailure`` has it, if it is known.
     public static let secureConnectionFailed = Kind(description: "no secure connection")
     /// The certificate or its chain is not valid, has another name, or has none of the pins. Nothing of the request was sent.
     public static let serverCertificateUntrusted = Kind(description: "the server's certificate is not trusted")
+    /// The server wants a client certificate, and ``HTTPSessionConfiguration/clientCertificates`` has none for the host.
+    public static let clientCertificateRequired = Kind(description: "the server requires a client certificate")
+    /// The server does not accept the client certificate of the session.
+    public static let clientCertificateRejected = Kind(description: "the server rejected the client certificate")
     public static let tooManyRedirects = Kind(description: "too many redirects")
     /// The status is none of those that are accepted.
     public static let badServerResponse = Kind(description: "unacceptable response")
@@ -47,6 +51,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public static let notAuthenticated = Kind(description: "not authenticated")
     /// A ``RecordedTransport`` has no answer to the request.
     public static let notRecorded = Kind(description: "not recorded")
+    /// The session cannot be made as its configuration says. The message says what to change.
+    public static let badConfiguration = Kind(description: "unusable configuration")
     public static let other = Kind(description: "failed")
   }
 
@@ -72,6 +78,11 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     get { facts.decoded }
     set { facts.decoded = newValue }
   }
+  /// What is wrong with TLS or with a certificate; nil if the failure is another one.
+  public var tlsFailure: TLSFailure? {
+    get { facts.tlsFailure }
+    set { facts.tlsFailure = newValue }
+  }
   /// A second reason beneath this one.
   public var underlying: (any Error)? {
     get { facts.underlying }
@@ -86,6 +97,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     var response: HTTPResponse?
     var body: Data?
     var decoded: (any Sendable)?
+    var tlsFailure: TLSFailure?
     var underlying: (any Error)?
   }
 

@@ -57,7 +57,7 @@ public struct HTTPTaskOptions: Sendable {
   /// means no limit, and so does anything above a hundred years.
   ///
   /// The time does not count while the task is suspended, while its answer waits for its reader, or while the request waits
-  /// for one of the session's connections (``HTTPSessionConfiguration/connectionsPerHost``).
+  /// for one of the session's connections (``HTTPSessionConfiguration/maximumConnectionsPerHost``).
   public var timeout: Duration? = .seconds(60) { didSet { name(.timeout) } }
   /// The time for the whole task, redirects and waiting included. Default: nil, no limit.
   public var totalTimeout: Duration? { didSet { name(.totalTimeout) } }

@@ -16,9 +16,9 @@ final class BenchHTTP: Client {
     guard let url = URL(string: url) else { throw BenchFailure("not a URL: \(url)") }
     request = try HTTPRequest(.get, to: url)
     var configuration = HTTPSessionConfiguration()
-    configuration.connectionsPerHost = atOnce
+    configuration.maximumConnectionsPerHost = atOnce
     // The same request as the program in C makes.
-    configuration.acceptsCompressed = false
+    configuration.acceptsCompressedResponses = false
     configuration.handlesCookies = false
     configuration.userAgent = nil
     session = try HTTPSessionManager(configuration: configuration)

@@ -1,0 +1,103 @@
+import CLibOpenSSL
+import FoundationEssentials
+
+/// A certificate with its private key, with which a session names itself to servers that ask for one.
+///
+/// It is read and checked when it is made. Give it to ``HTTPSessionConfiguration/clientCertificates``.
+public struct ClientCertificate: Sendable {
+  /// The certificate itself, then those of the authorities that are sent along.
+  public let chain: [Certificate]
+  let identity: ClientIdentity
+
+  /// Reads a chain and a private key in PEM.
+  ///
+  /// - Parameters:
+  ///   - pem: The certificate, then those of its authorities, if the server needs them. The private key too if `key` is nil.
+  ///   - key: The private key, encrypted or not. Default: nil.
+  ///   - passphrase: Of the private key; nil if it is not encrypted. Default: nil.
+  /// - Throws: `badSecurityPolicy` if one of them cannot be decoded, if the passphrase is wrong or missing, and if the key is not
+  ///   the one of the certificate.
+  public init(pem: String, key: String? = nil, passphrase: String? = nil) throws(HTTPError) {
+    let chain = try Certificate.all(pem: pem)
+    let handle = try PrivateKeyHandle(pem: key ?? pem, passphrase: passphrase)
+    try self.init(chain, handle)
+  }
+
+  /// Reads a chain and a private key from files in PEM.
+  ///
+  /// - Parameters:
+  ///   - pemFile: The certificate, then those of its authorities. The private key too if `keyFile` is nil.
+  ///   - keyFile: The private key, encrypted or not. Default: nil.
+  ///   - passphrase: Of the private key; nil if it is not encrypted. Default: nil.
+  /// - Throws: `fileFailed` if a file cannot be read, and what ``init(pem:key:passphrase:)`` throws.
+  public init(pemFile: URL, keyFile: URL? = nil, passphrase: String? = nil) throws(HTTPError) {
+    let pem = try Self.read(pemFile)
+    let key = try keyFile.map { url throws(HTTPError) in try Self.read(url) }
+    try self.init(
+      pem: String(decoding: pem, as: UTF8.self), key: key.map { String(decoding: $0, as: UTF8.self) },
+      passphrase: passphrase)
+  }
+
+  /// Reads a file's content in PKCS #12 (`.p12`, `.pfx`; RFC 7292): a certificate, its private key and perhaps further
+  /// certificates.
+  ///
+  /// - Parameters:
+  ///   - pkcs12: The content of the file.
+  ///   - passphrase: Of the file; empty for none.
+  /// - Throws: `badSecurityPolicy` if it cannot be decoded, if the passphrase is wrong, if there is no key for the certificate,
+  ///   and for a cipher that OpenSSL 3 does not decrypt, such as RC2-40 of older programs; the message says how to encode the
+  ///   file again.
+  public init(pkcs12: Data, passphrase: String) throws(HTTPError) {
+    let (chain, handle) = try PrivateKeyHandle.read(pkcs12: pkcs12, passphrase)
+    try self.init(chain, handle)
+  }
+
+  private static func read(_ file: URL) throws(HTTPError) -> Data {
+    let path = file.path(percentEncoded: false)
+    guard let data = FileManager.default.contents(atPath: path) else { throw HTTPError(file: path, "read") }
+    return data
+  }
+
+  private init(_ chain: [Certificate], _ key: PrivateKeyHandle) throws(HTTPError) {
+    self.chain = chain
+    identity = try ClientIdentity(chain, key)
+  }
+}
+
+/// A client certificate and its key, as OpenSSL has them.
+///
+/// Unchecked: nothing of it changes once it is made, and OpenSSL counts references to certificates and keys atomically.
+@safe final class ClientIdentity: @unchecked Sendable {
+  private let leaf: CertificateHandle
+  private let others: CertificateStack
+  private let key: PrivateKeyHandle
+
+  init(_ chain: [Certificate], _ key: PrivateKeyHandle) throws(HTTPError) {
+    guard let first = chain.first, let leaf = CertificateHandle(der: first.der) else {
+      throw HTTPError.badClientCertificate("there is no certificate")
+    }
+    guard unsafe X509_check_private_key(leaf.pointer, key.pointer) == 1 else {
+      ERR_clear_error()
+      let title = unsafe CertificateHandle.facts(of: leaf.pointer).title
+      throw HTTPError.badClientCertificate(
+        "the private key is not the one of the certificate \(title); "
+          + "give the certificate itself first, then those of its authorities")
+    }
+    self.leaf = leaf
+    self.key = key
+    others = try CertificateStack(Array(chain.dropFirst()))
+  }
+
+  /// - Returns: false if OpenSSL refuses, such as a key that is too short for its security level.
+  func use(in context: OpaquePointer) -> Bool {
+    let isUsed = unsafe SSL_CTX_use_cert_and_key(context, leaf.pointer, key.pointer, others.pointer, 1) == 1
+    if !isUsed { ERR_clear_error() }
+    return isUsed
+  }
+}
+
+extension HTTPError {
+  static func badClientCertificate(_ message: String) -> HTTPError {
+    HTTPError(.badSecurityPolicy, "read client certificate", message: message)
+  }
+}

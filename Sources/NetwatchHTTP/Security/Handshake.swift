@@ -1,0 +1,83 @@
+import CLibOpenSSL
+
+/// One handshake of TLS with a server or a proxy: judges its certificates within OpenSSL, and keeps what was wrong. Lives as long
+/// as OpenSSL's context of the connection.
+@safe final class Handshake {
+  /// As people know it.
+  let host: String
+  private let trust: HostTrust
+  /// Why the other side is not trusted.
+  private(set) var failure: TLSFailure?
+  /// The other side has asked for a client certificate.
+  private(set) var wantsCertificate = false
+  /// It was given one.
+  var hasCertificate: Bool { trust.certificate != nil }
+
+  init(with host: String, _ trust: HostTrust) {
+    self.host = host
+    self.trust = trust
+  }
+
+  /// Where a context keeps its handshake, which it lets go of when it is freed.
+  private static let place = unsafe CRYPTO_get_ex_new_index(
+    CRYPTO_EX_INDEX_SSL_CTX, 0, nil, nil, nil,
+    { _, pointer, _, _, _, _ in
+      if let pointer = unsafe pointer { unsafe Unmanaged<Handshake>.fromOpaque(pointer).release() }
+    })
+
+  /// Judges the certificates of a context's handshake, and shows the client certificate if there is one.
+  ///
+  /// - Returns: false if OpenSSL refuses, so that the connection must not be made.
+  func prepare(_ context: OpaquePointer) -> Bool {
+    let held = unsafe Unmanaged.passRetained(self)
+    guard Self.place >= 0, unsafe SSL_CTX_set_ex_data(context, Self.place, held.toOpaque()) == 1 else {
+      unsafe held.release()
+      return false
+    }
+    unsafe SSL_CTX_set_cert_verify_callback(
+      context,
+      { store, pointer in
+        guard let store = unsafe store, let pointer = unsafe pointer else { return 0 }
+        let handshake = unsafe Unmanaged<Handshake>.fromOpaque(pointer).takeUnretainedValue()
+        handshake.failure = unsafe handshake.trust.evaluator.judge(store, handshake.host)
+        return handshake.failure == nil ? 1 : 0
+      }, held.toOpaque())
+    unsafe SSL_CTX_set_cert_cb(
+      context,
+      { _, pointer in
+        guard let pointer = unsafe pointer else { return 0 }
+        unsafe Unmanaged<Handshake>.fromOpaque(pointer).takeUnretainedValue().wantsCertificate = true
+        return 1
+      }, held.toOpaque())
+    return unsafe trust.certificate?.identity.use(in: context) ?? true
+  }
+
+  /// What an alert of the other side means (RFC 8446, section 6.2), by its number.
+  func refusal(_ alert: Int) -> TLSFailure {
+    Self.refusal(alert, host, wantsCertificate: wantsCertificate, hasCertificate: hasCertificate)
+  }
+
+  /// - Parameters:
+  ///   - wantsCertificate: Whether the other side has asked for a client certificate.
+  ///   - hasCertificate: Whether there was one.
+  static func refusal(_ alert: Int, _ host: String, wantsCertificate: Bool, hasCertificate: Bool) -> TLSFailure {
+    let name = unsafe SSL_alert_desc_string_long(CInt(truncatingIfNeeded: alert)).map { unsafe String(cString: $0) }
+    let words = "\(name ?? "unknown") (alert \(alert))"
+    switch alert {
+    case 70:
+      return TLSFailure(
+        .versionRefused, host: host,
+        "\(host) does not speak the versions of TLS that this session allows: \(words)")
+    // certificate_required, whoever has asked; and what a server says of the certificate that it has asked for, or lacks.
+    case 116 where !hasCertificate, 40...49 where wantsCertificate && !hasCertificate:
+      return TLSFailure(
+        .clientCertificateRequired, host: host,
+        "\(host) requires a client certificate; add one to clientCertificates: \(words)")
+    case 40...49 where wantsCertificate, 51 where wantsCertificate, 116:
+      return TLSFailure(
+        .clientCertificateRejected, host: host, "\(host) does not accept the client certificate: \(words)")
+    default:
+      return TLSFailure(.handshakeRefused, host: host, "\(host) has ended the TLS handshake: \(words)")
+    }
+  }
+}

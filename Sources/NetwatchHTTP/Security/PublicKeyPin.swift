@@ -1,0 +1,69 @@
+import CLibOpenSSL
+import FoundationEssentials
+
+/// The SHA-256 of a public key with its algorithm (SubjectPublicKeyInfo), as HPKP (RFC 7469, section 2.4), curl's `--pinnedpubkey`
+/// and OkHttp pin keys.
+///
+/// A renewed certificate with the same key has the same pin. Pin a second key that the server does not use yet, and keep that
+/// one offline: a server that loses its only pinned key is out of reach of every app that is installed.
+public struct PublicKeyPin: Hashable, Sendable {
+  /// 32 bytes.
+  public let sha256: Data
+
+  /// The pin of a certificate's key.
+  public init(_ certificate: Certificate) {
+    sha256 = certificate.publicKeyHash
+  }
+
+  /// Reads `sha256/` and the base64 of the hash, also with two slashes as curl writes it.
+  ///
+  /// - Throws: `badSecurityPolicy` for any other text.
+  public init(_ text: String) throws(HTTPError) {
+    for prefix in ["sha256//", "sha256/"] where text.hasPrefix(prefix) {
+      // Base64 has a slash too: 'sha256//AAA…' could be either, but only one reading has 32 bytes.
+      guard let hash = Data(base64Encoded: String(text.dropFirst(prefix.count))), hash.count == 32 else { continue }
+      sha256 = hash
+      return
+    }
+    throw HTTPError(
+      .badSecurityPolicy, "read pin",
+      message: "'\(text)' is not a pin; write sha256/ and the base64 of the 32 bytes of a SHA-256")
+  }
+
+  /// The pin of a key in DER (SubjectPublicKeyInfo), as `openssl pkey -pubout -outform DER` writes it.
+  ///
+  /// - Throws: `badSecurityPolicy` if `publicKeyDER` is anything else.
+  public init(publicKeyDER: Data) throws(HTTPError) {
+    let isKey =
+      CertificateHandle.libraryIsStarted
+      && (unsafe publicKeyDER.withUnsafeBytes { bytes in
+        var cursor = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        let start = unsafe cursor
+        guard let key = unsafe d2i_PUBKEY(nil, &cursor, bytes.count) else { return false }
+        unsafe EVP_PKEY_free(key)
+        return unsafe cursor == start?.advanced(by: bytes.count)
+      })
+    guard isKey else {
+      throw HTTPError(
+        .badSecurityPolicy, "read pin",
+        message: "not a public key in DER; openssl pkey -pubin -outform DER writes one")
+    }
+    sha256 = Self.hash(publicKeyDER)
+  }
+
+  static func hash(_ data: Data) -> Data {
+    var hash = Data(count: 32)
+    unsafe hash.withUnsafeMutableBytes { hash in
+      unsafe data.withUnsafeBytes { bytes in
+        _ = unsafe EVP_Digest(
+          bytes.baseAddress, bytes.count, hash.baseAddress?.assumingMemoryBound(to: UInt8.self), nil, EVP_sha256(), nil)
+      }
+    }
+    return hash
+  }
+}
+
+extension PublicKeyPin: CustomStringConvertible {
+  /// `sha256/` and the base64 of ``sha256``.
+  public var description: String { "sha256/\(sha256.base64EncodedString())" }
+}

@@ -1,0 +1,13 @@
+/// A version of TLS. Older ones than 1.2 are not spoken (RFC 8996).
+public enum TLSVersion: Int, Comparable, Sendable {
+  /// TLS 1.2 (RFC 5246).
+  case v1_2 = 2
+  /// TLS 1.3 (RFC 8446).
+  case v1_3 = 3
+
+  public static func < (one: TLSVersion, other: TLSVersion) -> Bool { one.rawValue < other.rawValue }
+}
+
+extension TLSVersion: CustomStringConvertible {
+  public var description: String { "TLS 1.\(rawValue)" }
+}

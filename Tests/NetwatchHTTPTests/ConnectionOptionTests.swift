@@ -1,0 +1,312 @@
+import Foundation
+import HTTPTypes
+import Netwatch
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchHTTP
+
+/// How a session makes, keeps and chooses its connections.
+@Suite(.timeLimit(.minutes(5))) struct ConnectionOptionTests {
+  private static let facts = """
+    location = /facts { default_type text/plain; return 200 "$remote_addr $server_protocol $host $connection"; }
+    """
+
+  private func session(
+    policy: SecurityPolicy = .system, path: (any PathSource)? = nil, _ change: (inout HTTPSessionConfiguration) -> Void
+  ) throws -> HTTPSessionManager {
+    var configuration = HTTPSessionConfiguration()
+    change(&configuration)
+    return try HTTPSessionManager(configuration: configuration, policy: policy, path: path)
+  }
+
+  /// The address of the client, the protocol, the host and the number of the connection, as the server has seen them.
+  private func facts(_ url: URL, _ session: HTTPSessionManager) async throws -> [String] {
+    let reply = try await session.data(for: HTTPRequest(.get, to: url.appending(path: "facts")))
+    return String(decoding: reply.value, as: UTF8.self).split(separator: " ").map(String.init)
+  }
+
+  private func failure(_ url: URL, _ session: HTTPSessionManager) async throws -> HTTPError {
+    try #require(await #expect(throws: HTTPError.self) { try await facts(url, session) })
+  }
+
+  // MARK: Where connections go and leave from
+
+  @Test func `a Unix socket leads to the server, whatever the host is`() async throws {
+    let folder = try TemporaryFolder()
+    let authority = try CertificateAuthority()
+    let policy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate)))
+    let chain = try authority.chain(authority.issue("leaf", names: "DNS:a.invalid"))
+    let server = try NginxServer(
+      server: "listen unix:\(folder.file("plain")); listen unix:\(folder.file("tls")) ssl http2; \(Self.facts)",
+      certificate: chain)
+    // It never waits for a path to the network, and no change of it means anything.
+    let path = NoPath()
+    let plain = try session(path: path) {
+      $0.unixSocketPath = folder.file("plain")
+      $0.taskOptions.waitsForReachability = .seconds(1)
+      $0.taskOptions.retriesWhenReachable = true
+    }
+    for host in ["docker", "a.invalid", "127.0.0.1"] {
+      for _ in 0..<2 {
+        let facts = try await facts(URL(string: "http://\(host)/")!, plain)
+        #expect(facts[..<3] == ["unix:", "HTTP/1.1", host])
+      }
+    }
+    let secure = try session(policy: policy) { $0.unixSocketPath = folder.file("tls") }
+    #expect(try await facts(URL(string: "https://a.invalid/")!, secure)[..<3] == ["unix:", "HTTP/2.0", "a.invalid"])
+    let wrong = try await failure(URL(string: "https://b.invalid/")!, secure)
+    #expect(wrong.tlsFailure?.reason == .nameMismatch)
+    let missing = try session(path: path) {
+      $0.unixSocketPath = folder.file("missing")
+      $0.taskOptions.retriesWhenReachable = true
+    }
+    #expect(try await failure(URL(string: "http://docker/")!, missing).kind == .cannotConnect)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `connections leave from the address and from the interface that were chosen`() async throws {
+    let server = try NginxServer(server: Self.facts)
+    let second = try session { $0.localEndpoint = .address(.v4(0x7f00_0002)) }
+    let port = try #require(server.url.port)
+    for host in ["127.0.0.1", "localhost"] {
+      for _ in 0..<2 { #expect(try await facts(URL(string: "http://\(host):\(port)/")!, second)[0] == "127.0.0.2") }
+    }
+    let loopback = try session { $0.localEndpoint = .interface("lo") }
+    #expect(try await facts(server.url, loopback)[0] == "127.0.0.1")
+  }
+
+  @Test func `an address or an interface that is not there is told`() async throws {
+    let server = try NginxServer()
+    // 192.0.2.0/24 is for documentation alone (RFC 5737).
+    let address = try await failure(server.url, session { $0.localEndpoint = .address(.v4(0xc000_0207)) })
+    #expect(address.kind == .cannotConnect)
+    #expect(
+      address.message == "no connection can leave from the address of localEndpoint: Cannot assign requested address")
+    let family = try await failure(server.url, session { $0.localEndpoint = .address(.v6(1)) })
+    #expect(family.kind == .cannotConnect)
+    #expect(family.message.contains("Address family not supported"), "\(family)")
+    let interface = try await failure(server.url, session { $0.localEndpoint = .interface("netwatch-none") })
+    #expect(interface.kind == .cannotConnect)
+    #expect(interface.message.contains("netwatch-none"), "\(interface)")
+  }
+
+  @Test func `names have the addresses that they are given, and the next one is tried`() async throws {
+    let authority = try CertificateAuthority()
+    let policy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate)))
+    let server = try NginxServer(
+      server: Self.facts, certificate: authority.chain(authority.issue("leaf", names: "DNS:api.invalid,DNS:b.invalid")))
+    let port = try #require(server.tlsURL().port)
+    let (loopback, closed) = (IPAddress.v4(0x7f00_0001), IPAddress.v4(0x7f00_0009))
+    let session = try session(policy: policy) {
+      $0.addressOverrides = [
+        "API.invalid.": [closed, loopback], "b.invalid": [closed], "b.invalid:\(port)": [loopback],
+      ]
+    }
+    for host in ["api.invalid", "Api.invalid", "b.invalid"] {
+      let facts = try await facts(server.tlsURL(host: host), session)
+      #expect(facts[..<3] == ["127.0.0.1", "HTTP/2.0", host.lowercased()])
+    }
+    let other = try #require(server.url.port)
+    #expect(try await failure(URL(string: "http://b.invalid:\(other)/")!, session).kind == .cannotConnect)
+    #expect(try await failure(server.tlsURL(host: "c.invalid"), session).kind == .notResolved)
+  }
+
+  // MARK: Versions
+
+  @Test func `the version of HTTP is the one that was chosen`() async throws {
+    let authority = try CertificateAuthority()
+    let policy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate)))
+    let clear = try LoopbackPort()
+    let server = try NginxServer(
+      server: "listen 127.0.0.1:\(clear.number) http2; \(Self.facts)",
+      certificate: authority.chain(authority.issue("leaf")))
+    let clearURL = try #require(URL(string: "http://127.0.0.1:\(clear.number)/"))
+    for (version, secure) in [
+      (HTTPVersion.http1_1, "HTTP/1.1"), (.http2, "HTTP/2.0"), (.http2PriorKnowledge, "HTTP/2.0"),
+    ] {
+      let session = try session(policy: policy) { $0.httpVersion = version }
+      #expect(try await facts(server.tlsURL(), session)[1] == secure)
+      if version == .http2PriorKnowledge {
+        // All of them by one connection, if libcurl can.
+        let connections = try await withThrowingTaskGroup(of: String.self) { group in
+          for _ in 0..<20 { group.addTask { try await facts(clearURL, session)[3] } }
+          return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(connections.count == (CurlLibrary.reusesPlainHTTP2 ? 1 : 20))
+        let body = try await session.upload(
+          .data(Data("hello".utf8)), with: HTTPRequest(.put, to: clearURL.appending(path: "upload/file")))
+        #expect(body.response.status == .created)
+        #expect(body.metrics.protocolVersion == "2")
+      } else {
+        #expect(try await facts(server.url, session)[1] == "HTTP/1.1")
+      }
+    }
+  }
+
+  // MARK: The pool
+
+  /// - Returns: How many connections the requests have had, and how many at a time.
+  private func connections(_ count: Int, hosts: [String], _ session: HTTPSessionManager) async throws -> (Int, Int) {
+    let open = Box((now: 0, most: 0, all: 0))
+    let server = try ScriptedServer { connection, _ in
+      open.change {
+        $0.now += 1
+        $0.all += 1
+        $0.most = max($0.most, $0.now)
+      }
+      while connection.readHead() != nil {
+        usleep(10_000)
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+      }
+      open.change { $0.now -= 1 }
+    }
+    defer { server.stop() }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<count {
+        let url = URL(string: "http://\(hosts[number % hosts.count]):\(server.port)/")!
+        group.addTask { _ = try await session.data(for: HTTPRequest(.get, to: url)) }
+      }
+      try await group.waitForAll()
+    }
+    return (open.now.all, open.now.most)
+  }
+
+  @Test func `there are at most so many connections to a host, and to all`() async throws {
+    let hosts = ["a.localhost", "b.localhost", "c.localhost", "d.localhost"]
+    let perHost = try await connections(40, hosts: [hosts[0]], session { $0.maximumConnectionsPerHost = 3 })
+    #expect(perHost == (3, 3))
+    let all = try await connections(40, hosts: hosts, session { $0.maximumConnections = 2 })
+    // The server hears of the end of one a moment after the next has begun.
+    #expect(all.1 <= 4, "\(all)")
+  }
+
+  @Test func `idle connections beyond the limit are closed`() async throws {
+    let hosts = (0..<6).map { "h\($0).localhost" }
+    for (limit, expected) in [(2, 12), (nil, 6)] {
+      let session = try session {
+        $0.maximumIdleConnections = limit
+        $0.maximumConnectionsPerHost = 1
+      }
+      let server = try NginxServer(server: Self.facts)
+      let port = try #require(server.url.port)
+      var numbers: Set<String> = []
+      for _ in 0..<2 {
+        for host in hosts { numbers.insert(try await facts(URL(string: "http://\(host):\(port)/")!, session)[3]) }
+      }
+      #expect(numbers.count == expected, "\(limit ?? 0)")
+    }
+  }
+
+  @Test func `a connection that was idle for too long, or is too old, is not used again`() async throws {
+    let server = try NginxServer(server: Self.facts)
+    func reuses(_ change: (inout HTTPSessionConfiguration) -> Void) async throws -> Bool {
+      let session = try session(change)
+      let first = try await facts(server.url, session)[3]
+      // libcurl counts in whole seconds.
+      try await Task.sleep(for: .milliseconds(2_100))
+      return try await facts(server.url, session)[3] == first
+    }
+    #expect(try await reuses { _ in })
+    #expect(try await !reuses { $0.maximumIdleTime = .milliseconds(900) })
+    #expect(try await !reuses { $0.maximumConnectionAge = .seconds(1) })
+    #expect(try await reuses { $0.maximumConnectionAge = .seconds(60) })
+  }
+
+  @Test func `the kernel keeps connections alive as often as it was told`() async throws {
+    let server = try NginxServer(server: Self.facts)
+    for (interval, expected) in [(Duration?.none, nil), (.milliseconds(6_500), CInt(7))] {
+      let session = try session { $0.keepAliveInterval = interval }
+      _ = try await facts(server.url, session)
+      let port = try #require(server.url.port)
+      #expect(Self.keepAlive(ofConnectionsTo: UInt16(port)).contains(expected))
+      session.invalidate()
+      await session.waitUntilInvalidated()
+    }
+  }
+
+  /// The intervals of this process's connections to a port; nil for those without.
+  private static func keepAlive(ofConnectionsTo port: UInt16) -> [CInt?] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    return names.compactMap { CInt($0) }.compactMap { descriptor in
+      var name = sockaddr_in()
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let isConnected = unsafe withUnsafeMutablePointer(to: &name) { name in
+        unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          unsafe getpeername(descriptor, $0, &length) == 0
+        }
+      }
+      guard isConnected, name.sin_family == AF_INET, UInt16(bigEndian: name.sin_port) == port else { return nil }
+      func option(_ level: CInt, _ option: CInt) -> CInt {
+        var value: CInt = 0
+        var size = socklen_t(MemoryLayout<CInt>.size)
+        unsafe getsockopt(descriptor, level, option, &value, &size)
+        return value
+      }
+      guard option(SOL_SOCKET, SO_KEEPALIVE) != 0 else { return .some(nil) }
+      let (idle, interval) = (option(CInt(IPPROTO_TCP), TCP_KEEPIDLE), option(CInt(IPPROTO_TCP), TCP_KEEPINTVL))
+      return idle == interval ? idle : -1
+    }
+  }
+
+  // MARK: Refused
+
+  @Test func `a configuration that cannot be used is refused with the property's name`() throws {
+    let changes: [(String, (inout HTTPSessionConfiguration) -> Void)] = [
+      ("maximumConnectionsPerHost", { $0.maximumConnectionsPerHost = 0 }),
+      ("maximumConnectionsPerHost", { $0.maximumConnectionsPerHost = .min }),
+      ("maximumConnections", { $0.maximumConnections = -1 }),
+      ("maximumIdleConnections", { $0.maximumIdleConnections = 0 }),
+      ("maximumIdleTime", { $0.maximumIdleTime = .seconds(-1) }),
+      ("maximumConnectionAge", { $0.maximumConnectionAge = .zero }),
+      ("keepAliveInterval", { $0.keepAliveInterval = .zero }),
+      ("keepAliveInterval", { $0.keepAliveInterval = .seconds(-5) }),
+      ("unixSocketPath", { $0.unixSocketPath = "" }),
+      ("unixSocketPath", { $0.unixSocketPath = String(repeating: "x", count: 108) }),
+      ("unixSocketPath", { $0.unixSocketPath = "a\0b" }),
+      (
+        "unixSocketPath",
+        {
+          $0.unixSocketPath = "/run/it"
+          $0.proxy = .http("proxy", port: 1)
+        }
+      ),
+      (
+        "unixSocketPath",
+        {
+          $0.unixSocketPath = "/run/it"
+          $0.localEndpoint = .interface("lo")
+        }
+      ),
+      ("localEndpoint", { $0.localEndpoint = .interface("") }),
+      ("localEndpoint", { $0.localEndpoint = .interface("sixteen-letters-") }),
+      ("localEndpoint", { $0.localEndpoint = .interface("a b") }),
+      ("localEndpoint", { $0.localEndpoint = .address(.v4(0)) }),
+      ("addressOverrides", { $0.addressOverrides = ["": [.v6(1)]] }),
+      ("addressOverrides", { $0.addressOverrides = ["a": []] }),
+      ("addressOverrides", { $0.addressOverrides = ["127.0.0.1": [.v6(1)]] }),
+      ("addressOverrides", { $0.addressOverrides = ["localhost": [.v6(1)]] }),
+      ("addressOverrides", { $0.addressOverrides = ["https://a": [.v6(1)]] }),
+    ]
+    for (name, change) in changes {
+      let error = #expect(throws: HTTPError.self) { try session(change) }
+      #expect(error?.kind == .badConfiguration, "\(name)")
+      #expect(error?.message.hasPrefix("\(name): ") ?? false, "\(error?.message ?? "")")
+    }
+    for time in [Duration.seconds(Int64.max), .milliseconds(1)] {
+      #expect(throws: Never.self) {
+        try session {
+          $0.maximumIdleTime = time
+          $0.maximumConnectionAge = time
+          $0.keepAliveInterval = time
+        }
+      }
+    }
+  }
+}
+
+/// A machine that is offline.
+private final class NoPath: PathSource {
+  var hasPath: Bool { false }
+  func onPathChange(_ body: @escaping @Sendable () -> Void) -> any AnyObject & Sendable { self }
+}
