@@ -11,7 +11,7 @@ func useHTTP(_ activity: ActivityIndicator, _ monitor: NetworkMonitor) async thr
   let base = URL(string: "https://api.example.org/v1")
   let api = try HTTPSessionManager(baseURL: base, observer: activity, path: monitor)
   let user: User = try await api.get("users/1")  // JSON, or a serializer of your choice
-  let made: User = try await api.post("users", parameters: ["name": "Ali", "tags": ["a", "b"]])
+  let made: User = try await api.post("users", body: .json(User(name: "Eva")))
   print(user.name, made.name)
 }
 

@@ -44,7 +44,7 @@ import Testing
     let path = NoPath()
     let plain = try session(path: path) {
       $0.unixSocketPath = folder.file("plain")
-      $0.taskOptions.waitsForReachability = .seconds(1)
+      $0.taskOptions.reachabilityTimeout = .seconds(1)
       $0.taskOptions.retriesWhenReachable = true
     }
     for host in ["docker", "a.invalid", "127.0.0.1"] {

@@ -11,7 +11,7 @@ import Synchronization
 /// credentials the requests carry, so use one folder for each user, or call ``removeAll()`` when the user changes.
 ///
 /// From any thread; no call waits for the disk, which is the work of a thread of the cache's own.
-public final class HTTPDiskCache: Sendable {
+package final class HTTPDiskCache: Sendable {
   /// The folder. Its files are readable for their user alone.
   public let folder: URL
   /// The size limit in bytes; a file counts in blocks of 4 KiB. If the answers take more, those that were not used for the
