@@ -6,12 +6,14 @@ final class TaskStatus: Sendable {
     var phase = TransferMachine.Phase.suspended
     var progress = HTTPProgress()
     var readers: [AsyncStream<HTTPProgress>.Continuation] = []
-    weak var handle: (any AnyObject & Sendable)?
   }
 
   private let facts: InlineLock<Facts>
+  /// The callers' wish, which the transfer may not have followed yet, and how many tasks can change it.
+  private let wish: InlineLock<(isSuspended: Bool, holders: Int)>
 
   init(_ phase: TransferMachine.Phase = .suspended, _ progress: HTTPProgress = HTTPProgress()) {
+    wish = InlineLock((false, 0))
     facts = InlineLock(Facts(phase: phase, progress: progress))
   }
 
@@ -52,13 +54,26 @@ final class TaskStatus: Sendable {
     }
   }
 
-  /// The public handle of the task: the one that there is, or a new one.
-  func handle<Handle: AnyObject & Sendable>(orMake make: () -> Handle) -> Handle {
-    facts.withLock { facts in
-      if let handle = facts.handle as? Handle { return handle }
-      let handle = make()
-      facts.handle = handle
-      return handle
+  // MARK: Its holders
+
+  /// One more public task stands for the transfer.
+  func retain() { wish.withLock { $0.holders += 1 } }
+
+  /// One less.
+  ///
+  /// - Returns: whether nobody can resume the transfer any more, although it is suspended.
+  func release() -> Bool {
+    wish.withLock { wish in
+      wish.holders -= 1
+      return wish.holders == 0 && wish.isSuspended
+    }
+  }
+
+  /// - Parameter send: Called under a lock, so that the loop hears of the wishes of several threads in the same order.
+  func wish(isSuspended: Bool, _ send: () -> Void) {
+    wish.withLock { wish in
+      wish.isSuspended = isSuspended
+      send()
     }
   }
 }

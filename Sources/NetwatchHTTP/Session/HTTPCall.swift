@@ -8,22 +8,39 @@ import HTTPTypes
 /// ```
 public struct HTTPCall: RequestConvertible {
   /// The method. Nil means POST if there is a body, and GET otherwise.
-  public var method: HTTPRequest.Method?
+  public var method: HTTPRequest.Method? {
+    get { ownMethod ?? request?.method }
+    set { ownMethod = newValue }
+  }
   /// A path relative to the base URL of the session, or a whole URL.
-  public var path: String
+  public var path: String {
+    get { ownPath ?? request?.path ?? "" }
+    set { ownPath = newValue }
+  }
   /// The parameters. Default: nil. The serializer writes them into the URL or into a body; if the call has a body of its own,
   /// they go into the URL.
   public var parameters: StructuredValue?
   /// The body. Default: nil, which leaves it to the serializer.
   public var body: HTTPBody?
   /// The header fields of this call. They win over those of the serializer and of the session.
-  public var headerFields: HTTPFields
+  public var headerFields: HTTPFields {
+    get { ownFields ?? request?.headerFields ?? [:] }
+    set { ownFields = newValue }
+  }
   /// The serializer that writes the parameters. Default: nil, which means that of the session.
   public var serializer: (any RequestSerializer)?
   /// The options of this call. Those that are not set here are the session's.
-  public var options: HTTPTaskOptions
-  /// The request that the call was made of, if that has a place of its own: it is sent as it is.
+  public var options: HTTPTaskOptions {
+    get { ownOptions ?? HTTPTaskOptions() }
+    set { ownOptions = newValue }
+  }
+
+  /// The request that the call was made of, which is sent as it is, but for what was set since. Nil for a call with a path.
   let request: HTTPRequest?
+  private(set) var ownMethod: HTTPRequest.Method?
+  private(set) var ownPath: String?
+  private(set) var ownFields: HTTPFields?
+  private(set) var ownOptions: HTTPTaskOptions?
 
   /// - Parameters:
   ///   - method: The method. Nil means POST if there is a body, and GET otherwise.
@@ -38,24 +55,26 @@ public struct HTTPCall: RequestConvertible {
     headerFields: HTTPFields = [:], serializer: (any RequestSerializer)? = nil,
     options: HTTPTaskOptions = HTTPTaskOptions()
   ) {
-    self.method = method
-    self.path = path
+    request = nil
+    ownMethod = method
+    ownPath = path
     self.parameters = parameters
     self.body = body
-    self.headerFields = headerFields
+    ownFields = headerFields
     self.serializer = serializer
-    self.options = options
-    request = nil
+    ownOptions = options
   }
 
-  /// A call of a whole request. Its header fields and its method are the call's.
+  /// A call of a whole request, or of one without an authority, whose path is relative to the base URL of the session.
   public init(_ request: HTTPRequest) {
-    method = request.method
-    path = request.path ?? ""
-    headerFields = request.headerFields
-    options = HTTPTaskOptions()
-    self.request = request.authority == nil ? nil : request
+    if request.authority == nil {
+      self.init(request.method, request.path ?? "", headerFields: request.headerFields)
+    } else {
+      self.init(whole: request)
+    }
   }
+
+  private init(whole: HTTPRequest) { request = whole }
 
   public func makeCall() -> HTTPCall { self }
 }

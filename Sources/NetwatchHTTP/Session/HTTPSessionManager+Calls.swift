@@ -17,7 +17,7 @@ extension HTTPSessionManager {
       let (request, body) = try serialize(call)
       return PreparedCall(
         request: request, body: body,
-        options: configuration.taskOptions.merged(with: call.options).merged(with: options),
+        options: configuration.taskOptions.merged(with: call.ownOptions).merged(with: options),
         own: call.headerFields, kind: kind)
     } catch {
       return PreparedCall(
@@ -27,16 +27,16 @@ extension HTTPSessionManager {
   }
 
   private func serialize(_ call: HTTPCall) throws(HTTPError) -> (HTTPRequest, HTTPBody?) {
-    let method = call.method ?? (call.body == nil ? .get : .post)
     var request: HTTPRequest
     var url: URL?
     if let whole = call.request {
       request = whole
-      request.headerFields = call.headerFields
-      if request.method != method { request.method = method }
-      if request.path != call.path { request.path = call.path }
+      if let method = call.ownMethod { request.method = method }
+      if let path = call.ownPath { request.path = path }
+      if let fields = call.ownFields { request.headerFields = fields }
       guard call.parameters != nil || call.serializer != nil else { return (request, call.body) }
     } else {
+      let method = call.method ?? (call.body == nil ? .get : .post)
       request = HTTPRequest(method: method, scheme: nil, authority: nil, path: nil, headerFields: call.headerFields)
       url = try self.url(for: call.path)
     }

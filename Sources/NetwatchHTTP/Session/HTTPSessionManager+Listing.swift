@@ -5,15 +5,13 @@ extension HTTPSessionManager {
   /// The tasks that are not over, in the order in which they were made: also those that are awaited or read as streams, and the
   /// requests of downloads and batches. None if the session has ended.
   ///
-  /// A task that somebody holds is listed as the same object.
-  ///
   /// - Parameter kind: The kind of tasks to list. Default: nil, which means all.
   public func tasks(of kind: HTTPTaskInfo.Kind? = nil) async -> [HTTPTask] {
     await withCheckedContinuation { continuation in
       let answer = OneShot(otherwise: []) { continuation.resume(returning: $0) }
       inbox.send(
         .run { [inbox] engine in
-          answer.fulfill(engine.tasks(kind).map { HTTPTask.of($0.order, $0.status, inbox) })
+          answer.fulfill(engine.tasks(kind).map { HTTPTask($0.order, $0.status, inbox) })
         })
     }
   }

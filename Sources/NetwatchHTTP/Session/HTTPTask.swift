@@ -5,7 +5,7 @@ import Synchronization
 /// A request of a ``HTTPSessionManager``. All members may be used from any thread, and no call waits.
 ///
 /// A task does not keep its manager, and once that has ended, nothing of it. A task that is suspended, and that nobody holds any
-/// more, is cancelled.
+/// more, is cancelled. Two objects for the same request are equal.
 public final class HTTPTask: Sendable {
   public enum State: Hashable, Sendable {
     case suspended
@@ -22,35 +22,26 @@ public final class HTTPTask: Sendable {
   public let request: HTTPRequest
   private let status: TaskStatus
   private let inbox: Inbox<EngineCommand>
-  /// The caller's wish, which the task may not have followed yet.
-  private let isSuspended: InlineLock<Bool>
 
-  init(_ order: TransferOrder, _ status: TaskStatus, _ inbox: Inbox<EngineCommand>, isSuspended: Bool) {
+  /// A task that its session has.
+  init(_ order: TransferOrder, _ status: TaskStatus, _ inbox: Inbox<EngineCommand>) {
     info = order.info
     request = order.request
     self.status = status
     self.inbox = inbox
-    self.isSuspended = InlineLock(isSuspended)
-    _ = status.handle { self }
-    inbox.send(.start(order, isSuspended: isSuspended))
+    status.retain()
   }
 
-  /// A handle of a task that runs, and that nobody else holds.
-  private init(listing order: TransferOrder, _ status: TaskStatus, _ inbox: Inbox<EngineCommand>) {
-    info = order.info
-    request = order.request
-    self.status = status
-    self.inbox = inbox
-    isSuspended = InlineLock(false)
-  }
-
-  /// The task of an order: the object that its owner has, or a new one.
-  static func of(_ order: TransferOrder, _ status: TaskStatus, _ inbox: Inbox<EngineCommand>) -> HTTPTask {
-    status.handle { HTTPTask(listing: order, status, inbox) }
+  /// Gives a task to its session.
+  convenience init(
+    _ order: TransferOrder, _ status: TaskStatus, _ inbox: Inbox<EngineCommand>, isSuspended: Bool
+  ) {
+    self.init(order, status, inbox)
+    status.wish(isSuspended: isSuspended) { inbox.send(.start(order, isSuspended: isSuspended)) }
   }
 
   deinit {
-    if isSuspended.withLock({ $0 }) { cancel() }
+    if status.release() { cancel() }
   }
 
   /// The id by which a `RequestObserver` knows the task.
@@ -81,9 +72,7 @@ public final class HTTPTask: Sendable {
   public func cancel() { inbox.send(.cancel(id)) }
 
   private func change(to value: Bool) {
-    // Under the lock, so that the loop hears of it in the same order.
-    isSuspended.withLock { isSuspended in
-      isSuspended = value
+    status.wish(isSuspended: value) {
       inbox.send(value ? .suspend(id) : .resume(id)) { last in
         // A task is made suspended, and begun in the same breath: that is one command.
         guard !value, case .start(let order, true) = last, order.id == id else { return false }
@@ -92,4 +81,9 @@ public final class HTTPTask: Sendable {
       }
     }
   }
+}
+
+extension HTTPTask: Hashable {
+  public static func == (left: HTTPTask, right: HTTPTask) -> Bool { left.id == right.id }
+  public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }

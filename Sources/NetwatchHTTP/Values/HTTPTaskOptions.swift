@@ -8,7 +8,7 @@ import HTTPTypes
 /// ```
 public struct HTTPTaskOptions: Sendable {
   /// The names of the options.
-  private enum Name: UInt32, CaseIterable {
+  private enum Name: UInt32 {
     case timeout, totalTimeout, maximumResponseBytes, maximumBytesInMemory, flushesFiles, isIndicated
     case maximumRedirects, onRedirect, credential, onChallenge, maximumChallenges
     case reachabilityTimeout, retriesWhenReachable, allowsRepetition, onProgress, progressInterval, executor
@@ -21,10 +21,14 @@ public struct HTTPTaskOptions: Sendable {
   private mutating func name(_ name: Name) { named |= 1 << name.rawValue }
 
   /// These options, with those in their place that `call` sets.
-  func merged(with call: HTTPTaskOptions) -> HTTPTaskOptions {
-    if call.named == 0 { return self }
+  func merged(with call: HTTPTaskOptions?) -> HTTPTaskOptions {
+    guard let call, call.named != 0 else { return self }
     var merged = self
-    for name in Name.allCases where call.named & 1 << name.rawValue != 0 { merged.take(name, from: call) }
+    var left = call.named
+    while left != 0 {
+      if let name = Name(rawValue: UInt32(left.trailingZeroBitCount)) { merged.take(name, from: call) }
+      left &= left - 1
+    }
     return merged
   }
 
