@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+/// The tables in `contrib/examples/parity` say what is true: their calls compile, and their tests exist.
+@Suite struct ParityTests {
+  private static let folder = "contrib/examples/parity"
+
+  @Test(arguments: ["AFNetworking", "Alamofire"])
+  func `each row has a call that compiles and a test, or a reason`(_ library: String) throws {
+    let table = try String(contentsOfFile: "\(Self.folder)/\(library).md", encoding: .utf8)
+    #expect(try Self.faults(of: table, code: Self.code, tests: Self.tests) == [])
+    #expect(Self.rows(of: table).count > 100)
+  }
+
+  @Test func `a call that does not compile, a test that is gone and an empty cell are faults`() {
+    let rows = [
+      "| Theirs | Here | Test |", "|---|---|---|",
+      "| `a` | `b(1)` | ATests: b is one |", "| `c` | not on Linux: it is Apple's | none |",
+      "| `d` | missing: not yet | none |",
+      "| `e` | `b(2)` | ATests: b is one |", "| `f` | `b(1)` | ATests: b is two |", "| `g` | not on Linux: | none |",
+      "| `h` |  | none |", "| `i` | by itself | ATests: b is one |", "| `j` | `b(1)` | none |", "| `k` | `b(1)` |",
+      "| `l` | missing: not yet | ATests: b is one |",
+    ]
+    let faults = Self.faults(of: rows.joined(separator: "\n"), code: "b(1)", tests: ["ATests: b is one"])
+    #expect(
+      faults == [
+        "`e`: 'b(2)' is not in the code", "`f`: there is no test 'ATests: b is two'", "`g`: the reason is missing",
+        "`h`: there is no call", "`i`: there is no call", "`j`: there is no test 'none'",
+        "| `k` | `b(1)` |: a row has 3 cells", "`l`: what is not there has no test",
+      ])
+  }
+
+  // MARK: Reading
+
+  /// The lines of a table, without its head.
+  private static func rows(of table: String) -> [String] {
+    table.split(separator: "\n").map(String.init).filter { line in
+      line.hasPrefix("|") && !line.hasPrefix("|---") && !line.contains("| Here | Test |")
+    }
+  }
+
+  private static func faults(of table: String, code: String, tests: Set<String>) -> [String] {
+    rows(of: table).compactMap { row in
+      let cells = row.components(separatedBy: "|").dropFirst().dropLast().map {
+        $0.trimmingCharacters(in: .whitespaces)
+      }
+      guard cells.count == 3, !cells[0].isEmpty else { return "\(row): a row has 3 cells" }
+      return fault(cells[1], cells[2], code, tests).map { "\(cells[0]): \($0)" }
+    }
+  }
+
+  private static func fault(_ here: String, _ test: String, _ code: String, _ tests: Set<String>) -> String? {
+    for mark in ["not on Linux:", "missing:"] where here.hasPrefix(mark) {
+      guard here.count > mark.count + 1 else { return "the reason is missing" }
+      return test == "none" ? nil : "what is not there has no test"
+    }
+    // What stands between two backquotes.
+    let calls = here.components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+    guard !calls.isEmpty else { return "there is no call" }
+    if let call = calls.first(where: { !code.contains($0) }) { return "'\(call)' is not in the code" }
+    return tests.contains(test) ? nil : "there is no test '\(test)'"
+  }
+
+  /// The calls, which the target DocumentationExamples compiles. Where a line ends makes no difference.
+  private static var code: String {
+    get throws {
+      try ["AFNetworking", "Alamofire"].map { library in
+        let file = "Tests/DocumentationExamples/\(library)Calls.swift"
+        return try String(contentsOfFile: file, encoding: .utf8).split(whereSeparator: \.isWhitespace)
+          .joined(separator: " ")
+      }.joined(separator: " ")
+    }
+  }
+
+  /// `Suite: name` of each test.
+  private static var tests: Set<String> {
+    get throws {
+      var tests: Set<String> = []
+      for path in try FileManager.default.subpathsOfDirectory(atPath: "Tests") where path.hasSuffix("Tests.swift") {
+        let suite = URL(filePath: path).deletingPathExtension().lastPathComponent
+        let names = try String(contentsOfFile: "Tests/\(path)", encoding: .utf8).components(separatedBy: "func `")
+        for name in names.dropFirst() { tests.insert("\(suite): \(name.prefix { $0 != "`" })") }
+      }
+      return tests
+    }
+  }
+}
