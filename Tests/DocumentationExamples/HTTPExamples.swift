@@ -56,6 +56,15 @@ struct HTTPExamples {
     task.resume()
   }
 
+  func success(_ failure: @escaping @Sendable (HTTPError) -> Void) {
+    api.post("users", parameters: ["name": "Ali"], as: JSONResponseSerializer()) { result in
+      switch result {
+      case .success(let reply): print(reply.response.status, reply.value?["name"] ?? .null)
+      case .failure(let error): failure(error)
+      }
+    }
+  }
+
   func tree() async throws {
     let reply = try await api.send(HTTPCall(.get, "users/1"), as: JSONResponseSerializer())
     print(reply.value?["name"] ?? .null)
