@@ -24,7 +24,6 @@ extension Transfer {
     switch answer {
     case .success(var request):
       order.scope.confine(&request, own: order.own)
-      guard curl.allows(request) else { return fail(HTTPError(.badURL, "request", message: request.urlText ?? "")) }
       chain.restart(request)
       handle(.accepted)
     case .failure(let failure): fail(failure)

@@ -25,7 +25,7 @@ final class TransferOrder: Sendable {
   let kind: HTTPTaskInfo.Kind
   let request: HTTPRequest
   let body: HTTPBody?
-  let options: HTTPTaskOptions
+  private let shared: SharedOptions
   /// Where redirects may take the credentials of the session.
   let scope: CredentialScope
   /// The fields that the caller has given for this request alone.
@@ -55,7 +55,7 @@ final class TransferOrder: Sendable {
     facts = ReplyFacts(to: call.request)
     request = call.request
     body = call.body
-    options = call.options
+    shared = call.shared
     own = call.own
     kind = call.kind
     refusal = call.refusal
@@ -83,6 +83,7 @@ final class TransferOrder: Sendable {
     }
   }
 
+  var options: HTTPTaskOptions { shared.value }
   var info: HTTPTaskInfo { HTTPTaskInfo(id: id, kind: kind, label: options.label) }
 
   private static var invalidated: HTTPError { HTTPError(.invalidated, "request") }

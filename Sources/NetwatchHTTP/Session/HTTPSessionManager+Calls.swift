@@ -16,14 +16,18 @@ extension HTTPSessionManager {
       if let body { call.body = body }
       let (request, body) = try serialize(call)
       return PreparedCall(
-        request: request, body: body,
-        options: configuration.taskOptions.merged(with: call.ownOptions).merged(with: options),
-        own: call.headerFields, kind: kind)
+        request: request, body: body, shared: shared(call.ownOptions, options), own: call.headerFields, kind: kind)
     } catch {
       return PreparedCall(
         request: HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil),
-        options: configuration.taskOptions.merged(with: options), own: [:], kind: kind, refusal: error)
+        shared: shared(nil, options), own: [:], kind: kind, refusal: error)
     }
+  }
+
+  /// The session's options, with those in their place that a call or its caller sets.
+  private func shared(_ call: HTTPTaskOptions?, _ options: HTTPTaskOptions) -> SharedOptions {
+    if call?.isEmpty ?? true, options.isEmpty { return taskOptions }
+    return SharedOptions(configuration.taskOptions.merged(with: call).merged(with: options))
   }
 
   private func serialize(_ call: HTTPCall) throws(HTTPError) -> (HTTPRequest, HTTPBody?) {

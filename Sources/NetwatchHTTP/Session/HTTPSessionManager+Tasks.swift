@@ -61,20 +61,20 @@ extension HTTPSessionManager {
   ///   - decodes: whether `convert` may take long. Then it holds up neither the loop's thread nor the caller's executor.
   ///   - convert: called away from the loop's thread.
   func task<Value: Sendable>(
-    _ call: PreparedCall, isSuspended: Bool = true, decodes: Bool = false,
+    _ call: consuming PreparedCall, isSuspended: Bool = true, decodes: Bool = false,
     _ convert: @escaping @Sendable (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>,
     makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil,
     _ completion: @escaping @Sendable (Result<HTTPReply<Value>, HTTPError>) -> Void
   ) -> HTTPTask {
-    let options = call.options
+    let shared = call.shared
     let status = TaskStatus()
     // What runs at once and is never alone needs no queue.
-    guard decodes || options.executor.run != nil || options.onProgress != nil else {
+    guard decodes || shared.value.executor.run != nil || shared.value.onProgress != nil else {
       let order = order(
         call, status: status, makeSink: makeSink, completion: .atOnce { completion($0.converted(convert)) })
       return HTTPTask(order, status, inbox, isSuspended: isSuspended)
     }
-    let callbacks = CallbackQueue(options)
+    let callbacks = CallbackQueue(shared.value)
     let order = order(
       call, callbacks: callbacks, status: status, makeSink: makeSink,
       completion: .later { outcome, end in

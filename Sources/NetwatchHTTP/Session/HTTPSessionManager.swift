@@ -15,6 +15,8 @@ public final class HTTPSessionManager: Sendable {
   public let configuration: HTTPSessionConfiguration
   /// Ends with a slash.
   public let baseURL: URL?
+  /// Those of the configuration, for calls that set none.
+  let taskOptions: SharedOptions
   let inbox: Inbox<EngineCommand>
   let pending: PendingCompletions
   private let scope: CredentialScope
@@ -40,6 +42,7 @@ public final class HTTPSessionManager: Sendable {
       try Self.base(url.absoluteURL, configuration.sessionTrust(policy))
     }
     self.configuration = configuration
+    taskOptions = SharedOptions(configuration.taskOptions)
     scope = try CredentialScope(self.baseURL, configuration)
     try HTTPFields.check(text: configuration.userAgent, "the user agent")
     firstID = .random(in: 0...UInt64.max)

@@ -18,6 +18,9 @@ public struct HTTPTaskOptions: Sendable {
   /// The options that were set, as the bits of their names.
   private var named: UInt32 = 0
 
+  /// Whether nothing was set.
+  var isEmpty: Bool { named == 0 }
+
   private mutating func name(_ name: Name) { named |= 1 << name.rawValue }
 
   /// These options, with those in their place that `call` sets.
