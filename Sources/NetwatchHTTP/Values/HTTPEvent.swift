@@ -34,11 +34,3 @@ public struct HTTPEvent: Sendable {
   public let date: Date
   public let kind: Kind
 }
-
-/// Hears of all that happens to the tasks of a session, for logs, metrics and traces. See
-/// ``HTTPSessionConfiguration/eventObservers``.
-public protocol HTTPEventObserver: Sendable {
-  /// Called on the thread of the session, in the order of the events: while it runs, nothing is sent or received, so it has to
-  /// be short. The completion of a task may run before its last event.
-  func handle(_ event: HTTPEvent)
-}
