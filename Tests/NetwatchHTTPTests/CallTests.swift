@@ -6,14 +6,6 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// What a server has seen of a request.
-private struct Echo: Codable, Sendable, Equatable {
-  var method: String
-  var path: String
-  var type = ""
-  var body = ""
-}
-
 private struct User: Codable, Sendable {
   var userName: String
 }
@@ -36,23 +28,7 @@ private enum Route: RequestConvertible {
   private let session: HTTPSessionManager
 
   init() throws {
-    server = try ScriptedServer { connection, _ in
-      while let head = connection.readHead() {
-        let words = head.split(separator: " ", maxSplits: 2).map(String.init)
-        func field(_ name: String) -> String {
-          let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("\(name): ") }
-          return line.map { String($0.dropFirst(name.count + 2)) } ?? ""
-        }
-        let body = connection.read(Int(field("content-length")) ?? 0) ?? Data()
-        let echo = Echo(
-          method: words[0], path: words[1], type: field("content-type"), body: String(decoding: body, as: UTF8.self))
-        let answer =
-          words[1].hasSuffix("plist") ? try? PropertyListEncoder().encode(echo) : try? JSONEncoder().encode(echo)
-        let type = words[1].hasSuffix("plist") ? "application/x-plist" : "application/json"
-        connection.write("HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nContent-Length: \(answer?.count ?? 0)\r\n\r\n")
-        connection.write(answer ?? Data())
-      }
-    }
+    server = try ScriptedServer.echoing()
     var configuration = HTTPSessionConfiguration()
     configuration.taskOptions.maximumBytesInMemory = 1_000
     session = try HTTPSessionManager(baseURL: server.url.appending(path: "v1"), configuration: configuration)

@@ -5,39 +5,12 @@ import Testing
 @testable import NetwatchHTTP
 @testable import NetwatchHTTPFoundation
 
-/// What a server has seen of a request.
-private struct Echo: Decodable, Sendable, Equatable {
-  var method: String
-  var path: String
-  var type: String
-  var body: String
-}
-
 @Suite(.timeLimit(.minutes(5))) struct VerbTests {
   private let server: ScriptedServer
   private let session: HTTPSessionManager
 
   init() throws {
-    server = try ScriptedServer { connection, _ in
-      while let head = connection.readHead() {
-        let words = head.split(separator: " ", maxSplits: 2).map(String.init)
-        func field(_ name: String) -> String {
-          let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("\(name): ") }
-          return line.map { String($0.dropFirst(name.count + 2)) } ?? ""
-        }
-        let body = connection.read(Int(field("content-length")) ?? 0) ?? Data()
-        let echo = [
-          "method": words[0], "path": words[1], "type": field("content-type"),
-          "body": String(decoding: body, as: UTF8.self),
-        ]
-        let answer = (try? JSONSerialization.data(withJSONObject: echo)) ?? Data()
-        let isHead = words[0] == "HEAD"
-        let status = words[1].contains("refused") ? "422 Unprocessable Content" : "200 OK"
-        connection.write(
-          "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: \(answer.count)\r\n\r\n")
-        if !isHead { connection.write(answer) }
-      }
-    }
+    server = try ScriptedServer.echoing()
     session = try HTTPSessionManager(baseURL: server.url.appending(path: "v1"))
   }
 

@@ -46,11 +46,24 @@ public struct HTTPTransportAnswer: Sendable {
   public static func json(
     _ value: some Encodable, status: HTTPResponse.Status = .ok, encoder: JSONEncoder = JSONEncoder()
   ) throws(HTTPError) -> HTTPTransportAnswer {
+    HTTPTransportAnswer(status, headerFields: [.contentType: "application/json"], body: try encoder.body(of: value))
+  }
+}
+
+extension JSONEncoder {
+  /// - Throws: `cannotEncodeRequest`.
+  func body(of value: some Encodable) throws(HTTPError) -> Data {
     do {
-      return HTTPTransportAnswer(
-        status, headerFields: [.contentType: "application/json"], body: try encoder.encode(value))
+      return try encode(value)
     } catch {
       throw HTTPError(.cannotEncodeRequest, "encode JSON", message: "\(error)", underlying: error)
     }
+  }
+}
+
+extension HTTPError {
+  /// What somebody has thrown who stands for the network.
+  init(ofTransport error: any Error, _ operation: String) {
+    self = error as? HTTPError ?? HTTPError(.connectionLost, operation, message: "\(error)", underlying: error)
   }
 }

@@ -38,9 +38,7 @@ final class Carriage {
       try await answer.body { part in if !part.isEmpty { await buffer.put(part) } }
       return .success(())
     } catch {
-      let failure =
-        error as? HTTPError ?? HTTPError(.connectionLost, "response", message: "\(error)", underlying: error)
-      return .failure(failure)
+      return .failure(HTTPError(ofTransport: error, "response"))
     }
   }
 

@@ -11,11 +11,8 @@ extension Transfer {
     do throws(HTTPError) {
       guard let head else { throw Self.noHead }
       if engine.events.isObserved { tell(.received(head.response)) }
-      guard head.mayLeadOn else {
-        if head.code < 400 || !askAboutRetry(after: head) { try accept(head) }
-        return true
-      }
-      switch try chain.step(after: head, allows: { curl.allows($0) }) {
+      let step = head.mayLeadOn ? try chain.step(after: head, allows: { curl.allows($0) }) : .accept
+      switch step {
       case .accept: if head.code < 400 || !askAboutRetry(after: head) { try accept(head) }
       case .follow(let next): attempt.verdict = .skipped(next)
       case .askRedirect(let question): ask(question) { $0.answered(redirect: $1) }

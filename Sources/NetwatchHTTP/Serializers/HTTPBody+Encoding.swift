@@ -9,11 +9,7 @@ extension HTTPBody {
   ///   - encoder: The encoder, with its own settings for dates and keys. Default: a new one.
   /// - Throws: `cannotEncodeRequest` if the value cannot be encoded, for example because a number is not finite.
   public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) throws(HTTPError) -> HTTPBody {
-    do {
-      return .data(try encoder.encode(value), contentType: "application/json")
-    } catch {
-      throw HTTPError(.cannotEncodeRequest, "encode JSON", message: "\(error)", underlying: error)
-    }
+    .data(try encoder.body(of: value), contentType: "application/json")
   }
 
   /// A value as a form, with the type `application/x-www-form-urlencoded`.

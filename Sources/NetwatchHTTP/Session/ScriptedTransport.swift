@@ -42,7 +42,7 @@ public final class ScriptedTransport: HTTPTransport {
     do {
       return try await script(request, data)
     } catch {
-      throw error as? HTTPError ?? HTTPError(.connectionLost, "request", message: "\(error)", underlying: error)
+      throw HTTPError(ofTransport: error, "request")
     }
   }
 }
