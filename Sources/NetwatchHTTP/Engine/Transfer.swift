@@ -350,7 +350,7 @@ final class Transfer: CurlDelegate {
       chain.follow(next)
       event = .attemptRedirected
     }
-    let mayRepeat = failure != nil && keepSource()
+    let mayRepeat = failure != nil && machine.adapts && keepSource()
     giveBack()
     end(event, mayRepeat: mayRepeat)
   }
@@ -372,7 +372,7 @@ final class Transfer: CurlDelegate {
   /// Not from within libcurl.
   func attemptFailed(_ failure: HTTPError, of easy: CurlEasy) {
     self.failure = failureOfPath(failure, of: easy)
-    let mayRepeat = self.failure == nil || keepSource()
+    let mayRepeat = self.failure == nil || machine.adapts && keepSource()
     if self.failure == nil { keptSource = source }
     giveBack()
     end(self.failure == nil ? .attemptWentOffline : .attemptEnded, mayRepeat: mayRepeat)
