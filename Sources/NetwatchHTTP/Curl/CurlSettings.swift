@@ -40,7 +40,8 @@ struct CurlSettings {
 
   func applyVersion(to easy: CurlEasy, isSecure: Bool) {
     switch version {
-    case .http2 where isSecure, .http2PriorKnowledge where isSecure:
+    // A libcurl that does not know HTTP/2 refuses to be asked for it.
+    case .http2 where isSecure && CurlLibrary.speaksHTTP2, .http2PriorKnowledge where isSecure:
       easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
     case .http2PriorKnowledge:
       easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
