@@ -181,16 +181,21 @@ struct AFNetworkingCalls {
 
   // MARK: Images
 
-  func images() async throws {
+  func images(_ scaled: EncodedImage, _ own: any DownloadCache<CachedReply<EncodedImage>>) async throws {
     typealias Images = Downloader<ImageResponseSerializer>
     let cache = Images.Cache(capacity: 100_000_000, preferredAfterPurge: 60_000_000)
     let images = Images(session: api, as: ImageResponseSerializer(), limit: 4, order: .lastInFirstOut, cache: cache)
+    _ = Images(session: api, as: ImageResponseSerializer(), cache: own)
     let receipt = images.download(request) { print($0) }
     images.cancel(receipt)
     print(try await images.value(for: request, policy: .revalidates).value.header.width)
-    print(images.cache.usage, cache.value(for: CachedResource(request))?.reply.value.data.count ?? 0)
+    print(cache.usage, cache.value(for: CachedResource(request))?.reply.value.data.count ?? 0)
     cache.remove(CachedResource(request))
     cache.removeAll()
+    if let kept = cache.value(for: CachedResource(request)) {
+      cache.insert(kept.with(scaled), for: CachedResource(request, identifier: "small"))
+    }
+    cache.insert(CachedReply(scaled, to: request), for: CachedResource(request))
     let others = AutoPurgingCache<String, EncodedImage>()
     if let image = others.value(for: "1.png") { others.insert(image, for: "2.png") }
   }

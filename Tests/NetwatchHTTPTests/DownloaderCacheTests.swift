@@ -194,11 +194,65 @@ import Testing
     #expect(paths == ["/public", "/private"])
   }
 
+  // MARK: Values and caches of one's own
+
+  @Test func `a value of one's own takes the server's place, until its time is over`() async throws {
+    let cache = DataDownloader.Cache()
+    let downloader = Downloader(session: session, as: HTTPResponseSerializer(), cache: cache)
+    let request = try request("a")
+    cache.insert(CachedReply(Data("mine".utf8), to: request), for: CachedResource(request))
+    #expect(try await downloader.value(for: request).value == Data("mine".utf8))
+    #expect(paths == [])
+    cache.insert(CachedReply(Data("mine".utf8), to: request, lifetime: .zero), for: CachedResource(request))
+    #expect(try await downloader.value(for: request).value != Data("mine".utf8))
+    #expect(paths == ["/a"])
+  }
+
+  @Test func `what was made of a reply lies beside it, and the downloader leaves it alone`() async throws {
+    let cache = DataDownloader.Cache()
+    let downloader = Downloader(session: session, as: HTTPResponseSerializer(), cache: cache)
+    let request = try request("private")
+    let small = CachedResource(request, identifier: "small")
+    let whole = try await downloader.value(for: request).value
+    let kept = try #require(cache.value(for: CachedResource(request)))
+    cache.insert(kept.with(Data("small".utf8)), for: small)
+    #expect(try await downloader.value(for: request).value == whole)
+    _ = try await downloader.value(for: request, policy: .ignoresCache)
+    #expect(cache.value(for: small)?.reply.value == Data("small".utf8))
+    #expect(cache.value(for: small)?.owner == kept.owner)
+    #expect(cache.count == 2)
+  }
+
+  @Test func `a cache of one's own decides what is kept`() async throws {
+    let cache = ChoosyCache()
+    let downloader = Downloader(session: session, as: HTTPResponseSerializer(), cache: cache)
+    for path in ["a", "public", "a", "public"] { _ = try await downloader.value(for: request(path)) }
+    #expect(paths == ["/a", "/public", "/a"])
+    #expect(cache.refused.now == ["/a", "/a"])
+  }
+
   @Test func `an image costs its bytes, if they are more than its pixels`() throws {
     // The head of a PNG of 1 by 1, with much behind it.
     var bytes: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
     bytes += [0, 0, 0, 1, 0, 0, 0, 1, 8, 6, 0, 0, 0, 0, 0, 0, 0]
     let data = Data(bytes) + Data(count: 100_000)
     #expect(EncodedImage(header: try #require(ImageHeader(data)), data: data).cacheCost == data.count)
+  }
+}
+
+/// Keeps what is public only.
+private struct ChoosyCache: DownloadCache {
+  let kept = AutoPurgingCache<CachedResource, CachedReply<Data>>()
+  let refused = Box<[String]>([])
+
+  func value(for resource: CachedResource) -> CachedReply<Data>? { kept.value(for: resource) }
+  func remove(_ resource: CachedResource) -> Bool { kept.remove(resource) }
+
+  func insert(_ value: CachedReply<Data>, for resource: CachedResource) {
+    if value.reply.response.headerFields[.cacheControl]?.contains("public") ?? false {
+      kept.insert(value, for: resource)
+    } else {
+      refused.change { $0.append(value.reply.request.path ?? "") }
+    }
   }
 }

@@ -30,9 +30,11 @@ import Testing
     try HTTPRequest(.get, to: session.url(for: path), headerFields: fields)
   }
 
-  private func downloader(limit: Int = 4, clock: Box<Duration> = Box(.zero)) -> DataDownloader {
+  private func downloader(limit: Int = 4, cache: DataDownloader.Cache = .init(), clock: Box<Duration> = Box(.zero))
+    -> DataDownloader
+  {
     DataDownloader(
-      session: session, as: HTTPResponseSerializer(), limit: limit, order: .firstInFirstOut, cache: .init(),
+      session: session, as: HTTPResponseSerializer(), limit: limit, order: .firstInFirstOut, cache: cache,
       options: .init(), now: { clock.now })
   }
 
@@ -83,25 +85,28 @@ import Testing
   }
 
   @Test func `what may not be stored is not, and other fields are another resource`() async throws {
-    let downloader = downloader()
+    let cache = DataDownloader.Cache()
+    let downloader = downloader(cache: cache)
     for _ in 0..<2 { _ = try await downloader.value(for: request("never/hello.txt")) }
     for text in ["a", "b"] { _ = try await downloader.value(for: request("fresh/hello.txt", [.accept: text])) }
     #expect(try await statuses(4) == Array(repeating: "200", count: 4))
-    #expect(downloader.cache.count == 2)
+    #expect(cache.count == 2)
   }
 
   @Test func `a failure is one for all who wait, and is not kept`() async throws {
-    let downloader = downloader()
+    let cache = DataDownloader.Cache()
+    let downloader = downloader(cache: cache)
     for _ in 0..<2 {
       let error = await #expect(throws: HTTPError.self) { try await downloader.value(for: request("missing")) }
       #expect(error?.kind == .badServerResponse)
     }
-    #expect(downloader.cache.count == 0)
+    #expect(cache.count == 0)
     #expect(try await server.log(lines: 2).count == 2)
   }
 
   @Test func `a cancelled receipt ends alone, the last one ends the transfer`() async throws {
-    let downloader = downloader()
+    let cache = DataDownloader.Cache()
+    let downloader = downloader(cache: cache)
     let ends = Box<[String]>([])
     let request = try request("drip/large.txt")
     let receipts = (0..<3).map { index in
@@ -117,7 +122,7 @@ import Testing
     downloader.cancel(receipts[2])
     #expect(try await eventually { ends.now.count == 3 ? ends.now : nil } == ["1 failed", "0 failed", "2 failed"])
     _ = try await eventually { downloader.activeCount == 0 ? true : nil }
-    #expect(downloader.cache.count == 0)
+    #expect(cache.count == 0)
   }
 
   @Test func `an awaiting task that is cancelled gives its receipt back`() async throws {
@@ -178,9 +183,10 @@ import Testing
     var bytes: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
     bytes += [0, 0, 1, 44, 0, 0, 0, 200, 8, 6, 0, 0, 0, 0, 0, 0, 0]
     try server.serve(Data(bytes), as: "dot.png")
-    let downloader = Downloader(session: session, as: ImageResponseSerializer())
+    let cache = Downloader<ImageResponseSerializer>.Cache()
+    let downloader = Downloader(session: session, as: ImageResponseSerializer(), cache: cache)
     #expect(try await downloader.value(for: request("dot.png")).value.header.width == 300)
-    #expect(downloader.cache.usage == 240_000)
+    #expect(cache.usage == 240_000)
   }
 
   @Test func `a downloader ends with its session, and before it is done`() async throws {

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Netwatch
 import NetwatchEventLoop
 
 /// How long a response may be used again, and how its server is asked whether it still may be. By RFC 9111, for a cache that
@@ -29,6 +30,13 @@ struct CacheFreshness: Hashable, Sendable {
     let lifetime = control.isNeverFresh ? 0 : control.maximumAge ?? Self.lifetimeByDate(fields)
     freshUntil = now + .seconds(max(lifetime - age, 0)) - delay
     made = now - .seconds(age) - delay
+  }
+
+  /// Of what no server has said anything about.
+  init(lifetime: Duration, from now: Duration) {
+    freshUntil = now + lifetime.asDelay
+    made = now
+    (entityTag, lastModified) = (nil, nil)
   }
 
   func isFresh(at now: Duration) -> Bool { now < freshUntil }

@@ -9,9 +9,16 @@ public struct CachedResource: Hashable, Sendable {
   private let url: String
   /// Sorted by name: only fields of the same name have an order.
   private let fields: [String]
+  private let identifier: String?
 
-  /// Without the URL's fragment.
-  public init(_ request: HTTPRequest) {
+  /// The place of a request's reply, or of something that was made of it.
+  ///
+  /// - Parameters:
+  ///   - request: The request. The fragment of its URL makes no difference.
+  ///   - identifier: What tells several values of a request apart, such as an image and the same one in another size. A downloader
+  ///     reads and writes only what has none. Default: nil.
+  public init(_ request: HTTPRequest, identifier: String? = nil) {
+    self.identifier = identifier
     method = request.method.rawValue
     url = request.urlText ?? ""
     var values: [String: [String]] = [:]

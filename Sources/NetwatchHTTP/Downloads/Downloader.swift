@@ -9,7 +9,7 @@ import NetwatchEventLoop
 public final class Downloader<Serializer: ResponseSerializer>: Sendable where Serializer.Value: CacheCost {
   /// What a download brings.
   public typealias Value = Serializer.Value
-  /// What keeps it.
+  /// What keeps it, unless you have a ``DownloadCache`` of your own.
   public typealias Cache = AutoPurgingCache<CachedResource, CachedReply<Value>>
   /// Takes it, or why there is none.
   public typealias Completion = @Sendable (Result<HTTPReply<Value>, HTTPError>) -> Void
@@ -30,7 +30,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   public let session: HTTPSessionManager
   /// Others may share it. What a server has answered to one session's credentials or cookies, or has called private, is
   /// given to no other session, and to no other credential.
-  public let cache: Cache
+  public let cache: any DownloadCache<CachedReply<Value>>
   private let serializer: Serializer
   private let options: HTTPTaskOptions
   private let owner: CacheOwner
@@ -43,11 +43,11 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   ///   - serializer: makes a value of each response; ``ImageResponseSerializer``, or ``HTTPResponseSerializer`` for bytes.
   ///   - limit: how many transfers run at once.
   ///   - order: which of those that wait is the next.
-  ///   - cache: Default: one of its own.
+  ///   - cache: What keeps the replies: a ``DownloadCache``. Default: a new ``AutoPurgingCache``.
   ///   - options: of all transfers. Completions run where they say, one at a time.
   public convenience init(
     session: HTTPSessionManager, as serializer: Serializer, limit: Int = 4, order: DownloadOrder = .firstInFirstOut,
-    cache: Cache = Cache(), options: HTTPTaskOptions = HTTPTaskOptions()
+    cache: any DownloadCache<CachedReply<Value>> = Cache(), options: HTTPTaskOptions = HTTPTaskOptions()
   ) {
     self.init(session: session, as: serializer, limit: limit, order: order, cache: cache, options: options) {
       KernelClock.boot.now
@@ -56,8 +56,8 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
 
   /// - Parameter now: goes on while the machine sleeps.
   init(
-    session: HTTPSessionManager, as serializer: Serializer, limit: Int, order: DownloadOrder, cache: Cache,
-    options: HTTPTaskOptions, now: @escaping @Sendable () -> Duration
+    session: HTTPSessionManager, as serializer: Serializer, limit: Int, order: DownloadOrder,
+    cache: any DownloadCache<CachedReply<Value>>, options: HTTPTaskOptions, now: @escaping @Sendable () -> Duration
   ) {
     self.session = session
     self.serializer = serializer
