@@ -3,9 +3,10 @@ import HTTPTypes
 
 /// A request as libcurl's options.
 struct CurlRequest {
-  let request: HTTPRequest
+  let shared: SharedRequest
   let body: HTTPBody?
   let credential: HTTPCredential?
+  private var request: HTTPRequest { shared.value }
 
   /// Nil where there is more to it: a body, a credential, cookies of its own.
   private func shape(_ url: CurlURL) -> CurlEasy.Shape? {

@@ -20,7 +20,7 @@ struct RequestChain {
   private static let idempotent: [HTTPRequest.Method] = [.get, .head, .put, .delete, .options, .trace]
 
   let order: TransferOrder
-  private(set) var request: HTTPRequest
+  private(set) var shared: SharedRequest
   private(set) var body: HTTPBody?
   /// Whether the request may be sent twice: RFC 9110, section 9.2.2, or the caller's word.
   private(set) var allowsRepetition = false
@@ -32,9 +32,14 @@ struct RequestChain {
 
   init(_ order: TransferOrder) {
     self.order = order
-    request = order.request
+    shared = order.shared
     body = order.body
     update()
+  }
+
+  private(set) var request: HTTPRequest {
+    get { shared.value }
+    set { shared = SharedRequest(newValue) }
   }
 
   /// To be called whenever the request or the answers have changed.

@@ -124,7 +124,7 @@ final class Transfer: CurlDelegate {
       progress.totalToSend = chain.body?.length
       let easy = try curl.takeEasy()
       self.easy = easy
-      try CurlRequest(request: chain.request, body: chain.body, credential: chain.credential)
+      try CurlRequest(shared: chain.shared, body: chain.body, credential: chain.credential)
         .apply(to: easy, of: curl, for: self)
       try curl.add(easy)
     } catch {
@@ -187,7 +187,7 @@ final class Transfer: CurlDelegate {
       let received = try sink?.end(failure) ?? memory.takeAll()
       if let failure { throw failure }
       guard let head else { throw Self.noHead }
-      order.facts.fill(head.response, to: chain.redirects > 0 ? chain.request : nil)
+      order.facts.fill(head.response, to: chain.redirects > 0 ? chain.shared : nil)
       if let trailers = reader.trailers { order.facts.trailers = trailers }
       outcome = .success(HTTPReply(received, order.facts))
     } catch {

@@ -23,9 +23,9 @@ final class TransferOrder: Sendable {
 
   let id: RequestID
   let kind: HTTPTaskInfo.Kind
-  let request: HTTPRequest
+  let shared: SharedRequest
   let body: HTTPBody?
-  private let shared: SharedOptions
+  private let sharedOptions: SharedOptions
   /// Where redirects may take the credentials of the session.
   let scope: CredentialScope
   /// The fields that the caller has given for this request alone.
@@ -52,10 +52,10 @@ final class TransferOrder: Sendable {
     makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)?, completion: TransferCompletion
   ) {
     self.id = id
-    facts = ReplyFacts(to: call.request)
-    request = call.request
+    shared = SharedRequest(call.request)
+    facts = ReplyFacts(to: shared)
     body = call.body
-    shared = call.shared
+    sharedOptions = call.shared
     own = call.own
     kind = call.kind
     refusal = call.refusal
@@ -83,7 +83,8 @@ final class TransferOrder: Sendable {
     }
   }
 
-  var options: HTTPTaskOptions { shared.value }
+  var request: HTTPRequest { shared.value }
+  var options: HTTPTaskOptions { sharedOptions.value }
   var info: HTTPTaskInfo { HTTPTaskInfo(id: id, kind: kind, label: options.label) }
 
   private static var invalidated: HTTPError { HTTPError(.invalidated, "request") }

@@ -11,6 +11,11 @@ extension HTTPSessionManager {
     _ request: some RequestConvertible, _ body: HTTPBody?, _ options: HTTPTaskOptions,
     _ kind: HTTPTaskInfo.Kind = .data
   ) -> PreparedCall {
+    // A whole request needs no call, which would be another copy of it.
+    if Self.isWhole(request), let whole = request as? HTTPRequest, whole.authority != nil {
+      return PreparedCall(
+        request: whole, body: body, shared: shared(nil, options), own: whole.headerFields, kind: kind)
+    }
     do throws(HTTPError) {
       var call = try request.makeCall()
       if let body { call.body = body }
@@ -23,6 +28,8 @@ extension HTTPSessionManager {
         shared: shared(nil, options), own: [:], kind: kind, refusal: error)
     }
   }
+
+  private static func isWhole<Request>(_ request: Request) -> Bool { Request.self == HTTPRequest.self }
 
   /// The session's options, with those in their place that a call or its caller sets.
   private func shared(_ call: HTTPTaskOptions?, _ options: HTTPTaskOptions) -> SharedOptions {

@@ -19,14 +19,15 @@ public final class HTTPTask: Sendable {
   /// The task's id, its kind, and what its owner calls it.
   public let info: HTTPTaskInfo
   /// The request that the task was made of, before redirects and interceptors.
-  public let request: HTTPRequest
+  public var request: HTTPRequest { shared.value }
+  private let shared: SharedRequest
   private let status: TaskStatus
   private let inbox: Inbox<EngineCommand>
 
   /// A task that its session has.
   init(_ order: TransferOrder, _ status: TaskStatus, _ inbox: Inbox<EngineCommand>) {
     info = order.info
-    request = order.request
+    shared = order.shared
     self.status = status
     self.inbox = inbox
     status.retain()

@@ -7,7 +7,7 @@ public struct HTTPReply<Value: Sendable>: Sendable {
 
   public var response: HTTPResponse { facts.response }
   /// The request that the server has answered: after redirects, another one than the task's.
-  public var request: HTTPRequest { facts.request }
+  public var request: HTTPRequest { facts.request.value }
   public var metrics: HTTPMetrics { facts.metrics }
   /// The fields that the server has sent behind the body (RFC 9110, section 6.5), such as a checksum. Empty if there are none.
   ///
@@ -18,7 +18,7 @@ public struct HTTPReply<Value: Sendable>: Sendable {
   var knownTrailers: HTTPFields? { facts.trailers }
 
   init(_ response: HTTPResponse, _ value: Value, to request: HTTPRequest, _ metrics: HTTPMetrics) {
-    self.init(value, ReplyFacts(response, request, metrics))
+    self.init(value, ReplyFacts(response, SharedRequest(request), metrics))
   }
 
   init(_ value: Value, _ facts: ReplyFacts) {
@@ -35,22 +35,22 @@ public struct HTTPReply<Value: Sendable>: Sendable {
 /// what the other has taken. `@unchecked`: filled by the loop alone, before the reply is handed on.
 final class ReplyFacts: @unchecked Sendable {
   private(set) var response: HTTPResponse
-  private(set) var request: HTTPRequest
+  private(set) var request: SharedRequest
   /// Of the last attempt.
   var metrics: HTTPMetrics
   /// Nil for none: an empty list takes memory.
   var trailers: HTTPFields?
 
-  init(_ response: HTTPResponse, _ request: HTTPRequest, _ metrics: HTTPMetrics) {
+  init(_ response: HTTPResponse, _ request: SharedRequest, _ metrics: HTTPMetrics) {
     self.response = response
     self.request = request
     self.metrics = metrics
   }
 
-  convenience init(to request: HTTPRequest) { self.init(HTTPResponse(status: .ok), request, HTTPMetrics()) }
+  convenience init(to request: SharedRequest) { self.init(HTTPResponse(status: .ok), request, HTTPMetrics()) }
 
   /// - Parameter request: the one that was answered, where it is not the one that was asked.
-  func fill(_ response: HTTPResponse, to request: HTTPRequest?) {
+  func fill(_ response: HTTPResponse, to request: SharedRequest?) {
     self.response = response
     if let request { self.request = request }
   }
