@@ -57,6 +57,43 @@ import Testing
     #expect(names.count == 1)
   }
 
+  @Test func `answers to different fields of a request stand side by side, the four that were used last`() throws {
+    let folder = try CacheFolder(place.file("variants"), capacity: 1 << 20)
+    func store(_ language: String, vary: String = "Accept-Language") throws {
+      var request = CacheSample.request(1)
+      request.headerFields[.acceptLanguage] = language
+      let response = HTTPResponse(status: .ok, headerFields: [.vary: vary, .eTag: language])
+      folder.begin(1, try #require(StoredAnswer(request, response, asked: 1, came: 1)))
+      folder.append(Array(language.utf8), to: 1)
+      folder.end(1)
+    }
+    func found(_ language: String) -> String? {
+      var request = CacheSample.request(1)
+      request.headerFields[.acceptLanguage] = language
+      return folder.find(CacheSample.url(1)) { [request] in $0.answers(request) }?.answer.response.headerFields[.eTag]
+    }
+    for (age, language) in ["a", "b", "c", "d"].enumerated() {
+      try store(language)
+      try setAge(of: 1, 100 - age, in: "variants", variant: age)
+    }
+    #expect(["a", "b", "c", "d", "e"].map(found) == ["a", "b", "c", "d", nil])
+    // Again: "b" is the one that was not used for the longest.
+    for (variant, age) in [(0, 10), (1, 90), (2, 20), (3, 30)] {
+      try setAge(of: 1, age, in: "variants", variant: variant)
+    }
+    try store("e")
+    #expect(["a", "b", "c", "d", "e"].map(found) == ["a", nil, "c", "d", "e"])
+    #expect(folder.size() == 4 * 4_096)
+    // The answer to all languages is the only one.
+    try store("x", vary: "")
+    #expect(["a", "b", "c"].map(found) == ["x", "x", "x"])
+    #expect(folder.size() == 4_096)
+    try store("y")
+    try store("z")
+    folder.remove(CacheSample.url(1))
+    #expect(folder.size() == 0 && found("y") == nil)
+  }
+
   @Test func `an answer that is not whole is not stored`() async throws {
     let sample = CacheSample(number: 1, seed: 1, length: 100)
     await sample.store(in: cache)
@@ -111,8 +148,9 @@ import Testing
     #expect(!missing.contains(3) && !missing.contains(40))
   }
 
-  private func setAge(of number: Int, _ seconds: Int, in folder: String) throws {
-    let path = "\(place.file(folder))/\(OpenFile.fingerprint(CacheSample.url(number))).answer"
+  private func setAge(of number: Int, _ seconds: Int, in folder: String, variant: Int = 0) throws {
+    let ending = variant == 0 ? "answer" : "\(variant).answer"
+    let path = "\(place.file(folder))/\(OpenFile.fingerprint(CacheSample.url(number))).\(ending)"
     var times = [timespec](repeating: timespec(tv_sec: time(nil) - seconds, tv_nsec: 0), count: 2)
     try #require(unsafe utimensat(AT_FDCWD, path, &times, 0) == 0)
   }
@@ -184,6 +222,19 @@ import Testing
     #expect(status.st_mode & 0o777 == 0o700)
     try #require(unsafe stat("\(cache.folder.path)/\(names[0])", &status) == 0)
     #expect(status.st_mode & 0o777 == 0o600)
+  }
+
+  @Test func `what a request says of its user is not in the folder`() async throws {
+    var request = CacheSample.request(1)
+    request.headerFields = [.authorization: "Bearer secret-token", .cookie: "secret-cookie"]
+    let response = HTTPResponse(status: .ok, headerFields: [.vary: "Authorization"])
+    let answer = try #require(StoredAnswer(request, response, asked: 0, came: 0))
+    #expect(answer.answers(request))
+    cache.store(answer).finish()
+    _ = await cache.currentSize
+    let file = try Data(contentsOf: cache.folder.appending(path: try #require(names.first)))
+    #expect(file.range(of: Data("authorization".utf8)) != nil)
+    #expect(file.range(of: Data("secret".utf8)) == nil)
   }
 
   @Test func `a folder that others can write into is refused`() throws {
@@ -259,7 +310,7 @@ import Testing
     var random = SplitMix(seed: 12)
     func find(_ data: Data) throws -> CachedAnswer? {
       try data.write(to: URL(filePath: path))
-      return CachedAnswer.whole(try OpenFile(reading: path))
+      return CachedAnswer.head(of: try OpenFile(reading: path)).flatMap { $0.isBodyWhole ? $0 : nil }
     }
     try #require(try find(whole) != nil)
     for place in whole.indices {

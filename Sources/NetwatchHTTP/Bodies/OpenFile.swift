@@ -30,6 +30,16 @@ final class OpenFile: Sendable {
     return Int64(status.st_size)
   }
 
+  /// Since 1970, of its content.
+  func lastChange() -> Duration {
+    var status = stat()
+    return unsafe fstat(number, &status) == 0 ? Self.lastChange(status) : .zero
+  }
+
+  static func lastChange(_ status: stat) -> Duration {
+    .seconds(status.st_mtim.tv_sec) + .nanoseconds(status.st_mtim.tv_nsec)
+  }
+
   /// - Parameter path: its name, for errors.
   /// - Returns: how many bytes there were; less than there is room for at the end of the file alone.
   func read(into room: UnsafeMutableRawBufferPointer, at offset: Int64, named path: String) throws(HTTPError) -> Int {

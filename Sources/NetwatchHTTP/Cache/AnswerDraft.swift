@@ -1,7 +1,7 @@
 /// A file of a cache that is being written: its head, then its body, then the preface that makes it whole. Belongs to the
 /// cache's thread.
 final class AnswerDraft {
-  let url: String
+  let answer: StoredAnswer
   /// Of the file, in the cache's folder.
   let name: String
   let file: OpenFile
@@ -16,7 +16,7 @@ final class AnswerDraft {
     guard let head = answer.fileText else {
       throw HTTPError(.fileFailed, "store \(answer.url)", message: "its head is too long")
     }
-    url = answer.url
+    self.answer = answer
     self.name = name
     self.file = file
     self.limit = limit
@@ -30,7 +30,7 @@ final class AnswerDraft {
   /// More of the body.
   func append(_ bytes: [UInt8]) throws(HTTPError) {
     guard size + Int64(bytes.count) <= limit else {
-      throw HTTPError(.responseTooLarge, "store \(url)", message: "more than \(limit) bytes")
+      throw HTTPError(.responseTooLarge, "store \(answer.url)", message: "more than \(limit) bytes")
     }
     try write(bytes, at: size)
     unsafe bytes.withUnsafeBytes { unsafe bodySum.add($0) }

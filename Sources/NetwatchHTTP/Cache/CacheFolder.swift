@@ -9,6 +9,8 @@ import Glibc
 final class CacheFolder {
   /// Of a file system; a file takes this many bytes at least.
   private static let blockSize: Int64 = 4_096
+  /// Answers of one URL that depend on fields of the request (RFC 9111, section 4.1).
+  private static let mostVariants = 4
   private static let ending = ".answer"
   private static let draftEnding = ".part"
 
@@ -43,24 +45,52 @@ final class CacheFolder {
     }
   }
 
-  private static func name(of url: String) -> String { OpenFile.fingerprint(url) + ending }
+  /// The files that may have an answer of a URL. Two URLs may have the same ones.
+  private static func names(of url: String) -> [String] {
+    let name = OpenFile.fingerprint(url)
+    return (0..<mostVariants).map { $0 == 0 ? name + ending : "\(name).\($0)\(ending)" }
+  }
 
   private static func cost(_ size: Int64) -> Int64 { (max(size, 1) + blockSize - 1) / blockSize * blockSize }
 
   // MARK: Answers
 
-  /// The answer for a URL. One that is damaged is removed.
-  func find(_ url: String) -> CachedAnswer? {
-    let name = Self.name(of: url)
+  /// The answer of a URL that is wanted. One that is damaged is removed.
+  func find(_ url: String, where isWanted: (StoredAnswer) -> Bool = { _ in true }) -> CachedAnswer? {
+    for name in Self.names(of: url) {
+      guard let cached = variant(name, of: url), isWanted(cached.answer) else { continue }
+      guard cached.isBodyWhole else {
+        remove(name, ifItIs: cached.file)
+        return nil
+      }
+      _ = futimens(cached.file.number, nil)
+      return cached
+    }
+    return nil
+  }
+
+  /// With a body that was not looked at. One with a damaged head is removed.
+  private func variant(_ name: String, of url: String) -> CachedAnswer? {
     guard let file = openTrusted(name) else { return nil }
-    guard let cached = CachedAnswer.whole(file) else {
+    guard let cached = CachedAnswer.head(of: file) else {
       remove(name, ifItIs: file)
       return nil
     }
-    // Two URLs may have the same name.
-    guard cached.answer.url == url else { return nil }
-    _ = futimens(file.number, nil)
-    return cached
+    return cached.answer.url == url ? cached : nil
+  }
+
+  /// Makes room for an answer: no other one answers the same request, and if there are too many for its URL, the one that was
+  /// not used for the longest has to go.
+  ///
+  /// - Returns: The name of its file, which it may have to replace.
+  private func takePlace(for answer: StoredAnswer) -> String {
+    let names = Self.names(of: answer.url)
+    let variants = names.compactMap { name in variant(name, of: answer.url).map { (name: name, cached: $0) } }
+    let outdated = variants.filter { $0.cached.answer.overlaps(answer) }.map(\.name)
+    for name in outdated.dropFirst() { remove(named: name) }
+    let free = names.first { name in !variants.contains { $0.name == name } }
+    let oldest = variants.min { $0.cached.file.lastChange() < $1.cached.file.lastChange() }
+    return outdated.first ?? free ?? oldest?.name ?? names[0]
   }
 
   private func openTrusted(_ name: String) -> OpenFile? {
@@ -72,8 +102,8 @@ final class CacheFolder {
 
   /// Also one that is being stored.
   func remove(_ url: String) {
-    cancelDrafts { $0.url == url }
-    remove(named: Self.name(of: url))
+    cancelDrafts { $0.answer.url == url }
+    for name in Self.names(of: url) { remove(named: name) }
   }
 
   /// Removes the answers that have come at a time or later, and those that are being stored. In seconds since 1970.
@@ -142,7 +172,7 @@ final class CacheFolder {
     guard let draft = drafts[id] else { return }
     do throws(HTTPError) { try draft.end() } catch { return cancel(id) }
     drafts[id] = nil
-    let name = Self.name(of: draft.url)
+    let name = takePlace(for: draft.answer)
     let old = costOfFile(name)
     guard unsafe renameat(folder.number, draft.name, folder.number, name) == 0 else { return drop(draft.name) }
     let cost = Self.cost(draft.size)
@@ -202,8 +232,7 @@ final class CacheFolder {
       guard name.hasSuffix(Self.ending),
         unsafe fstatat(folder.number, name, &status, CInt(AT_SYMLINK_NOFOLLOW)) == 0
       else { continue }
-      let lastUse = Duration.seconds(status.st_mtim.tv_sec) + .nanoseconds(status.st_mtim.tv_nsec)
-      entries.append((name, Self.cost(Int64(status.st_size)), lastUse))
+      entries.append((name, Self.cost(Int64(status.st_size)), OpenFile.lastChange(status)))
     }
     usage = entries.reduce(0) { $0 + $1.cost }
     storedSinceScan = 0

@@ -27,27 +27,26 @@ final class CachedAnswer: Sendable {
 
   // MARK: From a file
 
-  private static let partSize = 64 * 1_024
+  private static let partSize: Int64 = 64 * 1_024
 
-  /// Nil for a file that is not whole, or is none of a cache. Reads all of it, for the checksum of the body.
-  static func whole(_ file: OpenFile) -> CachedAnswer? {
-    guard let cached = head(of: file) else { return nil }
+  /// Reads all of the body, for its checksum.
+  var isBodyWhole: Bool {
     var sum = Checksum()
     var position: Int64 = 0
-    var part = [UInt8](repeating: 0, count: Self.partSize)
-    while position < cached.bodyCount {
+    var part = [UInt8](repeating: 0, count: Int(clamping: min(bodyCount, Self.partSize)))
+    while position < bodyCount {
       let count = unsafe part.withUnsafeMutableBytes { room -> Int in
-        guard let count = try? unsafe cached.read(into: room, at: position) else { return 0 }
+        guard let count = try? unsafe read(into: room, at: position) else { return 0 }
         unsafe sum.add(UnsafeRawBufferPointer(rebasing: room.prefix(count)))
         return count
       }
-      guard count > 0 else { return nil }
+      guard count > 0 else { return false }
       position += Int64(count)
     }
-    return sum.value == cached.preface.bodySum ? cached : nil
+    return sum.value == preface.bodySum
   }
 
-  /// With a body that was not looked at.
+  /// With a body that was not looked at. Nil for a file that is not whole, or is none of a cache.
   static func head(of file: OpenFile) -> CachedAnswer? {
     guard let size = file.size(), let start = bytes(of: file, AnswerPreface.size, at: 0),
       let preface = AnswerPreface(start, fileSize: size),

@@ -10,8 +10,10 @@ import Synchronization
 /// the answers that they concern, and nothing else: an answer is used only if it is whole. The answers are of the user whose
 /// credentials the requests carry, so use one folder for each user, or call ``removeAll()`` when the user changes.
 ///
+/// If the answers of a URL depend on fields of the request (`Vary`), up to four of them are kept.
+///
 /// From any thread; no call waits for the disk, which is the work of a thread of the cache's own.
-package final class HTTPDiskCache: Sendable {
+public final class HTTPDiskCache: Sendable {
   /// The folder. Its files are readable for their user alone.
   public let folder: URL
   /// The size limit in bytes; a file counts in blocks of 4 KiB. If the answers take more, those that were not used for the
@@ -56,7 +58,7 @@ package final class HTTPDiskCache: Sendable {
     await call { $0.removeAll(since: time) }
   }
 
-  /// Removes the answer for the URL of a request.
+  /// Removes the answers for the URL of a request, whatever fields of the request they depend on.
   public func remove(for request: HTTPRequest) async {
     guard let url = request.urlText else { return }
     await call { $0.remove(url) }
@@ -67,10 +69,13 @@ package final class HTTPDiskCache: Sendable {
 
   // MARK: For a session
 
-  /// Calls `body` with the answer that is kept for a URL, on the cache's thread; nil if there is none.
-  func find(_ url: String, _ body: @escaping @Sendable (CachedAnswer?) -> Void) {
+  /// Calls `body` on the cache's thread with the answer of a URL that is wanted; nil if there is none.
+  func find(
+    _ url: String, where isWanted: @escaping @Sendable (StoredAnswer) -> Bool = { _ in true },
+    _ body: @escaping @Sendable (CachedAnswer?) -> Void
+  ) {
     let found = OneShot<CachedAnswer?>(otherwise: nil, body)
-    run { found.fulfill($0.find(url)) }
+    run { found.fulfill($0.find(url, where: isWanted)) }
   }
 
   /// Begins to store an answer.

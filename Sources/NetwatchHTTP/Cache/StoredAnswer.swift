@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPTypes
 import NetwatchEventLoop
 
@@ -21,7 +22,7 @@ struct StoredAnswer: Hashable, Sendable {
 
   /// Without a fragment.
   let url: String
-  /// Of the request: the fields that the answer depends on, by their lower-case names.
+  /// Of the request: hashes of the fields that the answer depends on, by their lower-case names. A field may be a secret.
   let selectingFields: [String: [String]]
   /// As it came, without the fields of its connection.
   let response: HTTPResponse
@@ -80,7 +81,8 @@ struct StoredAnswer: Hashable, Sendable {
   private static func selectingFields(of request: HTTPRequest, _ names: Set<String>) -> [String: [String]] {
     var fields: [String: [String]] = [:]
     for name in names.union(["accept-encoding"]) {
-      fields[name] = HTTPField.Name(name).map { request.headerFields[values: $0] } ?? []
+      let values = HTTPField.Name(name).map { request.headerFields[values: $0] } ?? []
+      fields[name] = values.map { Data($0.utf8).sha256.base64EncodedString() }
     }
     return fields
   }
@@ -89,6 +91,11 @@ struct StoredAnswer: Hashable, Sendable {
   func answers(_ request: HTTPRequest) -> Bool {
     request.urlText == url
       && selectingFields == Self.selectingFields(of: request, Set(selectingFields.keys))
+  }
+
+  /// Whether there is a request that both answer: then the newer one counts.
+  func overlaps(_ other: StoredAnswer) -> Bool {
+    selectingFields.allSatisfy { name, values in other.selectingFields[name].map { $0 == values } ?? true }
   }
 
   // MARK: Freshness (section 4.2)
@@ -165,17 +172,23 @@ struct StoredAnswer: Hashable, Sendable {
   }
 
   /// What it becomes by a 304 (section 4.3.4). Nil if that is about another answer: then this one is worth nothing.
-  func refreshed(by notModified: HTTPResponse, asked: Int64, came: Int64) -> StoredAnswer? {
+  ///
+  /// - Parameter change: What is done to the new response before it is stored; nil for one that is not stored.
+  func refreshed(
+    by notModified: HTTPResponse, asked: Int64, came: Int64, _ change: (HTTPResponse) -> HTTPResponse? = { $0 }
+  ) -> StoredAnswer? {
     guard hasValidators(of: notModified) else { return nil }
-    return with(response.refreshed(by: notModified), asked, came)
+    return change(response.refreshed(by: notModified)).flatMap { with($0, asked, came) }
   }
 
   /// What it becomes by the answer to a HEAD (section 4.3.5). Nil if the resource has changed since.
-  func refreshed(byHead head: HTTPResponse, asked: Int64, came: Int64) -> StoredAnswer? {
+  func refreshed(
+    byHead head: HTTPResponse, asked: Int64, came: Int64, _ change: (HTTPResponse) -> HTTPResponse? = { $0 }
+  ) -> StoredAnswer? {
     guard head.status == response.status, hasValidators(of: head),
       head.headerFields[.contentLength].map({ $0 == response.headerFields[.contentLength] }) ?? true
     else { return nil }
-    return with(response.refreshed(by: head), asked, came)
+    return change(response.refreshed(by: head)).flatMap { with($0, asked, came) }
   }
 
   private func with(_ response: HTTPResponse, _ asked: Int64, _ came: Int64) -> StoredAnswer? {

@@ -13,7 +13,7 @@ public struct Certificate: Hashable, Sendable {
       throw HTTPError(.badSecurityPolicy, "read certificate", message: "not a certificate in DER")
     }
     self.der = der
-    publicKeyHash = PublicKeyPin.hash(key)
+    publicKeyHash = key.sha256
   }
 
   /// All certificates in `pem`, which may have text between them.

@@ -48,18 +48,7 @@ public struct PublicKeyPin: Hashable, Sendable {
         .badSecurityPolicy, "read pin",
         message: "not a public key in DER; openssl pkey -pubin -outform DER writes one")
     }
-    sha256 = Self.hash(publicKeyDER)
-  }
-
-  static func hash(_ data: Data) -> Data {
-    var hash = Data(count: 32)
-    unsafe hash.withUnsafeMutableBytes { hash in
-      unsafe data.withUnsafeBytes { bytes in
-        _ = unsafe EVP_Digest(
-          bytes.baseAddress, bytes.count, hash.baseAddress?.assumingMemoryBound(to: UInt8.self), nil, EVP_sha256(), nil)
-      }
-    }
-    return hash
+    sha256 = publicKeyDER.sha256
   }
 }
 

@@ -85,7 +85,7 @@ import FoundationEssentials
   }
 
   private static func keyHash(of certificate: OpaquePointer) -> Data? {
-    unsafe CertificateHandle.publicKey(of: certificate).map { PublicKeyPin.hash($0) }
+    unsafe CertificateHandle.publicKey(of: certificate).map(\.sha256)
   }
 
   // MARK: Sentences

@@ -1,0 +1,16 @@
+import CLibOpenSSL
+import FoundationEssentials
+
+extension Data {
+  /// 32 bytes.
+  var sha256: Data {
+    var hash = Data(count: 32)
+    unsafe hash.withUnsafeMutableBytes { hash in
+      unsafe withUnsafeBytes { bytes in
+        _ = unsafe EVP_Digest(
+          bytes.baseAddress, bytes.count, hash.baseAddress?.assumingMemoryBound(to: UInt8.self), nil, EVP_sha256(), nil)
+      }
+    }
+    return hash
+  }
+}
