@@ -185,6 +185,8 @@ private enum Route: RequestConvertible {
     session.label = "label"
     session.interceptors = [RetryInterceptor()]
     session.maximumRetries = 9
+    session.cachePolicy = .prefersCache
+    session.onCaching = { $1 }
     func text(_ options: HTTPTaskOptions) -> [String] {
       Mirror(reflecting: options).children.filter { $0.label != "named" }.map { child in
         let text = "\(child.value)"

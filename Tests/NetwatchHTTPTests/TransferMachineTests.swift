@@ -58,6 +58,17 @@ import Testing
     #expect(refused.handle(.refused) == .attach)
   }
 
+  @Test func `an attempt about which somebody is asked before it is sent waits for the answer, and for being resumed`()
+  {
+    var machine = machine(after: .resumed, .asked)
+    #expect(machine.handle(.accepted) == .proceed)
+
+    machine = self.machine(after: .resumed, .asked)
+    #expect(machine.handle(.suspended) == [.pause, .endActivity])
+    #expect(machine.handle(.accepted) == [])
+    #expect(machine.handle(.resumed) == [.beginActivity, .proceed])
+  }
+
   @Test func `a refused response is broken off, and the next attempt is made`() {
     var machine = machine(after: .resumed, .asked)
     #expect(machine.handle(.refused) == [.detach, .attach])

@@ -168,6 +168,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     var request = key.request
     let stale = key.policy == .ignoresCache ? nil : kept(for: key)
     var options = options
+    if key.policy != .standard { options.cachePolicy = key.policy }
     if let conditions = stale?.freshness.conditions {
       request.headerFields.append(contentsOf: conditions)
       options.onRedirect = options.redirects(without: conditions)

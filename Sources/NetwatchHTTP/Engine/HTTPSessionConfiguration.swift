@@ -35,6 +35,16 @@ public struct HTTPSessionConfiguration: Sendable {
   /// Carries the requests in the place of libcurl, for tests of an app. Default: nil. See ``ScriptedTransport`` and
   /// ``RecordedTransport``.
   public var transport: (any HTTPTransport)?
+  /// Keeps the answers of servers, and answers requests in their place, as ``HTTPTaskOptions/cachePolicy`` says. Default: nil, every
+  /// request goes to its server.
+  ///
+  /// GET and HEAD are looked up after the interceptors have changed them, and so is each request that a redirect leads to.
+  /// Requests with a `Range` or with conditions of their own (`If-None-Match` and the like) go to the server. A request with
+  /// another method removes the answer for its URL if it succeeds. Cookies of a stored answer are not set again.
+  ///
+  /// A stored answer also stands in for a server that fails or cannot be reached, for as long as `stale-if-error` allows (RFC
+  /// 5861). ``HTTPMetrics/cacheUse`` tells what the cache has done.
+  public var cache: HTTPDiskCache?
   /// Hear of all that happens to the tasks. Default: none. See also ``HTTPSessionManager/taskEvents(bufferingNewest:)``.
   public var eventObservers: [any HTTPEventObserver] = []
   /// The most connections to one host, at least 1. Above 65,536 counts as that. Default: 6. A request for which there is none

@@ -58,8 +58,10 @@ import HTTPTypes
   }
 
   /// The head of a response that has not come by libcurl. Its body has no codings.
-  func take(_ response: HTTPResponse) {
-    let length = response.headerFields[.contentLength].flatMap { Int64($0) }
+  ///
+  /// - Parameter length: Of the body, where that is known better than from the head.
+  func take(_ response: HTTPResponse, length: Int64?) {
+    let length = length ?? response.headerFields[.contentLength].flatMap { Int64($0) }
     head = ResponseHead(
       text: [], response: response, code: response.status.code, bodyLength: length.flatMap { $0 >= 0 ? $0 : nil },
       codings: BodyCodings())

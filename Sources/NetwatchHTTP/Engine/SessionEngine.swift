@@ -41,6 +41,8 @@ final class SessionEngine {
   let interceptors: [any RequestInterceptor]
   /// Nil: libcurl.
   let transport: (any HTTPTransport)?
+  /// Nil: every request goes to its server.
+  let cache: HTTPDiskCache?
   private var pathSubscription: (any AnyObject & Sendable)?
   /// Nil without a path, and where netlink is not permitted.
   private var connections: ConnectionWatch?
@@ -74,6 +76,7 @@ final class SessionEngine {
     events = EventHub(configuration.eventObservers)
     interceptors = configuration.interceptors
     transport = configuration.transport
+    cache = configuration.cache
     cookies = try CurlShare()
     curl = try CurlMulti(
       on: loop, configuration.curlSettings(), configuration.sessionTrust(policy),
@@ -249,7 +252,7 @@ final class SessionEngine {
     let now = now
     for transfer in transfers.values {
       if transfer.isLate(at: now) {
-        transfer.fail(HTTPError(.timedOut, "request"))
+        transfer.timedOut()
       } else {
         watchDeadline(of: transfer)
       }

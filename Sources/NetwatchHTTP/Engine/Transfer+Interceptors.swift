@@ -32,7 +32,8 @@ extension Transfer {
 
   /// - Returns: false if nobody is asked.
   func askAboutRetry(after head: ResponseHead) -> Bool {
-    guard mayRetry, source?.canRewind ?? true else { return false }
+    // Another attempt would get the same from the cache.
+    guard mayRetry, exchange?.delivery == nil, source?.canRewind ?? true else { return false }
     ask(question(response: head.response, error: nil)) { transfer, answer in
       guard transfer.attempt.verdict.isAsking else { return }
       switch answer.decision {

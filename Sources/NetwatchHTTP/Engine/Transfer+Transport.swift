@@ -3,10 +3,10 @@ import HTTPTypes
 
 /// What a task does if an ``HTTPTransport`` makes its attempts, and not libcurl.
 extension Transfer {
-  func carry(by transport: any HTTPTransport) throws(HTTPError) {
-    guard curl.allows(chain.request) else {
+  func carry(_ request: HTTPRequest, by transport: any HTTPTransport) throws(HTTPError) {
+    guard curl.allows(request) else {
       throw HTTPError(
-        .badURL, "request", message: "\(chain.request.scheme ?? "")://\(chain.request.authority ?? "")")
+        .badURL, "request", message: "\(request.scheme ?? "")://\(request.authority ?? "")")
     }
     progress.sent = 0
     progress.totalToSend = chain.body?.length
@@ -18,11 +18,12 @@ extension Transfer {
     let tell: @Sendable (Result<HTTPResponse, HTTPError>) -> Void = { head in
       inbox?.send(
         .run { engine in
-          if let transfer = engine.transfer(id), transfer.attempts == number { transfer.carried(head) }
+          // Another one may have taken its place, with an answer from the cache.
+          if let transfer = engine.transfer(id), transfer.carriage?.buffer === buffer { transfer.carried(head) }
         })
     }
     let body = chain.body?.length == 0 ? nil : chain.body
-    carriage = Carriage(of: chain.request, body, by: transport, buffer, tell)
+    carriage = Carriage(of: request, body, by: transport, buffer, tell)
   }
 
   private func carried(_ head: Result<HTTPResponse, HTTPError>) {
@@ -38,7 +39,7 @@ extension Transfer {
       progress.sent = total
       report()
     }
-    reader.take(response)
+    reader.take(response, length: exchange?.delivery?.body?.bodyCount)
     if !decide(on: reader.head) { concludeCarried() }
     readCarried()
   }
@@ -65,7 +66,9 @@ extension Transfer {
 
   private func carriedToEnd(_ failure: HTTPError?) {
     if failure == nil, case .undecided = attempt.verdict, !decide(on: reader.head) { return concludeCarried() }
+    if failure == nil { endBody() }
     guard let failure, self.failure == nil, !attempt.verdict.isSkipped else { return concludeCarried() }
+    if let exchange, standsIn(exchange, for: failure) { return replaceAnswer(exchange) }
     self.failure = failure
     if waitsForPath(after: failure) {
       self.failure = nil
@@ -78,8 +81,11 @@ extension Transfer {
   private func concludeCarried() {
     order.facts.metrics.total = max(engine.now - attempt.began, .zero)
     order.facts.metrics.furtherAttempts = attempts - 1
-    order.facts.metrics.bytesSent = progress.sent
-    order.facts.metrics.bytesReceived = progress.received
+    order.facts.metrics.cacheUse = exchange?.delivery?.use
+    if exchange?.delivery == nil {
+      order.facts.metrics.bytesSent = progress.sent
+      order.facts.metrics.bytesReceived = progress.received
+    }
     conclude()
   }
 }

@@ -11,10 +11,16 @@ extension Transfer {
     do throws(HTTPError) {
       guard let head else { throw Self.noHead }
       if engine.events.isObserved { tell(.received(head.response)) }
+      if let exchange, replaces(exchange, head.response) {
+        attempt.verdict = .replaced
+        return true
+      }
       let step = head.mayLeadOn ? try chain.step(after: head, allows: { curl.allows($0) }) : .accept
       switch step {
       case .accept: if head.code < 400 || !askAboutRetry(after: head) { try accept(head) }
-      case .follow(let next): attempt.verdict = .skipped(next)
+      case .follow(let next):
+        attempt.verdict = .skipped(next)
+        if let exchange, !head.codings.bypassLibcurl { exchange.store(head.response) }
       case .askRedirect(let question): ask(question) { $0.answered(redirect: $1) }
       case .askChallenge(let question): ask(question) { $0.answered(credential: $1) }
       }
@@ -66,6 +72,8 @@ extension Transfer {
     do throws(HTTPError) {
       guard let head = reader.head else { throw Self.noHead }
       try accept(head)
+      // Without a body, the attempt has ended while somebody was asked.
+      if !machine.isAttached, failure == nil { exchange?.writer?.finish() }
       handle(.accepted)
     } catch {
       fail(error)
@@ -77,6 +85,7 @@ extension Transfer {
     if head.codings.bypassLibcurl { attempt.decoder = makeDecoder(head.codings) }
     progress.totalToReceive = head.bodyLength
     try sink?.begin(head.response, to: chain.request, length: head.bodyLength)
+    exchange?.store(head.response)
   }
 
   /// Nil if there is nothing to be taken off.

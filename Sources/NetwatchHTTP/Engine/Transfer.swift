@@ -25,6 +25,8 @@ final class Transfer: CurlDelegate {
   var keptSource: (any BodySource)?
   /// Of an attempt that libcurl does not make.
   var carriage: Carriage?
+  /// Nil for a session without a cache.
+  var exchange: CacheExchange?
   var attempt = TransferAttempt(began: .zero)
   private(set) var attempts = 0
   private(set) var status: TaskStatus?
@@ -38,7 +40,7 @@ final class Transfer: CurlDelegate {
   /// The reader of the body has enough for now.
   private var isStalled = false
   var lastMoved = Duration.zero
-  private var end: Duration?
+  private(set) var end: Duration?
 
   var options: HTTPTaskOptions { order.options }
 
@@ -53,7 +55,8 @@ final class Transfer: CurlDelegate {
     memory = MemoryBody(engine.bodies)
     sink = order.makeSink?(engine.reentry(order.id) { $0.goOnReading() })
     machine = TransferMachine(
-      waitsForPath: order.options.reachabilityTimeout != nil && engine.path != nil,
+      waitsForPath: order.options.reachabilityTimeout != nil && engine.path != nil
+        && Self.mayAskServer(order.options, engine),
       adapts: !engine.interceptors.isEmpty || !order.options.interceptors.isEmpty)
   }
 
@@ -109,10 +112,14 @@ final class Transfer: CurlDelegate {
     reader.begin()
     attempts += 1
     attempt = TransferAttempt(began: engine.now)
-    if engine.events.isObserved { tell(.sent(chain.request, attempt: attempts)) }
+    if let cache = engine.cache { ask(cache) } else { send(chain.shared) }
+  }
+
+  func send(_ request: SharedRequest) {
+    if engine.events.isObserved { tell(.sent(request.value, attempt: attempts)) }
     do throws(HTTPError) {
       if let transport = engine.transport {
-        try carry(by: transport)
+        try carry(request.value, by: transport)
         return startClock()
       }
       // libcurl asks for nothing of an empty body.
@@ -124,7 +131,7 @@ final class Transfer: CurlDelegate {
       progress.totalToSend = chain.body?.length
       let easy = try curl.takeEasy()
       self.easy = easy
-      try CurlRequest(shared: chain.shared, body: chain.body, credential: chain.credential)
+      try CurlRequest(shared: request, body: chain.body, credential: chain.credential)
         .apply(to: easy, of: curl, for: self)
       try curl.add(easy)
     } catch {
@@ -142,7 +149,7 @@ final class Transfer: CurlDelegate {
     engine.watchDeadline(of: self)
   }
 
-  private func detach() {
+  func detach() {
     if attempt.host != nil { engine.dropLookup(of: self) }
     if let easy { curl.remove(easy) }
     giveBack()
@@ -153,12 +160,14 @@ final class Transfer: CurlDelegate {
     easy = nil
     source = nil
     carriage = nil
+    exchange?.writer = nil
   }
 
   func proceed() {
     guard machine.isAttached, !machine.isSuspended else { return }
     lastMoved = engine.now
     engine.watchDeadline(of: self)
+    if let exchange, exchange.isDue { return goOn(with: exchange) }
     if carriage != nil { return readCarried() }
     guard let easy, !easy.pause(false) else { return }
     curl.remove(easy)
@@ -203,7 +212,7 @@ final class Transfer: CurlDelegate {
   /// When nothing has moved for too long; nil where that does not matter now.
   var deadline: Duration? {
     guard machine.isAttached, !machine.isSuspended, !isStalled, let timeout = options.timeout else { return end }
-    if case .asking = attempt.verdict { return end }
+    if attempt.verdict.isAsking || exchange?.delivery != nil { return end }
     let idleEnd = lastMoved + timeout.asDelay
     return end.map { min($0, idleEnd) } ?? idleEnd
   }
@@ -254,8 +263,9 @@ final class Transfer: CurlDelegate {
     switch attempt.verdict {
     case .undecided: return .refused
     case .asking: return .paused
-    case .skipped:
+    case .skipped, .replaced:
       attempt.skipped += bytes.count
+      unsafe exchange?.writer?.write(bytes)
       return attempt.skipped <= Self.mostSkipped ? .taken : .refused
     case .accepted:
       guard let decoder = attempt.decoder else { return unsafe accept(bytes) }
@@ -283,6 +293,7 @@ final class Transfer: CurlDelegate {
       let acceptance = try unsafe keep(bytes)
       isStalled = acceptance == .paused
       if acceptance == .taken {
+        unsafe exchange?.writer?.write(bytes)
         progress.received = count
         report()
       }
@@ -335,7 +346,7 @@ final class Transfer: CurlDelegate {
     guard let easy, failure != nil || !lookUp(after: code, of: easy) else { return }
     order.facts.metrics = easy.metrics(after: attempt.lookupDuration, furtherAttempts: attempts - 1)
     if code == CURLE_OK, case .undecided = attempt.verdict { _ = decide(on: reader.head) }
-    if code == CURLE_OK { endDecoding() }
+    if code == CURLE_OK { endBody() }
     if code != CURLE_OK, failure == nil, !attempt.verdict.isSkipped {
       return attemptFailed(source?.failure ?? easy.failure(code, hasAnswer: attempt.hasAnswer), of: easy)
     }
@@ -344,6 +355,7 @@ final class Transfer: CurlDelegate {
 
   /// The attempt has brought what it has to: the response, a redirect, or a failure.
   func conclude() {
+    if let exchange, case .replaced = attempt.verdict, failure == nil { return replaceAnswer(exchange) }
     var event = TransferMachine.Event.attemptEnded
     if case .skipped(let next) = attempt.verdict, failure == nil {
       if engine.events.isObserved { tell(.redirected(next)) }
@@ -371,6 +383,7 @@ final class Transfer: CurlDelegate {
 
   /// Not from within libcurl.
   func attemptFailed(_ failure: HTTPError, of easy: CurlEasy) {
+    if let exchange, standsIn(exchange, for: failure) { return replaceAnswer(exchange) }
     self.failure = failureOfPath(failure, of: easy)
     let mayRepeat = self.failure == nil || machine.adapts && keepSource()
     if self.failure == nil { keptSource = source }
@@ -379,8 +392,9 @@ final class Transfer: CurlDelegate {
   }
 
   /// The body has come as the server has sent it. A failure that is known stands.
-  private func endDecoding() {
-    guard let decoder = attempt.decoder, failure == nil else { return }
-    do throws(HTTPError) { try decoder.end() } catch { failure = error }
+  func endBody() {
+    guard failure == nil else { return }
+    do throws(HTTPError) { try attempt.decoder?.end() } catch { failure = error }
+    if failure == nil { exchange?.writer?.finish() }
   }
 }

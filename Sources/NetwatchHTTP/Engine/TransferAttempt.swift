@@ -11,10 +11,17 @@ struct TransferAttempt {
     case asking
     /// Its body is read and thrown away.
     case skipped(HTTPRequest)
+    /// Its body is read and thrown away, because the cache has the answer.
+    case replaced
     case accepted
 
     var isAsking: Bool { if case .asking = self { true } else { false } }
-    var isSkipped: Bool { if case .skipped = self { true } else { false } }
+    var isSkipped: Bool {
+      switch self {
+      case .skipped, .replaced: true
+      case .undecided, .asking, .accepted: false
+      }
+    }
     var isAccepted: Bool { if case .accepted = self { true } else { false } }
   }
 

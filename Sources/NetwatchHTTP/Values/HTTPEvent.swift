@@ -12,6 +12,8 @@ public struct HTTPEvent: Sendable {
     /// The task waits for a path to the network.
     case waiting
     /// An attempt begins: the request as it is sent, but for what libcurl adds. The first attempt has the number 1.
+    ///
+    /// An attempt that the session's cache answers is not sent, but counts: see ``HTTPMetrics/cacheUse``.
     case sent(HTTPRequest, attempt: Int)
     case suspended
     case resumed

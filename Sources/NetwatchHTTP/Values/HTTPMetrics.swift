@@ -15,4 +15,6 @@ public struct HTTPMetrics: Sendable {
   /// As sent over the network: with content encodings, without heads.
   public var bytesSent: Int64 = 0
   public var bytesReceived: Int64 = 0
+  /// What the session's cache has done. Nil if the answer is the server's.
+  public var cacheUse: HTTPCacheUse?
 }

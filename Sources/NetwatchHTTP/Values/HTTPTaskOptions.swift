@@ -12,7 +12,7 @@ public struct HTTPTaskOptions: Sendable {
     case timeout, totalTimeout, maximumResponseBytes, maximumBytesInMemory, flushesFiles, isIndicated
     case maximumRedirects, onRedirect, credential, onChallenge, maximumChallenges
     case reachabilityTimeout, retriesWhenReachable, allowsRepetition, onProgress, progressInterval, executor
-    case label, interceptors, maximumRetries
+    case label, interceptors, maximumRetries, cachePolicy, onCaching
   }
 
   /// The options that were set, as the bits of their names.
@@ -57,6 +57,8 @@ public struct HTTPTaskOptions: Sendable {
     case .label: label = call.label
     case .interceptors: interceptors = call.interceptors
     case .maximumRetries: maximumRetries = call.maximumRetries
+    case .cachePolicy: cachePolicy = call.cachePolicy
+    case .onCaching: onCaching = call.onCaching
     }
   }
 
@@ -121,6 +123,22 @@ public struct HTTPTaskOptions: Sendable {
   public var interceptors: [any RequestInterceptor] = [] { didSet { name(.interceptors) } }
   /// The most attempts that interceptors may add to the first one. Default: 10. With 0, interceptors only change requests.
   public var maximumRetries = 10 { didSet { name(.maximumRetries) } }
+
+  /// Whether the session's cache may answer, and when the server is asked. Default: `standard`, as HTTP says. Only for a session
+  /// with a ``HTTPSessionConfiguration/cache``.
+  ///
+  /// With `requiresCache`, the server is never asked, whatever the method is: what the cache does not have gets the status 504.
+  /// With every other policy, the task waits for a path before it looks into the cache if ``reachabilityTimeout`` says so.
+  public var cachePolicy = HTTPCachePolicy.standard { didSet { name(.cachePolicy) } }
+  /// Asked before the session's cache stores the answer to a GET. What it returns is stored, with the body; nil stores
+  /// nothing. Default nil: all is stored that HTTP allows. It runs on the session's thread, so it must return at once.
+  ///
+  /// The response may be returned with other fields, such as a `Cache-Control` for a server that sends none. Whether it may be
+  /// stored, and for how long it is fresh, is decided by what is returned. The caller of the task gets what the server has
+  /// sent. When the server validates a stored answer (304), the question is asked again, for the response with its new fields.
+  public var onCaching: (@Sendable (_ request: HTTPRequest, _ response: HTTPResponse) -> HTTPResponse?)? {
+    didSet { name(.onCaching) }
+  }
 
   /// What people call the task, in lists and in events. Default: nil.
   public var label: String? { didSet { name(.label) } }

@@ -1,0 +1,294 @@
+import Foundation
+import HTTPTypes
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchHTTP
+
+/// A session with a cache: how answers are delivered and stored, and what does not disturb that.
+@Suite(.timeLimit(.minutes(5))) struct CachedDeliveryTests {
+  // MARK: Ways of delivery
+
+  @Test func `a file, a stream and progress come from the cache`() async throws {
+    let body = String(repeating: "0123456789abcdef", count: 60_000)
+    let origin = try CacheOrigin { _ in CacheOrigin.answer("200 OK", CacheOrigin.fresh, body: body) }
+    let session = try origin.session()
+    _ = try await session.data(for: "a")
+    let file = origin.place.url("file")
+    let download = try await session.download("a", to: .file(file))
+    #expect(download.metrics.cacheUse == .hit)
+    #expect(try Data(contentsOf: file) == Data(body.utf8))
+    var streamed = Data()
+    for try await part in try await session.stream("a").body { streamed += part }
+    #expect(streamed == Data(body.utf8))
+    let progress = Box<HTTPProgress?>(nil)
+    _ = try await session.data(for: "a", options: .with { $0.onProgress = { news in progress.change { $0 = news } } })
+    #expect(progress.now?.received == 960_000 && progress.now?.totalToReceive == 960_000)
+    #expect(origin.requests.count == 1)
+    // It asks for a body without an encoding, which is an answer of its own.
+    for (name, use) in [("b", nil), ("c", HTTPCacheUse.hit)] {
+      let reply = try await session.resumableDownload("b", to: origin.place.url(name))
+      #expect(reply.metrics.cacheUse == use)
+      #expect(try Data(contentsOf: reply.value) == Data(body.utf8))
+    }
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test func `what a caller has cancelled is not stored`() async throws {
+    let origin = try CacheOrigin { _ in
+      // More is announced than comes.
+      "HTTP/1.1 200 OK\r\n\(CacheOrigin.fresh)\r\nContent-Length: 100000\r\n\r\n"
+        + String(repeating: "x", count: 50_000)
+    }
+    let session = try origin.session()
+    let received = Box<Int64>(0)
+    let task = session.dataTask(
+      "a", options: .with { $0.onProgress = { news in received.change { $0 = news.received } } }
+    ) { _ in }
+    task.resume()
+    await waitUntil { received.now > 0 }
+    task.cancel()
+    // Nor is what breaks off, or is more than the caller takes.
+    await #expect(throws: HTTPError.self) {
+      try await session.data(for: "a", options: .with { $0.timeout = .milliseconds(100) })
+    }
+    await #expect(throws: HTTPError.self) {
+      try await session.data(for: "a", options: .with { $0.maximumResponseBytes = 10 })
+    }
+    let reply = try await session.data(for: "a", options: .policy(.requiresCache))
+    #expect(reply.metrics.cacheUse == .miss)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: origin.place.file("cache")).isEmpty)
+  }
+
+  @Test func `a suspended task is answered when it goes on`() async throws {
+    let origin = try CacheOrigin.counting(CacheOrigin.fresh)
+    let session = try origin.session()
+    for use in [nil, HTTPCacheUse.hit] {
+      for _ in 0..<20 {
+        let result = Box<Result<HTTPReply<Data>, HTTPError>?>(nil)
+        let task = session.dataTask(use == nil ? "\(UInt64.random(in: 0 ... .max))" : "a") { reply in
+          result.change { $0 = reply }
+        }
+        task.resume()
+        task.suspend()
+        _ = await session.configuration.cache?.currentSize
+        task.resume()
+        await waitUntil { result.now != nil }
+        if case .success(let reply)? = result.now { #expect(reply.metrics.cacheUse == use) } else { Issue.record() }
+      }
+      _ = try await session.data(for: "a")
+    }
+    #expect(origin.requests.count == 21)
+  }
+
+  @Test func `a task that is cancelled while the cache looks ends once, and asks nobody`() async throws {
+    let origin = try CacheOrigin.counting(CacheOrigin.fresh)
+    let session = try origin.session()
+    let ends = Box(0)
+    for number in 0..<100 {
+      let task = session.dataTask("\(number)") { _ in ends.change { $0 += 1 } }
+      task.resume()
+      task.cancel()
+    }
+    await waitUntil { ends.now == 100 }
+    #expect(ends.now == 100)
+  }
+
+  @Test func `cookies of a stored answer are not set again`() async throws {
+    let origin = try CacheOrigin { _ in
+      CacheOrigin.answer("200 OK", CacheOrigin.fresh, "Set-Cookie: a=1; Path=/", body: "x")
+    }
+    let first = try origin.session()
+    _ = try await first.data(for: "a")
+    _ = await first.configuration.cache?.currentSize
+    let session = try origin.session()
+    let reply = try await session.data(for: "a")
+    #expect(reply.metrics.cacheUse == .hit && reply.response.headerFields[.setCookie] != nil)
+    _ = try await session.data(for: "b", options: .policy(.ignoresCache))
+    #expect(origin.requests.count == 2 && !origin.requests[1].contains("Cookie:"))
+  }
+
+  @Test func `interceptors come before the cache, and events say that nothing was sent`() async throws {
+    let origin = try CacheOrigin.counting("\(CacheOrigin.fresh)\r\nVary: Authorization")
+    let session = try origin.session()
+    let tokens = Box(0)
+    let bearer = BearerTokenInterceptor { _ in
+      tokens.change { $0 += 1 }
+      return BearerToken("t")
+    }
+    let options = HTTPTaskOptions.with { $0.interceptors = [bearer] }
+    _ = try await session.data(for: "a", options: options)
+    let events = session.taskEvents()
+    #expect(try await session.data(for: "a", options: options).metrics.cacheUse == .hit)
+    // Without the token, it is another request.
+    #expect(try await session.data(for: "a").text == "2")
+    var kinds: [String] = []
+    for await event in events {
+      switch event.kind {
+      case .sent: kinds.append("sent")
+      case .received: kinds.append("received")
+      case .finished(_, let metrics): kinds.append("\(metrics.cacheUse.map { "\($0)" } ?? "server")")
+      default: continue
+      }
+      if kinds.count == 5 { break }
+    }
+    #expect(kinds == ["received", "hit", "sent", "received", "server"])
+  }
+
+  @Test func `a transport is asked only for what the cache does not have`() async throws {
+    let server = ScriptedTransport { request, _ in
+      request.headerFields[.ifNoneMatch] == nil
+        ? HTTPTransportAnswer(.ok, headerFields: [.cacheControl: "max-age=0", .eTag: "\"1\""], body: Data("x".utf8))
+        : HTTPTransportAnswer(.notModified, headerFields: [.eTag: "\"1\""])
+    }
+    let place = try TemporaryFolder()
+    let session = try CacheOrigin.session(#require(URL(string: "https://host/")), place) {
+      $0.transport = server
+    }
+    #expect(try await session.data(for: "a").text == "x")
+    let reply = try await session.data(for: "a")
+    #expect(reply.text == "x" && reply.metrics.cacheUse == .validated)
+    #expect(server.requests.count == 2)
+  }
+
+  @Test func `an answer that the cache keeps for a transport that hangs is not disturbed by its end`() async throws {
+    let isUp = Box(true)
+    let transport = ScriptedTransport { _, _ in
+      // It ends when it is cancelled.
+      if !isUp.now { try await Task.sleep(for: .seconds(300)) }
+      return HTTPTransportAnswer(
+        .ok, headerFields: [.cacheControl: "max-age=0, stale-if-error=600"],
+        body: Data(repeating: 7, count: 2_000_000))
+    }
+    let place = try TemporaryFolder()
+    let session = try CacheOrigin.session(#require(URL(string: "https://host/")), place) { $0.transport = transport }
+    _ = try await session.data(for: "a")
+    isUp.change { $0 = false }
+    for _ in 0..<2 {
+      let reply = try await session.data(for: "a", options: .with { $0.timeout = .seconds(1) })
+      #expect(reply.metrics.cacheUse == .stale && reply.value == Data(repeating: 7, count: 2_000_000))
+    }
+  }
+
+  @Test func `interceptors are not asked to repeat what the cache has answered`() async throws {
+    let origin = try CacheOrigin { _ in CacheOrigin.answer("404 Not Found", CacheOrigin.fresh) }
+    let asked = Box(0)
+    let session = try origin.session { configuration in
+      configuration.interceptors = [RepetitionCounter(asked: asked)]
+    }
+    #expect(try await session.data(for: "a").response.status.code == 404)
+    #expect(asked.now == 1)
+    #expect(try await session.data(for: "a").metrics.cacheUse == .hit)
+    let miss = try await session.data(for: "b", options: .policy(.requiresCache))
+    #expect(miss.response.status.code == 504 && asked.now == 1)
+  }
+
+  // MARK: Faults
+
+  @Test func `a damaged file costs a request`() async throws {
+    let origin = try CacheOrigin.counting(CacheOrigin.fresh)
+    let session = try origin.session()
+    for damage in 0..<3 {
+      _ = try await session.data(for: "a", options: .policy(.prefersCache))
+      _ = await session.configuration.cache?.currentSize
+      let names = try FileManager.default.contentsOfDirectory(atPath: origin.place.file("cache"))
+      let file = origin.place.url("cache/\(try #require(names.first))")
+      var bytes = try Data(contentsOf: file)
+      switch damage {
+      case 0: bytes[bytes.count - 1] ^= 1
+      case 1: bytes.removeLast()
+      default: bytes = Data("nonsense".utf8)
+      }
+      try bytes.write(to: file)
+      let reply = try await session.data(for: "a")
+      #expect(reply.metrics.cacheUse == nil && reply.text == "\(damage + 2)")
+      #expect(try await session.data(for: "a").metrics.cacheUse == .hit)
+    }
+  }
+
+  @Test func `a full disk and one that cannot be written to cost the cache, and no call`() async throws {
+    let body = String(repeating: "x", count: 300_000)
+    let origin = try CacheOrigin { head in
+      head.contains("If-None-Match")
+        ? CacheOrigin.answer("304 Not Modified", "ETag: \"other\"")
+        : CacheOrigin.answer(
+          "200 OK", "Cache-Control: max-age=0", "ETag: \"1\"", body: head.contains("/large") ? body : "x")
+    }
+    let disk = origin.place.file("cache")
+    try origin.place.makeFolder("cache")
+    try Programs.run(["mount", "-t", "tmpfs", "-o", "size=256k,mode=700", "netwatch-test", disk])
+    defer { _ = try? Programs.run(["umount", "-l", disk]) }
+    let session = try origin.session()
+    for _ in 0..<2 {
+      let reply = try await session.data(for: "large")
+      #expect(reply.text == body && reply.metrics.cacheUse == nil)
+    }
+    #expect(try await session.data(for: "a").text == "x")
+    _ = await session.configuration.cache?.currentSize
+    try Programs.run(["mount", "-o", "remount,ro", disk])
+    // What the server does not know is not asked for again and again.
+    let before = origin.requests.count
+    for _ in 0..<2 {
+      let reply = try await session.data(for: "a")
+      #expect(reply.text == "x" && reply.metrics.cacheUse == nil)
+    }
+    #expect(origin.requests.count == before + 4)
+    #expect(try await session.data(for: "b").text == "x")
+    #expect(try await session.data(for: "a", options: .policy(.prefersCache)).metrics.cacheUse == .hit)
+  }
+
+  // MARK: Other processes
+
+  @Test func `sessions of two processes share a folder, and get only whole answers`() async throws {
+    let origin = try CacheOrigin { head in
+      let name = String(head.dropFirst(5).prefix { $0 != " " })
+      return CacheOrigin.answer("200 OK", "Cache-Control: max-age=1", body: String(repeating: name, count: 50_000))
+    }
+    async let other = #expect(processExitsWith: .success) {
+      [url = origin.server.url as URL, path = origin.place.file("cache") as String] in
+      try await CacheOrigin.useAtRandom(url, path, seed: 1)
+    }
+    for seed in 2...3 {
+      try await CacheOrigin.useAtRandom(origin.server.url, origin.place.file("cache"), seed: UInt64(seed))
+    }
+    _ = await other
+    #expect(origin.requests.count > 20 && origin.requests.count < 900)
+  }
+
+  @Test func `sessions that are killed while they store leave answers that are whole`() async throws {
+    let body = String(repeating: "0123456789abcdef", count: 30_000)
+    let origin = try CacheOrigin { _ in CacheOrigin.answer("200 OK", CacheOrigin.fresh, body: body) }
+    for round in 0..<6 {
+      await #expect(processExitsWith: .signal(SIGKILL)) {
+        [url = origin.server.url as URL, path = origin.place.file("cache") as String, round = round as Int] in
+        var configuration = HTTPSessionConfiguration()
+        configuration.cache = try HTTPDiskCache(folder: URL(filePath: path))
+        let session = try HTTPSessionManager(baseURL: url, configuration: configuration)
+        Thread.detachNewThread {
+          usleep(UInt32(10_000 + round * 7_000))
+          kill(getpid(), SIGKILL)
+        }
+        for number in 0... {
+          _ = try await session.data(for: "\(number % 5)", options: .with { $0.cachePolicy = .ignoresCache })
+        }
+      }
+    }
+    let session = try origin.session()
+    for number in 0..<5 {
+      #expect(try await session.data(for: "\(number)", options: .policy(.prefersCache)).text == body)
+    }
+    let names = try FileManager.default.contentsOfDirectory(atPath: origin.place.file("cache"))
+    #expect(names.count == 5)
+    #expect(names.allSatisfy { $0.hasSuffix(".answer") })
+  }
+}
+
+/// Wants nothing to be repeated, and counts the questions.
+private struct RepetitionCounter: RequestInterceptor {
+  let asked: Box<Int>
+
+  func retry(_ attempt: HTTPFailedAttempt) async -> RetryDecision {
+    asked.change { $0 += 1 }
+    return .next
+  }
+}

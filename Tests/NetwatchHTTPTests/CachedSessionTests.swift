@@ -1,0 +1,333 @@
+import Foundation
+import HTTPTypes
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchHTTP
+
+/// A session with a cache: what it asks its server for, and what its caller gets.
+@Suite(.timeLimit(.minutes(5))) struct CachedSessionTests {
+  // MARK: Policies
+
+  @Test func `a fresh answer is used without the server, by its session and by another one`() async throws {
+    let origin = try CacheOrigin.counting(CacheOrigin.fresh)
+    let session = try origin.session()
+    let first = try await session.data(for: "a")
+    #expect(first.text == "1" && first.metrics.cacheUse == nil)
+    _ = await session.configuration.cache?.currentSize
+    for session in [session, try origin.session()] {
+      let reply = try await session.data(for: "a")
+      #expect(reply.text == "1" && reply.metrics.cacheUse == .hit && reply.response.status == .ok)
+      #expect(reply.response.headerFields[.age] != nil && reply.metrics.bytesReceived == 0)
+    }
+    #expect(try await session.data(for: "b").text == "2")
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test func `a stale answer is validated, and gets the head of the 304`() async throws {
+    let origin = try CacheOrigin.counting("Cache-Control: max-age=0")
+    let session = try origin.session()
+    _ = try await session.data(for: "a")
+    for number in 2...3 {
+      let reply = try await session.data(for: "a")
+      #expect(reply.text == "1" && reply.metrics.cacheUse == .validated && reply.response.status == .ok)
+      #expect(reply.response.headerFields[HTTPField.Name("X-New")!] == "\(number)")
+      #expect(reply.request.headerFields[.ifNoneMatch] == nil)
+    }
+    #expect(origin.requests.count == 3)
+  }
+
+  @Test func `each policy asks the server as it says`() async throws {
+    let origin = try CacheOrigin.counting("Cache-Control: max-age=600")
+    let session = try origin.session()
+    let missing = try await session.data(for: "a", options: .policy(.requiresCache))
+    #expect(missing.response.status == .gatewayTimeout && missing.metrics.cacheUse == .miss)
+    #expect(origin.requests.isEmpty)
+    _ = try await session.data(for: "a", options: .policy(.prefersCache))
+    #expect(origin.requests.count == 1)
+    let validated = try await session.data(for: "a", options: .policy(.revalidates))
+    #expect(validated.text == "1" && validated.metrics.cacheUse == .validated && origin.requests.count == 2)
+    // The head of the 304 is kept with the answer.
+    let refreshed = try await session.data(for: "a")
+    #expect(refreshed.metrics.cacheUse == .hit && refreshed.response.headerFields[HTTPField.Name("X-New")!] == "2")
+    let loaded = try await session.data(for: "a", options: .policy(.ignoresCache))
+    #expect(loaded.text == "3" && loaded.metrics.cacheUse == nil && origin.requests.count == 3)
+    // What was loaded has taken the place of what there was.
+    let kept = try await session.data(for: "a", options: .policy(.requiresCache))
+    #expect(kept.text == "3" && kept.metrics.cacheUse == .hit)
+    let posted = try await session.upload(.text("x"), with: "a", options: .policy(.requiresCache))
+    #expect(posted.response.status == .gatewayTimeout && origin.requests.count == 3)
+  }
+
+  @Test func `an answer that is stale is used by policies that do not mind`() async throws {
+    let origin = try CacheOrigin.counting("Cache-Control: max-age=0")
+    let session = try origin.session()
+    _ = try await session.data(for: "a")
+    for policy in [HTTPCachePolicy.prefersCache, .requiresCache] {
+      #expect(try await session.data(for: "a", options: .policy(policy)).metrics.cacheUse == .hit)
+    }
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test func `the request's own words are obeyed`() async throws {
+    let origin = try CacheOrigin.counting(CacheOrigin.fresh)
+    let session = try origin.session()
+    _ = try await session.data(for: "a")
+    func reply(_ fields: HTTPFields) async throws -> HTTPReply<Data> {
+      var request = try HTTPRequest(.get, to: origin.server.url.appending(path: "a"))
+      request.headerFields = fields
+      return try await session.data(for: request)
+    }
+    #expect(try await reply([.cacheControl: "no-cache"]).metrics.cacheUse == .validated)
+    #expect(try await reply([.cacheControl: "no-store"]).metrics.cacheUse == nil)
+    #expect(try await reply([.cacheControl: "only-if-cached"]).metrics.cacheUse == .hit)
+    #expect(try await reply([.range: "bytes=0-1"]).metrics.cacheUse == nil)
+    // A condition of the caller's own is his, and so is its answer.
+    let own = try await reply([.ifNoneMatch: "\"1\""])
+    #expect(own.response.status == .notModified && own.metrics.cacheUse == nil)
+    #expect(origin.requests.count == 5)
+  }
+
+  // MARK: Answers
+
+  @Test func `Vary and HEAD are looked at`() async throws {
+    let origin = try CacheOrigin { head in
+      let language = head.contains("Accept-Language: de") ? "de" : "en"
+      let answer = CacheOrigin.answer(
+        "200 OK", CacheOrigin.fresh, "Vary: Accept-Language", "ETag: \"\(language)\"", body: language)
+      return head.hasPrefix("HEAD") ? answer.replacing("\r\n\r\n\(language)", with: "\r\n\r\n") : answer
+    }
+    let session = try origin.session()
+    func get(_ language: String, _ method: HTTPRequest.Method = .get) async throws -> HTTPReply<Data> {
+      var request = try HTTPRequest(method, to: origin.server.url.appending(path: "a"))
+      request.headerFields[.acceptLanguage] = language
+      return try await session.data(for: request)
+    }
+    #expect(try await get("de").text == "de")
+    #expect(try await get("de").metrics.cacheUse == .hit)
+    let head = try await get("de", .head)
+    #expect(head.metrics.cacheUse == .hit && head.value.isEmpty && head.response.headerFields[.eTag] == "\"de\"")
+    let other = try await get("en")
+    #expect(other.text == "en" && other.metrics.cacheUse == nil)
+    #expect(origin.requests.count == 2)
+    // Neither has taken the other one's place.
+    for language in ["de", "en"] {
+      let reply = try await get(language)
+      #expect(reply.text == language && reply.metrics.cacheUse == .hit)
+    }
+  }
+
+  @Test func `the answer to a HEAD shows that a stored one is outdated`() async throws {
+    let tag = Box(1)
+    let origin = try CacheOrigin { head in
+      CacheOrigin.answer("200 OK", "Cache-Control: max-age=0", "ETag: \"\(tag.now)\"", body: "")
+    }
+    let session = try origin.session()
+    func head() async throws {
+      _ = try await session.data(for: HTTPRequest(.head, to: origin.server.url.appending(path: "a")))
+    }
+    _ = try await session.data(for: "a")
+    try await head()
+    #expect(try await session.data(for: "a", options: .policy(.requiresCache)).metrics.cacheUse == .hit)
+    tag.change { $0 = 2 }
+    try await head()
+    #expect(try await session.data(for: "a", options: .policy(.requiresCache)).metrics.cacheUse == .miss)
+    #expect(origin.requests.count == 3)
+  }
+
+  @Test func `the caller decides what is stored, for the session and for a task`() async throws {
+    let origin = try CacheOrigin.counting("Cache-Control: no-cache")
+    let asked = Box<[String]>([])
+    let session = try origin.session { configuration in
+      configuration.taskOptions.onCaching = { request, response in
+        asked.change { $0.append("\(request.path ?? "") \(response.status.code)") }
+        var response = response
+        response.headerFields[.cacheControl] = "max-age=600"
+        return response
+      }
+    }
+    let first = try await session.data(for: "a")
+    #expect(first.response.headerFields[.cacheControl] == "no-cache")
+    let hit = try await session.data(for: "a")
+    #expect(hit.metrics.cacheUse == .hit && hit.response.headerFields[.cacheControl] == "max-age=600")
+    // A 304 does not bring the server's wish back.
+    let validated = try await session.data(for: "a", options: .policy(.revalidates))
+    #expect(validated.metrics.cacheUse == .validated && validated.text == "1")
+    #expect(try await session.data(for: "a").metrics.cacheUse == .hit)
+    #expect(asked.now == ["/a 200", "/a 200"] && origin.requests.count == 2)
+    let none = HTTPTaskOptions.with { $0.onCaching = { _, _ in nil } }
+    _ = try await session.data(for: "b", options: none)
+    #expect(try await session.data(for: "b", options: .policy(.requiresCache)).metrics.cacheUse == .miss)
+    _ = try await session.data(for: "a", options: none.merged(with: .policy(.ignoresCache)))
+    #expect(try await session.data(for: "a", options: .policy(.requiresCache)).metrics.cacheUse == .miss)
+    #expect(asked.now.count == 2)
+  }
+
+  @Test func `nobody is asked about what is not stored, and no-store stays`() async throws {
+    let origin = try CacheOrigin { head in
+      CacheOrigin.answer("200 OK", head.contains("/b") ? "Cache-Control: no-store" : CacheOrigin.fresh, body: "x")
+    }
+    let asked = Box(0)
+    let session = try origin.session { configuration in
+      configuration.taskOptions.onCaching = { _, response in
+        asked.change { $0 += 1 }
+        return response
+      }
+    }
+    _ = try await session.upload(.text("x"), with: "a")
+    _ = try await session.data(for: HTTPRequest(.get, to: origin.server.url, headerFields: [.range: "bytes=0-0"]))
+    #expect(asked.now == 0)
+    _ = try await session.data(for: "b")
+    #expect(try await session.data(for: "b", options: .policy(.requiresCache)).metrics.cacheUse == .miss)
+    #expect(asked.now == 1)
+  }
+
+  @Test func `what depends on a credential that libcurl adds is not stored`() async throws {
+    let origin = try CacheOrigin { head in
+      let user = head.contains("Authorization: Basic YTph") ? "a" : "b"
+      return CacheOrigin.answer("200 OK", CacheOrigin.fresh, "Vary: Authorization", body: user)
+    }
+    let session = try origin.session()
+    for user in ["a", "b", "a"] {
+      let options = HTTPTaskOptions.with { $0.credential = HTTPCredential(user: user, password: user, scheme: .basic) }
+      #expect(try await session.data(for: "a", options: options).text == user)
+    }
+    #expect(origin.requests.count == 3)
+  }
+
+  @Test func `what depends on the session's User-Agent is for sessions with the same one`() async throws {
+    let origin = try CacheOrigin.counting("\(CacheOrigin.fresh)\r\nVary: User-Agent")
+    for (agent, use) in [("x", nil), ("x", HTTPCacheUse.hit), ("y", nil)] {
+      let session = try origin.session {
+        $0.userAgent = agent
+        // It would name another one, which comes first.
+        $0.requestSerializer = HTTPRequestSerializer(headerFields: [:])
+      }
+      #expect(try await session.data(for: "a").metrics.cacheUse == use)
+      // Another cache sees the answer once this one has stored it.
+      _ = await session.configuration.cache?.currentSize
+    }
+  }
+
+  @Test func `a policy that never asks the server waits for no path`() async throws {
+    let origin = try CacheOrigin.counting(CacheOrigin.fresh)
+    let first = try origin.session()
+    _ = try await first.data(for: "a")
+    var configuration = first.configuration
+    configuration.taskOptions.reachabilityTimeout = .seconds(300)
+    let session = try HTTPSessionManager(
+      baseURL: origin.server.url, configuration: configuration, path: ScriptedPath(false))
+    #expect(try await session.data(for: "a", options: .policy(.requiresCache)).metrics.cacheUse == .hit)
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.data(for: "a", options: .with { $0.reachabilityTimeout = .zero })
+    }
+    #expect(error?.kind == .notReachable)
+  }
+
+  @Test func `a downloader's policy is also for the session's cache`() async throws {
+    let origin = try CacheOrigin.counting(CacheOrigin.fresh)
+    let session = try origin.session()
+    for (policy, use) in [(HTTPCachePolicy.standard, nil), (.standard, HTTPCacheUse.hit), (.ignoresCache, nil)] {
+      let downloader = Downloader(session: session, as: HTTPResponseSerializer())
+      #expect(try await downloader.value(for: "a", policy: policy).metrics.cacheUse == use)
+    }
+  }
+
+  @Test func `each hop of a redirect is looked up`() async throws {
+    let origin = try CacheOrigin { head in
+      head.hasPrefix("GET /a ")
+        ? CacheOrigin.answer("301 Moved", CacheOrigin.fresh, "Location: /b", body: "moved")
+        : CacheOrigin.answer("200 OK", CacheOrigin.fresh, body: "here")
+    }
+    let session = try origin.session()
+    for use in [nil, HTTPCacheUse.hit] {
+      let reply = try await session.data(for: "a")
+      #expect(reply.text == "here" && reply.metrics.cacheUse == use && reply.request.path == "/b")
+    }
+    #expect(origin.requests.count == 2)
+    _ = try await session.data(for: "b")
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test func `a method that changes something removes the answer, if it succeeds`() async throws {
+    let isDown = Box(true)
+    let origin = try CacheOrigin { head in
+      head.hasPrefix("POST")
+        ? CacheOrigin.answer(isDown.now ? "409 Conflict" : "201 Created", "Location: /b")
+        : CacheOrigin.answer("200 OK", CacheOrigin.fresh, body: "x")
+    }
+    let session = try origin.session()
+    for (isFailing, use) in [(true, HTTPCacheUse.hit), (false, nil)] {
+      isDown.change { $0 = isFailing }
+      for path in ["a", "b", "c"] { _ = try await session.data(for: path) }
+      _ = try await session.upload(.text(""), with: "a")
+      for path in ["a", "b"] { #expect(try await session.data(for: path).metrics.cacheUse == use) }
+      #expect(try await session.data(for: "c").metrics.cacheUse == .hit)
+    }
+  }
+
+  @Test func `an answer that may not be stored removes the older one`() async throws {
+    let mayStore = Box(true)
+    let origin = try CacheOrigin { _ in
+      CacheOrigin.answer("200 OK", mayStore.now ? CacheOrigin.fresh : "Cache-Control: no-store", body: "x")
+    }
+    let session = try origin.session()
+    _ = try await session.data(for: "a")
+    mayStore.change { $0 = false }
+    _ = try await session.data(for: "a", options: .policy(.ignoresCache))
+    #expect(try await session.data(for: "a").metrics.cacheUse == nil)
+    #expect(origin.requests.count == 3)
+  }
+
+  @Test func `a 304 about another answer asks again without a condition`() async throws {
+    let origin = try CacheOrigin { head in
+      head.contains("If-None-Match")
+        ? CacheOrigin.answer("304 Not Modified", "ETag: \"other\"")
+        : CacheOrigin.answer("200 OK", "Cache-Control: max-age=0", "ETag: \"1\"", body: "x")
+    }
+    let session = try origin.session()
+    for _ in 0..<2 { #expect(try await session.data(for: "a").text == "x") }
+    #expect(origin.requests.count == 3)
+    #expect(!(origin.requests.last ?? "If-None-Match").contains("If-None-Match"))
+  }
+
+  @Test func `a stale answer stands in for a server in trouble, if it may`() async throws {
+    let isUp = Box(true)
+    let origin = try CacheOrigin { head in
+      let allows = head.hasPrefix("GET /a ") ? ", stale-if-error=600" : ""
+      return isUp.now
+        ? CacheOrigin.answer("200 OK", "Cache-Control: max-age=0\(allows)", body: "x")
+        : head.contains("gone") ? nil : CacheOrigin.answer("503 Trouble", body: String(repeating: "y", count: 200_000))
+    }
+    let session = try origin.session()
+    _ = try await session.data(for: "a")
+    _ = try await session.data(for: "b")
+    isUp.change { $0 = false }
+    let reply = try await session.data(for: "a")
+    #expect(reply.text == "x" && reply.metrics.cacheUse == .stale && reply.response.status == .ok)
+    #expect(try await session.data(for: "b").response.status.code == 503)
+    origin.server.stop()
+    #expect(try await session.data(for: "a").metrics.cacheUse == .stale)
+    #expect(await #expect(throws: HTTPError.self) { try await session.data(for: "b") } != nil)
+  }
+
+  @Test func `a stale answer stands in for a server that does not answer in time`() async throws {
+    let (isUp, hold) = (Box(true), DispatchSemaphore(value: 0))
+    let origin = try CacheOrigin { _ in
+      if !isUp.now { hold.wait() }
+      return CacheOrigin.answer("200 OK", "Cache-Control: max-age=0, stale-if-error=600", body: "x")
+    }
+    defer { hold.signal() }
+    let session = try origin.session()
+    _ = try await session.data(for: "a")
+    isUp.change { $0 = false }
+    let reply = try await session.data(for: "a", options: .with { $0.timeout = .seconds(1) })
+    #expect(reply.text == "x" && reply.metrics.cacheUse == .stale)
+    // The time for the whole task is over, and there is none for another answer.
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.data(for: "a", options: .with { $0.totalTimeout = .milliseconds(50) })
+    }
+    #expect(error?.kind == .timedOut)
+    hold.signal()
+  }
+}
