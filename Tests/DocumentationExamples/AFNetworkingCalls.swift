@@ -28,6 +28,7 @@ struct AFNetworkingCalls {
     configuration.httpVersion = .http2
     configuration.localEndpoint = .interface("eth0")
     configuration.eventObservers = [EventPrinter()]
+    configuration.cache = try HTTPDiskCache(folder: folder)
     _ = try HTTPSessionManager(configuration: configuration)
     _ = try HTTPSessionManager(baseURL: base, configuration: configuration)
     _ = try HTTPSessionManager(baseURL: base, policy: policy)
@@ -55,6 +56,8 @@ struct AFNetworkingCalls {
     options.onChallenge = { $0.failures == 0 ? credential : nil }
     options.onRedirect = { $0.count < 3 ? $0.next : nil }
     options.timeout = .seconds(20)
+    options.cachePolicy = .prefersCache
+    options.onCaching = { $1.status == .ok ? $1 : nil }
     return options
   }
 

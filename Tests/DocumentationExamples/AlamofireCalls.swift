@@ -27,6 +27,7 @@ struct AlamofireCalls {
     configuration.hostPolicies = ["api.example.org": policy]
     configuration.refusesHostsWithoutPolicy = true
     configuration.taskOptions.onRedirect = { _ in nil }
+    configuration.taskOptions.onCaching = { request, response in response }
     configuration.taskOptions.executor = HTTPExecutor { [queue] in queue.async(execute: $0) }
     configuration.headerFields = [.acceptLanguage: "de"]
     configuration.userAgent = HTTPFields.userAgent(name: "Example", version: "1.0")
@@ -68,6 +69,7 @@ struct AlamofireCalls {
     options.credential = HTTPCredential(user: "ali", password: "secret")
     options.onProgress = { print($0.sent, $0.totalToSend ?? 0, $0.received, $0.totalToReceive ?? 0) }
     options.onRedirect = { $0.count < 3 ? $0.next : nil }
+    options.onCaching = { _, _ in nil }
     options.retriesWhenReachable = true
     options.reachabilityTimeout = .seconds(5)
     options.interceptors = [RetryInterceptor()]
