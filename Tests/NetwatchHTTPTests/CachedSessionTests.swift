@@ -81,6 +81,8 @@ import Testing
     #expect(try await reply([.cacheControl: "no-cache"]).metrics.cacheUse == .validated)
     #expect(try await reply([.cacheControl: "no-store"]).metrics.cacheUse == nil)
     #expect(try await reply([.cacheControl: "only-if-cached"]).metrics.cacheUse == .hit)
+    let old = try await reply([.cacheControl: "only-if-cached, min-fresh=601"])
+    #expect(old.response.status == .gatewayTimeout && old.metrics.cacheUse == .miss)
     #expect(try await reply([.range: "bytes=0-1"]).metrics.cacheUse == nil)
     // A condition of the caller's own is his, and so is its answer.
     let own = try await reply([.ifNoneMatch: "\"1\""])
@@ -218,10 +220,41 @@ import Testing
     let session = try HTTPSessionManager(
       baseURL: origin.server.url, configuration: configuration, path: ScriptedPath(false))
     #expect(try await session.data(for: "a", options: .policy(.requiresCache)).metrics.cacheUse == .hit)
-    let error = await #expect(throws: HTTPError.self) {
-      try await session.data(for: "a", options: .with { $0.reachabilityTimeout = .zero })
+    #expect(try await session.data(for: "b", options: .policy(.requiresCache)).metrics.cacheUse == .miss)
+  }
+
+  @Test func `a task waits for a path if the cache has no answer to use`() async throws {
+    let origin = try CacheOrigin { head in
+      CacheOrigin.answer(
+        "200 OK", head.hasPrefix("GET /old ") ? "Cache-Control: max-age=0, stale-if-error=600" : CacheOrigin.fresh,
+        body: "x")
     }
-    #expect(error?.kind == .notReachable)
+    let path = ScriptedPath()
+    var configuration = try origin.session().configuration
+    configuration.taskOptions.reachabilityTimeout = .seconds(300)
+    let session = try HTTPSessionManager(baseURL: origin.server.url, configuration: configuration, path: path)
+    for name in ["a", "old"] { _ = try await session.data(for: name) }
+    path.set(false)
+    #expect(try await session.data(for: "a").metrics.cacheUse == .hit)
+    let old = try await session.data(for: "old")
+    #expect(old.metrics.cacheUse == .stale && old.metrics.furtherAttempts == 0)
+    for kind in [(options: HTTPTaskOptions.policy(.standard), name: "b"), (.policy(.ignoresCache), "a")] {
+      let error = await #expect(throws: HTTPError.self) {
+        try await session.data(
+          for: kind.name, options: kind.options.merged(with: .with { $0.reachabilityTimeout = .zero }))
+      }
+      #expect(error?.kind == .notReachable)
+    }
+    let task = Box<Result<HTTPReply<Data>, HTTPError>?>(nil)
+    let waiting = session.dataTask("b") { result in task.change { $0 = result } }
+    waiting.resume()
+    await waitUntil { waiting.state == .waiting }
+    #expect(origin.requests.count == 2)
+    path.set(true)
+    await waitUntil { task.now != nil }
+    let reply = try #require(try task.now?.get())
+    #expect(reply.text == "x" && reply.metrics.cacheUse == nil && reply.metrics.furtherAttempts == 0)
+    #expect(origin.requests.count == 3)
   }
 
   @Test func `a downloader's policy is also for the session's cache`() async throws {

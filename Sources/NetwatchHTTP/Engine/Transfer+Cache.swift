@@ -9,9 +9,10 @@ extension Transfer {
     .notResolved, .cannotConnect, .connectionLost, .timedOut, .pathLost,
   ]
 
-  /// Whether there is a reason to wait for a path.
-  static func mayAskServer(_ options: HTTPTaskOptions, _ engine: SessionEngine) -> Bool {
-    engine.cache == nil || options.cachePolicy != .requiresCache
+  /// Whether the cache may have an answer for which no path is needed. Interceptors may need one.
+  static func looksBeforeItWaits(_ order: TransferOrder, _ engine: SessionEngine, _ adapts: Bool) -> Bool {
+    guard engine.cache != nil else { return false }
+    return order.options.cachePolicy == .requiresCache || !adapts && CacheFreshness.mayBeAnswered(order.request)
   }
 
   /// The request is sent once the cache has answered, unless it has an answer that can be used.
@@ -52,10 +53,20 @@ extension Transfer {
   func goOn(with exchange: CacheExchange) {
     guard let fields = exchange.decide(options.cachePolicy) else { return deliver(exchange) }
     attempt.isBegun = false
+    if waitsForPathBeforeFirst {
+      if exchange.standIn() { return deliver(exchange) }
+      // The next one is the first that is sent.
+      attempts = 0
+      return handle(.attemptWentOffline)
+    }
     guard !fields.isEmpty else { return send(chain.shared) }
     var request = chain.request
     for field in fields { request.headerFields[field.name] = field.value }
     send(SharedRequest(request))
+  }
+
+  private var waitsForPathBeforeFirst: Bool {
+    attempts == 1 && options.reachabilityTimeout != nil && engine.path != nil && !engine.hasPath(to: attempt.peers)
   }
 
   private func deliver(_ exchange: CacheExchange) {

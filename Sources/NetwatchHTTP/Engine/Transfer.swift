@@ -28,7 +28,7 @@ final class Transfer: CurlDelegate {
   /// Nil for a session without a cache.
   var exchange: CacheExchange?
   var attempt = TransferAttempt(began: .zero)
-  private(set) var attempts = 0
+  var attempts = 0
   private(set) var status: TaskStatus?
   /// The attempts that interceptors have asked for, by the place of each in their list.
   var retries: [Int: Int] = [:]
@@ -54,10 +54,10 @@ final class Transfer: CurlDelegate {
     reader = HeadReader(engine.heads)
     memory = MemoryBody(engine.bodies)
     sink = order.makeSink?(engine.reentry(order.id) { $0.goOnReading() })
+    let adapts = !engine.interceptors.isEmpty || !order.options.interceptors.isEmpty
+    let mayWait = order.options.reachabilityTimeout != nil && engine.path != nil
     machine = TransferMachine(
-      waitsForPath: order.options.reachabilityTimeout != nil && engine.path != nil
-        && Self.mayAskServer(order.options, engine),
-      adapts: !engine.interceptors.isEmpty || !order.options.interceptors.isEmpty)
+      waitsForPath: mayWait && !Self.looksBeforeItWaits(order, engine, adapts), adapts: adapts)
   }
 
   // MARK: The machine

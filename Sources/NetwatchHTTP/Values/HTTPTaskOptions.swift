@@ -128,7 +128,8 @@ public struct HTTPTaskOptions: Sendable {
   /// with a ``HTTPSessionConfiguration/cache``.
   ///
   /// With `requiresCache`, the server is never asked, whatever the method is: what the cache does not have gets the status 504.
-  /// With every other policy, the task waits for a path before it looks into the cache if ``reachabilityTimeout`` says so.
+  /// A task with a ``reachabilityTimeout`` waits for a path if the cache has no answer to use. If it has interceptors, it waits
+  /// before they are asked, and so before it looks into the cache.
   public var cachePolicy = HTTPCachePolicy.standard { didSet { name(.cachePolicy) } }
   /// Asked before the session's cache stores the answer to a GET. What it returns is stored, with the body; nil stores
   /// nothing. Default nil: all is stored that HTTP allows. It runs on the session's thread, so it must return at once.
