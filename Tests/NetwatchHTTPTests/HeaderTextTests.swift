@@ -95,8 +95,12 @@ import Testing
       let session = try HTTPSessionManager(configuration: configuration)
       _ = try await session.data(for: HTTPRequest(.get, to: server.url()))
       _ = try await session.data(for: HTTPRequest(.get, to: server.url(), headerFields: [.userAgent: "own"]))
+      // Through the serializer of the session.
+      _ = try await session.send(server.url().absoluteString)
+      _ = try await session.send(HTTPCall(.get, server.url().absoluteString, headerFields: [.userAgent: "own"]))
     }
-    #expect(server.values("user-agent") == [["test/1"], ["own"], [], ["own"]])
+    #expect(
+      server.values("user-agent") == [["test/1"], ["own"], ["test/1"], ["own"], [], ["own"], [], ["own"]])
   }
 
   // MARK: Types of files

@@ -12,7 +12,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
   /// beneath `cannotEncodeRequest`.
   public typealias Query = @Sendable (_ request: HTTPRequest, _ parameters: StructuredValue) throws -> String
 
-  /// Of every request that does not have a field of that name itself. Default: `Accept-Language` and `User-Agent`.
+  /// Of every request that does not have a field of that name itself. Default: `Accept-Language`.
   /// Setting one to nil removes it.
   public var headerFields: HTTPFields
   /// The methods whose parameters go into the URL. Default: GET, HEAD, DELETE.

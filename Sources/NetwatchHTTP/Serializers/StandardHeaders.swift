@@ -3,15 +3,16 @@ import Glibc
 import HTTPTypes
 
 extension HTTPFields {
-  /// What every request says of who asks.
+  /// The fields that every request of a serializer has: the languages of the user, and a name of the program if you give one.
   ///
   /// - Parameters:
   ///   - languages: In the order of preference. Default: those of the process's locale; for none the field is left out.
-  ///   - userAgent: Default: ``userAgent(name:version:)`` of this process.
+  ///   - userAgent: The field `User-Agent`. Default: nil, which leaves it to ``HTTPSessionConfiguration/userAgent``.
   public static func standard(
-    languages: [String] = HTTPFields.preferredLanguages(), userAgent: String = HTTPFields.userAgent()
+    languages: [String] = HTTPFields.preferredLanguages(), userAgent: String? = nil
   ) -> HTTPFields {
-    var fields: HTTPFields = [.userAgent: userAgent]
+    var fields = HTTPFields()
+    fields[.userAgent] = userAgent
     if !languages.isEmpty { fields[.acceptLanguage] = acceptLanguage(languages) }
     return fields
   }
