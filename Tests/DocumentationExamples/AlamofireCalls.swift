@@ -116,7 +116,13 @@ struct AlamofireCalls {
     encoder.keys = .snakeCase
     encoder.keyPaths = .dots
     encoder.nils = .omitted
+    encoder.data = .base64
+    encoder.spaces = .plus
+    encoder.allowedCharacters.insert(":")
+    encoder.sortsKeys = false
     print(try encoder.encode(filter))
+    encoder.keyPaths = .custom { name, key in "\(name):\(key)" }
+    encoder.nils = .custom { name in name == "since" ? "never" : nil }
     _ = try HTTPBody.json(filter, encoder: JSONEncoder())
     _ = try HTTPBody.form(filter, encoder: encoder)
     _ = try StructuredValue(encoding: filter)

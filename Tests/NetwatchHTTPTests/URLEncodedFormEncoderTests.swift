@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import NetwatchHTTP
 import NetwatchHTTPFoundation
+import NetwatchTestSupport
 import Testing
 
 @Suite struct URLEncodedFormEncoderTests {
@@ -83,6 +84,87 @@ import Testing
     style.change(&encoder)
     let query = try encoder.encode(Filter())
     #expect(query.removingPercentEncoding == style.query)
+  }
+
+  private struct Upload: Encodable {
+    var b = "x y+z"
+    var a = Data([0xfb, 0xff])
+    var nested = Nested()
+    var list = [Nested()]
+    var none: Int?
+
+    struct Nested: Encodable {
+      var z: Int? = 1
+      var y = 2
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var members = encoder.container(keyedBy: Key.self)
+      try members.encode(b, forKey: .b)
+      try members.encode(a, forKey: .a)
+      try members.encode(nested, forKey: .nested)
+      try members.encode(list, forKey: .list)
+      try members.encode(none, forKey: .none)
+    }
+
+    enum Key: String, CodingKey { case b, a, nested, list, none }
+  }
+
+  @Test(arguments: [
+    Style("a=%2B/8%3D&b=x%20y%2Bz&list.y=2&list.z=1&nested.y=2&nested.z=1&none") { _ in },
+    Style("b=x+y%2Bz&a=%2B/8%3D&nested.z=1&nested.y=2&list.z=1&list.y=2&none=nil") {
+      ($0.sortsKeys, $0.spaces, $0.nils) = (false, .plus, .custom { $0 == "none" ? "nil" : nil })
+    },
+    Style("b=x%20y%2Bz&a=2&nested:z=1&nested:y=2&list:z=1&list:y=2") {
+      ($0.sortsKeys, $0.data) = (false, .custom { "\($0.count)" })
+      ($0.keyPaths, $0.nils) = (.custom { "\($0):\($1)" }, .custom { _ in nil })
+      $0.allowedCharacters.insert(":")
+    },
+  ])
+  private func `bytes, spaces, the order and the names are as the options say`(_ style: Style) throws {
+    var encoder = URLEncodedFormEncoder()
+    (encoder.data, encoder.keyPaths, encoder.arrays) = (.base64, .dots, .noBrackets)
+    style.change(&encoder)
+    #expect(try encoder.encode(Upload()) == style.query)
+  }
+
+  @Test func `characters can be allowed, but for those that would change what is read`() throws {
+    var encoder = URLEncodedFormEncoder()
+    #expect(encoder.allowedCharacters.contains("~") && encoder.allowedCharacters.count == 68)
+    encoder.allowedCharacters.formUnion("!*'():;=&#%+ ä\u{0}".unicodeScalars)
+    #expect(try encoder.encode(["k=": "!*'():;=&#%+ ä\u{0}"]) == "k%3D=!*'():;=%26%23%25%2B%20%C3%A4%00")
+    encoder.allowedCharacters = []
+    #expect(try encoder.encode(["a": "b"]) == "%61=%62")
+  }
+
+  @Test func `a parser of forms finds what was encoded, whatever the text is`() throws {
+    var random = SplitMix(seed: 7)
+    for _ in 0..<2_000 {
+      var encoder = URLEncodedFormEncoder()
+      encoder.spaces = Bool.random(using: &random) ? .plus : .percentEncoded
+      encoder.sortsKeys = Bool.random(using: &random)
+      let scalars = (0..<Int.random(in: 0...12, using: &random)).map { _ in
+        Unicode.Scalar(UInt32.random(in: 0...0x2ff, using: &random)) ?? " "
+      }
+      encoder.allowedCharacters.formUnion(scalars)
+      let text = String(String.UnicodeScalarView(scalars))
+      let parts = try encoder.encode([text: text]).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let read = parts.map { $0.replacing("+", with: " ").removingPercentEncoding.map { Array($0.unicodeScalars) } }
+      #expect(read == [scalars, scalars])
+    }
+  }
+
+  @Test func `an own way to write bytes may fail, and the outermost value has keys in any order`() throws {
+    struct Refusal: Error {}
+    var encoder = URLEncodedFormEncoder()
+    encoder.data = .custom { _ in throw Refusal() }
+    encoder.sortsKeys = false
+    let error = #expect(throws: HTTPError.self) { try encoder.encode(["a": Data()]) }
+    #expect(error?.kind == .cannotEncodeRequest && error?.underlying is Refusal)
+    for value in [[1], "text", Endless()] as [any Encodable] {
+      #expect(throws: HTTPError.self) { try encoder.encode(value) }
+    }
+    #expect(try encoder.encode([String: Int]()) == "")
   }
 
   @Test(arguments: [

@@ -8,17 +8,44 @@ struct StructuredEncoder: Encoder {
       case nothing
       case value(StructuredValue)
       case elements([Node])
-      case members([String: Node])
+      case members(Members)
+    }
+
+    /// With the order in which they came.
+    struct Members {
+      private(set) var nodes: [String: Node] = [:]
+      private var names: [String] = []
+
+      var inOrder: [(name: String, node: Node)] { names.compactMap { name in nodes[name].map { (name, $0) } } }
+
+      mutating func add(_ node: Node, _ name: String) {
+        nodes[name] = node
+        names.append(name)
+      }
     }
 
     var content = Content.nothing
+
+    init() {}
+
+    /// The tree of what a value encodes.
+    ///
+    /// - Throws: `cannotEncodeRequest` for whatever the value throws.
+    convenience init(encoding value: some Encodable) throws(HTTPError) {
+      self.init()
+      do {
+        try StructuredEncoder(self, path: []).write(value)
+      } catch {
+        throw HTTPError(.cannotEncodeRequest, "encode the parameters", message: "\(error)", underlying: error)
+      }
+    }
 
     var value: StructuredValue {
       switch content {
       case .nothing: .dictionary([:])
       case .value(let value): value
       case .elements(let nodes): .array(nodes.map(\.value))
-      case .members(let nodes): .dictionary(nodes.mapValues(\.value))
+      case .members(let members): .dictionary(members.nodes.mapValues(\.value))
       }
     }
 
@@ -35,16 +62,13 @@ struct StructuredEncoder: Encoder {
     }
 
     func member(_ key: String) -> Node {
-      guard case .members(var nodes) = content else {
-        let node = Node()
-        content = .members([key: node])
-        return node
-      }
-      if let node = nodes[key] { return node }
+      var members = Members()
+      if case .members(let known) = content { members = known }
+      if let node = members.nodes[key] { return node }
       let node = Node()
       content = .nothing
-      nodes[key] = node
-      content = .members(nodes)
+      members.add(node, key)
+      content = .members(members)
       return node
     }
 
@@ -140,7 +164,7 @@ extension StructuredEncoder {
     init(node: Node, codingPath: [any CodingKey]) {
       (self.node, self.codingPath) = (node, codingPath)
       if case .members = node.content { return }
-      node.content = .members([:])
+      node.content = .members(StructuredEncoder.Node.Members())
     }
 
     private func encoder(_ key: any CodingKey) -> StructuredEncoder {

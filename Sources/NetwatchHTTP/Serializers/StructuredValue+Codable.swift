@@ -9,17 +9,8 @@ extension StructuredValue {
   /// - Throws: `cannotEncodeRequest` for whatever the value throws, for whole numbers beyond 64 bits with a sign, and for more
   ///   than 512 levels.
   public init(encoding value: some Encodable) throws(HTTPError) {
-    if let value = value as? StructuredValue {
-      self = value
-      return
-    }
-    do {
-      let root = StructuredEncoder.Node()
-      try StructuredEncoder(root, path: []).write(value)
-      self = root.value
-    } catch {
-      throw HTTPError(.cannotEncodeRequest, "encode the parameters", message: "\(error)", underlying: error)
-    }
+    self =
+      if let value = value as? StructuredValue { value } else { try StructuredEncoder.Node(encoding: value).value }
   }
 
   /// The tree of a value that can be encoded: `parameters: .encoding(filter)`. See ``init(encoding:)``.

@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// Writes values as the query of a URL, or as a body of the type `application/x-www-form-urlencoded`.
 ///
-/// Keys are sorted, so equal values give equal text. By default the text is the one that AFNetworking writes: a key within
+/// By default keys are sorted, so equal values give equal text, and the text is the one that AFNetworking writes: a key within
 /// another is `a[b]`, the elements of an array are `a[]`, null is the bare key, and true and false are 1 and 0.
 ///
 /// ```swift
@@ -31,6 +31,16 @@ public struct URLEncodedFormEncoder: Sendable {
     case literal
   }
 
+  /// How bytes are written.
+  public enum DataEncoding: Sendable {
+    /// They are not: encoding fails with `cannotEncodeRequest`.
+    case refused
+    /// Base64 (RFC 4648, section 4). Its `+` and `=` are percent-encoded.
+    case base64
+    /// The text that the function makes of the bytes.
+    case custom(@Sendable (Data) throws -> String)
+  }
+
   /// How a date is written.
   public enum DateEncoding: Sendable {
     /// `2026-11-23T18:00:00Z`: RFC 3339 in UTC. A fraction of a second is left out.
@@ -54,16 +64,18 @@ public struct URLEncodedFormEncoder: Sendable {
   }
 
   /// How the key within another key is written.
-  public enum KeyPathEncoding: Hashable, Sendable {
+  public enum KeyPathEncoding: Sendable {
     /// `a[b]`
     case brackets
     /// `a.b`
     case dots
+    /// The name that the function makes of the outer name and the key within it.
+    case custom(@Sendable (_ name: String, _ key: String) -> String)
   }
 
   /// How null is written. A synthesized `Encodable` conformance leaves optional properties out that are nil: then there is
   /// no null to write.
-  public enum NilEncoding: Hashable, Sendable {
+  public enum NilEncoding: Sendable {
     /// `a`
     case bareKey
     /// `a=`
@@ -72,12 +84,24 @@ public struct URLEncodedFormEncoder: Sendable {
     case literal
     /// The key is left out.
     case omitted
+    /// The value that the function makes of the key's name. If it returns nil, the key is left out.
+    case custom(@Sendable (_ name: String) -> String?)
+  }
+
+  /// How a space is written.
+  public enum SpaceEncoding: Hashable, Sendable {
+    /// `%20`
+    case percentEncoded
+    /// `+`, as the forms of browsers have it. A plus sign is `%2B` in both cases.
+    case plus
   }
 
   /// How the name of an array's element is written. Default: `a[]`.
   public var arrays = ArrayEncoding.brackets
   /// How true and false are written. Default: 1 and 0.
   public var booleans = BoolEncoding.numeric
+  /// How bytes are written. Default: they are refused.
+  public var data = DataEncoding.refused
   /// How dates are written. Default: ISO 8601 in UTC.
   public var dates = DateEncoding.iso8601
   /// How keys are written. Default: unchanged.
@@ -86,48 +110,52 @@ public struct URLEncodedFormEncoder: Sendable {
   public var keyPaths = KeyPathEncoding.brackets
   /// How null is written. Default: the bare key.
   public var nils = NilEncoding.bareKey
+  /// How spaces are written. Default: `%20`.
+  public var spaces = SpaceEncoding.percentEncoded
+  /// Whether the keys of each level are sorted. Default: true.
+  ///
+  /// If false, they stand in the order in which a value encodes them: for a structure, the order of its properties. Only a
+  /// ``StructuredValue`` has its keys sorted in any case, and a Swift dictionary has no order of its own.
+  public var sortsKeys = true
+  /// The ASCII characters that are not percent-encoded. Default: letters, digits and `-._~?/`, which are the unreserved ones of
+  /// RFC 3986 and the two that have no meaning within a query.
+  ///
+  /// Some are percent-encoded whatever this says, because the text would mean something else: space, control characters, all
+  /// that is not ASCII, `&`, `#`, `%` and `+`, and also `=` in names.
+  public var allowedCharacters: Set<Unicode.Scalar> {
+    get { plain.characters }
+    set { plain = PlainCharacters(newValue) }
+  }
+  private var plain = PlainCharacters.ofQuery
 
   /// An encoder that writes as AFNetworking does.
   public init() {}
 
   /// Encodes a value that has keys: a ``StructuredValue/dictionary(_:)``, a dictionary, or a structure of your own.
   ///
-  /// - Throws: `cannotEncodeRequest` if the outermost value has no keys, for bytes, for numbers that are not finite, and for
-  ///   more than 512 levels.
+  /// - Throws: `cannotEncodeRequest` if the outermost value has no keys, for bytes unless ``data`` says how they are written, for
+  ///   numbers that are not finite, and for more than 512 levels.
   public func encode(_ value: some Encodable) throws(HTTPError) -> String {
-    var fields: [String] = []
-    for field in try self.fields(of: StructuredValue(encoding: value)) {
-      let name = Self.escape(field.name)
+    var texts: [String] = []
+    for field in try fields(encoding: value) {
+      let name = plain.escape(field.name, spaces, isName: true)
       switch field.value {
-      case .string(let text): fields.append("\(name)=\(Self.escape(text))")
-      case .data: throw HTTPError(.cannotEncodeRequest, "encode the query", message: "\(field.name) is bytes")
-      default: fields.append(name)
+      case .string(let text): texts.append("\(name)=\(plain.escape(text, spaces))")
+      case .data(let data): texts.append("\(name)=\(plain.escape(try text(of: data, field.name), spaces))")
+      default: texts.append(name)
       }
     }
-    return fields.joined(separator: "&")
+    return texts.joined(separator: "&")
+  }
+
+  private func fields(encoding value: some Encodable) throws(HTTPError) -> [Field] {
+    if sortsKeys || value is StructuredValue { return try fields(of: StructuredValue(encoding: value)) }
+    return try fields(of: StructuredEncoder.Node(encoding: value), nil, depth: 0)
   }
 
   /// Returns the text with everything percent-encoded that RFC 3986 reserves, except `?` and `/`, which have no meaning within
   /// a query.
-  public static func escape(_ text: String) -> String {
-    var escaped: [UInt8] = []
-    escaped.reserveCapacity(text.utf8.count)
-    for byte in text.utf8 {
-      if isPlain(byte) {
-        escaped.append(byte)
-      } else {
-        escaped += [UInt8(ascii: "%"), hexDigit(byte >> 4), hexDigit(byte & 0xf)]
-      }
-    }
-    return String(decoding: escaped, as: UTF8.self)
-  }
-
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    switch Unicode.Scalar(byte) {
-    case "a"..."z", "A"..."Z", "0"..."9", "-", ".", "_", "~", "?", "/": true
-    default: false
-    }
-  }
+  public static func escape(_ text: String) -> String { PlainCharacters.ofQuery.escape(text) }
 
   static func hexDigit(_ value: UInt8) -> UInt8 {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
@@ -164,6 +192,28 @@ extension URLEncodedFormEncoder {
     return fields
   }
 
+  /// The fields of what a value has encoded, with the keys in its order.
+  private func fields(of node: StructuredEncoder.Node, _ name: String?, depth: Int) throws(HTTPError) -> [Field] {
+    guard depth < StructuredValue.deepest else { throw Self.refusal("more than \(StructuredValue.deepest) levels") }
+    var fields: [Field] = []
+    switch (node.content, name) {
+    case (.nothing, _): break
+    case (.members(let members), _):
+      for (key, node) in members.inOrder {
+        let key = self.key(key)
+        fields += try self.fields(of: node, name.map { memberName($0, key) } ?? key, depth: depth + 1)
+      }
+    case (.value(let value), let name?): fields = try self.fields(of: value, name, depth: depth)
+    case (.elements(let nodes), let name?):
+      for (index, node) in nodes.enumerated() {
+        fields += try self.fields(of: node, elementName(name, index), depth: depth + 1)
+      }
+    case (.value(let value), nil): fields = try self.fields(of: value)
+    case (.elements, nil): throw Self.refusal("the parameters are no dictionary")
+    }
+    return fields
+  }
+
   private func fields(of value: StructuredValue, _ name: String, depth: Int) throws(HTTPError) -> [Field] {
     guard depth < StructuredValue.deepest else { throw Self.refusal("more than \(StructuredValue.deepest) levels") }
     switch value {
@@ -189,7 +239,7 @@ extension URLEncodedFormEncoder {
       }
       return groups.sorted { $0.order < $1.order }.flatMap(\.fields)
     case .dictionary(let members):
-      return try fields(of: members, depth: depth + 1) { keyPaths == .dots ? "\(name).\($0)" : "\(name)[\($0)]" }
+      return try fields(of: members, depth: depth + 1) { memberName(name, $0) }
     }
   }
 
@@ -199,6 +249,15 @@ extension URLEncodedFormEncoder {
     case .emptyValue: [(name, .string(""))]
     case .literal: [(name, .string("null"))]
     case .omitted: []
+    case .custom(let make): make(name).map { [(name, .string($0))] } ?? []
+    }
+  }
+
+  private func memberName(_ name: String, _ key: String) -> String {
+    switch keyPaths {
+    case .brackets: "\(name)[\(key)]"
+    case .dots: "\(name).\(key)"
+    case .custom(let make): make(name, key)
     }
   }
 
@@ -249,6 +308,19 @@ extension URLEncodedFormEncoder {
         return try make(date)
       } catch {
         throw HTTPError(.cannotEncodeRequest, "encode the date \(name)", message: "\(error)", underlying: error)
+      }
+    }
+  }
+
+  private func text(of data: Data, _ name: String) throws(HTTPError) -> String {
+    switch self.data {
+    case .refused: throw Self.refusal("\(name) is bytes, and the encoder's `data` does not say how they are written")
+    case .base64: return data.base64EncodedString()
+    case .custom(let make):
+      do {
+        return try make(data)
+      } catch {
+        throw HTTPError(.cannotEncodeRequest, "encode the bytes \(name)", message: "\(error)", underlying: error)
       }
     }
   }
