@@ -47,6 +47,9 @@ struct AlamofireCalls {
     print(try await api.upload(.stream(length: nil) { [file] in InputStream(url: file) }, with: "logs").response.status)
     print(try await api.download("report.pdf", to: .file(file, replacesExisting: true)).value)
     print(try await api.download("report.pdf", to: .suggested(in: folder)).value)
+    let reply = try await api.download("report.pdf", to: .file(file, createsFolders: true))
+    print(try await reply.serialized(as: User.self).value.name)
+    print(try await reply.serialized(as: TextResponseSerializer()).value)
     print(try await api.resumableDownload("report.pdf", to: file, resumeData: resumeData).value)
     for task in await api.tasks() { print(task.id, task.state, task.info.label ?? "") }
     api.cancelAll()

@@ -52,6 +52,56 @@ import Testing
     #expect(names == ["here.bin"])
   }
 
+  @Test func `the folders of a file are made where that is wanted`() async throws {
+    let target = folder.url("a/b/here.bin")
+    let error = await #expect(throws: HTTPError.self) { try await session.download(request, to: .file(target)) }
+    #expect(error?.kind == .fileFailed && names == [])
+    _ = try await session.download(request, to: .file(target, createsFolders: true))
+    #expect(try Data(contentsOf: target) == content)
+    let other = folder.url("c/d")
+    _ = try await session.download(request, to: .suggested(in: other, createsFolders: true))
+    #expect(try Data(contentsOf: other.appending(path: "large.bin")) == content)
+    _ = try await session.download(request, to: .named(createsFolders: true) { _ in other.appending(path: "e/f") })
+    #expect(try Data(contentsOf: other.appending(path: "e/f")) == content)
+    // A folder that cannot be made is an error before anything is written.
+    let blocked = target.appending(path: "x")
+    let failure = await #expect(throws: HTTPError.self) {
+      try await session.download(request, to: .file(blocked, createsFolders: true))
+    }
+    #expect(failure?.kind == .fileFailed)
+    await #expect(throws: HTTPError.self) {
+      try await session.download("missing", to: .file(folder.url("g/h"), createsFolders: true))
+    }
+    #expect(names.sorted() == ["a", "c"])
+  }
+
+  @Test func `a resumable download makes its folders where that is wanted`() async throws {
+    let target = folder.url("a/b/here.bin")
+    await #expect(throws: HTTPError.self) { try await session.resumableDownload("large.bin", to: target) }
+    _ = try await session.resumableDownload("large.bin", to: target, createsFolders: true)
+    #expect(try Data(contentsOf: target) == content)
+  }
+
+  @Test func `a file that was downloaded is decoded, and stays`() async throws {
+    try server.serve(Data(#"{"name": "Ali"}"#.utf8), as: "user.json")
+    let target = folder.url("user.json")
+    let reply = try await session.download("user.json", to: .file(target))
+    let decoder = JSONDecoder()
+    #expect(try await reply.serialized(as: [String: String].self, decoder: decoder).value == ["name": "Ali"])
+    let text = try await reply.serialized(as: TextResponseSerializer())
+    #expect(text.value == #"{"name": "Ali"}"# && text.response == reply.response)
+    let large = await #expect(throws: HTTPError.self) {
+      try await reply.serialized(as: HTTPResponseSerializer(), maximumBytes: 14)
+    }
+    #expect(large?.kind == .responseTooLarge)
+    let wrong = await #expect(throws: HTTPError.self) { try await reply.serialized(as: Int.self) }
+    #expect(wrong?.kind == .cannotDecodeContentData)
+    #expect(names == ["user.json"])
+    try FileManager.default.removeItem(at: target)
+    let gone = await #expect(throws: HTTPError.self) { try await reply.serialized(as: TextResponseSerializer()) }
+    #expect(gone?.kind == .fileFailed && gone?.code == ENOENT)
+  }
+
   @Test func `a file that comes up meanwhile is not lost`() async throws {
     let target = folder.url("here.bin")
     let server = try ScriptedServer { [folder] connection, _ in

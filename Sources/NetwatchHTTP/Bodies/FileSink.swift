@@ -18,7 +18,9 @@ final class FileSink: BodySink {
     guard response.status.kind == .successful else {
       throw HTTPError(.badServerResponse, "download", code: CInt(response.status.code), message: "\(response.status)")
     }
-    file = try NewFile(for: destination.place(response, request), replacesExisting: destination.replacesExisting)
+    let target = destination.place(response, request)
+    if destination.createsFolders { try OpenFile.createFolder(of: target) }
+    file = try NewFile(for: target, replacesExisting: destination.replacesExisting)
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> BodyAcceptance {

@@ -89,6 +89,17 @@ extension OpenFile {
     return path
   }
 
+  /// Makes the folder of a file, and those above it, unless they exist.
+  static func createFolder(of target: URL) throws(HTTPError) {
+    let folder = target.deletingLastPathComponent().path(percentEncoded: false)
+    guard target.isFileURL else { return }
+    do {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    } catch {
+      throw HTTPError(.fileFailed, "create the folder \(folder)", message: "\(error)", underlying: error)
+    }
+  }
+
   /// Puts a file that is whole into its place.
   ///
   /// - Parameter replacesExisting: whether a file that is there is replaced, at once. Otherwise it is an error.

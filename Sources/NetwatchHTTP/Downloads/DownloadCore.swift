@@ -39,12 +39,13 @@ final class DownloadCore: Sendable {
   /// To be called once, away from the caller's thread: it opens files.
   ///
   /// - Parameter given: takes the place of what lies beside the file; nil for that.
-  func load(_ target: URL, replacesExisting: Bool, _ given: ResumeData?) {
+  func load(_ target: URL, replacesExisting: Bool, createsFolders: Bool, _ given: ResumeData?) {
     do throws(HTTPError) {
       if let refusal = call.refusal { throw refusal }
       guard call.request.method == .get else {
         throw HTTPError(.cannotEncodeRequest, "download", message: "only a GET can be resumed")
       }
+      if createsFolders { try OpenFile.createFolder(of: target) }
       let file = try PartialFile.open(
         for: target, replacesExisting: replacesExisting, isFlushed: options.flushesFiles)
       let (data, size) = (given ?? file.load(), file.size())

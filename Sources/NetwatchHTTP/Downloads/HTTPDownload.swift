@@ -54,17 +54,19 @@ extension HTTPSessionManager {
   ///   - file: Where it is to lie.
   ///   - replacesExisting: Whether a file that is there is replaced, at the end and at once. Default: false, which makes it an
   ///     error.
+  ///   - createsFolders: Whether the folder of the file, and those above it, are made if they do not exist. Default: false,
+  ///     which makes it an error.
   ///   - resumeData: What ``HTTPDownload/resumeData`` of an earlier download to the same place has said. Default: nil, which
   ///     means what lies beside the file.
   ///   - options: Those that are not set are the session's.
   ///   - completion: Called once, by the options' executor.
   public func resumableDownload(
-    _ request: some RequestConvertible, to file: URL, replacesExisting: Bool = false, resumeData: ResumeData? = nil,
-    options: HTTPTaskOptions = HTTPTaskOptions(),
+    _ request: some RequestConvertible, to file: URL, replacesExisting: Bool = false, createsFolders: Bool = false,
+    resumeData: ResumeData? = nil, options: HTTPTaskOptions = HTTPTaskOptions(),
     completion: @escaping @Sendable (Result<HTTPReply<URL>, HTTPError>) -> Void
   ) -> HTTPDownload {
     let core = DownloadCore(self, prepare(request, nil, options, .download), completion: completion)
-    Task { core.load(file, replacesExisting: replacesExisting, resumeData) }
+    Task { core.load(file, replacesExisting: replacesExisting, createsFolders: createsFolders, resumeData) }
     return HTTPDownload(core)
   }
 
@@ -77,16 +79,19 @@ extension HTTPSessionManager {
   ///   - file: Where it is to lie.
   ///   - replacesExisting: Whether a file that is there is replaced, at the end and at once. Default: false, which makes it an
   ///     error.
+  ///   - createsFolders: Whether the folder of the file, and those above it, are made if they do not exist. Default: false,
+  ///     which makes it an error.
   ///   - resumeData: What ``HTTPDownload/resumeData`` of an earlier download to the same place has said. Default: nil, which
   ///     means what lies beside the file.
   ///   - options: Those that are not set are the session's.
   public func resumableDownload(
-    _ request: some RequestConvertible, to file: URL, replacesExisting: Bool = false, resumeData: ResumeData? = nil,
-    options: HTTPTaskOptions = HTTPTaskOptions()
+    _ request: some RequestConvertible, to file: URL, replacesExisting: Bool = false, createsFolders: Bool = false,
+    resumeData: ResumeData? = nil, options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPReply<URL> {
     let (ends, continuation) = AsyncStream.makeStream(of: Result<HTTPReply<URL>, HTTPError>.self)
     let download = resumableDownload(
-      request, to: file, replacesExisting: replacesExisting, resumeData: resumeData, options: options
+      request, to: file, replacesExisting: replacesExisting, createsFolders: createsFolders, resumeData: resumeData,
+      options: options
     ) { continuation.yield($0) }
     download.resume()
     // The stream itself would end with its reader's task, and before its completion has run.
