@@ -64,6 +64,10 @@ struct AlamofireCalls {
     print(task.id, task.request, task.state, task === other)
     for await progress in task.progressUpdates() { print(progress.sent, progress.received) }
     for await event in api.taskEvents() where event.task.id == task.id { print(event.kind) }
+    for await event in api.taskEvents() {
+      if case .serialized(let result, let duration) = event.kind { print(result, duration) }
+    }
+    print(task.description)
     print(try await api.cURLDescription(of: "users", body: .json(["name": "Ali"])))
   }
 
@@ -84,6 +88,8 @@ struct AlamofireCalls {
   func replies() async throws {
     let reply = try await api.send("users/1", as: User.self)
     print(reply.value.name, reply.response.status, reply.request, reply.metrics.total, reply.metrics.furtherAttempts)
+    print(reply.description, reply.debugDescription, reply.serializationDuration ?? .zero)
+    print(reply.allMetrics.map(\.total), reply.allMetrics.first?.total ?? .zero)
     print(try await api.data(for: "users/1").value.count)
     print(try await api.send("users/1").response.headerFields)
     print(try await api.send("motd", as: TextResponseSerializer()).value)
@@ -171,6 +177,18 @@ struct AlamofireCalls {
     }
   }
 
+  /// Puts an error of the app in the place of ours: Alamofire's `mapError`.
+  func user(_ body: @escaping @Sendable (Result<HTTPReply<User>, AppError>) -> Void) async throws(AppError) -> User {
+    api.send("users/1", as: DecodableResponseSerializer(User.self)) { result in
+      body(result.mapError(AppError.init))
+    }
+    do {
+      return try await api.get("users/1")
+    } catch {
+      throw AppError(error)
+    }
+  }
+
   private func place() throws(HTTPError) -> URL { try api.url(for: "users/1") }
 
   // MARK: Trust
@@ -224,6 +242,12 @@ struct GuardedDecoder: DataDecoder {
   func decode<Value: Decodable>(_ type: Value.Type, body: Data) throws -> Value {
     try JSONDecoder().decode(type, from: body.dropFirst(5))
   }
+}
+
+/// An error of an app.
+struct AppError: Error {
+  let words: String
+  init(_ error: HTTPError) { words = "\(error.kind)" }
 }
 
 /// Refuses what has no entity tag: Alamofire's `validate(_:)` with a closure.

@@ -23,6 +23,8 @@ private final class EventRecorder: HTTPEventObserver {
     case .retrying(_, let error): "retrying \(error?.kind.description ?? "")"
     case .finished(.success(let response), _): "finished \(response.status.code)"
     case .finished(.failure(let error), _): "finished \(error.kind)"
+    case .serialized(.success(let value), _): "serialized \(value)"
+    case .serialized(.failure(let error), _): "refused \(error.kind)"
     }
   }
 }
@@ -91,6 +93,78 @@ private final class EventRecorder: HTTPEventObserver {
     _ = try? await session.data(for: "busy", options: options)
     let words = try await finished(1)
     #expect(words.prefix(5) == ["created", "sent 1 /busy", "received 503", "retrying ", "sent 2 /busy"])
+  }
+
+  @Test func `what a serializer makes of a response is told, with the time that it has taken`() async throws {
+    let reply = try await session.send("x", as: TextResponseSerializer())
+    #expect(reply.value == "ok" && reply.serializationDuration ?? .zero > .zero)
+    _ = try await eventually { recorder.words.last == "serialized ok" ? true : nil }
+    let result = Box<Bool?>(nil)
+    session.send("x", as: TextResponseSerializer()) { reply in
+      result.change { $0 = (try? reply.get().serializationDuration) != nil }
+    }
+    #expect(try await eventually { result.now })
+    await #expect(throws: HTTPError.self) { try await session.send("x", as: Int.self) }
+    _ = try await eventually {
+      recorder.words.last == "refused \(HTTPError.Kind.cannotDecodeContentData)" ? true : nil
+    }
+    // What failed before a serializer, or what has none, is not told of.
+    await #expect(throws: HTTPError.self) { try await session.send("broken", as: TextResponseSerializer()) }
+    #expect(try await session.data(for: "x").serializationDuration == nil)
+    let words = try await finished(5)
+    #expect(words.count { $0.hasPrefix("serialized") || $0.hasPrefix("refused") } == 3)
+    #expect(words.last == "finished 200")
+  }
+
+  @Test func `nobody measures a serializer where nobody observes`() async throws {
+    let session = try HTTPSessionManager(baseURL: server.url)
+    #expect(try await session.send("x", as: TextResponseSerializer()).serializationDuration == nil)
+  }
+
+  @Test func `each attempt has its metrics`() async throws {
+    let reply = try await session.data(for: "away")
+    #expect(reply.allMetrics.map(\.furtherAttempts) == [0, 1])
+    #expect(reply.allMetrics.map(\.bytesReceived) == [0, 2])
+    #expect(reply.allMetrics.last?.total == reply.metrics.total)
+    #expect(reply.allMetrics.allSatisfy { $0.total > .zero && $0.protocolVersion == "1.1" })
+    #expect(reply.allMetrics.map(\.reusedConnection) == [false, true])
+    // A redirect about which somebody thinks is broken off.
+    let asked = try await session.data(for: "away", options: .with { $0.onRedirect = { $0.next } })
+    #expect(asked.allMetrics.count == 2 && asked.allMetrics[0].firstByte != nil)
+    let retried = try await session.data(
+      for: "busy", options: .with { $0.interceptors = [RetryInterceptor()] })
+    #expect(retried.allMetrics.count == retried.metrics.furtherAttempts + 1)
+    #expect(retried.allMetrics.count > 1 && retried.allMetrics.allSatisfy { $0.total > .zero })
+    #expect(try await session.data(for: "x").allMetrics.count == 1)
+  }
+
+  @Test func `a transport's attempts have their metrics`() async throws {
+    var configuration = HTTPSessionConfiguration()
+    configuration.transport = ScriptedTransport { request, _ in
+      request.path == "/a" ? HTTPTransportAnswer(.found, headerFields: [.location: "/b"]) : HTTPTransportAnswer(.ok)
+    }
+    let session = try HTTPSessionManager(baseURL: server.url, configuration: configuration)
+    #expect(try await session.data(for: "a").allMetrics.map(\.furtherAttempts) == [0, 1])
+  }
+
+  @Test func `a task, a call and a reply say what they are, without secrets`() async throws {
+    let place = "http://\(server.url.host() ?? ""):\(server.url.port ?? 0)"
+    let task = session.dataTask("x?token=secret", options: .with { $0.label = "first" }) { _ in }
+    #expect("\(task)" == "GET \(place)/x?… 'first' (suspended)")
+    task.cancel()
+    #expect("\(HTTPCall(nil, "users?token=secret", body: .text("secret")))" == "POST users?…")
+    #expect("\("http://ali:secret@h/x#secret".makeCall())" == "GET http://h/x")
+    let request = HTTPRequest(
+      method: .put, scheme: "http", authority: "ali:secret@h:81", path: "/x?secret",
+      headerFields: [.authorization: "secret"])
+    #expect("\(HTTPCall(request))" == "PUT http://h:81/x?…")
+    let reply = try await session.send("away", as: TextResponseSerializer())
+    #expect("\(reply)".hasPrefix("GET \(place)/there: 200 OK, 2 bytes in 0.0"))
+    let lines = String(reflecting: reply).split(separator: "\n")
+    #expect(lines.count == 5 && lines[0] == "\(reply)" && lines[1] == "value: String")
+    #expect(lines[2].hasPrefix("attempt 1: 0.0") && lines[2].hasSuffix(" over HTTP/1.1 on a new connection"))
+    #expect(lines[3].hasSuffix("on a used connection") && lines[4].hasPrefix("serialization: "))
+    #expect(!String(reflecting: reply).contains("secret"))
   }
 
   @Test func `a sequence tells the same, to several readers, until the session ends`() async throws {

@@ -66,6 +66,26 @@ import Testing
     #expect(try await eventually { status.now } == .ok)
   }
 
+  @Test func `an app puts its own error in the place of this one`() async throws {
+    struct AppError: Error {
+      let status: Int?
+      init(_ error: HTTPError) { status = error.response?.status.code }
+    }
+    func user() async throws(AppError) -> Echo {
+      do {
+        return try await session.get("refused")
+      } catch {
+        throw AppError(error)
+      }
+    }
+    let error = await #expect(throws: AppError.self) { try await user() }
+    let told = Box<AppError?>(nil)
+    session.get("refused", as: DecodableResponseSerializer(Echo.self)) { result in
+      if case .failure(let error) = result.mapError(AppError.init) { told.change { $0 = error } }
+    }
+    #expect(try await eventually { told.now }.status == error?.status && error?.status != nil)
+  }
+
   @Test func `what can not be written down begins nothing, and says so later`() async throws {
     struct Refusal: Error {}
     let observer = RecordingObserver()

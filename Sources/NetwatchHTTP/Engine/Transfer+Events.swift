@@ -6,6 +6,15 @@ extension Transfer {
     engine.events.tell(HTTPEvent(task: order.info, request: order.request, date: Date(), kind: kind))
   }
 
+  /// Lets who serializes the response tell what has become of it.
+  func observeSerialization() {
+    order.facts.makeExtras().onSerialized = {
+      [inbox = engine.inbox, info = order.info, request = order.request] result, duration in
+      let event = HTTPEvent(task: info, request: request, date: Date(), kind: .serialized(result, after: duration))
+      inbox?.send(.run { $0.events.tell(event) })
+    }
+  }
+
   /// Before the machine has the event.
   func tell(of event: TransferMachine.Event) {
     switch (event, machine.phase) {

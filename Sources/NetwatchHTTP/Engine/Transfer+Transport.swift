@@ -79,6 +79,11 @@ extension Transfer {
   }
 
   private func concludeCarried() {
+    keepCarriedMetrics()
+    conclude()
+  }
+
+  func keepCarriedMetrics() {
     order.facts.metrics.total = max(engine.now - attempt.began, .zero)
     order.facts.metrics.furtherAttempts = attempts - 1
     order.facts.metrics.cacheUse = exchange?.delivery?.use
@@ -86,6 +91,5 @@ extension Transfer {
       order.facts.metrics.bytesSent = progress.sent
       order.facts.metrics.bytesReceived = progress.received
     }
-    conclude()
   }
 }

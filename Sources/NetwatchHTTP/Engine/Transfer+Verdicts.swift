@@ -80,6 +80,10 @@ extension Transfer {
     }
   }
 
+  func keepMetrics(of easy: CurlEasy) {
+    order.facts.metrics = easy.metrics(after: attempt.lookupDuration, furtherAttempts: attempts - 1)
+  }
+
   func accept(_ head: ResponseHead) throws(HTTPError) {
     attempt.verdict = .accepted
     if head.codings.bypassLibcurl { attempt.decoder = makeDecoder(head.codings) }

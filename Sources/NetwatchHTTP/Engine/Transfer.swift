@@ -110,6 +110,7 @@ final class Transfer: CurlDelegate {
 
   private func attach() {
     reader.begin()
+    if attempts > 0 { order.facts.beginAttempt() }
     attempts += 1
     attempt = TransferAttempt(began: engine.now)
     if let cache = engine.cache { ask(cache) } else { send(chain.shared) }
@@ -151,7 +152,12 @@ final class Transfer: CurlDelegate {
 
   func detach() {
     if attempt.host != nil { engine.dropLookup(of: self) }
-    if let easy { curl.remove(easy) }
+    if let easy {
+      keepMetrics(of: easy)
+      curl.remove(easy)
+    } else if carriage != nil {
+      keepCarriedMetrics()
+    }
     giveBack()
   }
 
@@ -204,7 +210,10 @@ final class Transfer: CurlDelegate {
       if failure.response == nil { failure.response = head?.response }
       outcome = .failure(failure)
     }
-    if engine.events.isObserved { tell(.finished(outcome.map(\.response), order.facts.metrics)) }
+    if engine.events.isObserved {
+      tell(.finished(outcome.map(\.response), order.facts.metrics))
+      if order.makeSink == nil { observeSerialization() }
+    }
     if order.status == nil { status?.end() }
     return order.complete(outcome, machine.isActive ? engine.observer : nil)
   }
@@ -344,7 +353,7 @@ final class Transfer: CurlDelegate {
 
   override func ended(_ code: CURLcode) {
     guard let easy, failure != nil || !lookUp(after: code, of: easy) else { return }
-    order.facts.metrics = easy.metrics(after: attempt.lookupDuration, furtherAttempts: attempts - 1)
+    keepMetrics(of: easy)
     if code == CURLE_OK, case .undecided = attempt.verdict { _ = decide(on: reader.head) }
     if code == CURLE_OK { endBody() }
     if code != CURLE_OK, failure == nil, !attempt.verdict.isSkipped {

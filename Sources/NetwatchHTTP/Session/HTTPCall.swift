@@ -78,3 +78,16 @@ public struct HTTPCall: RequestConvertible {
 
   public func makeCall() -> HTTPCall { self }
 }
+
+extension HTTPCall: CustomStringConvertible {
+  /// One line with the method and the place, without the query, the header fields and the body: `POST users`.
+  public var description: String {
+    if let request, ownPath == nil {
+      var named = request
+      if let ownMethod { named.method = ownMethod }
+      return named.title
+    }
+    let method = method ?? (body == nil ? .get : .post)
+    return "\(method.rawValue) \(HTTPRequest.publicPart(of: path))"
+  }
+}

@@ -89,6 +89,8 @@ extension HTTPReply<ReceivedBody> {
   func serialized<Serializer: ResponseSerializer>(
     by serializer: Serializer
   ) throws(HTTPError) -> HTTPReply<Serializer.Value> {
-    with(try serializer.serialize(response, body: value.data, request: request))
+    try converted { reply throws(HTTPError) in
+      try serializer.serialize(reply.response, body: reply.value.data, request: reply.request)
+    }
   }
 }

@@ -84,6 +84,13 @@ public final class HTTPTask: Sendable {
   }
 }
 
+extension HTTPTask: CustomStringConvertible {
+  /// One line with the request, the label and the state, without the query: `GET https://example.org/users (running)`.
+  public var description: String {
+    "\(request.title)\(info.label.map { " '\($0)'" } ?? "") (\(state))"
+  }
+}
+
 extension HTTPTask: Hashable {
   public static func == (left: HTTPTask, right: HTTPTask) -> Bool { left.id == right.id }
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }

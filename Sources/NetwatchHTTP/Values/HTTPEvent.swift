@@ -3,8 +3,8 @@ import HTTPTypes
 
 /// Something that has happened to a task of a session.
 ///
-/// Each task begins with ``Kind/created`` and ends with ``Kind/finished(_:_:)``, unless the session was invalidated before it
-/// took the task.
+/// Each task begins with ``Kind/created`` and ends with ``Kind/finished(_:_:)``, which only ``Kind/serialized(_:after:)`` may
+/// follow, unless the session was invalidated before it took the task.
 public struct HTTPEvent: Sendable {
   public enum Kind: Sendable {
     /// The task was made. It may be suspended.
@@ -26,6 +26,9 @@ public struct HTTPEvent: Sendable {
     /// The transfer is over. What a serializer makes of the response is not part of it. The metrics are those of the last
     /// attempt.
     case finished(Result<HTTPResponse, HTTPError>, HTTPMetrics)
+    /// A serializer has made a value of the response, or refuses it; the duration is the time that it has taken. Only for a
+    /// response that has come whole and that a serializer or a decoder reads, and not if the session ends meanwhile.
+    case serialized(Result<any Sendable, HTTPError>, after: Duration)
   }
 
   /// The task that the event is about.

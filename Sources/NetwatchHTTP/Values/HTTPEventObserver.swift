@@ -2,6 +2,6 @@
 /// ``HTTPSessionConfiguration/eventObservers``.
 public protocol HTTPEventObserver: Sendable {
   /// Called on the thread of the session, in the order of the events: while it runs, nothing is sent or received, so it has to
-  /// be short. The completion of a task may run before its last event.
+  /// be short. The completion of a task may run before its last events.
   func handle(_ event: HTTPEvent)
 }

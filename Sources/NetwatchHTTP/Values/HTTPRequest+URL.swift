@@ -14,6 +14,24 @@ extension HTTPRequest {
     return text
   }
 
+  /// The method and the URL, for people: `GET https://example.org/users?…`. What may hold a secret is left out: the query, and a
+  /// user with a password.
+  var title: String {
+    let host = authority?.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+    return "\(method.rawValue) \(scheme.map { "\($0)://" } ?? "")\(host)\(Self.publicPart(of: path ?? ""))"
+  }
+
+  /// A path or a URL up to its query, whose place a mark takes, and without a user and a password.
+  static func publicPart(of path: String) -> String {
+    let end = path.firstIndex { $0 == "?" || $0 == "#" } ?? path.endIndex
+    var text = String(path[..<end])
+    if let scheme = text.firstRange(of: "://") {
+      let host = text[scheme.upperBound...].prefix { $0 != "/" }
+      if let at = host.lastIndex(of: "@") { text.removeSubrange(host.startIndex...at) }
+    }
+    return path[end...].hasPrefix("?") ? text + "?…" : text
+  }
+
   /// A user and a password in the URL are left out: see ``HTTPCredential``.
   ///
   /// - Throws: `badURL` for what is neither http nor https, or has no host.

@@ -1,0 +1,22 @@
+import HTTPTypes
+
+/// A reply in words, without header fields, bodies and queries, which may hold secrets.
+extension HTTPReply: CustomStringConvertible, CustomDebugStringConvertible {
+  /// One line: `GET https://example.org/users: 200 OK, 512 bytes in 0.034 seconds`. The bytes are those of the body as it was sent
+  /// over the network.
+  public var description: String {
+    "\(request.title): \(response.status), \(metrics.bytesReceived) bytes in \(metrics.total)"
+  }
+
+  /// A few lines: ``description``, the type of the value, and what the attempts took.
+  public var debugDescription: String {
+    var lines = ["\(self)", "value: \(Value.self)"]
+    for (index, metrics) in allMetrics.enumerated() {
+      let version = metrics.protocolVersion.isEmpty ? "" : " over HTTP/\(metrics.protocolVersion)"
+      let connection = metrics.reusedConnection ? "a used" : "a new"
+      lines.append("attempt \(index + 1): \(metrics.total)\(version) on \(connection) connection")
+    }
+    if let serializationDuration { lines.append("serialization: \(serializationDuration)") }
+    return lines.joined(separator: "\n")
+  }
+}
