@@ -32,6 +32,11 @@ struct AlamofireCalls {
     configuration.headerFields = [.acceptLanguage: "de"]
     configuration.userAgent = HTTPFields.userAgent(name: "Example", version: "1.0")
     configuration.requestSerializer = CompressedRequestSerializer(base: JSONRequestSerializer(), minimumLength: 4_096)
+    var compressed = CompressedRequestSerializer()
+    compressed.duplicateHeaderBehavior = .fail
+    compressed.duplicateHeaderBehavior = .replace
+    compressed.shouldCompress = { request, body in body.contentType == "text/plain" }
+    configuration.requestSerializer = compressed
     _ = try HTTPSessionManager()
     return try HTTPSessionManager(baseURL: base, configuration: configuration, observer: nil, path: monitor)
   }

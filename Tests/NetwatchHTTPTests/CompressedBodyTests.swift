@@ -239,6 +239,39 @@ import Testing
     #expect(server.requests[1].values("content-type") == ["application/x-www-form-urlencoded"])
   }
 
+  @Test func `whoever makes the serializer says which bodies are compressed`() throws {
+    var serializer = CompressedRequestSerializer()
+    serializer.shouldCompress = { request, body in request.path == "/log" && body.length != 3 }
+    for (path, text, coding) in [("/log", "b", nil), ("/log", "long", "gzip"), ("/other", "long", nil)] {
+      let post = HTTPRequest(method: .post, scheme: "http", authority: "h", path: path)
+      let (_, body) = try serializer.serialize(post, url: nil, parameters: ["a": .string(text)])
+      #expect(body.contentEncoding == coding)
+    }
+    let get = HTTPRequest(method: .get, scheme: "http", authority: "h", path: "/log")
+    #expect(try serializer.serialize(get, url: nil, parameters: ["a": "long"]).1.contentEncoding == nil)
+  }
+
+  @Test func `a request with an encoding of its own is sent as it is, compressed, or refused`() async throws {
+    let server = try BodyServer()
+    let long = String(repeating: "x", count: 5_000)
+    func send(_ behavior: CompressedRequestSerializer.DuplicateHeaderBehavior) async throws {
+      var configuration = HTTPSessionConfiguration()
+      var serializer = CompressedRequestSerializer()
+      serializer.duplicateHeaderBehavior = behavior
+      configuration.requestSerializer = serializer
+      let session = try HTTPSessionManager(baseURL: server.url, configuration: configuration)
+      let fields: HTTPFields = [.contentEncoding: "identity"]
+      let call = HTTPCall(.post, "form", parameters: ["a": .string(long)], headerFields: fields)
+      _ = try await session.send(call, as: HTTPResponseSerializer())
+    }
+    try await send(.skip)
+    try await send(.replace)
+    let error = await #expect(throws: HTTPError.self) { try await send(.fail) }
+    #expect(error?.kind == .cannotEncodeRequest && error?.message.contains("'identity'") == true)
+    #expect(server.requests.map { $0.values("content-encoding") } == [["identity"], ["gzip"]])
+    #expect(try Self.inflate([UInt8](server.requests[1].body)) == Data("a=\(long)".utf8))
+  }
+
   @Test(arguments: [UInt64(1), 2]) func `whatever is read however, it is the same`(_ seed: UInt64) async throws {
     var random = SplitMix(seed: seed)
     for round in 0..<FuzzRounds.count(default: 200) {
