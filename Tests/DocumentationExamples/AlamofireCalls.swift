@@ -23,6 +23,13 @@ struct AlamofireCalls {
     var configuration = HTTPSessionConfiguration()
     configuration.interceptors = [RetryInterceptor()]
     configuration.interceptors = [BearerTokenInterceptor(token) { _ in try await self.newToken() }]
+    let authenticator = BearerTokenInterceptor(
+      token, scheme: "Token", maximumRefreshes: 2, window: .seconds(60),
+      isRefusal: { $0.response?.status == .forbidden }
+    ) { _ in try await self.newToken() }
+    var retry = RetryInterceptor()
+    retry.backoffBase = 3
+    configuration.interceptors = [authenticator, retry]
     configuration.eventObservers = [EventPrinter()]
     configuration.hostPolicies = ["api.example.org": policy]
     configuration.refusesHostsWithoutPolicy = true

@@ -222,12 +222,21 @@ extension HTTPField.Name {
     #expect(seen.now.count == 4)
   }
 
-  @Test func `the delay doubles, up to the longest`() {
+  @Test func `the delay doubles, or grows as it is told, up to the longest`() {
     var policy = RetryInterceptor()
     #expect((0..<4).map { policy.backoff($0, chance: 0) } == [0.5, 1, 2, 4].map { .seconds($0) })
     #expect(policy.backoff(3, chance: 1) == .seconds(2))
     #expect(policy.backoff(.max, chance: 0) == .seconds(60))
     #expect(policy.backoff(.min, chance: 0) == .milliseconds(500))
+    policy.backoffBase = 3
+    #expect((0..<4).map { policy.backoff($0, chance: 0) } == [0.5, 1.5, 4.5, 13.5].map { .seconds($0) })
+    for base in [1, 0, -2, .nan] {
+      policy.backoffBase = base
+      #expect(policy.backoff(.max, chance: 0) == .milliseconds(500))
+    }
+    policy.backoffBase = .infinity
+    #expect(policy.backoff(1, chance: 0) == .seconds(60))
+    policy.backoffBase = 2
     policy.jitter = .infinity
     #expect(policy.backoff(2, chance: 1) == .zero)
     policy.delay = .seconds(-1)
@@ -286,9 +295,30 @@ extension HTTPField.Name {
     #expect(refreshes.now == 2)
     #expect(seen.now.count == 2)
     for _ in 0..<3 { #expect(try await session.data(for: "x").response.status == .unauthorized) }
-    #expect(refreshes.now == BearerTokenInterceptor.maximumRefreshes)
+    #expect(refreshes.now == bearer.maximumRefreshes && bearer.maximumRefreshes == 5)
     let error = await #expect(throws: HTTPError.self) { try await session.data(for: "x") }
     #expect(error?.kind == .notAuthenticated)
+  }
+
+  @Test func `the word before a token, the signs of a refusal and the refreshes can be chosen`() async throws {
+    let refreshes = Box(0)
+    let bearer = BearerTokenInterceptor(
+      BearerToken("old"), scheme: "Token", maximumRefreshes: 2, window: .seconds(3_600),
+      isRefusal: { $0.response?.status.code == 419 }
+    ) { _ in
+      BearerToken("\(refreshes.changed { $0 += 1; return $0 })")
+    }
+    let session = try session(
+      server([answer("419 Expired"), answer("200 OK"), answer("401 No"), answer("419 Expired")]), bearer)
+    #expect(try await session.data(for: "x").response.status == .ok)
+    // This one says nothing of the token.
+    #expect(try await session.data(for: "x").response.status == .unauthorized)
+    #expect(try await session.data(for: "x").response.status.code == 419)
+    #expect(refreshes.now == 2)
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: "x") }
+    #expect(error?.kind == .notAuthenticated)
+    #expect(
+      fields("authorization") == ["Token old", "Token 1", "Token 1", "Token 1", "Token 2", "Token 2"])
   }
 
   @Test func `a refresh that fails fails those who wait, and the next request tries again`() async throws {

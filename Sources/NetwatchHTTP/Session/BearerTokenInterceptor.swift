@@ -13,7 +13,8 @@ import Netwatch
 /// ```
 ///
 /// After a 401, the token is refreshed once, however many requests were refused, and all of them are sent again. Requests that
-/// begin meanwhile wait for the new token. A request that is refused with a new token fails with its 401. The token goes to the
+/// begin meanwhile wait for the new token. A request that is refused with a new token fails with its 401. The word before the
+/// token, and which answers are refusals, can be changed. The token goes to the
 /// origin of the session's base URL and to ``HTTPSessionConfiguration/credentialOrigins``. A request that has an `Authorization`
 /// of its own keeps that.
 ///
@@ -31,25 +32,47 @@ public final class BearerTokenInterceptor: RequestInterceptor {
 
   private let state: Lock<State>
   private let refresh: Refresh
+  private let prefix: String
+  private let isRefusal: @Sendable (HTTPFailedAttempt) -> Bool
   private let now: @Sendable () -> Date
 
   /// The most refreshes within ``window``. Beyond it, requests fail: a server that refuses each new token would be asked for
-  /// ever. The number is Alamofire's.
-  public static let maximumRefreshes = 5
+  /// ever.
+  public let maximumRefreshes: Int
   /// The time in which ``maximumRefreshes`` count.
-  public static let window = Duration.seconds(30)
+  public let window: Duration
   /// A token that ends within this time is refreshed before it is sent.
   public static let margin: TimeInterval = 10
 
   /// - Parameters:
   ///   - token: The first token. Default: nil, which means that the first request waits for one.
+  ///   - scheme: The word before the token in `Authorization` (RFC 9110, section 11.1). Default: `Bearer`.
+  ///   - maximumRefreshes: The most refreshes within `window`; beyond it, requests fail with `notAuthenticated`. Default: 5, as
+  ///     in Alamofire.
+  ///   - window: The time in which `maximumRefreshes` count. Default: 30 seconds, as in Alamofire.
+  ///   - isRefusal: Whether an answer says that the token is not taken. Default: its status is 401.
   ///   - refresh: Gets a new token. What it throws fails the requests that wait for it.
-  public convenience init(_ token: BearerToken? = nil, refresh: @escaping Refresh) {
-    self.init(token, now: { Date() }, refresh: refresh)
+  public convenience init(
+    _ token: BearerToken? = nil, scheme: String = "Bearer", maximumRefreshes: Int = 5,
+    window: Duration = .seconds(30),
+    isRefusal: @escaping @Sendable (HTTPFailedAttempt) -> Bool = { $0.response?.status == .unauthorized },
+    refresh: @escaping Refresh
+  ) {
+    self.init(
+      token, scheme: scheme, maximumRefreshes: maximumRefreshes, window: window, isRefusal: isRefusal,
+      now: { Date() }, refresh: refresh)
   }
 
-  init(_ token: BearerToken?, now: @escaping @Sendable () -> Date, refresh: @escaping Refresh) {
+  init(
+    _ token: BearerToken?, scheme: String = "Bearer", maximumRefreshes: Int = 5, window: Duration = .seconds(30),
+    isRefusal: @escaping @Sendable (HTTPFailedAttempt) -> Bool = { $0.response?.status == .unauthorized },
+    now: @escaping @Sendable () -> Date, refresh: @escaping Refresh
+  ) {
     state = Lock(State(token: token))
+    prefix = "\(scheme) "
+    self.maximumRefreshes = maximumRefreshes
+    self.window = window
+    self.isRefusal = isRefusal
     self.now = now
     self.refresh = refresh
   }
@@ -64,16 +87,16 @@ public final class BearerTokenInterceptor: RequestInterceptor {
     guard !request.headerFields.contains(.authorization) else { return request }
     var request = request
     let token = try await fresh(otherThan: nil)
-    request.headerFields[.authorization] = "Bearer \(token.value)"
+    request.headerFields[.authorization] = prefix + token.value
     return request
   }
 
   public func retry(_ failure: HTTPFailedAttempt) async -> RetryDecision {
-    guard failure.response?.status == .unauthorized, failure.retries == 0,
-      let sent = failure.request.headerFields[.authorization], sent.hasPrefix("Bearer ")
+    guard failure.retries == 0, isRefusal(failure),
+      let sent = failure.request.headerFields[.authorization], sent.hasPrefix(prefix)
     else { return .next }
     do throws(HTTPError) {
-      _ = try await fresh(otherThan: String(sent.dropFirst("Bearer ".count)))
+      _ = try await fresh(otherThan: String(sent.dropFirst(prefix.count)))
       return .retry()
     } catch {
       return .fail(error)
@@ -88,8 +111,8 @@ public final class BearerTokenInterceptor: RequestInterceptor {
       if let refresh = state.refresh { return .coming(refresh) }
       if let token = state.token, token.value != refused, !isEnding(token) { return .there(token) }
       let time = ContinuousClock.now
-      state.begun.removeAll { time - $0 > Self.window }
-      guard state.begun.count < Self.maximumRefreshes else { return .tooOften }
+      state.begun.removeAll { time - $0 > window }
+      guard state.begun.count < maximumRefreshes else { return .tooOften }
       state.begun.append(time)
       let refresh = begin(state.token)
       state.refresh = refresh
@@ -100,7 +123,7 @@ public final class BearerTokenInterceptor: RequestInterceptor {
     case .tooOften:
       throw HTTPError(
         .notAuthenticated, "refresh the token",
-        message: "\(Self.maximumRefreshes) new tokens within \(Self.window) were refused or have ended")
+        message: "\(maximumRefreshes) new tokens within \(window) were refused or have ended")
     case .coming(let refresh):
       do {
         return try await refresh.value

@@ -1,8 +1,9 @@
 import FoundationEssentials
+import Glibc
 import HTTPTypes
 import NetwatchEventLoop
 
-/// Tries failed requests again, after a time that doubles with each attempt.
+/// Tries failed requests again, after a time that grows with each attempt.
 ///
 /// ```swift
 /// configuration.interceptors = [RetryInterceptor()]
@@ -23,8 +24,12 @@ public struct RetryInterceptor: RequestInterceptor {
   public var kinds: Set<HTTPError.Kind> = [
     .timedOut, .notResolved, .cannotConnect, .connectionLost, .pathLost, .notReachable,
   ]
-  /// The time before the first retry. Each further one waits twice as long as the one before. Default: 0.5 seconds.
+  /// The time before the first retry. Each further one waits ``backoffBase`` times as long as the one before. Default: 0.5
+  /// seconds.
   public var delay = Duration.milliseconds(500)
+  /// By how much the delay grows with each retry, at least 1. With 1, all delays are the same. Default: 2, each one is twice as
+  /// long as the one before.
+  public var backoffBase = 2.0
   /// The longest time that is waited, also if the server names one: after a longer one, the request is not tried again. Default:
   /// 60 seconds.
   public var maximumDelay = Duration.seconds(60)
@@ -49,8 +54,8 @@ public struct RetryInterceptor: RequestInterceptor {
 
   /// - Parameter chance: from 0 to 1.
   func backoff(_ retries: Int, chance: Double) -> Duration {
-    // Nobody waits for longer than this power says, and beyond it would be no number.
-    let factor = Double(1 << min(max(retries, 0), 30))
+    // The base may be no number, and its power infinite: times zero, that would be no number.
+    let factor = min(pow(backoffBase >= 1 ? backoffBase : 1, Double(max(retries, 0))), 1e18)
     let seconds = min(max(delay, .zero).inSeconds * factor, max(maximumDelay, .zero).inSeconds)
     return .seconds(seconds * (1 - min(max(jitter, 0), 1) * chance))
   }
