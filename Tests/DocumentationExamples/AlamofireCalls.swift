@@ -91,6 +91,9 @@ struct AlamofireCalls {
     options.onCaching = { _, _ in nil }
     options.retriesWhenReachable = true
     options.reachabilityTimeout = .seconds(5)
+    options.requiredMedia = [.wifi]
+    options.requiredMedia = Set(Medium.allCases).subtracting([.wwan])
+    options.allowsExpensivePath = false
     options.interceptors = [RetryInterceptor()]
     options.maximumRetries = 3
     options.timeout = .seconds(20)

@@ -187,6 +187,8 @@ private enum Route: RequestConvertible {
     session.maximumRetries = 9
     session.cachePolicy = .prefersCache
     session.onCaching = { $1 }
+    session.requiredMedia = [.wifi]
+    session.allowsExpensivePath = false
     func text(_ options: HTTPTaskOptions) -> [String] {
       Mirror(reflecting: options).children.filter { $0.label != "named" }.map { child in
         let text = "\(child.value)"

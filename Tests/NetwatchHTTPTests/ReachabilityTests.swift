@@ -39,6 +39,90 @@ import Testing
     #expect(path.observers == 0)
   }
 
+  @Test func `a task waits for a path over what it wants`() async throws {
+    let path = ScriptedPath()
+    let session = try session(path)
+    let statuses = Box<[Int]>([])
+    let task = session.dataTask(
+      "method",
+      options: options {
+        $0.requiredMedia = [.wifi, .wired]
+        $0.allowsExpensivePath = false
+        $0.reachabilityTimeout = .seconds(60)
+      }
+    ) { result in statuses.change { $0.append((try? result.get().response.status.code) ?? 0) } }
+    task.resume()
+    for (medium, isExpensive) in [(nil, nil), (.wwan, true), (.wifi, true), (.wifi, nil), (.wwan, false)]
+      as [(Medium?, Bool?)]
+    {
+      path.set(true, medium: medium, isExpensive: isExpensive)
+      _ = try await eventually { task.state == .waiting ? true : nil }
+      // Whoever asks after the change gets an answer after the engine has heard of it.
+      _ = await session.tasks()
+      #expect(task.state == .waiting && observer.all.isEmpty)
+    }
+    path.set(true, medium: .wired, isExpensive: false)
+    #expect(try await eventually { statuses.now.isEmpty ? nil : statuses.now } == [200])
+  }
+
+  @Test func `a task that may not use the path fails at once, unless it may wait`() async throws {
+    let path = ScriptedPath()
+    let session = try session(path)
+    func kind(_ change: (inout HTTPTaskOptions) -> Void) async -> HTTPError? {
+      do throws(HTTPError) {
+        _ = try await session.data(for: "method", options: options(change))
+        return nil
+      } catch {
+        return error
+      }
+    }
+    path.set(true, medium: .wwan, isExpensive: true)
+    let error = await kind { $0.requiredMedia = [.wifi] }
+    #expect(error?.kind == .notReachable && error?.message.contains("wwan") == true)
+    #expect(await kind { $0.allowsExpensivePath = false }?.kind == .notReachable)
+    #expect(await kind { $0.requiredMedia = [.wwan] } == nil)
+    #expect(await kind { _ in } == nil)
+    path.set(true)
+    #expect(await kind { $0.requiredMedia = Set(Medium.allCases) }?.kind == .notReachable)
+    #expect(observer.all.count == 4)
+    // Without a path that could tell, nobody knows.
+    let blind = try HTTPSessionManager(baseURL: server.url)
+    let refusal = await #expect(throws: HTTPError.self) {
+      try await blind.data(for: "method", options: options { $0.allowsExpensivePath = false })
+    }
+    #expect(refusal?.kind == .badConfiguration)
+  }
+
+  /// Takes the path away before another attempt.
+  private struct Mover: RequestInterceptor {
+    let path: ScriptedPath
+
+    func retry(_ failure: HTTPFailedAttempt) async -> RetryDecision {
+      guard failure.retries == 0 else { return .next }
+      path.set(true, medium: .wwan)
+      return .retry()
+    }
+  }
+
+  @Test func `each attempt looks at the path anew`() async throws {
+    let path = ScriptedPath()
+    path.set(true, medium: .wifi)
+    let session = try session(path)
+    let statuses = Box<[Int]>([])
+    let task = session.dataTask(
+      "missing",
+      options: options {
+        $0.requiredMedia = [.wifi]
+        $0.reachabilityTimeout = .seconds(60)
+        $0.interceptors = [Mover(path: path)]
+      }
+    ) { result in statuses.change { $0.append((try? result.get().metrics.furtherAttempts) ?? -1) } }
+    task.resume()
+    _ = try await eventually { task.state == .waiting && path.medium == .wwan ? true : nil }
+    path.set(true, medium: .wifi)
+    #expect(try await eventually { statuses.now.isEmpty ? nil : statuses.now } == [1])
+  }
+
   @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 18])
   func `times that no clock can hold do no harm`(_ time: Duration) async throws {
     let path = ScriptedPath(false)

@@ -271,7 +271,7 @@ final class SessionEngine {
     timer.set(at: transfer.patienceEnd)
     waiting[id] = timer
     // The subscription came first: a path that arrives now is not missed.
-    if hasPath(to: transfer.attempt.peers) { transfer.handle(.pathArrived) }
+    if transfer.hasPath { transfer.handle(.pathArrived) }
   }
 
   /// Another attempt is made after this time.
@@ -290,7 +290,7 @@ final class SessionEngine {
 
   private func pathChanged() {
     for id in waiting.keys {
-      if let transfer = transfers[id], hasPath(to: transfer.attempt.peers) { transfer.handle(.pathArrived) }
+      if let transfer = transfers[id], transfer.hasPath { transfer.handle(.pathArrived) }
     }
   }
 

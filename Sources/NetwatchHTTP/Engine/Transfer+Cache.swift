@@ -53,10 +53,11 @@ extension Transfer {
   func goOn(with exchange: CacheExchange) {
     guard let fields = exchange.decide(options.cachePolicy) else { return deliver(exchange) }
     attempt.isBegun = false
-    if waitsForPathBeforeFirst {
+    if mustWaitForPath {
       if exchange.standIn() { return deliver(exchange) }
-      // The next one is the first that is sent.
-      attempts = 0
+      // It was none: nothing is sent.
+      attempts -= 1
+      order.facts.dropAttempt()
       return handle(.attemptWentOffline)
     }
     guard !fields.isEmpty else { return send(chain.shared) }
@@ -65,8 +66,9 @@ extension Transfer {
     send(SharedRequest(request))
   }
 
-  private var waitsForPathBeforeFirst: Bool {
-    attempts == 1 && options.reachabilityTimeout != nil && engine.path != nil && !engine.hasPath(to: attempt.peers)
+  private var mustWaitForPath: Bool {
+    guard engine.path != nil, options.waitsForPath else { return false }
+    return attempts == 1 ? !hasPath : !mayUsePath
   }
 
   private func deliver(_ exchange: CacheExchange) {

@@ -82,6 +82,24 @@ extension Transfer {
 
   // MARK: Waiting
 
+  /// Whether an attempt can be made now.
+  var hasPath: Bool { mayUsePath && engine.hasPath(to: attempt.peers) }
+
+  /// Whether the options let the task use the path as it is.
+  var mayUsePath: Bool {
+    guard options.restrictsPath, let path = engine.path else { return true }
+    if let required = options.requiredMedia, !(path.medium.map { required.contains($0) } ?? false) { return false }
+    return options.allowsExpensivePath || path.isExpensive == false
+  }
+
+  /// Why the task can never begin.
+  var refusalOfPath: HTTPError? {
+    guard options.restrictsPath, engine.path == nil else { return nil }
+    return HTTPError(
+      .badConfiguration, "wait for a path",
+      message: "the options say which path the task may use; give the session a path, such as a NetworkMonitor")
+  }
+
   /// Until when the task waits for a path.
   var patienceEnd: Duration {
     if let patience = options.reachabilityTimeout { return engine.now + patience.asDelay }
@@ -90,6 +108,12 @@ extension Transfer {
 
   /// No path has come in time.
   func losePatience() {
+    if !mayUsePath {
+      let medium = engine.path?.medium.map { "goes over \($0.rawValue)" } ?? "is not known"
+      return fail(
+        HTTPError(
+          .notReachable, "wait for a path", message: "the path \(medium), and the options allow another one only"))
+    }
     if options.reachabilityTimeout != nil || options.retriesWhenReachable {
       return fail(HTTPError(.notReachable, "wait for a path"))
     }

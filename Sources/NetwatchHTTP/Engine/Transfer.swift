@@ -55,7 +55,7 @@ final class Transfer: CurlDelegate {
     memory = MemoryBody(engine.bodies)
     sink = order.makeSink?(engine.reentry(order.id) { $0.goOnReading() })
     let adapts = !engine.interceptors.isEmpty || !order.options.interceptors.isEmpty
-    let mayWait = order.options.reachabilityTimeout != nil && engine.path != nil
+    let mayWait = engine.path != nil && order.options.waitsForPath
     machine = TransferMachine(
       waitsForPath: mayWait && !Self.looksBeforeItWaits(order, engine, adapts), adapts: adapts)
   }
@@ -97,7 +97,7 @@ final class Transfer: CurlDelegate {
 
   /// Begins, or goes on. What cannot be sent fails without having begun.
   func resume() {
-    if let refusal = order.refusal { return fail(refusal) }
+    if let refusal = order.refusal ?? refusalOfPath { return fail(refusal) }
     handle(.resumed)
   }
 
@@ -109,6 +109,7 @@ final class Transfer: CurlDelegate {
   }
 
   private func attach() {
+    if engine.cache == nil, options.restrictsPath, !mayUsePath { return end(.attemptWentOffline) }
     reader.begin()
     if attempts > 0 { order.facts.beginAttempt() }
     attempts += 1

@@ -10,6 +10,8 @@ import Netwatch
 public final class ScriptedPath: PathSource {
   private struct State: Sendable {
     var hasPath: Bool
+    var medium: Medium?
+    var isExpensive: Bool?
     var bodies: [Int: @Sendable () -> Void] = [:]
     var count = 0
   }
@@ -28,10 +30,21 @@ public final class ScriptedPath: PathSource {
 
   public var hasPath: Bool { state.withLock { $0.hasPath } }
 
+  public var medium: Medium? { state.withLock { $0.medium } }
+
+  public var isExpensive: Bool? { state.withLock { $0.isExpensive } }
+
   /// Opens or closes the path, and tells those who observe it before it returns.
-  public func set(_ hasPath: Bool) {
+  ///
+  /// - Parameters:
+  ///   - hasPath: Whether there is a path.
+  ///   - medium: What the traffic goes over. Default: nil, not known.
+  ///   - isExpensive: Whether using the path may cost money. Default: nil, not known.
+  public func set(_ hasPath: Bool, medium: Medium? = nil, isExpensive: Bool? = nil) {
     let bodies = state.withLock { state in
       state.hasPath = hasPath
+      state.medium = medium
+      state.isExpensive = isExpensive
       return Array(state.bodies.values)
     }
     for body in bodies { body() }

@@ -84,6 +84,11 @@ final class ReplyFacts: @unchecked Sendable {
     metrics = HTTPMetrics()
   }
 
+  /// An attempt that was begun is none: those before it are all.
+  func dropAttempt() {
+    if let earlier = extras?.earlierMetrics.popLast() { metrics = earlier }
+  }
+
   func makeExtras() -> ReplyExtras {
     let extras = extras ?? ReplyExtras()
     self.extras = extras

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Netwatch
 
 /// Options of a task. Those of a call are merged with those of the session: an option that the call sets is the call's, every
 /// other one is the session's.
@@ -13,6 +14,7 @@ public struct HTTPTaskOptions: Sendable {
     case maximumRedirects, onRedirect, credential, onChallenge, maximumChallenges
     case reachabilityTimeout, retriesWhenReachable, allowsRepetition, onProgress, progressInterval, executor
     case label, interceptors, maximumRetries, cachePolicy, onCaching
+    case requiredMedia, allowsExpensivePath
   }
 
   /// The options that were set, as the bits of their names.
@@ -59,6 +61,8 @@ public struct HTTPTaskOptions: Sendable {
     case .maximumRetries: maximumRetries = call.maximumRetries
     case .cachePolicy: cachePolicy = call.cachePolicy
     case .onCaching: onCaching = call.onCaching
+    case .requiredMedia: requiredMedia = call.requiredMedia
+    case .allowsExpensivePath: allowsExpensivePath = call.allowsExpensivePath
     }
   }
 
@@ -117,6 +121,21 @@ public struct HTTPTaskOptions: Sendable {
   /// Whether the request may be sent twice although its method, such as POST, is not idempotent: because the server recognizes
   /// a repetition. Default false: if its connection ends before an answer, the task fails with `connectionLost` or `pathLost`.
   public var allowsRepetition = false { didSet { name(.allowsRepetition) } }
+
+  /// What the path has to go over for the task to use it, such as `[.wifi, .wired]`. Default: nil, anything.
+  ///
+  /// It is looked at before each attempt. While the path is another one, or if it is not known what it goes over, the task
+  /// waits for as long as ``reachabilityTimeout``, and then fails with `notReachable`; without a timeout it fails at once. An
+  /// attempt that runs is not broken off. A session without a ``PathSource`` fails the task with `badConfiguration`, because it
+  /// cannot know.
+  public var requiredMedia: Set<Medium>? { didSet { name(.requiredMedia) } }
+  /// Whether the task may use a path that may cost money: over a modem, Bluetooth or a phone on USB. Default: true. If false,
+  /// it waits or fails like one with ``requiredMedia``.
+  public var allowsExpensivePath = true { didSet { name(.allowsExpensivePath) } }
+  /// Whether the task cannot use every path.
+  var restrictsPath: Bool { requiredMedia != nil || !allowsExpensivePath }
+  /// Whether the task looks for a path before it begins.
+  var waitsForPath: Bool { reachabilityTimeout != nil || restrictsPath }
 
   /// Change the task's requests, and decide whether they are tried again, before those of
   /// ``HTTPSessionConfiguration/interceptors`` do. Default: none.
