@@ -215,6 +215,10 @@ struct AlamofireCalls {
     let policy = try SecurityPolicy(.publicKey, pins: pins, keyPins: [PublicKeyPin(pins[0])])
     _ = try SecurityPolicy(.none, allowsInvalidCertificates: true, validatesDomainName: false)
     _ = try SecurityPolicy(.publicKey, pins: pins, roots: .certificates(pins))
+    _ = try SecurityPolicy(.none, revocationLists: RevocationList.load(file))
+    _ = try SecurityPolicy(.none) { chain, host in
+      guard chain.count > 1 else { throw HTTPError(.serverCertificateUntrusted, "check", message: "\(host) is alone") }
+    }
     try policy.evaluate(pins, for: "api.example.org")
   }
 

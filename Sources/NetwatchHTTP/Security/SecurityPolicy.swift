@@ -20,6 +20,14 @@ public struct SecurityPolicy: Sendable {
     case certificates([Certificate])
   }
 
+  /// Looks at a chain that everything else in the policy trusts. What it throws makes the host untrusted.
+  ///
+  /// - Parameters:
+  ///   - chain: The verified chain: the server's certificate first, its root last.
+  ///   - host: The name or the address of the server or of the proxy, in lower case and without a port. International names
+  ///     are as they are looked up.
+  public typealias Check = @Sendable (_ chain: [Certificate], _ host: String) throws -> Void
+
   public private(set) var pinningMode = PinningMode.none
   public private(set) var pins: [Certificate] = []
   /// The keys that are pinned by their hash, beside those of ``pins``. Only in the mode `publicKey`.
@@ -27,6 +35,10 @@ public struct SecurityPolicy: Sendable {
   public private(set) var roots = Roots.system
   public private(set) var allowsInvalidCertificates = false
   public private(set) var validatesDomainName = true
+  /// The certificates that are trusted no more. Empty: nobody looks them up.
+  public private(set) var revocationLists: [RevocationList] = []
+  /// A judgement of your own after all others; nil for none.
+  public private(set) var check: Check?
 
   /// The system's roots, and the name of the host.
   public static let system = SecurityPolicy()
@@ -42,11 +54,20 @@ public struct SecurityPolicy: Sendable {
   ///   - allowsInvalidCertificates: for a development server that has signed its certificate itself, or whose certificate has
   ///     expired. A pin is needed all the same. Default false.
   ///   - validatesDomainName: whether the certificate has to be for the host's name or address. Default true.
+  ///   - revocationLists: certificates that their authorities have revoked. If there is a list, there has to be one of the
+  ///     authority that has signed the server's certificate, and it has to be up to date: otherwise the server is not trusted.
+  ///     The certificates of authorities are looked up if there is a list for them. Nothing is fetched. Default: none, which
+  ///     means that no certificate is looked up.
+  ///   - check: a judgement of your own, after all others: what it throws makes the host untrusted. With
+  ///     `allowsInvalidCertificates` and without `validatesDomainName`, it takes the place of most of them. Called in the
+  ///     handshake, on the thread of the session, so it has to be short; not called for a connection that takes up an earlier
+  ///     session of TLS. Default: nil.
   /// - Throws: `badSecurityPolicy` for pinning without pins, pins without pinning, and for invalid certificates without a pin
   ///   that are to be checked for a name, which anybody can put into a certificate.
   public init(
     _ pinningMode: PinningMode, pins: [Certificate] = [], keyPins: [PublicKeyPin] = [], roots: Roots = .system,
-    allowsInvalidCertificates: Bool = false, validatesDomainName: Bool = true
+    allowsInvalidCertificates: Bool = false, validatesDomainName: Bool = true, revocationLists: [RevocationList] = [],
+    check: Check? = nil
   ) throws(HTTPError) {
     func refusal(_ message: String) -> HTTPError { HTTPError(.badSecurityPolicy, "make policy", message: message) }
     if pinningMode == .none {
@@ -67,8 +88,10 @@ public struct SecurityPolicy: Sendable {
     self.roots = roots
     self.allowsInvalidCertificates = allowsInvalidCertificates
     self.validatesDomainName = validatesDomainName
+    self.revocationLists = revocationLists
+    self.check = check
   }
 
   /// Whether a request without TLS would undo it.
-  var requiresTLS: Bool { pinningMode != .none }
+  var requiresTLS: Bool { pinningMode != .none || check != nil }
 }

@@ -8,11 +8,14 @@ import FoundationEssentials
   private let anchors: CertificateStack?
   private let pinnedKeys: Set<Data>
   private let pinnedCertificates: Set<Data>
+  /// Nil if nothing is looked up.
+  private let revocationLists: RevocationListStack?
 
   init(_ policy: SecurityPolicy) throws(HTTPError) {
     self.policy = policy
     pinnedKeys = Set(policy.pins.map(\.publicKeyHash) + policy.keyPins.map(\.sha256))
     pinnedCertificates = Set(policy.pins.map(\.der))
+    revocationLists = policy.revocationLists.isEmpty ? nil : try RevocationListStack(policy.revocationLists)
     switch (policy.pinningMode, policy.roots) {
     case (.certificate, _): anchors = try CertificateStack(policy.pins)
     case (_, .certificates(let roots)): anchors = try CertificateStack(roots)
@@ -46,9 +49,13 @@ import FoundationEssentials
       // A server's own certificate, or an intermediate one, is a root then.
       unsafe X509_VERIFY_PARAM_set_flags(X509_STORE_CTX_get0_param(store), UInt(X509_V_FLAG_PARTIAL_CHAIN))
     }
+    if let revocationLists { unsafe lookUpRevocations(in: revocationLists, store) }
     if policy.allowsInvalidCertificates {
       unsafe X509_STORE_CTX_set_verify_cb(store) { isValid, store in
-        isValid == 1 || TrustEvaluator.isForgivable(unsafe X509_STORE_CTX_get_error(store)) ? 1 : 0
+        let isForgiven =
+          TrustEvaluator.isForgivable(unsafe X509_STORE_CTX_get_error(store))
+          || (unsafe TrustEvaluator.isAuthorityWithoutList(store))
+        return isValid == 1 || isForgiven ? 1 : 0
       }
     }
     guard unsafe X509_verify_cert(store) == 1 else { return unsafe failure(store, host) }
@@ -63,9 +70,42 @@ import FoundationEssentials
       unsafe X509_STORE_CTX_set_error(store, X509_V_ERR_HOSTNAME_MISMATCH)
       return unsafe nameMismatch(leaf, host)
     }
+    if let check = policy.check, let failure = unsafe refusal(by: check, chain, host) {
+      unsafe X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION)
+      return failure
+    }
     // What was forgiven is still noted there.
     unsafe X509_STORE_CTX_set_error(store, X509_V_OK)
     return nil
+  }
+
+  private func lookUpRevocations(in lists: RevocationListStack, _ store: OpaquePointer) {
+    unsafe X509_STORE_CTX_set0_crls(store, lists.pointer)
+    unsafe X509_VERIFY_PARAM_set_flags(
+      X509_STORE_CTX_get0_param(store), UInt(X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL))
+    unsafe X509_STORE_CTX_set_verify_cb(store) { isValid, store in
+      isValid == 1 || (unsafe TrustEvaluator.isAuthorityWithoutList(store)) ? 1 : 0
+    }
+  }
+
+  /// Only the server's own certificate has to have a list.
+  private static func isAuthorityWithoutList(_ store: OpaquePointer?) -> Bool {
+    unsafe X509_STORE_CTX_get_error(store) == X509_V_ERR_UNABLE_TO_GET_CRL
+      && X509_STORE_CTX_get_error_depth(store) > 0
+  }
+
+  private func refusal(by check: SecurityPolicy.Check, _ chain: OpaquePointer?, _ host: String) -> TLSFailure? {
+    let certificates = unsafe Self.certificates(of: chain)
+    do {
+      try check(try unsafe certificates.map { try Certificate(der: unsafe CertificateHandle.der(of: $0)) }, host)
+      return nil
+    } catch {
+      let facts = unsafe CertificateHandle.facts(of: certificates.first)
+      let words = (error as? HTTPError)?.message ?? "\(error)"
+      return TLSFailure(
+        .checkFailed, host: host, "the check of the policy refuses the certificate \(facts.title) of \(host): \(words)",
+        facts)
+    }
   }
 
   private func hasPin(_ chain: OpaquePointer?) -> Bool {
@@ -133,6 +173,21 @@ import FoundationEssentials
         .unknownAuthority,
         "the certificate \(facts.title) of \(host) is signed by '\(facts.issuer)', which is not trusted, or whose "
           + "certificate the server has not sent")
+    case X509_V_ERR_CERT_REVOKED:
+      return failure(
+        .certificateRevoked, "the certificate \(facts.title) of \(host) was revoked by '\(facts.issuer)'")
+    case X509_V_ERR_UNABLE_TO_GET_CRL:
+      return failure(
+        .revocationUnknown,
+        "the policy has no revocation list of '\(facts.issuer)', which has signed the certificate \(facts.title) of \(host)"
+      )
+    case X509_V_ERR_CRL_HAS_EXPIRED, X509_V_ERR_CRL_NOT_YET_VALID, X509_V_ERR_CRL_SIGNATURE_FAILURE,
+      X509_V_ERR_KEYUSAGE_NO_CRL_SIGN:
+      let words = unsafe String(cString: X509_verify_cert_error_string(Int(code)))
+      return failure(
+        .revocationUnknown,
+        "the revocation list of '\(facts.issuer)' cannot be used for the certificate \(facts.title) of \(host): \(words)"
+      )
     default:
       let words = unsafe String(cString: X509_verify_cert_error_string(Int(code)))
       return failure(.certificateInvalid, "the certificate \(facts.title) of \(host) is not valid: \(words)")

@@ -22,6 +22,13 @@ public struct TLSFailure: Hashable, Sendable {
     public static let noPinMatched = Reason(description: "no pin matched")
     /// The chain is wrong in another way: a signature, a key that is too weak, a certificate that must not sign others.
     public static let certificateInvalid = Reason(description: "invalid certificate")
+    /// The certificate, or that of an authority above it, is on one of the policy's ``SecurityPolicy/revocationLists``.
+    public static let certificateRevoked = Reason(description: "certificate revoked")
+    /// The policy has revocation lists, and none of them is of the authority that has signed the certificate, or it is out of
+    /// date or not signed by it.
+    public static let revocationUnknown = Reason(description: "revocation unknown")
+    /// ``SecurityPolicy/check`` has thrown an error. The message has it.
+    public static let checkFailed = Reason(description: "check failed")
     /// ``HTTPSessionConfiguration/refusesHostsWithoutPolicy``: no connection was made.
     public static let noPolicyForHost = Reason(description: "no policy for the host")
     /// The two sides have no version of TLS in common.

@@ -20,6 +20,21 @@ struct CertificateAuthority {
       "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -keyout root.key -out root.pem "
         + "-addext basicConstraints=critical,CA:TRUE -addext keyUsage=critical,keyCertSign,cRLSign",
       subject: name)
+    try folder.write("", to: "index.txt")
+    try folder.write(
+      """
+      [ca]
+      default_ca = it
+      [it]
+      database = index.txt
+      new_certs_dir = .
+      rand_serial = yes
+      default_md = sha256
+      policy = any
+      unique_subject = no
+      [any]
+      commonName = supplied
+      """, to: "ca.cnf")
   }
 
   @discardableResult
@@ -52,20 +67,6 @@ struct CertificateAuthority {
     let issuer = issuer ?? root
     // x509 has no dates before 3.4, ca has.
     try folder.write("", to: "index.txt")
-    try folder.write(
-      """
-      [ca]
-      default_ca = it
-      [it]
-      database = index.txt
-      new_certs_dir = .
-      rand_serial = yes
-      default_md = sha256
-      policy = any
-      unique_subject = no
-      [any]
-      commonName = supplied
-      """, to: "ca.cnf")
     try openssl(
       "ca -batch -notext -config ca.cnf -cert \(issuer.certificate.path) -keyfile \(issuer.key.path) -in \(name).csr "
         + "-out \(name).pem -extfile \(name).ext -startdate \(Self.date(days.lowerBound)) "
@@ -101,7 +102,7 @@ struct CertificateAuthority {
     return (file, (key ?? pairs[0]).key)
   }
 
-  private static func date(_ days: Int) -> String {
+  static func date(_ days: Int) -> String {
     let format = DateFormatter()
     format.dateFormat = "yyyyMMddHHmmss'Z'"
     format.timeZone = TimeZone(identifier: "UTC")

@@ -1,0 +1,91 @@
+import CLibOpenSSL
+import FoundationEssentials
+
+/// The certificates that an authority has revoked (a CRL, RFC 5280, section 5), signed by the authority. See
+/// ``SecurityPolicy/init(_:pins:keyPins:roots:allowsInvalidCertificates:validatesDomainName:revocationLists:check:)``.
+public struct RevocationList: Hashable, Sendable {
+  public let der: Data
+
+  /// - Throws: `badSecurityPolicy` for what is no list.
+  public init(der: Data) throws(HTTPError) {
+    guard RevocationListHandle(der: der) != nil else {
+      throw HTTPError(.badSecurityPolicy, "read revocation list", message: "not a list in DER")
+    }
+    self.der = der
+  }
+
+  /// All lists in `pem`, which may have text between them.
+  ///
+  /// - Throws: `badSecurityPolicy` if there is none, or one that cannot be decoded.
+  public static func all(pem: String) throws(HTTPError) -> [RevocationList] {
+    let (begin, end) = ("-----BEGIN X509 CRL-----", "-----END X509 CRL-----")
+    var lists: [RevocationList] = []
+    for block in pem.components(separatedBy: begin).dropFirst() {
+      guard let stop = block.firstRange(of: end),
+        let der = Data(base64Encoded: String(block[..<stop.lowerBound]), options: .ignoreUnknownCharacters)
+      else { throw HTTPError(.badSecurityPolicy, "read revocation list", message: "not a list in PEM") }
+      lists.append(try RevocationList(der: der))
+    }
+    guard !lists.isEmpty else {
+      throw HTTPError(.badSecurityPolicy, "read revocation list", message: "there is none")
+    }
+    return lists
+  }
+
+  /// The lists of a file, DER or PEM.
+  ///
+  /// - Throws: `fileFailed` if the file cannot be read, `badSecurityPolicy` if there is no list in it, or one that cannot be
+  ///   decoded.
+  public static func load(_ url: URL) throws(HTTPError) -> [RevocationList] {
+    let path = url.path(percentEncoded: false)
+    guard let data = FileManager.default.contents(atPath: path) else { throw HTTPError(file: path, "read") }
+    do throws(HTTPError) {
+      if let list = try? RevocationList(der: data) { return [list] }
+      return try all(pem: String(decoding: data, as: UTF8.self))
+    } catch {
+      throw HTTPError(.badSecurityPolicy, "read \(path)", message: error.message)
+    }
+  }
+}
+
+/// A list of OpenSSL. It never leaves this folder.
+@safe final class RevocationListHandle {
+  let pointer: OpaquePointer
+
+  /// Nil for what is no list, or has more behind it.
+  init?(der: Data) {
+    guard CertificateHandle.libraryIsStarted else { return nil }
+    let (pointer, isWhole) = unsafe der.withUnsafeBytes { bytes -> (OpaquePointer?, Bool) in
+      guard let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return (nil, false) }
+      var cursor: UnsafePointer<UInt8>? = unsafe start
+      let pointer = unsafe d2i_X509_CRL(nil, &cursor, bytes.count)
+      return unsafe (pointer, cursor == start + bytes.count)
+    }
+    guard let pointer = unsafe pointer else {
+      ERR_clear_error()
+      return nil
+    }
+    guard isWhole else {
+      unsafe X509_CRL_free(pointer)
+      return nil
+    }
+    unsafe self.pointer = pointer
+  }
+
+  deinit { unsafe X509_CRL_free(pointer) }
+}
+
+/// Lists as OpenSSL wants several.
+@safe final class RevocationListStack {
+  let pointer: OpaquePointer
+  private let lists: [RevocationListHandle]
+
+  init(_ lists: [RevocationList]) throws(HTTPError) {
+    self.lists = lists.compactMap { RevocationListHandle(der: $0.der) }
+    guard let pointer = unsafe OPENSSL_sk_new_null() else { throw HTTPError(.badSecurityPolicy, "OPENSSL_sk_new_null") }
+    unsafe self.pointer = pointer
+    for list in self.lists { unsafe OPENSSL_sk_push(pointer, UnsafeRawPointer(list.pointer)) }
+  }
+
+  deinit { unsafe OPENSSL_sk_free(pointer) }
+}
