@@ -43,6 +43,7 @@ private final class EventRecorder: HTTPEventObserver {
         let path = head.split(separator: " ").dropFirst().first ?? ""
         switch path {
         case "/away": connection.write("HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n")
+        case "/moved": connection.write("HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 4\r\n\r\naway")
         case "/busy" where refusals == 0:
           refusals += 1
           connection.write("HTTP/1.1 503 Busy\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n")
@@ -129,8 +130,9 @@ private final class EventRecorder: HTTPEventObserver {
     #expect(reply.allMetrics.allSatisfy { $0.total > .zero && $0.protocolVersion == "1.1" })
     #expect(reply.allMetrics.map(\.reusedConnection) == [false, true])
     // A redirect about which somebody thinks is broken off.
-    let asked = try await session.data(for: "away", options: .with { $0.onRedirect = { $0.next } })
+    let asked = try await session.data(for: "moved", options: .with { $0.onRedirect = { $0.next } })
     #expect(asked.allMetrics.count == 2 && asked.allMetrics[0].firstByte != nil)
+    #expect(asked.allMetrics[0].total > .zero)
     let retried = try await session.data(
       for: "busy", options: .with { $0.interceptors = [RetryInterceptor()] })
     #expect(retried.allMetrics.count == retried.metrics.furtherAttempts + 1)

@@ -93,6 +93,35 @@ import Testing
     #expect(refusal?.kind == .badConfiguration)
   }
 
+  @Test func `a monitor's verdict says what the path goes over`() async throws {
+    func path(_ medium: Medium?, isExpensive: Bool) -> NetworkPath {
+      var verdict = NetworkPath.Verdict(status: medium.map { ReachabilityStatus(of: $0) } ?? .notReachable)
+      (verdict.medium, verdict.isExpensive) = (medium, isExpensive)
+      return NetworkPath(verdict: verdict, reason: .routeUp, interfaces: [])
+    }
+    let feed = MonitorFeed(path(.wwan, isExpensive: true), MonitorStatistics())
+    let monitor = NetworkMonitor(feed: feed) {}
+    let source: any PathSource = monitor
+    #expect(source.medium == .wwan && source.isExpensive == true)
+    let session = try HTTPSessionManager(baseURL: server.url, path: monitor)
+    let statuses = Box<[Int]>([])
+    let task = session.dataTask(
+      "method",
+      options: options {
+        $0.allowsExpensivePath = false
+        $0.reachabilityTimeout = .seconds(60)
+      }
+    ) { result in statuses.change { $0.append((try? result.get().response.status.code) ?? 0) } }
+    task.resume()
+    _ = try await eventually { task.state == .waiting ? true : nil }
+    feed.broadcast.publish(path(nil, isExpensive: false))
+    #expect(source.medium == nil && source.isExpensive == nil)
+    _ = await session.tasks()
+    #expect(task.state == .waiting)
+    feed.broadcast.publish(path(.wifi, isExpensive: false))
+    #expect(try await eventually { statuses.now.isEmpty ? nil : statuses.now } == [200])
+  }
+
   /// Takes the path away before another attempt.
   private struct Mover: RequestInterceptor {
     let path: ScriptedPath

@@ -1,4 +1,4 @@
-/// What a task's last attempt took. Each duration counts from the attempt's beginning; nil where the step was not reached.
+/// What an attempt of a task took. Each duration counts from the attempt's beginning; nil where the step was not reached.
 public struct HTTPMetrics: Sendable {
   public var nameLookup: Duration?
   /// Nil also where a connection was used again.
