@@ -46,6 +46,7 @@ import Testing
       $0.unixSocketPath = folder.file("plain")
       $0.taskOptions.reachabilityTimeout = .seconds(1)
       $0.taskOptions.retriesWhenReachable = true
+      $0.taskOptions.allowsExpensivePath = false
     }
     for host in ["docker", "a.invalid", "127.0.0.1"] {
       for _ in 0..<2 {

@@ -155,7 +155,10 @@ private final class EventRecorder: HTTPEventObserver {
     #expect("\(task)" == "GET \(place)/x?… 'first' (suspended)")
     task.cancel()
     #expect("\(HTTPCall(nil, "users?token=secret", body: .text("secret")))" == "POST users?…")
-    #expect("\("http://ali:secret@h/x#secret".makeCall())" == "GET http://h/x")
+    for (url, title) in [
+      ("http://ali:secret@h/x#secret", "http://h/x"), ("//ali:secret@h", "//h"), ("a//b@c/d", "a//b@c/d"),
+      ("HTTPS://a@b:secret@h:1?x=//y@z", "HTTPS://h:1?…"),
+    ] { #expect("\(url.makeCall())" == "GET \(title)") }
     let request = HTTPRequest(
       method: .put, scheme: "http", authority: "ali:secret@h:81", path: "/x?secret",
       headerFields: [.authorization: "secret"])

@@ -94,7 +94,8 @@ extension Transfer {
 
   /// Why the task can never begin.
   var refusalOfPath: HTTPError? {
-    guard options.restrictsPath, engine.path == nil else { return nil }
+    // A Unix socket is reached without any path.
+    guard options.restrictsPath, engine.path == nil, curl.settings.unixSocketPath == nil else { return nil }
     return HTTPError(
       .badConfiguration, "wait for a path",
       message: "the options say which path the task may use; give the session a path, such as a NetworkMonitor")

@@ -80,8 +80,10 @@ final class ReplyFacts: @unchecked Sendable {
 
   /// What the attempt before has taken is kept.
   func beginAttempt() {
-    makeExtras().earlierMetrics.append(metrics)
+    let extras = makeExtras()
+    extras.earlierMetrics.append(metrics)
     metrics = HTTPMetrics()
+    metrics.furtherAttempts = extras.earlierMetrics.count
   }
 
   /// An attempt that was begun is none: those before it are all.

@@ -25,8 +25,8 @@ extension HTTPRequest {
   static func publicPart(of path: String) -> String {
     let end = path.firstIndex { $0 == "?" || $0 == "#" } ?? path.endIndex
     var text = String(path[..<end])
-    if let scheme = text.firstRange(of: "://") {
-      let host = text[scheme.upperBound...].prefix { $0 != "/" }
+    if let slashes = text.firstRange(of: "//"), text[..<slashes.lowerBound].last ?? ":" == ":" {
+      let host = text[slashes.upperBound...].prefix { $0 != "/" }
       if let at = host.lastIndex(of: "@") { text.removeSubrange(host.startIndex...at) }
     }
     return path[end...].hasPrefix("?") ? text + "?…" : text

@@ -124,7 +124,7 @@ public struct HTTPTaskOptions: Sendable {
 
   /// What the path has to go over for the task to use it, such as `[.wifi, .wired]`. Default: nil, anything.
   ///
-  /// It is looked at before each attempt. While the path is another one, or if it is not known what it goes over, the task
+  /// It is looked at before each attempt, also if the server is on the local network. While the path is another one, or if it is not known what it goes over, the task
   /// waits for as long as ``reachabilityTimeout``, and then fails with `notReachable`; without a timeout it fails at once. An
   /// attempt that runs is not broken off. A session without a ``PathSource`` fails the task with `badConfiguration`, because it
   /// cannot know.
