@@ -98,6 +98,16 @@ static inline CURLMcode netwatch_curl_multi_set_timer_callback(
 static inline CURLSHcode netwatch_curl_share(CURLSH *_Nonnull share, curl_lock_data what) {
   return curl_share_setopt(share, CURLSHOPT_SHARE, what);
 }
+static inline CURLSHcode netwatch_curl_share_set_pointer(
+    CURLSH *_Nonnull share, CURLSHoption option, void *_Nullable value) {
+  return curl_share_setopt(share, option, value);
+}
+static inline CURLSHcode netwatch_curl_share_set_lock(CURLSH *_Nonnull share, curl_lock_function _Nonnull value) {
+  return curl_share_setopt(share, CURLSHOPT_LOCKFUNC, value);
+}
+static inline CURLSHcode netwatch_curl_share_set_unlock(CURLSH *_Nonnull share, curl_unlock_function _Nonnull value) {
+  return curl_share_setopt(share, CURLSHOPT_UNLOCKFUNC, value);
+}
 
 /* The path that libcurl was built with; NULL for none. */
 static inline const char *_Nullable netwatch_curl_certificate_folder(void) {

@@ -61,7 +61,7 @@ import Testing
     let session = try HTTPSessionManager()
     func time() async -> Duration {
       await withCheckedContinuation { continuation in
-        session.inbox.send(
+        session.engines.inboxes[0].send(
           .run { _ in
             var time = timespec()
             unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

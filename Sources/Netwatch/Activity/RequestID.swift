@@ -6,6 +6,9 @@ public struct RequestID: Hashable, Sendable, ExpressibleByStringLiteral, Express
   }
   private let name: Name
 
+  /// Nil for a name that is a text.
+  package var number: UInt64? { if case .number(let number) = name { number } else { nil } }
+
   public init(_ number: UInt64) { name = .number(number) }
   public init(_ text: String) { name = .text(text) }
   public init(integerLiteral number: UInt64) { self.init(number) }

@@ -27,7 +27,7 @@ public struct HTTPDestination: Sendable {
   ///   - replacesExisting: whether a file that is there is replaced, at the end and at once. Default false: it is an error.
   ///   - createsFolders: whether the folder of the file, and those above it, are made if they do not exist. They stay if the
   ///     download fails later. Default false: it is an error.
-  ///   - place: called before the first byte, on the manager's thread: be short.
+  ///   - place: called before the first byte, on the thread that has the task: be short.
   public static func named(
     replacesExisting: Bool = false, createsFolders: Bool = false, _ place: @escaping @Sendable (HTTPResponse) -> URL
   ) -> HTTPDestination {

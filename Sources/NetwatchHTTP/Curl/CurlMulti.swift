@@ -82,9 +82,7 @@ import NetwatchEventLoop
       unsafe netwatch_curl_multi_set_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, settings.connectionsPerHost),
       // 0 for no limit.
       unsafe netwatch_curl_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, settings.connections ?? 0),
-      // Its own number falls with that of the transfers, and would close connections whenever few are under way.
-      unsafe netwatch_curl_multi_set_long(
-        handle, CURLMOPT_MAXCONNECTS, settings.idleConnections ?? max(4 * settings.connectionsPerHost, 64)),
+      unsafe netwatch_curl_multi_set_long(handle, CURLMOPT_MAXCONNECTS, settings.mostIdle),
     ]
     if let code = codes.first(where: { $0 != CURLM_OK }) { throw HTTPError(code, "curl_multi_setopt") }
   }

@@ -23,6 +23,27 @@ struct CurlSettings {
   var idleConnectionAge = 118
   var connectionAge: Int?
 
+  /// How many are kept between requests. The library's own number falls with that of the transfers, and would close connections
+  /// whenever few are under way.
+  var mostIdle: Int { idleConnections ?? max(4 * connectionsPerHost, 64) }
+  var mostToOneHost: Int { min(connectionsPerHost, connections ?? .max) }
+  /// Into how many parts the connections can be divided: to libcurl, 0 is no limit.
+  var mostParts: Int { min(mostToOneHost, mostIdle) }
+
+  /// The settings of several engines, which together have no more connections than these settings allow.
+  ///
+  /// - Parameter count: At most ``mostParts``.
+  func parts(_ count: Int) -> [CurlSettings] {
+    (0..<count).map { index in
+      func part(_ total: Int) -> Int { total / count + (index < total % count ? 1 : 0) }
+      var settings = self
+      settings.connectionsPerHost = part(connectionsPerHost)
+      settings.connections = connections.map(part)
+      settings.idleConnections = part(mostIdle)
+      return settings
+    }
+  }
+
   /// What libcurl has to know before it makes or chooses a connection.
   func applyConnections(to easy: CurlEasy) {
     proxies.apply(to: easy)

@@ -1,12 +1,18 @@
 import CLibCurl
 
-/// What the transfers of a session have in common beside their connections: cookies. On one thread, so without locks.
-@safe final class CurlShare {
+/// What the transfers of a session have in common beside their connections: cookies.
+///
+/// `@unchecked`: what is not constant belongs to libcurl, which uses it under `lock`, as this does. Without a lock all that use it
+/// are on one thread.
+@safe final class CurlShare: @unchecked Sendable {
   let handle: UnsafeMutableRawPointer
   /// libcurl shows cookies to handles of transfers alone; this one never makes any.
   private let reader: UnsafeMutableRawPointer
+  /// Nil for one thread.
+  private let lock: CurlLock?
 
-  init() throws(HTTPError) {
+  /// - Parameter isLocked: Whether it is used by several threads.
+  init(isLocked: Bool) throws(HTTPError) {
     try CurlLibrary.start()
     guard let handle = unsafe curl_share_init() else { throw HTTPError(.other, "curl_share_init") }
     guard let reader = unsafe curl_easy_init() else {
@@ -15,7 +21,9 @@ import CLibCurl
     }
     unsafe self.handle = handle
     unsafe self.reader = reader
+    lock = isLocked ? CurlLock() : nil
     guard unsafe netwatch_curl_share(handle, CURL_LOCK_DATA_COOKIE) == CURLSHE_OK,
+      unsafe lock?.guards(handle) ?? true,
       unsafe netwatch_curl_set_pointer(reader, CURLOPT_SHARE, handle) == CURLE_OK
     else { throw HTTPError(.other, "curl_share_setopt") }
   }
@@ -25,22 +33,44 @@ import CLibCurl
     unsafe curl_share_cleanup(handle)
   }
 
-  /// Those that have not expired.
-  var all: [SessionCookie] {
-    let lines = unsafe netwatch_curl_get_list(reader, CURLINFO_COOKIELIST)
-    defer { unsafe curl_slist_free_all(lines) }
-    var cookies: [SessionCookie] = []
-    var next = unsafe lines
-    while let line = unsafe next?.pointee {
-      if let text = unsafe line.data, let cookie = unsafe SessionCookie(line: String(cString: text)) {
-        cookies.append(cookie)
-      }
-      unsafe next = line.next
-    }
-    return cookies
+  private func locked<Result>(_ body: () -> Result) -> Result {
+    lock?.lock()
+    defer { lock?.unlock() }
+    return body()
   }
 
-  func store(_ cookie: SessionCookie) { unsafe netwatch_curl_set_string(reader, CURLOPT_COOKIELIST, cookie.line) }
+  /// Those that have not expired.
+  var all: [SessionCookie] {
+    locked {
+      let lines = unsafe netwatch_curl_get_list(reader, CURLINFO_COOKIELIST)
+      defer { unsafe curl_slist_free_all(lines) }
+      var cookies: [SessionCookie] = []
+      var next = unsafe lines
+      while let line = unsafe next?.pointee {
+        if let text = unsafe line.data, let cookie = unsafe SessionCookie(line: String(cString: text)) {
+          cookies.append(cookie)
+        }
+        unsafe next = line.next
+      }
+      return cookies
+    }
+  }
 
-  func removeAll() { unsafe netwatch_curl_set_string(reader, CURLOPT_COOKIELIST, "ALL") }
+  func store(_ cookies: [SessionCookie]) {
+    locked {
+      for cookie in cookies { unsafe netwatch_curl_set_string(reader, CURLOPT_COOKIELIST, cookie.line) }
+    }
+  }
+
+  /// - Parameter condition: Called without the lock.
+  func remove(where condition: (SessionCookie) -> Bool) {
+    let removed = Set(all.filter(condition))
+    guard !removed.isEmpty else { return }
+    // libcurl removes one cookie or all of them. No transfer sees the time in between.
+    locked {
+      let kept = all.filter { !removed.contains($0) }
+      unsafe netwatch_curl_set_string(reader, CURLOPT_COOKIELIST, "ALL")
+      store(kept)
+    }
+  }
 }

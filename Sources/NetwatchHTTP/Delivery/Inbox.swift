@@ -6,25 +6,35 @@ final class Inbox<Command: Sendable>: Sendable {
   /// No tuple: in generic memory a tuple's closure is wrapped once more at each access.
   private struct State: Sendable {
     var commands: [Command] = []
-    /// Nil once the object has ended: whoever keeps the inbox keeps neither the object nor its loop.
+    /// Nil before there is an object, and once it has ended: whoever keeps the inbox keeps neither the object nor its loop.
     var way: (handle: LoopHandle, wake: LoopHandle.Job)?
+    var isClosed = false
   }
 
-  private let state: InlineLock<State>
+  private let state = InlineLock(State())
 
+  /// There is an object. What has been asked for already wakes it.
+  ///
   /// - Parameter wake: Takes the commands, on the loop.
-  init(_ handle: LoopHandle, wake: @escaping LoopHandle.Job) { state = InlineLock(State(way: (handle, wake))) }
+  func open(_ handle: LoopHandle, wake: @escaping LoopHandle.Job) {
+    let isWanted = state.withLock { state in
+      guard !state.isClosed else { return false }
+      state.way = (handle, wake)
+      return !state.commands.isEmpty
+    }
+    if isWanted, !handle.submit(wake) { close() }
+  }
 
-  /// Drops the command if the object has ended.
+  /// Keeps the command until there is an object. Drops it if the object has ended.
   ///
   /// - Parameter merge: Changes the command that waits last so that this one is not needed, or returns false.
   func send(_ command: Command, merge: (inout Command) -> Bool = { _ in false }) {
     let way = state.withLock { state -> (handle: LoopHandle, wake: LoopHandle.Job)? in
-      guard let way = state.way else { return nil }
+      guard !state.isClosed else { return nil }
       let count = state.commands.count
       if count > 0, merge(&state.commands[count - 1]) { return nil }
       state.commands.append(command)
-      return count == 0 ? way : nil
+      return count == 0 ? state.way : nil
     }
     if let way, !way.handle.submit(way.wake) { close() }
   }
@@ -36,7 +46,7 @@ final class Inbox<Command: Sendable>: Sendable {
   func close() {
     // Released outside the lock: what they own may send something in its deinit.
     let dropped = state.withLock { state in
-      defer { state = State() }
+      defer { state = State(isClosed: true) }
       return state
     }
     _ = dropped

@@ -3,9 +3,12 @@ import NetwatchEventLoop
 
 /// Counts the tasks of a session whose completion has not run yet.
 final class PendingCompletions: Sendable {
-  private typealias State = (count: Int, isClosed: Bool, waiters: [@Sendable () -> Void])
+  private typealias State = (count: Int, engines: Int, waiters: [@Sendable () -> Void])
 
-  private let state = InlineLock<State>((0, false, []))
+  private let state: InlineLock<State>
+
+  /// - Parameter engines: How many engines take tasks.
+  init(engines: Int) { state = InlineLock((0, engines, [])) }
 
   func add() { state.withLock { $0.count += 1 } }
 
@@ -17,16 +20,16 @@ final class PendingCompletions: Sendable {
     return OneShot { [self] in remove() }
   }
 
-  /// No task will come any more.
-  func close() { finish { $0.isClosed = true } }
+  /// One of the engines takes no task any more.
+  func close() { finish { $0.engines -= 1 } }
 
-  /// Calls `body` when it is closed and empty.
+  /// Calls `body` when no task is left and none will come.
   func whenEmpty(_ body: @escaping @Sendable () -> Void) { finish { $0.waiters.append(body) } }
 
   private func finish(_ change: (inout State) -> Void) {
     let waiters = state.withLock { state -> [@Sendable () -> Void] in
       change(&state)
-      guard state.isClosed, state.count == 0 else { return [] }
+      guard state.engines == 0, state.count == 0 else { return [] }
       defer { state.waiters = [] }
       return state.waiters
     }

@@ -193,7 +193,7 @@ final class DownloadCore: Sendable {
         // Never within the lock: a session that has ended drops an order while it is being given.
         Task { self.legEnded(outcome, over) }
       })
-    return HTTPTask(order, status, session.inbox, isSuspended: isSuspended)
+    return HTTPTask(order, status, session.engines.inbox(of: order.id), isSuspended: isSuspended)
   }
 }
 

@@ -185,7 +185,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
           self.handle(.ended(id), (result, end))
         }
       })
-    return HTTPTask(order, status, session.inbox, isSuspended: false)
+    return HTTPTask(order, status, session.engines.inbox(of: order.id), isSuspended: false)
   }
 
   // MARK: What is kept

@@ -1,10 +1,9 @@
 import Netwatch
 
-/// Tells observers and readers of sequences what happens to the tasks of a session. On the loop's thread.
+/// Tells observers and readers of sequences what happens to the tasks of an engine. On its thread.
 final class EventHub {
   private let observers: [any HTTPEventObserver]
-  private var streams: [UInt64: AsyncStream<HTTPEvent>.Continuation] = [:]
-  private var lastStream: UInt64 = 0
+  private var readers: [EventReader] = []
   /// Whether anybody wants to hear of anything: otherwise no event is made.
   private(set) var isObserved: Bool
 
@@ -15,26 +14,22 @@ final class EventHub {
 
   func tell(_ event: HTTPEvent) {
     for observer in observers { observer.handle(event) }
-    for stream in streams.values { stream.yield(event) }
+    for reader in readers { reader.tell(event) }
   }
 
-  /// - Returns: what ``remove(_:)`` takes.
-  func add(_ stream: AsyncStream<HTTPEvent>.Continuation) -> UInt64 {
-    lastStream += 1
-    streams[lastStream] = stream
+  func add(_ reader: EventReader) {
+    readers.append(reader)
     isObserved = true
-    return lastStream
   }
 
-  func remove(_ stream: UInt64) {
-    streams[stream] = nil
-    isObserved = !observers.isEmpty || !streams.isEmpty
+  func remove(_ reader: EventReader) {
+    readers.removeAll { $0 === reader }
+    isObserved = !observers.isEmpty || !readers.isEmpty
   }
 
   /// Nothing happens any more.
   func end() {
-    for stream in streams.values { stream.finish() }
-    streams = [:]
+    readers = []
     isObserved = false
   }
 }

@@ -49,7 +49,7 @@ public struct HTTPSessionConfiguration: Sendable {
   public var eventObservers: [any HTTPEventObserver] = []
   /// The most connections to one host, at least 1. Above 65,536 counts as that. Default: 6. A request for which there is none
   /// waits.
-  /// With HTTP/2, all requests to a host share one connection.
+  /// With HTTP/2, all requests to a host share one connection; on each thread, if the session has several ``HTTPThreads``.
   public var maximumConnectionsPerHost = 6
   /// How long the route of a connection may be gone or changed before the connection is lost. Default 3 seconds; with 0 it is
   /// lost at once. Only for a session with a ``PathSource``.

@@ -12,7 +12,7 @@ enum EngineCommand: Sendable {
   case run(@Sendable (SessionEngine) -> Void)
 }
 
-/// A session on its loop's thread: all transfers, and what they wait for.
+/// A session on one thread: the transfers there, and what they wait for. A session with several threads has one on each.
 final class SessionEngine {
   // With 64 tasks that await, requests per second against an HTTP client in C: 0.88 where each turn wakes its callers, 0.93 to
   // 0.95 so, and 0.91 to 0.94 with 32 callers and 6 turns (`contrib/bench/http`).
@@ -28,10 +28,11 @@ final class SessionEngine {
   private(set) var inbox: Inbox<EngineCommand>?
   private let loop: EventLoop
   private let pending: PendingCompletions
+  /// Nil for a session's only engine.
+  private let load: EngineLoads.Place?
+  private let leave: (SessionEngine) -> Void
   private(set) var curl: CurlMulti?
   private var transfers: [RequestID: Transfer] = [:]
-  /// Of the transfer that was taken last.
-  private var lastNumber: UInt64 = 0
   /// One timer for all deadlines.
   private lazy var deadline = LoopTimer(on: loop) { [unowned self] in lookAtDeadlines() }
   private var waiting: [RequestID: LoopTimer] = [:]
@@ -62,30 +63,33 @@ final class SessionEngine {
   /// Empty between turns, and kept so that it is not made anew.
   private var commands: [EngineCommand] = []
 
+  /// - Parameters:
+  ///   - inbox: The way to the engine.
+  ///   - leave: Called with the engine when it has ended.
   init(
-    on loop: EventLoop, _ configuration: HTTPSessionConfiguration, _ policy: SecurityPolicy,
-    observer: (any RequestObserver)?, path: (any PathSource)?, _ pending: PendingCompletions
+    _ plan: EnginePlan, _ inbox: Inbox<EngineCommand>, on loop: EventLoop, leave: @escaping (SessionEngine) -> Void
   ) throws(HTTPError) {
-    self.observer = observer
+    let configuration = plan.configuration
+    observer = plan.observer
     // A Unix socket is reachable without a network.
-    let path = configuration.unixSocketPath == nil ? path : nil
-    self.path = path
-    overrides = try AddressOverrides(configuration.addressOverrides)
+    path = configuration.unixSocketPath == nil ? plan.path : nil
+    overrides = plan.overrides
     self.loop = loop
-    self.pending = pending
+    pending = plan.pending
+    load = plan.load
+    self.leave = leave
     events = EventHub(configuration.eventObservers)
     interceptors = configuration.interceptors
     transport = configuration.transport
     cache = configuration.cache
-    cookies = try CurlShare()
+    cookies = plan.cookies
     curl = try CurlMulti(
-      on: loop, configuration.curlSettings(), configuration.sessionTrust(policy),
+      on: loop, plan.settings, configuration.sessionTrust(plan.policy),
       cookies: configuration.handlesCookies ? cookies : nil)
+    self.inbox = inbox
     if path != nil { followConnections(configuration.pathLossGrace.asDelay) }
     let confined = LoopConfined(self, on: loop)
-    inbox = Inbox(loop.handle) { loop in confined.value(on: loop)?.carryOutCommands() }
-    loop.onTurnEnd = { [self] in turnEnded() }
-    loop.onFailure = { [self] in loopFailed($0) }
+    inbox.open(loop.handle) { loop in confined.value(on: loop)?.carryOutCommands() }
   }
 
   /// The same for the whole of a turn of the loop.
@@ -96,7 +100,8 @@ final class SessionEngine {
     return now
   }
 
-  private func turnEnded() {
+  /// What was ready at once has been handled.
+  func turnEnded() {
     curl?.fireDue()
     deliver()
     turnTime = nil
@@ -127,8 +132,7 @@ final class SessionEngine {
       if order.complete(.failure(HTTPError(.invalidated, "request")), nil) { order.wake() }
       return
     }
-    lastNumber += 1
-    let transfer = Transfer(order, lastNumber, self, curl)
+    let transfer = Transfer(order, self, curl)
     transfers[order.id] = transfer
     if events.isObserved { transfer.tell(.created) }
     if !isSuspended { transfer.resume() }
@@ -136,10 +140,10 @@ final class SessionEngine {
 
   func transfer(_ id: RequestID) -> Transfer? { transfers[id] }
 
-  /// The tasks that are not over, in the order in which they were begun or made.
+  /// The tasks that are not over, in no order.
   func tasks(_ kind: HTTPTaskInfo.Kind?) -> [(order: TransferOrder, status: TaskStatus)] {
     let chosen = transfers.values.filter { kind == nil || $0.order.kind == kind }
-    return chosen.sorted { $0.number < $1.number }.map { ($0.order, $0.publicStatus()) }
+    return chosen.map { ($0.order, $0.publicStatus()) }
   }
 
   func cancelAll() {
@@ -149,6 +153,7 @@ final class SessionEngine {
   /// A transfer is over, and is forgotten when it has delivered.
   func complete(_ transfer: Transfer) {
     transfers[transfer.order.id] = nil
+    load?.taskEnded()
     finished.append(transfer)
   }
 
@@ -195,18 +200,17 @@ final class SessionEngine {
   }
 
   private func shutDown() {
-    loop.onTurnEnd = nil
-    loop.onFailure = nil
+    guard let inbox else { return }
     curl = nil
     connections = nil
     lookups = nil
-    inbox?.close()
-    inbox = nil
+    inbox.close()
+    self.inbox = nil
     pathSubscription = nil
     events.end()
     deadline.stop()
-    loop.stop()
     pending.close()
+    leave(self)
   }
 
   // MARK: Names

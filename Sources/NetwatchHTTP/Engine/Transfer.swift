@@ -9,8 +9,6 @@ final class Transfer: CurlDelegate {
   private static let mostSkipped = 64 * 1_024
 
   let order: TransferOrder
-  /// A transfer that began later has a higher one.
-  let number: UInt64
   /// Which holds it too, until it is over.
   let engine: SessionEngine
   let curl: CurlMulti
@@ -44,9 +42,8 @@ final class Transfer: CurlDelegate {
 
   var options: HTTPTaskOptions { order.options }
 
-  init(_ order: TransferOrder, _ number: UInt64, _ engine: SessionEngine, _ curl: CurlMulti) {
+  init(_ order: TransferOrder, _ engine: SessionEngine, _ curl: CurlMulti) {
     self.order = order
-    self.number = number
     status = order.status
     self.engine = engine
     self.curl = curl

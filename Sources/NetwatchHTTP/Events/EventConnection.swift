@@ -12,7 +12,6 @@ final class EventConnection: Sendable {
   private let buffer = BodyBuffer()
 
   init(_ call: PreparedCall, in session: HTTPSessionManager) {
-    inbox = session.inbox
     let order = session.order(
       call,
       makeSink: { [buffer] goOn in
@@ -21,6 +20,7 @@ final class EventConnection: Sendable {
       },
       completion: .atOnce { [buffer] outcome in buffer.finish(outcome.map { _ in () }) })
     id = order.id
+    inbox = session.engines.inbox(of: id)
     inbox.send(.start(order, isSuspended: true))
   }
 

@@ -258,7 +258,7 @@ extension HTTPSessionManager {
   fileprivate func pathSource() async -> (any PathSource)? {
     await withCheckedContinuation { continuation in
       let answer = OneShot<(any PathSource)?>(otherwise: nil) { continuation.resume(returning: $0) }
-      inbox.send(.run { answer.fulfill($0.path) })
+      engines.forEach { answer.fulfill($0.path) }
     }
   }
 }

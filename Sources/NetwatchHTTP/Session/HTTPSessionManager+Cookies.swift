@@ -6,27 +6,17 @@ extension HTTPSessionManager {
   public func cookies() async -> [SessionCookie] {
     await withCheckedContinuation { continuation in
       let answer = OneShot(otherwise: []) { continuation.resume(returning: $0) }
-      inbox.send(.run { answer.fulfill($0.cookies.all) })
+      engines.withCookies { answer.fulfill($0.all) }
     }
   }
 
   /// Stores cookies, such as those of an earlier session. One of the same name, domain and path makes way.
-  public func store(_ cookies: [SessionCookie]) {
-    inbox.send(
-      .run { engine in
-        for cookie in cookies { engine.cookies.store(cookie) }
-      })
-  }
+  public func store(_ cookies: [SessionCookie]) { engines.withCookies { $0.store(cookies) } }
 
   /// Forgets cookies: all of them, or those of a kind.
   ///
-  /// - Parameter condition: called on the session's thread.
+  /// - Parameter condition: Called on the session's thread; on the thread that makes this call if the session has several.
   public func removeCookies(where condition: @escaping @Sendable (SessionCookie) -> Bool = { _ in true }) {
-    inbox.send(
-      .run { engine in
-        let kept = engine.cookies.all.filter { !condition($0) }
-        engine.cookies.removeAll()
-        for cookie in kept { engine.cookies.store(cookie) }
-      })
+    engines.withCookies { $0.remove(where: condition) }
   }
 }

@@ -7,19 +7,21 @@ extension HTTPSessionManager {
   ///
   /// - Parameter kind: The kind of tasks to list. Default: nil, which means all.
   public func tasks(of kind: HTTPTaskInfo.Kind? = nil) async -> [HTTPTask] {
-    await withCheckedContinuation { continuation in
-      let answer = OneShot(otherwise: []) { continuation.resume(returning: $0) }
-      inbox.send(
-        .run { [inbox] engine in
-          answer.fulfill(engine.tasks(kind).map { HTTPTask($0.order, $0.status, inbox) })
-        })
+    var tasks: [HTTPTask] = []
+    for inbox in engines.inboxes {
+      tasks += await withCheckedContinuation { continuation in
+        let answer = OneShot(otherwise: []) { continuation.resume(returning: $0) }
+        inbox.send(.run { engine in answer.fulfill(engine.tasks(kind).map { HTTPTask($0.order, $0.status, inbox) }) })
+      }
     }
+    return tasks.sorted { engines.place(of: $0.id) < engines.place(of: $1.id) }
   }
 
   /// Ends all tasks with `cancelled`. The session takes further ones.
-  public func cancelAll() { inbox.send(.run { $0.cancelAll() }) }
+  public func cancelAll() { engines.forEach { $0.cancelAll() } }
 
-  /// What happens to the tasks from now on. Ends with the session; each call returns another sequence.
+  /// What happens to the tasks from now on. Ends with the session; each call returns another sequence. The events of a task are
+  /// in order.
   ///
   /// The session does not wait for the reader. To see each event without a gap, use
   /// ``HTTPSessionConfiguration/eventObservers``.
@@ -27,16 +29,12 @@ extension HTTPSessionManager {
   /// - Parameter capacity: The most events that wait for the reader: beyond it, the oldest are dropped. Default: 1,024.
   public func taskEvents(bufferingNewest capacity: Int = 1_024) -> AsyncStream<HTTPEvent> {
     AsyncStream(bufferingPolicy: .bufferingNewest(max(capacity, 1))) { stream in
-      // Dropped by a session that has ended, which then ends the sequence.
-      let end = OneShot<Void> { stream.finish() }
-      inbox.send(
-        .run { [inbox] engine in
-          let number = engine.events.add(stream)
-          stream.onTermination = { _ in
-            withExtendedLifetime(end) {}
-            inbox.send(.run { $0.events.remove(number) })
-          }
-        })
+      let reader = EventReader(stream)
+      stream.onTermination = { [engines, weak reader] _ in
+        guard let reader else { return }
+        engines.forEach { $0.events.remove(reader) }
+      }
+      engines.forEach { $0.events.add(reader) }
     }
   }
 }

@@ -72,7 +72,7 @@ extension HTTPSessionManager {
     guard decodes || shared.value.executor.run != nil || shared.value.onProgress != nil else {
       let order = order(
         call, status: status, makeSink: makeSink, completion: .atOnce { completion($0.converted(convert)) })
-      return HTTPTask(order, status, inbox, isSuspended: isSuspended)
+      return HTTPTask(order, status, engines.inbox(of: order.id), isSuspended: isSuspended)
     }
     let callbacks = CallbackQueue(shared.value)
     let order = order(
@@ -92,7 +92,7 @@ extension HTTPSessionManager {
           }
         }
       })
-    return HTTPTask(order, status, inbox, isSuspended: isSuspended)
+    return HTTPTask(order, status, engines.inbox(of: order.id), isSuspended: isSuspended)
   }
 }
 

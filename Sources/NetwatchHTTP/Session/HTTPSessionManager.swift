@@ -1,13 +1,11 @@
 import FoundationEssentials
 import HTTPTypes
 import Netwatch
-import NetwatchEventLoop
-import Synchronization
 
-/// Makes HTTP requests: connections that are used again, HTTP/2, cookies, and one thread for all of it.
+/// Makes HTTP requests: connections that are used again, HTTP/2, cookies, and one thread for all of it, or some ``HTTPThreads``.
 ///
 /// From any thread; no call waits. A manager runs as long as somebody holds it. Then, or when it is invalidated, its tasks end
-/// with `invalidated`, and its thread and sockets are gone.
+/// with `invalidated`, and its sockets and its own thread are gone.
 ///
 /// Proxies that the environment names when it is made (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`) are used, unless
 /// ``HTTPSessionConfiguration/proxy`` says otherwise.
@@ -17,14 +15,11 @@ public final class HTTPSessionManager: Sendable {
   public let baseURL: URL?
   /// Those of the configuration, for calls that set none.
   let taskOptions: SharedOptions
-  let inbox: Inbox<EngineCommand>
+  let engines: EngineGroup
   let pending: PendingCompletions
   private let scope: CredentialScope
-  /// The first id of its requests. Random, so that two managers can share an observer.
-  private let firstID: UInt64
-  private let count = Atomic<UInt64>(0)
   /// No other manager has the same.
-  var identity: UInt64 { firstID }
+  var identity: UInt64 { engines.firstID }
 
   /// - Parameters:
   ///   - baseURL: what paths are relative to. If ``SecurityPolicy/pinningMode`` is not `none`, it has to have https: no
@@ -33,35 +28,23 @@ public final class HTTPSessionManager: Sendable {
   ///   - policy: which servers are trusted, but for those with one of ``HTTPSessionConfiguration/hostPolicies``.
   ///   - observer: hears of each request; an `ActivityIndicator` lights up.
   ///   - path: what tasks wait for, where their options say so: a `NetworkMonitor`.
+  ///   - threads: The threads of the session, which other sessions may have as well. Default: nil, one thread of its own.
   /// - Throws: `badURL`, `badSecurityPolicy`, `badConfiguration`, or what prevents a thread.
   public init(
     baseURL: URL? = nil, configuration: HTTPSessionConfiguration = .init(), policy: SecurityPolicy = .system,
-    observer: (any RequestObserver)? = nil, path: (any PathSource)? = nil
+    observer: (any RequestObserver)? = nil, path: (any PathSource)? = nil, threads: HTTPThreads? = nil
   ) throws(HTTPError) {
-    self.baseURL = try baseURL.map { url throws(HTTPError) in
-      try Self.base(url.absoluteURL, configuration.sessionTrust(policy))
-    }
+    let trust = try configuration.sessionTrust(policy)
+    self.baseURL = try baseURL.map { url throws(HTTPError) in try Self.base(url.absoluteURL, trust) }
     self.configuration = configuration
     taskOptions = SharedOptions(configuration.taskOptions)
     scope = try CredentialScope(self.baseURL, configuration)
     try HTTPFields.check(text: configuration.userAgent, "the user agent")
-    firstID = .random(in: 0...UInt64.max)
-    let pending = PendingCompletions()
-    self.pending = pending
-    do {
-      inbox = try EventLoop.startInBackground(name: "netwatch-http") { loop in
-        let engine = try SessionEngine(on: loop, configuration, policy, observer: observer, path: path, pending)
-        guard let inbox = engine.inbox else { throw HTTPError(.other, "start session") }
-        return inbox
-      }
-    } catch let error as HTTPError {
-      throw error
-    } catch {
-      throw HTTPError(.other, "start session", underlying: error)
-    }
+    engines = try EngineGroup(on: threads, configuration, policy, observer: observer, path: path)
+    pending = engines.pending
   }
 
-  deinit { inbox.send(.run { $0.invalidate(cancels: true) }) }
+  deinit { engines.invalidate(cancels: true) }
 
   private static func base(_ url: URL, _ trust: SessionTrust) throws(HTTPError) -> URL {
     let request = try HTTPRequest(.get, to: url)
@@ -87,10 +70,10 @@ public final class HTTPSessionManager: Sendable {
   }
 
   /// Takes no task any more; its tasks end with `invalidated`.
-  public func invalidate() { inbox.send(.run { $0.invalidate(cancels: true) }) }
+  public func invalidate() { engines.invalidate(cancels: true) }
 
   /// Takes no task any more, and lets its tasks come to their end.
-  public func finishTasksAndInvalidate() { inbox.send(.run { $0.invalidate(cancels: false) }) }
+  public func finishTasksAndInvalidate() { engines.invalidate(cancels: false) }
 
   /// Waits until an invalidated manager is done: every completion has run, and nothing is delivered any more.
   public func waitUntilInvalidated() async {
@@ -116,7 +99,8 @@ public final class HTTPSessionManager: Sendable {
       callbacks = CallbackQueue(call.options)
     }
     return TransferOrder(
-      nextID(), call, pending, scope, callbacks: callbacks, status: status, makeSink: makeSink, completion: completion)
+      engines.nextID(), call, pending, scope, callbacks: callbacks, status: status, makeSink: makeSink,
+      completion: completion)
   }
 
   /// Adds the session's header fields to a call, and takes the session's credentials out of one that goes elsewhere.
@@ -131,12 +115,14 @@ public final class HTTPSessionManager: Sendable {
   }
 
   /// For a request that somebody awaits.
-  func cancellation() -> CancellationHandle<RequestID> { CancellationHandle { [inbox] in inbox.send(.cancel($0)) } }
+  func cancellation() -> CancellationHandle<RequestID> {
+    CancellationHandle { [engines] in engines.inbox(of: $0).send(.cancel($0)) }
+  }
 
   /// Begins what somebody awaits.
   func begin(_ order: TransferOrder, _ cancellation: CancellationHandle<RequestID>) {
     let id = order.id
-    inbox.send(.start(order, isSuspended: false))
+    engines.inbox(of: id).send(.start(order, isSuspended: false))
     cancellation.began(id)
   }
 
@@ -155,9 +141,5 @@ public final class HTTPSessionManager: Sendable {
       cancellation.cancel()
     }
     return try TransferOrder.finish(order, pending, convert)
-  }
-
-  private func nextID() -> RequestID {
-    RequestID(firstID &+ count.wrappingAdd(1, ordering: .relaxed).newValue)
   }
 }

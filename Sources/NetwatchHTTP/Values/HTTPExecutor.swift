@@ -9,9 +9,9 @@ public struct HTTPExecutor: Sendable {
   /// On Swift's shared threads.
   public static let shared = HTTPExecutor { job in Task { job() } }
 
-  /// At once, on the thread that has the news: most often the session's own, never the thread of the call. The fastest, for
-  /// callbacks that are short: while one runs, nothing is sent or received. A request that it makes goes out when it has
-  /// returned.
+  /// At once, on the thread that has the news: most often the one of the session's threads that has the task, never the thread of
+  /// the call. The fastest, for callbacks that are short: while one runs, nothing is sent or received on that thread, by none of
+  /// the sessions that share it. A request that it makes goes out when it has returned.
   public static let immediate = HTTPExecutor(nil)
 
   /// Nil: at once.

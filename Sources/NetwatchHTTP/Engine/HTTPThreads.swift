@@ -1,0 +1,51 @@
+import Netwatch
+
+/// Threads on which sessions make their requests, for sessions that share one, and for a session that uses several.
+///
+/// ```swift
+/// let shared = try HTTPThreads()
+/// let api = try HTTPSessionManager(baseURL: base, threads: shared)
+/// let images = try HTTPSessionManager(baseURL: mirror, threads: shared)
+/// ```
+///
+/// A session that is given no threads has one of its own, which is enough unless that thread keeps a processor busy. Sessions
+/// share nothing but the threads. A callback that runs on a thread of a session (see ``HTTPExecutor/immediate``) holds up all
+/// sessions on that thread while it runs.
+///
+/// With several threads, a session gives each task to the thread with the fewest of its tasks, and the task stays there. The
+/// limits of the session's connections hold for the session: each thread has a share of them, and a task waits for a connection
+/// of its own thread. Therefore a session uses at most as many of the threads as it may have connections: to one host, in all,
+/// and idle. Each thread has its own connections, also with HTTP/2. Cookies are those of the session.
+///
+/// The threads end when nobody holds this object any more and each session on them has come to its end. A session does not hold
+/// this object.
+public final class HTTPThreads: Sendable {
+  /// The number of threads.
+  public var count: Int { threads.count }
+  private let threads: [EngineThread]
+  /// How many sessions have been given threads.
+  private let sessions = InlineLock(0)
+
+  /// Starts the threads.
+  ///
+  /// - Parameter count: The number of threads, from 1 to 64. Default: 1.
+  /// - Throws: `badConfiguration` for another number, or what prevents a thread.
+  public init(count: Int = 1) throws(HTTPError) {
+    guard 1...64 ~= count else {
+      throw HTTPError(
+        .badConfiguration, "start threads", message: "\(count) is no number of threads; write 1 to 64")
+    }
+    var threads: [EngineThread] = []
+    for _ in 0..<count { threads.append(try EngineThread()) }
+    self.threads = threads
+  }
+
+  /// Threads for a session. The first is another one each time: a session that does one thing at a time uses no other.
+  func choose(_ count: Int) -> [EngineThread] {
+    let first = sessions.withLock { sessions in
+      defer { sessions = (sessions + 1) % threads.count }
+      return sessions
+    }
+    return (0..<min(count, threads.count)).map { threads[(first + $0) % threads.count] }
+  }
+}
