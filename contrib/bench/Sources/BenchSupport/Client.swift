@@ -5,6 +5,8 @@ import Glibc
 public protocol Client: Sendable {
   /// Prepares for so many requests at once, all for `url`.
   init(_ url: String, atOnce: Int) throws
+  /// Prepares sessions for so many requests at once, all together, on threads that they share.
+  init(_ url: String, atOnce: Int, threads: Int, sessions: Int) throws
   /// - Returns: the status, and the length of the body, which was in memory.
   func get() async throws -> (status: Int, length: Int)
   /// So many requests, so many of them at once. Default: each is awaited, in as many tasks.
@@ -14,16 +16,26 @@ public protocol Client: Sendable {
 }
 
 extension Client {
-  private static var usage: String { "usage: load|await URL COUNT AT_ONCE | download URL FILE" }
+  private static var usage: String { "usage: load|await URL COUNT AT_ONCE [THREADS SESSIONS] | download URL FILE" }
 
-  /// `load URL COUNT AT_ONCE`, `await` likewise, `download URL FILE`: prints seconds and the peak of the process's memory in KiB.
+  public init(_ url: String, atOnce: Int, threads: Int, sessions: Int) throws {
+    throw BenchFailure("this client is not asked for threads")
+  }
+
+  /// `load URL COUNT AT_ONCE [THREADS SESSIONS]`, `await` likewise, `download URL FILE`: prints seconds and the peak of the
+  /// process's memory in KiB.
   public static func run() async {
     let arguments = Array(CommandLine.arguments.dropFirst())
     let clock = ContinuousClock()
     let began = clock.now
     do {
-      if arguments.count == 4, let count = Int(arguments[2]), let atOnce = Int(arguments[3]) {
-        let client = try Self(arguments[1], atOnce: atOnce)
+      if [4, 6].contains(arguments.count), let count = Int(arguments[2]), let atOnce = Int(arguments[3]) {
+        let client =
+          if let threads = Int(arguments.dropFirst(4).first ?? ""), let sessions = Int(arguments.last ?? "") {
+            try Self(arguments[1], atOnce: atOnce, threads: threads, sessions: sessions)
+          } else {
+            try Self(arguments[1], atOnce: atOnce)
+          }
         switch arguments[0] {
         case "load": try await client.load(count, atOnce)
         case "await": try await client.awaitEach(count, atOnce)
