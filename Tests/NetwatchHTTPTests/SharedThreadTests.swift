@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchEventLoop
 import NetwatchTestSupport
 import Testing
 
@@ -72,6 +73,8 @@ import Testing
       let shared = try HTTPThreads()
       let stays = try HTTPSessionManager(threads: shared)
       _ = try await Self.text(from: server.url, by: stays)
+      // The first sleep of a process opens descriptors, which stay.
+      try await Task.sleep(for: .milliseconds(1))
       let before = Self.descriptors
       for _ in 0..<10 {
         try await withThrowingTaskGroup { group in
@@ -190,6 +193,28 @@ import Testing
         try Self.require(error.kind == .other, "\(error)")
       }
     }
+  }
+
+  @Test func `an engine that cannot be made takes nothing, and holds up nobody`() async throws {
+    var configuration = HTTPSessionConfiguration()
+    configuration.hostPolicies = ["*": .system]
+    let pending = PendingCompletions(engines: 1)
+    let inbox = Inbox<EngineCommand>()
+    let plan = EnginePlan(
+      configuration: configuration, policy: .system, overrides: try AddressOverrides([:]), observer: nil, path: nil,
+      cookies: try CurlShare(isLocked: false), pending: pending, settings: try configuration.curlSettings(), load: nil)
+    let drops = Box(0)
+    func ask() {
+      let command = OneShot<Void> { drops.change { $0 += 1 } }
+      inbox.send(.run { _ in withExtendedLifetime(command) {} })
+    }
+    ask()
+    #expect(drops.now == 0)
+    let thread = try EngineThread()
+    try thread.add(plan, inbox)
+    await withCheckedContinuation { continuation in pending.whenEmpty { continuation.resume() } }
+    ask()
+    #expect(drops.now == 2)
   }
 
   @Test(arguments: [Int.min, -1, 0, 65, Int.max]) func `there is a number of threads that is none`(_ count: Int) {
