@@ -20,6 +20,9 @@ final class PendingCompletions: Sendable {
     return OneShot { [self] in remove() }
   }
 
+  /// No engine takes tasks any more.
+  var isClosed: Bool { state.withLock { $0.engines == 0 } }
+
   /// One of the engines takes no task any more.
   func close() { finish { $0.engines -= 1 } }
 

@@ -78,6 +78,7 @@ final class EngineGroup: Sendable {
   /// afterwards finds what was done. Drops `body` if the session has ended.
   func withCookies(_ body: @escaping @Sendable (CurlShare) -> Void) {
     guard loads != nil else { return inboxes[0].send(.run { body($0.cookies) }) }
-    if let cookies { body(cookies) }
+    // The last engine may not have been released yet.
+    if !pending.isClosed, let cookies { body(cookies) }
   }
 }
