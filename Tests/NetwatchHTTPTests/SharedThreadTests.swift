@@ -92,7 +92,8 @@ import Testing
         _ = try await Self.text(from: server.url, by: stays)
       }
       try Self.require(Self.threads == 1, "\(Self.threads) threads")
-      _ = try await eventually { Self.descriptors <= before ? true : nil }
+      // The libraries of Swift may open some of their own meanwhile; 200 sessions would leave many more.
+      _ = try await eventually { Self.descriptors <= before + 8 ? true : nil }
     }
   }
 
