@@ -253,6 +253,28 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
+  @Test func `a task that wants another path gets what is stored, and waits for what is not`() async throws {
+    let origin = try CacheOrigin.counting(CacheOrigin.fresh)
+    let path = ScriptedPath()
+    var configuration = try origin.session().configuration
+    configuration.taskOptions.reachabilityTimeout = .seconds(300)
+    configuration.taskOptions.requiredMedia = [.wifi]
+    let session = try HTTPSessionManager(baseURL: origin.server.url, configuration: configuration, path: path)
+    path.set(true, medium: .wifi)
+    _ = try await session.data(for: "a")
+    path.set(true, medium: .wwan)
+    #expect(try await session.data(for: "a").metrics.cacheUse == .hit)
+    let task = Box<Result<HTTPReply<Data>, HTTPError>?>(nil)
+    let waiting = session.dataTask("b") { result in task.change { $0 = result } }
+    waiting.resume()
+    await waitUntil { waiting.state == .waiting }
+    #expect(origin.requests.count == 1)
+    path.set(true, medium: .wifi)
+    await waitUntil { task.now != nil }
+    let reply = try #require(try task.now?.get())
+    #expect(reply.text == "2" && reply.allMetrics.count == 1 && reply.metrics.furtherAttempts == 0)
+  }
+
   @Test func `a downloader's policy is also for the session's cache`() async throws {
     let origin = try CacheOrigin.counting(CacheOrigin.fresh)
     let session = try origin.session()
