@@ -69,7 +69,7 @@ public struct ClientCertificate: Sendable {
 /// Unchecked: nothing of it changes once it is made, and OpenSSL counts references to certificates and keys atomically.
 @safe final class ClientIdentity: @unchecked Sendable {
   private let leaf: CertificateHandle
-  private let others: CertificateStack
+  private let others: OpenSSLStack
   private let key: PrivateKeyHandle
 
   init(_ chain: [Certificate], _ key: PrivateKeyHandle) throws(HTTPError) {
@@ -85,7 +85,7 @@ public struct ClientCertificate: Sendable {
     }
     self.leaf = leaf
     self.key = key
-    others = try CertificateStack(Array(chain.dropFirst()))
+    others = try OpenSSLStack(Array(chain.dropFirst()))
   }
 
   /// - Returns: false if OpenSSL refuses, such as a key that is too short for its security level.

@@ -74,18 +74,3 @@ public struct RevocationList: Hashable, Sendable {
 
   deinit { unsafe X509_CRL_free(pointer) }
 }
-
-/// Lists as OpenSSL wants several.
-@safe final class RevocationListStack {
-  let pointer: OpaquePointer
-  private let lists: [RevocationListHandle]
-
-  init(_ lists: [RevocationList]) throws(HTTPError) {
-    self.lists = lists.compactMap { RevocationListHandle(der: $0.der) }
-    guard let pointer = unsafe OPENSSL_sk_new_null() else { throw HTTPError(.badSecurityPolicy, "OPENSSL_sk_new_null") }
-    unsafe self.pointer = pointer
-    for list in self.lists { unsafe OPENSSL_sk_push(pointer, UnsafeRawPointer(list.pointer)) }
-  }
-
-  deinit { unsafe OPENSSL_sk_free(pointer) }
-}

@@ -5,20 +5,20 @@ import FoundationEssentials
 @safe final class TrustEvaluator {
   let policy: SecurityPolicy
   /// In the place of the system's roots; nil for those.
-  private let anchors: CertificateStack?
+  private let anchors: OpenSSLStack?
   private let pinnedKeys: Set<Data>
   private let pinnedCertificates: Set<Data>
   /// Nil if nothing is looked up.
-  private let revocationLists: RevocationListStack?
+  private let revocationLists: OpenSSLStack?
 
   init(_ policy: SecurityPolicy) throws(HTTPError) {
     self.policy = policy
     pinnedKeys = Set(policy.pins.map(\.publicKeyHash) + policy.keyPins.map(\.sha256))
     pinnedCertificates = Set(policy.pins.map(\.der))
-    revocationLists = policy.revocationLists.isEmpty ? nil : try RevocationListStack(policy.revocationLists)
+    revocationLists = policy.revocationLists.isEmpty ? nil : try OpenSSLStack(policy.revocationLists)
     switch (policy.pinningMode, policy.roots) {
-    case (.certificate, _): anchors = try CertificateStack(policy.pins)
-    case (_, .certificates(let roots)): anchors = try CertificateStack(roots)
+    case (.certificate, _): anchors = try OpenSSLStack(policy.pins)
+    case (_, .certificates(let roots)): anchors = try OpenSSLStack(roots)
     case (_, .system): anchors = nil
     }
   }
@@ -79,7 +79,7 @@ import FoundationEssentials
     return nil
   }
 
-  private func lookUpRevocations(in lists: RevocationListStack, _ store: OpaquePointer) {
+  private func lookUpRevocations(in lists: OpenSSLStack, _ store: OpaquePointer) {
     unsafe X509_STORE_CTX_set0_crls(store, lists.pointer)
     unsafe X509_VERIFY_PARAM_set_flags(
       X509_STORE_CTX_get0_param(store), UInt(X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL))
@@ -193,21 +193,4 @@ import FoundationEssentials
       return failure(.certificateInvalid, "the certificate \(facts.title) of \(host) is not valid: \(words)")
     }
   }
-}
-
-/// Certificates as OpenSSL wants several.
-@safe final class CertificateStack {
-  let pointer: OpaquePointer
-  private let certificates: [CertificateHandle]
-
-  init(_ certificates: [Certificate]) throws(HTTPError) {
-    self.certificates = certificates.compactMap { CertificateHandle(der: $0.der) }
-    guard let pointer = unsafe OPENSSL_sk_new_null() else { throw HTTPError(.badSecurityPolicy, "OPENSSL_sk_new_null") }
-    unsafe self.pointer = pointer
-    for certificate in self.certificates {
-      unsafe OPENSSL_sk_push(pointer, UnsafeRawPointer(certificate.pointer))
-    }
-  }
-
-  deinit { unsafe OPENSSL_sk_free(pointer) }
 }
