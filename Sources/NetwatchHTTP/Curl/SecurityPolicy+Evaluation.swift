@@ -23,7 +23,7 @@ extension SecurityPolicy {
         .badSecurityPolicy, operation, message: "the chain is empty; give at least the server's certificate")
     }
     let evaluator = try TrustEvaluator(self)
-    let others = try CertificateStack(chain)
+    let others = try OpenSSLStack(chain)
     guard let context = unsafe SSL_CTX_new(TLS_client_method()) else { throw HTTPError(.other, "SSL_CTX_new") }
     defer { unsafe SSL_CTX_free(context) }
     if !evaluator.hasOwnRoots { unsafe CurlLibrary.addSystemRoots(to: context) }

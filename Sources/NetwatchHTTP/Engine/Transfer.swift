@@ -36,7 +36,7 @@ final class Transfer: CurlDelegate {
   var progress = HTTPProgress()
   var failure: HTTPError?
   /// The reader of the body has enough for now.
-  private var isStalled = false
+  private(set) var isStalled = false
   var lastMoved = Duration.zero
   private(set) var end: Duration?
 
@@ -214,21 +214,6 @@ final class Transfer: CurlDelegate {
     }
     if order.status == nil { status?.end() }
     return order.complete(outcome, machine.isActive ? engine.observer : nil)
-  }
-
-  /// When nothing has moved for too long; nil where that does not matter now.
-  var deadline: Duration? {
-    guard machine.isAttached, !machine.isSuspended, !isStalled, let timeout = options.timeout else { return end }
-    if attempt.verdict.isAsking || exchange?.delivery != nil { return end }
-    let idleEnd = lastMoved + timeout.asDelay
-    return end.map { min($0, idleEnd) } ?? idleEnd
-  }
-
-  /// Whether ``deadline`` has come. A request that still waits for a connection has stood still for no time.
-  func isLate(at now: Duration) -> Bool {
-    guard let deadline, deadline <= now else { return false }
-    if !attempt.isBegun { lastMoved = now }
-    return self.deadline.map { $0 <= now } ?? false
   }
 
   // MARK: From libcurl
