@@ -201,7 +201,9 @@ package final class NetlinkReachability {
     let association = association
     let connection = association.flatMap { wifi.connection(of: $0.radio) }
     publish(path(connection), change, source.moment)
-    wifi.handle(.published(association, connection), at: source.moment)
+    // Whoever is not told of links has not been told of their signal either.
+    let isTold = change != .interfaces || machine.configuration.publishesInterfaceChanges
+    wifi.handle(isTold ? .published(association, connection) : .sampled(connection), at: source.moment)
     // Name servers may answer differently over another path.
     if case .reachability = change, !isTellingAddresses { host?.pathChanged() }
   }

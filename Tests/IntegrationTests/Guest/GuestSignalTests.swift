@@ -23,9 +23,11 @@ extension GuestTests {
       let quiet = try radios.station.follow()
       for one in [steps, each, quiet] { #expect(try one.next().signal == -50) }
       // Noise at the edge of a step, which ends 3 dB beyond it.
-      for power in [-59, -62, -60, -58, -62] {
+      for (number, power) in [-59, -62, -60, -58, -62].enumerated() {
         let deadline = Deadline(10)
         try radios.setPower(power)
+        // A change of a link of which nobody is told.
+        try radios.station.run("ip addr add 10.78.0.\(number + 1)/32 dev wlan0")
         let line = try each.next()
         #expect((line.event, line.reason, line.signal) == ("wifi", "signal_changed", power))
         #expect(line.sequence == 1)
