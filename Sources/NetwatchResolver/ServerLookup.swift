@@ -5,7 +5,7 @@ import NetwatchEventLoop
 ///
 /// It goes on as long as it is held. The body is called once, on the loop, never before `init` has returned; it may let go
 /// of everything.
-final class ServerLookup {
+package final class ServerLookup {
   private let name: HostName
   private let sockets: LookupSockets
   private let deadline: Duration
@@ -20,7 +20,7 @@ final class ServerLookup {
   ///   - ascii: what is asked for.
   ///   - isAlone: the hosts file is asked, and no server.
   ///   - body: gets an answer or an error, within the configuration's `timeout`.
-  init(
+  package init(
     of name: HostName, _ ascii: HostName, on loop: EventLoop, _ configuration: ResolverConfiguration,
     inHostsFile isAlone: Bool, _ body: @escaping (Resolution.Outcome) -> Void
   ) {

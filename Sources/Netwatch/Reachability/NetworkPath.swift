@@ -144,10 +144,13 @@ public struct NetworkPath: Hashable, Sendable {
 
   /// What one link could be used for, whatever the routes say.
   public func status(of interface: Interface) -> ReachabilityStatus {
-    guard links.isUsable(interface),
-      interface.addresses.contains(where: { $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4) })
-    else { return .notReachable }
+    guard links.isUsable(interface), usableAddress(of: interface) != nil else { return .notReachable }
     return ReachabilityStatus(of: interface.medium)
+  }
+
+  /// The first address of a link that traffic can come from.
+  func usableAddress(of interface: Interface) -> IPAddress? {
+    interface.addresses.first { $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4) }?.address
   }
 
   /// Whether the traffic goes over `medium`.

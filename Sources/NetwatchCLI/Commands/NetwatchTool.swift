@@ -44,6 +44,7 @@ public struct NetwatchTool: ParsableCommand {
   @OptionGroup var details: DetailOptions
   @OptionGroup var programs: ProgramOptions
   @OptionGroup var probe: ProbeOptions
+  @OptionGroup var stages: StageOptions
   @OptionGroup var traffic: TrafficOptions
   @OptionGroup var units: UnitsOptions
   @OptionGroup var wifi: WiFiOptions
@@ -94,6 +95,9 @@ public struct NetwatchTool: ParsableCommand {
     if recordingPath != nil, probe.probe != nil {
       throw ValidationError("--record does not hold what a probe finds; leave out --probe.")
     }
+    if recordingPath != nil, let option = stages.given {
+      throw ValidationError("--record does not hold which stage fails; leave out \(option).")
+    }
     _ = try trafficInterval
     if hookTimeout != nil, hookCommand == nil { throw ValidationError("--exec-timeout belongs to --exec; add it.") }
     if follow { return }
@@ -117,7 +121,7 @@ public struct NetwatchTool: ParsableCommand {
     try refuseFollowing(with: command)
     let name = command.configuration.commandName ?? ""
     let all: [any SharedOptions] = [
-      output, snapshot, path, service, activity, details, programs, probe, traffic, units, wifi,
+      output, snapshot, path, service, activity, details, programs, probe, stages, traffic, units, wifi,
     ]
     for options in all where !groups.contains(where: { $0 == type(of: options) }) {
       if let option = options.given { throw ValidationError("\(name) does nothing with \(option); leave it out.") }
@@ -131,9 +135,10 @@ public struct NetwatchTool: ParsableCommand {
     guard follow else {
       if let option = traffic.given ?? units.given { throw ValidationError("\(option) belongs to --follow; add -f.") }
       try probe.refuseInterval()
+      try stages.refuseNudge()
       try activity.refuseEstimates()
       return try StatusCommand.print(
-        output, snapshot, path, service, activity, details, programs, probe, wifi, tellsQuality: quality)
+        output, snapshot, path, service, activity, details, programs, probe, stages, wifi, tellsQuality: quality)
     }
     // Not before: the units may be those of a command that shows rates.
     try units.validate(showsTraffic: trafficInterval != nil)
@@ -143,7 +148,7 @@ public struct NetwatchTool: ParsableCommand {
       let wifi = options.configuration.wifi
       options.service = service.use(
         judgesAlike: path.isDefault && hold == nil && !snapshot.interfaces && !wifi.includesDetails
-          && !wifi.includesAccessPoint)
+          && !wifi.includesAccessPoint && !options.tellsStages)
       options.activity = try activity.settings
       options.probe = probe.settings
       options.saysWhatIsMissing = details.verbose
@@ -181,6 +186,8 @@ public struct NetwatchTool: ParsableCommand {
       options.configuration.publishesInterfaceChanges = snapshot.interfaces
       options.configuration.wifi = wifiReporting
       options.tellsQuality = quality || output.bar.showsQuality
+      options.tellsStages = stages.stages
+      options.nudgesGateway = stages.nudge
       options.listsInterfaces = snapshot.interfaces
       return options
     }

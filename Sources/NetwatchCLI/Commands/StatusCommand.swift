@@ -20,6 +20,7 @@ struct StatusCommand: ParsableCommand {
   @OptionGroup var details: DetailOptions
   @OptionGroup var programs: ProgramOptions
   @OptionGroup var probe: ProbeOptions
+  @OptionGroup var stages: StageOptions
   @OptionGroup var wifi: WiFiOptions
 
   @Flag(help: "Print metrics for the textfile collector of Prometheus' node_exporter.")
@@ -30,12 +31,14 @@ struct StatusCommand: ParsableCommand {
       of: Self.self,
       but: [
         OutputOptions.self, SnapshotOptions.self, PathOptions.self, ServiceOptions.self, ActivityOptions.self,
-        DetailOptions.self, ProgramOptions.self, ProbeOptions.self, WiFiOptions.self,
+        DetailOptions.self, ProgramOptions.self, ProbeOptions.self, StageOptions.self, WiFiOptions.self,
       ])
     try probe.refuseInterval()
+    try stages.refuseNudge()
     try activity.refuseEstimates()
     let strange =
-      output.given ?? (snapshot.interfaces ? "--interfaces" : nil) ?? details.given ?? programs.given ?? wifi.given
+      output.given ?? (snapshot.interfaces ? "--interfaces" : nil) ?? details.given ?? programs.given ?? stages.given
+      ?? wifi.given
       ?? (root.quality ? "--quality" : nil)
     if prometheus, let strange {
       throw ValidationError("--prometheus is a format of its own; leave out \(strange).")
@@ -45,7 +48,7 @@ struct StatusCommand: ParsableCommand {
   func run() throws {
     let renderer = prometheus ? MetricsRenderer(asksService: !service.noService) : nil
     try Self.print(
-      output, snapshot, path, service, activity, details, programs, probe, wifi, tellsQuality: root.quality,
+      output, snapshot, path, service, activity, details, programs, probe, stages, wifi, tellsQuality: root.quality,
       renderer: renderer)
   }
 
@@ -53,7 +56,7 @@ struct StatusCommand: ParsableCommand {
   static func print(
     _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, _ service: ServiceOptions,
     _ activity: ActivityOptions, _ details: DetailOptions, _ programs: ProgramOptions,
-    _ probe: ProbeOptions, _ wifi: WiFiOptions, tellsQuality: Bool, renderer: (any LineRenderer)? = nil
+    _ probe: ProbeOptions, _ stages: StageOptions, _ wifi: WiFiOptions, tellsQuality: Bool, renderer: (any LineRenderer)? = nil
   ) throws {
     var options = LineSource.Options()
     options.configuration = path.configuration
@@ -62,11 +65,13 @@ struct StatusCommand: ParsableCommand {
     options.configuration.wifi = wifi.reporting(shown: output.wifi, saysAll: saysAll)
     options.configuration.wifi.signal = nil
     options.tellsQuality = tellsQuality || output.bar.showsQuality || saysAll
+    options.tellsStages = stages.stages
     if !snapshot.interfaces { (renderer as? TextRenderer)?.listFewLinks() }
     options.listsInterfaces = snapshot.interfaces || renderer is TextRenderer
     // A service does not list links.
     options.service = service.use(
-      judgesAlike: path.isDefault && !options.listsInterfaces && !options.configuration.wifi.isWanted)
+      judgesAlike: path.isDefault && !options.listsInterfaces && !options.configuration.wifi.isWanted
+        && !options.tellsStages)
     options.activity = try activity.settings
     options.probe = probe.settings
     options.probe?.isRequired = true

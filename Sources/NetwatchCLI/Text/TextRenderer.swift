@@ -53,6 +53,9 @@ final class TextRenderer: LineRenderer {
     var text = line(record)
     if !listsFewLinks, saysWhy, record.event != .activity { text += sentence(record.path) }
     formerName = record.path.interfaceName
+    if listsFewLinks || saysWhy && record.event != .activity, let stages = record.stages {
+      text += StageTable(stages: stages, terminal: terminal).text
+    }
     if record.listsInterfaces {
       if listsFewLinks { text += "\n" }
       text += LinkTable(record.path, on: terminal, isWhole: !listsFewLinks, explains: saysWhy).text
@@ -116,6 +119,7 @@ final class TextRenderer: LineRenderer {
     case .interfaces: return "links changed" + running
     case .traffic, .quality: return ""
     case .wifi: return record.reason.words
+    case .stages: return record.stages?.faultWords ?? "no fault is known"
     case .activity where record.activityReason == .serviceLost: return record.reason.words
     case .activity: return (activity.state.isVisible ? "busy" : "idle") + running
     case .reachability where record.path.reason == .internetChanged:
@@ -149,6 +153,7 @@ final class TextRenderer: LineRenderer {
     if let internet = record.internet, path.isReachable, record.event != .activity, path.reason != .internetChanged {
       details.append("\(internet.words)")
     }
+    if record.event != .stages, path.isReachable, let fault = record.stages?.faultWords { details.append(fault) }
     if let quality = record.carrierQuality, quality.tenthsOfMilliseconds != nil || quality.tenthsOfPercent != nil {
       details.append(qualityText(quality))
     }

@@ -29,11 +29,13 @@ package final class ProbeAnnotator {
   /// - Parameters:
   ///   - say: gets each sentence for people.
   ///   - tell: is given each record with what has been found.
+  ///   - begins: called when a probe begins.
   ///   - failed: called when no probe can be made, if ``ProbeSettings/isRequired``.
   /// - Throws: if one is required, and there is no helper. Else that is told, and all is unknown.
   package init(
     _ settings: ProbeSettings, on loop: EventLoop, say: @escaping (_ sentence: String) -> Void,
-    tell: @escaping (EventRecord) -> Void, failed: @escaping (PlainError) -> Void
+    tell: @escaping (EventRecord) -> Void, begins: @escaping () -> Void = {},
+    failed: @escaping (PlainError) -> Void
   ) throws(PlainError) {
     self.settings = settings
     self.loop = loop
@@ -42,7 +44,7 @@ package final class ProbeAnnotator {
     holds = settings.holdsFirstLine
     do throws(PlainError) {
       runner = try ProbeRunner(
-        settings, on: loop, say: say, answered: { [unowned self] isNews in addAnswer(isNews) },
+        settings, on: loop, say: say, begins: begins, answered: { [unowned self] isNews in addAnswer(isNews) },
         failed: { [unowned self] failure in fail(failure) })
     } catch {
       guard !settings.isRequired else { throw error }
@@ -63,7 +65,7 @@ package final class ProbeAnnotator {
     let isPath =
       switch record.event {
       case .initial, .reachability: true
-      case .activity, .interfaces, .traffic, .wifi, .quality: false
+      case .activity, .interfaces, .traffic, .wifi, .quality, .stages: false
       }
     if isPath { internet = InternetAccess(beforeProbing: record.path.status) }
     handOn(record)

@@ -27,6 +27,17 @@ package struct ProbeSettings {
     self.userAgent = userAgent
   }
 
+  /// The host that the URL names; nil where that is an address.
+  package var host: HostName? {
+    guard let scheme = url.firstRange(of: "://") else { return nil }
+    let authority = url[scheme.upperBound...].prefix { !"/?#".contains($0) }
+    let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+    guard !host.hasPrefix("["), let name = host.split(separator: ":").first, IPAddress(String(name)) == nil else {
+      return nil
+    }
+    return try? HostName(String(name))
+  }
+
   package var timing: ProbeMachine.Timing {
     var timing = ProbeMachine.Timing()
     timing.limit = timeout + Self.grace
@@ -46,6 +57,7 @@ package final class ProbeRunner {
   private let program: String
   private let loop: EventLoop
   private let say: (_ sentence: String) -> Void
+  private let begins: () -> Void
   private let answered: (_ isNews: Bool) -> Void
   private let failed: (PlainError) -> Void
   private var machine: ProbeMachine
@@ -56,17 +68,20 @@ package final class ProbeRunner {
 
   /// - Parameters:
   ///   - say: gets each sentence for people.
+  ///   - begins: called when a probe begins.
   ///   - answered: called when a probe has ended; ``internet`` says with what.
   ///   - failed: called when no probe can be made, if ``ProbeSettings/isRequired``.
   /// - Throws: where the helper is not installed, or the kernel is too old for it.
   package init(
     _ settings: ProbeSettings, on loop: EventLoop, say: @escaping (_ sentence: String) -> Void,
-    answered: @escaping (_ isNews: Bool) -> Void, failed: @escaping (PlainError) -> Void
+    begins: @escaping () -> Void = {}, answered: @escaping (_ isNews: Bool) -> Void,
+    failed: @escaping (PlainError) -> Void
   ) throws(PlainError) {
     guard ChildProcess.canTellEndings else { throw PlainError("--probe needs Linux 5.3 or later") }
     self.settings = settings
     self.loop = loop
     self.say = say
+    self.begins = begins
     self.answered = answered
     self.failed = failed
     program = try HTTPHelper.find(for: "--probe")
@@ -114,6 +129,7 @@ package final class ProbeRunner {
         program, arguments(interface), descriptors: [(output.write, STDOUT_FILENO), (output.write, STDERR_FILENO)])
       try ChildProcess.whenEnded(process, on: loop) { [weak self] ending in self?.conclude(number, ending, output) }
       child = (number, process)
+      begins()
     } catch {
       fail(number, "can not run \(program): \(error)")
     }

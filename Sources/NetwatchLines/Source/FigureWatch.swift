@@ -3,11 +3,12 @@ import NetwatchEventLoop
 import NetwatchNetlink
 import NetwatchStream
 
-/// Figures in lines: what links carry, and how well the link works that carries the traffic. Where nobody asks, nothing of this
-/// exists.
+/// Figures in lines: what links carry, how well the link works that carries the traffic, and which stage of the way fails. Where
+/// nobody asks, nothing of this exists.
 final class FigureWatch {
   private var traffic: TrafficWatch?
   private var quality: QualityWatch?
+  private var stages: StageWatch?
   private let tellsQuality: Bool
   private let makeQuality: () -> QualityWatch
 
@@ -28,26 +29,39 @@ final class FigureWatch {
       ) { tell(.traffic, $0) }
     }
     if tellsQuality { quality = makeQuality() }
+    if options.tellsStages {
+      stages = try StageWatch(on: loop, probing: options.probe?.host, nudges: options.nudgesGateway) {
+        tell(.stages, $0)
+      }
+    }
   }
 
   /// Whether lines have figures.
-  var areWanted: Bool { traffic != nil || tellsQuality }
+  var areWanted: Bool { traffic != nil || tellsQuality || stages != nil }
   /// For a replay that has come to a sample of the traffic; nil where it is not sampled.
   var sample: (() -> Void)? { traffic.map { traffic in { traffic.sample() } } }
   /// For a replay that has come to a look at connections; nil where they are not looked at.
   var look: (() -> Void)? { quality.map { quality in { quality.look() } } }
 
-  /// From now on of the links of this path.
-  func follow(_ path: NetworkPath) {
-    traffic?.follow(path)
-    quality?.follow(path)
+  /// From now on of the links of this record's path.
+  func follow(_ record: EventRecord) {
+    traffic?.follow(record.path)
+    quality?.follow(record.path)
+    stages?.follow(record.path, record.internet)
   }
+
+  /// The links have changed, and not the path.
+  func linksChanged(_ path: NetworkPath, at moment: Moment) { stages?.linksChanged(path, at: moment) }
+
+  /// A probe of the internet begins.
+  func probeBegins() { stages?.probeBegins() }
 
   /// The newest figures become those of the record.
   func set(_ record: inout EventRecord) {
     record.traffic = traffic?.figures
     record.quality = quality?.figures
     record.tellsQuality = tellsQuality
+    record.stages = stages?.stages
   }
 
   /// Looks how well the link works that carries the traffic, for somebody else than the lines.
@@ -74,5 +88,6 @@ final class FigureWatch {
   func stop() {
     traffic?.stop()
     quality?.stop()
+    stages?.stop()
   }
 }

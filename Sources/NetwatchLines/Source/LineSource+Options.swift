@@ -24,6 +24,10 @@ extension LineSource {
     package var trafficInterval: Duration?
     /// Whether it is told how well the link works that carries the traffic.
     package var tellsQuality = false
+    /// Whether it is told which stage of the way to the internet fails. For all of it, ``service`` is no more than `.activity`.
+    package var tellsStages = false
+    /// Whether a gateway that nothing proves to be alive is sent empty datagrams.
+    package var nudgesGateway = false
     /// Whether it is said what the kernel lacks.
     package var saysWhatIsMissing = false
     /// Gets each sentence for people.

@@ -59,7 +59,7 @@ package final class LineSource {
           // A service has numbers of its own, and records of ours are between them.
           record.sequence = number + 1
           handOn(record)
-        }, failed: { [unowned self] in fail($0) })
+        }, begins: { [unowned self] in figures?.probeBegins() }, failed: { [unowned self] in fail($0) })
     }
     figures = try FigureWatch(
       options, on: loop,
@@ -159,7 +159,10 @@ package final class LineSource {
   private func publish(_ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: Moment) {
     if isFinished { return }
     if case .wifi = change { return addWiFi(path, moment.wall, moment.monotonic) }
-    if case .interfaces = change, !options.configuration.publishesInterfaceChanges { return }
+    if case .interfaces = change {
+      figures?.linksChanged(path, at: moment)
+      if !options.configuration.publishesInterfaceChanges { return }
+    }
     var record = EventRecord(
       sequence: number + 1, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic,
       event: .init(change), path: path)
@@ -390,7 +393,7 @@ package final class LineSource {
   /// Apart, because a record that is not changed is not copied.
   private func handOnFigures(_ record: EventRecord) {
     var record = record
-    figures?.follow(record.path)
+    figures?.follow(record)
     figures?.set(&record)
     last = record
     tell(record)

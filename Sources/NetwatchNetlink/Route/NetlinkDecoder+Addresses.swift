@@ -43,22 +43,34 @@ extension NetlinkDecoder {
   private static let neighbourHeaderLength = 12
 
   static func neighbour(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
-    guard payload.count >= neighbourHeaderLength else { return .ignored }
+    guard let (neighbour, state) = neighbourState(bytes, payload) else { return .ignored }
+    switch state {
+    case .failed: return .event(.neighbour(neighbour, isReachable: false))
+    case .reachable, .stale, .permanent: return .event(.neighbour(neighbour, isReachable: true))
+    // While the kernel looks for it, nothing is known.
+    case .incomplete, .absent: return .ignored
+    }
+  }
+
+  /// Who a message about a neighbour is about, and its state; nil if it is about none.
+  static func neighbourState(_ bytes: RawSpan, _ payload: Range<Int>) -> (Neighbour, NeighbourState)? {
+    guard payload.count >= neighbourHeaderLength else { return nil }
     let start = payload.lowerBound
     let family = bytes.load(start, as: UInt8.self)
     let index = bytes.load(start + 4, as: Int32.self)
-    let state = Int32(bytes.load(start + 8, as: UInt16.self))
-    let isReachable: Bool
-    switch state {
-    case NUD_FAILED: isReachable = false
-    case NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE, NUD_NOARP, NUD_PERMANENT: isReachable = true
-    // While the kernel looks for it, nothing is known.
-    default: return .ignored
-    }
     guard index > 0, let value = bytes.attribute(NDA_DST, in: (start + neighbourHeaderLength)..<payload.upperBound),
       let address = ipAddress(bytes, value, family: family)
-    else { return .ignored }
-    return .event(.neighbour(Neighbour(interfaceIndex: index, address: address), isReachable: isReachable))
+    else { return nil }
+    let state: NeighbourState =
+      switch Int32(bytes.load(start + 8, as: UInt16.self)) {
+      case NUD_FAILED: .failed
+      case NUD_REACHABLE: .reachable
+      case NUD_STALE, NUD_DELAY, NUD_PROBE: .stale
+      case NUD_NOARP, NUD_PERMANENT: .permanent
+      case NUD_INCOMPLETE: .incomplete
+      default: .absent
+      }
+    return (Neighbour(interfaceIndex: index, address: address), state)
   }
 
   // MARK: Hints

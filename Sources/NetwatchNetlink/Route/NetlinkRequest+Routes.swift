@@ -74,7 +74,7 @@ extension NetlinkRequest {
       if target.family == .ipv4 { route.rtm_flags = UInt32(RTM_F_LOOKUP_TABLE) }
       // Through a link, IPv4 answers "on the link" without any route, unless it is asked for the route itself.
       if wantsRoute || link != 0 { route.rtm_flags |= UInt32(RTM_F_FIB_MATCH) }
-      guard unsafe append(route, to: message), unsafe append(target, to: message),
+      guard unsafe append(route, to: message), unsafe append(target, CInt(RTA_DST.rawValue), to: message),
         unsafe nla_put_u32(message, CInt(RTA_UID.rawValue), user) == 0,
         unsafe link == 0 || nla_put_u32(message, CInt(RTA_OIF.rawValue), UInt32(bitPattern: link)) == 0,
         unsafe mark == 0 || nla_put_u32(message, CInt(RTA_MARK.rawValue), mark) == 0
@@ -87,20 +87,44 @@ extension NetlinkRequest {
     return request
   }
 
+  /// One entry of the table of neighbours. Since Linux 5.0.
+  static func neighbour(_ neighbour: Neighbour) throws(NetlinkError) -> NetlinkRequest {
+    try unsafe build(RTM_GETNEIGH, flags: 0) { message in
+      unsafe append(header(of: neighbour), to: message) && append(neighbour.address, CInt(NDA_DST), to: message)
+    }
+  }
+
+  /// All neighbours of a family on a link, as long as the kernel checks strictly; otherwise all.
+  static func neighbours(like neighbour: Neighbour) throws(NetlinkError) -> NetlinkRequest {
+    var header = header(of: neighbour)
+    header.ndm_ifindex = 0
+    return try unsafe build(RTM_GETNEIGH, flags: NLM_F_DUMP) { [header] message in
+      unsafe append(header, to: message)
+        && nla_put_u32(message, CInt(NDA_IFINDEX), UInt32(bitPattern: neighbour.interfaceIndex)) == 0
+    }
+  }
+
+  private static func header(of neighbour: Neighbour) -> ndmsg {
+    var header = ndmsg()
+    header.ndm_family = neighbour.address.family.number
+    header.ndm_ifindex = neighbour.interfaceIndex
+    return header
+  }
+
   private static func header(_ family: AddressFamily) -> rtmsg {
     var header = rtmsg()
     header.rtm_family = family.number
     return header
   }
 
-  private static func append(_ target: IPAddress, to message: OpaquePointer) -> Bool {
-    switch target {
+  private static func append(_ address: IPAddress, _ attribute: CInt, to message: OpaquePointer) -> Bool {
+    switch address {
     case .v4(let bits):
       var address = bits.bigEndian
-      return unsafe nla_put(message, CInt(RTA_DST.rawValue), 4, &address) == 0
+      return unsafe nla_put(message, attribute, 4, &address) == 0
     case .v6(let bits):
       var address = bits.bigEndian
-      return unsafe nla_put(message, CInt(RTA_DST.rawValue), 16, &address) == 0
+      return unsafe nla_put(message, attribute, 16, &address) == 0
     }
   }
 }

@@ -20,7 +20,10 @@ extension EventRecord {
     guard let connection = WiFiConnection(reachability["wifi"]) else { return nil }
     // Such a line says nothing of the path's, and a later version may have reasons of its own.
     let known =
-      event == .activity || event == .traffic || event == .quality ? nil : ReachabilityReason(rawValue: reason)
+      switch event {
+      case .activity, .traffic, .quality, .stages: ReachabilityReason?.none
+      case .initial, .reachability, .interfaces, .wifi: ReachabilityReason(rawValue: reason)
+      }
     let pathReason = known ?? (verdict.isReachable ? .resynced : .unresolved)
     self.init(
       sequence: UInt64(clamping: sequence), nanosecondsSince1970: time, monotonicNanoseconds: monotonic, event: event,
@@ -28,6 +31,8 @@ extension EventRecord {
     self.activity = activity
     activityReason = ActivityReason(rawValue: reason) ?? .requestBegan
     internet = reachability["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
+    portalURL = reachability["portal_url"]?.string
+    stages = value["stages"].map { NetworkStages($0) }
     if let quality = value["quality"] {
       tellsQuality = true
       if quality != .null {
@@ -104,6 +109,18 @@ extension LinkQuality {
     self.init(
       kernelName: InterfaceName(name), interfaceIndex: index, connections: Int(connections),
       tenthsOfMilliseconds: tenths("rtt_ms", 1e7), tenthsOfPercent: tenths("loss_percent", 100))
+  }
+}
+
+extension NetworkStages {
+  /// What a later version says in words of its own is not known.
+  fileprivate init(_ value: JSONValue) {
+    self.init { stage in
+      guard let finding = value[stage.rawValue],
+        let evidence = finding["evidence"]?.string.flatMap(StageFinding.Evidence.init)
+      else { return StageFinding(.notExamined) }
+      return StageFinding(evidence, finding["address"]?.string.flatMap(IPAddress.init))
+    }
   }
 }
 

@@ -21,6 +21,9 @@ public struct EventRecord: Hashable, Sendable {
     /// Figures of how well the link works that carries the traffic. Only who asks for them gets such lines; they have the number
     /// of the last state.
     case quality
+    /// Another stage of the way to the internet than before fails first, or none does any more. Only who asks for stages gets
+    /// such lines; they have the number of the last state.
+    case stages
   }
 
   /// The state of the activity indicator that all programs share.
@@ -79,6 +82,32 @@ public struct EventRecord: Hashable, Sendable {
   public var quality: LinkQuality?
   /// Whether the line of the record says how well the link works.
   public var tellsQuality = false
+  private var rare = Rare.nothing
+
+  /// What few readers ask for, apart so that every other record stays small.
+  private indirect enum Rare: Hashable, Sendable {
+    case nothing
+    case known(stages: NetworkStages?, portalURL: String?)
+  }
+
+  /// How far the way to the internet works; nil if nobody asked.
+  public var stages: NetworkStages? {
+    get { if case .known(let stages, _) = rare { stages } else { nil } }
+    set {
+      let portal = portalURL
+      rare = newValue == nil && portal == nil ? .nothing : .known(stages: newValue, portalURL: portal)
+    }
+  }
+
+  /// Where the login page is that answers in place of the internet: an address with http or https. Nil if there is none, or it
+  /// does not say.
+  public var portalURL: String? {
+    get { if case .known(_, let portal) = rare { portal } else { nil } }
+    set {
+      let stages = stages
+      rare = newValue == nil && stages == nil ? .nothing : .known(stages: stages, portalURL: newValue)
+    }
+  }
 
   public init(
     sequence: UInt64, nanosecondsSince1970: Int64, monotonicNanoseconds: Int64, event: Event, path: NetworkPath
@@ -110,6 +139,7 @@ public struct EventRecord: Hashable, Sendable {
     switch event {
     case .activity: activityReason.rawValue
     case .traffic, .quality: "sampled"
+    case .stages: "stage_changed"
     case .initial, .reachability, .interfaces, .wifi: path.reason.rawValue
     }
   }

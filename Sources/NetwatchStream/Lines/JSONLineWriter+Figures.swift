@@ -39,6 +39,28 @@ extension LineBuffer {
     append("}")
   }
 
+  mutating func append(_ stages: NetworkStages) {
+    append(#","stages":{"failing":"#)
+    if let failing = stages.failing { appendQuoted(failing.rawValue) } else { append("null") }
+    for stage in NetworkStage.allCases {
+      let finding = stages[stage]
+      append(",")
+      appendQuoted(stage.rawValue)
+      append(#":{"state":""#)
+      append(text: finding.state.rawValue)
+      append(#"","evidence":""#)
+      append(text: finding.evidence.rawValue)
+      append("\"")
+      if let address = finding.address {
+        append(#","address":""#)
+        address.write(to: &self)
+        append("\"")
+      }
+      append("}")
+    }
+    append("}")
+  }
+
   private mutating func appendDecimal(orNull value: UInt64?) {
     if let value { appendDecimal(value) } else { append("null") }
   }

@@ -79,6 +79,10 @@ extension LineBuffer {
       append(#","internet":""#)
       append(text: internet.rawValue)
       append("\"")
+      if let portal = record.portalURL {
+        append(#","portal_url":"#)
+        appendQuoted(portal)
+      }
     }
     if record.listsInterfaces {
       append(#"},"interfaces":["#)
@@ -102,9 +106,11 @@ extension LineBuffer {
       append(#","traffic":"#)
       append(record.carrierTraffic, isNamed: true)
     }
-    guard record.tellsQuality else { return }
-    append(#","quality":"#)
-    append(record.carrierQuality)
+    if record.tellsQuality {
+      append(#","quality":"#)
+      append(record.carrierQuality)
+    }
+    if let stages = record.stages { append(stages) }
   }
 
   private mutating func append(parts activity: EventRecord.Activity) {

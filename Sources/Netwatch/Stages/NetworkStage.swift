@@ -1,0 +1,13 @@
+/// A step on the way from this machine to the internet, in order: where one fails, those behind it have little to stand on.
+public enum NetworkStage: String, Hashable, Sendable, CaseIterable {
+  /// A link is switched on, and its other end is there.
+  case link
+  /// The link has an address that traffic can come from.
+  case address
+  /// The router that the default route leads to is alive.
+  case gateway
+  /// The configured name servers can be asked.
+  case dns
+  /// A server in the internet answers.
+  case internet
+}

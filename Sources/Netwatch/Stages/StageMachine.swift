@@ -1,0 +1,108 @@
+/// Concludes from paths, neighbours, name servers and probes which stage of the way to the internet fails. Pure.
+package struct StageMachine: Sendable {
+  package enum Event: Sendable {
+    /// The path as it is now, with all links, and the routers that its traffic goes through.
+    case path(NetworkPath, gateways: [Neighbour])
+    case neighbour(Neighbour, NeighbourState)
+    /// All that can be read of neighbours for now was read.
+    case neighboursWereRead
+    /// A router has refused a datagram.
+    case answered(Neighbour)
+    case nameServers(StageFinding)
+    /// What a probe has found; nil where none is made.
+    case internet(InternetAccess?)
+  }
+
+  /// IFF_NOARP of <linux/if.h>.
+  private static let noARPFlag: UInt32 = 1 << 7
+
+  package private(set) var stages = NetworkStages()
+  private var gateways = GatewayHealth()
+  private var path: NetworkPath?
+  private var nameServers = StageFinding(.notExamined)
+  private var internet: InternetAccess?
+  /// The link that has carried the traffic last.
+  private var carrier: Int32?
+
+  package init() {}
+
+  /// The routers in use that nothing proves to be alive.
+  package var unprovenGateways: [Neighbour] { gateways.unproven }
+
+  /// - Returns: Whether another stage than before fails first.
+  package mutating func handle(_ event: Event) -> Bool {
+    switch event {
+    case .path(let path, let neighbours):
+      self.path = path
+      carrier = path.verdict.interfaceIndex ?? carrier
+      gateways.use(neighbours)
+    case .neighbour(let neighbour, let state):
+      gateways.hear(neighbour, state)
+      return false
+    case .neighboursWereRead: gateways.endTurn()
+    case .answered(let neighbour): gateways.answer(neighbour)
+    case .nameServers(let finding): nameServers = finding
+    case .internet(let access): internet = access
+    }
+    let before = stages.failing
+    stages = conclusion
+    return stages.failing != before
+  }
+
+  private var conclusion: NetworkStages {
+    guard let path, path.status != .unknown else { return NetworkStages() }
+    guard path.isReachable else { return stages(withoutWay: path) }
+    var stages = NetworkStages()
+    stages.link = StageFinding(.running)
+    stages.address = StageFinding(.configured, (path.ipv4 ?? path.ipv6)?.address)
+    let hasNeighbours = path.interface.map { $0.flags & Self.noARPFlag == 0 } ?? true
+    stages.gateway = !hasNeighbours ? StageFinding(.noNeighbours) : gateways.finding ?? StageFinding(.noGateway)
+    stages.dns = nameServers
+    stages.internet = StageFinding(internet.evidence)
+    return stages
+  }
+
+  /// No route leads out: why, the links say.
+  private func stages(withoutWay path: NetworkPath) -> NetworkStages {
+    var stages = NetworkStages()
+    let links = candidates(path)
+    let running = links.filter { path.links.isUsable($0) }
+    guard !running.isEmpty else {
+      let isUp = links.contains { $0.isAdministrativelyUp }
+      stages.link = StageFinding(links.isEmpty ? .noLink : isUp ? .noCarrier : .linkDown)
+      return stages
+    }
+    stages.link = StageFinding(.running)
+    guard let link = running.first(where: { path.status(of: $0) != .notReachable }) else {
+      stages.address = StageFinding(.noAddress)
+      return stages
+    }
+    stages.address = StageFinding(.configured, path.usableAddress(of: link))
+    stages.gateway = StageFinding(.noRoute)
+    return stages
+  }
+
+  /// The links that could carry the traffic: those that lead out of the machine, and the one that did; where there is no such
+  /// link, as in a container, all others.
+  private func candidates(_ path: NetworkPath) -> [Interface] {
+    let links = path.links.filter { !$0.isLoopback && !$0.isIgnored && $0.role.tunnelKind == nil && $0.role != .sink }
+    let outward = links.filter { link in
+      switch link.medium {
+      case .wired, .wifi, .wwan, .bluetooth: true
+      case .virtual, .other: link.index == carrier
+      }
+    }
+    return outward.isEmpty ? links : outward
+  }
+}
+
+extension InternetAccess? {
+  fileprivate var evidence: StageFinding.Evidence {
+    switch self {
+    case .full: .full
+    case .portal: .portal
+    case .absent: .none
+    case .unknown, nil: .notProbed
+    }
+  }
+}

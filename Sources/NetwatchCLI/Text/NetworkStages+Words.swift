@@ -1,0 +1,85 @@
+import Netwatch
+
+extension NetworkStage {
+  /// For people.
+  var words: String {
+    switch self {
+    case .dns: "DNS"
+    case .link, .address, .gateway, .internet: rawValue
+    }
+  }
+}
+
+extension NetworkStages {
+  /// What fails first, for people, as `gateway: 192.0.2.1 does not answer`; nil where nothing is known to fail.
+  var faultWords: String? { failing.map { "\($0.words): \(self[$0].words(of: $0))" } }
+}
+
+extension StageFinding {
+  /// For people.
+  func words(of stage: NetworkStage) -> String {
+    let name = address?.description ?? "it"
+    return switch evidence {
+    case .notExamined: "not known"
+    case .running: "up"
+    case .noCarrier: "no carrier; the cable, the access point or the other end is missing"
+    case .linkDown: "switched off"
+    case .noLink: "there is none"
+    case .configured: name
+    case .noAddress: "no address that traffic can come from"
+    case .neighbourReachable: "\(name) is there"
+    case .neighbourStale: "\(name) was there, and nobody has asked lately"
+    case .neighbourFailed: "\(name) does not answer"
+    case .neighbourUnresolved: "\(name) was not asked yet"
+    case .neighbourPermanent: "\(name) has a fixed entry, which is never checked"
+    case .noNeighbours: "a link of this kind does not tell"
+    case .noGateway: "the route needs none"
+    case .noRoute: stage == .dns ? "no route leads to \(name)" : "no route leads out"
+    case .answered: "\(name) has answered"
+    case .routed: "\(name) has a route, and was not asked; --probe asks"
+    case .local: "the server on this machine does not say whom it asks; --probe asks it"
+    case .noServer: "none is configured"
+    case .noAnswer: "\(name) does not answer"
+    case .full: "answers"
+    case .portal: "a login page answers in its place"
+    case .none: "does not answer"
+    case .notProbed: "was not asked; --probe asks"
+    }
+  }
+}
+
+/// What is known of each stage, a line each:
+///
+/// ```
+///   ✓ link      up
+///   ✓ address   192.168.122.10
+///   ✗ gateway   192.168.122.1 does not answer
+///   ? DNS       192.168.122.1 has a route, and was not asked; --probe asks
+///   ? internet  was not asked; --probe asks
+/// ```
+struct StageTable {
+  private static let column = (mark: 2, name: 4, words: 14)
+
+  let stages: NetworkStages
+  let terminal: Terminal
+
+  var text: String {
+    NetworkStage.allCases.map { stage in
+      let finding = stages[stage]
+      let (mark, color) = look(of: finding.state)
+      var line = terminal.foldedText(indent: Self.column.words)
+      line.append(mark, color, at: Self.column.mark)
+      line.append(stage.words, color, at: Self.column.name)
+      line.append(finding.words(of: stage), finding.state == .unknown ? .dim : nil, at: Self.column.words)
+      return line.lines
+    }.joined()
+  }
+
+  private func look(of state: StageFinding.State) -> (mark: String, color: TextColor) {
+    switch state {
+    case .ok: (terminal.isUnicode ? "✓" : "+", .green)
+    case .failed: (terminal.isUnicode ? "✗" : "!", .red)
+    case .unknown: ("?", .dim)
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import Netwatch
+import NetwatchEventLoop
+
+/// The name servers that this machine is configured to ask.
+struct NameServers: Equatable {
+  /// glibc asks no more of them (MAXNS of resolv.h), systemd-resolved may know of some more.
+  private static let limit = 16
+  private static let longestFile = 16_384
+  private static let resolvedListener: [IPAddress] = [.v4(0x7f00_0035), .v4(0x7f00_0036)]
+
+  /// Those that are elsewhere.
+  let addresses: [IPAddress]
+  /// There is one on this machine, which does not say whom it asks.
+  let hasLocal: Bool
+
+  /// Those that resolv.conf(5) names. systemd-resolved has itself named there, and keeps those that it asks in a file of its own.
+  static func configured(
+    resolvConf: String = "/etc/resolv.conf", resolved: String = "/run/systemd/resolve/resolv.conf"
+  ) -> NameServers {
+    let named = addresses(in: resolvConf)
+    guard !named.isEmpty, named.allSatisfy(resolvedListener.contains) else { return NameServers(named) }
+    let uplinks = addresses(in: resolved)
+    return NameServers(uplinks.isEmpty ? named : uplinks)
+  }
+
+  private init(_ servers: [IPAddress]) {
+    addresses = servers.filter { !$0.isLoopback }
+    hasLocal = servers.contains(where: \.isLoopback)
+  }
+
+  private static func addresses(in path: String) -> [IPAddress] {
+    let text = FileDescriptor.text(of: path, capacity: longestFile) ?? ""
+    return Array(text.split(whereSeparator: \.isNewline).lazy.compactMap(Self.address).prefix(limit))
+  }
+
+  /// Reads `nameserver 192.0.2.1`, or an IPv6 address with its link: `nameserver fe80::1%eth0`.
+  private static func address(in line: Substring) -> IPAddress? {
+    let words = line.split { $0 == " " || $0 == "\t" }
+    guard words.count > 1, words[0] == "nameserver" else { return nil }
+    return IPAddress(String(words[1].prefix { $0 != "%" }))
+  }
+}

@@ -1,0 +1,161 @@
+import Netwatch
+import NetwatchEventLoop
+import NetwatchNetlink
+import NetwatchResolver
+import NetwatchStream
+
+/// Finds out which stage of the way to the internet fails, for lines: runs a ``StageMachine`` on the kernel's table of
+/// neighbours, the configured name servers and what probes find.
+///
+/// Belongs to its loop. Where nobody asks for stages, nothing of this exists.
+final class StageWatch {
+  /// Between two nudges.
+  private static let nudgeInterval = Duration.seconds(5)
+  /// How long a name server may take. A probe waits longer, so its answer is not the first.
+  private static let patience = Duration.seconds(4)
+
+  private let loop: EventLoop
+  private let tell: (Moment) -> Void
+  private let gateways: GatewayWatch
+  private var machine = StageMachine()
+  /// The name that a probe needs an address for; nil where it needs none.
+  private let host: HostName?
+  private var lookup: ServerLookup?
+  /// What the last question to the name servers has led to; nil where none was put over this path.
+  private var answer: StageFinding?
+  private var path: NetworkPath?
+  private var isTelling = false
+
+  private let nudges: Bool
+  private var nudged: [Neighbour: GatewayNudge] = [:]
+  private lazy var nudgeTimer = LoopTimer(on: loop) { [unowned self] in nudge() }
+
+  /// - Parameters:
+  ///   - host: the name that a probe needs an address for; nil where none is made, or it needs none.
+  ///   - nudges: whether datagrams are sent to a gateway that nothing proves to be alive.
+  ///   - tell: called when another stage fails first, with the time of that.
+  init(
+    on loop: EventLoop, probing host: HostName?, nudges: Bool, tell: @escaping (Moment) -> Void
+  ) throws(NetlinkError) {
+    self.loop = loop
+    self.host = host
+    self.nudges = nudges
+    self.tell = tell
+    gateways = try GatewayWatch(on: loop)
+    gateways.heard = { [unowned self] neighbour, state in _ = machine.handle(.neighbour(neighbour, state)) }
+    gateways.turnEnded = { [unowned self] moment in
+      handle(.neighboursWereRead, at: moment)
+      setNudgeTimer()
+    }
+  }
+
+  var stages: NetworkStages { machine.stages }
+
+  // MARK: What is known
+
+  /// From now on of this path. Whoever calls tells of it, so nothing is told from here.
+  ///
+  /// - Parameter internet: what a probe has found; nil where none is made.
+  func follow(_ path: NetworkPath, _ internet: InternetAccess?) {
+    isTelling = true
+    examine(path, internet)
+    isTelling = false
+  }
+
+  /// The links have changed, and not the path.
+  func linksChanged(_ path: NetworkPath, at moment: Moment) {
+    guard let former = self.path, path.verdict == former.verdict, !path.isReachable else { return }
+    self.path = path
+    handle(.path(path, gateways: []), at: moment)
+  }
+
+  private func examine(_ path: NetworkPath, _ internet: InternetAccess?) {
+    if let former = self.path, path.verdict != former.verdict {
+      answer = nil
+      lookup = nil
+    }
+    self.path = path
+    // What the kernel does not tell of neighbours is not known.
+    try? gateways.follow(path) { _ = machine.handle(.path(path, gateways: $0)) }
+    _ = machine.handle(.nameServers(answer ?? routeToServers))
+    _ = machine.handle(.internet(internet))
+    _ = machine.handle(.neighboursWereRead)
+    setNudgeTimer()
+  }
+
+  private func handle(_ event: StageMachine.Event, at moment: Moment) {
+    if machine.handle(event), !isTelling { tell(moment) }
+  }
+
+  // MARK: Name servers
+
+  private var routeToServers: StageFinding {
+    guard path?.isReachable == true else { return StageFinding(.notExamined) }
+    let servers = NameServers.configured()
+    if let routed = servers.addresses.first(where: gateways.isRouted) { return StageFinding(.routed, routed) }
+    if servers.hasLocal { return StageFinding(.local) }
+    return servers.addresses.isEmpty ? StageFinding(.noServer) : StageFinding(.noRoute, servers.addresses[0])
+  }
+
+  /// A probe begins: the name servers are asked for what it needs.
+  func probeBegins() {
+    guard let host, let name = try? host.inASCII() else { return }
+    var configuration = ResolverConfiguration()
+    configuration.timeout = Self.patience
+    lookup = ServerLookup(of: host, name, on: loop, configuration, inHostsFile: false) { [unowned self] outcome in
+      conclude(outcome)
+    }
+  }
+
+  private func conclude(_ outcome: Resolution.Outcome) {
+    lookup = nil
+    let address = routeToServers.address
+    switch outcome {
+    // The hosts file knows the name, so nobody was asked.
+    case .success(let resolution) where resolution.timeToLive == nil: answer = nil
+    case .success: answer = StageFinding(.answered, address)
+    case .failure(let error):
+      switch error.kind {
+      case .noSuchName, .noAddress: answer = StageFinding(.answered, address)
+      case .timedOut, .noServer: answer = StageFinding(.noAnswer, address)
+      case .other: answer = nil
+      }
+    }
+    handle(.nameServers(answer ?? routeToServers), at: .now)
+  }
+
+  // MARK: Nudges
+
+  private func setNudgeTimer() {
+    guard nudges else { return }
+    let unproven = machine.unprovenGateways
+    for gateway in nudged.keys where !unproven.contains(gateway) { nudged[gateway] = nil }
+    if unproven.isEmpty {
+      nudgeTimer.stop()
+    } else if nudgeTimer.deadline == nil {
+      nudgeTimer.set(after: Self.nudgeInterval)
+    }
+  }
+
+  private func nudge() {
+    for gateway in machine.unprovenGateways {
+      if nudged[gateway] == nil {
+        nudged[gateway] = try? GatewayNudge(to: gateway, on: loop) { [unowned self] in
+          handle(.answered(gateway), at: .now)
+          // Not now: it would end what has called us.
+          loop.schedule(after: .zero) { [weak self] in self?.setNudgeTimer() }
+        }
+      }
+      nudged[gateway]?.send()
+    }
+    setNudgeTimer()
+  }
+
+  func stop() {
+    gateways.stop()
+    lookup = nil
+    nudgeTimer.stop()
+    nudged = [:]
+    path = nil
+  }
+}
