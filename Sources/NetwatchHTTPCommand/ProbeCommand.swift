@@ -6,7 +6,8 @@ import Netwatch
 /// `netwatch-http probe`: asks once whether the internet is there, for `--probe`.
 struct ProbeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "probe", abstract: "Print what a probe of the internet finds: full, portal, none or unknown.")
+    commandName: "probe",
+    abstract: "Print what a probe of the internet finds: full, portal, none or unknown; and where the portal is.")
 
   @Option(help: "Go out over this link.")
   var interface: String?
@@ -29,6 +30,7 @@ struct ProbeCommand: ParsableCommand {
     request.set(timeout: timeout, userAgent: userAgent, interface: interface)
     let finding = try request.perform()
     var line = "\(finding.access.rawValue) (\(finding.words))\n"
+    if let portal = request.portal { line += "\(portal)\n" }
     line.withUTF8 { text in _ = unsafe write(STDOUT_FILENO, text.baseAddress, text.count) }
     // libcurl would wait for a name that is still looked up.
     _exit(0)

@@ -6,8 +6,17 @@ import Netwatch
   /// What a probe has found, and why, for people.
   typealias Finding = (access: InternetAccess, words: String)
 
+  /// More than the text beside any redirect, in bytes.
+  private static let longestRedirect = 65_536
+
   private let handle: UnsafeMutableRawPointer
+  private let url: String
   private var answer: ProbeAnswer
+  /// What has come of a body that is of no use.
+  private var redirectedBytes = 0
+  /// Where the login page is, once the request was performed and one has answered: where it redirects to, or what was asked. Nil if
+  /// there is none, or if the address is none that can be opened.
+  private(set) var portal: PortalURL?
   /// The first option that libcurl has refused.
   private var refusal: CURLcode?
   private let words: UnsafeMutablePointer<CChar>
@@ -19,6 +28,7 @@ import Netwatch
       throw PlainError("libcurl does not start")
     }
     unsafe self.handle = handle
+    self.url = url
     answer = ProbeAnswer(expecting: expected.map { Array($0.utf8) })
     unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
     unsafe words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -74,14 +84,24 @@ import Netwatch
     if let refusal { throw failure(refusal) }
     let code = unsafe curl_easy_perform(handle)
     readStatus()
-    return try finding(code)
+    let finding = try finding(code)
+    // A page that answers with another server's certificate is not one to send people to.
+    if finding.access == .portal, answer.status != nil { portal = PortalURL(redirection ?? url) }
+    return finding
+  }
+
+  /// Absolute, wherever the answer's Location leads; nil if it has none.
+  private var redirection: String? {
+    unsafe netwatch_curl_get_string(handle, CURLINFO_REDIRECT_URL).map { unsafe String(cString: $0) }
   }
 
   /// - Returns: false where the rest does not matter.
   private func receive(_ body: UnsafeRawBufferPointer) -> Bool {
     readStatus()
     unsafe answer.append(body: body)
-    return answer.access == nil
+    // libcurl says where a redirect leads at its end alone.
+    redirectedBytes += answer.isRedirect ? body.count : 0
+    return answer.access == nil || answer.isRedirect && redirectedBytes <= Self.longestRedirect
   }
 
   private func readStatus() {

@@ -68,6 +68,38 @@ import Testing
     }
   }
 
+  @Test func `of the neighbours of a network, the routers pass`() {
+    let routers = ["10.0.0.1", "fe80::1", "2001:db8::7"].map { Neighbour(interfaceIndex: 3, address: .ip($0)) }
+    let filter = FilterInterpreter(program: NeighbourFilter.program(passing: routers))
+    let none = FilterInterpreter(program: NeighbourFilter.program(passing: []))
+    let others: [IPAddress] = [.ip("10.0.0.2"), .ip("fe80::2"), .ip("2001:db8::8"), .ip("0.0.0.7")]
+    for type in [RTM_NEWNEIGH, RTM_DELNEIGH] {
+      for state in Self.states {
+        for router in routers {
+          #expect(filter.run(Self.message(router.address, state, type: type)).map { $0 > 0 } == true)
+          #expect(none.run(Self.message(router.address, state, type: type)) == 0)
+        }
+        for other in others { #expect(filter.run(Self.message(other, state, type: type)) == 0) }
+      }
+    }
+  }
+
+  @Test func `the state of a neighbour is read, however long the message`() {
+    let router = Neighbour(interfaceIndex: 3, address: .ip("10.0.0.1"))
+    let expected: [Int32: NeighbourState] = [
+      NUD_NONE: .absent, NUD_INCOMPLETE: .incomplete, NUD_REACHABLE: .reachable, NUD_STALE: .stale, NUD_DELAY: .stale,
+      NUD_PROBE: .stale, NUD_FAILED: .failed, NUD_NOARP: .permanent, NUD_PERMANENT: .permanent,
+    ]
+    for (number, state) in expected {
+      let message = Self.message(router.address, number)
+      for length in 16...message.count {
+        let read = unsafe NetlinkDecoder.neighbourState(message.span.bytes, 16..<length)
+        // Up to the end of the address.
+        #expect((read?.0 == router && read?.1 == state) == (length >= 36), "\(length)")
+      }
+    }
+  }
+
   @Test func `next-hop objects and groups are read`() {
     func object(_ family: Int32, _ fill: (inout MessageBuilder) -> Void) -> [NetlinkDecoder.Message] {
       var message = MessageBuilder(type: RTM_NEWNEXTHOP)

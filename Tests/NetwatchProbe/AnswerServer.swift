@@ -5,6 +5,7 @@ import Synchronization
 /// An HTTP server on port 80 of both families that answers as its standard input says, a line for all requests to come:
 ///
 /// - `204`, `302`, `200 TEXT`: that status, and that body.
+/// - `to PLACE`: a 302 that leads there.
 /// - `hang`: never.
 /// - `close`: with the end of the connection.
 /// - `raw TEXT`: with this and nothing else, before it is asked.
@@ -50,6 +51,7 @@ enum AnswerServer {
       _ = unsafe recv(client, &byte, 1, 0)
       say("gone")
     case "close": return
+    case "to": SlowServer.send(client, "HTTP/1.1 302 Answer\r\nLocation: \(text)\r\nContent-Length: 5\r\n\r\nlogin")
     case let status:
       let place = status.first == "3" ? "Location: http://10.0.0.2/login\r\n" : ""
       SlowServer.send(

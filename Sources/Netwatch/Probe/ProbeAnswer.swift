@@ -18,12 +18,15 @@ package struct ProbeAnswer: Hashable, Sendable {
   /// Nothing more comes.
   package mutating func end() { isWhole = true }
 
+  /// The server sends whoever asks elsewhere. 300 and 304 say nothing of where to go.
+  package var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) }
+
   /// What it proves; nil where the rest of the body will tell.
   package var access: InternetAccess? {
     switch status {
     case nil: isWhole ? .absent : nil
-    // A redirect. 300 and 304 say nothing of where to go.
-    case 301, 302, 303, 307, 308, 511: .portal
+    case _ where isRedirect: .portal
+    case 511: .portal
     case 200: accessByBody
     case 204: expected == nil ? .full : .unknown
     default: .unknown

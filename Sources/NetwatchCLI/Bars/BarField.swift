@@ -14,6 +14,8 @@ enum BarField: String, CaseIterable {
   case vpnMark = "vpn_mark"
   case internet
   case internetMark = "internet_mark"
+  case portalURL = "portal_url"
+  case stage
   case activity
   case inFlight = "in_flight"
   case reason
@@ -84,6 +86,8 @@ extension LineBuffer {
     case .vpnMark: if path.vpn != nil { append(state.icons.vpn) }
     case .internet: append(text: state.record.internet?.rawValue ?? "")
     case .internetMark: append(state.internetMark)
+    case .portalURL: append(text: state.record.portalURL?.description ?? "")
+    case .stage: append(text: state.record.stages?.failing?.rawValue ?? "")
     case .activity: if state.isBusy { append(state.icons.activity) }
     case .inFlight: if state.record.activity.inFlight > 0 { appendDecimal(UInt64(state.record.activity.inFlight)) }
     case .reason: append(text: state.record.reason)

@@ -16,6 +16,9 @@ struct BarTemplate: Hashable {
   /// Some field says how well the link works.
   var showsQuality: Bool { hasField { $0 == .roundTripTime || $0 == .loss } }
 
+  /// Some field says which stage of the way to the internet fails.
+  var showsStage: Bool { hasField { $0 == .stage } }
+
   private func hasField(where isWanted: (BarField) -> Bool) -> Bool {
     pieces.contains { if case .fields(let fields, _, _) = $0 { fields.contains(where: isWanted) } else { false } }
   }

@@ -51,6 +51,9 @@ struct BarOptions: ParsableArguments {
   /// Whether a template says how well the link works.
   var showsQuality: Bool { template.flatMap { try? BarTemplate($0) }?.showsQuality ?? false }
 
+  /// Whether a template says which stage of the way to the internet fails.
+  var showsStage: Bool { template.flatMap { try? BarTemplate($0) }?.showsStage ?? false }
+
   func makeRenderer(
     for format: BarFormat, _ color: ColorChoice, _ units: TrafficUnits, showsTraffic: Bool
   ) throws -> BarRenderer {

@@ -9,7 +9,7 @@ struct ExplainCommand: ParsableCommand {
     commandName: "explain", abstract: "Tell step by step why something is reachable, or why not.",
     discussion: """
       For each family: the rule and the table, the route, its link, the source address, the tunnel and what lies beneath \
-      it, and what carries the traffic.
+      it, and what carries the traffic; and which stage of the way to the internet fails.
 
       Exit status: 0 reachable, 1 not reachable, 2 could not run.
       """)
@@ -23,10 +23,13 @@ struct ExplainCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
   @OptionGroup var path: PathOptions
+  @OptionGroup var probe: ProbeOptions
   @OptionGroup var details: DetailOptions
 
   mutating func validate() throws {
-    try root.refuseOptions(of: Self.self, but: [OutputOptions.self, PathOptions.self, DetailOptions.self])
+    try root.refuseOptions(
+      of: Self.self, but: [OutputOptions.self, PathOptions.self, ProbeOptions.self, DetailOptions.self])
+    try probe.refuseInterval()
     if output.bar.given != nil || !(output.format.map { [.text, .json].contains($0) } ?? true) {
       throw ValidationError("explain is too long for a bar; give --format text or --format json.")
     }
@@ -35,23 +38,32 @@ struct ExplainCommand: ParsableCommand {
 
   func run() throws {
     let isReachable = try PlainError.reporting {
-      let explanation = Explanation(try findings())
+      let (findings, stages) = try look()
+      let explanation = Explanation(findings, stages)
       try StandardOutput().write(output.wantsJSON ? explanation.json : explanation.text(on: output.terminal))
       return explanation.verdict.isReachable
     }
     if !isReachable { throw ExitCode(1) }
   }
 
-  private func findings() throws -> PathFindings {
+  private func look() throws -> (PathFindings, NetworkStages?) {
     var options = LineSource.Options()
     options.configuration = path.links.rules.configuration(for: target ?? path.target)
     options.saysWhatIsMissing = details.verbose
+    options.tellsStages = true
+    options.probe = probe.settings
+    options.probe?.isRequired = true
+    options.probe?.holdsFirstLine = true
+    var stages: NetworkStages?
     var finish = {}
-    // The addresses of a host come later.
-    let source = try LineSource(options, on: EventLoop()) { _ in finish() }
+    // The addresses of a host come later, and so does what a probe finds.
+    let source = try LineSource(options, on: EventLoop()) {
+      stages = $0.stages
+      finish()
+    }
     finish = { [unowned source] in source.finish() }
     try source.start()
     try source.run()
-    return try source.findings()
+    return (try source.findings(), stages)
   }
 }

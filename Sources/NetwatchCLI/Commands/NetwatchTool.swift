@@ -19,7 +19,8 @@ public struct NetwatchTool: ParsableCommand {
       """,
     version: NetwatchVersion.text,
     subcommands: [
-      StatusCommand.self, WaitCommand.self, ExplainCommand.self, GetCommand.self, ServeCommand.self, RunCommand.self,
+      StatusCommand.self, WaitCommand.self, ExplainCommand.self, OpenCommand.self, GetCommand.self, ServeCommand.self,
+      RunCommand.self,
       TopCommand.self, ReplayCommand.self, SnippetCommand.self,
     ])
 
@@ -186,7 +187,7 @@ public struct NetwatchTool: ParsableCommand {
       options.configuration.publishesInterfaceChanges = snapshot.interfaces
       options.configuration.wifi = wifiReporting
       options.tellsQuality = quality || output.bar.showsQuality
-      options.tellsStages = stages.stages
+      options.tellsStages = stages.stages || output.bar.showsStage
       options.nudgesGateway = stages.nudge
       options.listsInterfaces = snapshot.interfaces
       return options

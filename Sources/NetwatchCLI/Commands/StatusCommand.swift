@@ -56,7 +56,8 @@ struct StatusCommand: ParsableCommand {
   static func print(
     _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, _ service: ServiceOptions,
     _ activity: ActivityOptions, _ details: DetailOptions, _ programs: ProgramOptions,
-    _ probe: ProbeOptions, _ stages: StageOptions, _ wifi: WiFiOptions, tellsQuality: Bool, renderer: (any LineRenderer)? = nil
+    _ probe: ProbeOptions, _ stages: StageOptions, _ wifi: WiFiOptions, tellsQuality: Bool,
+    renderer: (any LineRenderer)? = nil
   ) throws {
     var options = LineSource.Options()
     options.configuration = path.configuration
@@ -65,7 +66,7 @@ struct StatusCommand: ParsableCommand {
     options.configuration.wifi = wifi.reporting(shown: output.wifi, saysAll: saysAll)
     options.configuration.wifi.signal = nil
     options.tellsQuality = tellsQuality || output.bar.showsQuality || saysAll
-    options.tellsStages = stages.stages
+    options.tellsStages = stages.stages || output.bar.showsStage
     if !snapshot.interfaces { (renderer as? TextRenderer)?.listFewLinks() }
     options.listsInterfaces = snapshot.interfaces || renderer is TextRenderer
     // A service does not list links.

@@ -24,6 +24,10 @@ extension Explanation {
       text += terminal.line("Links that carry nothing", .bold)
       text += deadLinks.map { terminal.line($0) }.joined() + "\n"
     }
+    if let stages {
+      text += terminal.line("The way to the internet", .bold)
+      text += StageTable(stages: stages, terminal: terminal).text + "\n"
+    }
     return text + terminal.line(summary.capitalizedSentence)
   }
 
@@ -52,6 +56,7 @@ extension Explanation {
     buffer.appendList(sections) { $0.append($1) }
     buffer.append(#","dead_links":"#)
     buffer.appendList(deadLinks) { $0.append($1) }
+    if let stages { buffer.append(stages) }
     buffer.append("}\n")
     return buffer.text
   }

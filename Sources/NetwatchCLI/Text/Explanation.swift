@@ -36,8 +36,11 @@ struct Explanation {
   let deadLinks: [Step]
   /// One sentence.
   let summary: String
+  /// Which stage of the way to the internet fails.
+  let stages: NetworkStages?
 
-  init(_ findings: PathFindings) {
+  init(_ findings: PathFindings, _ stages: NetworkStages? = nil) {
+    self.stages = stages
     let words = ExplanationWords(findings)
     var sections: [Section] = []
     for step in findings.steps {

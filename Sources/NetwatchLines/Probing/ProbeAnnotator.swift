@@ -120,6 +120,7 @@ package final class ProbeAnnotator {
   private func handOn(_ record: EventRecord) {
     var record = record
     record.internet = internet
+    record.portalURL = if case .portal = internet { runner?.portal } else { nil }
     tell(record)
     last = record
   }

@@ -95,6 +95,8 @@ package final class ProbeRunner {
 
   /// What is known now.
   package var internet: InternetAccess { machine.internet }
+  /// Where the login page is that has answered last; nil if none has, or it does not say.
+  package private(set) var portal: PortalURL?
   /// Whether an answer is still to come.
   package var awaitsAnswer: Bool { machine.awaitsAnswer }
 
@@ -155,6 +157,7 @@ package final class ProbeRunner {
     switch ending {
     case .exited(0):
       let word = text.prefix { $0.isLetter }
+      portal = text.split(separator: "\n").dropFirst().first.flatMap { PortalURL(String($0)) }
       handle(.ended(number, InternetAccess(rawValue: String(word)) ?? .unknown))
     case .exited:
       let line = text.split(separator: "\n").first.map(String.init) ?? "it says nothing"

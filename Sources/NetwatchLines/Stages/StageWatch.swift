@@ -97,9 +97,9 @@ final class StageWatch {
     return servers.addresses.isEmpty ? StageFinding(.noServer) : StageFinding(.noRoute, servers.addresses[0])
   }
 
-  /// A probe begins: the name servers are asked for what it needs.
+  /// A probe begins: the name servers are asked for what it needs, unless they owe an answer still.
   func probeBegins() {
-    guard let host, let name = try? host.inASCII() else { return }
+    guard lookup == nil, let host, let name = try? host.inASCII() else { return }
     var configuration = ResolverConfiguration()
     configuration.timeout = Self.patience
     lookup = ServerLookup(of: host, name, on: loop, configuration, inHostsFile: false) { [unowned self] outcome in

@@ -41,7 +41,8 @@ package final class GatewayWatch {
       let new = routers.filter { !watched.contains($0) }
       watched = routers
       _ = events.attach(NeighbourFilter.program(passing: routers))
-      try listen()
+      // Where that is not permitted, what is known is as old as the path.
+      try? listen()
       for router in new { try read(router) }
     } else {
       found(watched)
@@ -67,7 +68,9 @@ package final class GatewayWatch {
   private func routers(beneathTunnelOver carrier: Int32) throws(NetlinkError) -> [Neighbour] {
     var routers: [Neighbour] = []
     for target in [Destinations.internet.ipv4.first, Destinations.internet.ipv6.first].compactMap({ $0 }) {
-      guard case .hop(let hop) = try route(to: target, user: 0, over: carrier), let gateway = hop.gateway else { continue }
+      guard case .hop(let hop) = try route(to: target, user: 0, over: carrier), let gateway = hop.gateway else {
+        continue
+      }
       routers.append(Neighbour(interfaceIndex: hop.interfaceIndex, address: gateway))
     }
     return routers

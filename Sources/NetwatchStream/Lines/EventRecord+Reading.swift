@@ -31,7 +31,7 @@ extension EventRecord {
     self.activity = activity
     activityReason = ActivityReason(rawValue: reason) ?? .requestBegan
     internet = reachability["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
-    portalURL = reachability["portal_url"]?.string
+    portalURL = reachability["portal_url"]?.string.flatMap(PortalURL.init)
     stages = value["stages"].map { NetworkStages($0) }
     if let quality = value["quality"] {
       tellsQuality = true

@@ -87,7 +87,7 @@ public struct EventRecord: Hashable, Sendable {
   /// What few readers ask for, apart so that every other record stays small.
   private indirect enum Rare: Hashable, Sendable {
     case nothing
-    case known(stages: NetworkStages?, portalURL: String?)
+    case known(stages: NetworkStages?, portalURL: PortalURL?)
   }
 
   /// How far the way to the internet works; nil if nobody asked.
@@ -99,9 +99,8 @@ public struct EventRecord: Hashable, Sendable {
     }
   }
 
-  /// Where the login page is that answers in place of the internet: an address with http or https. Nil if there is none, or it
-  /// does not say.
-  public var portalURL: String? {
+  /// Where the login page is that answers in place of the internet. Nil if there is none, or it does not say.
+  public var portalURL: PortalURL? {
     get { if case .known(_, let portal) = rare { portal } else { nil } }
     set {
       let stages = stages

@@ -39,7 +39,7 @@ extension LineBuffer {
     append("}")
   }
 
-  mutating func append(_ stages: NetworkStages) {
+  package mutating func append(_ stages: NetworkStages) {
     append(#","stages":{"failing":"#)
     if let failing = stages.failing { appendQuoted(failing.rawValue) } else { append("null") }
     for stage in NetworkStage.allCases {

@@ -81,7 +81,7 @@ extension LineBuffer {
       append("\"")
       if let portal = record.portalURL {
         append(#","portal_url":"#)
-        appendQuoted(portal)
+        appendQuoted(portal.description)
       }
     }
     if record.listsInterfaces {

@@ -1,0 +1,77 @@
+import ArgumentParser
+import Netwatch
+import NetwatchEventLoop
+import NetwatchLines
+import NetwatchStream
+
+/// `netwatch open`: the login page.
+struct OpenCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "open", abstract: "Open the login page that answers in place of the internet, in the browser.",
+    discussion: """
+      Asks the URL of --probe once, and hands the address that it is sent to on to xdg-open. The address is printed first, \
+      unless its host is that of the probe or the gateway.
+
+      Exit status: 0 opened, 1 there is no login page, 2 could not run.
+      """)
+
+  @ParentCommand var root: NetwatchTool
+
+  @OptionGroup var path: PathOptions
+  @OptionGroup var probe: ProbeOptions
+
+  mutating func validate() throws {
+    try root.refuseOptions(of: Self.self, but: [PathOptions.self, ProbeOptions.self])
+    try probe.refuseInterval()
+    if probe.probe == nil {
+      throw ValidationError("open needs a URL to ask; add --probe, as netwatch --follow has it.")
+    }
+  }
+
+  func run() throws {
+    let isOpen = try PlainError.reporting {
+      let record = try ask()
+      let output = try StandardOutput()
+      guard let portal = record?.portalURL else {
+        let words: StaticString =
+          switch record?.internet {
+          case .portal: "a login page answers, but does not say where it is"
+          case .full: "there is no login page: the internet answers"
+          case .absent, .unknown, nil: "there is no login page: nothing answers"
+          }
+        try output.write("\(words)\n")
+        return false
+      }
+      if !isExpected(portal, record) { try output.write("The login page is at \(portal)\n") }
+      try PortalOpener.open(portal)
+      return true
+    }
+    if !isOpen { throw ExitCode(1) }
+  }
+
+  /// Nobody is surprised that it is there.
+  private func isExpected(_ portal: PortalURL, _ record: EventRecord?) -> Bool {
+    let asked = probe.probe.flatMap(PortalURL.init)?.host
+    let gateways = record?.path.gateways.map(\.description) ?? []
+    return ([asked].compactMap { $0 } + gateways).contains(portal.host)
+  }
+
+  private func ask() throws -> EventRecord? {
+    var options = LineSource.Options()
+    options.configuration = path.configuration
+    options.probe = probe.settings
+    options.probe?.isRequired = true
+    options.probe?.holdsFirstLine = true
+    var record: EventRecord?
+    var finish = {}
+    let source = try LineSource(options, on: EventLoop()) {
+      record = $0
+      finish()
+    }
+    finish = { [unowned source] in source.finish() }
+    try source.start()
+    try source.run()
+    source.stop()
+    return record
+  }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Glibc
+import NetwatchTestSupport
+import Testing
+
+/// `netwatch open`: what is opened, and how.
+@Suite struct PortalTests {
+  /// Two networks with a server that answers, and an xdg-open that writes down what it is given.
+  private final class Desktop {
+    let networks: TwoNetworks
+    let server: AnswerServer
+    private let folder: TemporaryFolder
+
+    init() throws {
+      networks = try TwoNetworks()
+      server = try AnswerServer(in: networks.far)
+      folder = try TemporaryFolder()
+      try folder.makeFolder("bin")
+      let script = "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" > '\(folder.file("opened"))'\n"
+      // By a process of its own: a file that is open for writing in a child of another test can not be run.
+      let writer = try ChildProcess.run([
+        "sh", "-c", "printf '%s' \"$1\" > \"$2\" && chmod 755 \"$2\"", "sh", script, folder.file("bin/xdg-open"),
+      ])
+      guard writer.ending == .exited(0) else { throw TestFailure(writer.error) }
+    }
+
+    func open(path: String? = nil) throws -> (ending: ChildProcess.Ending, output: [String], error: String) {
+      try? folder.remove("opened")
+      return try ChildProcess.run(
+        networks.near.command([Programs.netwatch, "open", "--probe", AnswerServer.url, "--probe-timeout", "5"]),
+        environment: ["PATH=\(path ?? folder.file("bin") + ":/usr/bin:/bin")"])
+    }
+
+    /// How many arguments, and which.
+    var opened: [String] { folder.text(of: "opened").split(separator: "\n").map(String.init) }
+  }
+
+  @Test func `the login page is opened, as one argument, and a strange host is shown first`() throws {
+    let desktop = try Desktop()
+    for (place, isShown) in [
+      ("/login", false), ("http://10.0.0.2:8080/a?b=$(id)&c='d'", false), ("http://login.example/;reboot", true),
+      ("https://LOGIN.example/%24HOME", true),
+    ] {
+      try desktop.server.answer("to \(place)")
+      let result = try desktop.open()
+      #expect(result.ending == .exited(0), "\(result.error)")
+      let url = place.hasPrefix("/") ? "http://10.0.0.2\(place)" : place
+      #expect(desktop.opened.first == "1")
+      #expect(desktop.opened.dropFirst().first?.lowercased() == url.lowercased())
+      #expect(result.output == (isShown ? ["The login page is at \(desktop.opened[1])"] : []))
+    }
+    // A page in the place of the answer is opened as it was asked for.
+    try desktop.server.answer("511 log in")
+    #expect(try desktop.open().ending == .exited(0))
+    #expect(desktop.opened == ["1", AnswerServer.url])
+  }
+
+  @Test func `nothing else is opened`() throws {
+    let desktop = try Desktop()
+    for (answer, words) in [
+      ("204", "there is no login page: the internet answers"), ("close", "there is no login page: nothing answers"),
+      ("to file:///etc/passwd", "a login page answers, but does not say where it is"),
+      ("to javascript:alert(1)", "a login page answers, but does not say where it is"),
+      ("to http://10.0.0.2@evil.example/", "a login page answers, but does not say where it is"),
+    ] {
+      try desktop.server.answer(answer)
+      let result = try desktop.open()
+      #expect(result.ending == .exited(1))
+      #expect(result.output == [words])
+      #expect(desktop.opened.isEmpty)
+    }
+  }
+
+  @Test func `without xdg-open a sentence says what to do`() throws {
+    let desktop = try Desktop()
+    try desktop.server.answer("to /login")
+    let result = try desktop.open(path: "/nowhere")
+    #expect(result.ending == .exited(2))
+    #expect(
+      result.error.contains("xdg-open is not installed; install xdg-utils, or open http://10.0.0.2/login yourself."))
+  }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import Glibc
+import NetwatchTestSupport
+import Testing
+
+extension Line {
+  private var stages: [String: Any] { object["stages"] as? [String: Any] ?? [:] }
+  /// The first stage that fails.
+  var failing: String? { stages["failing"] as? String }
+  func evidence(_ stage: String) -> String? { (stages[stage] as? [String: Any])?["evidence"] as? String }
+  func address(_ stage: String) -> String? { (stages[stage] as? [String: Any])?["address"] as? String }
+  var portalURL: String? { (object["reachability"] as? [String: Any])?["portal_url"] as? String }
+}
+
+extension Follow {
+  /// The next line where this stage is the first that fails; nil: where none does.
+  @discardableResult
+  fileprivate func next(failing stage: String?, where holds: (Line) -> Bool = { _ in true }) throws -> Line {
+    let deadline = Deadline(60)
+    do {
+      while !deadline.isOver {
+        let line = try next()
+        if line.failing == stage, holds(line) { return line }
+      }
+      throw TestFailure("nothing of the kind in 60 s")
+    } catch {
+      throw TestFailure("\(stage ?? "nothing") does not fail: \(error), after \(lines.suffix(3))")
+    }
+  }
+}
+
+extension NetworkNamespace {
+  /// The kernel asks for neighbours in tenths of the usual times, and faster.
+  fileprivate func hurryNeighbours(on link: String) throws {
+    for table in ["arp_cache", "ndisc_cache"] {
+      try run("ip ntable change name \(table) dev \(link) base_reachable 1000 delay_probe 200 retrans 100")
+    }
+  }
+
+  /// Sends a datagram that nobody waits for.
+  fileprivate func send(to address: String) throws { try run("bash -c 'echo > /dev/udp/\(address)/9'") }
+
+  fileprivate func sentPackets(_ link: String) throws -> String {
+    let output = try ChildProcess.run(command(["ip", "-s", "-o", "link", "show", link])).output.joined()
+    let numbers = output.components(separatedBy: "TX:").last?.split(separator: " ") ?? []
+    return numbers.first { $0.allSatisfy(\.isNumber) }.map(String.init) ?? "?"
+  }
+}
+
+/// `--stages`: where the way to the internet fails.
+@Suite struct StageTests {
+  private static let rounds =
+    ProcessInfo.processInfo.environment["NETWATCH_STAGE_ROUNDS"].flatMap { Int($0) } ?? 3
+
+  @Test func `six faults are each named right`() throws {
+    let networks = try TwoNetworks()
+    try networks.near.hurryNeighbours(on: "v0")
+    let names = try NameServer(in: networks.far, at: "10.0.0.2", "probe.example,10.0.0.2")
+    let server = try AnswerServer(in: networks.far)
+    let follow = try names.follow(
+      "--stages", "--probe", "http://probe.example/probe", "--probe-interval", "0.1", "--probe-timeout", "2",
+      in: networks.near)
+    func waitUntilAllIsWell() throws {
+      try follow.next(failing: nil) { $0.evidence("internet") == "full" }
+    }
+    try waitUntilAllIsWell()
+    for _ in 0..<Self.rounds {
+      try networks.far.run("ip link set v1 down")
+      #expect(try follow.next(failing: "link").evidence("link") == "no_carrier")
+      try networks.far.run("ip link set v1 up")
+      try waitUntilAllIsWell()
+
+      try networks.near.run("ip addr del 10.0.0.1/24 dev v0", "ip -6 addr flush dev v0 scope global")
+      #expect(try follow.next(failing: "address").evidence("link") == "running")
+      try networks.near.run("ip addr add 10.0.0.1/24 dev v0", "ip route replace default via 10.0.0.2")
+      try waitUntilAllIsWell()
+
+      try networks.far.run("ip addr del 10.0.0.2/24 dev v1")
+      let router = try follow.next(failing: "gateway")
+      #expect((router.evidence("gateway"), router.address("gateway")) == ("neighbour_failed", "10.0.0.2"))
+      #expect((router.evidence("link"), router.evidence("address")) == ("running", "configured"))
+      try networks.far.run("ip addr add 10.0.0.2/24 dev v1")
+      try waitUntilAllIsWell()
+
+      names.pause()
+      let mute = try follow.next(failing: "dns")
+      #expect((mute.evidence("dns"), mute.address("dns")) == ("no_answer", "10.0.0.2"))
+      names.goOn()
+      try waitUntilAllIsWell()
+
+      try server.answer("to /login?x=1")
+      let portal = try follow.next(failing: "internet") { $0.evidence("internet") == "portal" }
+      #expect(portal.portalURL == "http://probe.example/login?x=1")
+      try server.answer("204")
+      try waitUntilAllIsWell()
+
+      try server.answer("close")
+      let upstream = try follow.next(failing: "internet")
+      #expect((upstream.evidence("internet"), upstream.portalURL) == ("none", nil))
+      try server.answer("204")
+      try waitUntilAllIsWell()
+    }
+  }
+
+  @Test(arguments: ["10.0.0.2", "fe80::2"])
+  func `a router that dies behind a living switch is told, and that it is back`(router: String) throws {
+    let networks = try TwoNetworks()
+    try networks.near.hurryNeighbours(on: "v0")
+    let isIPv6 = router.contains(":")
+    if isIPv6 {
+      try networks.far.run("ip addr add fe80::2/64 dev v1 nodad")
+      try networks.near.run("ip route del default", "ip -6 route add default via fe80::2 dev v0")
+    }
+    let target = isIPv6 ? "2001:db8::1" : "192.0.2.1"
+    let length = isIPv6 ? 64 : 24
+    let names = try NameServer(in: networks.far, at: "fd00::2")
+    let follow = try names.follow("--stages", in: networks.near)
+    #expect(try follow.next().evidence("gateway") == "neighbour_unresolved")
+    try networks.near.send(to: target)
+    try networks.far.run("ip addr del \(router)/\(length) dev v1")
+    // Somebody has to send something, or the kernel asks nobody.
+    let sender = try ChildProcess(
+      networks.near.command(["bash", "-c", "while :; do echo > /dev/udp/\(target)/9; sleep 0.1; done"]))
+    defer { sender.signal(SIGKILL) }
+    let dead = try follow.next()
+    #expect((dead.event, dead.reason, dead.failing) == ("stages", "stage_changed", "gateway"))
+    #expect((dead.sequence, dead.address("gateway")) == (1, router))
+    try networks.far.run("ip addr add \(router)/\(length) dev v1" + (isIPv6 ? " nodad" : ""))
+    let back = try follow.next()
+    #expect((back.event, back.failing, back.evidence("gateway")) == ("stages", nil, "neighbour_reachable"))
+  }
+
+  @Test func `an entry that somebody deletes is no alarm, and an idle one wakes nobody and sends nothing`() throws {
+    let networks = try TwoNetworks()
+    try networks.near.hurryNeighbours(on: "v0")
+    // No packets of the kernel's own.
+    try networks.near.run("sysctl -q -w net.ipv6.conf.v0.disable_ipv6=1 || ip link set v0 addrgenmode none")
+    let names = try NameServer(in: networks.far, at: "10.0.0.2")
+    let follow = try names.follow("--stages", in: networks.near)
+    _ = try follow.next()
+    for _ in 0..<20 {
+      try networks.near.send(to: "192.0.2.1")
+      try networks.near.run(
+        "until ip neigh show 10.0.0.2 | grep -q REACHABLE; do sleep 0.02; done", "ip neigh flush dev v0")
+    }
+    try networks.near.send(to: "192.0.2.1")
+    try networks.near.run("until ip neigh show 10.0.0.2 | grep -q STALE; do sleep 0.02; done")
+    let before = try networks.near.sentPackets("v0")
+    let seconds = ProcessInfo.processInfo.environment["NETWATCH_IDLE_SECONDS"].flatMap { UInt32($0) } ?? 60
+    sleep(seconds)
+    #expect(try networks.near.sentPackets("v0") == before)
+    #expect(try follow.isQuiet(in: networks.near))
+    #expect(follow.lines.allSatisfy { $0.failing == nil && $0.event != "stages" })
+  }
+
+  @Test func `a nudge finds out without anybody's traffic`() throws {
+    let networks = try TwoNetworks()
+    try networks.near.hurryNeighbours(on: "v0")
+    let names = try NameServer(in: networks.far, at: "fd00::2")
+    let follow = try names.follow("--stages", "--nudge", "--interfaces", in: networks.near)
+    #expect(try follow.next().evidence("gateway") == "neighbour_unresolved")
+    try networks.far.run("ip addr del 10.0.0.2/24 dev v1")
+    try follow.next(failing: "gateway")
+    try networks.far.run("ip addr add 10.0.0.2/24 dev v1")
+    try follow.next(failing: nil)
+    // One that is never checked proves itself by refusing.
+    try networks.near.run(
+      "ip neigh replace 10.0.0.2 dev v0 nud permanent lladdr $(ip neigh show 10.0.0.2 | grep -o 'lladdr [^ ]*' | cut -d' ' -f2)"
+    )
+    let deadline = Deadline(60)
+    var line = try #require(follow.lines.last)
+    while line.evidence("gateway") != "answered", !deadline.isOver {
+      try networks.near.run("ip addr add 10.77.0.1/32 dev lo", "ip addr del 10.77.0.1/32 dev lo", "sleep 0.2")
+      while try follow.process.hasLine(within: 0) { line = try follow.next() }
+    }
+    #expect(line.evidence("gateway") == "answered")
+  }
+
+  @Test func `beneath a tunnel it is the router of the link that carries it`() throws {
+    let networks = try TwoNetworks()
+    try networks.near.hurryNeighbours(on: "v0")
+    let tunnel = try networks.near.addTunnel("tun0")
+    try networks.near.run(
+      "ip route add default dev tun0 metric 0 || ip route replace default dev tun0",
+      "ip route add default via 10.0.0.2 dev v0 metric 600 || true")
+    let follow = try networks.near.follow("--stages")
+    let first = try follow.next()
+    #expect((first.interface, first.tunnel) == ("v0", "tun0 known"))
+    #expect((first.evidence("gateway"), first.address("gateway")) == ("neighbour_unresolved", "10.0.0.2"))
+    try networks.far.run("ip addr del 10.0.0.2/24 dev v1")
+    try networks.near.run("bash -c 'for i in 1 2 3; do echo > /dev/udp/10.0.0.2/9; sleep 0.3; done' || true")
+    #expect(try follow.next().failing == "gateway")
+    withExtendedLifetime(tunnel) {}
+  }
+
+  @Test func `text, a bar and explain say it`() throws {
+    let networks = try TwoNetworks()
+    try networks.near.hurryNeighbours(on: "v0")
+    try networks.far.run("ip addr del 10.0.0.2/24 dev v1")
+    try networks.near.run(
+      "bash -c 'echo > /dev/udp/192.0.2.1/9 || true'",
+      "until ip neigh show 10.0.0.2 | grep -q FAILED; do sleep 0.02; done")
+    func run(_ arguments: String...) throws -> [String] {
+      try ChildProcess.run(networks.near.command([Programs.netwatch] + arguments), environment: ["LC_ALL=C.UTF-8"])
+        .output
+    }
+    let status = try run("status", "--stages", "--format", "text")
+    #expect(status.contains("  ✓ link      up"))
+    #expect(status.contains("  ✓ address   10.0.0.1"))
+    #expect(status.contains("  ✗ gateway   10.0.0.2 does not answer"))
+    #expect(status.contains("  ? internet  was not asked; --probe asks"))
+    #expect(try run("explain").contains("  ✗ gateway   10.0.0.2 does not answer"))
+    let json = try #require(try run("explain", "--json").first)
+    #expect(json.contains(#""stages":{"failing":"gateway","#))
+    #expect(try run("--format", "polybar", "--template", "{interface}{ stage}", "--color", "never") == ["v0 gateway"])
+  }
+
+  @Test(arguments: [
+    (["--nudge"], "--nudge belongs to --stages; add it."),
+    (["--stages", "--nudge"], "--nudge belongs to --follow; add -f."),
+    (["-f", "--stages", "--record", "/tmp/x"], "--record does not hold which stage fails; leave out --stages."),
+    (["wait", "--stages"], "wait does nothing with --stages; leave it out."),
+    (["open"], "open needs a URL to ask; add --probe, as netwatch --follow has it."),
+    (["open", "--stages", "--probe", "http://a/"], "open does nothing with --stages; leave it out."),
+  ])
+  func `wrong usage says what to do`(arguments: [String], sentence: String) throws {
+    let result = try ChildProcess.run([Programs.netwatch] + arguments)
+    #expect(result.ending == .exited(64))
+    #expect(result.error.contains(sentence))
+  }
+}

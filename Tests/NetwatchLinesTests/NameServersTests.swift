@@ -1,0 +1,63 @@
+import Netwatch
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchLines
+
+/// Which name servers the machine is configured to ask.
+@Suite struct NameServersTests {
+  private func servers(_ resolvConf: String, resolved: String? = nil) throws -> ([String], Bool) {
+    let folder = try TemporaryFolder()
+    try folder.write(resolvConf, to: "resolv.conf")
+    if let resolved { try folder.write(resolved, to: "resolved") }
+    let servers = NameServers.configured(resolvConf: folder.file("resolv.conf"), resolved: folder.file("resolved"))
+    return (servers.addresses.map(\.description), servers.hasLocal)
+  }
+
+  @Test func `those that resolv.conf names`() throws {
+    let text = """
+      # nameserver 10.9.9.9
+      search example
+      nameserver 10.0.0.1
+      nameserver\tfe80::1%eth0
+      nameserver
+      nameserver nobody
+      options timeout:1
+       nameserver 2001:db8::1  # a comment
+      """
+    #expect(try servers(text) == (["10.0.0.1", "fe80::1", "2001:db8::1"], false))
+    #expect(try servers("") == ([], false))
+    #expect(try servers("nameserver 127.0.0.1\nnameserver 10.0.0.1\n") == (["10.0.0.1"], true))
+  }
+
+  @Test func `where systemd-resolved listens, those that it asks`() throws {
+    let listener = "nameserver 127.0.0.53\noptions edns0 trust-ad\n"
+    #expect(
+      try servers(listener, resolved: "nameserver 10.0.0.1\nnameserver fd00::1\n") == (["10.0.0.1", "fd00::1"], false))
+    #expect(try servers(listener) == ([], true))
+    #expect(try servers("nameserver 10.0.0.2\n", resolved: "nameserver 10.0.0.1\n") == (["10.0.0.2"], false))
+  }
+
+  @Test func `without a file there is none, and whatever stands in one, no more than sixteen`() throws {
+    #expect(NameServers.configured(resolvConf: "/nowhere/resolv.conf", resolved: "/nowhere/resolved").addresses.isEmpty)
+    let many = (1...200).map { "nameserver 10.0.0.\($0)\n" }.joined()
+    #expect(try servers(many).0.count == 16)
+    var random = SplitMix(seed: 53)
+    let folder = try TemporaryFolder()
+    for _ in 0..<200 {
+      let bytes = (0..<300).map { _ in Array("nameserver 10.:%\n\t\u{0}é".utf8).randomElement(using: &random) ?? 0 }
+      try folder.write(String(decoding: bytes, as: UTF8.self), to: "resolv.conf")
+      #expect(
+        NameServers.configured(resolvConf: folder.file("resolv.conf"), resolved: "/nowhere").addresses.count <= 16)
+    }
+  }
+
+  @Test func `of a probe's URL, the host that needs a name server`() {
+    for (url, host) in [
+      ("http://example.org/generate_204", "example.org"), ("https://user:secret@Example.org:8080?x", "Example.org"),
+      ("http://10.0.0.2/probe", nil), ("http://[fd00::2]:80/", nil), ("http://host", "host"),
+    ] as [(String, String?)] {
+      #expect(ProbeSettings(url: url, expectation: nil, userAgent: "").host?.text == host)
+    }
+  }
+}

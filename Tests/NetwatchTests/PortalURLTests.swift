@@ -1,0 +1,45 @@
+import NetwatchTestSupport
+import Testing
+
+@testable import Netwatch
+
+/// What may be opened as a login page.
+@Suite struct PortalURLTests {
+  @Test func `addresses with http or https and a host`() throws {
+    for (text, host) in [
+      ("http://10.0.0.2/login", "10.0.0.2"), ("https://Login.Example:8443/a?b=c&d=$(id)#e", "login.example"),
+      ("HTTP://portal", "portal"), ("http://[fd00::1]:80/x", "fd00::1"), ("http://h?x", "h"), ("http://h#y", "h"),
+    ] {
+      let url = try #require(PortalURL(text))
+      #expect(url.description == text)
+      #expect(url.host == host)
+    }
+  }
+
+  @Test func `nothing else`() {
+    for text in [
+      "", "login", "//host/", "file:///etc/passwd", "javascript:alert(1)", "ftp://host/", "http:", "http://",
+      "http:///x",
+      "http://:80/", "http://[fd00::1/", "http://[]/", "http://bank.example@evil.example/", "http://a:b@c/",
+      "http://a\\@b/", "http://host/a b", "http://host/\n", "http://host/\u{1b}[2J", "http://hóst/", " http://host/",
+      "-http://host/", "http://host/" + String(repeating: "x", count: 8_192),
+    ] {
+      #expect(PortalURL(text) == nil, "\(text)")
+    }
+  }
+
+  @Test func `whatever is taken is one word of visible ASCII that begins with its scheme`() {
+    var random = SplitMix(seed: 22)
+    let pieces = [
+      "http://", "https://", "h", "[", "]", ":", "/", "@", "?", "#", "\\", " ", "\n", "%0a", "é", "-", "$(x)", "'",
+    ]
+    for _ in 0..<FuzzRounds.count(default: 20_000) {
+      let count = Int.random(in: 0...8, using: &random)
+      let text = (0..<count).map { _ in pieces[Int.random(in: 0..<pieces.count, using: &random)] }.joined()
+      guard let url = PortalURL(text) else { continue }
+      #expect(url.description.hasPrefix("http"))
+      #expect(url.description.utf8.allSatisfy { 0x21..<0x7f ~= $0 })
+      #expect(!url.host.isEmpty)
+    }
+  }
+}
