@@ -125,6 +125,7 @@ final class ChildProcess {
 
   /// Whether a line comes within a while in which none should.
   func hasLine(within seconds: Double) throws -> Bool { try outputReader.poll(within: seconds) }
+  func hasErrorLine(within seconds: Double) throws -> Bool { try errorReader.poll(within: seconds) }
 
   /// Everything that it has written to stderr, once it has ended.
   func errorText() throws -> String {

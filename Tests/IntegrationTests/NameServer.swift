@@ -10,13 +10,18 @@ final class NameServer {
   private let namespace: NetworkNamespace
   private let address: String
   private let folder: String
+  private let tellsQuestions: Bool
   private var process: ChildProcess?
 
   /// - Parameters:
   ///   - namespace: where it runs.
   ///   - address: where it listens.
+  ///   - tellsQuestions: whether ``nextQuestion()`` is asked for: what nobody reads ends in a full pipe.
   ///   - records: names of `example` with their addresses, as `office.example,10.1.2.3,fd00::3`. There are no others.
-  init(in namespace: NetworkNamespace, at address: String = "127.0.0.1", _ records: String...) throws {
+  init(
+    in namespace: NetworkNamespace, at address: String = "127.0.0.1", tellsQuestions: Bool = true, _ records: String...
+  ) throws {
+    self.tellsQuestions = tellsQuestions
     self.namespace = namespace
     self.address = address
     folder = "/tmp/netwatch-etc-\(UUID())"
@@ -44,9 +49,9 @@ final class NameServer {
         [
           // Not in the background, and not as another user, which a user namespace has not.
           "dnsmasq", "--no-daemon", "--conf-file=/dev/null", "--pid-file=", "--no-hosts", "--no-resolv",
-          "--listen-address=\(address)", "--bind-interfaces", "--local=/example/", "--local-ttl=3600", "--log-queries",
+          "--listen-address=\(address)", "--bind-interfaces", "--local=/example/", "--local-ttl=3600",
           "--log-facility=-",
-        ] + records.map { "--host-record=\($0)" }))
+        ] + (tellsQuestions ? ["--log-queries"] : []) + records.map { "--host-record=\($0)" }))
     process = server
     var said: [String] = []
     while let line = try server.nextErrorLine() {

@@ -31,6 +31,13 @@ import Testing
         environment: ["PATH=\(path ?? folder.file("bin") + ":/usr/bin:/bin")"])
     }
 
+    func follow(_ options: String...) throws -> ChildProcess {
+      try ChildProcess(
+        networks.near.command(
+          [Programs.netwatch, "-f", "--probe", AnswerServer.url, "--probe-interval", "0.1"] + options),
+        environment: ["PATH=\(folder.file("bin")):/usr/bin:/bin"])
+    }
+
     /// How many arguments, and which.
     var opened: [String] { folder.text(of: "opened").split(separator: "\n").map(String.init) }
   }
@@ -53,6 +60,30 @@ import Testing
     try desktop.server.answer("511 log in")
     #expect(try desktop.open().ending == .exited(0))
     #expect(desktop.opened == ["1", AnswerServer.url])
+  }
+
+  @Test(arguments: [
+    ("i3bar", #",{"name":"netwatch","button":1}"#, #",{"name":"netwatch","button":3}"#), ("i3blocks", "1", "2"),
+  ])
+  func `a click on a bar opens it, and does nothing else`(format: String, click: String, other: String) throws {
+    let desktop = try Desktop()
+    let bar = try desktop.follow("--format", format, "--template", "{internet}")
+    func next(_ word: String) throws {
+      while let line = try bar.nextLine() { if line.contains("\"full_text\":\"\(word)") { return } }
+      throw TestFailure("the bar has ended: \(try bar.errorText())")
+    }
+    try next("full")
+    bar.write("[\n\(click)\n")
+    try desktop.server.answer("to http://login.example/;id")
+    try next("portal")
+    bar.write("\(other)\n\(click)\n")
+    #expect(try bar.nextErrorLine()?.hasSuffix("opening the login page at http://login.example/;id") == true)
+    let deadline = Deadline(20)
+    while desktop.opened.count < 2, !deadline.isOver { usleep(5_000) }
+    #expect(desktop.opened == ["1", "http://login.example/;id"])
+    try desktop.server.answer("204")
+    try next("full")
+    #expect(try !bar.hasErrorLine(within: 0))
   }
 
   @Test func `nothing else is opened`() throws {

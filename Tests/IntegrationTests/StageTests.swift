@@ -55,7 +55,7 @@ extension NetworkNamespace {
   @Test func `six faults are each named right`() throws {
     let networks = try TwoNetworks()
     try networks.near.hurryNeighbours(on: "v0")
-    let names = try NameServer(in: networks.far, at: "10.0.0.2", "probe.example,10.0.0.2")
+    let names = try NameServer(in: networks.far, at: "10.0.0.2", tellsQuestions: false, "probe.example,10.0.0.2")
     let server = try AnswerServer(in: networks.far)
     let follow = try names.follow(
       "--stages", "--probe", "http://probe.example/probe", "--probe-interval", "0.1", "--probe-timeout", "2",

@@ -37,6 +37,29 @@ import Testing
     #expect(bar.isFed == (bar.name != "conky"))
   }
 
+  @Test(arguments: Bar.all) func `a snippet that probes has a click open the login page, where bars have clicks`(
+    bar: Bar
+  ) {
+    let url = "http://example.org/generate_204"
+    let lines = bar.snippet(with: [], probing: url).split(separator: "\n").map(String.init)
+    #expect(lines.contains { $0.contains("--format \(bar.name) --probe \(url)") })
+    let clicks = lines.filter { $0.contains("netwatch open --probe \(url)") }
+    #expect(clicks.count == (["waybar", "polybar", "i3status-rust"].contains(bar.name) ? 1 : 0))
+  }
+
+  @Test func `a click with the left button is one, and nothing else is`() {
+    for line in [
+      "1", #"{"name":"netwatch","instance":"v0","button":1,"modifiers":[],"x":1}"#,
+      #",{"button": 1 , "name":"netwatch"}"#,
+      #"{"button":1}"#,
+    ] {
+      #expect(BarClicks.isLeftClick(Array(line.utf8)), "\(line)")
+    }
+    for line in ["", "[", "2", "3", "11", #"{"button":2}"#, #"{"button":10}"#, #"{"x":1}"#, "[1", "button"] {
+      #expect(!BarClicks.isLeftClick(Array(line.utf8)), "\(line)")
+    }
+  }
+
   @Test func `what --format understands, snippet does too`() throws {
     for name in Bar.names { #expect(try OutputFormat.named(name) == .bar(Bar.named(name))) }
     #expect(OutputFormat.names == ["text", "json"] + Bar.names)

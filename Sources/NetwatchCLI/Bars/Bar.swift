@@ -7,20 +7,33 @@ struct Bar: Sendable {
   let format: BarFormat
   /// A ready piece of its configuration; `contrib/bars` has the same, where it is tried in the real bar.
   let snippet: String
+  /// What a click is to run, as a line of the configuration with `COMMAND` in it, and what the line before it holds. Nil where the
+  /// bar has no such lines.
+  let click: (after: String, line: String)?
 
-  init(_ name: String, _ format: BarFormat, _ snippet: String) {
+  init(_ name: String, _ format: BarFormat, _ snippet: String, click: (after: String, line: String)? = nil) {
     self.name = name
     self.format = format
     self.snippet = snippet
+    self.click = click
   }
 
   /// netwatch stays, and tells of each change.
   var isFed: Bool { snippet.contains("--follow") }
 
   /// The piece of configuration, with further options of netwatch's.
-  func snippet(with options: [String]) -> String {
+  ///
+  /// - Parameter probe: what asks whether the internet is there, and so has a click open a login page; nil for neither. A word of a
+  ///   shell's, of JSON's and of every bar's that means itself.
+  func snippet(with options: [String], probing probe: String? = nil) -> String {
     let format = "--format \(name)"
-    return snippet.replacing(format, with: ([format] + options).joined(separator: " "))
+    let probing = probe.map { ["--probe", $0] } ?? []
+    let text = snippet.replacing(format, with: ([format] + options + probing).joined(separator: " "))
+    guard let probe, let click else { return text }
+    return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      line.contains(click.after)
+        ? line + "\n" + click.line.replacing("COMMAND", with: "netwatch open --probe \(probe)") : String(line)
+    }.joined(separator: "\n")
   }
 
   static var names: [String] { all.map(\.name) }
@@ -42,7 +55,7 @@ struct Bar: Sendable {
       #custom-netwatch.expensive { color: #e69f00; }
       #custom-netwatch.portal, #custom-netwatch.no-internet { color: #cc79a7; }
       #custom-netwatch.offline { color: #d55e00; }
-      """),
+      """, click: ("return-type", #"    "on-click": "COMMAND","#)),
     Bar(
       "i3bar", .i3bar,
       """
@@ -79,7 +92,7 @@ struct Bar: Sendable {
       json = true
       persistent = true
       hide_when_empty = true
-      """),
+      """, click: ("hide_when_empty", "[[block.click]]\nbutton = \"left\"\ncmd = \"COMMAND\"")),
     Bar(
       "polybar", .polybar,
       """
@@ -88,7 +101,7 @@ struct Bar: Sendable {
       type = custom/script
       exec = exec netwatch --follow --format polybar
       tail = true
-      """),
+      """, click: ("tail =", "click-left = COMMAND")),
     Bar(
       "lemonbar", .lemonbar,
       """

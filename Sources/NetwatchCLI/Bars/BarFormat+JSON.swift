@@ -5,9 +5,9 @@ import Netwatch
 extension BarFormat {
   /// i3bar and swaybar, as their `status_command`: an array without end, of arrays of blocks.
   ///
-  /// Without `click_events`, so that nobody has to read clicks; and with `markup` none, so that nothing is markup.
+  /// Without `click_events`, unless a click may open something, so that nobody has to read clicks; and with `markup` none, so that nothing is markup.
   static let i3bar = BarFormat(
-    header: "{\"version\":1}\n[\n", separator: ",",
+    header: "{\"version\":1}\n[\n", separator: ",", clickHeader: "{\"version\":1,\"click_events\":true}\n[\n",
     begin: { line, state, scratch in
       line.append(#"[{"name":"netwatch","instance":""#)
       scratch.removeAll()

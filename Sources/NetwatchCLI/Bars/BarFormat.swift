@@ -8,7 +8,9 @@ struct BarFormat: Sendable {
   var separator: StaticString = ""
   /// After a change the bar wants the line once more, when so much has passed.
   var repetition: Duration?
-  /// Whether the bar writes to standard input when it is clicked.
+  /// The header that asks for clicks; nil where the bar is not asked.
+  var clickHeader: StaticString?
+  /// Whether the bar writes to standard input when it is clicked, though nobody has asked.
   var getsClicks = false
   /// A space as wide as a digit, which the bar keeps.
   var padding: StaticString = "\u{2007}"

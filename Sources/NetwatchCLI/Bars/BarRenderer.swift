@@ -1,4 +1,3 @@
-import Glibc
 import Netwatch
 import NetwatchEventLoop
 import NetwatchStream
@@ -13,30 +12,25 @@ final class BarRenderer: LineRenderer {
   private var isReady = false
   private var repetition: LoopTimer?
   private weak var loop: EventLoop?
-  private var clicks: EventLoop.Registration?
+  private var clicks: BarClicks?
+  /// Whether a click opens the login page that the last record tells of.
+  private let opensPortal: Bool
+  private var portal: PortalURL?
   private var fail: ((any Error) -> Void)?
 
-  init(_ format: BarFormat, _ look: BarLook) throws(PlainError) {
+  /// - Parameter opensPortal: whether a click opens a login page.
+  init(_ format: BarFormat, _ look: BarLook, opensPortal: Bool = false) throws(PlainError) {
     self.format = format
+    self.opensPortal = opensPortal
     writer = try BarLineWriter(format, look)
   }
 
   func prepare(on loop: EventLoop) throws {
     self.loop = loop
-    if format.getsClicks { try drainClicks(on: loop) }
-  }
-
-  /// Reads what the bar says of clicks, and forgets it: a bar whose pipe is full would wait for us.
-  ///
-  /// Nothing where standard input is no pipe: a terminal's belongs to somebody else.
-  private func drainClicks(on loop: EventLoop) throws(SystemError) {
-    var status = stat()
-    guard unsafe fstat(STDIN_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return }
-    clicks = try loop.watch(STDIN_FILENO, for: .readable) { [unowned self, unowned loop] _ in
-      var bytes: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
-      let count = unsafe read(STDIN_FILENO, &bytes, MemoryLayout.size(ofValue: bytes))
-      // Its end is nothing to us.
-      if count == 0 || count < 0 && errno != EAGAIN && errno != EINTR, let clicks { loop.remove(clicks) }
+    guard format.getsClicks || opensPortal && format.clickHeader != nil else { return }
+    clicks = try BarClicks(on: loop) { [unowned self, unowned loop] in
+      guard opensPortal, let portal else { return }
+      PortalOpener.start(portal, on: loop)
     }
   }
 
@@ -49,6 +43,7 @@ final class BarRenderer: LineRenderer {
   }
 
   func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError) {
+    portal = record.portalURL
     if !isReady { writer.write(record) }
     isReady = false
     try printLine(to: output)
@@ -62,9 +57,10 @@ final class BarRenderer: LineRenderer {
 
   private func printLine(to output: StandardOutput) throws(PlainError) {
     if hasPrinted, writer.line.equals(printed) { return }
-    if !hasPrinted, format.header.utf8CodeUnitCount > 0 {
+    let start = opensPortal ? format.clickHeader ?? format.header : format.header
+    if !hasPrinted, start.utf8CodeUnitCount > 0 {
       var header = LineBuffer(capacity: 64)
-      header.append(format.header)
+      header.append(start)
       try output.write(header)
     }
     try output.write(writer.line, after: hasPrinted ? 0 : format.separator.utf8CodeUnitCount)

@@ -55,14 +55,14 @@ struct BarOptions: ParsableArguments {
   var showsStage: Bool { template.flatMap { try? BarTemplate($0) }?.showsStage ?? false }
 
   func makeRenderer(
-    for format: BarFormat, _ color: ColorChoice, _ units: TrafficUnits, showsTraffic: Bool
+    for format: BarFormat, _ color: ColorChoice, _ units: TrafficUnits, showsTraffic: Bool, opensPortal: Bool
   ) throws -> BarRenderer {
     do throws(PlainError) {
       let look = BarLook(
         template: try template.map { text throws(PlainError) in try BarTemplate(text) }, icons: icons ?? .unicode,
         maximumWidth: maximumWidth, hidden: hidden, usesColor: color != .never, units: units,
         showsTraffic: showsTraffic)
-      return try BarRenderer(format, look)
+      return try BarRenderer(format, look, opensPortal: opensPortal)
     } catch {
       throw ValidationError("--template: \(error.description).")
     }

@@ -65,6 +65,12 @@ public struct NetwatchTool: ParsableCommand {
   )
   var quality = false
 
+  @Flag(
+    help: ArgumentHelp(
+      "With --follow --stages, send the gateway an empty UDP datagram to port 9 every 5 seconds while nothing else proves it "
+        + "alive, so that the kernel notices within a minute when it is dead."))
+  var nudge = false
+
   @Option(
     name: .customLong("exec"),
     help: ArgumentHelp(
@@ -99,6 +105,7 @@ public struct NetwatchTool: ParsableCommand {
     if recordingPath != nil, let option = stages.given {
       throw ValidationError("--record does not hold which stage fails; leave out \(option).")
     }
+    if nudge, !stages.stages { throw ValidationError("--nudge belongs to --stages; add it.") }
     _ = try trafficInterval
     if hookTimeout != nil, hookCommand == nil { throw ValidationError("--exec-timeout belongs to --exec; add it.") }
     if follow { return }
@@ -106,6 +113,7 @@ public struct NetwatchTool: ParsableCommand {
     if hold != nil { throw ValidationError("--hold belongs to --follow; add -f.") }
     if count != nil { throw ValidationError("--count belongs to --follow; add -f.") }
     if signal != nil { throw ValidationError("--signal belongs to --follow; add -f.") }
+    if nudge { throw ValidationError("--nudge belongs to --follow; add -f.") }
     if recordingPath != nil { throw ValidationError("--record belongs to --follow; add -f.") }
   }
 
@@ -136,7 +144,6 @@ public struct NetwatchTool: ParsableCommand {
     guard follow else {
       if let option = traffic.given ?? units.given { throw ValidationError("\(option) belongs to --follow; add -f.") }
       try probe.refuseInterval()
-      try stages.refuseNudge()
       try activity.refuseEstimates()
       return try StatusCommand.print(
         output, snapshot, path, service, activity, details, programs, probe, stages, wifi, tellsQuality: quality)
@@ -154,7 +161,8 @@ public struct NetwatchTool: ParsableCommand {
       options.probe = probe.settings
       options.saysWhatIsMissing = details.verbose
       let renderer = try output.makeRenderer(
-        saysWhy: details.verbose, units: units.units ?? .bits, showsTraffic: traffic.traffic)
+        saysWhy: details.verbose, units: units.units ?? .bits, showsTraffic: traffic.traffic,
+        opensPortal: probe.probe != nil)
       if let recordingPath {
         // What a service says is not in the trace.
         options.service = .nothing
@@ -188,7 +196,7 @@ public struct NetwatchTool: ParsableCommand {
       options.configuration.wifi = wifiReporting
       options.tellsQuality = quality || output.bar.showsQuality
       options.tellsStages = stages.stages || output.bar.showsStage
-      options.nudgesGateway = stages.nudge
+      options.nudgesGateway = nudge
       options.listsInterfaces = snapshot.interfaces
       return options
     }

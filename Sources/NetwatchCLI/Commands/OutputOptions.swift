@@ -67,7 +67,7 @@ struct OutputOptions: SharedOptions {
       throw ValidationError(
         "\(BarOptions.names) are for bars and text; leave out the format JSON, which says everything.")
     }
-    _ = try makeBarRenderer(.bits, showsTraffic: false)
+    _ = try makeBarRenderer(.bits, showsTraffic: false, opensPortal: false)
   }
 
   var wantsJSON: Bool { json || format == .json }
@@ -85,9 +85,11 @@ struct OutputOptions: SharedOptions {
   var terminal: Terminal { Terminal(descriptor: STDOUT_FILENO, color: color) }
 
   /// Nil where lines are for people or programs.
-  private func makeBarRenderer(_ units: TrafficUnits, showsTraffic: Bool) throws -> BarRenderer? {
+  private func makeBarRenderer(
+    _ units: TrafficUnits, showsTraffic: Bool, opensPortal: Bool
+  ) throws -> BarRenderer? {
     func make(_ format: BarFormat) throws -> BarRenderer {
-      try bar.makeRenderer(for: format, color, units, showsTraffic: showsTraffic)
+      try bar.makeRenderer(for: format, color, units, showsTraffic: showsTraffic, opensPortal: opensPortal)
     }
     if case .bar(let bar) = format { return try make(bar.format) }
     return bar.given != nil && !wantsJSON ? try make(.plain) : nil
@@ -99,10 +101,14 @@ struct OutputOptions: SharedOptions {
   ///   - saysWhy: whether text says in a sentence why.
   ///   - units: what rates are told in.
   ///   - showsTraffic: whether a bar says how much goes over the link, unless a template says what it shows.
+  ///   - opensPortal: whether a click on a bar opens a login page.
   func makeRenderer(
-    saysWhy: Bool = false, units: TrafficUnits = .bits, showsTraffic: Bool = false
+    saysWhy: Bool = false, units: TrafficUnits = .bits, showsTraffic: Bool = false,
+    opensPortal: Bool = false
   ) throws -> any LineRenderer {
-    if let renderer = try makeBarRenderer(units, showsTraffic: showsTraffic) { return renderer }
+    if let renderer = try makeBarRenderer(units, showsTraffic: showsTraffic, opensPortal: opensPortal) {
+      return renderer
+    }
     let terminal = terminal
     return isText ? TextRenderer(terminal: terminal, saysWhy: saysWhy, units: units) : JSONRenderer()
   }

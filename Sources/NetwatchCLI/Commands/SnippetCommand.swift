@@ -17,9 +17,20 @@ struct SnippetCommand: ParsableCommand {
 
   @OptionGroup var traffic: TrafficOptions
   @OptionGroup var units: UnitsOptions
+  @OptionGroup var probe: ProbeOptions
+
+  /// What means itself to a shell, to JSON, and to every bar.
+  private static let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:/._~=+,@-"
 
   mutating func validate() throws {
-    try root.refuseOptions(of: Self.self, but: [TrafficOptions.self, UnitsOptions.self])
+    try root.refuseOptions(of: Self.self, but: [TrafficOptions.self, UnitsOptions.self, ProbeOptions.self])
+    if let url = probe.probe, !url.allSatisfy(Self.plain.contains) {
+      throw ValidationError(
+        "The URL of --probe has letters that a bar may take for its own; write it into the configuration yourself.")
+    }
+    if probe.expectation != nil || probe.interval != nil || probe.timeout != nil {
+      throw ValidationError("snippet takes the URL of --probe alone; write the rest into the configuration yourself.")
+    }
     try units.validate(showsTraffic: traffic.interval(isShown: false) != nil)
     guard try traffic.interval(isShown: false) == nil || bar.isFed else {
       throw ValidationError("\(bar.name) asks for one line at a time, which has no rate; leave out --traffic.")
@@ -28,7 +39,7 @@ struct SnippetCommand: ParsableCommand {
 
   func run() throws {
     try PlainError.reporting {
-      try StandardOutput().write(bar.snippet(with: traffic.words + units.words) + "\n")
+      try StandardOutput().write(bar.snippet(with: traffic.words + units.words, probing: probe.probe) + "\n")
     }
   }
 }

@@ -34,7 +34,6 @@ struct StatusCommand: ParsableCommand {
         DetailOptions.self, ProgramOptions.self, ProbeOptions.self, StageOptions.self, WiFiOptions.self,
       ])
     try probe.refuseInterval()
-    try stages.refuseNudge()
     try activity.refuseEstimates()
     let strange =
       output.given ?? (snapshot.interfaces ? "--interfaces" : nil) ?? details.given ?? programs.given ?? stages.given

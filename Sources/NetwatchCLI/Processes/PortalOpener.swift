@@ -21,6 +21,18 @@ enum PortalOpener {
     }
   }
 
+  /// Starts it, after the address was said on standard error; whatever comes of it is said there, too.
+  static func start(_ portal: PortalURL, on loop: EventLoop) {
+    guard let path else { return StandardError.tell("\(program) is not installed; install xdg-utils") }
+    StandardError.tell("opening the login page at \(portal)")
+    do throws(SystemError) {
+      let process = try ChildProcess.spawn(path, [portal.description], descriptors: [(STDERR_FILENO, STDOUT_FILENO)])
+      try ChildProcess.whenEnded(process, on: loop) { _ in }
+    } catch {
+      StandardError.tell("can not run \(program): \(error)")
+    }
+  }
+
   /// In the folders of PATH that are named from the root.
   private static var path: String? {
     let folders = (String(environment: "PATH") ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")

@@ -27,6 +27,8 @@ final class StageWatch {
   private var isTelling = false
 
   private let nudges: Bool
+  /// Before this there is none.
+  private var nextNudge = Duration.zero
   private var nudged: [Neighbour: GatewayNudge] = [:]
   private lazy var nudgeTimer = LoopTimer(on: loop) { [unowned self] in nudge() }
 
@@ -133,11 +135,12 @@ final class StageWatch {
     if unproven.isEmpty {
       nudgeTimer.stop()
     } else if nudgeTimer.deadline == nil {
-      nudgeTimer.set(after: Self.nudgeInterval)
+      nudgeTimer.set(at: max(nextNudge, KernelClock.monotonic.now))
     }
   }
 
   private func nudge() {
+    nextNudge = KernelClock.monotonic.now + Self.nudgeInterval
     for gateway in machine.unprovenGateways {
       if nudged[gateway] == nil {
         nudged[gateway] = try? GatewayNudge(to: gateway, on: loop) { [unowned self] in
