@@ -15,9 +15,10 @@ struct GatewayHealth: Sendable {
   /// Those that are not proven to be alive.
   var unproven: [Neighbour] { routers.filter { $0.evidence.state != .ok }.map(\.neighbour) }
 
-  /// Nil where there is no router. One that is alive speaks for all, else one that has failed.
+  /// Nil where there is no router. One that is alive speaks for all, else one that may be: where IPv6 has a router that nobody ever
+  /// reaches, IPv4 works, and idles.
   var finding: StageFinding? {
-    let states: [StageFinding.State] = [.ok, .failed, .unknown]
+    let states: [StageFinding.State] = [.ok, .unknown, .failed]
     let first = states.lazy.compactMap { state in routers.first { $0.evidence.state == state } }.first
     return first.map { StageFinding($0.evidence, $0.neighbour.address) }
   }

@@ -45,7 +45,6 @@ public struct NetwatchTool: ParsableCommand {
   @OptionGroup var details: DetailOptions
   @OptionGroup var programs: ProgramOptions
   @OptionGroup var probe: ProbeOptions
-  @OptionGroup var stages: StageOptions
   @OptionGroup var traffic: TrafficOptions
   @OptionGroup var units: UnitsOptions
   @OptionGroup var wifi: WiFiOptions
@@ -64,6 +63,12 @@ public struct NetwatchTool: ParsableCommand {
         + "find them. No packet is sent. With --follow, look every 4 seconds, and print a line when they have changed.")
   )
   var quality = false
+
+  @Flag(
+    help:
+      "Also tell which stage of the way to the internet fails: link, address, gateway, DNS or internet. With --follow, print a line when another one fails first. The last two need --probe."
+  )
+  var stages = false
 
   @Flag(
     help: ArgumentHelp(
@@ -102,10 +107,10 @@ public struct NetwatchTool: ParsableCommand {
     if recordingPath != nil, probe.probe != nil {
       throw ValidationError("--record does not hold what a probe finds; leave out --probe.")
     }
-    if recordingPath != nil, let option = stages.given {
-      throw ValidationError("--record does not hold which stage fails; leave out \(option).")
+    if recordingPath != nil, stages {
+      throw ValidationError("--record does not hold which stage fails; leave out --stages.")
     }
-    if nudge, !stages.stages { throw ValidationError("--nudge belongs to --stages; add it.") }
+    if nudge, !stages { throw ValidationError("--nudge belongs to --stages; add it.") }
     _ = try trafficInterval
     if hookTimeout != nil, hookCommand == nil { throw ValidationError("--exec-timeout belongs to --exec; add it.") }
     if follow { return }
@@ -130,13 +135,16 @@ public struct NetwatchTool: ParsableCommand {
     try refuseFollowing(with: command)
     let name = command.configuration.commandName ?? ""
     let all: [any SharedOptions] = [
-      output, snapshot, path, service, activity, details, programs, probe, stages, traffic, units, wifi,
+      output, snapshot, path, service, activity, details, programs, probe, traffic, units, wifi,
     ]
     for options in all where !groups.contains(where: { $0 == type(of: options) }) {
       if let option = options.given { throw ValidationError("\(name) does nothing with \(option); leave it out.") }
     }
     if quality, command != StatusCommand.self {
       throw ValidationError("\(name) does nothing with --quality; leave it out.")
+    }
+    if stages, command != StatusCommand.self {
+      throw ValidationError("\(name) does nothing with --stages; leave it out.")
     }
   }
 
@@ -146,7 +154,8 @@ public struct NetwatchTool: ParsableCommand {
       try probe.refuseInterval()
       try activity.refuseEstimates()
       return try StatusCommand.print(
-        output, snapshot, path, service, activity, details, programs, probe, stages, wifi, tellsQuality: quality)
+        output, snapshot, path, service, activity, details, programs, probe, wifi, tellsQuality: quality,
+        tellsStages: stages)
     }
     // Not before: the units may be those of a command that shows rates.
     try units.validate(showsTraffic: trafficInterval != nil)
@@ -195,7 +204,7 @@ public struct NetwatchTool: ParsableCommand {
       options.configuration.publishesInterfaceChanges = snapshot.interfaces
       options.configuration.wifi = wifiReporting
       options.tellsQuality = quality || output.bar.showsQuality
-      options.tellsStages = stages.stages || output.bar.showsStage
+      options.tellsStages = stages || output.bar.showsStage
       options.nudgesGateway = nudge
       options.listsInterfaces = snapshot.interfaces
       return options

@@ -7,7 +7,10 @@ import NetwatchLines
 struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Print the present state and end.",
-    discussion: "Add --quality for the round-trip time and the loss of the link; netwatch --help describes it.")
+    discussion: """
+      Add --quality for the round-trip time and the loss of the link, and --stages for where the way to the internet fails; \
+      netwatch --help describes them.
+      """)
 
   @ParentCommand var root: NetwatchTool
 
@@ -20,7 +23,6 @@ struct StatusCommand: ParsableCommand {
   @OptionGroup var details: DetailOptions
   @OptionGroup var programs: ProgramOptions
   @OptionGroup var probe: ProbeOptions
-  @OptionGroup var stages: StageOptions
   @OptionGroup var wifi: WiFiOptions
 
   @Flag(help: "Print metrics for the textfile collector of Prometheus' node_exporter.")
@@ -31,14 +33,14 @@ struct StatusCommand: ParsableCommand {
       of: Self.self,
       but: [
         OutputOptions.self, SnapshotOptions.self, PathOptions.self, ServiceOptions.self, ActivityOptions.self,
-        DetailOptions.self, ProgramOptions.self, ProbeOptions.self, StageOptions.self, WiFiOptions.self,
+        DetailOptions.self, ProgramOptions.self, ProbeOptions.self, WiFiOptions.self,
       ])
     try probe.refuseInterval()
     try activity.refuseEstimates()
-    let strange =
-      output.given ?? (snapshot.interfaces ? "--interfaces" : nil) ?? details.given ?? programs.given ?? stages.given
-      ?? wifi.given
-      ?? (root.quality ? "--quality" : nil)
+    let flags = [
+      (snapshot.interfaces, "--interfaces"), (root.quality, "--quality"), (root.stages, "--stages"),
+    ]
+    let strange = output.given ?? details.given ?? programs.given ?? wifi.given ?? flags.first { $0.0 }?.1
     if prometheus, let strange {
       throw ValidationError("--prometheus is a format of its own; leave out \(strange).")
     }
@@ -47,15 +49,15 @@ struct StatusCommand: ParsableCommand {
   func run() throws {
     let renderer = prometheus ? MetricsRenderer(asksService: !service.noService) : nil
     try Self.print(
-      output, snapshot, path, service, activity, details, programs, probe, stages, wifi, tellsQuality: root.quality,
-      renderer: renderer)
+      output, snapshot, path, service, activity, details, programs, probe, wifi, tellsQuality: root.quality,
+      tellsStages: root.stages, renderer: renderer)
   }
 
   /// One look at the kernel.
   static func print(
     _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, _ service: ServiceOptions,
     _ activity: ActivityOptions, _ details: DetailOptions, _ programs: ProgramOptions,
-    _ probe: ProbeOptions, _ stages: StageOptions, _ wifi: WiFiOptions, tellsQuality: Bool,
+    _ probe: ProbeOptions, _ wifi: WiFiOptions, tellsQuality: Bool, tellsStages: Bool,
     renderer: (any LineRenderer)? = nil
   ) throws {
     var options = LineSource.Options()
@@ -65,7 +67,7 @@ struct StatusCommand: ParsableCommand {
     options.configuration.wifi = wifi.reporting(shown: output.wifi, saysAll: saysAll)
     options.configuration.wifi.signal = nil
     options.tellsQuality = tellsQuality || output.bar.showsQuality || saysAll
-    options.tellsStages = stages.stages || output.bar.showsStage
+    options.tellsStages = tellsStages || output.bar.showsStage
     if !snapshot.interfaces { (renderer as? TextRenderer)?.listFewLinks() }
     options.listsInterfaces = snapshot.interfaces || renderer is TextRenderer
     // A service does not list links.
