@@ -176,6 +176,20 @@ extension NetworkNamespace {
     #expect(line.evidence("gateway") == "answered")
   }
 
+  @Test func `name servers that come after the path are found`() throws {
+    let networks = try TwoNetworks()
+    let names = try NameServer(in: networks.far, at: "fd00::2")
+    // From a network that has no route.
+    try names.write("nameserver 2001:db8:5::53\n", to: "resolv.conf")
+    let follow = try names.follow("--stages", in: networks.near)
+    let first = try follow.next()
+    #expect((first.failing, first.evidence("dns"), first.address("dns")) == ("dns", "no_route", "2001:db8:5::53"))
+    try names.writeConfiguration()
+    let line = try follow.next()
+    #expect(
+      (line.event, line.failing, line.evidence("dns"), line.address("dns")) == ("stages", nil, "routed", "fd00::2"))
+  }
+
   @Test func `beneath a tunnel it is the router of the link that carries it`() throws {
     let networks = try TwoNetworks()
     try networks.near.hurryNeighbours(on: "v0")

@@ -6,6 +6,8 @@ struct NameServers: Equatable {
   /// glibc asks no more of them (MAXNS of resolv.h), systemd-resolved may know of some more.
   private static let limit = 16
   private static let longestFile = 16_384
+  /// The files that decide: resolv.conf(5), and that of systemd-resolved.
+  static let files = (resolvConf: "/etc/resolv.conf", resolved: "/run/systemd/resolve/resolv.conf")
   private static let resolvedListener: [IPAddress] = [.v4(0x7f00_0035), .v4(0x7f00_0036)]
 
   /// Those that are elsewhere.
@@ -15,7 +17,7 @@ struct NameServers: Equatable {
 
   /// Those that resolv.conf(5) names. systemd-resolved has itself named there, and keeps those that it asks in a file of its own.
   static func configured(
-    resolvConf: String = "/etc/resolv.conf", resolved: String = "/run/systemd/resolve/resolv.conf"
+    resolvConf: String = files.resolvConf, resolved: String = files.resolved
   ) -> NameServers {
     let named = addresses(in: resolvConf)
     guard !named.isEmpty, named.allSatisfy(resolvedListener.contains) else { return NameServers(named) }

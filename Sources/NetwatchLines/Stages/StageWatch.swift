@@ -23,6 +23,9 @@ final class StageWatch {
   private var lookup: ServerLookup?
   /// What the last question to the name servers has led to; nil where none was put over this path.
   private var answer: StageFinding?
+  /// Where routes to them lead.
+  private var routes = StageFinding(.notExamined)
+  private var configurationWatch: PathWatch?
   private var path: NetworkPath?
   private var isTelling = false
 
@@ -49,6 +52,13 @@ final class StageWatch {
       handle(.neighboursWereRead, at: moment)
       setNudgeTimer()
     }
+    // DHCP names other servers when the path is there already.
+    configurationWatch = try? PathWatch(of: [NameServers.files.resolvConf, NameServers.files.resolved], on: loop) {
+      [unowned self] in
+      forgetServers()
+      lookUpServers()
+      handle(.nameServers(routes), at: .now)
+    }
   }
 
   var stages: NetworkStages { machine.stages }
@@ -72,14 +82,15 @@ final class StageWatch {
   }
 
   private func examine(_ path: NetworkPath, _ internet: InternetAccess?) {
-    if let former = self.path, path.verdict != former.verdict {
-      answer = nil
-      lookup = nil
-    }
+    let former = self.path
     self.path = path
+    if former?.verdict != path.verdict {
+      if former != nil { forgetServers() }
+      lookUpServers()
+    }
     // What the kernel does not tell of neighbours is not known.
     try? gateways.follow(path) { _ = machine.handle(.path(path, gateways: $0)) }
-    _ = machine.handle(.nameServers(answer ?? routeToServers))
+    _ = machine.handle(.nameServers(answer ?? routes))
     _ = machine.handle(.internet(internet))
     _ = machine.handle(.neighboursWereRead)
     setNudgeTimer()
@@ -91,12 +102,25 @@ final class StageWatch {
 
   // MARK: Name servers
 
-  private var routeToServers: StageFinding {
-    guard path?.isReachable == true else { return StageFinding(.notExamined) }
+  /// What they have said is not about others, or another path.
+  private func forgetServers() {
+    answer = nil
+    lookup = nil
+  }
+
+  private func lookUpServers() {
+    guard path?.isReachable == true else {
+      routes = StageFinding(.notExamined)
+      return
+    }
     let servers = NameServers.configured()
-    if let routed = servers.addresses.first(where: gateways.isRouted) { return StageFinding(.routed, routed) }
-    if servers.hasLocal { return StageFinding(.local) }
-    return servers.addresses.isEmpty ? StageFinding(.noServer) : StageFinding(.noRoute, servers.addresses[0])
+    if let routed = servers.addresses.first(where: gateways.isRouted) {
+      routes = StageFinding(.routed, routed)
+    } else if servers.hasLocal {
+      routes = StageFinding(.local)
+    } else {
+      routes = StageFinding(servers.addresses.isEmpty ? .noServer : .noRoute, servers.addresses.first)
+    }
   }
 
   /// A probe begins: the name servers are asked for what it needs, unless they owe an answer still.
@@ -111,7 +135,7 @@ final class StageWatch {
 
   private func conclude(_ outcome: Resolution.Outcome) {
     lookup = nil
-    let address = routeToServers.address
+    let address = routes.address
     switch outcome {
     // The hosts file knows the name, so nobody was asked.
     case .success(let resolution) where resolution.timeToLive == nil: answer = nil
@@ -123,7 +147,7 @@ final class StageWatch {
       case .other: answer = nil
       }
     }
-    handle(.nameServers(answer ?? routeToServers), at: .now)
+    handle(.nameServers(answer ?? routes), at: .now)
   }
 
   // MARK: Nudges
