@@ -52,6 +52,43 @@ import Testing
     #expect(!elsewhere.output.contains { $0.contains("_total") })
   }
 
+  @Test func `one look after a minute misses no outage, however short`() throws {
+    let service = try RunningService()
+    let client = try service.client()
+    _ = try client.next()
+    func metrics() throws -> [String: Double] {
+      let command = service.namespace.command([Programs.netwatch, "status", "--prometheus"])
+      let lines = try ChildProcess.run(command, environment: service.environment).output
+      return Dictionary(
+        lines.filter { !$0.hasPrefix("#") }.compactMap { line in
+          let parts = line.split(separator: " ")
+          return parts.count == 2 ? Double(parts[1]).map { (String(parts[0]), $0) } : nil
+        }, uniquingKeysWith: { $1 })
+    }
+    func outages(_ reason: String) -> String { "netwatch_outages_total{reason=\"\(reason)\"}" }
+    // Each reason is there before its first outage: who sees a counter begin with 1 does not see it rise.
+    let before = try metrics()
+    for reason in ["no_carrier", "link_down", "no_route", "no_address", "dormant"] {
+      #expect(before[outages(reason)] == 0, "\(reason)")
+    }
+    #expect(before["netwatch_outage_seconds_total"] == 0)
+    for _ in 1...3 {
+      try service.namespace.run("ip link set v1 down", "sleep 0.05", "ip link set v1 up")
+      while try client.next().reason != "route_up" {}
+    }
+    try service.namespace.run("ip link set v0 down")
+    while try client.next().reason != "link_down" {}
+    let after = try metrics()
+    #expect(after[outages("no_carrier")] == 3)
+    #expect(after[outages("link_down")] == 1)
+    #expect(after["netwatch_transitions_total"] == 8)
+    let seconds = try #require(after["netwatch_outage_seconds_total"])
+    #expect(seconds >= 0.15)
+    // The one that runs still counts.
+    let later = try #require(try metrics()["netwatch_outage_seconds_total"])
+    #expect(later > seconds)
+  }
+
   @Test func `questions are answered`() throws {
     let service = try RunningService()
     let client = try service.client()
@@ -63,17 +100,17 @@ import Testing
     // The first state is the first transition.
     #expect(
       try client.nextLine()
-        == "{\"v\":1,\"stats\":{\"transitions\":1,\"netlink_overruns\":0,\"subscribers\":2,\"requests\":0,\"labels\":[]}}"
+        == #"{"v":1,"stats":{"transitions":1,"netlink_overruns":0,"subscribers":2,"requests":0,"labels":[],"outages":{},"outage_ms":0}}"#
     )
     other.send("{\"events\":false}")
     try other.ping()
     try service.namespace.run("ip link set v1 down")
     #expect(try client.next().status == "not-reachable")
     client.send("{\"stats\":1}")
-    #expect(
-      try client.nextLine()
-        == "{\"v\":1,\"stats\":{\"transitions\":2,\"netlink_overruns\":0,\"subscribers\":1,\"requests\":0,\"labels\":[]}}"
-    )
+    let answer = try #require(try client.nextLine())
+    let counts =
+      #"{"v":1,"stats":{"transitions":2,"netlink_overruns":0,"subscribers":1,"requests":0,"labels":[],"outages":{"no_carrier":1},"outage_ms":"#
+    #expect(answer.hasPrefix(counts), "\(answer)")
     // Nothing of the change: the pong is next.
     other.send("{\"ping\":1}")
     #expect(try other.nextLine() == "{\"v\":1,\"pong\":1}")

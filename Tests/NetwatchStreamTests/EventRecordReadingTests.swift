@@ -157,20 +157,25 @@ import Testing
 
   @Test func `numbers of an answer are 0 if they cannot be`() throws {
     let answer =
-      #"{"transitions":12,"netlink_overruns":13,"subscribers":14,"requests":15,"labels":[{"label":"a","requests":16}]}"#
+      #"{"transitions":12,"netlink_overruns":13,"subscribers":14,"requests":15,"labels":[{"label":"a","requests":16}],"outages":{"no_route":17,"later":1},"outage_ms":18}"#
     func read(_ text: String) throws -> ServiceStatistics {
       ServiceStatistics(try #require(JSONValue(Array(text.utf8)[...])))
     }
     let right = try read(answer)
     #expect((right.transitions, right.netlinkOverruns, right.subscribers, right.requests) == (12, 13, 14, 15))
     #expect(right.labels == [NamedCount(name: "a", count: 16)])
+    #expect(right.outages == [.noRoute: 17] && right.outageMilliseconds == 18)
+    #expect(right.line.hasSuffix(#","outages":{"no_route":17},"outage_ms":18}}"# + "\n"))
     for number in Self.extremes where number != "9e999" {
-      for old in ["12", "13", "14", "15", "16"] {
+      for old in ["12", "13", "14", "15", "16", "17", "18"] {
         let changed = try read(answer.replacing(old, with: number))
         #expect(changed.subscribers >= 0 && changed.requests >= 0 && changed.labels.allSatisfy { $0.count >= 0 })
         _ = changed.line
       }
     }
+    // Of a service that is older than the key.
+    #expect(try read(#"{"transitions":1}"#).outages == nil)
+    #expect(try read(#"{"outages":[1]}"#).outages == [:])
     #expect(try read(#"{"labels":{}}"#).labels == [])
     #expect(try read(#"{"labels":[1,null,{"label":2},{"requests":3}]}"#).labels == [])
   }

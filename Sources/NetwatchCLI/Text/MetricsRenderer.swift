@@ -32,7 +32,21 @@ final class MetricsRenderer: LineRenderer {
     guard let statistics else { return text }
     text += counter("transitions", "Changes of reachability.", "", statistics.transitions)
     text += counter("netlink_overruns", "How often the kernel dropped messages.", "", statistics.netlinkOverruns)
-    return text
+    return text + outagesText(statistics)
+  }
+
+  /// What a service has counted. Each reason is listed before its first outage: a series that begins with 1 has not increased.
+  private func outagesText(_ statistics: ServiceStatistics) -> String {
+    guard let counts = statistics.outages else { return "" }
+    let reasons = ReachabilityReason.outages
+    let others = ReachabilityReason.allCases.filter { counts[$0] != nil && !reasons.contains($0) }
+    let (seconds, rest) = statistics.outageMilliseconds.quotientAndRemainder(dividingBy: 1_000)
+    return header(
+      "outages_total", "Times at which the machine stopped being reachable, by what caused them.", "counter")
+      + (reasons + others).map { "netwatch_outages_total{reason=\"\($0.rawValue)\"} \(counts[$0] ?? 0)\n" }.joined()
+      + header(
+        "outage_seconds_total", "How long the machine was not reachable, without the time of suspends.", "counter")
+      + "netwatch_outage_seconds_total \(seconds).\("\(1_000 + rest)".dropFirst())\n"
   }
 
   /// The parts of `in_flight`; nothing of what is not counted.

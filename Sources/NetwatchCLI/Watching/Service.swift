@@ -12,6 +12,7 @@ final class Service {
   private var source: LineSource?
   private var server: EventServer?
   private var signals: SignalSource?
+  private var outages = OutageMeter()
   /// Opened when the first client asks what the link carries.
   private lazy var counters = try? LinkCounters()
 
@@ -30,17 +31,19 @@ final class Service {
     // It counts for others: it looks when one of them watches.
     options.countsOnDemand = true
     options.saysWhatIsMissing = saysWhatIsMissing
-    let source = try LineSource(options, on: loop) { [unowned self] record in server?.publish(record) }
+    let source = try LineSource(options, on: loop) { [unowned self] record in
+      if record.event == .initial || record.event == .reachability {
+        outages.note(record.path, at: .nanoseconds(record.monotonicNanoseconds))
+      }
+      server?.publish(record)
+    }
     self.source = source
     server = try EventServer(
       socket, on: loop, connectionLimit: connectionLimit,
       identity: ServiceIdentity(version: version, counts: activity.counts),
       requestsChanged: { [unowned source] in source.setRequests($0) },
-      statistics: { [unowned source] in
-        let statistics = source.statistics
-        return ServiceStatistics(
-          transitions: UInt64(clamping: statistics.transitions),
-          netlinkOverruns: UInt64(clamping: statistics.overruns))
+      statistics: { [unowned self, unowned source] in
+        ServiceStatistics(of: source.statistics, outages, at: KernelClock.monotonic.now)
       },
       sampleTraffic: { [unowned self] path in path.carrier.flatMap { counters?.sample($0.index, $0.name) } },
       reportWiFi: { [unowned source] in source.report($0) },

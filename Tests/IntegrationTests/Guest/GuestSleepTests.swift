@@ -13,13 +13,12 @@ extension GuestTests {
     }
 
     /// CLOCK_BOOTTIME runs on while the machine sleeps, CLOCK_MONOTONIC does not.
-    private var timeAsleep: Duration {
-      func now(_ clock: clockid_t) -> Duration {
-        var time = timespec()
-        unsafe clock_gettime(clock, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-      }
-      return now(CLOCK_BOOTTIME) - now(CLOCK_MONOTONIC)
+    private var timeAsleep: Duration { now(CLOCK_BOOTTIME) - now(CLOCK_MONOTONIC) }
+
+    private func now(_ clock: clockid_t) -> Duration {
+      var time = timespec()
+      unsafe clock_gettime(clock, &time)
+      return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
     @Test func `nothing has changed after a sleep`() throws {
@@ -39,6 +38,24 @@ extension GuestTests {
       try sleep()
       try namespace.run("ip link set v1 down")
       #expect(try follow.summary() == "not-reachable no_carrier -")
+    }
+
+    @Test func `the time of a sleep is no time of an outage`() throws {
+      let service = try RunningService()
+      let client = try service.client()
+      _ = try client.next()
+      let start = now(CLOCK_MONOTONIC)
+      try service.namespace.run("ip link set v1 down")
+      while try client.next().reason != "no_carrier" {}
+      try sleep()
+      try service.namespace.run("ip link set v1 up")
+      while try client.next().reason == "no_carrier" {}
+      let awake = now(CLOCK_MONOTONIC) - start
+      client.send("{\"stats\":1}")
+      let answer = try client.answer()
+      let count = try #require(answer.firstMatch(of: /"outages":\{"no_carrier":1\},"outage_ms":([0-9]+)/)?.output.1)
+      let time = Duration.milliseconds(try #require(Int(count)))
+      #expect(time > .zero && time <= awake, "\(time) of \(awake)")
     }
 
     @Test func `a radio finds its network again after a sleep`() throws {
