@@ -48,6 +48,8 @@ import Testing
       writer.write(traits, ofLink: 3)
       expected.append(.device(index: 3, traits))
     }
+    writer.writeMeteredLease(of: .ip("192.168.43.50"), ofLink: 3)
+    expected.append(.meteredLease(index: 3, .ip("192.168.43.50")))
 
     let reader = try TraceReader(opening: file.path)
     #expect(reader.settings.elementsEqual(settings) { $0 == $1 })
@@ -69,6 +71,7 @@ import Testing
     "tcp -1 2 3 4 5 6 7", "tcp 1 2 3 x 5 6 7",
     "namespaces", "namespaces pid", "namespaces network users", "resolved 1 2 example.org", "device", "device x",
     "device 99999999999", "device 3 fast", "device 3 type=%4",
+    "lease", "lease 3", "lease x 192.168.43.50", "lease 3 here", "lease 3 192.168.43.50 1", "leases 1", "leases 1 2 3",
     "device 3 type=%zz", "device 3 type=%ff", "start 1 2\r",
   ])
   func `what is no record is refused, with its line`(_ line: String) throws {

@@ -165,10 +165,10 @@ import Testing
   }
 
   @Test func `of a list of networks the one that is joined has a name`() {
-    #expect(Wireless.content(WirelessCorpus.networkJoined)?.joinedSSID?.text == "feas-net")
-    #expect(Wireless.content(WirelessCorpus.networkNotJoined)?.joinedSSID == nil)
-    #expect(Wireless.content(WirelessCorpus.hiddenNetworkJoined)?.joinedSSID?.text == "hidden-net")
-    let strange = Wireless.content(WirelessCorpus.strangeNetworkJoined)?.joinedSSID
+    #expect(Wireless.content(WirelessCorpus.networkJoined)?.joined?.ssid?.text == "feas-net")
+    #expect(Wireless.content(WirelessCorpus.networkNotJoined)?.joined == nil)
+    #expect(Wireless.content(WirelessCorpus.hiddenNetworkJoined)?.joined?.ssid?.text == "hidden-net")
+    let strange = Wireless.content(WirelessCorpus.strangeNetworkJoined)?.joined?.ssid
     #expect(strange?.bytes == [UInt8](repeating: 0xff, count: 32))
   }
 
@@ -179,9 +179,9 @@ import Testing
   ])
   func `elements are walked by their own lengths`(_ elements: [UInt8], _ name: String?) {
     for status in [NL80211_BSS_STATUS_ASSOCIATED, NL80211_BSS_STATUS_IBSS_JOINED] {
-      #expect(Wireless.content(MessageBuilder.network(status, elements))?.joinedSSID?.text == name)
+      #expect(Wireless.content(MessageBuilder.network(status, elements))?.joined?.ssid?.text == name)
     }
-    #expect(Wireless.content(MessageBuilder.network(NL80211_BSS_STATUS_AUTHENTICATED, elements))?.joinedSSID == nil)
+    #expect(Wireless.content(MessageBuilder.network(NL80211_BSS_STATUS_AUTHENTICATED, elements))?.joined == nil)
   }
 
   // MARK: Events

@@ -82,7 +82,7 @@ import Testing
           content.connection.signal?.percent, content.connection.band, content.connection.accessPoint,
           content.joinedAccessPoint
         )
-        for ssid in [content.ssid, content.joinedSSID].compactMap(\.self) where ssid.isHidden || ssid.count > 32 {
+        for ssid in [content.ssid, content.joined?.ssid].compactMap(\.self) where ssid.isHidden || ssid.count > 32 {
           Issue.record("seed \(seed), round \(round): \(ssid.hex)")
         }
         if content.index ?? 1 <= 0 { Issue.record("seed \(seed), round \(round): \(content)") }

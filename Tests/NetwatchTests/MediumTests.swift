@@ -122,6 +122,37 @@ import Testing
     #expect(kernel.published.last?.isExpensive == true)
   }
 
+  @Test func `a WiFi network may cost money by what its access point or its lease says`() {
+    func link(_ metered: MeteredMark?, _ name: String = "Phone") -> NetworkEvent {
+      .wireless(index: 2, WirelessLink(mode: .station, ssid: SSID(Array(name.utf8)), metered: metered))
+    }
+    var configuration = MonitorConfiguration()
+    configuration.isExpensive = { _, network in network?.text == "Mine" ? false : nil }
+    var kernel = ScriptedKernel(configuration)
+    kernel.facts = [
+      .loopback, .link(2, "wlan0", device: DeviceTraits(isWireless: true)), link(nil), .address(2, .ip("10.1.0.1")),
+    ]
+    kernel.answers[.ipv4] = .via(2, .ip("10.1.0.2"), from: .ip("10.1.0.1"))
+    kernel.start()
+    #expect(kernel.published.last?.isExpensive == false)
+    kernel.forget()
+    for (event, isExpensive) in [
+      (link(.networkCost), true), (link(nil), false), (link(.personalHotspot), true), (link(nil), false),
+      (.lease(index: 2, isMetered: true), true), (.lease(index: 2, isMetered: false), false),
+    ] {
+      kernel.tell(event)
+      #expect(kernel.published.last?.isExpensive == isExpensive)
+    }
+    #expect(kernel.story == Array(repeating: "wifi network_changed wlan0", count: 6))
+    // What is known already is no news, and the word of the user counts more.
+    kernel.tell(.lease(index: 2, isMetered: false))
+    kernel.tell(link(.networkCost, "Mine"))
+    #expect(kernel.published.count == 7)
+    #expect(kernel.published.last?.isExpensive == false)
+    kernel.tell(.lease(index: 9, isMetered: true))
+    #expect(kernel.published.count == 7)
+  }
+
   @Test func `everything that is not cellular is wifi, as AFNetworking has it`() {
     for medium in Medium.allCases {
       #expect(ReachabilityStatus(of: medium) == (medium == .wwan ? .wwan : .wifi))

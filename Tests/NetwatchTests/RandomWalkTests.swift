@@ -89,7 +89,7 @@ import Testing
       case .addressRemoved(_, let address, _): AddressFamilies(address.family)
       case .linkRemoved: .both
       case .link(let fact): fact.flags & Interface.upFlag == 0 ? .both : []
-      case .address, .wireless, .neighbour: []
+      case .address, .wireless, .lease, .neighbour: []
       }
     }
 

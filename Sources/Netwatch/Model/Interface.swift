@@ -9,7 +9,7 @@ public struct Interface: Hashable, Sendable, Identifiable {
   }
   /// What it carries its traffic over: for a bridge, bond or VLAN that of the links below, `.other` for a tunnel.
   public internal(set) var medium: Medium
-  /// Using it may cost money: a modem, or somebody's phone, here or below; or the user says so.
+  /// Using it may cost money: a modem, or somebody's phone, here or below; or its WiFi network or the user says so.
   public internal(set) var isExpensive = false
   /// The state of RFC 2863, as the kernel has it.
   public internal(set) var operationalState: OperationalState
@@ -24,6 +24,8 @@ public struct Interface: Hashable, Sendable, Identifiable {
   package internal(set) var userSaysExpensive: Bool?
   /// What nl80211 says of it; nil where it is no radio's.
   package var wireless: WirelessLink?
+  /// The DHCP server that leased its address has said that the network is metered.
+  package internal(set) var hasMeteredLease = false
   package internal(set) var role = LinkRole.base
   /// The bridge, bond or team that this is a port of.
   package var masterIndex: Int32?
@@ -61,6 +63,9 @@ public struct Interface: Hashable, Sendable, Identifiable {
   package static let lowerUpFlag: UInt32 = 1 << 16
   /// Those that a path depends on.
   package static let relevantFlags = upFlag | loopbackFlag | runningFlag | lowerUpFlag
+
+  /// What says that the WiFi network is metered; nil if nothing does.
+  package var metered: MeteredMark? { wireless?.metered ?? (hasMeteredLease ? .lease : nil) }
 
   /// It can carry packets, as far as its own state says.
   package var isRunning: Bool { Self.isRunning(flags, operationalState) }

@@ -9,6 +9,8 @@ package enum NetworkEvent: Hashable, Sendable {
   case linkRemoved(index: Int32)
   /// What nl80211 says of a link; nil if it is no radio's.
   indirect case wireless(index: Int32, WirelessLink?)
+  /// Whether the DHCP lease of an address of a WiFi link says that the network is metered.
+  case lease(index: Int32, isMetered: Bool)
   case address(index: Int32, InterfaceAddress)
   case addressRemoved(index: Int32, IPAddress, prefixLength: UInt8)
   /// A router answers no more, or again.

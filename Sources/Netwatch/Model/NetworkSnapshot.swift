@@ -79,6 +79,7 @@ package struct NetworkSnapshot: Sendable {
     case .link(let fact): return apply(fact)
     case .linkRemoved(let index): return removeLink(index)
     case .wireless(let index, let wireless): return apply(wireless, to: index)
+    case .lease(let index, let isMetered): return apply(hasMeteredLease: isMetered, to: index)
     case .address(let index, let address): return add(address, to: index)
     case .addressRemoved(let index, let address, let prefixLength):
       return remove(address, prefixLength, from: index)
@@ -134,6 +135,19 @@ package struct NetworkSnapshot: Sendable {
       new.wireless = known
     }
     named.mark(&new)
+    new.classify()
+    replace(old, at: position, by: new, isNew: false, &delta)
+    return delta
+  }
+
+  private mutating func apply(hasMeteredLease: Bool, to index: Int32) -> SnapshotDelta {
+    var delta = SnapshotDelta()
+    guard let position = position(of: index), interfaces[position].hasMeteredLease != hasMeteredLease else {
+      return delta
+    }
+    let old = interfaces[position]
+    var new = old
+    new.hasMeteredLease = hasMeteredLease
     new.classify()
     replace(old, at: position, by: new, isNew: false, &delta)
     return delta
@@ -292,7 +306,7 @@ extension Interface {
     case .stacked, .aggregate: break
     case .base, .tunnel, .sink:
       medium = own
-      isExpensive = userSaysExpensive ?? (own == .wwan || own == .bluetooth || device.isTether)
+      isExpensive = userSaysExpensive ?? (own == .wwan || own == .bluetooth || device.isTether || metered != nil)
     }
   }
 

@@ -8,11 +8,17 @@ package struct WirelessLink: Hashable, Sendable {
   package let mode: Mode
   /// The network it belongs to. Nil while it belongs to none, and where the name is not known.
   package let ssid: SSID?
+  /// What the access point sends that says its network is metered; nil if nothing does.
+  package let metered: MeteredMark?
 
-  package init(mode: Mode, ssid: SSID? = nil) {
+  package init(mode: Mode, ssid: SSID? = nil, metered: MeteredMark? = nil) {
     self.mode = mode
     self.ssid = ssid
+    self.metered = metered
   }
+
+  /// It joins the network of an access point.
+  package var isStation: Bool { mode == .station || mode == .p2pClient }
 
   /// Its traffic reaches others over a wireless network that it takes part in. An access point is the near end of one, and
   /// a monitor only listens.

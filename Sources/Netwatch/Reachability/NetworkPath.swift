@@ -118,7 +118,7 @@ public struct NetworkPath: Hashable, Sendable {
   public var interfaces: [Interface] { Array(links) }
   /// The link that carries the traffic.
   public var interface: Interface? { verdict.interfaceIndex.flatMap(links.interface) }
-  /// A modem, Bluetooth, or a phone on USB: using it may cost money.
+  /// Whether using the path may cost money: over a modem, Bluetooth, a phone on USB, or a WiFi network that says it is metered.
   public var isExpensive: Bool { verdict.isExpensive }
   /// The tunnel that the route leads into; the outermost, if there are several. Nil where there is none.
   public var vpn: VPN? { verdict.vpn }

@@ -278,6 +278,9 @@ extension ReachabilityMachine {
     if evaluation.verdict.interfaceName != published.interfaceName { return .interfaceChanged }
     if evaluation.verdict.vpn != published.vpn { return .interfaceChanged }
     if evaluation.verdict.ssid != published.ssid { return .networkChanged }
+    if evaluation.verdict.isExpensive != published.isExpensive, evaluation.verdict.ssid != nil {
+      return .networkChanged
+    }
     return .addressChanged
   }
 

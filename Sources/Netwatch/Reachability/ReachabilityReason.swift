@@ -21,7 +21,7 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable {
   case mediumChanged = "medium_changed"
   case interfaceChanged = "interface_changed"
   case addressChanged = "address_changed"
-  /// The same link carries another WiFi network.
+  /// The same link carries another WiFi network, or the same network may cost money now, or does not any more.
   case networkChanged = "network_changed"
   /// The traffic goes through a tunnel now, or another one.
   case vpnUp = "vpn_up"

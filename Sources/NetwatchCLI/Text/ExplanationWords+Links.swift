@@ -104,12 +104,27 @@ extension ExplanationWords {
     case .base, .tunnel, .sink: text += " (\(mark(of: interface)))"
     case .stacked, .aggregate: text += ", a \(interface.kind ?? "stack") " + foundation(of: interface)
     }
-    if let ssid = findings.snapshot.radio(below: index)?.wireless?.ssid { text += " in “\(ssid.text.harmless)”" }
+    let radio = findings.snapshot.radio(below: index)
+    if let ssid = radio?.wireless?.ssid { text += " in “\(ssid.text.harmless)”" }
+    if let cost = cost(of: interface, radio) { text += "; \(cost)" }
     return [
       .init(
         topic: .medium, text: text,
         facts: [("interface", .string(interface.name)), ("medium", .string(interface.medium.rawValue))])
     ]
+  }
+
+  /// Why it may cost money, or does not, if that is not clear from the medium.
+  private func cost(of interface: Interface, _ radio: Interface?) -> String? {
+    if let word = interface.userSaysExpensive ?? radio?.userSaysExpensive {
+      return word ? "you said that it may cost money" : "you said that it costs nothing"
+    }
+    switch interface.isExpensive ? radio?.metered : nil {
+    case .networkCost?: return "its access point says that data is metered (network cost element)"
+    case .personalHotspot?: return "its access point says that it is a phone's hotspot (Apple's element)"
+    case .lease?: return "its DHCP server says that it is a phone's hotspot (ANDROID_METERED)"
+    case nil: return nil
+    }
   }
 
   private func foundation(of interface: Interface) -> String {

@@ -27,6 +27,7 @@ extension NetlinkReachability {
         }
         sample()
       case .signal: sampleSignal()
+      case .leases: source.readLeases()
       case .quality:
         guard let look else {
           return player.refuse(needing: "something else than connections, which were not asked for,")

@@ -27,6 +27,7 @@ package final class NetlinkSource {
   private let events: NetlinkSocket
   private var devices: KnownDevices
   private let radios: Radios
+  private let leases: LeaseWatch
   private var watchers: [NetlinkReachability] = []
   private var registration: EventLoop.Registration?
   private var wallClock: WallClockWatch?
@@ -50,6 +51,7 @@ package final class NetlinkSource {
       .reply, of: input, protocol: NETLINK_ROUTE, log: NetlinkDecoder.log("reply", as: .answer))
     links = try LinkQueries(by: conversation)
     radios = Radios(on: loop, of: input)
+    leases = LeaseWatch(on: loop, of: input)
     events = try NetlinkSocket(.event, of: input, log: NetlinkDecoder.log("event", as: .notification))
     try events.makeNonBlocking()
     events.setReceiveBuffer(bytes: receiveBuffer ?? Self.receiveBufferSize)
@@ -59,6 +61,7 @@ package final class NetlinkSource {
     for group in Self.groups { try events.join(group) }
     if !conversation.isStrict { missingFeatures.insert(.strictChecking) }
     radios.isReadable = { [unowned self] in readRadios() }
+    leases.hasChanged = { [unowned self] in readLeases() }
   }
 
   // MARK: Watchers
@@ -88,6 +91,7 @@ package final class NetlinkSource {
     registration = nil
     wallClock = nil
     radios.stop()
+    leases.stop()
   }
 
   /// Nobody watches.
@@ -127,7 +131,10 @@ package final class NetlinkSource {
 
   /// Lists links, then addresses. False if something changed meanwhile, so that it may not be whole.
   func list(for watcher: NetlinkReachability) throws(NetlinkError) -> Bool {
-    try links.list { identify($0) { watcher.dispatch(.fact($0)) } }
+    leases.beginListing()
+    let isWhole = try links.list { identify($0) { watcher.dispatch(.fact($0)) } }
+    leases.endListing { watcher.dispatch(.fact(.lease(index: $0, isMetered: $1))) }
+    return isWhole
   }
 
   func readLink(_ index: Int32, for watcher: NetlinkReachability) throws(NetlinkError) {
@@ -152,6 +159,13 @@ package final class NetlinkSource {
     for watcher in watchers { watcher.wifi.hear(of: joined, at: moment) }
   }
 
+  /// Reads what DHCP clients have written.
+  func readLeases() {
+    touchMoment(because: .leases)
+    leases.readAgain { tell(.fact(.lease(index: $0, isMetered: $1))) }
+    tell(.drained)
+  }
+
   private func receive(_ frame: NetlinkFrame, _ bytes: RawSpan) {
     if frame.kind == .overrun { return tell(.overrun) }
     switch NetlinkDecoder.message(frame, bytes, as: .notification) {
@@ -168,11 +182,21 @@ package final class NetlinkSource {
     case .link(var fact):
       devices.identify(&fact)
       body(.link(fact))
-      if let link = radios.link(of: fact) { body(.wireless(index: fact.index, link)) }
+      if let link = radios.link(of: fact) {
+        body(.wireless(index: fact.index, link))
+        if link.isStation, let name = fact.name { leases.add(fact.index, name) }
+      }
     case .linkRemoved(let index):
       devices.forget(index)
       radios.forget(index)
+      leases.forget(index)
       body(event)
+    case .address(let index, let address):
+      body(event)
+      if let isMetered = leases.add(address.address, to: index) { body(.lease(index: index, isMetered: isMetered)) }
+    case .addressRemoved(let index, let address, _):
+      body(event)
+      if let isMetered = leases.remove(address, from: index) { body(.lease(index: index, isMetered: isMetered)) }
     default:
       body(event)
     }

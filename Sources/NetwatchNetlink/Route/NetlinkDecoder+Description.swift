@@ -22,6 +22,7 @@ extension NetlinkDecoder.Message: CustomStringConvertible {
       return "routing \(names.filter { !$0.isEmpty }.joined(separator: " and ")) \(isRemoval ? "removed" : "changed")"
     case .event(.wireless(let index, let wireless)):
       return "wireless \(index) \(wireless.map { "\($0)" } ?? "-")"
+    case .event(.lease(let index, let isMetered)): return "lease \(index)\(isMetered ? " metered" : "")"
     case .route(let answer): return "route \(answer)"
     case .routeOverNextHop(let number, let hop): return "route over next hop \(number): \(hop)"
     case .nextHop(let object): return "next hop \(object)"

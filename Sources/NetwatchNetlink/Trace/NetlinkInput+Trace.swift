@@ -46,6 +46,11 @@ extension NetlinkInput {
         writer.write(traits, ofLink: index)
         return traits
       },
+      lease: { link, index, address in
+        let isMetered = kernel.lease(link, index, address)
+        if isMetered { writer.writeMeteredLease(of: address, ofLink: index) }
+        return isMetered
+      },
       connections: { list in
         let connections = list()
         for connection in connections ?? [] { writer.write(connection) }
@@ -67,6 +72,7 @@ extension NetlinkInput {
       moment: { player.moment(of: $0) },
       namespaces: { player.namespaces },
       traits: { _, index, _ in player.traits(ofLink: index) },
+      lease: { _, index, address in player.isMetered(address, ofLink: index) },
       connections: { _ in player.connections() },
       isLost: { player.fault != nil },
       onFailure: { body in player.onFault = { body($0) } })

@@ -14,6 +14,7 @@ extension TraceFormat {
     if let channel = NetlinkInput.Channel(rawValue: kind) { return input(words, from: channel) }
     if kind == namespaces { return ownNamespaces(words) }
     if kind == connection { return connectionRecord(words) }
+    if kind == lease { return meteredLease(words) }
     return kind == "device" ? device(words) : cause(kind, words)
   }
 
@@ -52,6 +53,7 @@ extension TraceFormat {
     case ("sampling", 1): return .sampling
     case ("signal", 0): return .signal
     case ("quality", 1): return .quality
+    case ("leases", 0): return .leases
     case ("resolved", _):
       let addresses = rest.compactMap { IPAddress($0) }
       return addresses.count == rest.count ? .resolved(addresses) : nil
@@ -108,6 +110,12 @@ extension TraceFormat {
     (facts.roundTripTime, facts.segmentsSent) = (time, sent)
     (facts.segmentsRepeated, facts.segmentsDuplicated) = (repeated, duplicated)
     return .connection(facts)
+  }
+
+  private static func meteredLease(_ words: ArraySlice<Line>) -> TraceRecord? {
+    let texts = words.map(text)
+    guard texts.count == 2, let index = Int32(texts[0]), let address = IPAddress(texts[1]) else { return nil }
+    return .meteredLease(index: index, address)
   }
 
   private static func device(_ words: ArraySlice<Line>) -> TraceRecord? {

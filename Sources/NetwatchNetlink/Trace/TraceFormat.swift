@@ -14,6 +14,7 @@
 /// sampling MONO WALL SUSPENDED          the counters of links are read; so long, in nanoseconds, the machine has been suspended
 /// signal MONO WALL                      the signal of the WiFi network is read
 /// quality MONO WALL SUSPENDED           the TCP connections are looked at, for the quality of the link
+/// leases MONO WALL                      a DHCP client has written a lease
 /// tcp COOKIE RTT ACKED SENT AGAIN TWICE AGE
 ///                                       a connection that leaves over the link: microseconds, bytes that were acknowledged,
 ///                                       segments that were sent, were sent again, and came twice, nanoseconds since the last
@@ -23,8 +24,9 @@
 /// CHANNEL end                           nothing more could be read for now
 /// CHANNEL failed CALL CODE              a call on it failed with this errno: recv, send, join, attach
 /// device INDEX TRAIT…                   sysfs and the driver were asked about a link: wireless, tether, modem, type=TYPE
+/// lease INDEX ADDRESS                   the DHCP lease of this address of a WiFi link says that the network is metered
 /// ```
-/// `start` to `quality` say what made netwatch work; what it read while it did follows them. A sample can also be taken while
+/// `start` to `leases` say what made netwatch work; what it read while it did follows them. A sample can also be taken while
 /// netwatch works for another reason. `MONO` and `WALL` are the nanoseconds of the monotonic clock, and since 1970 in UTC.
 /// `CHANNEL` is `event`, `reply`, `wireless-event`, `wireless-reply` or `counters`. Settings and types have `%` and two
 /// hexadecimal digits for each byte that is no graphic character, and for `%` itself.
@@ -42,6 +44,7 @@ package enum TraceFormat {
   static let users = "users"
   static let network = "network"
   static let connection = "tcp"
+  static let lease = "lease"
   static let end = "end"
   static let cut = "cut"
 }

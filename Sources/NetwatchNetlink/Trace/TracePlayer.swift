@@ -24,7 +24,7 @@ package final class TracePlayer {
     switch peek() {
     case nil: return nil
     case .cause(let cause, _): return cause
-    case .datagram, .overrun, .end, .failed, .device, .namespaces, .connection, .connectionsEnd:
+    case .datagram, .overrun, .end, .failed, .device, .namespaces, .meteredLease, .connection, .connectionsEnd:
       refuse(needing: "a turn, a timer or the like")
       return nil
     }
@@ -82,6 +82,13 @@ package final class TracePlayer {
     guard case .namespaces(let namespaces) = peek() else { return [] }
     next = nil
     return namespaces
+  }
+
+  /// A trace that does not say so has none.
+  func isMetered(_ address: IPAddress, ofLink index: Int32) -> Bool {
+    guard case .meteredLease(index, address) = peek() else { return false }
+    next = nil
+    return true
   }
 
   /// What a look at the TCP connections has found; nil if it was not whole.

@@ -12,6 +12,8 @@ enum TraceRecord: Hashable, Sendable {
   /// A system call failed.
   case failed(NetlinkInput.Channel, NetlinkInput.Call, code: CInt)
   case device(index: Int32, DeviceTraits)
+  /// The DHCP lease of an address of a WiFi link says that the network is metered.
+  case meteredLease(index: Int32, IPAddress)
   /// Those that netwatch had of its own.
   case namespaces(OwnNamespaces)
   /// What a look at the TCP connections says of one.
@@ -32,6 +34,7 @@ extension NetlinkInput.Cause {
     case .sampling: "sampling"
     case .signal: "signal"
     case .quality: "quality"
+    case .leases: "leases"
     }
   }
 }

@@ -56,7 +56,7 @@ package final class TraceWriter {
       line.append(" ")
       line.appendDecimal(UInt64(clamping: moment.wall))
       switch cause {
-      case .start, .resumed, .unresolved, .signal: break
+      case .start, .resumed, .unresolved, .signal, .leases: break
       case .turn(let channel): line.append(word: channel.rawValue)
       case .sampling, .quality:
         line.append(" ")
@@ -122,6 +122,14 @@ package final class TraceWriter {
       guard let type = traits.type else { return }
       line.append(word: TraceFormat.typePrefix)
       line.append(escaped: type)
+    }
+  }
+
+  func writeMeteredLease(of address: IPAddress, ofLink index: Int32) {
+    write { line in
+      line.append(text: TraceFormat.lease)
+      line.append(word: "\(index)")
+      line.append(word: address.description)
     }
   }
 

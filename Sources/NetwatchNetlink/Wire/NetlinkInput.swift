@@ -57,6 +57,8 @@ import NetwatchEventLoop
     case signal
     /// The TCP connections are to be looked at, for the quality of the link.
     case quality
+    /// A DHCP client has written a lease.
+    case leases
   }
 
   package enum Received: Hashable, Sendable {
@@ -82,6 +84,8 @@ import NetwatchEventLoop
   /// The namespaces that this process has of its own.
   let namespaces: () -> OwnNamespaces
   let traits: (_ name: String, _ index: Int32, _ hardwareAddress: UInt64?) -> DeviceTraits
+  /// Whether the DHCP lease of an address says that the network is metered. A trace has those alone that do.
+  let lease: (_ link: String, _ index: Int32, _ address: IPAddress) -> Bool
   /// Gives what `list` finds, or what stands in its place; nil if not all connections could be listed. Of each, a trace has what
   /// the quality of a link follows from, and no address.
   let connections: (_ list: () -> [ConnectionFacts]?) -> [ConnectionFacts]?
@@ -103,6 +107,7 @@ extension NetlinkInput {
       moment: { .now(for: $0) },
       namespaces: { .ofThisProcess },
       traits: DeviceIdentity().traits(name:index:hardwareAddress:),
+      lease: DHCPLeases().isMetered(link:index:address:),
       connections: { list in list() },
       isLost: { false },
       onFailure: { _ in })

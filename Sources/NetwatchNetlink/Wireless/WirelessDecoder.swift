@@ -31,8 +31,8 @@ enum WirelessDecoder {
     var ssid: SSID?
     /// What is said of a peer. Its address is that of the access point where there is one.
     var connection = WiFiConnection()
-    /// The name of the network in a list that the link belongs to.
-    var joinedSSID: SSID?
+    /// Of a list of networks, the one that the link belongs to.
+    var joined: JoinedNetwork?
     /// Of IEEE 802.11, in the answer to somebody who wanted to join: 0 where he was let in.
     var statusCode: UInt16 = 0
 
@@ -44,6 +44,14 @@ enum WirelessDecoder {
       default: nil
       }
     }
+  }
+
+  /// What the list of networks says of the one that a link belongs to.
+  struct JoinedNetwork: Hashable {
+    /// Nil if the network hides its name.
+    var ssid: SSID?
+    /// What says that the network is metered; nil if nothing does.
+    var metered: MeteredMark?
   }
 
   /// struct genlmsghdr: command, version, reserved (2).
@@ -127,7 +135,7 @@ enum WirelessDecoder {
       case Int(NL80211_ATTR_WIPHY_FREQ.rawValue):
         content.connection.frequency = bytes.number(value, as: UInt32.self).map { Int($0) }
       case Int(NL80211_ATTR_STA_INFO.rawValue): read(station: value, of: bytes, into: &content.connection)
-      case Int(NL80211_ATTR_BSS.rawValue): content.joinedSSID = joinedSSID(bytes, value)
+      case Int(NL80211_ATTR_BSS.rawValue): content.joined = joinedNetwork(bytes, value)
       default: break
       }
     }
@@ -168,9 +176,10 @@ enum WirelessDecoder {
     return rate.flatMap { $0 > 0 ? Int($0) * 100 : nil }
   }
 
-  private static func joinedSSID(_ bytes: RawSpan, _ network: Range<Int>) -> SSID? {
+  /// A network that hides its name has it in the answer to who asks for it, and not in each of its beacons.
+  private static func joinedNetwork(_ bytes: RawSpan, _ network: Range<Int>) -> JoinedNetwork? {
     var isJoined = false
-    var ssid: SSID?
+    var joined = JoinedNetwork()
     bytes.forEachAttribute(in: network) { type, value in
       switch type {
       case Int(NL80211_BSS_STATUS.rawValue):
@@ -178,24 +187,15 @@ enum WirelessDecoder {
         case NL80211_BSS_STATUS_ASSOCIATED.rawValue, NL80211_BSS_STATUS_IBSS_JOINED.rawValue: isJoined = true
         default: break
         }
-      case Int(NL80211_BSS_INFORMATION_ELEMENTS.rawValue): ssid = ssidElement(bytes, value)
+      case Int(NL80211_BSS_INFORMATION_ELEMENTS.rawValue):
+        joined.ssid = InformationElements.name(in: bytes, value).flatMap { name(bytes, $0) }
+        joined.metered = InformationElements.meteredMark(in: bytes, value) ?? joined.metered
+      case Int(NL80211_BSS_BEACON_IES.rawValue):
+        joined.metered = joined.metered ?? InformationElements.meteredMark(in: bytes, value)
       default: break
       }
     }
-    return isJoined ? ssid : nil
-  }
-
-  /// Elements of IEEE 802.11, as they came over the air: a byte of kind, a byte of length, the content. The name is kind 0.
-  private static func ssidElement(_ bytes: RawSpan, _ elements: Range<Int>) -> SSID? {
-    var offset = elements.lowerBound
-    while elements.upperBound - offset >= 2 {
-      let value = offset + 2
-      let end = value + Int(bytes.load(offset + 1, as: UInt8.self))
-      guard end <= elements.upperBound else { return nil }
-      if bytes.load(offset, as: UInt8.self) == 0 { return name(bytes, value..<end) }
-      offset = end
-    }
-    return nil
+    return isJoined ? joined : nil
   }
 }
 
@@ -209,7 +209,7 @@ extension WirelessDecoder.Message: CustomStringConvertible {
         + (content.mode.map { " \($0)" } ?? "") + (content.ssid.map { " ssid \($0.hex)" } ?? "")
         + (content.connection.signal.map { " signal \($0.dBm)" } ?? "")
         + (content.connection.accessPoint.map { " of \($0)" } ?? "")
-        + (content.joinedSSID.map { " joined \($0.hex)" } ?? "")
+        + (content.joined.map { " joined \($0.ssid?.hex ?? "")" + ($0.metered.map { " metered: \($0)" } ?? "") } ?? "")
     case .ignored: "ignored"
     }
   }

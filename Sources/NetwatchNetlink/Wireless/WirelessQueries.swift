@@ -57,12 +57,9 @@ final class WirelessQueries {
     // Nobody has this number any more.
     if reply.error == ENOENT { family = nil }
     guard let link else { return nil }
-    switch link.mode {
-    case .station, .p2pClient:
-      return link.ssid == nil ? WirelessLink(mode: link.mode, ssid: try joinedSSID(index)) : link
-    case .adHoc, .mesh, .accessPoint, .monitor, .other:
-      return link
-    }
+    guard link.isStation else { return link }
+    let joined = try joinedNetwork(index)
+    return WirelessLink(mode: link.mode, ssid: link.ssid ?? joined?.ssid, metered: joined?.metered)
   }
 
   /// The connection to the access point, or to the first peer that the driver tells the signal of. Nil while there is none.
@@ -85,20 +82,20 @@ final class WirelessQueries {
     return connection
   }
 
-  /// The name as the list of networks has it.
+  /// The network as the list of networks has it: its name, and whether it is metered.
   ///
-  /// Where wpa_supplicant associates, which is nearly everywhere, the kernel tells it with the link only if the access
+  /// Where wpa_supplicant associates, which is nearly everywhere, the kernel tells the name with the link only if the access
   /// point names its country.
-  private func joinedSSID(_ index: Int32) throws(NetlinkError) -> SSID? {
-    var ssid: SSID?
+  private func joinedNetwork(_ index: Int32) throws(NetlinkError) -> WirelessDecoder.JoinedNetwork? {
+    var joined: WirelessDecoder.JoinedNetwork?
     networkList.setWirelessLink(index)
     for _ in 0..<Self.attempts {
       let reply = try ask(&networkList) { message in
-        if case .wireless(let content) = message { ssid = ssid ?? content.joinedSSID }
+        if case .wireless(let content) = message { joined = joined ?? content.joined }
       }
-      if ssid != nil || reply.isWhole { break }
+      if joined != nil || reply.isWhole { break }
     }
-    return ssid
+    return joined
   }
 
   private func ask(

@@ -5,6 +5,8 @@ struct GuestNetwork {
   var isOpen = true
   /// Its name is not in its beacons.
   var isHidden = false
+  /// Elements that its beacons have besides, in hexadecimal digits.
+  var vendorElements = ""
 
   static let home = GuestNetwork(name: Array("home".utf8), isOpen: false)
 
@@ -27,6 +29,7 @@ struct GuestNetwork {
       channel=\(channel)
       ssid2=\(hexadecimalName)
       ignore_broadcast_ssid=\(isHidden ? 1 : 0)
+      \(vendorElements.isEmpty ? "" : "vendor_elements=\(vendorElements)")
       \(isOpen ? "" : security)
       """
   }

@@ -1,0 +1,129 @@
+import CLinux
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+
+/// The leases that DHCP clients keep in files that every user may read: those of systemd-networkd and of ISC dhclient.
+///
+/// A phone that shares its connection sends ANDROID_METERED in the vendor option of DHCP (43), asked or not. Leases of
+/// NetworkManager have their address alone, and those of dhcpcd are for root.
+struct DHCPLeases {
+  /// The folder of systemd-networkd, with a file for each link, named by the link's index.
+  var networkd = "/run/systemd/netif/leases"
+  /// The folders of dhclient, in which `dhclient.leases` and `dhclient.LINK.leases` are appended to.
+  var dhclient = ["/var/lib/dhcp", "/var/lib/dhclient"]
+
+  private static let mark = Array("ANDROID_METERED".utf8)
+  /// The newest leases of dhclient are at the end of its file, which may be long.
+  private static let tailLength = 64 << 10
+
+  /// Whether the server that leased an address to a link has said that its network is metered. No if there is no such lease.
+  ///
+  /// The address is compared because files may be of another network namespace, or older than the address.
+  func isMetered(link: String, index: Int32, address: IPAddress) -> Bool {
+    if let text = FileDescriptor.text(of: file(ofLink: index), capacity: 16 << 10),
+      let isMetered = Self.isMetered(networkd: text, address: address)
+    {
+      return isMetered
+    }
+    for folder in dhclient {
+      for name in ["dhclient.\(link).leases", "dhclient.leases"] {
+        if let text = Self.tail(of: "\(folder)/\(name)"),
+          let isMetered = Self.isMetered(dhclient: text, link: link, address: address)
+        {
+          return isMetered
+        }
+      }
+    }
+    return false
+  }
+
+  /// The file of systemd-networkd about a link. It may come after the address.
+  func file(ofLink index: Int32) -> String { "\(networkd)/\(index)" }
+
+  // MARK: Formats
+
+  /// A line for each key, as `ADDRESS=192.168.43.50`. Nil if the lease is of another address.
+  static func isMetered(networkd text: String, address: IPAddress) -> Bool? {
+    var isOfAddress = false
+    var isMetered = false
+    for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+      if let value = line.value(of: "ADDRESS=") {
+        isOfAddress = IPAddress(String(decoding: value, as: UTF8.self)) == address
+      } else if let value = line.value(of: "VENDOR_SPECIFIC=") {
+        isMetered = holdsMark(hexadecimal: value.filter { $0 != UInt8(ascii: ":") })
+      }
+    }
+    return isOfAddress ? isMetered : nil
+  }
+
+  /// `lease {`, a line for each statement, and `}`; the last lease of an address counts. No line is broken within a text, because
+  /// dhclient escapes what is not a graphic character. Nil if there is no lease of the address.
+  static func isMetered(dhclient text: String, link: String, address: IPAddress) -> Bool? {
+    var found: Bool?
+    var isOfLink = false
+    var isOfAddress = false
+    var isMetered = false
+    for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+      let statement = line.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+      if statement.value(of: "lease {") != nil {
+        (isOfLink, isOfAddress, isMetered) = (false, false, false)
+      } else if let value = statement.value(of: "interface ") {
+        isOfLink = value.elementsEqual("\"\(link)\";".utf8)
+      } else if let value = statement.value(of: "fixed-address ") {
+        isOfAddress = IPAddress(String(decoding: value.dropLast(), as: UTF8.self)) == address
+      } else if let value = statement.value(of: "option vendor-encapsulated-options ") {
+        // A text in quotes, or bytes as 41:4e:….
+        isMetered = holdsMark(value) || holdsMark(hexadecimal: value.filter { $0 != UInt8(ascii: ":") })
+      } else if statement.first == UInt8(ascii: "}"), isOfLink, isOfAddress {
+        found = isMetered
+      }
+    }
+    return found
+  }
+
+  private static func holdsMark(_ bytes: some Collection<UInt8>) -> Bool {
+    var rest = bytes[...]
+    while rest.count >= mark.count {
+      if rest.starts(with: mark) { return true }
+      rest = rest.dropFirst()
+    }
+    return false
+  }
+
+  /// As far as the digits go, two for each byte.
+  private static func holdsMark(hexadecimal digits: [UInt8]) -> Bool {
+    func value(_ digit: UInt8) -> UInt8? { Character(Unicode.Scalar(digit)).hexDigitValue.map { UInt8($0) } }
+    var bytes: [UInt8] = []
+    var position = 0
+    while position + 1 < digits.count, let high = value(digits[position]), let low = value(digits[position + 1]) {
+      bytes.append(high << 4 | low)
+      position += 2
+    }
+    return holdsMark(bytes)
+  }
+
+  // MARK: Files
+
+  /// The end of a file; nil if it cannot be read. The first lease in it may be cut.
+  private static func tail(of path: String) -> String? {
+    // A pipe in its place would wait for a writer.
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    let file = FileDescriptor(owning: descriptor)
+    let size = lseek(file.rawValue, 0, SEEK_END)
+    guard size > 0 else { return nil }
+    let start = max(0, size - tailLength)
+    return unsafe withUnsafeTemporaryAllocation(byteCount: tailLength, alignment: 1) { buffer in
+      let count = unsafe pread(file.rawValue, buffer.baseAddress, buffer.count, start)
+      return unsafe count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+  }
+}
+
+extension Collection<UInt8> {
+  /// What follows `key` at the beginning; nil if something else is there.
+  fileprivate func value(of key: String) -> SubSequence? {
+    starts(with: key.utf8) ? dropFirst(key.utf8.count) : nil
+  }
+}

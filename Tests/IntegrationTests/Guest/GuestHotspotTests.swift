@@ -1,0 +1,86 @@
+import Foundation
+import NetwatchTestSupport
+import Testing
+
+extension GuestTests {
+  /// Networks that say they are metered, as those of phones do.
+  @Suite struct Hotspot {
+    /// Cost level 2, "fixed"; cost level 1, "unrestricted"; and what an iPhone sends.
+    static let fixedCost = "dd080050f21102000200"
+    static let unrestricted = "dd080050f21101000000"
+    static let personalHotspot = "dd0a0017f206010103030000"
+
+    private func network(_ elements: String, _ name: String = "home") -> GuestNetwork {
+      GuestNetwork(name: Array(name.utf8), isOpen: false, vendorElements: elements)
+    }
+
+    /// In one line, however it folds.
+    private func explanation(_ radios: GuestRadios) throws -> String {
+      let lines = try ChildProcess.run(radios.station.command([Programs.netwatch, "explain"])).output
+      return lines.joined(separator: " ").split(separator: " ").joined(separator: " ")
+    }
+
+    @Test(arguments: [
+      (fixedCost, "its access point says that data is metered (network cost element)"),
+      (personalHotspot, "its access point says that it is a phone's hotspot (Apple's element)"),
+      (unrestricted, nil), ("", nil),
+    ])
+    func `the beacon of the network that is joined says what it costs`(elements: String, sentence: String?) throws {
+      let radios = try GuestRadios.online(network(elements))
+      let follow = try radios.station.follow()
+      let line = try follow.next()
+      #expect(line.summary == "wifi initial wlan0")
+      #expect(line.isExpensive == (sentence != nil))
+      #expect(try follow.isQuiet(in: radios.station))
+      let explanation = try explanation(radios)
+      if let sentence {
+        #expect(explanation.contains(sentence), "\(explanation)")
+        #expect(explanation.contains("it may cost money"), "\(explanation)")
+        // The word of the user counts more.
+        let other = try radios.station.follow("--not-expensive", "home")
+        #expect(try other.next().isExpensive == false)
+      } else {
+        #expect(!explanation.contains("metered") && !explanation.contains("hotspot"), "\(explanation)")
+      }
+    }
+
+    @Test func `a station that moves to a hotspot of the same name is told that it may cost money`() throws {
+      let radios = try GuestRadios.online()
+      let follow = try radios.station.follow("--hold", "30")
+      #expect(try follow.next().isExpensive == false)
+      try radios.start(network(Self.fixedCost), radio: 2)
+      try radios.roam(to: GuestRadios.address(of: 2))
+      let line = try follow.next()
+      #expect(line.summary == "wifi network_changed wlan0")
+      #expect(line.isExpensive == true)
+    }
+
+    /// The file is as systemd-networkd writes it, whole and in one step, when it has set the address.
+    @Test func `a lease with ANDROID_METERED says so, whenever its file comes`() throws {
+      let radios = try GuestRadios.online()
+      let leases = "/run/systemd/netif/leases"
+      let follow = try radios.station.follow()
+      #expect(try follow.next().isExpensive == false)
+      let lease = [
+        "mkdir -p \(leases)",
+        "printf 'ADDRESS=10.77.0.2\\nVENDOR_SPECIFIC=414e44524f49445f4d455445524544\\n' >\(leases)/.new",
+        "mv \(leases)/.new \(leases)/$(cat /sys/class/net/wlan0/ifindex)",
+      ]
+      defer { try? FileManager.default.removeItem(atPath: leases) }
+      for command in lease { try radios.station.run(command) }
+      var line = try follow.next()
+      #expect(line.summary == "wifi network_changed wlan0")
+      #expect(line.isExpensive == true)
+      let explanation = try explanation(radios)
+      #expect(explanation.contains("phone's hotspot (ANDROID_METERED)"), "\(explanation)")
+      // Another address, of which there is no lease.
+      try radios.station.run("ip addr del 10.77.0.2/24 dev wlan0")
+      #expect(try follow.next().status == "not-reachable")
+      try radios.station.run(
+        "ip addr add 10.77.0.3/24 dev wlan0", "ip route add default via 10.77.0.1 dev wlan0")
+      line = try follow.next()
+      #expect(line.summary == "wifi route_up wlan0")
+      #expect(line.isExpensive == false)
+    }
+  }
+}
