@@ -229,6 +229,30 @@ extension NetworkNamespace {
     #expect(try run("--format", "polybar", "--template", "{interface}{ stage}", "--color", "never") == ["v0 gateway"])
   }
 
+  @Test func `status and explain wait for what a probe finds, of name servers too`() throws {
+    let networks = try TwoNetworks()
+    let names = try NameServer(in: networks.far, at: "10.0.0.2", "probe.example,10.0.0.2")
+    let server = try AnswerServer(in: networks.far)
+    let url = "http://probe.example/probe"
+    for arguments in [["status", "--stages", "--format", "text"], ["explain"]] {
+      func run() throws -> [String] {
+        try ChildProcess.run(
+          names.command([Programs.netwatch] + arguments + ["--probe", url, "--probe-timeout", "8"], in: networks.near),
+          environment: ["LC_ALL=C.UTF-8"]
+        ).output
+      }
+      let good = try run()
+      #expect(good.contains("  ✓ DNS       10.0.0.2 has answered"), "\(good)")
+      #expect(good.contains("  ✓ internet  answers"))
+      names.pause()
+      let bad = try run()
+      #expect(bad.contains("  ✗ DNS       10.0.0.2 does not answer"), "\(bad)")
+      #expect(bad.contains("  ✗ internet  does not answer"))
+      names.goOn()
+    }
+    withExtendedLifetime(server) {}
+  }
+
   @Test(arguments: [
     (["--nudge"], "--nudge belongs to --stages; add it."),
     (["--stages", "--nudge"], "--nudge belongs to --follow; add -f."),

@@ -18,7 +18,7 @@ extension NetworkStages {
 extension StageFinding {
   /// For people.
   func words(of stage: NetworkStage) -> String {
-    let name = address?.description ?? "it"
+    let name = address?.description ?? (stage == .dns ? "a server" : "it")
     return switch evidence {
     case .notExamined: "not known"
     case .running: "up"
@@ -39,7 +39,7 @@ extension StageFinding {
     case .routed: "\(name) has a route, and was not asked; --probe asks"
     case .local: "the server on this machine does not say whom it asks; --probe asks it"
     case .noServer: "none is configured"
-    case .noAnswer: "\(name) does not answer"
+    case .noAnswer: address.map { "\($0) does not answer" } ?? "no server answers"
     case .full: "answers"
     case .portal: "a login page answers in its place"
     case .none: "does not answer"

@@ -30,9 +30,9 @@ final class FigureWatch {
     }
     if tellsQuality { quality = makeQuality() }
     if options.tellsStages {
-      stages = try StageWatch(on: loop, probing: options.probe?.host, nudges: options.nudgesGateway) {
-        tell(.stages, $0)
-      }
+      stages = try StageWatch(
+        on: loop, probing: options.probe?.host, nudges: options.nudgesGateway, tellsEach: options.tellsEachStage
+      ) { tell(.stages, $0) }
     }
   }
 

@@ -26,6 +26,8 @@ extension LineSource {
     package var tellsQuality = false
     /// Whether it is told which stage of the way to the internet fails. For all of it, ``service`` is no more than `.activity`.
     package var tellsStages = false
+    /// Whether there is also a record when a stage that does not fail is known better than before.
+    package var tellsEachStage = false
     /// Whether a gateway that nothing proves to be alive is sent empty datagrams.
     package var nudgesGateway = false
     /// Whether it is said what the kernel lacks.

@@ -23,12 +23,15 @@ final class StageWatch {
   private var lookup: ServerLookup?
   /// What the last question to the name servers has led to; nil where none was put over this path.
   private var answer: StageFinding?
+  /// The one that is asked; nil where there are several, of which nobody says who has answered.
+  private var onlyServer: IPAddress?
   /// Where routes to them lead.
   private var routes = StageFinding(.notExamined)
   private var configurationWatch: PathWatch?
   private var path: NetworkPath?
   private var isTelling = false
 
+  private let tellsEach: Bool
   private let nudges: Bool
   /// Before this there is none.
   private var nextNudge = Duration.zero
@@ -38,13 +41,16 @@ final class StageWatch {
   /// - Parameters:
   ///   - host: the name that a probe needs an address for; nil where none is made, or it needs none.
   ///   - nudges: whether datagrams are sent to a gateway that nothing proves to be alive.
-  ///   - tell: called when another stage fails first, with the time of that.
+  ///   - tellsEach: whether each stage that is known better is told, not only that another one fails first.
+  ///   - tell: called with the time of what is to be told.
   init(
-    on loop: EventLoop, probing host: HostName?, nudges: Bool, tell: @escaping (Moment) -> Void
+    on loop: EventLoop, probing host: HostName?, nudges: Bool, tellsEach: Bool,
+    tell: @escaping (Moment) -> Void
   ) throws(NetlinkError) {
     self.loop = loop
     self.host = host
     self.nudges = nudges
+    self.tellsEach = tellsEach
     self.tell = tell
     gateways = try GatewayWatch(on: loop)
     gateways.heard = { [unowned self] neighbour, state in _ = machine.handle(.neighbour(neighbour, state)) }
@@ -88,8 +94,12 @@ final class StageWatch {
       if former != nil { forgetServers() }
       lookUpServers()
     }
-    // What the kernel does not tell of neighbours is not known.
-    try? gateways.follow(path) { _ = machine.handle(.path(path, gateways: $0)) }
+    do {
+      try gateways.follow(path) { _ = machine.handle(.path(path, gateways: $0)) }
+    } catch {
+      // What the kernel does not tell of neighbours is not known.
+      _ = machine.handle(.path(path, gateways: []))
+    }
     _ = machine.handle(.nameServers(answer ?? routes))
     _ = machine.handle(.internet(internet))
     _ = machine.handle(.neighboursWereRead)
@@ -97,7 +107,9 @@ final class StageWatch {
   }
 
   private func handle(_ event: StageMachine.Event, at moment: Moment) {
-    if machine.handle(event), !isTelling { tell(moment) }
+    let before = tellsEach ? machine.stages : nil
+    let isNews = machine.handle(event)
+    if !isTelling, isNews || before.map({ $0 != machine.stages }) ?? false { tell(moment) }
   }
 
   // MARK: Name servers
@@ -109,11 +121,12 @@ final class StageWatch {
   }
 
   private func lookUpServers() {
-    guard path?.isReachable == true else {
+    if let path, !path.isReachable {
       routes = StageFinding(.notExamined)
       return
     }
     let servers = NameServers.configured()
+    onlyServer = servers.addresses.count == 1 && !servers.hasLocal ? servers.addresses[0] : nil
     if let routed = servers.addresses.first(where: gateways.isRouted) {
       routes = StageFinding(.routed, routed)
     } else if servers.hasLocal {
@@ -126,6 +139,8 @@ final class StageWatch {
   /// A probe begins: the name servers are asked for what it needs, unless they owe an answer still.
   func probeBegins() {
     guard lookup == nil, let host, let name = try? host.inASCII() else { return }
+    // The line that waits for the probe has not come by.
+    if path == nil { lookUpServers() }
     var configuration = ResolverConfiguration()
     configuration.timeout = Self.patience
     lookup = ServerLookup(of: host, name, on: loop, configuration, inHostsFile: false) { [unowned self] outcome in
@@ -135,15 +150,14 @@ final class StageWatch {
 
   private func conclude(_ outcome: Resolution.Outcome) {
     lookup = nil
-    let address = routes.address
     switch outcome {
     // The hosts file knows the name, so nobody was asked.
     case .success(let resolution) where resolution.timeToLive == nil: answer = nil
-    case .success: answer = StageFinding(.answered, address)
+    case .success: answer = StageFinding(.answered, onlyServer)
     case .failure(let error):
       switch error.kind {
-      case .noSuchName, .noAddress: answer = StageFinding(.answered, address)
-      case .timedOut, .noServer: answer = StageFinding(.noAnswer, address)
+      case .noSuchName, .noAddress: answer = StageFinding(.answered, onlyServer)
+      case .timedOut, .noServer: answer = StageFinding(.noAnswer, onlyServer)
       case .other: answer = nil
       }
     }
