@@ -27,6 +27,12 @@ import Testing
     verdict.isExpensive = true
     var probed = JSONLineTests.record(JSONLineTests.path(reason: .internetChanged))
     probed.internet = .portal
+    var portal = probed
+    portal.portalURL = PortalURL("https://login.example/?a=b")
+    var staged = JSONLineTests.record(JSONLineTests.path(), .stages)
+    staged.stages = NetworkStages {
+      $0 == .gateway ? StageFinding(.neighbourFailed, .v4(0x0a00_00fe)) : StageFinding(.notExamined)
+    }
     var wifi = verdict
     wifi.ssid = SSID(Array("home".utf8))
     var connection = WiFiConnection()
@@ -49,7 +55,7 @@ import Testing
       JSONLineTests.record(NetworkPath(verdict: verdict, reason: .addressChanged, interfaces: [])),
       JSONLineTests.record(JSONLineTests.path(.notReachable, reason: .noCarrier)),
       JSONLineTests.record(NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: []), .initial),
-      probed, cut, JSONLineTests.record(roamed, .wifi), quality, noQuality, estimated, both,
+      probed, cut, JSONLineTests.record(roamed, .wifi), quality, noQuality, estimated, both, portal, staged,
     ]
   }
 

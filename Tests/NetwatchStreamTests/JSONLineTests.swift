@@ -266,10 +266,38 @@ import Testing
     #expect(try quality() == "null")
   }
 
+  @Test func `a line says of each stage what is known, and where the login page is`() throws {
+    var record = Self.record(Self.path(), .stages)
+    record.internet = .portal
+    record.portalURL = PortalURL(#"http://login.example/?a="b"&c=\d"#)
+    record.stages = NetworkStages { stage in
+      switch stage {
+      case .link: StageFinding(.running)
+      case .address: StageFinding(.configured, .v4(0x0a00_0001))
+      case .gateway: StageFinding(.neighbourStale, .v6(0xfe80 << 112 | 1))
+      case .dns: StageFinding(.noAnswer)
+      case .internet: StageFinding(.portal)
+      }
+    }
+    let line = try Self.line(record)
+    #expect(line.contains(#""event":"stages","reason":"stage_changed","#))
+    #expect(line.contains(#""internet":"portal","portal_url":"http://login.example/?a=\"b\"&c=\\d"}"#))
+    #expect(
+      line.contains(
+        #""stages":{"failing":"dns","link":{"state":"ok","evidence":"running"},"#
+          + #""address":{"state":"ok","evidence":"configured","address":"10.0.0.1"},"#
+          + #""gateway":{"state":"unknown","evidence":"neighbour_stale","address":"fe80::1"},"#
+          + #""dns":{"state":"failed","evidence":"no_answer"},"internet":{"state":"failed","evidence":"portal"}}"#))
+    var plain = Self.record(Self.path(), .stages)
+    plain.internet = .portal
+    (record.stages, record.portalURL) = (nil, nil)
+    #expect(record == plain)
+  }
+
   @Test func `what a line can be about`() {
     #expect(
       EventRecord.Event.allCases.map(\.rawValue) == [
-        "initial", "reachability", "activity", "interfaces", "traffic", "wifi", "quality",
+        "initial", "reachability", "activity", "interfaces", "traffic", "wifi", "quality", "stages",
       ])
   }
 }
