@@ -28,6 +28,34 @@ import Testing
     }
   }
 
+  @Test func `a hook gets everything that decides, and the values before`() throws {
+    let namespace = try NetworkNamespace.online()
+    let names = ["STATUS", "IPV4", "IPV6", "GATEWAY", "SSID", "VPN", "EXPENSIVE", "REASON", "VISIBLE"]
+    let values = ["", "OLD_"].map { old in names.map { "${NETWATCH_\(old)\($0)-unset}" }.joined(separator: "|") }
+    let follow = try follow(namespace, "echo \"\(values[0])\"; echo \"\(values[1])\"", "--not-expensive", "*")
+    let none = "||||||||"
+    let first = "wifi|10.0.0.1||10.0.0.2|||false|initial|false"
+    let offline = "not-reachable|||||||no_carrier|false"
+    try namespace.run("true")
+    for (now, old, next) in [
+      (first, none, "ip link set v1 down"), (offline, first, "ip link set v1 up"),
+      ("wifi|10.0.0.1||10.0.0.2|||false|route_up|false", offline, "ip -6 addr add fd00:7::1/64 dev v0 nodad"),
+    ] {
+      #expect(try follow.process.nextErrorLine() == now)
+      #expect(try follow.process.nextErrorLine() == old)
+      try namespace.run(next)
+    }
+    // Only IPv6 leads out.
+    try namespace.run("ip route del default; ip -6 route add default via fd00:7::2")
+    var last = ""
+    while !last.hasPrefix("wifi||fd00:7::1|fd00:7::2|||false|") { last = try follow.process.nextErrorLine() ?? "" }
+    let program = try namespace.addTunnel("tun7")
+    try namespace.run("ip route add default dev tun7")
+    while !last.hasPrefix("wifi|10.8.0.2|") { last = try follow.process.nextErrorLine() ?? "" }
+    #expect(last.contains("|tun7|"))
+    program.signal(SIGKILL)
+  }
+
   @Test func `one at a time; what comes meanwhile is the newest`() throws {
     let namespace = try NetworkNamespace.online()
     let folder = try TemporaryFolder()

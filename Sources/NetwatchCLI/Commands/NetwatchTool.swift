@@ -20,8 +20,7 @@ public struct NetwatchTool: ParsableCommand {
     version: NetwatchVersion.text,
     subcommands: [
       StatusCommand.self, WaitCommand.self, ExplainCommand.self, OpenCommand.self, GetCommand.self, ServeCommand.self,
-      RunCommand.self,
-      TopCommand.self, ReplayCommand.self, SnippetCommand.self,
+      RunCommand.self, TopCommand.self, ReplayCommand.self, SnippetCommand.self, TestHookCommand.self,
     ])
 
   @Flag(name: .shortAndLong, help: "Print the state, then a line for each change.")
@@ -76,18 +75,7 @@ public struct NetwatchTool: ParsableCommand {
         + "alive, so that the kernel notices within a minute when it is dead."))
   var nudge = false
 
-  @Option(
-    name: .customLong("exec"),
-    help: ArgumentHelp(
-      "With --follow, run this shell command for each line, which it gets on its standard input, and in NETWATCH_STATUS, "
-        + "_MEDIUM, _INTERFACE, _EVENT, _REASON, _VISIBLE and _INTERNET.", valueName: "command"))
-  var hookCommand: String?
-
-  @Option(
-    name: .customLong("exec-timeout"),
-    help: ArgumentHelp("End a command of --exec after so long. Default: 90.", valueName: "seconds"),
-    transform: Duration.init(seconds:))
-  var hookTimeout: Duration?
+  @OptionGroup var hooks: HookOptions
 
   @Option(
     name: .customLong("record"),
@@ -112,9 +100,7 @@ public struct NetwatchTool: ParsableCommand {
     }
     if nudge, !stages { throw ValidationError("--nudge belongs to --stages; add it.") }
     _ = try trafficInterval
-    if hookTimeout != nil, hookCommand == nil { throw ValidationError("--exec-timeout belongs to --exec; add it.") }
     if follow { return }
-    if hookCommand != nil { throw ValidationError("--exec belongs to --follow; add -f.") }
     if hold != nil { throw ValidationError("--hold belongs to --follow; add -f.") }
     if count != nil { throw ValidationError("--count belongs to --follow; add -f.") }
     if signal != nil { throw ValidationError("--signal belongs to --follow; add -f.") }
@@ -135,7 +121,7 @@ public struct NetwatchTool: ParsableCommand {
     try refuseFollowing(with: command)
     let name = command.configuration.commandName ?? ""
     let all: [any SharedOptions] = [
-      output, snapshot, path, service, activity, details, programs, probe, traffic, units, wifi,
+      output, snapshot, path, service, activity, details, programs, probe, traffic, units, wifi, hooks,
     ]
     for options in all where !groups.contains(where: { $0 == type(of: options) }) {
       if let option = options.given { throw ValidationError("\(name) does nothing with \(option); leave it out.") }
@@ -150,7 +136,9 @@ public struct NetwatchTool: ParsableCommand {
 
   public func run() throws {
     guard follow else {
-      if let option = traffic.given ?? units.given { throw ValidationError("\(option) belongs to --follow; add -f.") }
+      if let option = traffic.given ?? units.given ?? hooks.given {
+        throw ValidationError("\(option) belongs to --follow; add -f.")
+      }
       try probe.refuseInterval()
       try activity.refuseEstimates()
       return try StatusCommand.print(
@@ -178,7 +166,7 @@ public struct NetwatchTool: ParsableCommand {
         options.input = .recorded(try TraceWriter(creating: recordingPath, try traceSettings))
       }
       try Follower(
-        options, renderer: renderer, count: count, hook: hookCommand.map { ($0, hookTimeout ?? .seconds(90)) },
+        options, renderer: renderer, count: count, hooks: hooks.settings,
         namesPrograms: renderer is TextRenderer ? details.verbose : programs.programs
       ).run()
     }

@@ -23,9 +23,10 @@ struct ServeCommand: ParsableCommand {
 
   @OptionGroup var activity: ActivityOptions
   @OptionGroup var details: DetailOptions
+  @OptionGroup var hooks: HookOptions
 
   mutating func validate() throws {
-    try root.refuseOptions(of: Self.self, but: [ActivityOptions.self, DetailOptions.self])
+    try root.refuseOptions(of: Self.self, but: [ActivityOptions.self, DetailOptions.self, HookOptions.self])
     if connections < 1 { throw ValidationError("--connections needs a number from 1.") }
   }
 
@@ -35,7 +36,7 @@ struct ServeCommand: ParsableCommand {
       raiseDescriptorLimit()
       try Service(
         try listen(manager), manager: manager, activity: try activity.settings, connectionLimit: connections,
-        version: NetwatchTool.configuration.version, saysWhatIsMissing: details.verbose
+        version: NetwatchTool.configuration.version, saysWhatIsMissing: details.verbose, hooks: hooks.settings
       ).run()
     }
   }

@@ -4,59 +4,116 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchStream
 
-/// Runs a command for each line, one at a time. What happens while it runs collapses to the newest.
+/// Runs hooks for each line, one at a time. What happens while they run collapses to the newest.
 final class HookRunner {
   /// Between asking it to end and ending it.
   private static let grace = Duration.seconds(2)
 
-  private let command: String
-  private let timeout: Duration
+  private struct Hook {
+    var program = "/bin/sh"
+    var arguments: [String] = []
+
+    /// For a sentence.
+    var name: String { arguments.isEmpty ? " '\(program)'" : "" }
+  }
+
+  private let settings: HookSettings
+  private let folder: HookFolder?
+  private let output: CInt
   private let loop: EventLoop
   private var writer = JSONLineWriter()
+  /// What the hooks of the last line were told.
+  private var told: HookVariables
+  /// The line that hooks run for now; nil if none run.
+  private var record: EventRecord?
   private var waiting: EventRecord?
-  private var child: pid_t?
+  /// What is still to run for the line.
+  private var hooks: ArraySlice<Hook> = []
   private var timer: LoopTimer?
   private var isFinishing = false
+  /// How the last hook has ended; nil if it did not begin.
+  private(set) var ending: ProcessEnding?
 
   /// - Parameters:
-  ///   - command: given to `sh -c` as it is; what the line says never becomes a part of it.
-  ///   - timeout: after this it is ended.
-  init(_ command: String, timeout: Duration, on loop: EventLoop) throws(PlainError) {
-    guard ChildProcess.canTellEndings else { throw PlainError("--exec needs Linux 5.3 or later") }
-    self.command = command
-    self.timeout = timeout
+  ///   - told: what the hooks of an earlier line were told.
+  ///   - output: the descriptor that takes the standard output of hooks. Default: that of our standard error, because our
+  ///     standard output is the stream.
+  init(
+    _ settings: HookSettings, after told: HookVariables = HookVariables(), output: CInt = STDERR_FILENO,
+    on loop: EventLoop
+  ) throws(PlainError) {
+    guard ChildProcess.canTellEndings else {
+      throw PlainError("\(settings.command == nil ? "a hook" : "--exec") needs Linux 5.3 or later")
+    }
+    self.settings = settings
+    self.told = told
+    self.output = output
     self.loop = loop
+    folder = settings.folder.map { HookFolder($0) }
   }
 
   func run(_ record: EventRecord) {
-    guard child == nil else {
+    let command = settings.command.map { Hook(arguments: ["-c", $0]) }
+    guard self.record == nil else {
       waiting = record
       return
     }
-    do {
-      try start(record)
-    } catch {
-      StandardError.tell("can not run the hook: \(error)")
-    }
+    begin(record, [command].compactMap { $0 } + (folder?.programs() ?? []).map { Hook(program: $0) })
   }
+
+  /// Runs one file for a line.
+  func run(_ program: String, for record: EventRecord) { begin(record, [Hook(program: program)]) }
 
   /// Waits until the newest line has had its run.
   func finish() throws {
-    guard child != nil else { return }
+    guard record != nil else { return }
     isFinishing = true
     try loop.run()
   }
 
-  private func start(_ record: EventRecord) throws {
+  private func begin(_ record: EventRecord, _ hooks: [Hook]) {
+    self.record = record
+    self.hooks = hooks[...]
+    goOn()
+  }
+
+  /// Starts the next hook, or ends the run for the line.
+  private func goOn() {
+    guard let record else { return }
+    while let hook = hooks.popFirst() {
+      do {
+        return try start(hook, record)
+      } catch {
+        StandardError.tell("cannot run the hook\(hook.name): \(error)\(advice(on: error))".harmless)
+      }
+    }
+    told = HookVariables(record)
+    self.record = nil
+    guard let next = waiting else {
+      if isFinishing { loop.stop() }
+      return
+    }
+    waiting = nil
+    run(next)
+  }
+
+  private func start(_ hook: Hook, _ record: EventRecord) throws {
+    ending = nil
     let input = try lineAsFile(record)
-    // Our standard output is the stream; a hook's words do not belong there.
     let process = try ChildProcess.spawn(
-      "/bin/sh", ["-c", command], environment: environment(record),
-      descriptors: [(input.rawValue, STDIN_FILENO), (STDERR_FILENO, STDOUT_FILENO)])
-    try ChildProcess.whenEnded(process, on: loop) { [unowned self] _ in goOn() }
-    child = process
+      hook.program, hook.arguments, environment: environment(record),
+      descriptors: [(input.rawValue, STDIN_FILENO), (output, STDOUT_FILENO)])
+    try ChildProcess.whenEnded(process, on: loop) { [unowned self] ending in
+      timer = nil
+      self.ending = ending
+      goOn()
+    }
     timer = LoopTimer(on: loop) { [unowned self] in end(process) }
-    timer?.set(after: timeout)
+    timer?.set(after: settings.timeout)
+  }
+
+  private func advice(on error: any Error) -> String {
+    (error as? SystemError)?.code == ENOEXEC ? "; begin the file with a line such as #!/bin/sh" : ""
   }
 
   /// In memory, so that a hook that does not read holds up nobody.
@@ -71,31 +128,13 @@ final class HookRunner {
   }
 
   private func environment(_ record: EventRecord) -> [String] {
-    let path = record.path
-    let ours = [
-      "NETWATCH_STATUS": path.status.rawValue, "NETWATCH_MEDIUM": path.medium?.rawValue ?? "",
-      "NETWATCH_INTERFACE": path.interfaceName ?? "", "NETWATCH_EVENT": record.event.rawValue,
-      "NETWATCH_REASON": record.reason, "NETWATCH_VISIBLE": record.activity.state.isVisible ? "true" : "false",
-      "NETWATCH_INTERNET": record.internet?.rawValue ?? "",
-    ]
-    return ChildProcess.environment.filter { !$0.hasPrefix("NETWATCH_") || $0.hasPrefix("NETWATCH_SOCKET=") }
-      + ours.map { "\($0.key)=\($0.value)" }
+    ChildProcess.environment.filter { !$0.hasPrefix("NETWATCH_") || $0.hasPrefix("NETWATCH_SOCKET=") }
+      + HookVariables(record).entries(after: told)
   }
 
   private func end(_ process: pid_t) {
     kill(-process, SIGTERM)
     timer = LoopTimer(on: loop) { _ = kill(-process, SIGKILL) }
     timer?.set(after: Self.grace)
-  }
-
-  private func goOn() {
-    (timer, child) = (nil, nil)
-    guard let next = waiting else {
-      if isFinishing { loop.stop() }
-      return
-    }
-    waiting = nil
-    run(next)
-    if child == nil, isFinishing { loop.stop() }
   }
 }

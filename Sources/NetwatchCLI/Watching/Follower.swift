@@ -3,7 +3,7 @@ import NetwatchEventLoop
 import NetwatchLines
 import NetwatchStream
 
-/// Prints records as lines, and runs a command for each, until the reader is gone or enough lines are printed.
+/// Prints records as lines, and runs hooks for each, until the reader is gone or enough lines are printed.
 final class Follower {
   private let renderer: any LineRenderer
   private let count: Int?
@@ -18,17 +18,17 @@ final class Follower {
   /// - Parameters:
   ///   - renderer: what the lines look like.
   ///   - count: how many lines to print; nil for no end.
-  ///   - hook: the command, and after how long it is ended; nil for none.
+  ///   - hooks: what runs for each line; nil for nothing.
   ///   - namesPrograms: whether lines name the programs whose connections are in flight.
   init(
     _ options: LineSource.Options, renderer: any LineRenderer, count: Int? = nil,
-    hook: (command: String, timeout: Duration)? = nil, namesPrograms: Bool = false
+    hooks: HookSettings? = nil, namesPrograms: Bool = false
   ) throws {
     self.renderer = renderer
     self.count = count
     output = try StandardOutput()
     loop = try EventLoop()
-    hooks = try hook.map { [loop] in try HookRunner($0.command, timeout: $0.timeout, on: loop) }
+    self.hooks = try hooks.map { [loop] in try HookRunner($0, on: loop) }
     let source = try LineSource(options, on: loop) { [unowned self] record in print(record) }
     self.source = source
     try output.whenReaderGoes(on: loop) { [unowned source] in source.finish() }

@@ -13,18 +13,21 @@ final class Service {
   private var server: EventServer?
   private var signals: SignalSource?
   private var outages = OutageMeter()
+  private let hooks: HookRunner?
   /// Opened when the first client asks what the link carries.
   private lazy var counters = try? LinkCounters()
 
   /// - Parameters:
   ///   - activity: what is counted, beside the requests of clients.
   ///   - version: what the service tells its clients.
+  ///   - hooks: what runs for each line; nil for nothing.
   init(
     _ socket: ListeningSocket, manager: ServiceManager, activity: ActivitySettings, connectionLimit: Int,
-    version: String, saysWhatIsMissing: Bool
+    version: String, saysWhatIsMissing: Bool, hooks: HookSettings? = nil
   ) throws {
     self.manager = manager
     loop = try EventLoop()
+    self.hooks = try hooks.map { [loop] in try HookRunner($0, on: loop) }
     var options = LineSource.Options()
     options.activity = activity
     options.countsRequests = true
@@ -36,6 +39,7 @@ final class Service {
         outages.note(record.path, at: .nanoseconds(record.monotonicNanoseconds))
       }
       server?.publish(record)
+      self.hooks?.run(record)
     }
     self.source = source
     server = try EventServer(

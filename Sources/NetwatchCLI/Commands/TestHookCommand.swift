@@ -1,0 +1,89 @@
+import ArgumentParser
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import NetwatchStream
+
+/// `netwatch test-hook`: one run of a hook, for an example of a line.
+struct TestHookCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "test-hook", abstract: "Run a file of --hooks once, for an example of a change.",
+    discussion: """
+      The file is judged and run as --hooks does it, but its output goes to standard output. Then its exit status is told on \
+      standard error, and is that of netwatch too; 2 if the file does not run.
+      """)
+
+  @ParentCommand var root: NetwatchTool
+
+  @Argument(help: ArgumentHelp("The hook.", valueName: "file"), completion: .file())
+  var file: String
+
+  @Option(
+    help: ArgumentHelp(
+      "The status of the example: \(ReachabilityStatus.allCases.map(\.rawValue).joined(separator: ", ")). Default: wifi.",
+      valueName: "status"),
+    completion: .list(ReachabilityStatus.allCases.map(\.rawValue)), transform: ReachabilityStatus.choice)
+  var status = ReachabilityStatus.wifi
+
+  @Option(
+    help: ArgumentHelp("The name of the example's WiFi network, at most 32 bytes. Default: Example.", valueName: "name")
+  )
+  var ssid: String?
+
+  mutating func validate() throws {
+    try root.refuseOptions(of: Self.self)
+    guard let ssid else { return }
+    if status != .wifi { throw ValidationError("--ssid belongs to --status wifi; leave out one of them.") }
+    if ssid.utf8.count > SSID.capacity { throw ValidationError("--ssid takes at most \(SSID.capacity) bytes.") }
+  }
+
+  func run() throws {
+    let ending = try PlainError.reporting { () -> ProcessEnding? in
+      let program = try HookFile.checked(file)
+      let before = EventRecord.example(status == .notReachable ? .wifi : .notReachable)
+      let loop = try EventLoop()
+      let hooks = try HookRunner(
+        HookSettings(), after: HookVariables(before), output: STDOUT_FILENO, on: loop)
+      hooks.run(program, for: .example(status, ssid: ssid ?? "Example"))
+      try hooks.finish()
+      return hooks.ending
+    }
+    switch ending {
+    case .exited(let status):
+      StandardError.tell("'\(file)' has ended with exit status \(status)".harmless)
+      throw ExitCode(status)
+    case .killed(let signal):
+      StandardError.tell("'\(file)' was ended by signal \(signal)".harmless)
+      throw ExitCode(128 + signal)
+    case nil: throw ExitCode(2)
+    }
+  }
+}
+
+extension EventRecord {
+  /// A change to a status, with names and addresses that are nobody's (RFC 5737, RFC 3849).
+  static func example(_ status: ReachabilityStatus, ssid: String = "Example") -> EventRecord {
+    var verdict = NetworkPath.Verdict(status: status)
+    let reason: ReachabilityReason
+    switch status {
+    case .unknown: reason = .unresolved
+    case .notReachable: reason = .noCarrier
+    case .wwan, .wifi:
+      let isCellular = status == .wwan
+      reason = .routeUp
+      verdict.medium = isCellular ? .wwan : .wifi
+      verdict.interfaceName = InterfaceName(isCellular ? "wwan0" : "wlan0")
+      verdict.interfaceIndex = 3
+      verdict.isExpensive = isCellular
+      verdict.ssid = isCellular ? nil : SSID(ssid.utf8)
+      verdict.ipv4 = .init(address: .v4(0xc000_020a), gateway: .v4(0xc000_0201), interfaceIndex: 3)
+      let network: UInt128 = 0x2001_0db8 << 96
+      verdict.ipv6 = .init(address: .v6(network | 10), gateway: .v6(0xfe80 << 112 | 1), interfaceIndex: 3)
+    }
+    var record = EventRecord(
+      sequence: 1, nanosecondsSince1970: 0, monotonicNanoseconds: 0, event: .reachability,
+      path: NetworkPath(verdict: verdict, reason: reason, interfaces: InterfaceTable()))
+    record.setDateToNow()
+    return record
+  }
+}
