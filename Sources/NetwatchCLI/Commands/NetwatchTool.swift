@@ -28,6 +28,7 @@ public struct NetwatchTool: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
   @OptionGroup var snapshot: SnapshotOptions
+  @OptionGroup var conditions: ConditionOptions
   @OptionGroup var path: PathOptions
 
   @Option(
@@ -89,6 +90,10 @@ public struct NetwatchTool: ParsableCommand {
   public mutating func validate() throws {
     if let count, count < 1 { throw ValidationError("--count needs a number from 1.") }
     if follow, snapshot.check { throw ValidationError("--check gives a status once; leave out --follow.") }
+    if follow, snapshot.networkID { throw ValidationError("--network-id belongs to status; leave out --follow.") }
+    if follow, let option = conditions.given {
+      throw ValidationError("\(option) belongs to --check and wait; leave out --follow.")
+    }
     if recordingPath != nil, activity.activity != .requests {
       throw ValidationError("--record does not hold what is in flight; leave out --activity.")
     }
@@ -121,7 +126,7 @@ public struct NetwatchTool: ParsableCommand {
     try refuseFollowing(with: command)
     let name = command.configuration.commandName ?? ""
     let all: [any SharedOptions] = [
-      output, snapshot, path, service, activity, details, programs, probe, traffic, units, wifi, hooks,
+      output, snapshot, path, service, activity, details, programs, probe, traffic, units, wifi, hooks, conditions,
     ]
     for options in all where !groups.contains(where: { $0 == type(of: options) }) {
       if let option = options.given { throw ValidationError("\(name) does nothing with \(option); leave it out.") }
@@ -142,7 +147,7 @@ public struct NetwatchTool: ParsableCommand {
       try probe.refuseInterval()
       try activity.refuseEstimates()
       return try StatusCommand.print(
-        output, snapshot, path, service, activity, details, programs, probe, wifi, tellsQuality: quality,
+        output, snapshot, conditions, path, service, activity, details, programs, probe, wifi, tellsQuality: quality,
         tellsStages: stages)
     }
     // Not before: the units may be those of a command that shows rates.

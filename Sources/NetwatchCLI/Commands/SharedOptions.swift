@@ -13,10 +13,15 @@ struct SnapshotOptions: SharedOptions {
   @Flag(help: "List every link, and tell when the list changes.")
   var interfaces = false
 
-  @Flag(help: "Exit with status 1 unless reachable.")
+  @Flag(help: "Exit with status 1 unless reachable, or as --for says.")
   var check = false
 
-  var given: String? { interfaces ? "--interfaces" : check ? "--check" : nil }
+  @Flag(
+    name: .customLong("network-id"),
+    help: "Without --follow, also tell this machine's ID of the network, which --for network=ID takes.")
+  var networkID = false
+
+  var given: String? { interfaces ? "--interfaces" : check ? "--check" : networkID ? "--network-id" : nil }
 }
 
 struct ServiceOptions: SharedOptions {

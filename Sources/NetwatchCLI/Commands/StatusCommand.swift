@@ -16,6 +16,7 @@ struct StatusCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
   @OptionGroup var snapshot: SnapshotOptions
+  @OptionGroup var conditions: ConditionOptions
   @OptionGroup var path: PathOptions
 
   @OptionGroup var service: ServiceOptions
@@ -33,12 +34,13 @@ struct StatusCommand: ParsableCommand {
       of: Self.self,
       but: [
         OutputOptions.self, SnapshotOptions.self, PathOptions.self, ServiceOptions.self, ActivityOptions.self,
-        DetailOptions.self, ProgramOptions.self, ProbeOptions.self, WiFiOptions.self,
+        DetailOptions.self, ProgramOptions.self, ProbeOptions.self, WiFiOptions.self, ConditionOptions.self,
       ])
     try probe.refuseInterval()
     try activity.refuseEstimates()
     let flags = [
       (snapshot.interfaces, "--interfaces"), (root.quality, "--quality"), (root.stages, "--stages"),
+      (snapshot.networkID, "--network-id"),
     ]
     let strange = output.given ?? details.given ?? programs.given ?? wifi.given ?? flags.first { $0.0 }?.1
     if prometheus, let strange {
@@ -49,17 +51,21 @@ struct StatusCommand: ParsableCommand {
   func run() throws {
     let renderer = prometheus ? MetricsRenderer(asksService: !service.noService) : nil
     try Self.print(
-      output, snapshot, path, service, activity, details, programs, probe, wifi, tellsQuality: root.quality,
+      output, snapshot, conditions, path, service, activity, details, programs, probe, wifi, tellsQuality: root.quality,
       tellsStages: root.stages, renderer: renderer)
   }
 
   /// One look at the kernel.
   static func print(
-    _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, _ service: ServiceOptions,
+    _ output: OutputOptions, _ snapshot: SnapshotOptions, _ conditions: ConditionOptions, _ path: PathOptions,
+    _ service: ServiceOptions,
     _ activity: ActivityOptions, _ details: DetailOptions, _ programs: ProgramOptions,
     _ probe: ProbeOptions, _ wifi: WiFiOptions, tellsQuality: Bool, tellsStages: Bool,
     renderer: (any LineRenderer)? = nil
   ) throws {
+    if !snapshot.check, let option = conditions.given { throw ValidationError("\(option) belongs to --check; add it.") }
+    try conditions.validate(with: probe)
+    let needsNetwork = snapshot.networkID || conditions.needNetwork
     var options = LineSource.Options()
     options.configuration = path.configuration
     let renderer = try renderer ?? output.makeRenderer(saysWhy: details.verbose)
@@ -73,18 +79,20 @@ struct StatusCommand: ParsableCommand {
     // A service does not list links.
     options.service = service.use(
       judgesAlike: path.isDefault && !options.listsInterfaces && !options.configuration.wifi.isWanted
-        && !options.tellsStages)
+        && !options.tellsStages && !needsNetwork)
     options.activity = try activity.settings
     options.probe = probe.settings
     options.probe?.isRequired = true
     options.probe?.holdsFirstLine = true
     options.saysWhatIsMissing = details.verbose
     let namesPrograms = renderer is TextRenderer || programs.programs
-    let isOnline = try PlainError.reporting {
-      let follower = try Follower(options, renderer: renderer, count: 1, namesPrograms: namesPrograms)
+    let isAsWanted = try PlainError.reporting {
+      let follower = try Follower(
+        options, renderer: renderer, count: 1, namesPrograms: namesPrograms, conditions: conditions.conditions,
+        networkKey: needsNetwork ? NetworkKey.read() : nil, namesNetwork: snapshot.networkID)
       try follower.run()
-      return follower.isOnline
+      return follower.isAsWanted
     }
-    if snapshot.check, !isOnline { throw ExitCode(1) }
+    if snapshot.check, !isAsWanted { throw ExitCode(1) }
   }
 }

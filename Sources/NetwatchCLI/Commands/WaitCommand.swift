@@ -10,24 +10,10 @@ struct WaitCommand: ParsableCommand {
     commandName: "wait", abstract: "Wait until the network is reachable, or as --for says.",
     discussion: "With --probe, until the internet answers, too. Exit status: 0 it is, 1 timed out, 2 could not run.")
 
-  enum Goal: String, ExpressibleByArgument, CaseIterable {
-    case reachable, wifi, wwan
-    case notReachable = "not-reachable"
-
-    func isMet(by path: NetworkPath) -> Bool {
-      switch self {
-      case .reachable: path.isReachable
-      case .notReachable: path.status == .notReachable
-      case .wifi: path.status == .wifi
-      case .wwan: path.status == .wwan
-      }
-    }
-  }
+  /// The time between two looks at the table of neighbours, if a condition is about the network.
+  private static let networkInterval = Duration.seconds(1)
 
   @ParentCommand var root: NetwatchTool
-
-  @Option(name: .customLong("for"), help: "What to wait for.")
-  var goal = Goal.reachable
 
   @Option(
     name: .shortAndLong, help: ArgumentHelp("Give up after so long. Default: never.", valueName: "seconds"),
@@ -37,6 +23,7 @@ struct WaitCommand: ParsableCommand {
   @Flag(name: .shortAndLong, help: "Print nothing; the exit status tells.")
   var quiet = false
 
+  @OptionGroup var conditions: ConditionOptions
   @OptionGroup var output: OutputOptions
   @OptionGroup var path: PathOptions
   @OptionGroup var probe: ProbeOptions
@@ -44,29 +31,27 @@ struct WaitCommand: ParsableCommand {
 
   mutating func validate() throws {
     try root.refuseOptions(
-      of: Self.self, but: [OutputOptions.self, PathOptions.self, ProbeOptions.self, DetailOptions.self])
-    if probe.probe != nil, goal == .notReachable {
-      throw ValidationError("--probe waits for the internet, and --for not-reachable for its end; leave out one.")
-    }
+      of: Self.self,
+      but: [
+        OutputOptions.self, PathOptions.self, ProbeOptions.self, DetailOptions.self, ConditionOptions.self,
+      ])
+    try conditions.validate(with: probe)
   }
 
   func run() throws {
     let renderer = try output.makeRenderer(saysWhy: details.verbose)
     let isMet = try PlainError.reporting {
       let output = quiet ? nil : try StandardOutput()
-      let last = try wait()
+      let (last, isMet) = try wait()
       if let last, let output { try renderer.print(last, to: output) }
-      return last.map(isGoal) ?? false
+      return isMet
     }
     if !isMet { throw ExitCode(1) }
   }
 
-  private func isGoal(_ record: EventRecord) -> Bool {
-    goal.isMet(by: record.path) && record.internet?.isFull ?? true
-  }
-
-  /// - Returns: the record that is as wanted, or where the time was up first, the last one.
-  private func wait() throws -> EventRecord? {
+  /// - Returns: the record that is as wanted, or, if the time was up first, the last one; and whether it is as wanted.
+  private func wait() throws -> (EventRecord?, isMet: Bool) {
+    let networkKey = try conditions.needNetwork ? NetworkKey.read() : nil
     let loop = try EventLoop()
     let start = KernelClock.monotonic.now
     var options = LineSource.Options()
@@ -75,17 +60,26 @@ struct WaitCommand: ParsableCommand {
     options.probe?.isRequired = true
     options.saysWhatIsMissing = details.verbose
     var last: EventRecord?
-    var finish = {}
+    var isMet = false
+    var look = {}
     let source = try LineSource(options, on: loop) { record in
       // The line says why the path is as it is.
       if record.path.reason == .internetChanged { last?.internet = record.internet } else { last = record }
-      if last.map(isGoal) == true { finish() }
+      look()
     }
-    finish = { [unowned source] in source.finish() }
+    // The kernel learns a gateway's address some time after the path, and does not tell a path because of it.
+    var again: LoopTimer?
+    look = { [unowned source] in
+      guard let last else { return }
+      isMet = conditions.conditions.hold(for: last, in: networkKey.flatMap { source.network(key: $0) })
+      if isMet { source.finish() } else if networkKey != nil { again?.set(after: Self.networkInterval) }
+    }
+    again = LoopTimer(on: loop) { look() }
     if let timeout { loop.schedule(at: start + timeout) { [unowned source] in source.finish() } }
     try source.start()
     try source.run()
     source.stop()
-    return last
+    again?.stop()
+    return (last, isMet)
   }
 }

@@ -5,11 +5,14 @@ import NetwatchStream
 final class JSONRenderer: LineRenderer {
   private var writer = JSONLineWriter()
   private var programs: ((EventRecord) -> [NamedCount]?)?
+  private var network: (() -> NetworkIdentity?)?
 
   func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError) {
-    writer.write(record, programs: programs?(record))
+    writer.write(record, programs: programs?(record), network: network.map { $0() })
     try writer.withLine { line throws(PlainError) in try output.write(line) }
   }
 
   func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?) { programs = body }
+
+  func nameNetwork(_ body: @escaping () -> NetworkIdentity?) { network = body }
 }

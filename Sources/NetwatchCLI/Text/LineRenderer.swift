@@ -13,6 +13,8 @@ protocol LineRenderer: AnyObject {
   func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?)
   /// From now on text that explains also names the requests that the service counts, as `body` says.
   func nameRequests(_ body: @escaping (EventRecord) -> [NamedCount])
+  /// From now on lines also have the ID of the network, as `body` says.
+  func nameNetwork(_ body: @escaping () -> NetworkIdentity?)
   /// Calls `body` if something fails that was not asked for just now.
   func onFailure(_ body: @escaping (any Error) -> Void)
   /// Prints what has to stay on a bar when netwatch can not go on.
@@ -24,6 +26,7 @@ extension LineRenderer {
   func shows(_ record: EventRecord) -> Bool { true }
   func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?) {}
   func nameRequests(_ body: @escaping (EventRecord) -> [NamedCount]) {}
+  func nameNetwork(_ body: @escaping () -> NetworkIdentity?) {}
   func onFailure(_ body: @escaping (any Error) -> Void) {}
   func printEnd(to output: StandardOutput) throws(PlainError) {}
 }

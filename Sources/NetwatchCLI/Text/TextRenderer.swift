@@ -26,6 +26,7 @@ final class TextRenderer: LineRenderer {
   private var wasVisible = false
   private var programs: ((EventRecord) -> [NamedCount]?)?
   private var requests: ((EventRecord) -> [NamedCount])?
+  private var network: (() -> NetworkIdentity?)?
   /// The link that carried the traffic when the last line was printed.
   private var formerName: String?
 
@@ -66,6 +67,8 @@ final class TextRenderer: LineRenderer {
   func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?) { programs = body }
 
   func nameRequests(_ body: @escaping (EventRecord) -> [NamedCount]) { if saysWhy { requests = body } }
+
+  func nameNetwork(_ body: @escaping () -> NetworkIdentity?) { network = body }
 
   func shows(_ record: EventRecord) -> Bool {
     record.event != .activity || record.activity.state.isVisible != wasVisible
@@ -149,6 +152,7 @@ final class TextRenderer: LineRenderer {
       let name = vpn.interfaceName.harmless
       details.append(vpn.isCarrierKnown ? "through \(name)" : "over \(name), carrier unknown")
     }
+    if let network, path.isReachable { details.append("network \(network()?.text ?? "unknown")") }
     // The reason says it itself.
     if let internet = record.internet, path.isReachable, record.event != .activity, path.reason != .internetChanged {
       details.append("\(internet.words)")

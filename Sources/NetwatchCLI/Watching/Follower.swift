@@ -10,20 +10,28 @@ final class Follower {
   private let loop: EventLoop
   private let output: StandardOutput
   private let hooks: HookRunner?
+  private let conditions: [Condition]
+  private let networkKey: [UInt8]?
   private var source: LineSource?
   private var lines = 0
-  /// Whether the last line says that there is a way out, and, where that is probed, that the internet answers.
-  private(set) var isOnline = false
+  /// Whether the last line says what is wanted, and, where that is probed, that the internet answers.
+  private(set) var isAsWanted = false
 
   /// - Parameters:
   ///   - renderer: what the lines look like.
   ///   - count: how many lines to print; nil for no end.
   ///   - hooks: what runs for each line; nil for nothing.
   ///   - namesPrograms: whether lines name the programs whose connections are in flight.
+  ///   - conditions: what is wanted; if there are none, that the network is reachable.
+  ///   - networkKey: that of this machine, for IDs of networks; nil if a condition or a line needs none.
+  ///   - namesNetwork: whether lines have the ID of the network.
   init(
     _ options: LineSource.Options, renderer: any LineRenderer, count: Int? = nil,
-    hooks: HookSettings? = nil, namesPrograms: Bool = false
+    hooks: HookSettings? = nil, namesPrograms: Bool = false, conditions: [Condition] = [],
+    networkKey: [UInt8]? = nil, namesNetwork: Bool = false
   ) throws {
+    self.conditions = conditions
+    self.networkKey = networkKey
     self.renderer = renderer
     self.count = count
     output = try StandardOutput()
@@ -35,6 +43,7 @@ final class Follower {
     try renderer.prepare(on: loop)
     renderer.onFailure { [unowned source] error in source.fail(error) }
     renderer.nameRequests { [unowned source] record in source.labels(of: record) }
+    if namesNetwork { renderer.nameNetwork { [unowned self] in network } }
     guard namesPrograms else { return }
     // Nothing else is to be done by who prints one line.
     let searchTime = count == 1 ? Duration.seconds(1) : .milliseconds(50)
@@ -54,9 +63,11 @@ final class Follower {
     try hooks?.finish()
   }
 
+  private var network: NetworkIdentity? { networkKey.flatMap { source?.network(key: $0) } }
+
   private func print(_ record: EventRecord) {
     if renderer.shows(record) { lines += 1 }
-    isOnline = record.path.verdict.status.isReachable && record.internet?.isFull ?? true
+    isAsWanted = conditions.hold(for: record, in: network)
     do throws(PlainError) {
       try renderer.print(record, to: output)
       // A command each second is not what its author meant.

@@ -15,7 +15,7 @@ package final class LineSource {
   private let loop: EventLoop
   private let options: Options
   private let tell: (EventRecord) -> Void
-  private var reachability: NetlinkReachability?
+  private(set) var reachability: NetlinkReachability?
   private var probes: ProbeAnnotator?
   private var link: ServiceLink?
   /// Counts where no service does; nil where there is nothing to count without one.
@@ -141,10 +141,12 @@ package final class LineSource {
         on: NetlinkSource(on: loop, input: options.input), configuration: configuration,
         publish: { [unowned self] path, change, moment in publish(path, change, moment) },
         fail: { [unowned self] error in fail(error) })
-      try reachability.start()
+      // Whoever gets the first record may ask for more.
       self.reachability = reachability
+      try reachability.start()
       reportMissingFeatures()
     } catch {
+      reachability = nil
       fail(error)
     }
   }

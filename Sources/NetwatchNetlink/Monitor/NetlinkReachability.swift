@@ -117,6 +117,16 @@ package final class NetlinkReachability {
       resolution: resolution)
   }
 
+  /// What tells the network that carries the published path from others.
+  ///
+  /// - Returns: nil if nothing is reachable, or as long as the kernel does not know the gateway's hardware address.
+  package func networkFacts() throws(NetlinkError) -> NetworkIdentity.Facts? {
+    guard let index = machine.published.interfaceIndex,
+      let link = machine.evaluator.snapshot.interfaces.interface(index)
+    else { return nil }
+    return try GatewayQueries(routes, by: source.conversation).facts(of: link)
+  }
+
   /// Leaves the loop. Nothing is published any more.
   package func stop() {
     source.remove(self)

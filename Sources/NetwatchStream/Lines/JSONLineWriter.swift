@@ -28,13 +28,15 @@ public struct JSONLineWriter: ~Copyable {
   /// - Parameters:
   ///   - record: The event.
   ///   - programs: The programs whose connections are in flight; nil leaves that out.
+  ///   - network: The ID of the network, nil inside if that is not known; nil leaves it out.
   ///   - service: The service that the line comes from; nil leaves that out.
   package mutating func write(
-    _ record: EventRecord, programs: [NamedCount]? = nil, service: ServiceIdentity? = nil
+    _ record: EventRecord, programs: [NamedCount]? = nil, network: NetworkIdentity?? = nil,
+    service: ServiceIdentity? = nil
   ) {
     buffer.removeAll()
     clock.update(nanosecondsSince1970: record.nanosecondsSince1970)
-    buffer.append(record, programs, clock)
+    buffer.append(record, programs, network, clock)
     if let service { buffer.append(service) }
     buffer.append("}\n")
   }
@@ -59,7 +61,7 @@ private struct ClockText: ~Copyable {
 
 extension LineBuffer {
   fileprivate mutating func append(
-    _ record: EventRecord, _ programs: [NamedCount]?, _ clock: borrowing ClockText
+    _ record: EventRecord, _ programs: [NamedCount]?, _ network: NetworkIdentity??, _ clock: borrowing ClockText
   ) {
     append(#"{"v":1,"seq":"#)
     appendDecimal(record.sequence)
@@ -84,6 +86,7 @@ extension LineBuffer {
         appendQuoted(portal.description)
       }
     }
+    if let network { append(network) }
     if record.listsInterfaces {
       append(#"},"interfaces":["#)
       for (position, interface) in record.path.links.enumerated() {
@@ -111,6 +114,11 @@ extension LineBuffer {
       append(record.carrierQuality)
     }
     if let stages = record.stages { append(stages) }
+  }
+
+  private mutating func append(_ network: NetworkIdentity?) {
+    append(#","network_id":"#)
+    if let network { appendQuoted(network.text) } else { append("null") }
   }
 
   private mutating func append(parts activity: EventRecord.Activity) {

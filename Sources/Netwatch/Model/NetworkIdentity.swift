@@ -1,0 +1,62 @@
+/// An ID of a network that is the same whenever this machine is in it, and says nothing to anybody else.
+///
+/// It is made of the hardware address of the gateway and the network that the gateway is in, under a key of this machine: so
+/// two machines have two IDs for one network, and an ID in a log does not tell where somebody was.
+package struct NetworkIdentity: Hashable, Sendable {
+  /// What the kernel knows of a network.
+  package struct Facts: Hashable, Sendable {
+    /// The hardware address of the gateway, six bytes.
+    package var gateway: UInt64
+    /// An address of the network, such as that of the gateway.
+    package var address: IPAddress
+    /// The number of leading bits of ``address`` that name the network.
+    package var prefixLength: UInt8
+
+    package init(gateway: UInt64, address: IPAddress, prefixLength: UInt8) {
+      self.gateway = gateway
+      self.address = address
+      self.prefixLength = prefixLength
+    }
+
+    /// What the ID is made of. The family and the lengths stand in it, so that no two networks give the same bytes.
+    fileprivate var message: [UInt8] {
+      let (family, network): (UInt8, [UInt8])
+      switch address {
+      case .v4(let bits):
+        let host = 32 - min(UInt32(prefixLength), 32)
+        (family, network) = (4, Self.bytes((bits >> host) << host))
+      case .v6(let bits):
+        let host = 128 - min(UInt128(prefixLength), 128)
+        (family, network) = (6, Self.bytes((bits >> host) << host))
+      }
+      return Array("netwatch network 1".utf8) + [family, prefixLength] + network + Self.bytes(gateway)
+    }
+
+    /// The most significant byte first.
+    private static func bytes<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
+      stride(from: Number.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> Number($0)) }
+    }
+  }
+
+  private static let digits = 16
+  private let bits: UInt64
+
+  /// - Parameter key: that of this machine.
+  package init(of facts: Facts, key: [UInt8]) {
+    bits = SHA256.authenticationCode(of: facts.message, key: key).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// Reads what ``text`` has written; nil if it is something else.
+  package init?(_ text: String) {
+    guard text.utf8.count == Self.digits, text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
+      let bits = UInt64(text, radix: 16)
+    else { return nil }
+    self.bits = bits
+  }
+
+  /// 16 hexadecimal digits in lower case.
+  package var text: String {
+    let text = String(bits, radix: 16)
+    return String(repeating: "0", count: Self.digits - text.utf8.count) + text
+  }
+}

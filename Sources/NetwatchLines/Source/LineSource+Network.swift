@@ -1,0 +1,12 @@
+import Netwatch
+import NetwatchNetlink
+
+extension LineSource {
+  /// The ID of the network that carries the last path from netlink; nil while that is not known.
+  ///
+  /// - Parameter key: that of this machine.
+  package func network(key: [UInt8]) -> NetworkIdentity? {
+    let facts = try? reachability?.networkFacts()
+    return facts.flatMap { $0 }.map { NetworkIdentity(of: $0, key: key) }
+  }
+}

@@ -1,0 +1,78 @@
+import CLibNetlink
+import Glibc
+import Netwatch
+
+/// Questions about the gateway of a link: which one it is, and its hardware address. No packet is sent.
+struct GatewayQueries {
+  private let conversation: NetlinkConversation
+  private let routes: RouteQueries
+
+  init(_ routes: RouteQueries, by conversation: NetlinkConversation) {
+    self.routes = routes
+    self.conversation = conversation
+  }
+
+  /// What tells the network of a link from others: of IPv4, or of IPv6 if IPv4 has no gateway there. The same family each
+  /// time, so that one network has one ID.
+  ///
+  /// - Returns: nil if the link leads to the internet over no gateway, or as long as the kernel does not know the gateway's
+  ///   hardware address.
+  func facts(of link: Interface) throws(NetlinkError) -> NetworkIdentity.Facts? {
+    for family in [AddressFamily.ipv4, .ipv6] {
+      guard let gateway = try gateway(family, over: link.index) else { continue }
+      guard let address = try hardwareAddress(of: Neighbour(interfaceIndex: link.index, address: gateway)) else {
+        return nil
+      }
+      // A gateway that is in no network of the link, as on many rented servers, is a network of its own.
+      let length = link.addresses.filter { $0.address.shares($0.prefixLength, with: gateway) }.map(\.prefixLength).max()
+      return NetworkIdentity.Facts(
+        gateway: address, address: gateway, prefixLength: length ?? (family == .ipv4 ? 32 : 128))
+    }
+    return nil
+  }
+
+  /// The next hop to the internet over a link, whatever tunnel may lie above it.
+  private func gateway(_ family: AddressFamily, over link: Int32) throws(NetlinkError) -> IPAddress? {
+    let request = RouteRequest(family, .link(link), to: RouteRequest.internet)
+    for standIn in Destinations.internet[family] {
+      switch try routes.ask(request, address: standIn, lower: 0) {
+      case .hop(let hop): if let gateway = hop.gateway { return gateway }
+      case .hops(let hops):
+        if let hop = hops.first(where: { $0.interfaceIndex == link }), let gateway = hop.gateway { return gateway }
+      case .noRoute, .refused, .own, .rules: break
+      }
+    }
+    return nil
+  }
+
+  /// - Returns: nil if the kernel does not know it now.
+  private func hardwareAddress(of neighbour: Neighbour) throws(NetlinkError) -> UInt64? {
+    var request = try NetlinkRequest.neighbour(neighbour)
+    var address: UInt64?
+    func read(_ frame: NetlinkFrame, _ bytes: RawSpan) {
+      address = Self.hardwareAddress(of: neighbour, frame, bytes) ?? address
+    }
+    // Whatever else the kernel refuses, the address is not known. Before Linux 5.0 it lists neighbours, and looks none up.
+    if try conversation.ask(&request, read).error == EOPNOTSUPP {
+      var list = try NetlinkRequest.neighbours(like: neighbour)
+      _ = try conversation.ask(&list, read)
+    }
+    return address
+  }
+
+  /// The length of struct ndmsg.
+  private static let headerLength = 12
+  private static let addressLength = 6
+
+  /// The hardware address in an answer; nil if it is not known, or not one of Ethernet or WiFi.
+  static func hardwareAddress(of neighbour: Neighbour, _ frame: NetlinkFrame, _ bytes: RawSpan) -> UInt64? {
+    guard Int(frame.type) == RTM_NEWNEIGH, let (found, state) = NetlinkDecoder.neighbourState(bytes, frame.payload),
+      found == neighbour, [.reachable, .stale, .permanent].contains(state),
+      let value = bytes.attribute(
+        NDA_LLADDR, in: (frame.payload.lowerBound + headerLength)..<frame.payload.upperBound),
+      value.count == addressLength
+    else { return nil }
+    let address = value.reduce(UInt64(0)) { $0 << 8 | UInt64(bytes.load($1, as: UInt8.self)) }
+    return address == 0 ? nil : address
+  }
+}
