@@ -28,7 +28,6 @@ public struct NetwatchTool: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
   @OptionGroup var snapshot: SnapshotOptions
-  @OptionGroup var conditions: ConditionOptions
   @OptionGroup var path: PathOptions
 
   @Option(
@@ -76,7 +75,29 @@ public struct NetwatchTool: ParsableCommand {
         + "alive, so that the kernel notices within a minute when it is dead."))
   var nudge = false
 
-  @OptionGroup var hooks: HookOptions
+  @Option(
+    name: .customLong("exec"),
+    help: ArgumentHelp(
+      "With --follow or serve, run this shell command for each line, which it gets on its standard input, and in "
+        + "NETWATCH_STATUS, _MEDIUM, _INTERFACE, _IPV4, _IPV6, _GATEWAY, _SSID, _VPN, _EXPENSIVE, _EVENT, _REASON, _VISIBLE and "
+        + "_INTERNET; NETWATCH_OLD_STATUS and so on have the values before.", valueName: "command"))
+  var hookCommand: String?
+
+  @Option(
+    name: .customLong("hooks"),
+    help: ArgumentHelp(
+      "With --follow or serve, run the executable files of this folder for each line, in the order of their names, as --exec "
+        + "runs its command. They must belong to you or to root, and nobody else may write to them.",
+      valueName: "folder"),
+    completion: .directory)
+  var hookFolder: String?
+
+  @Option(
+    name: .customLong("exec-timeout"),
+    help: ArgumentHelp(
+      "End a command of --exec, or a file of --hooks, after this time. Default: 90.", valueName: "seconds"),
+    transform: Duration.init(seconds:))
+  var hookTimeout: Duration?
 
   @Option(
     name: .customLong("record"),
@@ -91,9 +112,10 @@ public struct NetwatchTool: ParsableCommand {
     if let count, count < 1 { throw ValidationError("--count needs a number from 1.") }
     if follow, snapshot.check { throw ValidationError("--check gives a status once; leave out --follow.") }
     if follow, snapshot.networkID { throw ValidationError("--network-id belongs to status; leave out --follow.") }
-    if follow, let option = conditions.given {
-      throw ValidationError("\(option) belongs to --check and wait; leave out --follow.")
+    if follow, !probe.conditionWords.isEmpty {
+      throw ValidationError("--for belongs to --check and wait; leave out --follow.")
     }
+    try validateHooks()
     if recordingPath != nil, activity.activity != .requests {
       throw ValidationError("--record does not hold what is in flight; leave out --activity.")
     }
@@ -126,10 +148,13 @@ public struct NetwatchTool: ParsableCommand {
     try refuseFollowing(with: command)
     let name = command.configuration.commandName ?? ""
     let all: [any SharedOptions] = [
-      output, snapshot, path, service, activity, details, programs, probe, traffic, units, wifi, hooks, conditions,
+      output, snapshot, path, service, activity, details, programs, probe, traffic, units, wifi,
     ]
     for options in all where !groups.contains(where: { $0 == type(of: options) }) {
       if let option = options.given { throw ValidationError("\(name) does nothing with \(option); leave it out.") }
+    }
+    if let option = givenHook, command != ServeCommand.self {
+      throw ValidationError("\(name) does nothing with \(option); leave it out.")
     }
     if quality, command != StatusCommand.self {
       throw ValidationError("\(name) does nothing with --quality; leave it out.")
@@ -141,13 +166,13 @@ public struct NetwatchTool: ParsableCommand {
 
   public func run() throws {
     guard follow else {
-      if let option = traffic.given ?? units.given ?? hooks.given {
+      if let option = traffic.given ?? units.given ?? givenHook {
         throw ValidationError("\(option) belongs to --follow; add -f.")
       }
       try probe.refuseInterval()
       try activity.refuseEstimates()
       return try StatusCommand.print(
-        output, snapshot, conditions, path, service, activity, details, programs, probe, wifi, tellsQuality: quality,
+        output, snapshot, path, service, activity, details, programs, probe, wifi, tellsQuality: quality,
         tellsStages: stages)
     }
     // Not before: the units may be those of a command that shows rates.
@@ -171,7 +196,7 @@ public struct NetwatchTool: ParsableCommand {
         options.input = .recorded(try TraceWriter(creating: recordingPath, try traceSettings))
       }
       try Follower(
-        options, renderer: renderer, count: count, hooks: hooks.settings,
+        options, renderer: renderer, count: count, hooks: hookSettings,
         namesPrograms: renderer is TextRenderer ? details.verbose : programs.programs
       ).run()
     }

@@ -10,7 +10,8 @@ struct ServeCommand: ParsableCommand {
     discussion: """
       Listens on --socket, else $NETWATCH_SOCKET, else $XDG_RUNTIME_DIR/netwatch.sock, as root without these on \
       /run/netwatch/netwatch.sock; or on the socket that systemd hands over. SIGTERM and SIGINT end it, SIGHUP makes it \
-      read everything from the kernel again.
+      read everything from the kernel again. Add --exec or --hooks to run programs for each line; netwatch --help \
+      describes them.
       """)
 
   @ParentCommand var root: NetwatchTool
@@ -23,10 +24,9 @@ struct ServeCommand: ParsableCommand {
 
   @OptionGroup var activity: ActivityOptions
   @OptionGroup var details: DetailOptions
-  @OptionGroup var hooks: HookOptions
 
   mutating func validate() throws {
-    try root.refuseOptions(of: Self.self, but: [ActivityOptions.self, DetailOptions.self, HookOptions.self])
+    try root.refuseOptions(of: Self.self, but: [ActivityOptions.self, DetailOptions.self])
     if connections < 1 { throw ValidationError("--connections needs a number from 1.") }
   }
 
@@ -36,7 +36,7 @@ struct ServeCommand: ParsableCommand {
       raiseDescriptorLimit()
       try Service(
         try listen(manager), manager: manager, activity: try activity.settings, connectionLimit: connections,
-        version: NetwatchTool.configuration.version, saysWhatIsMissing: details.verbose, hooks: hooks.settings
+        version: NetwatchTool.configuration.version, saysWhatIsMissing: details.verbose, hooks: root.hookSettings
       ).run()
     }
   }

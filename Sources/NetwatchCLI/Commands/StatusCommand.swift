@@ -16,7 +16,6 @@ struct StatusCommand: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
   @OptionGroup var snapshot: SnapshotOptions
-  @OptionGroup var conditions: ConditionOptions
   @OptionGroup var path: PathOptions
 
   @OptionGroup var service: ServiceOptions
@@ -34,7 +33,7 @@ struct StatusCommand: ParsableCommand {
       of: Self.self,
       but: [
         OutputOptions.self, SnapshotOptions.self, PathOptions.self, ServiceOptions.self, ActivityOptions.self,
-        DetailOptions.self, ProgramOptions.self, ProbeOptions.self, WiFiOptions.self, ConditionOptions.self,
+        DetailOptions.self, ProgramOptions.self, ProbeOptions.self, WiFiOptions.self,
       ])
     try probe.refuseInterval()
     try activity.refuseEstimates()
@@ -51,21 +50,20 @@ struct StatusCommand: ParsableCommand {
   func run() throws {
     let renderer = prometheus ? MetricsRenderer(asksService: !service.noService) : nil
     try Self.print(
-      output, snapshot, conditions, path, service, activity, details, programs, probe, wifi, tellsQuality: root.quality,
+      output, snapshot, path, service, activity, details, programs, probe, wifi, tellsQuality: root.quality,
       tellsStages: root.stages, renderer: renderer)
   }
 
   /// One look at the kernel.
   static func print(
-    _ output: OutputOptions, _ snapshot: SnapshotOptions, _ conditions: ConditionOptions, _ path: PathOptions,
-    _ service: ServiceOptions,
+    _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, _ service: ServiceOptions,
     _ activity: ActivityOptions, _ details: DetailOptions, _ programs: ProgramOptions,
     _ probe: ProbeOptions, _ wifi: WiFiOptions, tellsQuality: Bool, tellsStages: Bool,
     renderer: (any LineRenderer)? = nil
   ) throws {
-    if !snapshot.check, let option = conditions.given { throw ValidationError("\(option) belongs to --check; add it.") }
-    try conditions.validate(with: probe)
-    let needsNetwork = snapshot.networkID || conditions.needNetwork
+    let wanted = try probe.conditions
+    if !snapshot.check, !wanted.isEmpty { throw ValidationError("--for belongs to --check; add it.") }
+    let needsNetwork = snapshot.networkID || wanted.needNetwork
     var options = LineSource.Options()
     options.configuration = path.configuration
     let renderer = try renderer ?? output.makeRenderer(saysWhy: details.verbose)
@@ -88,7 +86,7 @@ struct StatusCommand: ParsableCommand {
     let namesPrograms = renderer is TextRenderer || programs.programs
     let isAsWanted = try PlainError.reporting {
       let follower = try Follower(
-        options, renderer: renderer, count: 1, namesPrograms: namesPrograms, conditions: conditions.conditions,
+        options, renderer: renderer, count: 1, namesPrograms: namesPrograms, conditions: wanted,
         networkKey: needsNetwork ? NetworkKey.read() : nil, namesNetwork: snapshot.networkID)
       try follower.run()
       return follower.isAsWanted

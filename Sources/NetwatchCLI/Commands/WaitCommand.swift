@@ -23,7 +23,6 @@ struct WaitCommand: ParsableCommand {
   @Flag(name: .shortAndLong, help: "Print nothing; the exit status tells.")
   var quiet = false
 
-  @OptionGroup var conditions: ConditionOptions
   @OptionGroup var output: OutputOptions
   @OptionGroup var path: PathOptions
   @OptionGroup var probe: ProbeOptions
@@ -33,9 +32,8 @@ struct WaitCommand: ParsableCommand {
     try root.refuseOptions(
       of: Self.self,
       but: [
-        OutputOptions.self, PathOptions.self, ProbeOptions.self, DetailOptions.self, ConditionOptions.self,
+        OutputOptions.self, PathOptions.self, ProbeOptions.self, DetailOptions.self,
       ])
-    try conditions.validate(with: probe)
   }
 
   func run() throws {
@@ -51,7 +49,8 @@ struct WaitCommand: ParsableCommand {
 
   /// - Returns: the record that is as wanted, or, if the time was up first, the last one; and whether it is as wanted.
   private func wait() throws -> (EventRecord?, isMet: Bool) {
-    let networkKey = try conditions.needNetwork ? NetworkKey.read() : nil
+    let wanted = try probe.conditions
+    let networkKey = try wanted.needNetwork ? NetworkKey.read() : nil
     let loop = try EventLoop()
     let start = KernelClock.monotonic.now
     var options = LineSource.Options()
@@ -71,7 +70,7 @@ struct WaitCommand: ParsableCommand {
     var again: LoopTimer?
     look = { [unowned source] in
       guard let last else { return }
-      isMet = conditions.conditions.hold(for: last, in: networkKey.flatMap { source.network(key: $0) })
+      isMet = wanted.hold(for: last, in: networkKey.flatMap { source.network(key: $0) })
       if isMet { source.finish() } else if networkKey != nil { again?.set(after: Self.networkInterval) }
     }
     again = LoopTimer(on: loop) { look() }

@@ -1,37 +1,30 @@
 import ArgumentParser
 import Netwatch
 
-/// What `--check` and `wait` want of the network.
-struct ConditionOptions: SharedOptions {
-  @Option(
-    name: .customLong("for"), parsing: .singleValue,
-    help: ArgumentHelp(
-      "With --check or wait, what has to hold: \(Condition.names.joined(separator: ", ")). May be repeated; all have to "
-        + "hold. What is not known does not hold. Default: reachable.", valueName: "condition"),
-    completion: .list(Condition.names), transform: Condition.named)
-  var conditions: [Condition] = []
+/// What `--check` and `wait` want.
+extension ProbeOptions {
+  var conditions: [Condition] { get throws { try conditionWords.map(Condition.named) } }
 
-  var given: String? { conditions.isEmpty ? nil : "--for" }
-
-  /// Whether one is about the ID of the network.
-  var needNetwork: Bool { conditions.contains { if case .network = $0 { true } else { false } } }
-
-  mutating func validate() throws {
-    if conditions.contains(.notReachable), conditions.contains(where: { $0 != .notReachable }) {
+  func validateConditions() throws {
+    let conditions = try conditions
+    guard conditions.contains(.notReachable) else { return }
+    if conditions.contains(where: { $0 != .notReachable }) {
       throw ValidationError("--for not-reachable goes with no other condition; leave out one of them.")
     }
-  }
-
-  func validate(with probe: ProbeOptions) throws {
-    if probe.probe != nil, conditions.contains(.notReachable) {
+    if probe != nil {
       throw ValidationError("--probe waits for the internet, and --for not-reachable for its end; leave out one.")
     }
   }
 }
 
+extension [Condition] {
+  /// Whether one is about the ID of the network.
+  var needNetwork: Bool { contains { if case .network = $0 { true } else { false } } }
+}
+
 extension Condition {
   /// What an option says.
-  @Sendable fileprivate static func named(_ text: String) throws -> Condition {
+  fileprivate static func named(_ text: String) throws -> Condition {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else {
       guard let condition = simple.first(where: { $0.name == text })?.condition else {
