@@ -17,8 +17,7 @@ import Testing
     }
 
     func add(_ name: String, _ script: String, mode: mode_t = 0o755) throws {
-      try folder.write("#!/bin/sh\n\(script)\n", to: name)
-      try setMode(mode, of: name)
+      try folder.installScript(script, as: name, mode: mode)
     }
 
     func setMode(_ mode: mode_t, of name: String) throws {

@@ -1,0 +1,186 @@
+import CLinux
+import Foundation
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import NetwatchStream
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchCLI
+
+/// Whatever a WiFi network is called: no recipe that we show runs it, expands it, or lets it break a line.
+@Suite struct RecipeFuzzTests {
+  /// What runs commands or means something to a shell, a printf, or a reader of lines; 32 bytes at most.
+  private static let attacks: [String] = [
+    "$(touch pwned)", "`touch pwned`", ";touch pwned;", "\ntouch pwned\n", "'; touch pwned; '", "\"; touch pwned; \"",
+    "' $(touch pwned) '", "\"$(touch pwned)\"", "|touch pwned", "&& touch pwned", "& touch pwned &", "$HOME", "${PATH}",
+    "$((1+1))", "%n%n%n%s", "%s%d%x", "\\n\\t\\0", "*", "?", "~", "[a-z]*", "{a,b}", "-n", "--help", "-rf /", "--",
+    "\u{1b}]0;x\u{7}", "\u{1b}[2J", "a\r\nb", "a\0b", "\0", "\u{202e}abc", "NETWATCH_STATUS=wifi",
+    "\nNETWATCH_STATUS=x",
+    "<(touch pwned)", ">pwned", "2>pwned", "<pwned", "!!", "!touch", "#", "a=b", "() { :;}; touch pwned", "x\u{2028}y",
+    "\\", "\\\"", "\"}", "\",\"x\":\"", "\u{fffd}", "日本語", "👩‍👩‍👧",
+  ]
+
+  private static func name(_ random: inout SplitMix) -> [UInt8] {
+    let minded = Array("$$``\"\"'';;||&&(){}<>\\\\\n%*?~!#- =touch pwned".utf8)
+    func any(_ bytes: [UInt8]?, upTo count: Int) -> [UInt8] {
+      (0..<Int.random(in: 0...count, using: &random)).map { _ in
+        bytes.map { $0[Int.random(in: $0.indices, using: &random)] } ?? UInt8(truncatingIfNeeded: random.next())
+      }
+    }
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0: return any(nil, upTo: 32)
+    case 1: return any(minded, upTo: 32)
+    default:
+      let attack = Array(attacks[Int.random(in: attacks.indices, using: &random)].utf8)
+      return Array((any(minded, upTo: 4) + attack + any(nil, upTo: 4)).prefix(32))
+    }
+  }
+
+  /// A world in which each program that a recipe calls is a stand-in that keeps its arguments, a line each.
+  private final class World {
+    let folder: TemporaryFolder
+    /// What lies in the folder before and after everything.
+    let names = ["bin", "empty"]
+
+    init() throws {
+      folder = try TemporaryFolder()
+      try folder.makeFolder("bin")
+      try folder.write("", to: "empty")
+      for name in ["notify-send", "curl", "systemctl", "restic"] {
+        try add(name, "for argument; do printf '<%s>\\n' \"$argument\"; done")
+      }
+    }
+
+    /// A script. Written by another process: a program that some child of ours still has open to write, because it was forked
+    /// meanwhile, can not be run.
+    func add(_ name: String, _ script: String) throws {
+      let said = try run(
+        ["sh", "-c", "cat >\"$0\" && chmod 755 \"$0\"", "bin/\(name)"], [], input: Array("#!/bin/sh\n\(script)\n".utf8))
+      if said != "" { throw TestFailure(said) }
+    }
+
+    var environment: [String] { ["PATH=\(folder.file("bin")):/usr/bin:/bin", "HOME=\(folder.path)"] }
+
+    /// What a program writes to standard output and standard error.
+    func run(_ arguments: [String], _ variables: [String], input: [UInt8]) throws -> String {
+      try finish(start(arguments, variables, input: input))
+    }
+
+    func start(_ arguments: [String], _ variables: [String], input: [UInt8]) throws -> (process: pid_t, output: CInt) {
+      let output = try FileDescriptor.result(of: "memfd_create", unsafe memfd_create("output", UInt32(MFD_CLOEXEC)))
+      let line = try FileDescriptor.result(of: "memfd_create", unsafe memfd_create("line", UInt32(MFD_CLOEXEC)))
+      unsafe try FileDescriptor.writeAll(input.span.bytes, to: line.rawValue)
+      lseek(line.rawValue, 0, SEEK_SET)
+      // The shell goes into the folder, so that what it is made to write is found there.
+      let process = try NetwatchEventLoop.ChildProcess.spawn(
+        "/bin/sh", ["-c", "cd '\(folder.path)' && exec \"$@\"", "sh"] + arguments, environment: environment + variables,
+        descriptors: [
+          (line.rawValue, STDIN_FILENO), (output.rawValue, STDOUT_FILENO), (output.rawValue, STDERR_FILENO),
+        ])
+      return (process, fcntl(output.rawValue, F_DUPFD_CLOEXEC, 3))
+    }
+
+    func finish(_ run: (process: pid_t, output: CInt)) throws -> String {
+      let output = FileDescriptor(owning: run.output)
+      guard NetwatchEventLoop.ChildProcess.waitForEnd(of: run.process) != nil else { throw TestFailure("no child") }
+      let size = lseek(output.rawValue, 0, SEEK_END)
+      lseek(output.rawValue, 0, SEEK_SET)
+      var bytes = [UInt8](repeating: 0, count: max(0, size))
+      let count = unsafe read(output.rawValue, &bytes, bytes.count)
+      return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
+    }
+  }
+
+  private static let top = FileManager.default.currentDirectoryPath
+
+  /// The commands of `--exec` in the README, the manual page and the units of the examples, as a shell or systemd reads them.
+  private static func shownCommands() throws -> [String] {
+    let examples = top + "/contrib/examples"
+    let units = try FileManager.default.subpathsOfDirectory(atPath: examples).filter { $0.hasSuffix(".service") }
+    let pages = ["\(top)/README.md", "\(top)/contrib/man/netwatch.1"] + units.map { "\(examples)/\($0)" }
+    return try pages.flatMap { page in
+      try String(contentsOfFile: page, encoding: .utf8).split(separator: "\n").compactMap { line -> String? in
+        // mandoc's quotes and hyphens.
+        let plain = [("\\(aq", "'"), ("\\(dq", "\""), ("\\-", "-")].reduce(String(line)) {
+          $0.replacingOccurrences(of: $1.0, with: $1.1)
+        }
+        guard let start = plain.range(of: "--exec '"), let end = plain.lastIndex(of: "'"), start.upperBound <= end
+        else {
+          return nil
+        }
+        return String(plain[start.upperBound..<end])
+      }
+    }
+  }
+
+  @Test func `no recipe obeys the name of a network`() throws {
+    let world = try World()
+    let recipes = Self.top + "/contrib/examples/recipes"
+    let files = ["dynamic-dns", "start-target", "tell-network"].map { "\(recipes)/\($0)" }
+    let shown = try Self.shownCommands()
+    #expect(shown.count >= 3)
+    let hooks = files.map { [$0] } + shown.map { ["/bin/sh", "-c", $0] }
+    // A hook that prints what it gets.
+    let echo = ["/bin/sh", "-c", "printf '%s\\n' \"$NETWATCH_SSID\" \"$NETWATCH_OLD_SSID\"; cat"]
+    var random = SplitMix(seed: 2_211)
+    let offline = HookVariables(.example(.notReachable))
+    var old = HookVariables()
+    var oldShown = ""
+    var writer = JSONLineWriter()
+    var lines: [UInt8] = []
+    for _ in 0..<FuzzRounds.count(default: 1_000) {
+      var record = EventRecord.example(.wifi)
+      let ssid = try #require(SSID(Self.name(&random)))
+      record = record.named(ssid)
+      writer.write(record)
+      lines += writer.line
+      let variables = HookVariables(record)
+      let entries = variables.entries(after: old)
+      // Byte by byte: the name may begin with a mark that combines with the sign before it.
+      let prefix = Array("NETWATCH_SSID=".utf8)
+      let shown = try #require(
+        entries.first { $0.utf8.starts(with: prefix) }.flatMap { String($0.utf8.dropFirst(prefix.count)) })
+      let line = writer.line
+      // All at once, because the time of this test is that of starting shells.
+      let first = try world.start(echo, entries, input: line)
+      let changed = variables.entries(after: offline)
+      let runs = try hooks.map { try world.start($0, changed, input: line) }
+      #expect(
+        try world.finish(first) == "\(shown)\n\(oldShown)\n\(String(decoding: line, as: UTF8.self))", "\(ssid.hex)")
+      for (hook, run) in zip(hooks, runs) {
+        let output = try world.finish(run)
+        guard hook == [files[2]] else { continue }
+        #expect(output == "<-->\n<online>\n<\(shown == "" ? "wlan0" : shown)>\n", "\(ssid.hex)")
+      }
+      (old, oldShown) = (variables, shown)
+    }
+    #expect(try world.folder.names == world.names)
+    try passOn(lines, in: world)
+  }
+
+  /// What reads the stream gets each line as it was, whatever it says.
+  private func passOn(_ lines: [UInt8], in world: World) throws {
+    try world.folder.write(Data(lines), to: "bin/lines")
+    try world.add("netwatch", "cat \"${0%/*}/lines\"")
+    try world.add("mosquitto_pub", "cat")
+    try world.add("systemd-cat", "while [ \"$1\" != netwatch ]; do shift; done; exec \"$@\"")
+    for recipe in ["mqtt/netwatch-mqtt", "journald/netwatch-journal"] {
+      let said = try world.run([Self.top + "/contrib/examples/\(recipe)", "broker"], [], input: [])
+      #expect(Array(said.utf8) == lines, "\(recipe)")
+    }
+    #expect(try world.folder.names == world.names)
+  }
+}
+
+extension EventRecord {
+  /// The same in a network of another name.
+  fileprivate func named(_ ssid: SSID) -> EventRecord {
+    var verdict = path.verdict
+    verdict.ssid = ssid
+    var record = self
+    record.path = NetworkPath(verdict: verdict, reason: path.reason, interfaces: InterfaceTable())
+    return record
+  }
+}
