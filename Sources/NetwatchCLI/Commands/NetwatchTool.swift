@@ -31,6 +31,11 @@ public struct NetwatchTool: ParsableCommand {
   @OptionGroup var path: PathOptions
 
   @Option(
+    name: .customLong("for"), parsing: .singleValue, help: NetwatchTool.conditionHelp,
+    completion: .list(Condition.names))
+  var conditionWords: [String] = []
+
+  @Option(
     help: ArgumentHelp(
       "With --follow, tell of a loss only after it has lasted so long.", valueName: "seconds"),
     transform: Duration.init(seconds:))
@@ -112,9 +117,7 @@ public struct NetwatchTool: ParsableCommand {
     if let count, count < 1 { throw ValidationError("--count needs a number from 1.") }
     if follow, snapshot.check { throw ValidationError("--check gives a status once; leave out --follow.") }
     if follow, snapshot.networkID { throw ValidationError("--network-id belongs to status; leave out --follow.") }
-    if follow, !probe.conditionWords.isEmpty {
-      throw ValidationError("--for belongs to --check and wait; leave out --follow.")
-    }
+    try validateConditions()
     try validateHooks()
     if recordingPath != nil, activity.activity != .requests {
       throw ValidationError("--record does not hold what is in flight; leave out --activity.")
@@ -153,6 +156,9 @@ public struct NetwatchTool: ParsableCommand {
     for options in all where !groups.contains(where: { $0 == type(of: options) }) {
       if let option = options.given { throw ValidationError("\(name) does nothing with \(option); leave it out.") }
     }
+    if !conditionWords.isEmpty, command != StatusCommand.self, command != WaitCommand.self {
+      throw ValidationError("\(name) does nothing with --for; leave it out.")
+    }
     if let option = givenHook, command != ServeCommand.self {
       throw ValidationError("\(name) does nothing with \(option); leave it out.")
     }
@@ -172,7 +178,8 @@ public struct NetwatchTool: ParsableCommand {
       try probe.refuseInterval()
       try activity.refuseEstimates()
       return try StatusCommand.print(
-        output, snapshot, path, service, activity, details, programs, probe, wifi, tellsQuality: quality,
+        output, snapshot, path, service, activity, details, programs, for: conditions(), probe, wifi,
+        tellsQuality: quality,
         tellsStages: stages)
     }
     // Not before: the units may be those of a command that shows rates.

@@ -2,9 +2,7 @@ import ArgumentParser
 import Netwatch
 import NetwatchLines
 
-/// What is wanted of the network: whether the internet is there, asked of a server of the user's choice, and other conditions.
-///
-/// One group, because each group makes each start of netwatch a fiftieth longer.
+/// Whether the internet is there: asked of a server of the user's choice.
 struct ProbeOptions: SharedOptions {
   @Option(
     help: ArgumentHelp(
@@ -32,16 +30,8 @@ struct ProbeOptions: SharedOptions {
     transform: Duration.init(seconds:))
   var timeout: Duration?
 
-  @Option(
-    name: .customLong("for"), parsing: .singleValue,
-    help: ArgumentHelp(
-      "With --check or wait, what has to hold: \(Condition.names.joined(separator: ", ")). May be repeated; all have to "
-        + "hold. What is not known does not hold. Default: reachable.", valueName: "condition"),
-    completion: .list(Condition.names))
-  var conditionWords: [String] = []
-
-  /// All others of a probe belong to `--probe`.
-  var given: String? { probe == nil ? conditionWords.isEmpty ? nil : "--for" : "--probe" }
+  /// All others belong to it.
+  var given: String? { probe == nil ? nil : "--probe" }
 
   /// Shorter ones would only wear out the machine, and the server.
   private static let shortestInterval = Duration.milliseconds(100)
@@ -49,7 +39,6 @@ struct ProbeOptions: SharedOptions {
   private static let longestExpectation = 1_024
 
   mutating func validate() throws {
-    try validateConditions()
     if let interval, interval != .zero, interval < Self.shortestInterval {
       throw ValidationError("--probe-interval needs 0 or a number from 0.1.")
     }

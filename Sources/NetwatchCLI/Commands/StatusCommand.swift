@@ -15,6 +15,11 @@ struct StatusCommand: ParsableCommand {
   @ParentCommand var root: NetwatchTool
 
   @OptionGroup var output: OutputOptions
+  @Option(
+    name: .customLong("for"), parsing: .singleValue, help: NetwatchTool.conditionHelp,
+    completion: .list(Condition.names))
+  var conditionWords: [String] = []
+
   @OptionGroup var snapshot: SnapshotOptions
   @OptionGroup var path: PathOptions
 
@@ -50,18 +55,17 @@ struct StatusCommand: ParsableCommand {
   func run() throws {
     let renderer = prometheus ? MetricsRenderer(asksService: !service.noService) : nil
     try Self.print(
-      output, snapshot, path, service, activity, details, programs, probe, wifi, tellsQuality: root.quality,
-      tellsStages: root.stages, renderer: renderer)
+      output, snapshot, path, service, activity, details, programs, for: root.conditions(conditionWords), probe, wifi,
+      tellsQuality: root.quality, tellsStages: root.stages, renderer: renderer)
   }
 
   /// One look at the kernel.
   static func print(
     _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, _ service: ServiceOptions,
-    _ activity: ActivityOptions, _ details: DetailOptions, _ programs: ProgramOptions,
+    _ activity: ActivityOptions, _ details: DetailOptions, _ programs: ProgramOptions, for wanted: [Condition],
     _ probe: ProbeOptions, _ wifi: WiFiOptions, tellsQuality: Bool, tellsStages: Bool,
     renderer: (any LineRenderer)? = nil
   ) throws {
-    let wanted = try probe.conditions
     if !snapshot.check, !wanted.isEmpty { throw ValidationError("--for belongs to --check; add it.") }
     let needsNetwork = snapshot.networkID || wanted.needNetwork
     var options = LineSource.Options()

@@ -23,6 +23,11 @@ struct WaitCommand: ParsableCommand {
   @Flag(name: .shortAndLong, help: "Print nothing; the exit status tells.")
   var quiet = false
 
+  @Option(
+    name: .customLong("for"), parsing: .singleValue, help: NetwatchTool.conditionHelp,
+    completion: .list(Condition.names))
+  var conditionWords: [String] = []
+
   @OptionGroup var output: OutputOptions
   @OptionGroup var path: PathOptions
   @OptionGroup var probe: ProbeOptions
@@ -49,7 +54,7 @@ struct WaitCommand: ParsableCommand {
 
   /// - Returns: the record that is as wanted, or, if the time was up first, the last one; and whether it is as wanted.
   private func wait() throws -> (EventRecord?, isMet: Bool) {
-    let wanted = try probe.conditions
+    let wanted = try root.conditions(conditionWords)
     let networkKey = try wanted.needNetwork ? NetworkKey.read() : nil
     let loop = try EventLoop()
     let start = KernelClock.monotonic.now

@@ -141,7 +141,6 @@ package final class LineSource {
         on: NetlinkSource(on: loop, input: options.input), configuration: configuration,
         publish: { [unowned self] path, change, moment in publish(path, change, moment) },
         fail: { [unowned self] error in fail(error) })
-      // Whoever gets the first record may ask for more.
       self.reachability = reachability
       try reachability.start()
       reportMissingFeatures()
@@ -186,12 +185,6 @@ package final class LineSource {
   package func resync() { reachability?.resync() }
 
   package var statistics: MonitorStatistics { reachability?.statistics ?? MonitorStatistics() }
-
-  /// How the present verdict has come about.
-  package func findings() throws -> PathFindings {
-    guard let reachability else { throw PlainError("netlink is not read") }
-    return try reachability.findings()
-  }
 
   // MARK: What is in flight
 

@@ -1,17 +1,26 @@
 import ArgumentParser
 import Netwatch
 
-/// What `--check` and `wait` want.
-extension ProbeOptions {
-  var conditions: [Condition] { get throws { try conditionWords.map(Condition.named) } }
+/// What `--check` and `wait` want: an option of the root, which takes it wherever it stands. `status` and `wait` declare it too,
+/// for their `--help`. A group of options would make each start of netwatch longer.
+extension NetwatchTool {
+  static let conditionHelp = ArgumentHelp(
+    "With --check or wait, what has to hold: \(Condition.names.joined(separator: ", ")). May be repeated; all have to hold. "
+      + "What is not known does not hold. Default: reachable.", valueName: "condition")
+
+  /// - Parameter own: those that the parser has given to the command itself.
+  func conditions(_ own: [String] = []) throws -> [Condition] { try (conditionWords + own).map(Condition.named) }
 
   func validateConditions() throws {
-    let conditions = try conditions
+    let conditions = try conditions()
+    if follow, !conditions.isEmpty {
+      throw ValidationError("--for belongs to --check and wait; leave out --follow.")
+    }
     guard conditions.contains(.notReachable) else { return }
     if conditions.contains(where: { $0 != .notReachable }) {
       throw ValidationError("--for not-reachable goes with no other condition; leave out one of them.")
     }
-    if probe != nil {
+    if probe.probe != nil {
       throw ValidationError("--probe waits for the internet, and --for not-reachable for its end; leave out one.")
     }
   }
