@@ -96,6 +96,8 @@ import Testing
     try namespace.run("ip -6 addr add fd00:7::1/64 dev v0 nodad", "ip -6 route add default via fe80::7 dev v0")
     try neighbour("replace fe80::7 lladdr 02:00:00:00:00:07 dev v0 nud permanent")
     #expect(try Self.network(namespace) == narrow)
+    try neighbour("replace 10.0.0.2 dev v0 nud failed")
+    #expect(try Self.network(namespace) == nil)
     try namespace.run("ip route del default")
     let ipv6 = try #require(try Self.network(namespace))
     #expect(Set([home, other, narrow, ipv6]).count == 4)

@@ -125,6 +125,22 @@ extension GuestTests {
       #expect(line.networkName == String(decoding: name, as: UTF8.self))
     }
 
+    @Test(arguments: [Array("$(reboot) `id`".utf8), [0x61, 0xff, 0x00, 0x0a, 0x62]] as [[UInt8]])
+    func `a hook and a condition know the name, and obey none`(name: [UInt8]) throws {
+      let radios = try GuestRadios.online(GuestNetwork(name: name))
+      func netwatch(_ arguments: String...) throws -> (ending: ChildProcess.Ending, output: [String], error: String) {
+        try ChildProcess.run(radios.station.command([Programs.netwatch] + arguments))
+      }
+      let hook = try netwatch("-f", "--json", "--count", "1", "--exec", "printf '<%s>\\n' \"$NETWATCH_SSID\"")
+      let shown = String(decoding: name, as: UTF8.self).map { $0 == "\0" || $0 == "\n" ? "\u{fffd}" : $0 }
+      #expect(hook.error == "<\(String(shown))>")
+      #expect(try netwatch("--check", "--for", "ssid=home").ending == .exited(1))
+      guard name.allSatisfy({ $0 < 0x7f }) else { return }
+      #expect(
+        try netwatch("--check", "--for", "ssid=\(String(decoding: name, as: UTF8.self))", "--for", "unmetered").ending
+          == .exited(0))
+    }
+
     @Test func `a hidden network has its name`() throws {
       let radios = try GuestRadios.online(GuestNetwork(name: Array("hidden".utf8), isOpen: false, isHidden: true))
       #expect(try radios.station.follow().next().networkName == "hidden")
