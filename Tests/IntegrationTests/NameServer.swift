@@ -135,6 +135,10 @@ final class NameServer {
     try ChildProcess(command([Programs.netwatch] + arguments))
   }
 
+  func netwatchIn(_ other: NetworkNamespace, _ arguments: [String]) throws -> ChildProcess {
+    try ChildProcess(command([Programs.netwatch] + arguments, in: other))
+  }
+
   func follow(_ arguments: String..., in other: NetworkNamespace? = nil) throws -> Follow {
     try Follow(ChildProcess(command(Programs.follow(arguments), in: other)))
   }

@@ -229,6 +229,33 @@ extension NetworkNamespace {
     #expect(try run("--format", "polybar", "--template", "{interface}{ stage}", "--color", "never") == ["v0 gateway"])
   }
 
+  @Test func `a stage is a condition, and a hook is told of it`() throws {
+    let networks = try TwoNetworks()
+    try networks.near.hurryNeighbours(on: "v0")
+    let names = try NameServer(in: networks.far, at: "10.0.0.2", "probe.example,10.0.0.2")
+    let server = try AnswerServer(in: networks.far, answering: "302")
+    let probe = ["--probe", "http://probe.example/probe", "--probe-interval", "0.1"]
+    func check(_ stage: String) throws -> ChildProcess.Ending {
+      try ChildProcess.run(
+        names.command([Programs.netwatch, "--check", "--for", "stage=\(stage)"] + probe.prefix(2), in: networks.near)
+      ).ending
+    }
+    #expect(try check("dns") == .exited(1))
+    let wait = try names.netwatchIn(networks.near, ["wait", "--json", "--for", "stage=dns", "--for", "stage=internet"] + probe)
+    for _ in 0..<3 { try server.nextRequest() }
+    try server.answer("204")
+    #expect(try wait.wait() == .exited(0))
+    for stage in ["link", "address", "dns", "internet"] { #expect(try check(stage) == .exited(0), "\(stage)") }
+    let gateway = try names.netwatchIn(networks.near, ["wait", "-q", "--for", "stage=gateway"])
+    try networks.near.send(to: "10.0.0.2")
+    #expect(try gateway.wait() == .exited(0))
+
+    let hook = try networks.near.netwatch("-f", "--stages", "--exec", "echo stage=$NETWATCH_STAGE,$NETWATCH_OLD_STAGE >&2")
+    _ = try hook.nextErrorLine()
+    try networks.far.run("ip link set v1 down")
+    while let line = try hook.nextErrorLine(), !line.hasPrefix("stage=link,") {}
+  }
+
   @Test func `status and explain wait for what a probe finds, of name servers too`() throws {
     let networks = try TwoNetworks()
     let names = try NameServer(in: networks.far, at: "10.0.0.2", "probe.example,10.0.0.2")
@@ -254,6 +281,7 @@ extension NetworkNamespace {
   }
 
   @Test(arguments: [
+    (["--check", "--for", "stage=internet"], "stage=internet is known by asking alone; add --probe."),
     (["--nudge"], "--nudge belongs to --stages; add it."),
     (["--stages", "--nudge"], "--nudge belongs to --follow; add -f."),
     (["-f", "--stages", "--record", "/tmp/x"], "--record does not hold which stage fails; leave out --stages."),

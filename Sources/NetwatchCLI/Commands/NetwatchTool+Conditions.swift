@@ -16,6 +16,9 @@ extension NetwatchTool {
     if follow, !conditions.isEmpty {
       throw ValidationError("--for belongs to --check and wait; leave out --follow.")
     }
+    if probe.probe == nil, let stage = conditions.stageByProbe {
+      throw ValidationError("stage=\(stage.rawValue) is known by asking alone; add --probe.")
+    }
     guard conditions.contains(.notReachable) else { return }
     if conditions.contains(where: { $0 != .notReachable }) {
       throw ValidationError("--for not-reachable goes with no other condition; leave out one of them.")
@@ -29,6 +32,15 @@ extension NetwatchTool {
 extension [Condition] {
   /// Whether one is about the ID of the network.
   var needNetwork: Bool { contains { if case .network = $0 { true } else { false } } }
+
+  /// Whether one is about a stage of the way to the internet.
+  var needStages: Bool { contains { if case .stage = $0 { true } else { false } } }
+
+  /// The first stage that only a probe finds to work; nil if there is none.
+  fileprivate var stageByProbe: NetworkStage? {
+    if contains(.stage(.dns)) { return .dns }
+    return contains(.stage(.internet)) ? .internet : nil
+  }
 }
 
 extension Condition {
@@ -52,6 +64,11 @@ extension Condition {
         throw ValidationError("network= needs the 16 digits that netwatch status --network-id prints.")
       }
       return .network(network)
+    case "stage":
+      guard let stage = NetworkStage(rawValue: String(parts[1])) else {
+        throw ValidationError(unknown: String(parts[1]), of: NetworkStage.allCases.map(\.rawValue))
+      }
+      return .stage(stage)
     default: throw ValidationError(unknown: text, of: names)
     }
   }

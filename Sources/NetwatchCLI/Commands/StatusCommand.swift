@@ -75,7 +75,7 @@ struct StatusCommand: ParsableCommand {
     options.configuration.wifi = wifi.reporting(shown: output.wifi, saysAll: saysAll)
     options.configuration.wifi.signal = nil
     options.tellsQuality = tellsQuality || output.bar.showsQuality || saysAll
-    options.tellsStages = tellsStages || output.bar.showsStage
+    options.tellsStages = tellsStages || output.bar.showsStage || wanted.needStages
     if !snapshot.interfaces { (renderer as? TextRenderer)?.listFewLinks() }
     options.listsInterfaces = snapshot.interfaces || renderer is TextRenderer
     // A service does not list links.

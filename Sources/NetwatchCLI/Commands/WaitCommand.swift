@@ -63,12 +63,19 @@ struct WaitCommand: ParsableCommand {
     options.probe = probe.settings
     options.probe?.isRequired = true
     options.saysWhatIsMissing = details.verbose
+    options.tellsStages = wanted.needStages
+    options.tellsEachStage = wanted.needStages
     var last: EventRecord?
     var isMet = false
     var look = {}
     let source = try LineSource(options, on: loop) { record in
       // The line says why the path is as it is.
-      if record.path.reason == .internetChanged { last?.internet = record.internet } else { last = record }
+      if last != nil, record.path.reason == .internetChanged || record.event == .stages {
+        last?.internet = record.internet
+        last?.stages = record.stages
+      } else {
+        last = record
+      }
       look()
     }
     // The kernel learns a gateway's address some time after the path, and does not tell a path because of it.

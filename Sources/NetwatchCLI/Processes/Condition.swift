@@ -14,6 +14,8 @@ enum Condition: Hashable {
   case ssid(SSID)
   /// The network of this ID carries the traffic.
   case network(NetworkIdentity)
+  /// This stage of the way to the internet works.
+  case stage(NetworkStage)
 
   /// Those that are one word.
   static let simple: [(name: String, condition: Condition)] = [
@@ -21,11 +23,12 @@ enum Condition: Hashable {
     ("unmetered", .unmetered), ("not-vpn", .notVPN),
   ]
 
-  static let names = simple.map(\.name) + ["ssid=NAME", "network=ID"]
+  static let names = simple.map(\.name) + ["ssid=NAME", "network=ID", "stage=STAGE"]
 
   /// - Parameter network: the ID of the network; nil if that is not known. Asked only if nothing else decides.
-  func holds(for path: NetworkPath, in network: () -> NetworkIdentity?) -> Bool {
-    switch self {
+  func holds(for record: EventRecord, in network: () -> NetworkIdentity?) -> Bool {
+    let path = record.path
+    return switch self {
     case .reachable: path.verdict.isReachable
     case .notReachable: path.status == .notReachable
     case .wifi: path.status == .wifi
@@ -34,6 +37,7 @@ enum Condition: Hashable {
     case .notVPN: path.isReachable && path.vpn == nil
     case .ssid(let ssid): path.verdict.ssid == ssid
     case .network(let wanted): path.isReachable && network() == wanted
+    case .stage(let stage): record.stages?[stage].isOK ?? false
     }
   }
 }
@@ -43,6 +47,6 @@ extension [Condition] {
   func hold(for record: EventRecord, in network: @autoclosure () -> NetworkIdentity?) -> Bool {
     guard record.internet?.isFull ?? true else { return false }
     if isEmpty { return record.path.verdict.isReachable }
-    return allSatisfy { $0.holds(for: record.path, in: network) }
+    return allSatisfy { $0.holds(for: record, in: network) }
   }
 }

@@ -21,6 +21,7 @@ struct HookVariables {
     ("REASON", { $0.reason }),
     ("VISIBLE", { "\($0.activity.state.isVisible)" }),
     ("INTERNET", { $0.internet?.rawValue }),
+    ("STAGE", { $0.stages?.failing?.rawValue }),
   ]
 
   /// In the order of the table.
