@@ -84,8 +84,8 @@ public struct NetwatchTool: ParsableCommand {
     name: .customLong("exec"),
     help: ArgumentHelp(
       "With --follow or serve, run this shell command for each line, which it gets on its standard input, and in "
-        + "NETWATCH_STATUS, _MEDIUM, _INTERFACE, _IPV4, _IPV6, _GATEWAY, _SSID, _VPN, _EXPENSIVE, _EVENT, _REASON, _VISIBLE and "
-        + "_INTERNET; NETWATCH_OLD_STATUS and so on have the values before.", valueName: "command"))
+        + "NETWATCH_STATUS, _MEDIUM, _INTERFACE, _IPV4, _IPV6, _GATEWAY, _SSID, _VPN, _EXPENSIVE, _EVENT, _REASON, _VISIBLE, "
+        + "_INTERNET and _STAGE; NETWATCH_OLD_STATUS and so on have the values before.", valueName: "command"))
   var hookCommand: String?
 
   @Option(
