@@ -73,7 +73,9 @@ import Testing
     }
     #expect(before["netwatch_outage_seconds_total"] == 0)
     for _ in 1...3 {
-      try service.namespace.run("ip link set v1 down", "sleep 0.05", "ip link set v1 up")
+      try service.namespace.run("ip link set v1 down")
+      while try client.next().reason != "no_carrier" {}
+      try service.namespace.run("sleep 0.05", "ip link set v1 up")
       while try client.next().reason != "route_up" {}
     }
     try service.namespace.run("ip link set v0 down")
