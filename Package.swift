@@ -28,6 +28,7 @@ let package = Package(
     .library(name: "NetwatchHTTPFoundation", targets: ["NetwatchHTTPFoundation"]),
     .executable(name: "netwatch", targets: ["NetwatchCommand"]),
     .executable(name: "netwatch-http", targets: ["NetwatchHTTPCommand"]),
+    .executable(name: "netwatch-log", targets: ["NetwatchLogCommand"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -44,6 +45,7 @@ let package = Package(
     .systemLibrary(name: "CLibIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
     .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLibOpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CLibSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CLibZ", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
     module("Netwatch"),
@@ -85,6 +87,17 @@ let package = Package(
       ],
       swiftSettings: settings),
 
+    // What of the log does not need SQLite is in it too: nothing else reads or writes the log.
+    module("NetwatchLog", ["Netwatch", "NetwatchEventLoop", "NetwatchStream", "CLibSQLite", "CLinux"]),
+    // Apart, because --follow shall not map SQLite.
+    .executableTarget(
+      name: "NetwatchLogCommand",
+      dependencies: [
+        "Netwatch", "NetwatchEventLoop", "NetwatchLog",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings),
+
     .target(
       name: "NetwatchTestSupport", dependencies: ["Netwatch", "NetwatchEventLoop"], path: "Tests/NetwatchTestSupport",
       swiftSettings: settings),
@@ -102,6 +115,9 @@ let package = Package(
       "NetwatchCLITests", ["NetwatchCLI", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "NetwatchTestSupport"]),
     tests(
       "NetwatchHTTPCommandTests", ["NetwatchHTTPCommand", "NetwatchHTTP"]),
+    tests(
+      "NetwatchLogTests",
+      ["NetwatchLog", "CLibSQLite", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "NetwatchTestSupport"]),
     .systemLibrary(name: "CSeccomp", path: "Tests/CSeccomp"),
     tests(
       "NetwatchHTTPTests",
@@ -113,7 +129,8 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "CLinux", "DocumentationExamples", "HTTPProbe", "NetwatchCommand", "NetwatchHTTPCommand", "NetwatchProbe",
+        "CLinux", "DocumentationExamples", "HTTPProbe", "NetwatchCommand", "NetwatchHTTPCommand",
+        "NetwatchLogCommand", "NetwatchProbe",
         "NetwatchTestSupport", "ReadmeExample", "TestSandbox",
       ],
       exclude: ["Golden"]),

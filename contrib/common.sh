@@ -5,7 +5,7 @@ say() { printf '%s\n' "$*" >&2; }
 die() { say "netwatch: $*"; exit 1; }
 
 # What the build needs, then what the caller names.
-build_packages="pkg-config libnl-3-dev libnl-route-3-dev libc-ares-dev libidn2-dev libcurl4-openssl-dev libssl-dev zlib1g-dev"
+build_packages="pkg-config libnl-3-dev libnl-route-3-dev libc-ares-dev libidn2-dev libcurl4-openssl-dev libssl-dev zlib1g-dev libsqlite3-dev"
 
 # Installs the Debian packages that are missing, or says which.
 need_packages() {

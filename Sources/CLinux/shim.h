@@ -44,3 +44,10 @@ static inline int netwatch_pidfd_open(pid_t process) { return (int)syscall(SYS_p
 static inline int netwatch_set_parent_death_signal(int signal) {
   return prctl(PR_SET_PDEATHSIG, (unsigned long)signal, 0UL, 0UL, 0UL);
 }
+
+/* Locks that belong to an open file, and fcntl with them, which is variadic. F_OFD_* are hidden behind _GNU_SOURCE. */
+#include <fcntl.h>
+static inline int netwatch_lock(int descriptor, _Bool waits, struct flock *lock) {
+  return fcntl(descriptor, waits ? 38 : 37, lock);
+}
+static inline int netwatch_query_lock(int descriptor, struct flock *lock) { return fcntl(descriptor, 36, lock); }

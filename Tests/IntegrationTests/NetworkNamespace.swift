@@ -154,6 +154,7 @@ enum Programs {
     return words
   }
 
+  static var log: String { "\(folder)/netwatch-log" }
   static var httpHelper: String { "\(folder)/netwatch-http" }
   static var probe: String { "\(folder)/NetwatchProbe" }
   static var netwatchHTTP: String { "\(folder)/netwatch-http" }

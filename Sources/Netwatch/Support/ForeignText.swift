@@ -19,6 +19,8 @@ extension Unicode.Scalar {
 extension StringProtocol {
   /// For a terminal: with `?` in the place of each character that ``Unicode/Scalar/steersText``.
   package var harmless: String {
+    // Nearly all text is harmless, and ASCII.
+    if utf8.allSatisfy({ 0x20..<0x7f ~= $0 }) { return String(self) }
     var result = ""
     for scalar in unicodeScalars { result.unicodeScalars.append(scalar.steersText ? "?" : scalar) }
     return result

@@ -18,6 +18,6 @@ struct GetCommand: ParsableCommand {
   mutating func validate() throws { try root.refuseOptions(of: Self.self) }
 
   func run() throws {
-    try PlainError.reporting { try HTTPHelper.become("get") }
+    try PlainError.reporting { try HelperProgram.http.become("get") }
   }
 }

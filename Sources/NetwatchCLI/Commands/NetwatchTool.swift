@@ -20,7 +20,8 @@ public struct NetwatchTool: ParsableCommand {
     version: NetwatchVersion.text,
     subcommands: [
       StatusCommand.self, WaitCommand.self, ExplainCommand.self, OpenCommand.self, GetCommand.self, ServeCommand.self,
-      RunCommand.self, TopCommand.self, ReplayCommand.self, SnippetCommand.self, TestHookCommand.self,
+      RunCommand.self, TopCommand.self, LogCommand.self, ReportCommand.self, ReplayCommand.self, SnippetCommand.self,
+      TestHookCommand.self,
     ])
 
   @Flag(name: .shortAndLong, help: "Print the state, then a line for each change.")
@@ -111,6 +112,12 @@ public struct NetwatchTool: ParsableCommand {
         + "service.", valueName: "file"), completion: .file())
   var recordingPath: String?
 
+  @Flag(
+    help: ArgumentHelp(
+      "With --follow or serve, also store changes and outages, which netwatch log reads; with --traffic, also the bytes of each "
+        + "day. The log has the names of WiFi networks, which tell where you were."))
+  var log = false
+
   public init() {}
 
   public mutating func validate() throws {
@@ -124,6 +131,9 @@ public struct NetwatchTool: ParsableCommand {
     }
     if recordingPath != nil, probe.probe != nil {
       throw ValidationError("--record does not hold what a probe finds; leave out --probe.")
+    }
+    if log, let option = path.givenSelection {
+      throw ValidationError("--log stores the way to the internet; leave out \(option).")
     }
     if recordingPath != nil, stages {
       throw ValidationError("--record does not hold which stage fails; leave out --stages.")
@@ -165,14 +175,24 @@ public struct NetwatchTool: ParsableCommand {
     if quality, command != StatusCommand.self {
       throw ValidationError("\(name) does nothing with --quality; leave it out.")
     }
+    if log, command != ServeCommand.self {
+      throw ValidationError("\(name) does nothing with --log; leave it out.")
+    }
     if stages, command != StatusCommand.self {
       throw ValidationError("\(name) does nothing with --stages; leave it out.")
     }
   }
 
+  /// A command that becomes another program gives that what stands behind its name alone.
+  func refuseOptions(before command: (some ParsableCommand).Type) throws {
+    let name = command.configuration.commandName ?? ""
+    guard CommandLine.arguments.dropFirst().first != name else { return }
+    throw ValidationError("Options of \(name) stand behind it; write netwatch \(name) first.")
+  }
+
   public func run() throws {
     guard follow else {
-      if let option = traffic.given ?? units.given ?? givenHook {
+      if let option = traffic.given ?? units.given ?? givenHook ?? (log ? "--log" : nil) {
         throw ValidationError("\(option) belongs to --follow; add -f.")
       }
       try probe.refuseInterval()
@@ -204,6 +224,7 @@ public struct NetwatchTool: ParsableCommand {
       }
       try Follower(
         options, renderer: renderer, count: count, hooks: hookSettings,
+        isLogged: log,
         namesPrograms: renderer is TextRenderer ? details.verbose : programs.programs
       ).run()
     }

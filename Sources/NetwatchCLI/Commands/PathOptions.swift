@@ -73,6 +73,13 @@ struct PathOptions: SharedOptions {
 
   var given: String? { target != .internet ? "--target" : links.given }
 
+  /// The name of an option that picks what is judged; nil if the way to the internet is judged over all links.
+  var givenSelection: String? {
+    if target != .internet { return "--target" }
+    if !links.included.isEmpty { return "--interface" }
+    return links.ignored.isEmpty ? nil : "--ignore"
+  }
+
   var configuration: MonitorConfiguration { links.rules.configuration(for: target) }
 }
 

@@ -10,8 +10,8 @@ struct ServeCommand: ParsableCommand {
     discussion: """
       Listens on --socket, else $NETWATCH_SOCKET, else $XDG_RUNTIME_DIR/netwatch.sock, as root without these on \
       /run/netwatch/netwatch.sock; or on the socket that systemd hands over. SIGTERM and SIGINT end it, SIGHUP makes it \
-      read everything from the kernel again. Add --exec or --hooks to run programs for each line; netwatch --help \
-      describes them.
+      read everything from the kernel again. Add --exec or --hooks to run programs for each line, and --log to store \
+      changes and outages; netwatch --help describes them.
       """)
 
   @ParentCommand var root: NetwatchTool
@@ -36,7 +36,8 @@ struct ServeCommand: ParsableCommand {
       raiseDescriptorLimit()
       try Service(
         try listen(manager), manager: manager, activity: try activity.settings, connectionLimit: connections,
-        version: NetwatchTool.configuration.version, saysWhatIsMissing: details.verbose, hooks: root.hookSettings
+        version: NetwatchTool.configuration.version, saysWhatIsMissing: details.verbose, hooks: root.hookSettings,
+        isLogged: root.log
       ).run()
     }
   }

@@ -12,6 +12,7 @@ final class Follower {
   private let hooks: HookRunner?
   private let conditions: [Condition]
   private let networkKey: [UInt8]?
+  private let log: LogFeed?
   private var source: LineSource?
   private var lines = 0
   /// Whether the last line says what is wanted, and, where that is probed, that the internet answers.
@@ -21,13 +22,14 @@ final class Follower {
   ///   - renderer: what the lines look like.
   ///   - count: how many lines to print; nil for no end.
   ///   - hooks: what runs for each line; nil for nothing.
+  ///   - isLogged: whether changes go to the log.
   ///   - namesPrograms: whether lines name the programs whose connections are in flight.
   ///   - conditions: what is wanted; if there are none, that the network is reachable.
   ///   - networkKey: that of this machine, for IDs of networks; nil if a condition or a line needs none.
   ///   - namesNetwork: whether lines have the ID of the network.
   init(
     _ options: LineSource.Options, renderer: any LineRenderer, count: Int? = nil,
-    hooks: HookSettings? = nil, namesPrograms: Bool = false, conditions: [Condition] = [],
+    hooks: HookSettings? = nil, isLogged: Bool = false, namesPrograms: Bool = false, conditions: [Condition] = [],
     networkKey: [UInt8]? = nil, namesNetwork: Bool = false
   ) throws {
     self.conditions = conditions
@@ -37,6 +39,7 @@ final class Follower {
     output = try StandardOutput()
     loop = try EventLoop()
     self.hooks = try hooks.map { [loop] in try HookRunner($0, on: loop) }
+    log = isLogged ? try LogFeed(on: loop) : nil
     let source = try LineSource(options, on: loop) { [unowned self] record in print(record) }
     self.source = source
     try output.whenReaderGoes(on: loop) { [unowned source] in source.finish() }
@@ -60,6 +63,7 @@ final class Follower {
       throw error
     }
     source?.stop()
+    try log?.finish()
     try hooks?.finish()
   }
 
@@ -75,6 +79,7 @@ final class Follower {
     } catch {
       source?.fail(error)
     }
+    log?.add(record)
     if output.isReaderGone || lines >= count ?? .max { source?.finish() }
   }
 }

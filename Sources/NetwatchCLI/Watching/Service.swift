@@ -14,16 +14,18 @@ final class Service {
   private var signals: SignalSource?
   private var outages = OutageMeter()
   private let hooks: HookRunner?
+  private var log: LogFeed?
   /// Opened when the first client asks what the link carries.
   private lazy var counters = try? LinkCounters()
 
   /// - Parameters:
   ///   - activity: what is counted, beside the requests of clients.
+  ///   - isLogged: whether changes go to the log.
   ///   - version: what the service tells its clients.
   ///   - hooks: what runs for each line; nil for nothing.
   init(
     _ socket: ListeningSocket, manager: ServiceManager, activity: ActivitySettings, connectionLimit: Int,
-    version: String, saysWhatIsMissing: Bool, hooks: HookSettings? = nil
+    version: String, saysWhatIsMissing: Bool, hooks: HookSettings? = nil, isLogged: Bool = false
   ) throws {
     self.manager = manager
     loop = try EventLoop()
@@ -40,6 +42,7 @@ final class Service {
       }
       server?.publish(record)
       self.hooks?.run(record)
+      log?.add(record)
     }
     self.source = source
     server = try EventServer(
@@ -55,6 +58,7 @@ final class Service {
       // Connections are looked at while somebody watches; who comes first waits for a look.
       prepareGreeting: { [unowned source] greet in source.watchConnections(greet) },
       lastSubscriberLeft: { [unowned source] in source.restConnections() })
+    if isLogged { log = try LogFeed(on: loop) }
     signals = try SignalSource([SIGTERM, SIGINT, SIGHUP], on: loop) { [unowned self] in obey($0.number) }
   }
 
@@ -65,6 +69,7 @@ final class Service {
     manager.notify("READY=1")
     defer { manager.notify("STOPPING=1") }
     try source?.run()
+    try log?.finish()
   }
 
   private func obey(_ signal: CInt) {

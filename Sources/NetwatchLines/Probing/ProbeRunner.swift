@@ -46,7 +46,7 @@ package struct ProbeSettings {
   }
 }
 
-/// Probes the internet: runs a ``ProbeMachine``, each probe as a short-lived process of ``HTTPHelper``'s.
+/// Probes the internet: runs a ``ProbeMachine``, each probe as a short-lived process of ``HelperProgram/http``.
 ///
 /// It never waits. A probe does not outlive it.
 package final class ProbeRunner {
@@ -84,7 +84,7 @@ package final class ProbeRunner {
     self.begins = begins
     self.answered = answered
     self.failed = failed
-    program = try HTTPHelper.find(for: "--probe")
+    program = try HelperProgram.http.find(for: "--probe")
     machine = ProbeMachine(settings.timing)
     timer = LoopTimer(on: loop) { [unowned self] in handle(.timerFired) }
     // Timers do not run while the machine sleeps. Without this, an answer may be old for once.
@@ -161,9 +161,9 @@ package final class ProbeRunner {
       handle(.ended(number, InternetAccess(rawValue: String(word)) ?? .unknown))
     case .exited:
       let line = text.split(separator: "\n").first.map(String.init) ?? "it says nothing"
-      fail(number, "--probe: \(HTTPHelper.name) can not run: \(line.harmless)")
+      fail(number, "--probe: \(HelperProgram.http.name) can not run: \(line.harmless)")
     case .killed(let signal):
-      tellOnce("--probe: \(HTTPHelper.name) was ended by signal \(signal)")
+      tellOnce("--probe: \(HelperProgram.http.name) was ended by signal \(signal)")
       handle(.ended(number, .unknown))
     }
   }

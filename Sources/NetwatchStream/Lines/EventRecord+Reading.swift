@@ -9,7 +9,7 @@ extension EventRecord {
   }
 
   /// Reads a line of the stream, version 1; unknown keys are ignored.
-  init?(_ value: JSONValue) {
+  package init?(_ value: JSONValue) {
     guard value["v"]?.integer == 1, let sequence = value["seq"]?.integer(in: 0...Int64.max),
       let monotonic = value["mono_ns"]?.integer(in: 0...Int64.max),
       let time = value["time"]?.string.flatMap(nanoseconds(of:)),

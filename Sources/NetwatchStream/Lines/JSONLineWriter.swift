@@ -357,7 +357,7 @@ extension LineBuffer {
 
 extension String {
   /// The text as a string of JSON, with its quotes.
-  var json: String {
+  package var json: String {
     var line = LineBuffer(capacity: utf8.count + 64)
     line.appendQuoted(self)
     return line.text

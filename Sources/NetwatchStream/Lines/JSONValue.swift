@@ -13,13 +13,13 @@ package indirect enum JSONValue: Hashable, Sendable {
   case object([String: JSONValue])
 
   /// Nil if `bytes` are not one JSON text (RFC 8259), or nested deeper than any line of ours.
-  init?(_ bytes: ArraySlice<UInt8>) {
+  package init?(_ bytes: ArraySlice<UInt8>) {
     var parser = JSONParser(bytes)
     guard let value = parser.parse() else { return nil }
     self = value
   }
 
-  subscript(key: String) -> JSONValue? {
+  package subscript(key: String) -> JSONValue? {
     if case .object(let members) = self { members[key] } else { nil }
   }
 
@@ -29,7 +29,7 @@ package indirect enum JSONValue: Hashable, Sendable {
   var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
 
   /// A whole number within `range`; nil for everything else.
-  func integer(in range: ClosedRange<Int64>) -> Int64? { integer.flatMap { range.contains($0) ? $0 : nil } }
+  package func integer(in range: ClosedRange<Int64>) -> Int64? { integer.flatMap { range.contains($0) ? $0 : nil } }
 }
 
 extension LineBuffer {

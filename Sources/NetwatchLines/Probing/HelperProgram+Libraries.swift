@@ -2,19 +2,20 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-extension HTTPHelper {
+extension HelperProgram {
   /// Asks the system's loader, as ldd does, whether it has what the helper is linked to: once the helper has been begun without
   /// it, nobody could say anything in our words. It takes some milliseconds, and runs nothing of the helper.
   ///
   /// - Throws: the name of a library that is missing.
-  package static func checkLibraries(of program: String) throws(PlainError) {
-    guard let (list, ending) = run(program, with: "LD_TRACE_LOADED_OBJECTS=1") else { return }
+  package func checkLibraries(of program: String) throws(PlainError) {
+    guard let (list, ending) = Self.run(program, with: "LD_TRACE_LOADED_OBJECTS=1") else { return }
     guard ending == .exited(0) else { throw PlainError("\(name) can not be started, for the reason above") }
     // `	libcurl.so.4 => not found`
     guard let missing = list.split(separator: "\n").first(where: { $0.hasSuffix(" => not found") }) else { return }
     let library = missing.drop { $0 == "\t" || $0 == " " }.prefix { $0 != " " }
     throw PlainError(
-      "\(name) can not be started without \(library); install it (the package of libcurl.so.4 is libcurl4 on Debian)")
+      "\(name) can not be started without \(library); install it (the package of \(self.library) is \(package) on Debian)"
+    )
   }
 
   /// What a program prints on its standard output, and its end; nil where it could not be started.

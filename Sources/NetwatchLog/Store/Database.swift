@@ -1,0 +1,175 @@
+import CLibSQLite
+
+/// A connection to an SQLite database, for one thread.
+@safe final class Database {
+  enum Access {
+    /// Reads and writes, and creates the file if there is none.
+    case write
+    case read
+    /// Reads a file that nobody changes, such as one in a folder where SQLite cannot put its shared memory.
+    case readUnchanging
+  }
+
+  private let connection: OpaquePointer
+
+  /// - Parameter busyTimeout: how long a call waits for other processes, in milliseconds.
+  init(_ path: String, _ access: Access, busyTimeout: CInt = 5_000) throws(DatabaseError) {
+    let flags =
+      switch access {
+      case .write: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+      case .read: SQLITE_OPEN_READONLY
+      case .readUnchanging: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+      }
+    let name = access == .readUnchanging ? "file:\(Self.percentEncoded(path))?immutable=1" : path
+    var opened: OpaquePointer?
+    let code = unsafe sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
+    guard code == SQLITE_OK, let connection = unsafe opened else {
+      let message = unsafe opened.map { unsafe String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
+      unsafe sqlite3_close_v2(opened)
+      throw DatabaseError(code: code, message)
+    }
+    unsafe self.connection = connection
+    unsafe sqlite3_extended_result_codes(connection, 1)
+    unsafe sqlite3_busy_timeout(connection, busyTimeout)
+  }
+
+  deinit { unsafe sqlite3_close_v2(connection) }
+
+  /// Bytes that a URI cannot have as they are.
+  private static func percentEncoded(_ path: String) -> String {
+    var result = ""
+    for byte in path.utf8 {
+      let scalar = Unicode.Scalar(byte)
+      let isPlain = byte < 0x80 && byte > 0x20 && !"%?#\"".unicodeScalars.contains(scalar)
+      if isPlain {
+        result.unicodeScalars.append(scalar)
+      } else {
+        result += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+      }
+    }
+    return result
+  }
+
+  /// Runs one or several statements whose rows nobody wants.
+  func execute(_ statements: String) throws(DatabaseError) {
+    try check(unsafe sqlite3_exec(connection, statements, nil, nil, nil))
+  }
+
+  func prepare(_ text: String) throws(DatabaseError) -> Statement {
+    var prepared: OpaquePointer?
+    try check(unsafe sqlite3_prepare_v2(connection, text, -1, &prepared, nil))
+    guard let statement = unsafe prepared else { throw DatabaseError(code: SQLITE_MISUSE, "an empty statement") }
+    return unsafe Statement(statement, of: self)
+  }
+
+  /// The first column of the first row as a number; 0 if there is no row.
+  func number(_ query: String) throws(DatabaseError) -> Int64 {
+    let statement = try prepare(query)
+    return try statement.step() ? statement.integer(0) : 0
+  }
+
+  /// The first column of the first row as text; empty if there is no row.
+  func text(_ query: String) throws(DatabaseError) -> String {
+    let statement = try prepare(query)
+    return try statement.step() ? statement.text(0) : ""
+  }
+
+  var lastInsertedRow: Int64 { unsafe sqlite3_last_insert_rowid(connection) }
+
+  /// Does everything that `body` does or nothing of it, and waits for other writers before it begins.
+  func inTransaction<Result>(_ body: () throws(DatabaseError) -> Result) throws(DatabaseError) -> Result {
+    try execute("BEGIN IMMEDIATE")
+    do throws(DatabaseError) {
+      let result = try body()
+      try execute("COMMIT")
+      return result
+    } catch {
+      // SQLite itself has rolled back after some errors; then this one has nothing to do.
+      try? execute("ROLLBACK")
+      throw error
+    }
+  }
+
+  fileprivate func check(_ code: CInt) throws(DatabaseError) {
+    guard code != SQLITE_OK else { return }
+    throw DatabaseError(code: code, unsafe String(cString: sqlite3_errmsg(connection)))
+  }
+}
+
+/// A prepared statement of SQL.
+@safe final class Statement {
+  private let statement: OpaquePointer
+  /// Held: a statement must not outlive its connection.
+  private let database: Database
+
+  fileprivate init(_ statement: OpaquePointer, of database: Database) {
+    unsafe self.statement = statement
+    self.database = database
+  }
+
+  deinit { unsafe sqlite3_finalize(statement) }
+
+  /// Runs the statement to its end with these values in the place of its question marks, in their order.
+  func run(_ values: Value...) throws(DatabaseError) { try run(values) }
+
+  /// Runs the statement to its end with these values in the place of its question marks, in their order.
+  func run(_ values: [Value]) throws(DatabaseError) {
+    try bind(values)
+    defer { unsafe sqlite3_reset(statement) }
+    while try step() {}
+  }
+
+  /// The first column of the first row as a number; nil if there is no row.
+  func number(_ values: [Value]) throws(DatabaseError) -> Int64? {
+    try bind(values)
+    defer { unsafe sqlite3_reset(statement) }
+    return try step() ? integer(0) : nil
+  }
+
+  enum Value {
+    case integer(Int64)
+    case text(String)
+    case bytes([UInt8])
+  }
+
+  private func bind(_ values: [Value]) throws(DatabaseError) {
+    unsafe sqlite3_reset(statement)
+    for (position, value) in values.enumerated() {
+      let place = CInt(position + 1)
+      switch value {
+      case .integer(let number): try database.check(unsafe sqlite3_bind_int64(statement, place, number))
+      case .text(let text):
+        let length = CInt(clamping: text.utf8.count)
+        try database.check(unsafe netwatch_bind_text(statement, place, text, length))
+      case .bytes(let bytes):
+        // An empty array may have no address, and that would be NULL.
+        let code = unsafe bytes.withUnsafeBytes { bytes in
+          unsafe bytes.isEmpty
+            ? sqlite3_bind_zeroblob(statement, place, 0)
+            : netwatch_bind_blob(statement, place, bytes.baseAddress, CInt(clamping: bytes.count))
+        }
+        try database.check(code)
+      }
+    }
+  }
+
+  /// Whether there is another row.
+  func step() throws(DatabaseError) -> Bool {
+    let code = unsafe sqlite3_step(statement)
+    if code == SQLITE_ROW { return true }
+    if code == SQLITE_DONE { return false }
+    try database.check(code)
+    return false
+  }
+
+  func integer(_ column: CInt) -> Int64 { unsafe sqlite3_column_int64(statement, column) }
+
+  /// What is not UTF-8 in it is replaced.
+  func text(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
+
+  func bytes(_ column: CInt) -> [UInt8] {
+    guard let start = unsafe sqlite3_column_blob(statement, column) else { return [] }
+    let count = unsafe Int(sqlite3_column_bytes(statement, column))
+    return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+  }
+}

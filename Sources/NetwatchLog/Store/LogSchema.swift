@@ -1,0 +1,72 @@
+import Netwatch
+
+/// The tables of the log. Times are microseconds; what a state does not have is an empty text.
+enum LogSchema {
+  static let pageSize: Int64 = 4_096
+  /// What tells our databases from others: "ntwl" as a number.
+  private static let application: Int64 = 0x6e74_776c
+  private static let version: Int64 = 1
+
+  private static let tables = """
+    CREATE TABLE run (id INTEGER PRIMARY KEY, seen_us INTEGER NOT NULL, seen_mono_us INTEGER NOT NULL);
+    CREATE TABLE state (
+      id INTEGER PRIMARY KEY, status TEXT NOT NULL, reason TEXT NOT NULL, medium TEXT NOT NULL, interface TEXT NOT NULL,
+      ssid BLOB NOT NULL, expensive INTEGER NOT NULL, vpn TEXT NOT NULL,
+      UNIQUE (status, reason, medium, interface, ssid, expensive, vpn));
+    CREATE TABLE entry (
+      id INTEGER PRIMARY KEY, run INTEGER NOT NULL, time_us INTEGER NOT NULL, mono_us INTEGER NOT NULL,
+      boot_us INTEGER NOT NULL, state INTEGER NOT NULL, changes INTEGER NOT NULL, suspend_us INTEGER NOT NULL);
+    CREATE TABLE traffic (
+      day INTEGER NOT NULL, interface TEXT NOT NULL, received INTEGER NOT NULL, sent INTEGER NOT NULL,
+      PRIMARY KEY (day, interface)) WITHOUT ROWID;
+    """
+
+  /// Makes the tables in a new database, and looks at those of an old one.
+  ///
+  /// - Throws: `PlainError` if it is another program's; `DatabaseError`, of the kind `damaged` if pages contradict each other.
+  static func prepare(_ database: Database, _ place: LogPlace) throws {
+    if try isOurs(database, place) {
+      let said = try database.text("PRAGMA quick_check(1)")
+      guard said == "ok" else { throw DatabaseError.damaged(said) }
+      return
+    }
+    try database.execute("PRAGMA page_size=\(pageSize)")
+    try database.inTransaction { () throws(DatabaseError) in
+      try database.execute("\(tables) PRAGMA application_id=\(application); PRAGMA user_version=\(version)")
+    }
+  }
+
+  /// Whether it has our tables; not, if it is empty.
+  static func isOurs(_ database: Database, _ place: LogPlace) throws -> Bool {
+    let application = try database.number("PRAGMA application_id")
+    if application == Self.application {
+      guard try database.number("PRAGMA user_version") <= version else {
+        throw PlainError(
+          "the log '\(place.file)' was written by a later version of netwatch; install that, or move it away")
+      }
+      return true
+    }
+    guard try application == 0 && database.number("SELECT count(*) FROM sqlite_schema") == 0 else {
+      throw PlainError(
+        "'\(place.file)' is a database of another program; move it away, so that netwatch can keep its log there")
+    }
+    return false
+  }
+
+  /// In the order of the columns.
+  static func values(of state: LogState) -> [Statement.Value] {
+    [
+      .text(state.status.rawValue), .text(state.reason), .text(state.medium?.rawValue ?? ""), .text(state.interface),
+      .bytes(state.ssid?.bytes ?? []), .integer(state.isExpensive ? 1 : 0), .text(state.vpn),
+    ]
+  }
+
+  /// Reads the columns from `first` on.
+  static func state(in row: Statement, from first: CInt) -> LogState {
+    let ssid = row.bytes(first + 4)
+    return LogState(
+      status: ReachabilityStatus(rawValue: row.text(first)) ?? .unknown, reason: row.text(first + 1),
+      medium: Medium(rawValue: row.text(first + 2)), interface: row.text(first + 3),
+      ssid: ssid.isEmpty ? nil : SSID(ssid), isExpensive: row.integer(first + 5) != 0, vpn: row.text(first + 6))
+  }
+}

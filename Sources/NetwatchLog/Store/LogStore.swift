@@ -1,0 +1,184 @@
+import Glibc
+import Netwatch
+
+/// The database of the log, as its writer has it.
+///
+/// Every call of ``append(_:traffic:)`` is one transaction, and SQLite writes its write-ahead log to the disk before the call
+/// returns (`synchronous=FULL`): a process that is killed loses what it has not appended, and so does a power loss.
+package final class LogStore {
+  /// What the caller has to tell, for the file that was at the log's place.
+  package struct Opening {
+    package let store: LogStore
+    /// A sentence about a damaged file that was moved aside; nil if there was none.
+    package let warning: String?
+  }
+
+  /// The most that the database may take on the disk, in bytes, with its write-ahead log: 16 MB.
+  package static let sizeLimit: Int64 = 16_000_000
+  /// SQLite copies its write-ahead log into the database at this many pages, and cuts the file to their size then.
+  private static let pagesOfWriteAheadLog: Int64 = 64
+
+  private let database: Database
+  private let lock: WriterLock
+  private let largest: Int64
+  private let insertEntry: Statement
+  private let insertState: Statement
+  private let findState: Statement
+  private let insertTraffic: Statement
+  private let touchRun: Statement
+  private var run: Int64?
+  /// The numbers of states that this writer has met.
+  private var states: [LogState: Int64] = [:]
+
+  /// Opens the log, and makes one if there is none. The umask is set so that nobody else may read it.
+  ///
+  /// - Parameters:
+  ///   - place: where it lies.
+  ///   - sizeLimit: the most that it may take on the disk, in bytes. Default: 16 MB.
+  /// - Throws: `PlainError` if the folder cannot be made, or the file is a database of another program; `DatabaseError`.
+  package static func open(_ place: LogPlace, sizeLimit: Int64 = LogStore.sizeLimit) throws -> Opening {
+    umask(0o077)
+    try place.makeFolder()
+    guard let lock = WriterLock(place.lock, isWriter: true) else {
+      throw PlainError(unsafe "cannot write the log in '\(place.folder)': \(String(cString: strerror(errno)))")
+    }
+    // Two writers must not both find a damaged file, and the second one move away the new file of the first.
+    guard lock.take(.opening, waiting: true) else { throw PlainError("cannot lock '\(place.lock)'") }
+    defer { lock.release(.opening) }
+    do {
+      return Opening(store: try LogStore(place, lock, sizeLimit), warning: nil)
+    } catch let error as DatabaseError where error.kind == .damaged {
+      let aside = try moveAside(place)
+      return Opening(
+        store: try LogStore(place, lock, sizeLimit),
+        warning: "the log '\(place.file)' was damaged, so it is '\(aside)' now, and a new one has begun")
+    }
+  }
+
+  private init(_ place: LogPlace, _ lock: WriterLock, _ sizeLimit: Int64) throws {
+    self.lock = lock
+    let database = try Database(place.file, .write)
+    try LogSchema.prepare(database, place)
+    self.database = database
+    try database.execute(
+      """
+      PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=\(Self.pagesOfWriteAheadLog);
+      PRAGMA journal_size_limit=\(Self.pagesOfWriteAheadLog * LogSchema.pageSize)
+      """)
+    // The write-ahead log has as many pages as its limit, and those of one large transaction.
+    largest = max(sizeLimit / LogSchema.pageSize - 4 * Self.pagesOfWriteAheadLog, 2 * Self.pagesOfWriteAheadLog)
+    insertEntry = try database.prepare("INSERT INTO entry VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)")
+    insertState = try database.prepare("INSERT INTO state VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)")
+    findState = try database.prepare(
+      """
+      SELECT id FROM state
+      WHERE status = ? AND reason = ? AND medium = ? AND interface = ? AND ssid = ? AND expensive = ? AND vpn = ?
+      """)
+    insertTraffic = try database.prepare(
+      """
+      INSERT INTO traffic VALUES (?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET received = received + excluded.received, sent = sent + excluded.sent
+      """)
+    touchRun = try database.prepare("UPDATE run SET seen_us = ?, seen_mono_us = ? WHERE id = ?")
+    unsafe chmod(place.file, 0o600)
+  }
+
+  /// Stores all of this, or nothing of it.
+  ///
+  /// - Parameters:
+  ///   - entries: in their order.
+  ///   - traffic: what links have carried since the call before. Of several writers one alone counts it.
+  package func append(_ entries: [LogEntry], traffic: [TrafficTally.Sum] = []) throws(DatabaseError) {
+    guard !entries.isEmpty || !traffic.isEmpty else { return }
+    let countsTraffic = !traffic.isEmpty && lock.take(.traffic)
+    let (knownStates, knownRun) = (states, run)
+    do throws(DatabaseError) {
+      try database.inTransaction { () throws(DatabaseError) in
+        let run = try beginRun(entries.first?.moment ?? .now)
+        for entry in entries { try insert(entry, run) }
+        guard countsTraffic else { return }
+        for sum in traffic {
+          try insertTraffic.run(.integer(sum.day), .text(sum.interface), .integer(sum.received), .integer(sum.sent))
+        }
+      }
+    } catch {
+      // What was rolled back has no number.
+      (states, run) = (knownStates, knownRun)
+      throw error
+    }
+    try dropOldest()
+  }
+
+  /// Says that the writer is still there, which a reader wants to know of one that was killed.
+  package func touch(_ moment: LogMoment) throws(DatabaseError) {
+    guard let run else { return }
+    try touchRun.run(.integer(moment.wall), .integer(moment.monotonic), .integer(run))
+  }
+
+  private func beginRun(_ moment: LogMoment) throws(DatabaseError) -> Int64 {
+    if let run { return run }
+    try database.prepare("INSERT INTO run VALUES (NULL, ?, ?)").run(.integer(moment.wall), .integer(moment.monotonic))
+    let id = database.lastInsertedRow
+    _ = lock.take(.run(id))
+    run = id
+    return id
+  }
+
+  private func insert(_ entry: LogEntry, _ run: Int64) throws(DatabaseError) {
+    var (state, count, suspend): (Int64, Int64, Int64) = (0, 1, 0)
+    switch entry.content {
+    case .change(let value, let changes): (state, count) = (try number(of: value), changes)
+    case .suspend(let length): suspend = length
+    }
+    let moment = entry.moment
+    try insertEntry.run(
+      .integer(run), .integer(moment.wall), .integer(moment.monotonic), .integer(moment.boot), .integer(state),
+      .integer(count), .integer(suspend))
+  }
+
+  private func number(of state: LogState) throws(DatabaseError) -> Int64 {
+    if let known = states[state] { return known }
+    let values = LogSchema.values(of: state)
+    var id = try findState.number(values)
+    if id == nil {
+      try insertState.run(values)
+      id = database.lastInsertedRow
+    }
+    // Networks come and go; what is forgotten is looked up again.
+    if states.count >= 1_000 { states = [:] }
+    states[state] = id
+    return id ?? 0
+  }
+
+  // MARK: The size
+
+  /// Drops the oldest sixteenth of the entries when the database is as large as it may be. SQLite uses their pages again.
+  private func dropOldest() throws(DatabaseError) {
+    let used = try database.number("PRAGMA page_count") - database.number("PRAGMA freelist_count")
+    guard used > largest else { return }
+    try database.inTransaction { () throws(DatabaseError) in
+      try database.execute(
+        """
+        DELETE FROM entry WHERE id <= (SELECT min(id) + (max(id) - min(id)) / 16 FROM entry);
+        DELETE FROM state WHERE id NOT IN (SELECT state FROM entry);
+        DELETE FROM run WHERE id < (SELECT min(run) FROM entry);
+        DELETE FROM traffic WHERE day < (SELECT max(day) FROM traffic) - 200000
+        """)
+    }
+    states = [:]
+  }
+
+  // MARK: Damage
+
+  /// - Returns: the new path of the file.
+  private static func moveAside(_ place: LogPlace) throws(PlainError) -> String {
+    let aside = "\(place.file).damaged-\(LogMoment.now.wall / 1_000_000)"
+    for suffix in ["-wal", "-shm", ""] {
+      guard unsafe rename(place.file + suffix, aside + suffix) == 0 || errno == ENOENT else {
+        throw PlainError(
+          unsafe "the log '\(place.file)' is damaged and cannot be moved aside: \(String(cString: strerror(errno)))")
+      }
+    }
+    return aside
+  }
+}

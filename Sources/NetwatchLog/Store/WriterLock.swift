@@ -1,0 +1,61 @@
+import CLinux
+import Glibc
+
+/// Byte locks on a file beside the database. The kernel releases them when their process ends, however it ends, and they hold
+/// across containers, where numbers of processes do not.
+final class WriterLock {
+  /// What a byte of the file stands for.
+  enum Byte {
+    /// Held while a writer opens the database.
+    case opening
+    /// Held by the writer that counts traffic: one at a time, so that no byte is counted twice.
+    case traffic
+    /// Held by a writer for as long as its run lasts.
+    case run(Int64)
+
+    fileprivate var offset: Int64 {
+      switch self {
+      case .opening: 0
+      case .traffic: 1
+      case .run(let id): 2 + min(max(id, 0), Int64.max - 2)
+      }
+    }
+  }
+
+  private let descriptor: CInt
+
+  /// Nil if the file is not there and cannot be made.
+  init?(_ path: String, isWriter: Bool) {
+    descriptor = unsafe isWriter ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600) : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Takes a lock if nobody else has it.
+  func take(_ byte: Byte, waiting: Bool = false) -> Bool {
+    var lock = request(byte, F_WRLCK)
+    while unsafe netwatch_lock(descriptor, waiting, &lock) != 0 { guard errno == EINTR else { return false } }
+    return true
+  }
+
+  func release(_ byte: Byte) {
+    var lock = request(byte, F_UNLCK)
+    _ = unsafe netwatch_lock(descriptor, false, &lock)
+  }
+
+  /// Whether another open file holds it.
+  func isHeld(_ byte: Byte) -> Bool {
+    var lock = request(byte, F_WRLCK)
+    return unsafe netwatch_query_lock(descriptor, &lock) == 0 && lock.l_type != F_UNLCK
+  }
+
+  private func request(_ byte: Byte, _ type: CInt) -> flock {
+    var lock = flock()
+    lock.l_type = Int16(type)
+    lock.l_whence = Int16(SEEK_SET)
+    lock.l_start = Int(byte.offset)
+    lock.l_len = 1
+    return lock
+  }
+}

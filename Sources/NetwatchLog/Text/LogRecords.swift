@@ -1,0 +1,112 @@
+import Netwatch
+import NetwatchEventLoop
+import NetwatchStream
+
+/// The log for programs: JSON lines, each an object, or CSV (RFC 4180, with line feeds) with a line of names first.
+package final class LogRecords {
+  /// What the lines say of a state. A year has some hundred states, and each of them again and again.
+  private var objects: [LogState: String] = [:]
+  private var cells: [LogState: String] = [:]
+
+  package init() {}
+
+  // MARK: JSON
+
+  package func json(_ entry: LogEntry) -> String {
+    let moment = entry.moment
+    let clocks = #""mono_us":\#(moment.monotonic),"boot_us":\#(moment.boot)"#
+    let start = #"{"v":1,"time":"\#(time(moment.wall))",\#(clocks),"event":"#
+    return switch entry.content {
+    case .suspend(let length): start + #""suspend","seconds":\#(seconds(length))}"#
+    case .change(let state, let count):
+      start + #""change",\#(object(state)),"changes":\#(count)}"#
+    }
+  }
+
+  package func json(_ outage: Outage) -> String {
+    let began = outage.isBeginningSeen ? "seen" : "unseen"
+    return #"{"v":1,"time":"\#(time(outage.began))","event":"outage","seconds":\#(seconds(outage.length)),"#
+      + #""reason":\#(outage.reason.json),"began":"\#(began)","ended":"\#(outage.ending.rawValue)","#
+      + #""lost":\#(outage.lost.map { "{\(json($0))}" } ?? "null")}"#
+  }
+
+  private func object(_ state: LogState) -> String {
+    if let known = objects[state] { return known }
+    let text = #""status":"\#(state.status.rawValue)","reason":\#(state.reason.json),\#(json(state))"#
+    objects[state] = text
+    return text
+  }
+
+  /// The members that say what carried the traffic.
+  private func json(_ state: LogState) -> String {
+    let isCarried = state.medium != nil
+    return #""medium":\#(state.medium?.rawValue.json ?? "null"),"interface":\#(json(orNull: state.interface)),"#
+      + #""ssid":\#(state.ssid?.text.json ?? "null"),"ssid_hex":\#(state.ssid?.hex.json ?? "null"),"#
+      + #""expensive":\#(isCarried ? "\(state.isExpensive)" : "null"),"vpn":\#(json(orNull: state.vpn))"#
+  }
+
+  private func json(orNull text: String) -> String { text.isEmpty ? "null" : text.json }
+
+  // MARK: CSV
+
+  package static let entryColumns =
+    "time,event,status,medium,interface,ssid,ssid_hex,expensive,vpn,reason,changes,seconds,mono_us,boot_us"
+  package static let outageColumns = "time,seconds,reason,began,ended,medium,interface,ssid,ssid_hex,expensive,vpn"
+
+  package func csv(_ entry: LogEntry) -> String {
+    let clocks = "\(entry.moment.monotonic),\(entry.moment.boot)"
+    let start = time(entry.moment.wall)
+    return switch entry.content {
+    case .suspend(let length): "\(start),suspend,,,,,,,,,,\(seconds(length)),\(clocks)"
+    case .change(let state, let count): "\(start),change,\(cells(state)),\(count),,\(clocks)"
+    }
+  }
+
+  private func cells(_ state: LogState) -> String {
+    if let known = cells[state] { return known }
+    let text = row([state.status.rawValue] + network(state) + [state.reason])
+    cells[state] = text
+    return text
+  }
+
+  package func csv(_ outage: Outage) -> String {
+    row(
+      [
+        time(outage.began), seconds(outage.length), outage.reason, outage.isBeginningSeen ? "seen" : "unseen",
+        outage.ending.rawValue,
+      ] + (outage.lost.map(network) ?? Array(repeating: "", count: 6)))
+  }
+
+  private func network(_ state: LogState) -> [String] {
+    [
+      state.medium?.rawValue ?? "", state.interface, state.ssid?.text ?? "", state.ssid?.hex ?? "",
+      state.medium == nil ? "" : "\(state.isExpensive)", state.vpn,
+    ]
+  }
+
+  /// Spreadsheets calculate what begins like a formula, and strangers choose names of networks: an apostrophe makes it text.
+  private func row(_ cells: [String]) -> String {
+    cells.map { cell in
+      let isFormula = cell.utf8.first.map { "=+-@\t\r".utf8.contains($0) } ?? false
+      let text = isFormula ? "'" + cell : cell
+      let needsQuotes = text.utf8.contains { $0 == 0x2c || $0 == 0x22 || $0 == 0x0a || $0 == 0x0d }
+      return needsQuotes ? "\"\(text.replacing("\"", with: "\"\""))\"" : text
+    }.joined(separator: ",")
+  }
+
+  // MARK: Pieces
+
+  /// A number of seconds with the microseconds behind the point.
+  private func seconds(_ microseconds: Int64) -> String {
+    let (whole, part) = max(microseconds, 0).quotientAndRemainder(dividingBy: 1_000_000)
+    let digits = "\(part)"
+    return "\(whole).\(String(repeating: "0", count: 6 - digits.count))\(digits)"
+  }
+
+  /// A moment as the stream writes it.
+  private func time(_ wall: Int64) -> String {
+    var text = LineBuffer(capacity: 64)
+    text.appendTime(nanosecondsSince1970: min(max(wall, 0), LogMoment.latest) * 1_000)
+    return String(text.text.dropFirst().dropLast())
+  }
+}

@@ -1,0 +1,73 @@
+import Netwatch
+
+/// The log as lines for people.
+///
+/// ```
+/// 2026-11-24 14:02:11  * wifi           wlan0         "Home", route up
+/// 2026-11-24 14:05:40  - not reachable                no carrier
+/// ```
+package final class LogText {
+  /// Whether the terminal shows more than ASCII.
+  private let isUnicode: Bool
+  /// What stands behind the date. A year has some hundred states, and each of them again and again.
+  private var words: [LogState: String] = [:]
+
+  package init(isUnicode: Bool) { self.isUnicode = isUnicode }
+
+  package func line(_ entry: LogEntry) -> String {
+    switch entry.content {
+    case .suspend(let length):
+      return "\(date(entry.moment.wall))  \(isUnicode ? "☾" : "z") suspended for \(length.asDuration)"
+    case .change(let state, let count):
+      let text = words[state] ?? words(state)
+      words[state] = text
+      return "\(date(entry.moment.wall))  \(text)\(count > 1 ? ", \(count) changes in one" : "")"
+    }
+  }
+
+  private func words(_ state: LogState) -> String {
+    let details = [
+      state.ssid.map { quoted($0.text) }, state.isExpensive ? "expensive" : nil,
+      state.vpn.isEmpty ? nil : "through \(state.vpn.harmless)", state.reason.words.harmless,
+    ].compactMap { $0 }
+    return "\(mark(state.status)) \(padded(Self.word(state), 13))  \(padded(state.interface.harmless, 12))  "
+      + details.joined(separator: ", ")
+  }
+
+  package func line(_ outage: Outage) -> String {
+    let path = outage.lost?.networkName.map { quoted($0) }
+    let unseen = outage.isBeginningSeen ? nil : "beginning not seen"
+    let details = [path, outage.reason.words.harmless, unseen].compactMap { $0 }.joined(separator: ", ")
+    return "\(date(outage.began))  \(mark(.notReachable)) \(outage.lengthWords)  \(details)"
+  }
+
+  /// What all of it comes to.
+  package func summary(_ history: LogHistory) -> String {
+    let times = LogTimes(history.spans)
+    guard let availability = times.availability else { return "Nothing was watched in this time." }
+    let count = history.outages.count
+    let sleep = times.suspended > 0 ? ", suspended for \(times.suspended.asDuration)" : ""
+    return "\(count) \(count == 1 ? "outage" : "outages"), \(times.notReachable.asDuration); reachable for "
+      + "\(availability.asPercent) of \(times.watched.asDuration) that were watched\(sleep)"
+  }
+
+  private static func word(_ state: LogState) -> String {
+    state.status == .wifi ? state.medium?.rawValue ?? "wifi" : state.status.rawValue.words
+  }
+
+  private func date(_ wall: Int64) -> String { LocalTime(wall).dateAndTime }
+
+  private func mark(_ status: ReachabilityStatus) -> String {
+    switch status {
+    case .wifi, .wwan: isUnicode ? "●" : "*"
+    case .notReachable: isUnicode ? "○" : "-"
+    case .unknown: "?"
+    }
+  }
+
+  private func quoted(_ text: String) -> String { isUnicode ? "“\(text.harmless)”" : "\"\(text.harmless)\"" }
+
+  private func padded(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(width - text.count, 0))
+  }
+}

@@ -1,0 +1,49 @@
+/// What has happened on one day of the local calendar, in microseconds.
+package struct DaySummary: Hashable, Sendable {
+  /// The beginning of the day, in microseconds since 1970.
+  package let start: Int64
+  /// The beginning of the next day: a day has 23, 24 or 25 hours.
+  package let end: Int64
+  package private(set) var times = LogTimes()
+  /// For how long each network carried the traffic, by its name.
+  package private(set) var networks: [String: Int64] = [:]
+  package private(set) var outages = 0
+  /// What was seen of the day, in its order.
+  package private(set) var spans: [LogSpan] = []
+
+  /// Each day from the first to the last that is known, the first one first; at most the last `limit` of them.
+  package static func days(of history: LogHistory, limit: Int) -> [DaySummary] {
+    guard let first = history.spans.map(\.began).min(), let last = history.spans.map(\.end).max() else { return [] }
+    let earliest = LocalTime(last).startOfDay(later: 1 - max(limit, 1))
+    var start = LocalTime(max(first, earliest)).startOfDay()
+    var days: [DaySummary] = []
+    while start < last, days.count < limit {
+      let end = LocalTime(start).startOfDay(later: 1)
+      // No calendar has a day without a length; a broken one must not hold us up.
+      guard end > start else { break }
+      days.append(DaySummary(start: start, end: end))
+      start = end
+    }
+    for span in history.spans {
+      guard var place = days.firstIndex(where: { span.began < $0.end }) else { continue }
+      while place < days.count, days[place].start < span.end {
+        if let part = span.clipped(to: days[place].start..<days[place].end) { days[place].add(part) }
+        place += 1
+      }
+    }
+    for outage in history.outages {
+      guard let place = days.firstIndex(where: { $0.start <= outage.began && outage.began < $0.end }) else { continue }
+      days[place].outages += 1
+    }
+    return days
+  }
+
+  private init(start: Int64, end: Int64) { (self.start, self.end) = (start, end) }
+
+  private mutating func add(_ span: LogSpan) {
+    spans.append(span)
+    times.add(span)
+    guard case .state(let state) = span.content, state.status.isReachable, let name = state.networkName else { return }
+    networks[name] = (networks[name] ?? 0).addingSaturated(span.length)
+  }
+}

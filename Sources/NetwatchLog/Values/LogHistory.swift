@@ -1,0 +1,86 @@
+/// What has happened according to the log: times without a change, and outages, each in their order.
+///
+/// Several writers may have watched at once, such as the service and a `--follow` in a terminal. What more than one has seen is
+/// told once.
+package struct LogHistory: Sendable {
+  package private(set) var spans: [LogSpan] = []
+  package private(set) var outages: [Outage] = []
+
+  /// - Parameters:
+  ///   - entries: each with the number of its run, in the order in which they were stored.
+  ///   - runs: the writers.
+  ///   - now: the present, until which writers that are there have watched.
+  package init(_ entries: [(run: Int64, entry: LogEntry)], runs: [LogRun], now: LogMoment) {
+    var histories: [Int64: RunHistory] = [:]
+    var ends: [Int64: LogMoment] = [:]
+    for (run, entry) in entries {
+      histories[run, default: RunHistory()].add(entry)
+      ends[run] = entry.moment
+    }
+    let known = Dictionary(runs.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    for (run, end) in ends {
+      var last = end
+      if let run = known[run] {
+        let seen = LogMoment(wall: run.seen, monotonic: run.seenMonotonic, boot: run.seenMonotonic)
+        if seen.monotonic > last.monotonic { last = seen }
+        if run.isLive, now.monotonic > last.monotonic { last = now }
+      }
+      histories[run]?.end(at: last, isLive: known[run]?.isLive ?? false)
+    }
+    spans = Self.merged(histories.sorted { $0.key < $1.key }.map(\.value.spans))
+    outages = Self.merged(histories.flatMap { run, history in history.outages.map { (run, $0) } })
+  }
+
+  /// The part of the history since a moment. An outage belongs to it if it ended later.
+  package func since(_ moment: Int64) -> LogHistory {
+    var result = self
+    result.spans = spans.compactMap { $0.clipped(to: moment..<Int64.max) }
+    result.outages = outages.filter { $0.end >= moment }
+    return result
+  }
+
+  /// The first writer that was there tells about a moment, the others about what it has not seen.
+  private static func merged(_ runs: [[LogSpan]]) -> [LogSpan] {
+    let runs = runs.filter { !$0.isEmpty }.sorted { ($0.first?.began ?? 0) < ($1.first?.began ?? 0) }
+    var result: [LogSpan] = []
+    var covered = Int64.min
+    for run in runs {
+      let range = covered..<Int64.max
+      var end = covered
+      for span in run {
+        guard let part = span.clipped(to: range) else { continue }
+        result.append(part)
+        end = max(end, part.end)
+      }
+      covered = end
+    }
+    return result
+  }
+
+  /// Outages at the same time that different writers have seen are one, and what one of them has seen of it counts. Those of one
+  /// writer are never one: they only seem to overlap if the wall clock was set.
+  private static func merged(_ outages: [(run: Int64, outage: Outage)]) -> [Outage] {
+    var result: [(run: Int64, outage: Outage)] = []
+    for (run, outage) in outages.sorted(by: { ($0.outage.began, $0.run) < ($1.outage.began, $1.run) }) {
+      guard let (lastRun, last) = result.last, lastRun != run, outage.began < last.end else {
+        result.append((run, outage))
+        continue
+      }
+      result[result.count - 1].outage = last.joined(with: outage)
+    }
+    return result.map(\.outage)
+  }
+}
+
+extension Outage {
+  /// What two writers know of the same outage.
+  fileprivate func joined(with later: Outage) -> Outage {
+    var joined = self
+    if !isBeginningSeen, later.isBeginningSeen {
+      (joined.reason, joined.lost, joined.isBeginningSeen) = (later.reason, later.lost, true)
+    }
+    if later.end > end { joined.length = later.end.subtractingSaturated(began) }
+    if ending != .seen, later.ending == .seen || later.end > end { joined.ending = later.ending }
+    return joined
+  }
+}

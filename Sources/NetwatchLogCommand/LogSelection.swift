@@ -1,0 +1,54 @@
+import ArgumentParser
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import NetwatchLog
+
+/// Which log is read, and from when on.
+struct LogSelection: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Start this long ago, such as 90m, 12h, 7d or 4w, or at a date such as 2026-11-24.", valueName: "when"))
+  var since: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Read this log. Default: your own, otherwise that of the system's service.", valueName: "path"),
+    completion: .file())
+  var file: String?
+
+  mutating func validate() throws {
+    if let since, Self.moment(since, now: LogMoment.now.wall) == nil {
+      throw ValidationError(
+        "--since needs a number with s, m, h, d or w behind it, such as 7d, or a date such as 2026-11-24.")
+    }
+  }
+
+  func contents() throws -> LogContents {
+    try LogContents(reading: file.map { LogPlace(path: $0) } ?? .forReading())
+  }
+
+  /// The moment from which on things are told, in microseconds since 1970.
+  func start(default standard: String? = nil) -> Int64 {
+    (since ?? standard).flatMap { Self.moment($0, now: LogMoment.now.wall) } ?? 0
+  }
+
+  /// - Parameter now: in microseconds since 1970.
+  static func moment(_ text: String, now: Int64) -> Int64? {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    if parts.count == 3, [4, 2, 2] == parts.map(\.count), parts.allSatisfy({ $0.allSatisfy(\.isASCIIDigit) }) {
+      let numbers = parts.compactMap { Int($0) }
+      return numbers.count == 3 ? LocalTime.moment(year: numbers[0], month: numbers[1], day: numbers[2]) : nil
+    }
+    let seconds: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800]
+    guard let unit = text.last.flatMap({ seconds[$0] }), text.dropLast().allSatisfy(\.isASCIIDigit),
+      let number = Int64(text.dropLast())
+    else { return nil }
+    let (length, overflows) = number.multipliedReportingOverflow(by: unit * 1_000_000)
+    return overflows || length > now ? 0 : now - length
+  }
+}
+
+extension Character {
+  fileprivate var isASCIIDigit: Bool { isASCII && isNumber }
+}

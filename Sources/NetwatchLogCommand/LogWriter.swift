@@ -1,0 +1,152 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import NetwatchLog
+
+/// Reads lines from standard input, and stores what a ``LogMachine`` makes of them, until the input ends.
+final class LogWriter {
+  /// More than a line of the stream ever has.
+  private static let longestLine = 65_536
+  /// Entries that wait while the disk is full.
+  private static let mostWaiting = 1_024
+  /// Between two attempts to store what waits.
+  private static let retryDelay = Duration.seconds(10)
+  /// Between two signs of life in the log. A writer that is killed, or whose machine loses its power, is known to have been there
+  /// at the last one. Each costs one page.
+  private static let signOfLife = Duration.seconds(300)
+  /// Between two times at which the traffic is stored.
+  private static let trafficDelay = Duration.seconds(60)
+  /// How long the writer waits for the end of its input when it is asked to end.
+  private static let grace = Duration.seconds(1)
+
+  private let place: LogPlace
+  private let store: LogStore
+  private let loop: EventLoop
+  private var machine = LogMachine()
+  private var buffer: [UInt8] = []
+  private var skipsLine = false
+  private var waiting: [LogEntry] = []
+  private var traffic: [TrafficTally.Sum] = []
+  private var hasFailed = false
+  private var failure: DatabaseError?
+  private var input: EventLoop.Registration?
+  private var clockWatch: WallClockWatch?
+  private var signals: SignalSource?
+  private var lifeTimer: LoopTimer?
+  private var retryTimer: LoopTimer?
+  private var trafficTimer: LoopTimer?
+
+  init(_ place: LogPlace, sizeLimit: Int64) throws {
+    self.place = place
+    let opening = try LogStore.open(place, sizeLimit: sizeLimit)
+    store = opening.store
+    if let warning = opening.warning { StandardError.tell(warning.harmless) }
+    loop = try EventLoop()
+    // A resume from a suspend may change no path.
+    clockWatch = try WallClockWatch(on: loop) { [unowned self] in
+      store(machine.handle(.clock(.now)))
+    }
+    // systemd asks all processes of a service to end; what the service writes last must not be lost.
+    signals = try SignalSource([SIGTERM, SIGINT, SIGHUP], on: loop) { [unowned self] _ in
+      loop.schedule(after: Self.grace) { [unowned self] in loop.stop() }
+    }
+    lifeTimer = LoopTimer(on: loop) { [unowned self] in
+      _ = attempt { () throws(DatabaseError) in try store.touch(.now) }
+      lifeTimer?.set(after: Self.signOfLife)
+    }
+    retryTimer = LoopTimer(on: loop) { [unowned self] in store([]) }
+    trafficTimer = LoopTimer(on: loop) { [unowned self] in
+      traffic += machine.takeTraffic()
+      store([])
+    }
+  }
+
+  /// Runs until the end of the input.
+  func run() throws {
+    _ = machine.handle(.clock(.now))
+    do throws(SystemError) {
+      input = try loop.watch(STDIN_FILENO, for: .readable) { [unowned self] _ in
+        if !read() { loop.stop() }
+      }
+      lifeTimer?.set(after: Self.signOfLife)
+      try loop.run()
+    } catch {
+      // Files cannot be waited for.
+      guard error.code == EPERM else { throw error }
+      while failure == nil, read() {}
+    }
+    traffic += machine.takeTraffic()
+    store([])
+    if let failure { throw PlainError(Self.sentence(failure, place)) }
+    _ = attempt { () throws(DatabaseError) in try store.touch(.now) }
+  }
+
+  // MARK: The input
+
+  /// - Returns: whether there may be more.
+  private func read() -> Bool {
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = unsafe Glibc.read(STDIN_FILENO, &bytes, bytes.count)
+    guard count > 0 else { return count < 0 && (errno == EINTR || errno == EAGAIN) }
+    buffer += bytes[..<count]
+    var entries: [LogEntry] = []
+    let now = LogMoment.now
+    var start = buffer.startIndex
+    while let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n")) {
+      if !skipsLine, let line = LogLine(buffer[start..<end], now: now) { entries += machine.handle(.line(line)) }
+      skipsLine = false
+      start = buffer.index(after: end)
+    }
+    buffer.removeSubrange(..<start)
+    if buffer.count > Self.longestLine {
+      buffer = []
+      skipsLine = true
+    }
+    if !machine.traffic.isEmpty, trafficTimer?.deadline == nil { trafficTimer?.set(after: Self.trafficDelay) }
+    store(entries)
+    return true
+  }
+
+  // MARK: The database
+
+  /// Stores these after those that wait.
+  private func store(_ entries: [LogEntry]) {
+    waiting += entries
+    guard failure == nil, !waiting.isEmpty || !traffic.isEmpty else { return }
+    let isStored = attempt { () throws(DatabaseError) in try store.append(waiting, traffic: traffic) }
+    if isStored {
+      (waiting, traffic) = ([], [])
+    } else {
+      if waiting.count > Self.mostWaiting { waiting = waiting.merged(to: Self.mostWaiting) }
+      retryTimer?.set(after: Self.retryDelay)
+    }
+  }
+
+  /// - Returns: whether it has been done. What prevents it is told once, until it is over.
+  private func attempt(_ body: () throws(DatabaseError) -> Void) -> Bool {
+    do throws(DatabaseError) {
+      try body()
+      hasFailed = false
+      return true
+    } catch {
+      if error.kind == .damaged {
+        failure = error
+        loop.stop()
+      } else if !hasFailed {
+        StandardError.tell(Self.sentence(error, place).harmless)
+      }
+      hasFailed = true
+      return false
+    }
+  }
+
+  private static func sentence(_ error: DatabaseError, _ place: LogPlace) -> String {
+    switch error.kind {
+    case .full:
+      "no room is left for the log '\(place.file)'; the last \(mostWaiting) changes wait until there is some"
+    case .busy: "another process holds the log '\(place.file)'; changes wait until it has finished"
+    case .damaged: "the log '\(place.file)' is damaged, so nothing more is stored; the next start begins a new one"
+    case .notPermitted, .other: "cannot write the log '\(place.file)': \(error)"
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+
+/// A file that is written beside its place and renamed when it is whole, so that nobody finds half of it.
+enum NewFile {
+  /// - Throws: a sentence; nothing is left then.
+  static func write(_ text: String, to path: String) throws(PlainError) {
+    var status = stat()
+    if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+      throw PlainError("'\(path)' is not a file; name one, such as network.html")
+    }
+    let draft = "\(path).\(UInt32.random(in: 0...UInt32.max)).part"
+    let descriptor = unsafe open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw failure(path) }
+    do throws(SystemError) {
+      let file = FileDescriptor(owning: descriptor)
+      let bytes = [UInt8](text.utf8)
+      try unsafe FileDescriptor.writeAll(bytes.span.bytes, to: file.rawValue)
+      guard fsync(file.rawValue) == 0 else { throw .last("fsync") }
+    } catch {
+      _ = unsafe unlink(draft)
+      throw PlainError("cannot write '\(path)': \(error.message)")
+    }
+    guard unsafe rename(draft, path) != 0 else { return }
+    let error = failure(path)
+    _ = unsafe unlink(draft)
+    throw error
+  }
+
+  private static func failure(_ path: String) -> PlainError {
+    PlainError(unsafe "cannot write '\(path)': \(String(cString: strerror(errno)))")
+  }
+}

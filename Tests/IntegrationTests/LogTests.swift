@@ -1,0 +1,317 @@
+import Foundation
+import Glibc
+import NetwatchTestSupport
+import Testing
+
+/// `--log`, `netwatch log` and `netwatch report`: what is stored, and that it disturbs nobody.
+@Suite struct LogTests {
+  private let folder: TemporaryFolder
+  private var state: String { "XDG_STATE_HOME=\(folder.path)" }
+  private var file: String { folder.file("netwatch/log.sqlite") }
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func follow(_ namespace: NetworkNamespace, _ options: String...) throws -> Follow {
+    try Follow(
+      ChildProcess(
+        namespace.command([Programs.netwatch, "-f", "--json", "--log"] + options), environment: [state]))
+  }
+
+  private func log(_ arguments: String...) throws -> [String] {
+    let (ending, output, error) = try ChildProcess.run(
+      [Programs.netwatch, "log"] + arguments, environment: [state, "TZ=UTC", "LC_ALL=C"])
+    guard ending == .exited(0) else { throw TestFailure("\(ending): \(error)") }
+    return output
+  }
+
+  private func objects(_ arguments: String...) throws -> [[String: Any]] {
+    try ChildProcess.run([Programs.netwatch, "log", "--json"] + arguments, environment: [state]).output.map { line in
+      keepLine(line, of: "log")
+      return try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    }
+  }
+
+  /// The log, once it has as many changes: the writer is another process.
+  private func changes(_ count: Int) throws -> [[String: Any]] {
+    let deadline = Deadline(20)
+    while !deadline.isOver {
+      let changes = try objects().filter { $0["event"] as? String == "change" }
+      if changes.count >= count { return changes }
+    }
+    throw TestFailure("the log has not got \(count) changes")
+  }
+
+  private static func summary(_ change: [String: Any]) -> String {
+    ["status", "reason", "interface"].map { change[$0] as? String ?? "-" }.joined(separator: " ")
+  }
+
+  /// The program that writes for netwatch.
+  private static func writer(of process: ChildProcess) throws -> pid_t {
+    let children = try String(contentsOfFile: "/proc/\(process.pid)/task/\(process.pid)/children", encoding: .utf8)
+    return try #require(children.split(separator: " ").first.flatMap { pid_t($0) })
+  }
+
+  private static func flap(_ namespace: NetworkNamespace, _ follow: Follow) throws {
+    for change in ["down", "up"] {
+      try namespace.run("ip link set v1 \(change)")
+      _ = try follow.next()
+    }
+  }
+
+  // MARK: What is stored
+
+  @Test func `changes and outages are in the log, and nothing more is printed`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try follow(namespace)
+    _ = try follow.next()
+    try Self.flap(namespace, follow)
+    try namespace.run("ip link set v1 down")
+    let lost = try follow.next()
+    let stored = try changes(4)
+    #expect(
+      stored.map(Self.summary) == [
+        "wifi initial v0", "not-reachable no_carrier -", "wifi route_up v0", "not-reachable no_carrier -",
+      ])
+    #expect(stored.map { $0["time"] as? String } == follow.lines.map { $0.object["time"] as? String })
+    #expect(stored.last?["mono_us"] as? Int == lost.monotonicNanoseconds.map { $0 / 1_000 })
+    let outages = try objects("--outages")
+    #expect(outages.map { $0["ended"] as? String } == ["seen", "ongoing"])
+    let length = try #require(outages[0]["seconds"] as? Double)
+    let told = follow.lines[1...2].compactMap(\.monotonicNanoseconds)
+    #expect(abs(length - Double(told[1] - told[0]) / 1e9) < 2e-6)
+    follow.process.signal(SIGKILL)
+    #expect(try follow.process.wait() == .signalled(SIGKILL))
+    // The writer has seen the end of its input, and nobody the end of the outage.
+    let deadline = Deadline(20)
+    while try objects("--outages").last?["ended"] as? String != "unseen", !deadline.isOver {}
+    #expect(!deadline.isOver)
+    #expect(try follow.process.errorText() == "")
+  }
+
+  @Test func `text and CSV say the same`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try follow(namespace, "--count", "2")
+    _ = try follow.next()
+    try namespace.run("ip link set v1 down")
+    _ = try follow.next()
+    // It waits for the writer.
+    #expect(try follow.process.wait() == .exited(0))
+    let text = try log()
+    #expect(text.count == 3)
+    #expect(text[0].hasSuffix("  * virtual        v0            initial"))
+    #expect(text[1].hasSuffix("  - not reachable                no carrier"))
+    #expect(text[2].hasPrefix("1 outage, "))
+    #expect(
+      text[1].hasPrefix(try #require(follow.lines[1].object["time"] as? String).prefix(19).replacing("T", with: " ")))
+    let csv = try log("--csv")
+    #expect(
+      csv[0] == "time,event,status,medium,interface,ssid,ssid_hex,expensive,vpn,reason,changes,seconds,mono_us,boot_us")
+    #expect(csv[1].contains(",change,wifi,virtual,v0,,,false,,initial,1,,"))
+    #expect(csv.count == 3)
+    #expect(try log("--outages", "--csv")[1].contains(",no_carrier,seen,unseen,virtual,v0,,,false,"))
+    #expect(try log("--since", "2020-01-01").count == 3)
+    #expect(try log("--since", "2099-01-01") == ["Nothing was watched in this time."])
+  }
+
+  @Test func `the service writes too, and a second writer does not break the log`() throws {
+    let service = try RunningService("--log", shell: "export \(state)")
+    let follow = try follow(service.namespace, "--no-service")
+    _ = try follow.next()
+    for _ in 0..<3 { try Self.flap(service.namespace, follow) }
+    let stored = try changes(14)
+    #expect(stored.count == 14)
+    #expect(try objects("--outages").count == 3)
+    service.process.signal(SIGTERM)
+    #expect(try service.process.wait() == .exited(0))
+    #expect(try service.process.errorText() == "")
+  }
+
+  @Test func `with traffic the bytes of the day are in the report`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try follow(namespace, "--traffic", "--traffic-interval", "0.1", "--count", "12")
+    for _ in 0..<12 {
+      _ = try follow.next()
+      try namespace.run(
+        "ping -c 1 -W 0.01 10.0.0.2 || true", "ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:02 dev v0")
+    }
+    #expect(try follow.process.wait() == .exited(0))
+    let page = folder.file("page.html")
+    let made = try ChildProcess.run([Programs.netwatch, "report", page], environment: [state])
+    #expect(made.ending == .exited(0) && made.output == [] && made.error == "")
+    let text = try String(contentsOfFile: page, encoding: .utf8)
+    #expect(text.contains("<h2>Bytes</h2>"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["netwatch", "page.html"])
+  }
+
+  // MARK: What goes wrong
+
+  @Test func `a writer that stands still delays no line, and what does not fit is merged`() throws {
+    let namespace = try NetworkNamespace.online()
+    func delays(_ follow: Follow, _ rounds: Int) throws -> [Int] {
+      // Two changes a round, each in a turn of the loop of its own.
+      try (0..<rounds).flatMap { _ in
+        try ["down", "up"].map { change in
+          try namespace.run("ip link set v1 \(change)")
+          let line = try follow.next()
+          return Line.monotonicNow - (line.monotonicNanoseconds ?? 0)
+        }
+      }.sorted()
+    }
+    let plain = try Follow(ChildProcess(namespace.command([Programs.netwatch, "-f", "--json"])))
+    _ = try plain.next()
+    let before = try delays(plain, 100)
+    plain.process.signal(SIGKILL)
+    let follow = try follow(namespace)
+    _ = try follow.next()
+    _ = try changes(1)
+    let writer = try Self.writer(of: follow.process)
+    kill(writer, SIGSTOP)
+    let rounds = 700
+    let stalled = try delays(follow, rounds)
+    print(
+      "Kernel to reader, in µs: \(before[before.count / 2] / 1_000) p50, \(before[before.count * 99 / 100] / 1_000) p99 without "
+        + "a log; \(stalled[stalled.count / 2] / 1_000) p50, \(stalled[stalled.count * 99 / 100] / 1_000) p99 while the writer stands still"
+    )
+    // Much less than a disk that stalls; other tests run at the same time.
+    #expect(stalled[stalled.count / 2] < before[before.count / 2] * 5 + 5_000_000)
+    kill(writer, SIGCONT)
+    try Self.flap(namespace, follow)
+    let deadline = Deadline(20)
+    var stored: [Int] = []
+    while stored.reduce(0, +) < 2 * rounds + 3, !deadline.isOver {
+      stored = try objects().compactMap { $0["changes"] as? Int }
+    }
+    #expect(stored.reduce(0, +) == 2 * rounds + 3)
+    // 1,024 of them have waited, and those that the pipe holds.
+    #expect(stored.filter { $0 > 1 }.count == 1)
+    #expect(stored.count > 1_024 && stored.count < 2 * rounds)
+  }
+
+  @Test func `the end of the writer is told once, and the stream goes on`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try follow(namespace)
+    _ = try follow.next()
+    _ = try changes(1)
+    kill(try Self.writer(of: follow.process), SIGKILL)
+    #expect(
+      try follow.process.nextErrorLine()
+        == "netwatch: netwatch-log was ended by signal 9; changes are not logged any more")
+    for _ in 0..<3 { try Self.flap(namespace, follow) }
+    follow.process.signal(SIGTERM)
+    _ = try follow.process.wait()
+    #expect(try follow.process.errorText() == "")
+    #expect(try objects().count == 1)
+  }
+
+  @Test func `a writer that is killed loses at most the last entry`() throws {
+    let line =
+      #"{"v":1,"seq":1,"time":"2026-11-21T02:15:00.123456Z","mono_ns":8123,"event":"reachability","reason":"no_carrier","#
+      + #""reachability":{"status":"not-reachable","medium":null,"interface":null,"index":null,"expensive":null,"#
+      + #""vpn":null,"ipv4":null,"ipv6":null,"wifi":null},"activity":{"state":"inactive","visible":false,"in_flight":0}}"#
+    var stored = 0
+    for _ in 0..<min(FuzzRounds.count(default: 3), 1_000) {
+      let writer = try ChildProcess([Programs.log, "write"], environment: [state])
+      for _ in 0..<2 {
+        writer.write(line + "\n")
+        stored += 1
+        _ = try changes(stored)
+      }
+      writer.write(line + "\n")
+      usleep(UInt32.random(in: 0..<3_000))  // the moment of its end
+      writer.signal(SIGKILL)
+      _ = try writer.wait()
+      let found = try objects().count
+      #expect(found == stored || found == stored + 1)
+      stored = found
+    }
+  }
+
+  @Test func `a full disk is told once, and what has happened is stored when there is room`() throws {
+    let namespace = try NetworkNamespace.online()
+    let process = try ChildProcess(
+      namespace.command([
+        "unshare", "--mount", "sh", "-c",
+        "mount -t tmpfs -o size=144k tmpfs \(folder.path) && exec \(Programs.netwatch) -f --json --log",
+      ]), environment: [state])
+    let follow = Follow(process)
+    _ = try follow.next()
+    var rounds = 0
+    while try !process.hasErrorLine(within: 0.02), rounds < 500 {
+      try Self.flap(namespace, follow)
+      rounds += 1
+    }
+    #expect(
+      try process.nextErrorLine()
+        == "netwatch: no room is left for the log '\(file)'; the last 1024 changes wait until there is some")
+    for _ in 0..<5 { try Self.flap(namespace, follow) }
+    let user = NetworkNamespace.isRoot ? [] : ["--user", "--preserve-credentials"]
+    let inside = ["nsenter", "--target", "\(process.pid)", "--mount"] + user + ["--"]
+    let grown = try ChildProcess.run(inside + ["mount", "-o", "remount,size=8m", folder.path])
+    #expect(grown.ending == .exited(0), "\(grown.error)")
+    try Self.flap(namespace, follow)
+    let expected = 1 + 2 * (rounds + 6)
+    let deadline = Deadline(30)
+    var stored = 0
+    while stored < expected, !deadline.isOver {
+      stored = try ChildProcess.run(inside + [Programs.netwatch, "log", "--json"], environment: [state]).output.count
+    }
+    #expect(stored == expected)
+    process.signal(SIGTERM)
+    _ = try process.wait()
+    #expect(try process.errorText() == "")
+  }
+
+  @Test func `a folder that cannot be made is told, and the stream goes on`() throws {
+    let namespace = try NetworkNamespace.online()
+    for (variables, said) in [
+      (
+        ["XDG_STATE_HOME=/proc/nothing"],
+        "netwatch: cannot make the folder '/proc/nothing' for the log: No such file or directory"
+      ),
+      (["XDG_STATE_HOME=", "HOME="], "netwatch: there is no folder for the log; set HOME or XDG_STATE_HOME"),
+    ] {
+      let follow = try Follow(
+        ChildProcess(namespace.command([Programs.netwatch, "-f", "--json", "--log"]), environment: variables))
+      _ = try follow.next()
+      #expect(try follow.process.nextErrorLine() == said)
+      try Self.flap(namespace, follow)
+    }
+  }
+
+  @Test func `without a log, readers say how to make one and exit with 2`() throws {
+    for command in [["log"], ["log", "--json"], ["report", folder.file("page.html")]] {
+      let (ending, output, error) = try ChildProcess.run([Programs.netwatch] + command, environment: [state])
+      #expect(ending == .exited(2))
+      #expect(output == [])
+      #expect(
+        error
+          == "netwatch: there is no log at '\(file)'; netwatch --follow --log and netwatch serve --log write one")
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+  }
+
+  @Test(arguments: [
+    ["log", "--since", "yesterday"], ["log", "--since", "2026-02-30"], ["log", "--json", "--csv"], ["--json", "log"],
+    ["log", "--interfaces"], ["--log"], ["-f", "--log", "--target", "192.0.2.1"], ["-f", "--log", "-i", "v0"],
+    ["report"],
+    ["status", "--log"],
+  ])
+  func `a mistake is one of usage`(arguments: [String]) throws {
+    let (ending, output, error) = try ChildProcess.run([Programs.netwatch] + arguments, environment: [state])
+    #expect(ending == .exited(64))
+    #expect(output == [] && error.hasPrefix("Error: "))
+  }
+
+  @Test func `netwatch maps no SQLite`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try follow(namespace)
+    _ = try follow.next()
+    let writer = try Self.writer(of: follow.process)
+    _ = try changes(1)
+    func mapsSQLite(_ process: pid_t) throws -> Bool {
+      try ChildProcess.run(["grep", "-c", "sqlite", "/proc/\(process)/maps"]).ending == .exited(0)
+    }
+    #expect(!(try mapsSQLite(follow.process.pid)))
+    #expect(try mapsSQLite(writer))
+  }
+}

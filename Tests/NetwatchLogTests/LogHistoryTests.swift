@@ -1,0 +1,180 @@
+import Netwatch
+@testable import NetwatchLog
+import Testing
+
+/// Which outages there were, and how long they lasted.
+@Suite struct LogHistoryTests {
+  private static let up = LogState(status: .wifi, reason: "route_up", medium: .wired, interface: "eth0")
+  private static let down = LogState(status: .notReachable, reason: "no_carrier")
+  private static let other = LogState(status: .notReachable, reason: "no_route")
+  private static let unknown = LogState(status: .unknown, reason: "unresolved")
+  /// In seconds.
+  private static let epoch: Int64 = 1_795_000_000
+
+  /// - Parameters:
+  ///   - second: of the monotonic clock.
+  ///   - wall: how far the wall clock is ahead of it, in seconds since the epoch.
+  private static func moment(_ second: Double, wall: Double = 0, suspended: Double = 0) -> LogMoment {
+    let monotonic = Int64((second * 1_000_000).rounded())
+    return LogMoment(
+      wall: epoch * 1_000_000 + monotonic + Int64(wall * 1_000_000), monotonic: monotonic,
+      boot: monotonic + Int64(suspended * 1_000_000))
+  }
+
+  private static func change(_ second: Double, _ state: LogState, wall: Double = 0, count: Int64 = 1) -> LogEntry {
+    LogEntry(moment(second, wall: wall), .change(state, count: count))
+  }
+
+  private static func history(
+    _ entries: [LogEntry], seen: Double? = nil, isLive: Bool = false, now: Double = 1_000
+  ) -> LogHistory {
+    let last = moment(seen ?? entries.last.map { Double($0.moment.monotonic) / 1_000_000 } ?? 0)
+    return LogHistory(
+      entries.map { (1, $0) },
+      runs: [LogRun(id: 1, seen: last.wall, seenMonotonic: last.monotonic, isLive: isLive)], now: moment(now))
+  }
+
+  @Test func `an outage of 50 ms has its beginning, its length, its reason and what was lost`() {
+    let history = Self.history([
+      Self.change(1, Self.up), Self.change(2, Self.down), Self.change(2.05, Self.up), Self.change(3, Self.up),
+    ])
+    #expect(
+      history.outages == [
+        Outage(
+          began: Self.moment(2).wall, length: 50_000, reason: "no_carrier", lost: Self.up, isBeginningSeen: true,
+          ending: .seen)
+      ])
+  }
+
+  @Test func `another reason does not begin another outage`() {
+    let history = Self.history([
+      Self.change(1, Self.up), Self.change(2, Self.down), Self.change(3, Self.other), Self.change(5, Self.up),
+    ])
+    #expect(history.outages.map(\.length) == [3_000_000])
+    #expect(history.outages.map(\.reason) == ["no_carrier"])
+  }
+
+  @Test func `a clock that is set makes an outage neither longer nor shorter`() {
+    for step in [-7_200.0, 7_200] {
+      let history = Self.history([
+        Self.change(1, Self.up), Self.change(10, Self.down), Self.change(20, Self.up, wall: step),
+        Self.change(25, Self.down, wall: step), Self.change(26, Self.up, wall: step),
+      ])
+      #expect(history.outages.map(\.length).sorted() == [1_000_000, 10_000_000])
+    }
+  }
+
+  @Test func `a suspend is no outage, and is shown`() {
+    let awake = LogEntry(Self.moment(12, wall: 3_600, suspended: 3_600), .suspend(3_600_000_000))
+    let history = Self.history([
+      Self.change(1, Self.up), Self.change(10, Self.down), awake, Self.change(15, Self.up, wall: 3_600),
+    ])
+    // Ten and fifteen on the clock that stands still.
+    #expect(history.outages.map(\.length) == [5_000_000])
+    let asleep = history.spans.filter { $0.content == .suspended }
+    #expect(asleep.map(\.length) == [3_600_000_000])
+    #expect(asleep.map(\.began) == [Self.moment(12).wall])
+    #expect(history.spans.map(\.length).reduce(0, +) == 14_000_000 + 3_600_000_000)
+  }
+
+  @Test func `the end that nobody saw is told, and the time until the writer was seen last`() {
+    let entries = [Self.change(1, Self.up), Self.change(10, Self.down)]
+    let killed = Self.history(entries, seen: 310)
+    #expect(killed.outages.map(\.ending) == [.unseen])
+    #expect(killed.outages.map(\.length) == [300_000_000])
+    let live = Self.history(entries, seen: 310, isLive: true, now: 400)
+    #expect(live.outages.map(\.ending) == [.ongoing])
+    #expect(live.outages.map(\.length) == [390_000_000])
+  }
+
+  @Test func `what began before anybody watched says so`() {
+    let history = Self.history([Self.change(1, Self.down), Self.change(3, Self.up)])
+    #expect(history.outages.map(\.isBeginningSeen) == [false])
+    #expect(history.outages.map(\.lost) == [nil])
+    #expect(history.outages.map(\.ending) == [.seen])
+  }
+
+  @Test func `nobody knows what happened within merged changes`() {
+    let history = Self.history([
+      Self.change(1, Self.up), Self.change(2, Self.down), Self.change(3, Self.other),
+      Self.change(60, Self.up, count: 40), Self.change(70, Self.up),
+    ])
+    #expect(history.outages.map(\.ending) == [.unseen])
+    #expect(history.outages.map(\.length) == [1_000_000])
+    // Not from 3 to 60.
+    #expect(history.spans.map(\.length) == [1_000_000, 1_000_000, 10_000_000])
+  }
+
+  @Test func `while the status is unknown, an outage neither begins nor ends, and the time does not count`() {
+    let history = Self.history([
+      Self.change(1, Self.up), Self.change(2, Self.unknown), Self.change(5, Self.down), Self.change(6, Self.unknown),
+      Self.change(9, Self.down), Self.change(11, Self.up), Self.change(12, Self.unknown), Self.change(13, Self.up),
+    ])
+    #expect(history.outages.map(\.ending) == [.seen])
+    #expect(history.outages.map(\.isBeginningSeen) == [false])
+    #expect(history.outages.map(\.length) == [3_000_000])
+  }
+
+  @Test func `what two writers have seen is told once`() {
+    let first = [Self.change(1, Self.up), Self.change(10, Self.down)]
+    let second = [
+      Self.change(5, Self.up), Self.change(10.001, Self.down), Self.change(30, Self.up), Self.change(40, Self.up),
+    ]
+    let runs = [(1, 12.0), (2, 40.0)].map { id, seen in
+      LogRun(id: id, seen: Self.moment(seen).wall, seenMonotonic: Self.moment(seen).monotonic, isLive: false)
+    }
+    let history = LogHistory(first.map { (1, $0) } + second.map { (2, $0) }, runs: runs, now: Self.moment(50))
+    #expect(history.outages.map(\.length) == [20_000_000])
+    #expect(history.outages.map(\.ending) == [.seen])
+    #expect(history.spans.map(\.length).reduce(0, +) == 39_000_000)
+  }
+
+  @Test func `since a moment there is what had not ended then`() {
+    let all = Self.history([
+      Self.change(1, Self.up), Self.change(10, Self.down), Self.change(20, Self.up), Self.change(30, Self.down),
+      Self.change(40, Self.up), Self.change(50, Self.up),
+    ])
+    let late = all.since(Self.moment(35).wall)
+    #expect(late.outages.map(\.began) == [Self.moment(30).wall])
+    #expect(late.spans.map(\.length).reduce(0, +) == 15_000_000)
+  }
+
+  @Test func `each day has its part of what goes on at midnight`() throws {
+    let start = LocalTime(Self.epoch * 1_000_000).startOfDay(later: 1)
+    func entry(_ second: Int64, _ state: LogState) -> LogEntry {
+      LogEntry(
+        LogMoment(wall: start + second * 1_000_000, monotonic: (second + 90_000) * 1_000_000, boot: 0),
+        .change(state, count: 1))
+    }
+    let history = Self.history([
+      entry(-7_200, Self.up), entry(-600, Self.down), entry(1_200, Self.up), entry(3_600, Self.up),
+    ])
+    let days = DaySummary.days(of: history, limit: 10)
+    #expect(days.map(\.times.notReachable) == [600_000_000, 1_200_000_000])
+    #expect(days.map(\.times.reachable) == [6_600_000_000, 2_400_000_000])
+    #expect(days.map(\.outages) == [1, 0])
+    #expect(days.map(\.networks) == [["eth0": 6_600_000_000], ["eth0": 2_400_000_000]])
+    #expect(try #require(days.first?.times.availability) == 11.0 / 12)
+    #expect(DaySummary.days(of: history, limit: 1).map(\.outages) == [0])
+  }
+
+  @Test func `no numbers of a damaged log can harm the reader`() {
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<500 {
+      let entries: [(run: Int64, entry: LogEntry)] = (0..<20).map { _ in
+        func number() -> Int64 {
+          [0, 1, -1, .max, .min, Int64.random(in: .min ... .max, using: &generator)].randomElement() ?? 0
+        }
+        let moment = LogMoment(wall: number(), monotonic: number(), boot: number())
+        let state = [Self.up, Self.down, Self.unknown].randomElement() ?? Self.up
+        let content = Bool.random() ? LogEntry.Content.change(state, count: number()) : .suspend(max(number(), 0))
+        return (Int64.random(in: 1...3), LogEntry(moment, content))
+      }
+      let history = LogHistory(
+        entries, runs: [LogRun(id: 1, seen: .max, seenMonotonic: .max, isLive: true)], now: Self.moment(9))
+      let page = HTMLReport(history.since(0), traffic: [], now: .max).text
+      #expect(!page.isEmpty)
+      _ = LogText(isUnicode: true).summary(history)
+    }
+  }
+}

@@ -1,0 +1,229 @@
+import Foundation
+import Netwatch
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchLog
+
+/// The database: what it keeps, how large it is, and what becomes of files that are no log.
+@Suite struct LogStoreTests {
+  private static let networks = ["Home", "Office 5 GHz", "Train", "Café \u{1f4f6}"]
+
+  /// Days of a laptop: half of the changes are losses. The wall clock begins in 2026.
+  private static func entries(days: Int, perDay: Int) -> [LogEntry] {
+    var generator = SplitMix(seed: 7)
+    let start: Int64 = 1_770_000_000_000_000
+    return (0..<days * perDay).map { number in
+      let microseconds =
+        Int64(number) * (86_400_000_000 / Int64(perDay)) + Int64.random(in: 0..<900_000_000, using: &generator)
+      let network = networks[Int.random(in: 0..<4, using: &generator)]
+      let state =
+        number.isMultiple(of: 2)
+        ? LogState(
+          status: .wifi, reason: ["route_up", "network_changed", "resumed"][number / 2 % 3], medium: .wifi,
+          interface: "wlp0s20f3", ssid: SSID(Array(network.utf8)), isExpensive: network == "Train")
+        : LogState(status: .notReachable, reason: ["no_carrier", "no_route", "link_down"][number / 2 % 3])
+      return LogEntry(
+        LogMoment(
+          wall: start + microseconds, monotonic: 4_000_000_000 + microseconds / 2, boot: 4_000_000_000 + microseconds),
+        .change(state, count: 1))
+    }
+  }
+
+  private func place() throws -> (LogPlace, TemporaryFolder) {
+    let folder = try TemporaryFolder()
+    return (LogPlace(folder: folder.file("netwatch")), folder)
+  }
+
+  private func size(_ place: LogPlace) -> Int {
+    ["", "-wal"].reduce(0) { sum, suffix in
+      sum + ((try? FileManager.default.attributesOfItem(atPath: place.file + suffix)[.size] as? Int) ?? 0)
+    }
+  }
+
+  @Test func `what is stored is read, with its clocks`() throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    let moment = LogMoment(wall: 1_795_000_000_123_456, monotonic: 5, boot: 7)
+    let state = LogState(
+      status: .wwan, reason: "route_up", medium: .wwan, interface: "wwan0", ssid: SSID([0xff, 0, 0x27]),
+      isExpensive: true, vpn: "wg0")
+    let entries = [
+      LogEntry(moment, .change(state, count: 12)), LogEntry(moment, .suspend(99)),
+      LogEntry(moment, .change(LogState(status: .notReachable, reason: "a_later_reason"), count: 1)),
+    ]
+    let traffic = TrafficTally.Sum(day: 20_261_124, interface: "wlan0", received: 10, sent: 4)
+    let store = try LogStore.open(place).store
+    try store.append(entries, traffic: [traffic])
+    try store.append([], traffic: [traffic])
+    let contents = try LogContents(reading: place)
+    #expect(contents.entries.map(\.entry) == entries)
+    #expect(contents.traffic == [TrafficTally.Sum(day: 20_261_124, interface: "wlan0", received: 20, sent: 8)])
+    // The writer holds its lock.
+    #expect(contents.runs.map(\.isLive) == [true])
+  }
+
+  @Test func `nobody else may read it, whatever the umask`() throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    umask(0)
+    let store = try LogStore.open(place).store
+    try store.append(Self.entries(days: 1, perDay: 2))
+    for (path, mode) in [(place.folder, 0o700), (place.file, 0o600), (place.file + "-wal", 0o600), (place.lock, 0o600)]
+    {
+      let attributes = try FileManager.default.attributesOfItem(atPath: path)
+      #expect(attributes[.posixPermissions] as? Int == mode, "\(path)")
+    }
+  }
+
+  @Test func `a year of 50 changes a day has at most 1 MB`() throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    let entries = Self.entries(days: 365, perDay: 50)
+    let store = try LogStore.open(place).store
+    for start in stride(from: 0, to: entries.count, by: 50) { try store.append(Array(entries[start..<start + 50])) }
+    #expect(try LogContents(reading: place).entries.count == 365 * 50)
+    let bytes = size(place)
+    print("A year of 50 changes a day has \(bytes) bytes.")
+    #expect(bytes <= 1_000_000)
+  }
+
+  @Test func `the size limit drops the oldest and is never exceeded`() throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    let limit: Int64 = 4_000_000
+    let store = try LogStore.open(place, sizeLimit: limit).store
+    let entries = Self.entries(days: 400, perDay: 500)
+    var largest = 0
+    for start in stride(from: 0, to: entries.count, by: 500) {
+      try store.append(Array(entries[start..<start + 500]))
+      largest = max(largest, size(place))
+    }
+    let kept = try LogContents(reading: place).entries.map(\.entry)
+    print(
+      "With a limit of \(limit) bytes it had \(largest) at most, and keeps \(kept.count) of \(entries.count) changes.")
+    #expect(largest <= limit)
+    #expect(kept.count > 50_000 && kept.count < entries.count)
+    #expect(kept == entries.suffix(kept.count))
+  }
+
+  @Test func `two writers at once lose nothing`() async throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    let entries = Self.entries(days: 2, perDay: 100)
+    await withTaskGroup { group in
+      for _ in 0..<2 {
+        group.addTask {
+          do {
+            let store = try LogStore.open(place).store
+            for entry in entries { try store.append([entry]) }
+          } catch {
+            Issue.record("\(error)")
+          }
+        }
+      }
+    }
+    let contents = try LogContents(reading: place)
+    #expect(contents.runs.count == 2)
+    for run in contents.runs { #expect(contents.entries.filter { $0.run == run.id }.map(\.entry) == entries) }
+    #expect(contents.runs.allSatisfy { !$0.isLive })
+  }
+
+  @Test func `of two writers one counts the traffic`() throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    let sum = TrafficTally.Sum(day: 20_261_124, interface: "wlan0", received: 10, sent: 4)
+    let (first, second) = (try LogStore.open(place).store, try LogStore.open(place).store)
+    try first.append([], traffic: [sum])
+    try second.append([], traffic: [sum])
+    #expect(try LogContents(reading: place).traffic == [sum])
+  }
+
+  // MARK: Files that are no log
+
+  @Test(arguments: [0, 100, 4_096])
+  func `a damaged file is moved aside, and a new log begins`(position: Int) throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    do { try LogStore.open(place).store.append(Self.entries(days: 10, perDay: 50)) }
+    var bytes = try Data(contentsOf: URL(filePath: place.file))
+    bytes.replaceSubrange(position..<position + 3_000, with: Data(repeating: 0xa5, count: 3_000))
+    try bytes.write(to: URL(filePath: place.file))
+    let opening = try LogStore.open(place)
+    let warning = try #require(opening.warning)
+    #expect(warning.hasPrefix("the log '\(place.file)' was damaged, so it is '\(place.file).damaged-"))
+    try opening.store.append(Self.entries(days: 1, perDay: 3))
+    #expect(try LogContents(reading: place).entries.count == 3)
+    let aside = try FileManager.default.contentsOfDirectory(atPath: place.folder).filter {
+      $0.contains("damaged") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")
+    }
+    #expect(aside.count == 1)
+    #expect(try Data(contentsOf: URL(filePath: "\(place.folder)/\(aside[0])")) == bytes)
+  }
+
+  @Test func `a database of another program is left as it is`() throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    try FileManager.default.createDirectory(atPath: place.folder, withIntermediateDirectories: true)
+    do { try Database(place.file, .write).execute("CREATE TABLE recipes (name TEXT)") }
+    let before = try Data(contentsOf: URL(filePath: place.file))
+    let error = #expect(throws: PlainError.self) { _ = try LogStore.open(place) }
+    #expect(error?.description.hasPrefix("'\(place.file)' is a database of another program") == true)
+    #expect(throws: PlainError.self) { _ = try LogContents(reading: place) }
+    #expect(try Data(contentsOf: URL(filePath: place.file)) == before)
+  }
+
+  @Test func `a log of a later version is left as it is`() throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    do { _ = try LogStore.open(place) }
+    do { try Database(place.file, .write).execute("PRAGMA user_version=2") }
+    let error = #expect(throws: PlainError.self) { _ = try LogStore.open(place) }
+    #expect(error?.description.contains("a later version of netwatch") == true)
+  }
+
+  @Test func `a reader without a log, or with a damaged one, gets one sentence`() throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    #expect(throws: PlainError.self) { _ = try LogContents(reading: place) }
+    try FileManager.default.createDirectory(atPath: place.folder, withIntermediateDirectories: true)
+    try Data(repeating: 0x41, count: 9_000).write(to: URL(filePath: place.file))
+    let error = #expect(throws: PlainError.self) { _ = try LogContents(reading: place) }
+    #expect(
+      error?.description == "the log '\(place.file)' is damaged; the next writer moves it aside and begins a new one")
+    #expect(try Data(contentsOf: URL(filePath: place.file)).count == 9_000)
+  }
+
+  @Test func `no bytes of a file can harm the reader`() throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    do { try LogStore.open(place).store.append(Self.entries(days: 3, perDay: 20)) }
+    let good = try Data(contentsOf: URL(filePath: place.file))
+    var generator = SplitMix(seed: 9)
+    for _ in 0..<FuzzRounds.count(default: 100) {
+      var bytes = good
+      for _ in 0..<Int.random(in: 1...20, using: &generator) {
+        let place = Int.random(in: 0..<bytes.count, using: &generator)
+        bytes[place] = UInt8.random(in: 0...255, using: &generator)
+      }
+      try bytes.write(to: URL(filePath: place.file))
+      guard let contents = try? LogContents(reading: place) else { continue }
+      _ = HTMLReport(contents.history, traffic: contents.traffic, now: 0).text
+    }
+  }
+
+  // MARK: Entries that wait
+
+  @Test func `the oldest entries become one that says how many`() {
+    let entries = Self.entries(days: 1, perDay: 10)
+    let merged = entries.merged(to: 4)
+    #expect(merged.count == 4)
+    #expect(merged.suffix(3) == entries.suffix(3))
+    guard case .change(let state, 7) = merged[0].content, case .change(let last, _) = entries[6].content else {
+      Issue.record("\(merged[0])")
+      return
+    }
+    #expect(state == last && merged[0].moment == entries[6].moment)
+    #expect(entries.merged(to: 10) == entries)
+  }
+}
