@@ -134,9 +134,6 @@ final class ChildProcess {
     return lines.joined(separator: "\n")
   }
 
-  /// Whether a line of stderr comes within a while.
-  func hasErrorLine(within seconds: Double) throws -> Bool { try errorReader.poll(within: seconds) }
-
   // MARK: Ending
 
   func signal(_ number: CInt) { kill(pid, number) }

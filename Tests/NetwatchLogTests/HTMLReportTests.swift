@@ -5,7 +5,6 @@ import Testing
 
 @testable import NetwatchLog
 
-
 /// The page: it loads nothing, is well-formed, and says nothing in the words of strangers.
 @Suite struct HTMLReportTests {
   private static let start: Int64 = 1_795_000_000_000_000
@@ -76,7 +75,9 @@ import Testing
 
   @Test func `it loads nothing and runs nothing`() {
     let page = Self.page(Array("Home".utf8)).lowercased()
-    for word in ["<script", "javascript:", "http:", "https:", "src=", "href=", "url(", "@import", "onload", "<link", "<iframe"] {
+    for word in [
+      "<script", "javascript:", "http:", "https:", "src=", "href=", "url(", "@import", "onload", "<link", "<iframe",
+    ] {
       #expect(!page.contains(word), "\(word)")
     }
     #expect(page.contains("content=\"default-src 'none'; style-src 'unsafe-inline'\""))

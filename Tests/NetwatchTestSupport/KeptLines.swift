@@ -5,7 +5,7 @@ private let keptLines = ProcessInfo.processInfo.environment["NETWATCH_TEST_LINES
 
 /// Keeps a JSON line of netwatch for `contrib/check-schemas`, which holds it against a schema of contrib.
 ///
-/// - Parameter schema: `event` or `explain`.
+/// - Parameter schema: `event`, `explain` or `log`.
 package func keepLine(_ line: String, of schema: String) {
   guard let keptLines else { return }
   let descriptor = unsafe open(
