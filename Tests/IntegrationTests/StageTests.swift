@@ -241,7 +241,8 @@ extension NetworkNamespace {
       ).ending
     }
     #expect(try check("dns") == .exited(1))
-    let wait = try names.netwatchIn(networks.near, ["wait", "--json", "--for", "stage=dns", "--for", "stage=internet"] + probe)
+    let wait = try names.netwatchIn(
+      networks.near, ["wait", "--json", "--for", "stage=dns", "--for", "stage=internet"] + probe)
     for _ in 0..<3 { try server.nextRequest() }
     try server.answer("204")
     #expect(try wait.wait() == .exited(0))
@@ -250,7 +251,8 @@ extension NetworkNamespace {
     try networks.near.send(to: "10.0.0.2")
     #expect(try gateway.wait() == .exited(0))
 
-    let hook = try networks.near.netwatch("-f", "--stages", "--exec", "echo stage=$NETWATCH_STAGE,$NETWATCH_OLD_STAGE >&2")
+    let hook = try networks.near.netwatch(
+      "-f", "--stages", "--exec", "echo stage=$NETWATCH_STAGE,$NETWATCH_OLD_STAGE >&2")
     _ = try hook.nextErrorLine()
     try networks.far.run("ip link set v1 down")
     while let line = try hook.nextErrorLine(), !line.hasPrefix("stage=link,") {}

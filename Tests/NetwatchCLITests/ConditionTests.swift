@@ -7,41 +7,42 @@ import Testing
 
 /// What each condition says of each network; what is not known does not hold.
 @Suite struct ConditionTests {
-  private static func holding(_ path: NetworkPath) -> Set<String> {
-    Set(Condition.simple.filter { $0.condition.holds(for: path, in: { nil }) }.map(\.name))
+  private static func holding(_ record: EventRecord) -> Set<String> {
+    Set(Condition.simple.filter { $0.condition.holds(for: record, in: { nil }) }.map(\.name))
   }
 
-  private static func path(_ status: ReachabilityStatus, _ change: (inout NetworkPath.Verdict) -> Void = { _ in })
-    -> NetworkPath
+  private static func record(_ status: ReachabilityStatus, _ change: (inout NetworkPath.Verdict) -> Void = { _ in })
+    -> EventRecord
   {
-    let path = EventRecord.example(status).path
-    var verdict = path.verdict
+    var record = EventRecord.example(status)
+    var verdict = record.path.verdict
     change(&verdict)
-    return NetworkPath(verdict: verdict, reason: path.reason, interfaces: InterfaceTable())
+    record.path = NetworkPath(verdict: verdict, reason: record.path.reason, interfaces: InterfaceTable())
+    return record
   }
 
   @Test func `conditions of one word`() {
-    #expect(Self.holding(Self.path(.wifi)) == ["reachable", "wifi", "unmetered", "not-vpn"])
-    #expect(Self.holding(Self.path(.wwan)) == ["reachable", "wwan", "not-vpn"])
-    #expect(Self.holding(Self.path(.notReachable)) == ["not-reachable"])
-    #expect(Self.holding(Self.path(.unknown)) == [])
+    #expect(Self.holding(Self.record(.wifi)) == ["reachable", "wifi", "unmetered", "not-vpn"])
+    #expect(Self.holding(Self.record(.wwan)) == ["reachable", "wwan", "not-vpn"])
+    #expect(Self.holding(Self.record(.notReachable)) == ["not-reachable"])
+    #expect(Self.holding(Self.record(.unknown)) == [])
     let tunnel = VPN(kernelName: InterfaceName("wg0"), interfaceIndex: 9, kind: .wireguard)
-    #expect(Self.holding(Self.path(.wifi) { $0.vpn = tunnel }) == ["reachable", "wifi", "unmetered"])
+    #expect(Self.holding(Self.record(.wifi) { $0.vpn = tunnel }) == ["reachable", "wifi", "unmetered"])
     // Whether what carries the tunnel costs money is not known.
     let vague = VPN(kernelName: InterfaceName("tun0"), interfaceIndex: 9, kind: .tun, isCarrierKnown: false)
-    #expect(Self.holding(Self.path(.wifi) { $0.vpn = vague }) == ["reachable", "wifi"])
-    #expect(Self.holding(Self.path(.wifi) { $0.isExpensive = true }) == ["reachable", "wifi", "not-vpn"])
+    #expect(Self.holding(Self.record(.wifi) { $0.vpn = vague }) == ["reachable", "wifi"])
+    #expect(Self.holding(Self.record(.wifi) { $0.isExpensive = true }) == ["reachable", "wifi", "not-vpn"])
   }
 
   @Test func `an SSID holds to the byte`() throws {
     let names = ["home", "Home", "home\0", "hom", "", "Café", "Cafe\u{301}", "a=b"]
     for wanted in names.compactMap({ SSID($0.utf8) }) {
       for name in names {
-        let path = EventRecord.example(.wifi, ssid: name).path
-        #expect(Condition.ssid(wanted).holds(for: path, in: { nil }) == (wanted.bytes == Array(name.utf8)))
+        let record = EventRecord.example(.wifi, ssid: name)
+        #expect(Condition.ssid(wanted).holds(for: record, in: { nil }) == (wanted.bytes == Array(name.utf8)))
       }
       for status in [ReachabilityStatus.wwan, .notReachable, .unknown] {
-        #expect(!Condition.ssid(wanted).holds(for: Self.path(status), in: { nil }))
+        #expect(!Condition.ssid(wanted).holds(for: Self.record(status), in: { nil }))
       }
     }
   }
@@ -50,10 +51,24 @@ import Testing
     let network = try #require(NetworkIdentity("852628548a033a7e"))
     let other = try #require(NetworkIdentity("852628548a033a7f"))
     let condition = Condition.network(network)
-    #expect(condition.holds(for: Self.path(.wifi), in: { network }))
-    #expect(!condition.holds(for: Self.path(.wifi), in: { other }))
-    #expect(!condition.holds(for: Self.path(.wifi), in: { nil }))
-    #expect(!condition.holds(for: Self.path(.notReachable), in: { network }))
+    #expect(condition.holds(for: Self.record(.wifi), in: { network }))
+    #expect(!condition.holds(for: Self.record(.wifi), in: { other }))
+    #expect(!condition.holds(for: Self.record(.wifi), in: { nil }))
+    #expect(!condition.holds(for: Self.record(.notReachable), in: { network }))
+  }
+
+  @Test func `a stage holds only while it is known to work`() {
+    var record = EventRecord.example(.wifi)
+    for stage in NetworkStage.allCases {
+      record.stages = nil
+      #expect(!Condition.stage(stage).holds(for: record, in: { nil }))
+      for (evidence, holds) in [(.running, true), (.noCarrier, false), (.notExamined, false)]
+        as [(StageFinding.Evidence, Bool)]
+      {
+        record.stages = NetworkStages { $0 == stage ? StageFinding(evidence) : StageFinding(.notExamined) }
+        #expect(Condition.stage(stage).holds(for: record, in: { nil }) == holds)
+      }
+    }
   }
 
   @Test func `all conditions have to hold, and the internet answers if it was probed`() {
