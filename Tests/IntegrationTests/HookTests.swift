@@ -122,6 +122,8 @@ import Testing
       #expect(try follow.next().status == "not-reachable")
       #expect(try follow.process.wait() == .exited(0), "\(hook)")
       try namespace.run("ip link set v1 up")
+      // The next one has to find the network as this one did.
+      try namespace.waitUntilRunning("v0")
     }
   }
 
