@@ -8,7 +8,7 @@ import Testing
     let networks = try TwoNetworks()
     let server = try AnswerServer(in: networks.far)
     for (answer, words, check) in [
-      ("204", "internet: full", 0), ("302", "behind a login page (captive portal)", 1), ("close", "no internet", 1),
+      ("204", "internet: full", 0), ("302", "behind a login page (captive portal), http://10.0.0.2/login", 1), ("close", "no internet", 1),
       ("500", "internet: unknown", 1),
     ] as [(String, String, CInt)] {
       try server.answer(answer)
@@ -127,9 +127,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ["--record", "/nonexistent/x", "-f", "--probe", AnswerServer.url], ["explain", "--probe", AnswerServer.url],
+    ["--record", "/nonexistent/x", "-f", "--probe", AnswerServer.url],
     ["serve", "--probe", AnswerServer.url],
-    ["replay", "--probe", AnswerServer.url, "x"], ["snippet", "--probe", AnswerServer.url, "waybar"],
+    ["replay", "--probe", AnswerServer.url, "x"], ["snippet", "--probe", "http://10.0.0.2/?a=$(id)", "waybar"],
     ["-f", "--probe-interval", "5"],
     ["-f", "--probe-expect", "x"], ["-f", "--probe-timeout", "5"],
     ["status", "--probe", AnswerServer.url, "--probe-interval", "5"],

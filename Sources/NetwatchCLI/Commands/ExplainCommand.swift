@@ -50,7 +50,7 @@ struct ExplainCommand: ParsableCommand {
     var options = LineSource.Options()
     options.configuration = path.links.rules.configuration(for: target ?? path.target)
     options.saysWhatIsMissing = details.verbose
-    options.tellsStages = true
+    options.tellsStages = options.configuration.target == .internet
     options.probe = probe.settings
     options.probe?.isRequired = true
     options.probe?.holdsFirstLine = true
