@@ -44,6 +44,8 @@ final class LogWriter {
     loop = try EventLoop()
     // A resume from a suspend may change no path.
     clockWatch = try WallClockWatch(on: loop) { [unowned self] in
+      // What was written before the suspend comes before it.
+      while isInputReady { if !read() { return loop.stop() } }
       store(machine.handle(.clock(.now)))
     }
     // systemd asks all processes of a service to end; what the service writes last must not be lost.
@@ -82,6 +84,11 @@ final class LogWriter {
   }
 
   // MARK: The input
+
+  private var isInputReady: Bool {
+    var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&input, 1, 0) > 0
+  }
 
   /// - Returns: whether there may be more.
   private func read() -> Bool {
