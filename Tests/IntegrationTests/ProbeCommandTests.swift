@@ -8,7 +8,8 @@ import Testing
     let networks = try TwoNetworks()
     let server = try AnswerServer(in: networks.far)
     for (answer, words, check) in [
-      ("204", "internet: full", 0), ("302", "behind a login page (captive portal), http://10.0.0.2/login", 1), ("close", "no internet", 1),
+      ("204", "internet: full", 0), ("302", "behind a login page (captive portal), http://10.0.0.2/login", 1),
+      ("close", "no internet", 1),
       ("500", "internet: unknown", 1),
     ] as [(String, String, CInt)] {
       try server.answer(answer)
