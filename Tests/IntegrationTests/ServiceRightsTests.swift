@@ -61,9 +61,9 @@ import Testing
     #expect(answers[1] == "{\"v\":1,\"error\":\"only root may end requests here\"}")
     #expect(answers[2] == answers[1])
     // It learns how many there are, not what they are called.
-    #expect(answers[3].hasSuffix(",\"requests\":1,\"labels\":[]}}"), "\(answers[3])")
+    #expect(answers[3].contains(",\"requests\":1,\"labels\":[],"), "\(answers[3])")
     root.send("{\"stats\":1}")
-    #expect(try root.answer().hasSuffix(",\"requests\":1,\"labels\":[{\"label\":\"secret\",\"requests\":1}]}}"))
+    #expect(try root.answer().contains(",\"requests\":1,\"labels\":[{\"label\":\"secret\",\"requests\":1}],"))
     // Its netwatch uses what the service says, for that is root's.
     let status = try service.netwatch(as: 1_000, "--json")
     let line = try Line(#require(try status.nextLine()))

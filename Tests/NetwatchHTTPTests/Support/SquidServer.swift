@@ -49,7 +49,7 @@ final class SquidServer {
       asksForPassword
       ? """
       auth_param basic program /bin/sh \(folder.file("check"))
-      auth_param basic children 1
+      auth_param basic children 4 startup=2 idle=1
       acl known proxy_auth REQUIRED
       http_access allow known
       http_access deny all
