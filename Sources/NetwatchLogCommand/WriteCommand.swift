@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import Netwatch
 import NetwatchEventLoop
 import NetwatchLog
@@ -16,6 +17,8 @@ struct WriteCommand: ParsableCommand {
 
   func run() throws {
     StandardError.keepPlace()
+    // Names of networks tell where somebody was: nobody else may read what is made here.
+    umask(0o077)
     do {
       let place = try folder.map { LogPlace(folder: $0) } ?? LogPlace.standard()
       try LogWriter(place, sizeLimit: sizeLimit).run()

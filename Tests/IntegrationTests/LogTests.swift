@@ -60,6 +60,22 @@ import Testing
 
   // MARK: What is stored
 
+  /// In processes of their own: the umask is a process's.
+  @Test(arguments: ["0", "077", "0777"]) func `nobody else may read it, whatever the umask`(umask: String) throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try Follow(
+      ChildProcess(
+        namespace.command([
+          "sh", "-c", "umask \(umask); exec \"$@\"", "sh", Programs.netwatch, "-f", "--json", "--log",
+        ]), environment: [state]))
+    _ = try follow.next()
+    _ = try changes(1)
+    for (name, mode) in [("", 0o700), ("/log.sqlite", 0o600), ("/log.sqlite-wal", 0o600)] {
+      let attributes = try FileManager.default.attributesOfItem(atPath: folder.file("netwatch\(name)"))
+      #expect(attributes[.posixPermissions] as? Int == mode, "\(name)")
+    }
+  }
+
   @Test func `changes and outages are in the log, and nothing more is printed`() throws {
     let namespace = try NetworkNamespace.online()
     let follow = try follow(namespace)

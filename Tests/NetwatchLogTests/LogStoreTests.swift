@@ -63,19 +63,6 @@ import Testing
     #expect(contents.runs.map(\.isLive) == [true])
   }
 
-  @Test func `nobody else may read it, whatever the umask`() throws {
-    let (place, folder) = try place()
-    defer { _ = folder }
-    umask(0)
-    let store = try LogStore.open(place).store
-    try store.append(Self.entries(days: 1, perDay: 2))
-    for (path, mode) in [(place.folder, 0o700), (place.file, 0o600), (place.file + "-wal", 0o600), (place.lock, 0o600)]
-    {
-      let attributes = try FileManager.default.attributesOfItem(atPath: path)
-      #expect(attributes[.posixPermissions] as? Int == mode, "\(path)")
-    }
-  }
-
   @Test func `a year of 50 changes a day has at most 1 MB`() throws {
     let (place, folder) = try place()
     defer { _ = folder }

@@ -30,14 +30,13 @@ package final class LogStore {
   /// The numbers of states that this writer has met.
   private var states: [LogState: Int64] = [:]
 
-  /// Opens the log, and makes one if there is none. The umask is set so that nobody else may read it.
+  /// Opens the log, and makes one if there is none. The umask of the process decides who may read it.
   ///
   /// - Parameters:
   ///   - place: where it lies.
   ///   - sizeLimit: the most that it may take on the disk, in bytes. Default: 16 MB.
   /// - Throws: `PlainError` if the folder cannot be made, or the file is a database of another program; `DatabaseError`.
   package static func open(_ place: LogPlace, sizeLimit: Int64 = LogStore.sizeLimit) throws -> Opening {
-    umask(0o077)
     try place.makeFolder()
     guard let lock = WriterLock(place.lock, isWriter: true) else {
       throw PlainError(unsafe "cannot write the log in '\(place.folder)': \(String(cString: strerror(errno)))")
