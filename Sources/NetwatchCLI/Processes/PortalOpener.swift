@@ -10,11 +10,10 @@ enum PortalOpener {
   ///
   /// - Throws: where there is no such program, or it says that it has failed.
   static func open(_ portal: PortalURL) throws {
-    guard let path = path else {
+    guard let path else {
       throw PlainError("\(program) is not installed; install xdg-utils, or open \(portal) yourself.")
     }
-    let process = try ChildProcess.spawn(path, [portal.description], descriptors: [(STDERR_FILENO, STDOUT_FILENO)])
-    switch ChildProcess.waitForEnd(of: process) {
+    switch ChildProcess.waitForEnd(of: try launch(path, portal)) {
     case .exited(0), nil: return
     case .exited(let status): throw PlainError("\(program) has ended with status \(status)")
     case .killed(let signal): throw PlainError("\(program) was ended by signal \(signal)")
@@ -26,11 +25,14 @@ enum PortalOpener {
     guard let path else { return StandardError.tell("\(program) is not installed; install xdg-utils") }
     StandardError.tell("opening the login page at \(portal)")
     do throws(SystemError) {
-      let process = try ChildProcess.spawn(path, [portal.description], descriptors: [(STDERR_FILENO, STDOUT_FILENO)])
-      try ChildProcess.whenEnded(process, on: loop) { _ in }
+      try ChildProcess.whenEnded(try launch(path, portal), on: loop) { _ in }
     } catch {
       StandardError.tell("can not run \(program): \(error)")
     }
+  }
+
+  private static func launch(_ path: String, _ portal: PortalURL) throws(SystemError) -> pid_t {
+    try ChildProcess.spawn(path, [portal.description], descriptors: [(STDERR_FILENO, STDOUT_FILENO)])
   }
 
   /// In the folders of PATH that are named from the root.

@@ -29,7 +29,6 @@ final class StageWatch {
   private var routes = StageFinding(.notExamined)
   private var configurationWatch: PathWatch?
   private var path: NetworkPath?
-  private var isTelling = false
 
   private let tellsEach: Bool
   private let nudges: Bool
@@ -75,19 +74,6 @@ final class StageWatch {
   ///
   /// - Parameter internet: what a probe has found; nil where none is made.
   func follow(_ path: NetworkPath, _ internet: InternetAccess?) {
-    isTelling = true
-    examine(path, internet)
-    isTelling = false
-  }
-
-  /// The links have changed, and not the path.
-  func linksChanged(_ path: NetworkPath, at moment: Moment) {
-    guard let former = self.path, path.verdict == former.verdict, !path.isReachable else { return }
-    self.path = path
-    handle(.path(path, gateways: []), at: moment)
-  }
-
-  private func examine(_ path: NetworkPath, _ internet: InternetAccess?) {
     let former = self.path
     self.path = path
     if former?.verdict != path.verdict {
@@ -106,10 +92,17 @@ final class StageWatch {
     setNudgeTimer()
   }
 
+  /// The links have changed, and not the path.
+  func linksChanged(_ path: NetworkPath, at moment: Moment) {
+    guard let former = self.path, path.verdict == former.verdict, !path.isReachable else { return }
+    self.path = path
+    handle(.path(path, gateways: []), at: moment)
+  }
+
   private func handle(_ event: StageMachine.Event, at moment: Moment) {
     let before = tellsEach ? machine.stages : nil
     let isNews = machine.handle(event)
-    if !isTelling, isNews || before.map({ $0 != machine.stages }) ?? false { tell(moment) }
+    if isNews || before.map({ $0 != machine.stages }) ?? false { tell(moment) }
   }
 
   // MARK: Name servers

@@ -125,13 +125,8 @@ package final class GatewayWatch {
   }
 
   private func read(_ router: Neighbour) throws(NetlinkError) {
-    var request = try NetlinkRequest.neighbour(router)
-    let reply = try conversation.ask(&request) { _ = hear($0, $1) }
+    let reply = try conversation.ask(about: router) { _ = hear($0, $1) }
     if reply.error == ENOENT { heard(router, .absent) }
-    // A kernel before 5.0 lists neighbours, and does not look one up.
-    guard reply.error == EOPNOTSUPP else { return }
-    var list = try NetlinkRequest.neighbours(like: router)
-    _ = try conversation.ask(&list) { _ = hear($0, $1) }
   }
 
   private func stopListening() {

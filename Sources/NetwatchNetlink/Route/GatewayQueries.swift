@@ -47,15 +47,10 @@ struct GatewayQueries {
 
   /// - Returns: nil if the kernel does not know it now.
   private func hardwareAddress(of neighbour: Neighbour) throws(NetlinkError) -> UInt64? {
-    var request = try NetlinkRequest.neighbour(neighbour)
     var address: UInt64?
-    func read(_ frame: NetlinkFrame, _ bytes: RawSpan) {
+    // Whatever the kernel refuses, the address is not known.
+    _ = try conversation.ask(about: neighbour) { frame, bytes in
       address = Self.hardwareAddress(of: neighbour, frame, bytes) ?? address
-    }
-    // Whatever else the kernel refuses, the address is not known. Before Linux 5.0 it lists neighbours, and looks none up.
-    if try conversation.ask(&request, read).error == EOPNOTSUPP {
-      var list = try NetlinkRequest.neighbours(like: neighbour)
-      _ = try conversation.ask(&list, read)
     }
     return address
   }
@@ -74,5 +69,19 @@ struct GatewayQueries {
     else { return nil }
     let address = value.reduce(UInt64(0)) { $0 << 8 | UInt64(bytes.load($1, as: UInt8.self)) }
     return address == 0 ? nil : address
+  }
+}
+
+extension NetlinkConversation {
+  /// Asks for one entry of the table of neighbours. A kernel before 5.0 lists neighbours and looks none up, so `body` may be called
+  /// with others, too.
+  func ask(
+    about neighbour: Neighbour, _ body: (NetlinkFrame, RawSpan) -> Void
+  ) throws(NetlinkError) -> NetlinkConversation.Reply {
+    var request = try NetlinkRequest.neighbour(neighbour)
+    let reply = try ask(&request, body)
+    guard reply.error == EOPNOTSUPP else { return reply }
+    var list = try NetlinkRequest.neighbours(like: neighbour)
+    return try ask(&list, body)
   }
 }
