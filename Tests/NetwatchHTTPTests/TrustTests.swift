@@ -302,4 +302,15 @@ import Testing
     #expect(error.tlsFailure?.reason == .handshakeRefused, "\(error)")
     #expect(error.message.contains("handshake failure"), "\(error)")
   }
+
+  @Test(arguments: [
+    ("error:0A00042E:SSL routines::tlsv1 alert protocol version", 1_070),
+    ("TLS connect error: error:0A00042E:SSL routines::tlsv1 alert protocol version", 1_070),
+    ("TLS connect error: error:0A000102:SSL routines::unsupported protocol", 258),
+    ("TLS connect error: error:16000069:STORE routines::unregistered scheme", nil),
+    ("TLS connect error: none", nil),
+  ])
+  func `the words of each libcurl give OpenSSL's number`(words: String, number: Int?) {
+    #expect(CurlEasy.reason(in: words) == number)
+  }
 }

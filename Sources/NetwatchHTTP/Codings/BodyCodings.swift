@@ -2,14 +2,11 @@
 struct BodyCodings {
   /// Nil if there is one that is not known here: then they are left on.
   private(set) var content: [ContentCoding]? = []
-  /// Without `chunked`. Nil if there is one that is not known here: then libcurl fails the response.
+  /// Without `chunked`. Nil if there is one that is not known here: then a body cannot be read.
   private(set) var transfer: [ContentCoding]? = []
 
-  /// Whether libcurl is to leave the body as it is.
-  var bypassLibcurl: Bool {
-    guard let transfer else { return false }
-    return !transfer.isEmpty || content.map { !$0.isEmpty } ?? true
-  }
+  /// Whether the body comes as it is.
+  var isEmpty: Bool { content?.isEmpty == true && transfer?.isEmpty == true }
 
   mutating func add(contentEncoding value: String) {
     for name in Self.names(value) where name != "identity" && name != "none" { Self.add(name, to: &content) }

@@ -5,14 +5,14 @@ final class BodyDecoder {
   /// As libcurl has it: each costs memory, and an honest server has one.
   private static let mostCodings = 5
 
-  private let codings: [ContentCoding]
+  private let codings: [ContentCoding]?
   /// The one that is taken off first is the first. Empty before the first byte: a body of none is whole.
   private var stages: [Stage] = []
   /// How much has been used of bytes that will come once more.
   private var used = 0
 
-  /// - Parameter codings: in the order in which they were applied.
-  init(_ codings: [ContentCoding]) { self.codings = codings }
+  /// - Parameter codings: in the order in which they were applied; nil if one is not known here, so that no byte can be read.
+  init(_ codings: [ContentCoding]?) { self.codings = codings }
 
   /// Decompresses what has come, and hands it over.
   ///
@@ -43,12 +43,15 @@ final class BodyDecoder {
   ///
   /// - Throws: `cannotDecodeContentData` if something is missing.
   func end() throws(HTTPError) {
-    for (stage, coding) in zip(stages, codings.reversed()) where !stage.isComplete {
+    for (stage, coding) in zip(stages, codings?.reversed() ?? []) where !stage.isComplete {
       throw HTTPError(coding: coding.rawValue, "the body stops before its end")
     }
   }
 
   private func open() throws(HTTPError) {
+    guard let codings else {
+      throw HTTPError(coding: "the body", "it has a transfer coding that is not known here")
+    }
     guard codings.count <= Self.mostCodings else {
       throw HTTPError(coding: "the body", "it has more than \(Self.mostCodings) codings")
     }

@@ -72,9 +72,10 @@ extension CurlEasy {
     return code == CURLE_PEER_FAILED_VERIFICATION ? TLSFailure(.certificateInvalid, host: host, words) : nil
   }
 
-  /// The number of a failure of OpenSSL's, which libcurl writes as `error:0A000412`. Alerts of the other side begin at 1000.
-  private static func reason(in words: String) -> Int? {
-    guard let mark = words.firstRange(of: "error:"),
+  /// The number of a failure of OpenSSL's, which libcurl writes as `error:0A000412`, and in 8.14 behind `TLS connect error: `. Alerts
+  /// of the other side begin at 1000.
+  static func reason(in words: String) -> Int? {
+    guard let mark = words.ranges(of: "error:").last,
       let number = UInt32(words[mark.upperBound...].prefix(8), radix: 16), number >> 23 & 0xff == UInt32(ERR_LIB_SSL)
     else { return nil }
     return Int(number & 0x7f_ffff)

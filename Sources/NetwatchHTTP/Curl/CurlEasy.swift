@@ -92,7 +92,6 @@ import Netwatch
     refusal = nil
     headBytes = 0
     repeatAttempt()
-    if !decodesContent { decodesContent = true }
     if place == .firstField { set(CURLOPT_HEADER, 0) }
     place = .statusLine
     unsafe clear(&headers, of: CURLOPT_HTTPHEADER)
@@ -244,10 +243,6 @@ import Netwatch
 
   // MARK: Options
 
-  /// Whether libcurl takes codings off. Default true; it fails a response with one that it does not know.
-  var decodesContent = true {
-    didSet { set(CURLOPT_HTTP_CONTENT_DECODING, decodesContent ? 1 : 0) }
-  }
   func set(_ url: CurlURL) {
     if url === self.url { return }
     self.url = url

@@ -20,7 +20,7 @@ extension Transfer {
       case .accept: if head.code < 400 || !askAboutRetry(after: head) { try accept(head) }
       case .follow(let next):
         attempt.verdict = .skipped(next)
-        if let exchange, !head.codings.bypassLibcurl { exchange.store(head.response) }
+        if let exchange, head.codings.isEmpty { exchange.store(head.response) }
       case .askRedirect(let question): ask(question) { $0.answered(redirect: $1) }
       case .askChallenge(let question): ask(question) { $0.answered(credential: $1) }
       }
@@ -86,7 +86,7 @@ extension Transfer {
 
   func accept(_ head: ResponseHead) throws(HTTPError) {
     attempt.verdict = .accepted
-    if head.codings.bypassLibcurl { attempt.decoder = makeDecoder(head.codings) }
+    if !head.codings.isEmpty { attempt.decoder = makeDecoder(head.codings) }
     progress.totalToReceive = head.bodyLength
     try sink?.begin(head.response, to: chain.request, length: head.bodyLength)
     exchange?.store(head.response)
@@ -94,8 +94,9 @@ extension Transfer {
 
   /// Nil if there is nothing to be taken off.
   private func makeDecoder(_ codings: BodyCodings) -> BodyDecoder? {
+    guard let transfer = codings.transfer else { return BodyDecoder(nil) }
     let isAsked = curl.settings.acceptsCompressedResponses && !CurlRequest.choosesCoding(chain.request)
-    let codings = (isAsked ? codings.content ?? [] : []) + (codings.transfer ?? [])
+    let codings = (isAsked ? codings.content ?? [] : []) + transfer
     return codings.isEmpty ? nil : BodyDecoder(codings)
   }
 }

@@ -242,7 +242,6 @@ final class Transfer: CurlDelegate {
       return false
     }
     guard case .undecided = attempt.verdict, let head = reader.head else { return true }
-    if head.codings.bypassLibcurl { easy?.decodesContent = false }
     // libcurl may have an answer to a 401, and its body is not to be seen then.
     return head.code == HTTPResponse.Status.unauthorized.code || decide(on: head)
   }
@@ -260,6 +259,8 @@ final class Transfer: CurlDelegate {
       unsafe exchange?.writer?.write(bytes)
       return attempt.skipped <= Self.mostSkipped ? .taken : .refused
     case .accepted:
+      // libcurl 8.14 comes with the rest after a refusal.
+      if failure != nil { return .refused }
       guard let decoder = attempt.decoder else { return unsafe accept(bytes) }
       return unsafe decode(bytes, decoder)
     }
