@@ -55,6 +55,48 @@ import Testing
     #expect(status.error == "netwatch: --probe: netwatch-http can not run: \(complaint)")
   }
 
+  @Test(arguments: [
+    (
+      // The lines of glibc's loader, which are not in the order of the versions.
+      "p: /lib/libm.so.6: version `GLIBC_2.29' not found (required by p)\np: /lib/libc.so.6: version `GLIBC_2.34' not found "
+        + "(required by p)\np: /lib/libc.so.6: version `GLIBC_2.4' not found (required by p)",
+      "netwatch-http needs glibc 2.34 or later, and this one is older; use a newer release of this distribution"
+    ),
+    ("netwatch: netwatch-http needs another libcurl", "netwatch-http needs another libcurl"),
+    ("", "netwatch-http can not run: it says nothing"),
+  ])
+  func `a helper that can not run is told in one sentence`(output: String, sentence: String) throws {
+    let networks = try TwoNetworks()
+    let folder = try TemporaryFolder()
+    let program = try folder.install(Programs.netwatch)
+    try output.write(toFile: folder.file("output"), atomically: true, encoding: .utf8)
+    try folder.installHelper("cat \(folder.file("output")) >&2; exit 2")
+    let status = try ChildProcess.run(networks.near.command([program, "status", "--probe", AnswerServer.url]))
+    #expect(status.ending == .exited(2))
+    #expect(status.output == [])
+    #expect(status.error == "netwatch: --probe: \(sentence)")
+  }
+
+  @Test(arguments: [
+    // As if it were linked to a newer glibc; and as on a system without one, where the kernel does not find the loader.
+    ("GLIBC_2[.]34/GLIBC_9.34", "glibc 9.34 or later, and this one is older; use a newer release of this distribution"),
+    ("ld-linux-/ld-nobod-", "glibc, which is not here; the rest of netwatch does without it"),
+  ])
+  func `a helper that needs another glibc is told in one sentence`(change: String, sentence: String) throws {
+    let networks = try TwoNetworks()
+    let folder = try TemporaryFolder()
+    let program = try folder.install(Programs.netwatch)
+    let helper = try folder.install(Programs.netwatchHTTP)
+    #expect(try ChildProcess.run(["sed", "-i", "s/\(change)/", helper]).ending == .exited(0))
+    for command in [["get", "http://127.0.0.1/it"], ["status", "--probe", AnswerServer.url]] {
+      let result = try ChildProcess.run(networks.near.command([program] + command))
+      let mark = command[0] == "get" ? "" : "--probe: "
+      #expect(result.ending == .exited(2))
+      #expect(result.output == [])
+      #expect(result.error == "netwatch: \(mark)netwatch-http needs \(sentence)")
+    }
+  }
+
   @Test func `a helper that is killed leaves nothing known, and no zombie`() throws {
     let networks = try TwoNetworks()
     let server = try AnswerServer(in: networks.far, answering: "hang")

@@ -34,7 +34,7 @@ package struct HelperProgram: Sendable {
     }
     // As they came, to the byte. What stands before the command is taken for the program's name.
     unsafe execv(program, CommandLine.unsafeArgv + (place - 1))
-    throw PlainError(unsafe "can not start \(program): \(String(cString: strerror(errno)))")
+    throw PlainError(failure(toStart: program, errno))
   }
 
   /// Of the running netwatch; nil where there is no /proc.

@@ -133,7 +133,7 @@ package final class ProbeRunner {
       child = (number, process)
       begins()
     } catch {
-      fail(number, "can not run \(program): \(error)")
+      fail(number, "--probe: \(HelperProgram.http.failure(toStart: program, error.code))")
     }
   }
 
@@ -160,8 +160,7 @@ package final class ProbeRunner {
       portal = text.split(separator: "\n").dropFirst().first.flatMap { PortalURL(String($0)) }
       handle(.ended(number, InternetAccess(rawValue: String(word)) ?? .unknown))
     case .exited:
-      let line = text.split(separator: "\n").first.map(String.init) ?? "it says nothing"
-      fail(number, "--probe: \(HelperProgram.http.name) can not run: \(line.harmless)")
+      fail(number, "--probe: \(HelperProgram.http.failure(saying: text))")
     case .killed(let signal):
       tellOnce("--probe: \(HelperProgram.http.name) was ended by signal \(signal)")
       handle(.ended(number, .unknown))
