@@ -71,6 +71,55 @@ import Testing
     #expect(line.inFlight == 1)
   }
 
+  @Test func `a service that becomes another user has no rights of root, and everyone still believes it`() throws {
+    guard geteuid() == 0 else { return }
+    let service = try SystemService("--user", "nobody")
+    let root = try service.rootClient()
+    _ = try root.next()
+    let facts = try String(contentsOfFile: "/proc/\(service.process.pid)/status", encoding: .utf8).split(
+      separator: "\n")
+    guard let nobody = unsafe getpwnam("nobody") else { throw TestFailure("there is no user nobody") }
+    let (user, group) = unsafe (nobody.pointee.pw_uid, nobody.pointee.pw_gid)
+    func fact(_ name: String) -> String? {
+      facts.first { $0.hasPrefix(name + ":") }?.dropFirst(name.count + 1).split { $0 == "\t" || $0 == " " }.joined(
+        separator: " ")
+    }
+    #expect(fact("Uid") == "\(user) \(user) \(user) \(user)")
+    #expect(fact("Gid") == "\(group) \(group) \(group) \(group)")
+    #expect(fact("Groups") == "")
+    for set in ["CapInh", "CapPrm", "CapEff", "CapAmb"] { #expect(fact(set) == "0000000000000000", "\(set)") }
+    root.send("{\"begin\":\"a\"}")
+    #expect(try root.next().inFlight == 1)
+    let status = try service.netwatch(as: 1_000, "--json")
+    #expect(try Line(#require(try status.nextLine())).inFlight == 1)
+    // It hears the kernel, and obeys root's signals.
+    try service.namespace.run("ip link set v1 down")
+    #expect(try root.next().status == "not-reachable")
+    service.process.signal(SIGTERM)
+    #expect(try service.process.wait() == .exited(0))
+  }
+
+  @Test func `a service that cannot become a user says why, and leaves no socket`() throws {
+    let folder = try TemporaryFolder()
+    let socket = folder.file("s")
+    func failure(_ command: [String]) throws -> String {
+      let result = try ChildProcess.run(command)
+      #expect(result.ending == .exited(2))
+      return result.error
+    }
+    let unknown = try failure([Programs.netwatch, "serve", "--socket", socket, "--user", "no one"])
+    #expect(unknown.contains("/etc/passwd has no user 'no one'; add it, or name another with --user"))
+    guard geteuid() == 0 else { return }
+    let netwatch = try folder.install(Programs.netwatch)
+    _ = unsafe chmod(folder.path, 0o777)
+    let powerless = try failure([
+      "setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "--", netwatch, "serve", "--socket", socket,
+      "--user", "nobody",
+    ])
+    #expect(powerless.contains("only root can become 'nobody'; start netwatch as root, or leave --user out"))
+    #expect(!FileManager.default.fileExists(atPath: socket))
+  }
+
   @Test func `a stranger has a quarter of the connections, and the next one has his own`() throws {
     guard geteuid() == 0 else { return }
     let service = try SystemService("--connections", "12")

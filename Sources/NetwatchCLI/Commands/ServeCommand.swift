@@ -22,6 +22,10 @@ struct ServeCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Refuse more clients than so many.", valueName: "n"))
   var connections = EventServer.standardConnectionLimit
 
+  @Option(
+    help: ArgumentHelp("Become this user after the socket has been made. Only root can do this.", valueName: "name"))
+  var user: String?
+
   @OptionGroup var activity: ActivityOptions
   @OptionGroup var details: DetailOptions
 
@@ -34,8 +38,11 @@ struct ServeCommand: ParsableCommand {
     try PlainError.reporting {
       let manager = ServiceManager.fromEnvironment()
       raiseDescriptorLimit()
+      let user = try user.map { try ServiceUser(named: $0) }
+      let socket = try listen(manager)
+      try user?.become()
       try Service(
-        try listen(manager), manager: manager, activity: try activity.settings, connectionLimit: connections,
+        socket, manager: manager, activity: try activity.settings, connectionLimit: connections,
         version: NetwatchTool.configuration.version, saysWhatIsMissing: details.verbose, hooks: root.hookSettings,
         isLogged: root.log
       ).run()
