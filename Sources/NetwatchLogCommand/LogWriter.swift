@@ -65,7 +65,6 @@ final class LogWriter {
 
   /// Runs until the end of the input.
   func run() throws {
-    _ = machine.handle(.clock(.now))
     do throws(SystemError) {
       input = try loop.watch(STDIN_FILENO, for: .readable) { [unowned self] _ in
         if !read() { loop.stop() }

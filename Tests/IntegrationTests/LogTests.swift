@@ -242,6 +242,24 @@ import Testing
     }
   }
 
+  @Test func `a suspend before the writer's first look is stored`() throws {
+    func line(_ seconds: Int, suspended: Int, _ status: String, _ reason: String) -> String {
+      #"{"v":1,"seq":1,"time":"2026-11-21T02:15:0\#(seconds).000000Z","mono_ns":\#(seconds + 900)000000000,"#
+        + #""event":"reachability","reason":"\#(reason)","reachability":{"status":"\#(status)","medium":null,"#
+        + #""interface":null,"index":null,"expensive":null,"vpn":null,"ipv4":null,"ipv6":null,"wifi":null},"#
+        + #""activity":{"state":"inactive","visible":false,"in_flight":0},"#
+        + #""log":{"boot_ns":\#(seconds + 900 + suspended)000000000,"changes":1}}"# + "\n"
+    }
+    // By these clocks the machine was suspended before the writer was started, which by its own clocks it was not.
+    let writer = try ChildProcess([Programs.log, "write"], environment: [state])
+    writer.write(line(1, suspended: -600, "not-reachable", "no_carrier"))
+    writer.write(line(2, suspended: -300, "not-reachable", "no_address"))
+    writer.closeInput()
+    _ = try writer.wait()
+    #expect(try objects().map { $0["event"] as? String } == ["change", "suspend", "change"])
+    #expect(try objects().compactMap { $0["event"] as? String == "suspend" ? $0["seconds"] as? Double : nil } == [300])
+  }
+
   @Test func `a full disk is told once, and what has happened is stored when there is room`() throws {
     let namespace = try NetworkNamespace.online()
     let process = try ChildProcess(

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import NetwatchTestSupport
 import Testing
 
 extension GuestTests {
@@ -56,6 +57,37 @@ extension GuestTests {
       let count = try #require(answer.firstMatch(of: /"outages":\{"no_carrier":1\},"outage_ms":([0-9]+)/)?.output.1)
       let time = Duration.milliseconds(try #require(Int(count)))
       #expect(time > .zero && time <= awake, "\(time) of \(awake)")
+    }
+
+    @Test func `the log has a sleep in an outage, which is none`() throws {
+      let namespace = try NetworkNamespace.online()
+      let folder = try TemporaryFolder()
+      let state = "XDG_STATE_HOME=\(folder.path)"
+      let follow = try Follow(
+        ChildProcess(namespace.command([Programs.netwatch, "-f", "--json", "--log"]), environment: [state]))
+      #expect(try follow.summary() == "wifi initial v0")
+      let start = now(CLOCK_MONOTONIC)
+      try namespace.run("ip link set v1 down")
+      #expect(try follow.summary() == "not-reachable no_carrier -")
+      try sleep()
+      try namespace.run("ip link set v1 up")
+      while try follow.next().status != "wifi" {}
+      let awake = now(CLOCK_MONOTONIC) - start
+      follow.process.signal(SIGTERM)
+      _ = try follow.process.wait()
+      /// What `netwatch log` says, in the order of the log.
+      func stored(_ arguments: String...) throws -> [(event: String, seconds: Double)] {
+        try ChildProcess.run([Programs.netwatch, "log", "--json"] + arguments, environment: [state]).output.map {
+          let event = try #require($0.firstMatch(of: /"event":"([a-z]+)"/)?.output.1)
+          return (String(event), $0.firstMatch(of: /"seconds":([0-9.]+)/).flatMap { Double($0.output.1) } ?? 0)
+        }
+      }
+      let entries = try stored()
+      #expect(entries.map(\.event) == ["change", "change", "suspend", "change"])
+      #expect(entries.contains { $0.event == "suspend" && $0.seconds > 1 })
+      let outages = try stored("--outages")
+      #expect(outages.map(\.event) == ["outage"])
+      #expect(outages.allSatisfy { .seconds($0.seconds) <= awake })
     }
 
     @Test func `a radio finds its network again after a sleep`() throws {
