@@ -5,9 +5,12 @@ guest_folder=$(realpath -m "${NETWATCH_GUEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cac
 # Debian's packages, unpacked.
 guest_root=$guest_folder/root
 guest_libraries=$guest_root/usr/lib/x86_64-linux-gnu
+# The kernel and its modules: that of this machine's Debian lies beside the tools.
+guest_release=${NETWATCH_GUEST_KERNEL:-}
+guest_kernel=$guest_root${guest_release:+-$guest_release}
 # Says which kernel it is, and that all is there: it is written last. Another name makes every machine fetch everything anew,
 # after a change to the list of packages.
-guest_version=$guest_folder/version-2
+guest_version=$guest_folder/version-2${guest_release:+-$guest_release}
 
 # For where the packages can not be had.
 skip() {
@@ -25,11 +28,11 @@ copy_modules() {
   local version name path
   version=$(<"$guest_version")
   for name in "${@:2}"; do
-    unpacked kmod modprobe -d "$guest_root" -S "$version" --show-depends "$name" || say "There is no module $name."
+    unpacked kmod modprobe -d "$guest_kernel" -S "$version" --show-depends "$name" || say "There is no module $name."
   done | awk '$1 == "insmod" { print $2 }' | sort -u | while read -r path; do
-    install -D -m 644 "$path" "$1${path#"$guest_root"}"
+    install -D -m 644 "$path" "$1${path#"$guest_kernel"}"
   done
-  install -m 644 -t "$1/lib/modules/$version" "$guest_root/lib/modules/$version"/modules.{order,builtin,builtin.modinfo}
+  install -m 644 -t "$1/lib/modules/$version" "$guest_kernel/lib/modules/$version"/modules.{order,builtin,builtin.modinfo}
   unpacked kmod depmod -b "$1" "$version"
 }
 

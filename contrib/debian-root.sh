@@ -1,0 +1,52 @@
+# Shared by the checks that want a fresh Debian; to be sourced after common.sh, as root.
+root_folders=()
+
+# The machine's own sources of Debian's packages.
+debian_sources() { apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Origin: Debian' | sort -u; }
+
+# The address of Debian's archive, which has the other releases too.
+debian_archive() {
+  local address
+  address=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Label: Debian' | sort -u | sed q)
+  [ -n "$address" ] || die "apt-get knows no source of Debian's packages here; run apt-get update."
+  printf '%s\n' "$address"
+}
+
+# apt_settings FILE: what apt has been told about the network is as true in there.
+apt_settings() { apt-config dump | grep -E '^Acquire::(https?::|Check-)' >"$1" || true; }
+
+# make_debian FOLDER PACKAGE…: a fresh Debian with these packages, by mmdebstrap.
+make_debian() {
+  need_packages mmdebstrap
+  [ -n "$(debian_sources)" ] || apt-get update -qq
+  [ -n "$(debian_sources)" ] || die "apt-get knows no source of Debian's packages here."
+  local IFS=,
+  apt_settings "$1.apt"
+  debian_sources | mmdebstrap --quiet --variant=apt --skip=cleanup/apt --aptopt="$1.apt" --include="${*:2}" "" "$1" -
+  rm "$1.apt"
+}
+
+# expect WHAT COMMAND…: a line that says whether it succeeds, in which case nothing else is said; otherwise `failed` is 1. The caller has a
+# folder $work.
+expect() {
+  if "${@:2}" >"$work/said" 2>&1; then
+    say "  ok      $1"
+  else
+    say "  FAILED  $1: ${*:2}"
+    tail -n 20 "$work/said" >&2
+    failed=1
+  fi
+}
+
+# inside COMMAND…: on the Debian in the folder $root, where the folders of the array root_folders are the machine's own.
+inside() {
+  # shellcheck disable=SC2016 # For the inner shell.
+  unshare --mount --pid --fork --kill-child bash -c '
+    root=$1 count=$2
+    for folder in dev sys; do mount --rbind "/$folder" "$root/$folder"; done
+    mount -t proc proc "$root/proc"
+    for folder in "${@:3:count}"; do mkdir -p "$root$folder" && mount --bind "$folder" "$root$folder"; done
+    exec chroot "$root" env -i HOME=/tmp/home TERM=dumb LC_ALL=C.UTF-8 PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+      "${@:3+count}"
+  ' - "$root" "${#root_folders[@]}" "${root_folders[@]}" "$@"
+}
