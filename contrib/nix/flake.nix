@@ -1,0 +1,14 @@
+# A flake that installs the static binary of netwatch. contrib/channels/write fills in the words between the signs @ and puts the
+# archive of contrib/package beside this file; then run "nix profile install path:." here.
+# contrib/channels/check checks it for syntax and evaluates it with a stub of nixpkgs. It was never built here.
+{
+  description = "Tells whether this machine can be reached, over what, and why";
+
+  inputs.nixpkgs.url = "nixpkgs";
+
+  outputs = { self, nixpkgs }:
+    let system = "@ARCH@-linux";
+    in {
+      packages.${system}.default = nixpkgs.legacyPackages.${system}.callPackage ./package.nix { };
+    };
+}

@@ -1,0 +1,29 @@
+# Installs the static binary of netwatch from the archive of contrib/package, because nixpkgs has no Swift 6.2. So netwatch get,
+# --probe and --log are missing. flake.nix says how this file is used, and how it was checked.
+{ stdenvNoCC }:
+
+stdenvNoCC.mkDerivation {
+  pname = "netwatch";
+  version = "@VERSION@";
+  src = ./. + "/netwatch-@VERSION@-linux-@ARCH@.tar.gz";
+
+  dontConfigure = true;
+  dontBuild = true;
+  dontStrip = true;
+  installPhase = ''
+    runHook preInstall
+    mkdir -p "$out/bin" "$out/lib"
+    cp bin/netwatch "$out/bin"
+    cp -r share "$out"
+    cp -r lib/systemd "$out/lib"
+    sed -i "s|^ExecStart=/usr/local/bin/|ExecStart=$out/bin/|" "$out"/lib/systemd/*/netwatch.service
+    runHook postInstall
+  '';
+
+  # No licence is chosen yet.
+  meta = {
+    description = "Tells whether this machine can be reached, over what, and why";
+    mainProgram = "netwatch";
+    platforms = [ "@ARCH@-linux" ];
+  };
+}
