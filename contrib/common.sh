@@ -7,8 +7,21 @@ die() { say "netwatch: $*"; exit 1; }
 # What the build needs, then what the caller names.
 build_packages="pkg-config libnl-3-dev libnl-route-3-dev libc-ares-dev libidn2-dev libcurl4-openssl-dev libssl-dev zlib1g-dev libsqlite3-dev"
 
-# Installs the Debian packages that are missing, or says which.
+# The version stands here, and contrib/version holds all others to it.
+version_of_netwatch() { sed -n 's/.*static let text = "\(.*\)"/\1/p' "$top/Sources/Netwatch/Support/NetwatchVersion.swift"; }
+
+# Prints the name of a version's section in the list of changes, which is [Unreleased] until there is one: section_of_changelog VERSION
+section_of_changelog() { if grep -qF "## [$1] - " "$top/contrib/CHANGELOG.md"; then echo "[$1]"; else echo "[Unreleased]"; fi; }
+
+# Options of swift build, with which the folder of the project leaves no trace in what is built. A module's hash would stand in the
+# binary and tells the folder, and so do debugging symbols, which are stripped off later: the linker's ID of the build is made of both.
+same_anywhere=(-Xswiftc -file-prefix-map -Xswiftc "$top=/netwatch" -Xswiftc -file-compilation-dir -Xswiftc /netwatch
+  -Xswiftc -gnone -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen)
+
+# Installs the Debian packages that are missing, or says which. With NETWATCH_INSTALL=no it does nothing: the build of a package
+# has what the package's recipe asks for, by the names of its distribution.
 need_packages() {
+  [ "${NETWATCH_INSTALL:-}" != no ] || return 0
   local missing=() package
   for package in "$@"; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
