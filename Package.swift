@@ -77,7 +77,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(name: "NetwatchCommand", dependencies: ["NetwatchCLI"], swiftSettings: settings),
-    // Apart, because libcurl can not be linked into the static binary, and --follow shall not map it.
+    // Apart, because libcurl cannot be linked into the static binary, and --follow shall not map it.
     .executableTarget(
       name: "NetwatchHTTPCommand",
       dependencies: [

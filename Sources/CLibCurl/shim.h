@@ -1,4 +1,4 @@
-/* libcurl. Its options are set and read by variadic functions, which Swift can not call: here is a typed one for each kind
+/* libcurl. Its options are set and read by variadic functions, which Swift cannot call: here is a typed one for each kind
    of argument, without logic. */
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>

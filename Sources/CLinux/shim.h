@@ -4,7 +4,7 @@
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 
-/* Hidden behind _GNU_SOURCE, which can not be defined any more when Glibc has read the headers. */
+/* Hidden behind _GNU_SOURCE, which cannot be defined any more when Glibc has read the headers. */
 #include <pthread.h>
 int pthread_setname_np(pthread_t thread, const char *name);
 int pipe2(int ends[2], int flags);
@@ -40,7 +40,7 @@ static const unsigned int netwatch_rename_noreplace = 1;
 static inline int netwatch_pidfd_open(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0U); }
 
 #include <sys/prctl.h>
-/* prctl is variadic, which Swift can not call. */
+/* prctl is variadic, which Swift cannot call. */
 static inline int netwatch_set_parent_death_signal(int signal) {
   return prctl(PR_SET_PDEATHSIG, (unsigned long)signal, 0UL, 0UL, 0UL);
 }

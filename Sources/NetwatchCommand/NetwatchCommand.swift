@@ -7,6 +7,6 @@ enum NetwatchCommand {
   static func main() {
     // Whoever started us may ignore it, and then nobody would learn how a child of ours has ended.
     signal(SIGCHLD, SIG_DFL)
-    NetwatchTool.main(NetwatchTool.arguments(CommandLine.arguments.dropFirst()))
+    NetwatchTool.start(CommandLine.arguments.dropFirst())
   }
 }

@@ -7,7 +7,7 @@ package enum StandardError {
   /// What strangers have written has to be made harmless before.
   package static func tell(_ sentence: String) { write("netwatch: \(sentence)\n") }
 
-  /// Writes at once, so that nothing else comes between. What can not be written is lost, as all would be.
+  /// Writes at once, so that nothing else comes between. What cannot be written is lost, as all would be.
   package static func write(_ text: String) {
     var text = text
     text.withUTF8 { bytes in _ = unsafe Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }

@@ -34,7 +34,7 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
     case ENOENT, ENOTDIR: self.init("there is no folder for \(path)")
     case EACCES, EPERM: self.init("no permission to write \(path)")
     case ENOSPC, EDQUOT: self.init("no room is left for \(path)")
-    default: self.init(unsafe "can not write \(path): \(String(cString: strerror(code)))")
+    default: self.init(unsafe "cannot write \(path): \(String(cString: strerror(code)))")
     }
   }
 
@@ -69,9 +69,9 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
     case .tooManyRedirects: return "\(host) sends from one place to the next, and to no file"
     case .badURL where error.operation == "redirect":
       return pins
-        ? "\(host) sends to another place without https, which --pin can not vouch for"
+        ? "\(host) sends to another place without https, which --pin cannot vouch for"
         : "\(host) sends to a place that is neither http nor https"
-    case .badURL: return "this URL can not be asked for: \(error.message)"
+    case .badURL: return "this URL cannot be asked for: \(error.message)"
     case .cannotDecodeContentData where error.operation == "print":
       return "this is no text, and would upset the terminal; name a file with --output"
     case .cannotDecodeContentData: return "what \(host) has sent is damaged: \(error.operation): \(error.message)"

@@ -39,7 +39,7 @@ final class Getter {
     loop = try EventLoop()
   }
 
-  /// - Throws: where it can not begin.
+  /// - Throws: where it cannot begin.
   func run() throws -> ProcessEnding {
     let signals = try SignalSource(Self.obeyedSignals, on: loop) { [unowned self] in obey($0.number) }
     let reporter = try ActivityReporter(of: indicator, label: address.host)

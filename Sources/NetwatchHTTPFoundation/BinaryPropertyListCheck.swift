@@ -96,7 +96,7 @@ struct BinaryPropertyListCheck {
     guard marker & 0xf == 0xf, marker >> 4 >= 0x4 else { return (marker & 0xf, place + 1) }
     guard let kind = bytes.byte(at: place + 1), 0x10...0x13 ~= kind,
       let count = bytes.number(at: place + 2, bytes: 1 << (kind & 0xf), isLittle: false), 0...bytes.count ~= count
-    else { throw Self.refusal("a length that can not be") }
+    else { throw Self.refusal("a length that cannot be") }
     return (count, place + 2 + (1 << (kind & 0xf)))
   }
 

@@ -9,7 +9,7 @@ extension HTTPBody {
   ///
   /// - Parameters:
   ///   - length: In bytes. What the stream has beyond it is left unread; an earlier end fails the request. Nil where it
-  ///     is not known: then the body is sent in chunks, and can not be a part of a form.
+  ///     is not known: then the body is sent in chunks, and cannot be a part of a form.
   ///   - open: Makes the stream, which is opened and closed here. Called again for every time that the body has to be
   ///     sent, as for a redirect.
   public static func stream(

@@ -87,7 +87,7 @@ extension StructuredValue {
 
 extension StructuredValue.Writing {
   func refusal(_ what: String) -> HTTPError {
-    HTTPError(.cannotEncodeRequest, "encode the parameters", message: "\(rawValue) can not hold \(what)")
+    HTTPError(.cannotEncodeRequest, "encode the parameters", message: "\(rawValue) cannot hold \(what)")
   }
 
   /// XML has no way to write most control characters, and Foundation writes them nevertheless.

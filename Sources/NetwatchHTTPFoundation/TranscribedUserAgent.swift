@@ -3,7 +3,7 @@ import HTTPTypes
 import NetwatchHTTP
 
 extension HTTPFields {
-  /// `name/version (system; machine)`, in ASCII: letters of other scripts are transcribed, or left out where they can not be.
+  /// `name/version (system; machine)`, in ASCII: letters of other scripts are transcribed, or left out where they cannot be.
   public static func userAgent(transcribing name: String, version: String? = nil) -> String {
     userAgent(name: transcribed(name), version: version.map(transcribed))
   }

@@ -35,7 +35,7 @@ package struct ResolverError: Error, Hashable, Sendable, CustomStringConvertible
     case .noAddress: "\(name) has no address"
     case .timedOut: "no name server has answered for \(name) in time"
     case .noServer: "no name server takes a question about \(name) (\(operation): \(message))"
-    case .other: "\(name) can not be looked up (\(operation): \(message))"
+    case .other: "\(name) cannot be looked up (\(operation): \(message))"
     }
   }
 }

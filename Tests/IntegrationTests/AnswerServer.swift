@@ -68,7 +68,7 @@ extension ChildProcess {
 
 extension TemporaryFolder {
   /// A shell script in the helper's place. Copied by another process: a program that some child of ours still has open to
-  /// write, because it was forked meanwhile, can not be run.
+  /// write, because it was forked meanwhile, cannot be run.
   func installHelper(_ script: String) throws {
     let source = try TemporaryFolder()
     try "#!/bin/sh\n\(script)\n".write(toFile: source.file("netwatch-http"), atomically: true, encoding: .utf8)

@@ -115,7 +115,7 @@ import Testing
     ("i3blocks", #"{"full_text":"","short_text":"","markup":"pango"}"#),
     ("i3status-rust", #"{"icon":"","state":"Idle","text":"","short_text":""}"#),
   ])
-  func `what can not go on leaves an empty text and the status 2`(format: String, last: String) throws {
+  func `what cannot go on leaves an empty text and the status 2`(format: String, last: String) throws {
     for arguments in [["--follow"], ["status"]] {
       let result = try ChildProcess.run(
         [Programs.sandbox, "netlink", Programs.netwatch] + arguments + ["--format", format])

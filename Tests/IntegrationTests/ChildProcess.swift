@@ -67,7 +67,7 @@ final class ChildProcess {
     var pid: pid_t = 0
     let code = unsafe posix_spawnp(&pid, arguments[0], &actions, &attributes, &argv, &envp)
     for descriptor in [inputRead, outputWrite, errorWrite] { close(descriptor) }
-    guard code == 0 else { throw TestFailure("can not start \(arguments[0]): \(code)") }
+    guard code == 0 else { throw TestFailure("cannot start \(arguments[0]): \(code)") }
     self.pid = pid
     input = inputWrite
     outputReader = LineReader(outputRead)

@@ -46,7 +46,7 @@ import Testing
     let child = try ChildProcess(
       namespace.command(["sh", "-c", "exec \"$@\" >>\(file)", "sh", Programs.netwatch] + arguments))
     #expect(try child.wait() == .exited(2))
-    #expect(try child.errorText() == "netwatch: can not write to standard output: No space left on device")
+    #expect(try child.errorText() == "netwatch: cannot write to standard output: No space left on device")
   }
 
   @Test func `standard output is closed`() throws {

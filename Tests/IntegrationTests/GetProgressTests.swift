@@ -74,7 +74,7 @@ import Testing
     #expect(failed.error.unicodeScalars.allSatisfy { $0.value >= 0x20 })
   }
 
-  @Test func `a server's words and names can not steer the terminal`() throws {
+  @Test func `a server's words and names cannot steer the terminal`() throws {
     let server = try WebServer("location = /it { return 404; } location = /far { return 302 \"ftp://\u{1b}[31mx/\"; }")
     let far = try server.get("\(Self.url)far")
     #expect(far.ending == .exited(1))
@@ -139,7 +139,7 @@ import Testing
     let broken = try ChildProcess.run([netwatch, "get", "http://127.0.0.1/it"])
     #expect(broken.ending == .exited(2))
     #expect(
-      broken.error.hasPrefix("netwatch: netwatch-http can not be started without libcurl.so.0; "), "\(broken.error)")
+      broken.error.hasPrefix("netwatch: netwatch-http cannot be started without libcurl.so.0; "), "\(broken.error)")
     // What is not that program's is told all the same.
     #expect(try ChildProcess.run([netwatch, "--json", "get", "http://127.0.0.1/it"]).ending == .exited(64))
     #expect(try ChildProcess.run([netwatch, "--help"]).ending == .exited(0))

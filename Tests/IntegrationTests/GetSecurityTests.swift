@@ -104,12 +104,12 @@ import Testing
     #expect(result.ending == .exited(1))
     #expect(
       result.error
-        == "netwatch: 127.0.0.1 sends to another place without https, which --pin can not vouch for")
+        == "netwatch: 127.0.0.1 sends to another place without https, which --pin cannot vouch for")
     #expect(server.answers.map { $0.split(separator: " ")[1] } == ["/far"])
     #expect(try certificates.get(server, ["https://127.0.0.1/far"]).ending == .exited(0))
   }
 
-  @Test func `a pin that can not be read is said before anything is asked`() throws {
+  @Test func `a pin that cannot be read is said before anything is asked`() throws {
     let certificates = try Certificates()
     let server = try certificates.server()
     for (pin, words) in [
@@ -151,7 +151,7 @@ import Testing
     ("http://x/a%0Ab", "--output"), ("http://x/%2e%2e", "--output"), ("http://x/%ff", "--output"),
     ("http://x/%E2%80%AEtxt.exe", "--output"),
   ])
-  func `a URL that can not be got is told with what to do`(url: String, hint: String) throws {
+  func `a URL that cannot be got is told with what to do`(url: String, hint: String) throws {
     let result = try ChildProcess.run([Programs.netwatch, "get", url])
     #expect(result.ending == .exited(64))
     #expect(result.error.contains(hint), "\(result.error)")

@@ -338,7 +338,7 @@ import Testing
   }
 
   @Test(arguments: [["--follow", "--target"], ["status", "--target"], ["wait", "--target"], ["explain"]])
-  func `a name that can not be one is refused with one sentence`(arguments: [String]) throws {
+  func `a name that cannot be one is refused with one sentence`(arguments: [String]) throws {
     let result = try ChildProcess.run([Programs.netwatch] + arguments + ["\u{300}a.example"])
     #expect(result.ending == .exited(64))
     #expect(result.output == [])

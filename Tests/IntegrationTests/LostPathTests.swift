@@ -155,7 +155,7 @@ import Testing
     #expect(try app.end(of: "it").outcome == "200 10.1.0.1")
     #expect(try app.end(of: "post").outcome.hasPrefix("200"))
     // There is a route, and nobody behind it.
-    #expect(try app.request("GET http://10.9.0.9:1/").outcome == "can not connect")
+    #expect(try app.request("GET http://10.9.0.9:1/").outcome == "cannot connect")
   }
 
   @Test func `a link without a carrier is no way to connect`() throws {

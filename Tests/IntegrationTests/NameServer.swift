@@ -5,7 +5,7 @@ import NetwatchTestSupport
 /// A name server for a namespace, and a folder that programs see as /etc there, whose resolv.conf names it.
 ///
 /// The folder is bound over /etc in a mount namespace, for which neither root nor a user namespace needs more. It is a whole
-/// folder so that resolv.conf can be replaced by renaming, which a file that is a mount of its own can not.
+/// folder so that resolv.conf can be replaced by renaming, which a file that is a mount of its own cannot.
 final class NameServer {
   private let namespace: NetworkNamespace
   private let address: String
@@ -104,7 +104,7 @@ final class NameServer {
   /// where it is.
   func write(getent script: String?) throws {
     guard let script else { return try FileManager.default.removeItem(atPath: "\(folder)/getent") }
-    // By a process of its own: a file that is open for writing in a child of another test can not be run.
+    // By a process of its own: a file that is open for writing in a child of another test cannot be run.
     let write = "printf '%s\\n' \"$1\" > \"$2\" && chmod 755 \"$2\""
     let writer = try ChildProcess.run(["sh", "-c", write, "sh", "#!/bin/sh\n\(script)", "\(folder)/getent"])
     guard writer.ending == .exited(0) else { throw TestFailure(writer.error) }

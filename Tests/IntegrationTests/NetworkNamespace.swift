@@ -28,7 +28,7 @@ final class NetworkNamespace {
     shell.write("log=$(mktemp) && exec 3<>$log && rm $log; log=/proc/$$/fd/3; ip link set lo up && echo $$\n")
     guard let line = try shell.nextLine(), let pid = pid_t(line) else {
       throw TestFailure(
-        "can not make a network namespace (be root, or permit user namespaces): \(try shell.errorText())")
+        "cannot make a network namespace (be root, or permit user namespaces): \(try shell.errorText())")
     }
     self.pid = pid
   }
@@ -164,7 +164,7 @@ enum Programs {
   static func copyForEverybody() throws -> String {
     let path = "/tmp/netwatch-test-\(getpid())"
     let copied = try ChildProcess.run(["install", "-m", "755", netwatch, path])
-    guard copied.ending == .exited(0) else { throw TestFailure("can not copy netwatch: \(copied.error)") }
+    guard copied.ending == .exited(0) else { throw TestFailure("cannot copy netwatch: \(copied.error)") }
     return path
   }
 

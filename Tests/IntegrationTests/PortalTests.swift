@@ -17,7 +17,7 @@ import Testing
       folder = try TemporaryFolder()
       try folder.makeFolder("bin")
       let script = "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" > '\(folder.file("opened"))'\n"
-      // By a process of its own: a file that is open for writing in a child of another test can not be run.
+      // By a process of its own: a file that is open for writing in a child of another test cannot be run.
       let writer = try ChildProcess.run([
         "sh", "-c", "printf '%s' \"$1\" > \"$2\" && chmod 755 \"$2\"", "sh", script, folder.file("bin/xdg-open"),
       ])

@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func `a helper that can not be loaded is told in a sentence, once`() throws {
+  @Test func `a helper that cannot be loaded is told in a sentence, once`() throws {
     let networks = try TwoNetworks()
     let folder = try TemporaryFolder()
     let program = try folder.install(Programs.netwatch)
@@ -40,7 +40,7 @@ import Testing
       ChildProcess(
         networks.near.command([program, "-f", "--json", "--probe", AnswerServer.url, "--probe-interval", "0.1"])))
     #expect(try follow.next().internet == "unknown")
-    #expect(try follow.process.nextErrorLine() == "netwatch: --probe: netwatch-http can not run: \(complaint)")
+    #expect(try follow.process.nextErrorLine() == "netwatch: --probe: netwatch-http cannot run: \(complaint)")
     let deadline = Deadline(20)
     func starts() throws -> Int {
       try String(contentsOfFile: folder.file("starts"), encoding: .utf8).split(separator: "\n").count
@@ -52,7 +52,7 @@ import Testing
     let status = try ChildProcess.run(networks.near.command([program, "status", "--probe", AnswerServer.url]))
     #expect(status.ending == .exited(2))
     #expect(status.output == [])
-    #expect(status.error == "netwatch: --probe: netwatch-http can not run: \(complaint)")
+    #expect(status.error == "netwatch: --probe: netwatch-http cannot run: \(complaint)")
   }
 
   @Test(arguments: [
@@ -63,9 +63,9 @@ import Testing
       "netwatch-http needs glibc 2.34 or later, and this one is older; use a newer release of this distribution"
     ),
     ("netwatch: netwatch-http needs another libcurl", "netwatch-http needs another libcurl"),
-    ("", "netwatch-http can not run: it says nothing"),
+    ("", "netwatch-http cannot run: it says nothing"),
   ])
-  func `a helper that can not run is told in one sentence`(output: String, sentence: String) throws {
+  func `a helper that cannot run is told in one sentence`(output: String, sentence: String) throws {
     let networks = try TwoNetworks()
     let folder = try TemporaryFolder()
     let program = try folder.install(Programs.netwatch)

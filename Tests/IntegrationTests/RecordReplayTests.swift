@@ -191,10 +191,10 @@ import Testing
     let full = try ChildProcess.run(namespace.command([Programs.netwatch, "-f", "--record", "/dev/full"]))
     #expect(full.ending == .exited(2))
     #expect(full.output == [])
-    #expect(full.error == "netwatch: can not write '/dev/full': No space left on device")
+    #expect(full.error == "netwatch: cannot write '/dev/full': No space left on device")
     let nowhere = try ChildProcess.run(namespace.command([Programs.netwatch, "-f", "--record", "\(folder.path)/a/b"]))
     #expect(nowhere.ending == .exited(2))
-    #expect(nowhere.error == "netwatch: can not write '\(folder.path)/a/b': No such file or directory")
+    #expect(nowhere.error == "netwatch: cannot write '\(folder.path)/a/b': No such file or directory")
   }
 
   @Test func `whoever compresses the trace and goes ends the recording`() throws {
@@ -207,7 +207,7 @@ import Testing
     // The reader may be gone before the first line is printed, or not.
     try namespace.run("ip link set v1 down")
     #expect(try follow.process.wait() == .exited(2))
-    #expect(try follow.process.errorText() == "netwatch: can not write '\(trace)': Broken pipe")
+    #expect(try follow.process.errorText() == "netwatch: cannot write '\(trace)': Broken pipe")
   }
 
   // MARK: Reading
@@ -219,8 +219,8 @@ import Testing
     for (path, expected) in [
       (empty, "'\(empty)' \(none)"), ("/dev/null", "'/dev/null' \(none)"), ("/dev/zero", "'/dev/zero' \(none)"),
       (Programs.netwatch, "'\(Programs.netwatch)' \(none)"),
-      (folder.path, "can not read '\(folder.path)': Is a directory"),
-      (trace, "can not read '\(trace)': No such file or directory"),
+      (folder.path, "cannot read '\(folder.path)': Is a directory"),
+      (trace, "cannot read '\(trace)': No such file or directory"),
     ] {
       let result = try replay(path)
       #expect(result.ending == .exited(2))
@@ -271,7 +271,7 @@ import Testing
     defer { close(full) }
     let child = try ChildProcess([Programs.netwatch, "replay", name], standardOutput: .descriptor(full))
     #expect(try child.wait() == .exited(2))
-    #expect(try child.errorText() == "netwatch: can not write to standard output: No space left on device")
+    #expect(try child.errorText() == "netwatch: cannot write to standard output: No space left on device")
   }
 
   @Test(arguments: [

@@ -29,11 +29,11 @@ import Testing
     #expect(result.ending == expected)
   }
 
-  @Test func `a command that is not there, or can not be run`() throws {
+  @Test func `a command that is not there, or cannot be run`() throws {
     let folder = try TemporaryFolder()
     let missing = try run("netwatch-no-such-command")
     #expect(missing.ending == .exited(127))
-    #expect(missing.error.hasPrefix("netwatch: can not run netwatch-no-such-command: "))
+    #expect(missing.error.hasPrefix("netwatch: cannot run netwatch-no-such-command: "))
     #expect(try run(folder.path).ending == .exited(126))
     try "no program".write(toFile: folder.file("text"), atomically: false, encoding: .utf8)
     #expect(try run(folder.file("text")).ending == .exited(126))

@@ -8,19 +8,19 @@ extension TemporaryFolder {
   func install(_ program: String) throws -> String {
     _ = unsafe chmod(path, 0o755)
     let copied = try ChildProcess.run(["install", "-m", "755", program, path])
-    guard copied.ending == .exited(0) else { throw TestFailure("can not copy \(program): \(copied.error)") }
+    guard copied.ending == .exited(0) else { throw TestFailure("cannot copy \(program): \(copied.error)") }
     return file(String(program.split(separator: "/").last ?? ""))
   }
 
   /// A shell script. Written by another process: a program that some child of ours still has open to write, because it was
-  /// forked meanwhile, can not be run.
+  /// forked meanwhile, cannot be run.
   func installScript(_ script: String, as name: String, mode: mode_t = 0o755) throws {
     let writer = try ChildProcess([
       "sh", "-c", "cat >\"$0\" && chmod \"$1\" \"$0\"", file(name), String(mode, radix: 8),
     ])
     writer.write("#!/bin/sh\n\(script)\n")
     writer.closeInput()
-    guard try writer.wait() == .exited(0) else { throw TestFailure("can not write \(name): \(try writer.errorText())") }
+    guard try writer.wait() == .exited(0) else { throw TestFailure("cannot write \(name): \(try writer.errorText())") }
   }
 }
 

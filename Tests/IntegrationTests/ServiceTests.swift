@@ -317,7 +317,7 @@ import Testing
     let folder = try TemporaryFolder()
     let result = try ChildProcess.run([Programs.netwatch, "serve", "--socket", folder.file("none/s")])
     #expect(result.ending == .exited(2))
-    #expect(result.error.hasPrefix("netwatch: can not make \(folder.file("none/s"))"), "\(result.error)")
+    #expect(result.error.hasPrefix("netwatch: cannot make \(folder.file("none/s"))"), "\(result.error)")
     #expect(
       result.error.hasSuffix(": No such file or directory; make its folder, or name another socket with --socket"))
   }

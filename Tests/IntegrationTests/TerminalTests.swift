@@ -166,7 +166,7 @@ import Testing
     #expect(result.output[0].utf8.allSatisfy { $0 < 0x80 })
   }
 
-  @Test func `a link's name can not steer the terminal`() throws {
+  @Test func `a link's name cannot steer the terminal`() throws {
     let namespace = try NetworkNamespace.withPair()
     try namespace.run(
       #"name=$(printf 'a\033[31mb'); ip link add "$name" type veth peer name p9; ip link set p9 up; ip link set "$name" up; "#
@@ -179,7 +179,7 @@ import Testing
     #expect(try Line(json.output[0]).interface == "a\u{1b}[31mb")
   }
 
-  @Test func `a network's name can not steer the terminal`() throws {
+  @Test func `a network's name cannot steer the terminal`() throws {
     let folder = try TemporaryFolder()
     let door = try ListeningPath(folder.file("s"))
     let child = try ChildProcess(

@@ -33,7 +33,7 @@ import Testing
     ("{sid}", "{ssid}"), ("{nonsense}", "there are icon, name"), ("{ssid", "lacks its '}'"), ("{}", "no field"),
     ("{ssid|}", "no field"), ("{ssid,ip}", "no field"), ("a\nb", "one line"), ("\u{1b}[1m", "control"),
   ])
-  func `a template that can not be read`(template: String, hint: String) {
+  func `a template that cannot be read`(template: String, hint: String) {
     let error = #expect(throws: PlainError.self) { try BarTemplate(template) }
     #expect(error?.description.contains(hint) == true, "\(error?.description ?? "")")
   }

@@ -54,7 +54,7 @@ import Testing
     }
 
     /// A script. Written by another process: a program that some child of ours still has open to write, because it was forked
-    /// meanwhile, can not be run.
+    /// meanwhile, cannot be run.
     func add(_ name: String, _ script: String) throws {
       let said = try run(
         ["sh", "-c", "cat >\"$0\" && chmod 755 \"$0\"", "bin/\(name)"], [], input: Array("#!/bin/sh\n\(script)\n".utf8))

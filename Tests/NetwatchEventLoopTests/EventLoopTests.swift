@@ -84,7 +84,7 @@ final class Pipe {
   }
 
   @Test(arguments: ["/dev/null", "/proc/self/exe"])
-  func `what is always ready can not be watched`(_ path: String) throws {
+  func `what is always ready cannot be watched`(_ path: String) throws {
     let loop = try EventLoop()
     let descriptor = FileDescriptor(owning: unsafe open(path, O_RDONLY | O_CLOEXEC))
     #expect(throws: SystemError(operation: "epoll_ctl", code: EPERM)) {
@@ -207,7 +207,7 @@ final class Pipe {
     #expect(error.description == "open: No such file or directory")
   }
 
-  @Test func `a loop that can not go on says so, and throws`() throws {
+  @Test func `a loop that cannot go on says so, and throws`() throws {
     let loop = try EventLoop()
     var failure: SystemError?
     loop.onFailure = { failure = $0 }

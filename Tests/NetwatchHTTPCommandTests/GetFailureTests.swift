@@ -46,13 +46,13 @@ import Testing
     #expect(try failure(status: 499).description == "the server answers 499")
   }
 
-  @Test func `an answer that can not be trusted is said in words`() throws {
+  @Test func `an answer that cannot be trusted is said in words`() throws {
     var error = HTTPError(.badServerResponse, "download", message: "the server has sent a part of another file")
     error.response = HTTPResponse(status: .partialContent)
     #expect(try failure(error).description == "the server has sent a part of another file")
   }
 
-  @Test func `a redirect that a pin can not vouch for is told apart`() throws {
+  @Test func `a redirect that a pin cannot vouch for is told apart`() throws {
     let error = HTTPError(.badURL, "redirect", message: "http://elsewhere/")
     #expect(try failure(error, pins: true).description.contains("--pin"))
     #expect(try !failure(error).description.contains("--pin"))

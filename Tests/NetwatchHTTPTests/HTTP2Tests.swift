@@ -104,7 +104,7 @@ import Testing
     ("another protocol", Array("HTTP/1.1 200 OK\r\n\r\nhello".utf8)),
     ("a frame longer than any may be", settings + [0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1]),
     ("a stream that is broken off", settings + [0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 2]),
-    ("a head that can not be unpacked", settings + [0, 0, 2, 1, 5, 0, 0, 0, 1, 0xff, 0xff]),
+    ("a head that cannot be unpacked", settings + [0, 0, 2, 1, 5, 0, 0, 0, 1, 0xff, 0xff]),
     ("data before the head", settings + [0, 0, 2, 0, 1, 0, 0, 0, 1, 0x68, 0x69]),
     ("a head without a status", settings + [0, 0, 1, 1, 5, 0, 0, 0, 1, 0x84]),
     ("half a frame", settings + [0, 0, 9, 1]),

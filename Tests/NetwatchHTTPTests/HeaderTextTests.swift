@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// What becomes a header can not become two, and every request says who asks.
+/// What becomes a header cannot become two, and every request says who asks.
 @Suite(.timeLimit(.minutes(5))) struct HeaderTextTests {
   private let server: HeadServer
   private let session: HTTPSessionManager

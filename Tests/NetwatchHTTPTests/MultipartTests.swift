@@ -70,7 +70,7 @@ import Testing
     ("a\"; filename=\"evil", "a%22; filename=%22evil"), ("a\r\nX-Evil: 1\r\n\r\nb", "a%0D%0AX-Evil: 1%0D%0A%0D%0Ab"),
     ("\0\t\u{7f}", "%00%09%7F"), ("naïve 日本 😀", "naïve 日本 😀"), ("back\\slash%22", "back\\slash%22"),
   ])
-  func `a name can not begin a header of its own`(_ name: String, _ escaped: String) async throws {
+  func `a name cannot begin a header of its own`(_ name: String, _ escaped: String) async throws {
     var form = try form()
     form.append(Data(), name: name, fileName: name, contentType: "a/b")
     #expect(
@@ -93,7 +93,7 @@ import Testing
 
   // MARK: Files and streams that fail
 
-  @Test func `a file that can not be sent is refused when it is added`() throws {
+  @Test func `a file that cannot be sent is refused when it is added`() throws {
     let folder = try TemporaryFolder()
     var form = try form()
     let pipe = folder.url("pipe")
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func `a body whose length is not known can not be a part`() throws {
+  @Test func `a body whose length is not known cannot be a part`() throws {
     var form = try form()
     for length in [nil, -1] as [Int64?] {
       let body = HTTPBody.stream(length: length) { nil }
@@ -326,7 +326,7 @@ import Testing
     #expect(try folder.names == ["a.txt", "form.multipart"])
   }
 
-  @Test func `a form that can not be written leaves no file, and the one that is there`() async throws {
+  @Test func `a form that cannot be written leaves no file, and the one that is there`() async throws {
     let folder = try TemporaryFolder()
     var form = try form()
     let file = try folder.write(Data(repeating: 1, count: 100_000), to: "f")
@@ -383,7 +383,7 @@ import Testing
   }
 
   @Test(arguments: [HTTPRequest.Method.get, .head])
-  func `a method without a body can not send a form`(_ method: HTTPRequest.Method) throws {
+  func `a method without a body cannot send a form`(_ method: HTTPRequest.Method) throws {
     let request = HTTPRequest(method: method, scheme: "http", authority: "h", path: "/")
     let serializer = MultipartRequestSerializer(form: try form())
     #expect(throws: HTTPError.self) { try serializer.serialize(request, url: nil, parameters: nil) }

@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(arguments: ["a b", "a\r\nX-Evil: 1", "a#b", "ä"])
-  func `a query that was not escaped can not change the request`(_ query: String) throws {
+  func `a query that was not escaped cannot change the request`(_ query: String) throws {
     var serializer = HTTPRequestSerializer()
     serializer.query = { _, _ in query }
     let error = #expect(throws: HTTPError.self) {
@@ -103,7 +103,7 @@ import Testing
       ["a": .number(.nan)], ["a": [.number(-.infinity)]], ["a": .set([1])], ["a": .data(Data([1]))],
       ["a": .date(Date(timeIntervalSince1970: 0))], "text", 1, nil,
     ] as [StructuredValue])
-  func `what JSON can not hold is an error before anything is sent`(_ parameters: StructuredValue) {
+  func `what JSON cannot hold is an error before anything is sent`(_ parameters: StructuredValue) {
     #expect(refusal(JSONRequestSerializer(), parameters) == .cannotEncodeRequest)
   }
 
@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test(arguments: [["a": nil], ["a": .set([1])], ["a": [nil]], ["a": "\u{0}"], ["\u{1}": 1]] as [StructuredValue])
-  func `what a property list can not hold is an error`(_ parameters: StructuredValue) {
+  func `what a property list cannot hold is an error`(_ parameters: StructuredValue) {
     #expect(refusal(PropertyListRequestSerializer(), parameters) == .cannotEncodeRequest)
   }
 

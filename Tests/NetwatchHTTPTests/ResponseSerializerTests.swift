@@ -330,7 +330,7 @@ import Testing
     refuses(BinaryList.make((1...2_000).map { [0xa1, UInt8($0 >> 8), UInt8($0 & 0xff)] } + [[0x09]], referenceSize: 2))
   }
 
-  @Test func `a few bytes can not become all the memory there is`() {
+  @Test func `a few bytes cannot become all the memory there is`() {
     refuses(BinaryList.make((1...40).map { [0xa2, $0, $0] } + [[0x09]]), "twice as many at each level")
     refuses(BinaryList.make([[0xa1, 0]]), "an array in itself")
     refuses(BinaryList.make([[0xd1, 1, 2], [0x51, 0x61], [0xa1, 0]]), "a dictionary in itself")
@@ -339,7 +339,7 @@ import Testing
     refuses(BinaryList.make([often, long]), "a long string ten thousand times")
     refuses(BinaryList.make([[0xaf, 0x13] + [UInt8](repeating: 0xff, count: 8)]), "a length below zero")
     refuses(BinaryList.make([[0xa1, 9]]), "an object that is not there")
-    refuses(BinaryList.make([[0xc1, 1], [0x80, 1]]), "a set of what can not be in one")
+    refuses(BinaryList.make([[0xc1, 1], [0x80, 1]]), "a set of what cannot be in one")
     refuses(BinaryList.make([[0xd1, 1, 2], [0xa0], [0x09]]), "an array as a key")
   }
 

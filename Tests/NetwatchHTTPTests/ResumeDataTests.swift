@@ -48,7 +48,7 @@ import Testing
     #"{"version":1,"url":"http://h/\r\n","offset":1,"etag":"\"x\""}"#,
     #"{"version":1,"url":"file:///etc/passwd","offset":1,"etag":"\"x\""}"#,
   ])
-  func `what can not be is not read`(_ text: String) {
+  func `what cannot be is not read`(_ text: String) {
     #expect(throws: (any Error).self) { try JSONDecoder().decode(ResumeData.self, from: Data(text.utf8)) }
   }
 

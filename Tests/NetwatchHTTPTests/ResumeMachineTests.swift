@@ -130,7 +130,7 @@ import Testing
     #expect(machine.data?.offset == 2)
   }
 
-  @Test func `a 200 that can not go on later leaves the old file, until it is whole`() {
+  @Test func `a 200 that cannot go on later leaves the old file, until it is whole`() {
     var machine = Self.asked()
     #expect(machine.handle(.answered(ResumeAnswer(status: 200, length: 7))) == [.beginFresh])
     #expect(machine.handle(.received(6)) == [])

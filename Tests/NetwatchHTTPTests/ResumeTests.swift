@@ -237,7 +237,7 @@ import Testing
   }
 
   @Test(arguments: ["", "{", #"{"version":9}"#, "[1]"])
-  func `data that can not be read begins anew`(_ text: String) async throws {
+  func `data that cannot be read begins anew`(_ text: String) async throws {
     let server = try await cutServer()
     try folder.write(text, to: "here.bin.netwatch-part.json")
     _ = try await download(server)

@@ -211,7 +211,7 @@ import Testing
 
   // MARK: Making a policy
 
-  @Test func `a pin that can not be decoded is reported when it is read`() throws {
+  @Test func `a pin that cannot be decoded is reported when it is read`() throws {
     let folder = try TemporaryFolder()
     let files = [
       try folder.write("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", to: "broken.pem"),

@@ -100,7 +100,7 @@ import Testing
     #expect(body == (0..<200).reduce(into: Data()) { $0 += Data(repeating: UInt8($1), count: 10_000) })
   }
 
-  @Test func `a body that can not be made fails the request`() async throws {
+  @Test func `a body that cannot be made fails the request`() async throws {
     struct Refusal: Error {}
     let server = try NginxServer()
     let parts = AsyncThrowingStream<Data, any Error> { continuation in

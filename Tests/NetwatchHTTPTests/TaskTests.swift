@@ -140,7 +140,7 @@ import Testing
     #expect(observer.all.count == 6)
   }
 
-  @Test func `tasks of a loop that can not go on end with what happened`() async throws {
+  @Test func `tasks of a loop that cannot go on end with what happened`() async throws {
     let server = try Self.silentServer(Box(0))
     defer { server.stop() }
     let session = try HTTPSessionManager(observer: observer)

@@ -84,7 +84,7 @@ import Testing
       counter.setConnections(1, at: KernelClock.monotonic.now - .seconds(3))
       counter.fireDue()
       #expect(counter.activity.state == .active)
-      // So late that it can not be due, however slow the machine is.
+      // So late that it cannot be due, however slow the machine is.
       counter.setConnections(0, at: KernelClock.monotonic.now + .milliseconds(500))
       counter.fireDue()
       #expect(counter.activity.state == .delayingEnd)

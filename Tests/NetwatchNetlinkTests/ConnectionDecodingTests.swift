@@ -208,7 +208,7 @@ import Testing
     ),
     ("", "'' is neither a port, an address, a range of addresses nor a program; write 22, 10.0.0.0/8 or ssh."),
   ])
-  func `what can not be meant is told in a sentence`(_ text: String, _ sentence: String) {
+  func `what cannot be meant is told in a sentence`(_ text: String, _ sentence: String) {
     #expect(throws: PlainError(sentence)) { try ConnectionExclusion(text) }
   }
 

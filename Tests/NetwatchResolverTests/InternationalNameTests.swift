@@ -26,7 +26,7 @@ import Testing
     String(repeating: "ü", count: 60) + ".example", (0..<60).map { _ in "üüü" }.joined(separator: "."),
     "a\u{ff0f}b.example", "a\u{ff20}b.example",
   ])
-  func `a name that can not be one is refused with one sentence`(_ text: String) {
+  func `a name that cannot be one is refused with one sentence`(_ text: String) {
     let error = #expect(throws: PlainError.self) { try HostName(text).inASCII() }
     #expect(error?.description.hasSuffix(".") == true)
     #expect(error?.description.contains(";") == true)

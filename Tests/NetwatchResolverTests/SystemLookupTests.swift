@@ -24,7 +24,7 @@ import Testing
       configuration.getent = folder.file("getent")
     }
 
-    /// By a process of its own: a file that is open for writing in a child of another test can not be run.
+    /// By a process of its own: a file that is open for writing in a child of another test cannot be run.
     private static func write(_ program: String, to file: String) throws {
       let script = "printf '%s\\n' \"$1\" > \"$2\" && chmod 755 \"$2\""
       let writer = try ChildProcess.spawn("/bin/sh", ["-c", script, "sh", program, file], descriptors: [])

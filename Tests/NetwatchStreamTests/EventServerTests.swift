@@ -343,7 +343,7 @@ import Testing
     #expect(message.contains("(process \(getpid()))"))
   }
 
-  @Test func `an address that can not be one`() {
+  @Test func `an address that cannot be one`() {
     for path in ["", String(repeating: "/x", count: 60), "/proc/nothing/here"] {
       #expect(throws: PlainError.self) { try ListeningSocket(at: ServiceAddress(path: path)) }
     }

@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "can not be empty; write 192.0.2.7, 2001:db8::7 or example.org."),
+    ("", "cannot be empty; write 192.0.2.7, 2001:db8::7 or example.org."),
     ("https://example.org/a?b#c", "is a URL; give its host alone, write example.org."),
     ("https://example.org", "is a URL; give its host alone, write example.org."),
     ("https://joe:secret@example.org:8443/a", "is a URL; give its host alone, write example.org:8443."),

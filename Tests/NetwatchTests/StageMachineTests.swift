@@ -22,7 +22,7 @@ import Testing
     return machine.handle(.neighboursWereRead)
   }
 
-  /// A macro can not call what changes a machine.
+  /// A macro cannot call what changes a machine.
   private func expect(_ isNews: Bool, _ expected: Bool, _ location: SourceLocation = #_sourceLocation) {
     #expect(isNews == expected, sourceLocation: location)
   }

@@ -42,7 +42,7 @@ import Testing
     sample(9_000, 900, at: 101, name: "eth1"), sample(9_000, 900, at: 101, suspended: .seconds(3_600)),
     sample(9_000, 900, at: 100), sample(9_000, 900, at: 99),
   ])
-  func `what can not be compared has no rate, once`(_ sample: TrafficMeter.Sample) {
+  func `what cannot be compared has no rate, once`(_ sample: TrafficMeter.Sample) {
     var meter = meter
     let traffic = meter.handle(sample)
     #expect(traffic.receivedBitsPerSecond == nil)

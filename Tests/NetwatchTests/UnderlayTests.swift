@@ -17,7 +17,7 @@ import Testing
 
   static let kinds: [Kind] =
     TunnelKind.allCases.filter { $0 != .other }.map { Kind(kind: $0.rawValue, tunnel: $0) }
-    // What the kernel can not name yet, by its hardware type: ARPHRD_NONE, TUNNEL, TUNNEL6, SIT, IPGRE, IP6GRE.
+    // What the kernel cannot name yet, by its hardware type: ARPHRD_NONE, TUNNEL, TUNNEL6, SIT, IPGRE, IP6GRE.
     + [0xfffe, 768, 769, 776, 778, 823].map { Kind(kind: nil, hardwareType: $0, tunnel: .other) }
     + ["ovpn-dco", "amneziawg"].map { Kind(kind: $0, hardwareType: 0xfffe, tunnel: .other) }
     + [nil, "veth", "netkit"].map { Kind(kind: $0) }

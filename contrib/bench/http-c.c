@@ -109,7 +109,7 @@ static void load(const char *url, long count, long at_once) {
 static void download(const char *url, const char *path) {
   FILE *file = fopen(path, "w");
   CURL *easy = curl_easy_init();
-  if (!file) fail("can not open the file");
+  if (!file) fail("cannot open the file");
   curl_easy_setopt(easy, CURLOPT_URL, url);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, file);
   if (curl_easy_perform(easy) != CURLE_OK) fail("the download has failed");

@@ -18,7 +18,7 @@ enum { START_LIMIT_MS = 10000 };
 
 static const char line_start[] = "{\"v\":1,\"seq\":";
 
-/* Of the one that runs; it can not remove it itself where the harness gives up. */
+/* Of the one that runs; it cannot remove it itself where the harness gives up. */
 static char folder[sizeof "/tmp/netwatch-bench.XXXXXX"];
 
 static void remove_folder(void) {

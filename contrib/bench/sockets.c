@@ -313,7 +313,7 @@ bool run_sockets(const struct options *options) {
   set_up_network();
   if (system("ip address add 10.0.0.3/24 dev v0 && ip address add fd00::1/64 dev v0 nodad && "
              "ip address add fd00::3/64 dev v0 nodad") != 0)
-    errx(2, "can not add addresses");
+    errx(2, "cannot add addresses");
   int socket = open_route_socket();
   const struct route_request addition = default_route_request(ADD_ROUTE);
   send_route_request(socket, &addition);

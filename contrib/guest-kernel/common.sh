@@ -12,7 +12,7 @@ guest_kernel=$guest_root${guest_release:+-$guest_release}
 # after a change to the list of packages.
 guest_version=$guest_folder/version-2${guest_release:+-$guest_release}
 
-# For where the packages can not be had.
+# For where the packages cannot be had.
 skip() {
   say "netwatch: skipped: $*"
   exit 77

@@ -34,7 +34,7 @@ extension HostName {
 
   private static func check(_ labels: ArraySlice<Substring>, of text: String) throws(PlainError) {
     guard !text.isEmpty else {
-      throw PlainError("a host name can not be empty; write one such as example.org.")
+      throw PlainError("a host name cannot be empty; write one such as example.org.")
     }
     guard !labels.contains("") else {
       throw PlainError("'\(text)' has nothing between two dots; write a name such as example.org.")

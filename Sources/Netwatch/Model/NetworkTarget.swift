@@ -37,7 +37,7 @@ extension NetworkTarget {
   /// `[2001:db8::7]:443` and `example.org:443`.
   public init(_ text: String) throws(PlainError) {
     guard !text.isEmpty else {
-      throw PlainError("a target can not be empty; write 192.0.2.7, 2001:db8::7 or example.org.")
+      throw PlainError("a target cannot be empty; write 192.0.2.7, 2001:db8::7 or example.org.")
     }
     try Self.refuseMoreThanHost(text)
     if let address = IPAddress(text) {

@@ -112,7 +112,7 @@ extension BarTemplate {
     }
     if let tag {
       throw PlainError(
-        "'\(tag)' in the template is not closed by '\(markup.closing)'; a field can not stand within the bar's own markup"
+        "'\(tag)' in the template is not closed by '\(markup.closing)'; a field cannot stand within the bar's own markup"
       )
     }
     if isBeforeField, let doubled = markup.doubled, text.last == doubled,

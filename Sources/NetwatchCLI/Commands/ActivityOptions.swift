@@ -59,7 +59,7 @@ struct ActivityOptions: SharedOptions {
 
 extension ServiceIdentity.Counts {
   /// What `--activity` says.
-  fileprivate init(argument text: String) throws {
+  init(argument text: String) throws {
     guard let counts = Self(text) else {
       throw ValidationError("--activity needs requests, tcp, udp, all, or several of them such as tcp,udp.")
     }

@@ -60,7 +60,7 @@ struct RunCommand: ParsableCommand {
     switch spawn(mask) {
     case .success(let child): process = child
     case .failure(let error):
-      StandardError.tell("can not run \(command[0].harmless): \(error.message)")
+      StandardError.tell("cannot run \(command[0].harmless): \(error.message)")
       return .exited(error.code == ENOENT ? 127 : 126)
     }
     try loop.run()

@@ -4,7 +4,7 @@ import NetwatchNetlink
 
 /// The options that decide the lines of `--follow`, on their way into a trace and back. Each keeps its name and its text.
 extension NetwatchTool {
-  /// Whatever else an option may do, a trace can not ask for it.
+  /// Whatever else an option may do, a trace cannot ask for it.
   private static let traceKeys = [
     "target", "interface", "ignore", "wwan", "tunnel", "expensive", "not-expensive", "hold", "count", "interfaces",
     "traffic", "traffic-interval", "signal", "wifi-details", "bssid", "quality",

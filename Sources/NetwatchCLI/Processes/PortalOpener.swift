@@ -27,7 +27,7 @@ enum PortalOpener {
     do throws(SystemError) {
       try ChildProcess.whenEnded(try launch(path, portal), on: loop) { _ in }
     } catch {
-      StandardError.tell("can not run \(program): \(error)")
+      StandardError.tell("cannot run \(program): \(error)")
     }
   }
 

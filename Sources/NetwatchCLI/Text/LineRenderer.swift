@@ -17,7 +17,7 @@ protocol LineRenderer: AnyObject {
   func nameNetwork(_ body: @escaping () -> NetworkIdentity?)
   /// Calls `body` if something fails that was not asked for just now.
   func onFailure(_ body: @escaping (any Error) -> Void)
-  /// Prints what has to stay on a bar when netwatch can not go on.
+  /// Prints what has to stay on a bar when netwatch cannot go on.
   func printEnd(to output: StandardOutput) throws(PlainError)
 }
 

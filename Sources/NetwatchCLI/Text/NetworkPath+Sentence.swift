@@ -26,7 +26,7 @@ extension NetworkPath {
     case .vpnWithoutUnderlay: return "the route leads into a tunnel, and nothing carries it"
     case .resynced: return "found when everything was read again, because messages of the kernel were lost"
     case .resumed: return "found when everything was read again after a suspend"
-    case .unresolved: return "there is no answer: netlink can not be read, or the name has no address"
+    case .unresolved: return "there is no answer: netlink cannot be read, or the name has no address"
     case .serviceLost: return "the service is gone"
     // The line itself says what the probe has found, and how strong the signal is.
     case .internetChanged, .signalChanged: return nil

@@ -43,7 +43,7 @@ final class StandardOutput {
     do throws(SystemError) {
       try FileDescriptor.writeAll(line, to: descriptor)
     } catch {
-      guard error.code == EPIPE else { throw PlainError("can not write to standard output: \(error.message)") }
+      guard error.code == EPIPE else { throw PlainError("cannot write to standard output: \(error.message)") }
       isReaderGone = true
     }
   }

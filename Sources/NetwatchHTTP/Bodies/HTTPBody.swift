@@ -62,7 +62,7 @@ public struct HTTPBody: Sendable {
   /// - Parameters:
   ///   - url: of the file.
   ///   - contentType: Default nil: by the ending of the file's name; none for an ending that is not known.
-  /// - Throws: `fileFailed` for what can not be read now.
+  /// - Throws: `fileFailed` for what cannot be read now.
   public static func file(_ url: URL, contentType: String? = nil) throws(HTTPError) -> HTTPBody {
     try file(url, contentType: contentType, contentEncoding: nil)
   }

@@ -63,7 +63,7 @@ extension OpenFile {
     guard unsafe unlink(path) == 0 || errno == ENOENT else {
       throw HTTPError(
         .fileFailed, "continue \(path)", code: errno,
-        message: "others may have written it, and it can not be removed; remove it or choose another folder")
+        message: "others may have written it, and it cannot be removed; remove it or choose another folder")
     }
     return nil
   }

@@ -50,7 +50,7 @@ struct CacheFreshness: Hashable, Sendable {
     return !control.isNeverFresh && isYoung && (isAged || isFresh(at: now))
   }
 
-  /// What asks the server whether it is still the same; nil where it can not be asked.
+  /// What asks the server whether it is still the same; nil where it cannot be asked.
   var conditions: HTTPFields? {
     var fields = HTTPFields()
     fields[.ifNoneMatch] = entityTag

@@ -301,7 +301,7 @@ import Netwatch
   @discardableResult
   func pause(_ isPaused: Bool) -> Bool {
     let code = unsafe curl_easy_pause(handle, isPaused ? CURLPAUSE_ALL : CURLPAUSE_CONT)
-    // A transfer without a connection can not be paused, and has nothing to say.
+    // A transfer without a connection cannot be paused, and has nothing to say.
     return code == CURLE_OK || code == CURLE_BAD_FUNCTION_ARGUMENT
   }
 

@@ -1,6 +1,6 @@
 /// What a server says of the part that it sends: `bytes 5-9/10`, `bytes 5-9/*`, `bytes */10`.
 struct ContentRange: Hashable, Sendable {
-  /// Nil where the server says that it can not send what was asked for.
+  /// Nil where the server says that it cannot send what was asked for.
   let bytes: Range<Int64>?
   /// Nil where it does not say how long the whole is.
   let total: Int64?

@@ -27,7 +27,7 @@ public struct ResumeData: Hashable, Sendable {
   /// Nil where the server has not said how long the whole is.
   public let total: Int64?
 
-  /// Nil for what can not be: an offset behind the end, a validator that no server may send.
+  /// Nil for what cannot be: an offset behind the end, a validator that no server may send.
   public init?(url: String, offset: Int64, validator: Validator, total: Int64?) {
     guard Self.isURL(url), offset >= 0, total.map({ $0 >= offset }) ?? true, validator.isSound else { return nil }
     self.url = url
@@ -89,7 +89,7 @@ extension ResumeData: Codable {
     case lastModified = "last_modified"
   }
 
-  /// - Throws: also for another version, and for what can not be.
+  /// - Throws: also for another version, and for what cannot be.
   public init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     let version = try values.decode(Int.self, forKey: .version)
@@ -106,7 +106,7 @@ extension ResumeData: Codable {
       let data = ResumeData(
         url: try values.decode(String.self, forKey: .url), offset: try values.decode(Int64.self, forKey: .offset),
         validator: validator, total: try values.decodeIfPresent(Int64.self, forKey: .total))
-    else { throw DecodingError.dataCorruptedError(forKey: .url, in: values, debugDescription: "this can not be") }
+    else { throw DecodingError.dataCorruptedError(forKey: .url, in: values, debugDescription: "this cannot be") }
     self = data
   }
 

@@ -2,7 +2,7 @@ import Netwatch
 
 /// Which host names are looked up, and who waits for them. Pure: events in, effects out.
 ///
-/// A lookup can not be broken off (getaddrinfo(3)): one that nobody waits for any more is left behind, and takes its place
+/// A lookup cannot be broken off (getaddrinfo(3)): one that nobody waits for any more is left behind, and takes its place
 /// until it ends. Whoever wants the same name meanwhile waits for the same lookup. After a change of the network a lookup that
 /// still runs was asked the wrong way, perhaps: the name is looked up a second time beside it, and the first answer counts.
 struct LookupMachine {

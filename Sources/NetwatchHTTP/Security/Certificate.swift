@@ -18,7 +18,7 @@ public struct Certificate: Hashable, Sendable {
 
   /// All certificates in `pem`, which may have text between them.
   ///
-  /// - Throws: `badSecurityPolicy` where there is none, or one that can not be decoded.
+  /// - Throws: `badSecurityPolicy` where there is none, or one that cannot be decoded.
   public static func all(pem: String) throws(HTTPError) -> [Certificate] {
     let (begin, end) = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
     var certificates: [Certificate] = []
@@ -36,7 +36,7 @@ public struct Certificate: Hashable, Sendable {
 
   /// The certificates of a file, DER or PEM, or of all files of a folder whose name ends in cer, crt, der or pem.
   ///
-  /// - Throws: `fileFailed` for what can not be read, `badSecurityPolicy` for what can not be decoded, or where there is none.
+  /// - Throws: `fileFailed` for what cannot be read, `badSecurityPolicy` for what cannot be decoded, or where there is none.
   public static func load(_ url: URL) throws(HTTPError) -> [Certificate] {
     let path = url.path(percentEncoded: false)
     var isFolder = false

@@ -10,7 +10,7 @@ public protocol RequestSerializer: Sendable {
   ///   - url: Where it goes; nil where the request says so itself.
   ///   - parameters: Nil for none.
   /// - Returns: the whole request, and its body; for none, ``HTTPBody/empty``.
-  /// - Throws: where they can not be encoded. Then nothing is sent.
+  /// - Throws: where they cannot be encoded. Then nothing is sent.
   func serialize(
     _ request: HTTPRequest, url: URL?, parameters: StructuredValue?
   ) throws(HTTPError) -> (HTTPRequest, HTTPBody)

@@ -17,7 +17,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public static let notResolved = Kind(description: "the host was not found")
     /// AFNetworking's name for ``notResolved``.
     public static var cannotFindHost: Kind { notResolved }
-    public static let cannotConnect = Kind(description: "can not connect")
+    public static let cannotConnect = Kind(description: "cannot connect")
     /// The server has gone away in the middle, or what it says is not HTTP.
     public static let connectionLost = Kind(description: "the connection was lost")
     /// The network between this machine and the server is gone or has changed: there is no route to the server, or the
@@ -37,15 +37,15 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     /// The status is none of those that are accepted.
     public static let badServerResponse = Kind(description: "unacceptable response")
     /// The body is not of an accepted type, cannot be decoded, or is compressed and damaged or without its end.
-    public static let cannotDecodeContentData = Kind(description: "the body can not be decoded")
+    public static let cannotDecodeContentData = Kind(description: "the body cannot be decoded")
     /// The response is larger than the limit.
     public static let responseTooLarge = Kind(description: "the response is too large")
-    /// The parameters or the body can not be put into a request. Nothing was sent.
-    public static let cannotEncodeRequest = Kind(description: "the request can not be encoded")
+    /// The parameters or the body cannot be put into a request. Nothing was sent.
+    public static let cannotEncodeRequest = Kind(description: "the request cannot be encoded")
     public static let badURL = Kind(description: "not a URL for a request")
-    /// A file can not be read or written.
+    /// A file cannot be read or written.
     public static let fileFailed = Kind(description: "a file failed")
-    /// The security policy can not be used as it is.
+    /// The security policy cannot be used as it is.
     public static let badSecurityPolicy = Kind(description: "unusable security policy")
     /// There is no token to authenticate with, because it could not be refreshed.
     public static let notAuthenticated = Kind(description: "not authenticated")

@@ -14,13 +14,13 @@ extension HelperProgram {
     let lines = list.split(separator: "\n")
     guard ending == .exited(0) else {
       let reason = lines.first.map { String($0).harmless } ?? "the loader says nothing"
-      throw PlainError("\(name) can not be started: \(reason)")
+      throw PlainError("\(name) cannot be started: \(reason)")
     }
     // `	libcurl.so.4 => not found`
     guard let missing = lines.first(where: { $0.hasSuffix(" => not found") }) else { return }
     let library = missing.drop { $0 == "\t" || $0 == " " }.prefix { $0 != " " }
     throw PlainError(
-      "\(name) can not be started without \(library); install it (the package of \(self.library) is \(package) on Debian)"
+      "\(name) cannot be started without \(library); install it (the package of \(self.library) is \(package) on Debian)"
     )
   }
 
@@ -29,11 +29,11 @@ extension HelperProgram {
   /// - Parameter output: What the helper said before it ended, or the loader in its place.
   package func failure(saying output: String) -> String {
     if let version = Self.neededGlibc(in: output) { return glibcIsOlder(than: version) }
-    guard let line = output.split(separator: "\n").first else { return "\(name) can not run: it says nothing" }
+    guard let line = output.split(separator: "\n").first else { return "\(name) cannot run: it says nothing" }
     // The sentence is whole when it begins as those of all our programs do.
     let own = "netwatch: "
     if line.hasPrefix(own) { return String(line.dropFirst(own.count)).harmless }
-    return "\(name) can not run: \(String(line).harmless)"
+    return "\(name) cannot run: \(String(line).harmless)"
   }
 
   /// Why the helper could not be started, for people.
@@ -42,7 +42,7 @@ extension HelperProgram {
     if code == ENOENT, unsafe access(program, F_OK) == 0 {
       return "\(name) needs glibc, which is not here; the rest of netwatch does without it"
     }
-    return unsafe "can not start \(program): \(String(cString: strerror(code)))"
+    return unsafe "cannot start \(program): \(String(cString: strerror(code)))"
   }
 
   private func glibcIsOlder(than version: String) -> String {

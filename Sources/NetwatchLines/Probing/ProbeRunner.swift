@@ -50,7 +50,7 @@ package struct ProbeSettings {
 ///
 /// It never waits. A probe does not outlive it.
 package final class ProbeRunner {
-  /// More than the helper says, and than the loader does where it can not load it.
+  /// More than the helper says, and than the loader does where it cannot load it.
   private static let answerSize = 4_096
 
   private let settings: ProbeSettings
@@ -126,7 +126,7 @@ package final class ProbeRunner {
     do throws(SystemError) {
       let output = try Pipe()
       try output.readWithoutWaiting()
-      // What the loader says, if it can not load the helper, comes the same way.
+      // What the loader says, if it cannot load the helper, comes the same way.
       let process = try ChildProcess.spawn(
         program, arguments(interface), descriptors: [(output.write, STDOUT_FILENO), (output.write, STDERR_FILENO)])
       try ChildProcess.whenEnded(process, on: loop) { [weak self] ending in self?.conclude(number, ending, output) }

@@ -27,8 +27,8 @@ package struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
 
   package var description: String {
     switch problem {
-    case .unreadable(let code): "can not read '\(file)': \(message(code))"
-    case .unwritable(let code): "can not write '\(file)': \(message(code))"
+    case .unreadable(let code): "cannot read '\(file)': \(message(code))"
+    case .unwritable(let code): "cannot write '\(file)': \(message(code))"
     case .exists: "'\(file)' exists already, and a trace takes no other file's place; give a new name"
     case .notATrace: "'\(file)' is no trace; the first line of one is '\(TraceFormat.header)'"
     case .version: "'\(file)' is a trace of another version than '\(TraceFormat.header)'; a newer netwatch may play it"

@@ -2,7 +2,7 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// Held for as long as we listen: a second service can not take the socket's file away from under us. Its own file goes with it.
+/// Held for as long as we listen: a second service cannot take the socket's file away from under us. Its own file goes with it.
 struct SocketLock: ~Copyable {
   private let descriptor: FileDescriptor
   private let path: String

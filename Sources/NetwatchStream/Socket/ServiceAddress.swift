@@ -103,6 +103,6 @@ extension PlainError {
   static func notMade(_ path: String) -> PlainError {
     let failure = SystemError.last("make \(path)")
     let advice = failure.code == ENOENT ? "make its folder, or name another socket" : "name another socket"
-    return PlainError("can not make \(path): \(failure.message); \(advice) with --socket")
+    return PlainError("cannot make \(path): \(failure.message); \(advice) with --socket")
   }
 }

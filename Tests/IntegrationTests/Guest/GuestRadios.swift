@@ -101,7 +101,7 @@ final class GuestRadios {
   func roam(to address: String) throws {
     let control = "wpa_cli -p \(folder.file("station")) -i wlan0"
     try station.run(
-      // It can not go where it has not seen anybody.
+      // It cannot go where it has not seen anybody.
       "\(control) scan freq=2412,2437", "until \(control) roam \(address) | grep -q OK; do sleep 0.1; done")
     try waitForConnection()
   }

@@ -15,7 +15,7 @@ enum LoopbackSocket {
   /// Listens on a free port of 127.0.0.1.
   static func listen() throws -> (descriptor: CInt, port: UInt16) {
     let (descriptor, port) = try bound()
-    guard Glibc.listen(descriptor, 128) == 0 else { throw TestFailure("can not listen: \(errno)") }
+    guard Glibc.listen(descriptor, 128) == 0 else { throw TestFailure("cannot listen: \(errno)") }
     return (descriptor, port)
   }
 
@@ -33,7 +33,7 @@ enum LoopbackSocket {
         unsafe bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
       }
     }
-    guard isBound else { throw TestFailure("can not bind: \(errno)") }
+    guard isBound else { throw TestFailure("cannot bind: \(errno)") }
     return (descriptor, UInt16(bigEndian: address.sin_port))
   }
 

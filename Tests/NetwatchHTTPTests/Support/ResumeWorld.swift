@@ -152,7 +152,7 @@ struct ResumeWorld {
       }
     }
     spoil(&answer, &body, offset)
-    // What a transport without a length can not tell from the end is no end here.
+    // What a transport without a length cannot tell from the end is no end here.
     let isCut = random.oneIn(8) && !body.isEmpty
     if isCut { body.removeLast(Int.random(in: 1...body.count, using: &random)) }
     leg = .body(body, isWhole: !isCut)

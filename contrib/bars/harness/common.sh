@@ -354,7 +354,7 @@ check_attacks() {
   within 10 shows online || fail "the liar is gone: not '$online'"
   passed "${#attacks[@]} names obeyed by nothing"
 }
-# Of a picture, that it is another one than before; a bar that can not read a line keeps the last one.
+# Of a picture, that it is another one than before; a bar that cannot read a line keeps the last one.
 shows_name() { see "$WORK/seen" && ! cmp -s "$WORK/seen" "$WORK/before"; }
 
 check_life() {

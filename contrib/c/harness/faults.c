@@ -153,7 +153,7 @@ int main(int argc, char **argv) {
   int is_so = 1;
   for (int count = descriptors(); count < descriptors() + 16; count++) is_so &= holds(with_descriptors, count, 0);
   expect("open: no descriptor is left, or some", is_so);
-  expect("dispatch: news that can not be read are -ENOLINK for good",
+  expect("dispatch: news that cannot be read are -ENOLINK for good",
          holds(lost, SYS_recvfrom, EIO) && system("ip link del lost0") == 0 &&
              holds(lost, SYS_epoll_wait, EIO) && system("ip link del lost0") == 0);
   expect("open, close: nothing is left behind", holds(leaves_nothing, argc > 1 ? atoi(argv[1]) : 200, 0));
