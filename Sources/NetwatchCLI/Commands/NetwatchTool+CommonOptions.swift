@@ -6,8 +6,8 @@ import NetwatchStream
 ///
 /// The table knows a part of the options. A command line with any other word, or with a mistake, is left to ArgumentParser.
 extension NetwatchTool {
-  typealias CommonFlag = (names: [String], set: (inout NetwatchTool) throws -> Void)
-  typealias CommonOption = (names: [String], set: (inout NetwatchTool, _ value: String) throws -> Void)
+  typealias CommonFlag = (names: [String], set: @Sendable (inout NetwatchTool) throws -> Void)
+  typealias CommonOption = (names: [String], set: @Sendable (inout NetwatchTool, _ value: String) throws -> Void)
 
   /// Flags of `netwatch` and of `netwatch status`.
   static let commonFlags: [CommonFlag] = [
@@ -72,6 +72,7 @@ extension NetwatchTool {
       try tool.output.validate()
       try tool.activity.validate()
       try tool.validate()
+      if !tool.follow { try tool.refuseOptionsOfFollow() }
     } catch {
       return nil
     }

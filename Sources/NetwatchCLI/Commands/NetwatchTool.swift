@@ -190,13 +190,19 @@ public struct NetwatchTool: ParsableCommand {
     throw ValidationError("Options of \(name) stand behind it; write netwatch \(name) first.")
   }
 
+  /// One look at the kernel has no use for some options.
+  func refuseOptionsOfFollow() throws {
+    if let option = traffic.given ?? units.given ?? givenHook ?? (log ? "--log" : nil) {
+      throw ValidationError("\(option) belongs to --follow; add -f.")
+    }
+    if !snapshot.check, !conditionWords.isEmpty { throw ValidationError("--for belongs to --check; add it.") }
+    try probe.refuseInterval()
+    try activity.refuseEstimates()
+  }
+
   public func run() throws {
     guard follow else {
-      if let option = traffic.given ?? units.given ?? givenHook ?? (log ? "--log" : nil) {
-        throw ValidationError("\(option) belongs to --follow; add -f.")
-      }
-      try probe.refuseInterval()
-      try activity.refuseEstimates()
+      try refuseOptionsOfFollow()
       return try StatusCommand.print(
         output, snapshot, path, service, activity, details, programs, for: conditions(), probe, wifi,
         tellsQuality: quality,

@@ -40,6 +40,9 @@ struct StatusCommand: ParsableCommand {
         OutputOptions.self, SnapshotOptions.self, PathOptions.self, ServiceOptions.self, ActivityOptions.self,
         DetailOptions.self, ProgramOptions.self, ProbeOptions.self, WiFiOptions.self,
       ])
+    if !snapshot.check, try !root.conditions(conditionWords).isEmpty {
+      throw ValidationError("--for belongs to --check; add it.")
+    }
     try probe.refuseInterval()
     try activity.refuseEstimates()
     let flags = [
@@ -66,7 +69,6 @@ struct StatusCommand: ParsableCommand {
     _ probe: ProbeOptions, _ wifi: WiFiOptions, tellsQuality: Bool, tellsStages: Bool,
     renderer: (any LineRenderer)? = nil
   ) throws {
-    if !snapshot.check, !wanted.isEmpty { throw ValidationError("--for belongs to --check; add it.") }
     let needsNetwork = snapshot.networkID || wanted.needNetwork
     var options = LineSource.Options()
     options.configuration = path.configuration
