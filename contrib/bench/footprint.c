@@ -8,7 +8,7 @@
 
 enum { DEFAULT_ROUNDS = 30, SETTLE_MS = 1000, IDLE_SECONDS = 10 };
 
-static const double start_ratio_target = 5;
+static const double start_ratio_target = 3;
 enum { PRIVATE_DIRTY_TARGET_KIB = 1024, GROWTH_TARGET_KIB = 64 };
 
 static const enum peer_id contenders[] = {NETWATCH, C_RAW_Q, GLIB};
