@@ -112,7 +112,8 @@ let package = Package(
     tests(
       "NetwatchLinesTests", ["NetwatchLines", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "NetwatchTestSupport"]),
     tests(
-      "NetwatchCLITests", ["NetwatchCLI", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "NetwatchTestSupport"]),
+      "NetwatchCLITests", ["NetwatchCLI", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "NetwatchTestSupport"],
+      exclude: ["Golden"]),
     tests(
       "NetwatchHTTPCommandTests", ["NetwatchHTTPCommand", "NetwatchHTTP"]),
     tests(

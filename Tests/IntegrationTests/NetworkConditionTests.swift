@@ -108,7 +108,7 @@ import Testing
     try namespace.run("ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:07 dev v0 nud permanent")
     let id = try #require(try Self.network(namespace))
     let text = try ChildProcess.run(namespace.command([Programs.netwatch, "--format", "text", "--network-id"]))
-    #expect(text.output.first?.hasSuffix(", network \(id)") == true, "\(text.output)")
+    #expect(text.output.first?.hasSuffix("  network \(id)") == true, "\(text.output)")
     for options in [["--format", "text", "-v"], ["--json"]] {
       let plain = try ChildProcess.run(namespace.command([Programs.netwatch, "status"] + options))
       #expect(!plain.output.joined().contains("network_id") && !plain.output.joined().contains(id))

@@ -78,7 +78,7 @@ struct StatusCommand: ParsableCommand {
     options.configuration.wifi.signal = nil
     options.tellsQuality = tellsQuality || output.bar.showsQuality || saysAll
     options.tellsStages = tellsStages || output.bar.showsStage || wanted.needStages
-    if !snapshot.interfaces { (renderer as? TextRenderer)?.listFewLinks() }
+    (renderer as? TextRenderer)?.answerOnce(about: path.target, listingAllLinks: snapshot.interfaces)
     options.listsInterfaces = snapshot.interfaces || renderer is TextRenderer
     // A service does not list links.
     options.service = service.use(

@@ -28,11 +28,15 @@ struct FoldedText {
   /// With its newline.
   var lines: String { text + "\n" }
 
-  /// - Parameter column: where the phrase begins, unless what is before it reaches further.
-  mutating func append(_ phrase: String, _ color: TextColor? = nil, at column: Int = 0) {
+  /// Appends a phrase.
+  ///
+  /// - Parameters:
+  ///   - column: Where the phrase begins, unless the text before it reaches further.
+  ///   - gap: The number of spaces between the text before it and the phrase, at least.
+  mutating func append(_ phrase: String, _ color: TextColor? = nil, at column: Int = 0, gap: Int = 1) {
     let width = phrase.columns
     guard width > 0 else { return }
-    let start = max(column, end == 0 ? 0 : end + 1)
+    let start = max(column, end == 0 ? 0 : end + gap)
     if start + width <= limit { return put(phrase, width, color, at: start) }
     if indent + width <= limit { return putBeneath(phrase, width, color) }
     let words = phrase.split(separator: " ")

@@ -23,7 +23,10 @@ final class Terminal {
   private static let standardWidth = 80
   private static let standardHeight = 24
 
-  init(descriptor: CInt, color: ColorChoice) {
+  /// - Parameters:
+  ///   - descriptor: The descriptor that text is written to.
+  ///   - locale: The name of the locale, which tells whether the terminal shows more than ASCII. Default: that of the environment.
+  init(descriptor: CInt, color: ColorChoice, locale: String = Terminal.locale) {
     self.descriptor = descriptor
     isTerminal = isatty(descriptor) == 1
     let isDumb = String(environment: "TERM") == "dumb"
@@ -35,9 +38,12 @@ final class Terminal {
       // no-color.org: set and not empty.
       case .auto: isTerminal && (String(environment: "NO_COLOR") ?? "").isEmpty && !isDumb
       }
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(String.init(environment:)).first { !$0.isEmpty } ?? ""
     isUnicode = locale.uppercased().contains("UTF-8") || locale.uppercased().contains("UTF8")
     measure()
+  }
+
+  static var locale: String {
+    ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(String.init(environment:)).first { !$0.isEmpty } ?? ""
   }
 
   func followResizes(on loop: EventLoop) throws(SystemError) {

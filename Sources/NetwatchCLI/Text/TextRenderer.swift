@@ -3,36 +3,47 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchStream
 
-/// Lines for a person: time, mark, status, medium, interface, address, why.
+/// Prints lines for people: time, mark, connection, interface, address, reason.
 ///
 /// ```
-/// 14:03:11 ● wifi          wired     eth0       192.168.122.10  initial
+/// 14:03:11 ● wired                   eth0       192.168.122.10
 /// 14:05:42 ○ not reachable                                      no carrier
-/// 14:07:02 ⇅ wifi          wired     eth0       192.168.122.10  busy, 2 in flight
+/// 14:07:02 ⇅ wired                   eth0       192.168.122.10  busy, 2 in flight
 /// ```
 ///
-/// Where a terminal is too narrow the rest goes on lines beneath. Of the activity, a person sees whether it is visible; each
-/// begin and end would fill the screen.
+/// If a terminal is too narrow, the rest goes on lines beneath. A line about activity is printed only when its visibility changes,
+/// because each begin and end would fill the screen.
+///
+/// A snapshot has no time. It answers in a sentence, and lists the interfaces:
+///
+/// ```
+/// ● wired  eth0  192.168.122.10
+///   Online over eth0, a wired interface.
+/// ```
 final class TextRenderer: LineRenderer {
   /// Where the columns behind the time begin.
-  private static let column = (status: 11, medium: 25, interface: 35, address: 46, reason: 62)
+  private static let column = (connection: 11, interface: 35, address: 46, reason: 62)
   /// How long names may be.
   private static let width = (interface: 10, address: 15, network: 32, label: 32)
+  /// How long the name of a WiFi network may be in its column.
+  private static let networkColumn = 15
 
   private let terminal: Terminal
   private let saysWhy: Bool
   private let units: TrafficUnits
-  private var listsFewLinks = false
+  /// Nil if lines follow one another; otherwise what the one line is about, and whether all interfaces follow it, or only those that
+  /// matter.
+  private var snapshot: (target: NetworkTarget, listsAll: Bool)?
   private var wasVisible = false
   private var programs: ((EventRecord) -> [NamedCount]?)?
   private var requests: ((EventRecord) -> [NamedCount])?
   private var network: (() -> NetworkIdentity?)?
-  /// The link that carried the traffic when the last line was printed.
+  /// The interface that carried the traffic when the last line was printed.
   private var formerName: String?
 
   /// - Parameters:
-  ///   - saysWhy: whether a sentence beneath each line says why.
-  ///   - units: what rates are told in.
+  ///   - saysWhy: Whether a sentence beneath each line explains the reason.
+  ///   - units: The unit of rates.
   init(terminal: Terminal, saysWhy: Bool = false, units: TrafficUnits = .bits) {
     self.terminal = terminal
     self.saysWhy = saysWhy
@@ -43,25 +54,33 @@ final class TextRenderer: LineRenderer {
     try terminal.followResizes(on: loop)
   }
 
-  /// Of the links beneath each line, lists those alone that a person wants to know of.
-  func listFewLinks() { listsFewLinks = true }
+  /// Prints one line, which answers whether this machine is online.
+  func answerOnce(about target: NetworkTarget, listingAllLinks: Bool) { snapshot = (target, listingAllLinks) }
 
   func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError) {
-    guard shows(record) else { return }
-    if record.event == .traffic { return try output.write(trafficLines(record)) }
-    if record.event == .quality { return try output.write(qualityLine(record)) }
+    if shows(record) { try output.write(text(record)) }
+  }
+
+  /// The lines for a record that is shown.
+  func text(_ record: EventRecord) -> String {
+    if record.event == .traffic { return trafficLines(record) }
+    if record.event == .quality { return qualityLine(record) }
     wasVisible = record.activity.state.isVisible
     var text = line(record)
-    if !listsFewLinks, saysWhy, record.event != .activity { text += sentence(record.path) }
+    if let snapshot {
+      text += answer(record, snapshot.target)
+    } else if saysWhy, record.event != .activity {
+      text += sentence(record.path)
+    }
     formerName = record.path.interfaceName
-    if listsFewLinks || saysWhy && record.event != .activity, let stages = record.stages {
+    if snapshot != nil || saysWhy && record.event != .activity, let stages = record.stages {
       text += StageTable(stages: stages, terminal: terminal).text
     }
     if record.listsInterfaces {
-      if listsFewLinks { text += "\n" }
-      text += LinkTable(record.path, on: terminal, isWhole: !listsFewLinks, explains: saysWhy).text
+      if snapshot != nil { text += "\n" }
+      text += LinkTable(record.path, on: terminal, isWhole: snapshot?.listsAll ?? true, explains: saysWhy).text
     }
-    try output.write(text)
+    return text
   }
 
   func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?) { programs = body }
@@ -79,45 +98,66 @@ final class TextRenderer: LineRenderer {
   private func line(_ record: EventRecord) -> String {
     let path = record.path
     let reasons = reasons(record)
-    // What is left goes to the address, which yields where it is long, and to the reason.
-    let room = terminal.columns.map { $0 - Self.column.address - 1 - reasons[0].columns } ?? .max
-    // Where the columns alone fill the terminal there are none.
-    let isRoomy = Self.column.reason <= terminal.columns ?? .max
-    func start(_ column: Int) -> Int { isRoomy ? column : 0 }
+    // What is left goes to the address, which yields if it is long, and to the reason.
+    let room = terminal.columns.map { $0 - Self.column.address - 1 - (reasons.first?.columns ?? 0) } ?? .max
+    // If the columns alone fill the terminal there are none.
+    let hasColumns = snapshot == nil && Self.column.reason <= terminal.columns ?? .max
+    func start(_ column: Int) -> Int { hasColumns ? column : 0 }
 
-    var line = terminal.foldedText(indent: Self.column.status)
+    var line = terminal.foldedText(indent: snapshot == nil ? Self.column.connection : 2)
     let fault = path.isReachable ? record.internet.flatMap { terminal.mark(ofFault: $0) } : nil
     let color = fault == nil ? terminal.color(of: path.status) : .yellow
     let mark = fault ?? terminal.mark(path.status)
-    line.append(localTime(record.nanosecondsSince1970), .dim)
+    if snapshot == nil { line.append(localTime(record.nanosecondsSince1970), .dim) }
     line.append(record.activity.state.isVisible ? terminal.busyMark : mark, color)
-    line.append(path.status.rawValue.words, color, at: start(Self.column.status))
-    line.append(path.medium?.rawValue ?? "", at: start(Self.column.medium))
+    line.append(connection(path, isShort: hasColumns), color, at: start(Self.column.connection))
     line.append(
-      fit((path.interfaceName ?? "").harmless, isRoomy ? Self.width.interface : .max), at: start(Self.column.interface))
-    line.append(fit(addressText(path), isRoomy ? max(Self.width.address, room) : .max), at: start(Self.column.address))
+      fit((path.interfaceName ?? "").harmless, hasColumns ? Self.width.interface : .max),
+      at: start(Self.column.interface), gap: snapshot == nil ? 1 : 2)
+    line.append(
+      fit(addressText(path), hasColumns ? max(Self.width.address, room) : .max), at: start(Self.column.address),
+      gap: snapshot == nil ? 1 : 2)
     for (position, reason) in reasons.enumerated() {
-      line.append(reason, .dim, at: position == 0 ? start(Self.column.reason) : 0)
+      line.append(
+        reason, .dim, at: position == 0 ? start(Self.column.reason) : 0,
+        gap: position == 0 && snapshot != nil ? 2 : 1)
     }
     return line.lines
   }
 
-  /// The reason, the WiFi network and the tunnel, each with a comma if there is another one.
+  /// What carries the traffic, as `wired` or `wifi “Café”`; or that nothing does.
+  private func connection(_ path: NetworkPath, isShort: Bool) -> String {
+    guard path.isReachable else { return path.status.rawValue.words }
+    guard let wifi = path.wifi else { return path.medium?.rawValue ?? "reachable" }
+    return "wifi " + quoted(fit(wifi.ssid.text.harmless, isShort ? Self.networkColumn : Self.width.network))
+  }
+
+  /// Whether this machine is online, over what, and if not, why.
+  private func answer(_ record: EventRecord, _ target: NetworkTarget) -> String {
+    var line = terminal.foldedText(indent: 2)
+    for (position, word) in record.answer(about: target).split(separator: " ").enumerated() {
+      line.append(String(word), at: position == 0 ? 2 : 0)
+    }
+    return line.lines
+  }
+
+  /// The reason, the WiFi signal and the tunnel, each with a comma if there is another one.
   private func reasons(_ record: EventRecord) -> [String] {
-    let phrases = [reason(record)] + details(of: record)
+    let phrases = ([reason(record)] + details(of: record)).filter { !$0.isEmpty }
     return phrases.dropLast().map { $0 + "," } + phrases.suffix(1)
   }
 
   private func sentence(_ path: NetworkPath) -> String {
     guard let sentence = path.sentence(after: formerName) else { return "" }
-    var line = terminal.foldedText(indent: Self.column.status)
-    line.append(sentence, at: Self.column.status)
+    var line = terminal.foldedText(indent: Self.column.connection)
+    line.append(sentence, at: Self.column.connection)
     return line.lines
   }
 
   private func reason(_ record: EventRecord) -> String {
     let activity = record.activity
-    let running = activity.inFlight > 0 ? ", \(activity.inFlight) in flight" + names(record) : ""
+    let inFlight = activity.inFlight > 0 ? "\(activity.inFlight) in flight" + names(record) : ""
+    let running = inFlight.isEmpty ? "" : ", " + inFlight
     switch record.event {
     case .interfaces: return "links changed" + running
     case .traffic, .quality: return ""
@@ -127,6 +167,8 @@ final class TextRenderer: LineRenderer {
     case .activity: return (activity.state.isVisible ? "busy" : "idle") + running
     case .reachability where record.path.reason == .internetChanged:
       return "\(record.internet?.words ?? "")" + running
+    // Nothing has happened: the state was asked for.
+    case .initial where record.path.reason == .initial: return inFlight
     default: return record.reason.words + running
     }
   }
@@ -139,13 +181,12 @@ final class TextRenderer: LineRenderer {
     return names.isEmpty ? "" : ": " + names.joined(separator: ", ")
   }
 
-  /// The WiFi network and the tunnel, where there are any, and what a probe has found.
+  /// The WiFi signal and the tunnel, if there are any, and what a probe has found.
   private func details(of record: EventRecord) -> [String] {
     let path = record.path
     var details: [String] = []
     if let wifi = path.wifi {
-      let signal = wifi.signal.map { " \($0.percent) %" } ?? ""
-      details.append(quoted(fit(wifi.ssid.text.harmless, Self.width.network)) + signal)
+      if let signal = wifi.signal { details.append("signal \(signal.percent) %") }
       details += connectionDetails(wifi.connection)
     }
     if let vpn = path.vpn {
@@ -200,9 +241,9 @@ final class TextRenderer: LineRenderer {
     rates.append(rate: traffic.receivedBitsPerSecond, in: units)
     rates.append(terminal.isUnicode ? "  ↑ " : " out ")
     rates.append(rate: traffic.sentBitsPerSecond, in: units)
-    var line = terminal.foldedText(indent: Self.column.status)
+    var line = terminal.foldedText(indent: Self.column.connection)
     line.append(localTime(time), .dim)
-    line.append(rates.text, at: Self.column.status)
+    line.append(rates.text, at: Self.column.connection)
     line.append(fit(traffic.interfaceName.harmless, Self.width.interface), .dim, at: Self.column.interface)
     return line.lines
   }
@@ -211,9 +252,9 @@ final class TextRenderer: LineRenderer {
 
   private func qualityLine(_ record: EventRecord) -> String {
     guard let quality = record.carrierQuality else { return "" }
-    var line = terminal.foldedText(indent: Self.column.status)
+    var line = terminal.foldedText(indent: Self.column.connection)
     line.append(localTime(record.nanosecondsSince1970), .dim)
-    line.append(qualityText(quality), at: Self.column.status)
+    line.append(qualityText(quality), at: Self.column.connection)
     line.append(fit(quality.interfaceName.harmless, Self.width.interface), .dim, at: Self.column.interface)
     return line.lines
   }

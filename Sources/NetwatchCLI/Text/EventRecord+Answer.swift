@@ -1,0 +1,94 @@
+import Netwatch
+import NetwatchStream
+
+extension EventRecord {
+  /// Answers in one sentence whether this machine is online, over what, and if not, why.
+  ///
+  /// - Parameter target: What the path of the record leads to. Unless it is the internet, the sentence names it.
+  func answer(about target: NetworkTarget) -> String {
+    let (isThere, isNot) =
+      target == .internet
+      ? ("Online", "Offline") : ("\(target) is reachable".harmless, "\(target) is not reachable".harmless)
+    switch path.status {
+    case .unknown:
+      return
+        "Whether \(target == .internet ? "this machine is online" : "\(target) is reachable") is not known: \(cause(target))."
+    case .notReachable: return "\(isNot): \(cause(target)).\(path.otherFaults)"
+    case .wifi, .wwan: break
+    }
+    let cost = path.isExpensive ? " It may cost money." : ""
+    switch internet {
+    case .portal:
+      return "Connected \(path.wayWords), but a login page (captive portal) answers instead of the internet.\(cost)"
+    case .absent: return "Connected \(path.wayWords), but the internet does not answer.\(cost)"
+    case .full, .unknown, nil: break
+    }
+    if let stage = stages?.failing, let finding = stages?[stage] {
+      return "Connected \(path.wayWords), but \(finding.faultSentence(of: stage)).\(cost)"
+    }
+    return "\(isThere) \(path.wayWords).\(cost)"
+  }
+
+  private func cause(_ target: NetworkTarget) -> String {
+    if path.reason == .noRoute { return target == .internet ? "there is no default route" : "no route leads there" }
+    return path.sentence(after: nil) ?? path.reason.rawValue.words
+  }
+}
+
+extension StageFinding {
+  fileprivate func faultSentence(of stage: NetworkStage) -> String {
+    switch (stage, evidence, address) {
+    case (.gateway, .neighbourFailed, let address?): "the gateway \(address) does not answer"
+    case (.dns, .noAnswer, let address?): "the name server \(address) does not answer"
+    default: "the stage \(stage.words) fails: \(words(of: stage))"
+    }
+  }
+}
+
+extension NetworkPath {
+  /// What the traffic goes over, as `over eth0, a wired interface`.
+  fileprivate var wayWords: String {
+    let families = ipv4 == nil && ipv6 != nil ? ", with IPv6 only" : ""
+    guard let vpn else { return "over \(carrierWords)\(families)" }
+    let tunnel = "through the VPN \(vpn.interfaceName.harmless)"
+    return vpn.isCarrierKnown
+      ? "\(tunnel), over \(carrierWords)\(families)" : "\(tunnel)\(families); which interface carries it is not known"
+  }
+
+  private var carrierWords: String {
+    let name = (interfaceName ?? "an interface").harmless
+    switch medium {
+    case .wifi: return "\(name), a WiFi interface"
+    case .wired: return "\(name), a wired interface"
+    case .wwan: return "\(name), a cellular modem"
+    case .bluetooth: return "\(name), a Bluetooth interface"
+    case .virtual: return "\(name), a virtual interface"
+    case .other, nil: return name
+    }
+  }
+
+  /// Further sentences about a machine that is offline: the interfaces without a fault of the reason's that may be behind it.
+  fileprivate var otherFaults: String {
+    if reason == .noRoute {
+      // No interface is to blame for a missing route, but what keeps those with hardware from working may be behind it.
+      let faults = links.filter { !$0.isLoopback && $0.medium != .virtual }.compactMap { interface in
+        faultWords(of: interface).map { "\(interface.shownName) \($0)" }
+      }
+      return faults.isEmpty ? "" : " " + faults.prefix(3).joined(separator: "; ") + "."
+    }
+    let tunnel = links.first(where: { $0.fault == nil && $0.role.tunnelKind != nil })
+    return tunnel.map { " The VPN \($0.shownName) is up, but nothing carries it." } ?? ""
+  }
+
+  /// What keeps an interface from working, as words behind its name; nil if it could work.
+  fileprivate func faultWords(of interface: Interface) -> String? {
+    switch interface.fault {
+    case .linkDown: "is switched off"
+    case .noCarrier where interface.medium == .wifi: "has not joined a network"
+    case .noCarrier: "has no carrier" + (interface.advice(on: .noCarrier).map { " (\($0))" } ?? "")
+    case .dormant: "waits for something, such as an authentication"
+    case nil where status(of: interface) == .notReachable: "has no address"
+    default: nil
+    }
+  }
+}
