@@ -9,4 +9,9 @@ struct NetwatchHTTPCommand: ParsableCommand {
     subcommands: [
       GetCommand.self, ProbeCommand.self,
     ])
+
+  static func main() {
+    // Every option is in the help already.
+    main(CommandLine.arguments.dropFirst().map { $0 == "--help-all" ? "--help" : $0 })
+  }
 }

@@ -7,4 +7,9 @@ struct NetwatchLogCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "netwatch", abstract: "Writes and reads the log of netwatch.", shouldDisplay: false,
     subcommands: [LogCommand.self, ReportCommand.self, WriteCommand.self])
+
+  static func main() {
+    // Every option is in the help already.
+    main(CommandLine.arguments.dropFirst().map { $0 == "--help-all" ? "--help" : $0 })
+  }
 }

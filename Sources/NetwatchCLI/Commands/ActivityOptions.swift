@@ -8,30 +8,31 @@ import NetwatchStream
 struct ActivityOptions: SharedOptions {
   @Option(
     help: ArgumentHelp(
-      "What counts as in flight: requests that programs announce, tcp connections of all programs, udp as far as that can "
-        + "be estimated, or several such as tcp,udp; all is requests,tcp. Where a service counts, its choice holds. "
-        + "Default: requests.",
+      "Count these as in flight: requests that programs announce, tcp connections of all programs, "
+        + "udp as far as it can be estimated, or several such as tcp,udp; all means requests,tcp. If a "
+        + "service counts, its choice applies. Default: requests.",
       valueName: "what"), transform: ServiceIdentity.Counts.init(argument:))
   var activity = ServiceIdentity.Counts.requests
 
   @Option(
     name: .customLong("activity-ignore"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Leave out TCP connections and UDP with this port, to this address or range such as 10.0.0.0/8, or of this program; may "
-        + "be repeated.", valueName: "what"),
+      "Leave out TCP connections and UDP with this port, to this address or range such as "
+        + "10.0.0.0/8, or of this program. May be repeated.", valueName: "what"),
     transform: ConnectionExclusion.init(argument:))
   var exclusions: [ConnectionExclusion] = []
 
   @Option(
     name: .customLong("activity-interval"),
-    help: ArgumentHelp("Look at TCP connections so often. Default: 0.5.", valueName: "seconds"),
+    help: ArgumentHelp("The time between two looks at the TCP connections. Default: 0.5.", valueName: "seconds"),
     transform: Duration.init(seconds:))
   var interval: Duration?
 
   @Option(
     name: .customLong("activity-patience"),
     help: ArgumentHelp(
-      "Take a TCP connection that has waited so long for a long poll, not a request. Default: 30.", valueName: "seconds"
+      "Treat a TCP connection that has waited this long as a long poll, not as a request. Default: "
+        + "30.", valueName: "seconds"
     ), transform: Duration.init(seconds:))
   var patience: Duration?
 

@@ -8,27 +8,28 @@ struct BarOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      What is shown, as '{icon} {ssid|interface}{ ip}': fields in braces, | for the first that says anything, and spaces \
-      that are there only with it; {{ for a brace. Values are escaped for the bar, your own text may be markup. \
-      Fields: \(BarField.list).
+      Show this text, such as '{icon} {ssid|interface}{ ip}'. Fields stand in braces; | takes the first field that is not empty; \
+      spaces inside the braces appear only together with the field; {{ is a brace. Values are escaped for the bar; your own text \
+      may be markup. Fields: \(BarField.list).
       """, valueName: "text"))
   var template: String?
 
   @Option(
-    help:
-      "Which marks: unicode, nerd, which needs a font of nerdfonts.com, ascii, or none, which has words. Default: unicode.",
+    help: ArgumentHelp(
+      "Use these marks: unicode; nerd, which needs a font of nerdfonts.com; ascii; or none, which "
+        + "uses words. Default: unicode."),
     completion: .list(IconSet.allCases.map(\.rawValue)), transform: IconSet.choice)
   var icons: IconSet?
 
   @Option(
     name: .customLong("max-width"),
-    help: ArgumentHelp("Cut long values, so that so many characters do.", valueName: "n"))
+    help: ArgumentHelp("Shorten long values so that the text fits in N characters.", valueName: "n"))
   var maximumWidth: Int?
 
   @Option(
     name: .customLong("hide-when"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Show nothing then: \(BarLook.Occasion.list). May be repeated; wifi to other are what carries the traffic.",
+      "Show nothing in this case: \(BarLook.Occasion.list). May be repeated. The words from wifi to other are media.",
       valueName: "when"),
     completion: .list(BarLook.Occasion.names), transform: BarLook.Occasion.named)
   var hidden: [BarLook.Occasion] = []

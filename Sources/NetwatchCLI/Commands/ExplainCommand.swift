@@ -6,10 +6,11 @@ import NetwatchLines
 /// `netwatch explain`: why.
 struct ExplainCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "explain", abstract: "Tell step by step why something is reachable, or why not.",
+    commandName: "explain", abstract: "Explain step by step why a target is reachable, or why not.",
     discussion: """
-      For each family: the rule and the table, the route, its link, the source address, the tunnel and what lies beneath \
-      it, and what carries the traffic; and which stage of the way to the internet fails.
+      For IPv4 and IPv6, explain prints the rule and the table, the route, its interface, the source address, the tunnel and \
+      what lies beneath it, and what carries the traffic; then which stage of the way to the internet fails. With --help-all, \
+      help lists every option.
 
       Exit status: 0 reachable, 1 not reachable, 2 could not run.
       """)
@@ -17,13 +18,13 @@ struct ExplainCommand: ParsableCommand {
   @ParentCommand var root: NetwatchTool
 
   @Argument(
-    help: ArgumentHelp("An address or a host. Default: the internet.", valueName: "target"),
+    help: ArgumentHelp("The address or the host to explain. Default: the internet.", valueName: "target"),
     transform: NetworkTarget.init(argument:))
   var target: NetworkTarget?
 
   @OptionGroup var output: OutputOptions
-  @OptionGroup var path: PathOptions
-  @OptionGroup var probe: ProbeOptions
+  @OptionGroup(visibility: .rare) var path: PathOptions
+  @OptionGroup(visibility: .rare) var probe: ProbeOptions
   @OptionGroup var details: DetailOptions
 
   mutating func validate() throws {

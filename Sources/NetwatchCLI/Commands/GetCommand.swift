@@ -5,7 +5,7 @@ import NetwatchLines
 /// `netwatch get`: becomes `netwatch-http get`, which knows the options.
 struct GetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "get", abstract: "Download a file, and go on with what an earlier run has left of it.")
+    commandName: "get", abstract: "Download a file, and resume an interrupted download.")
 
   @ParentCommand var root: NetwatchTool
 

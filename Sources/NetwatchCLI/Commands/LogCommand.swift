@@ -5,7 +5,7 @@ import NetwatchLines
 /// `netwatch log`: becomes `netwatch-log log`, which knows the options.
 struct LogCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "log", abstract: "Print the changes that the log has, or the outages.")
+    commandName: "log", abstract: "Print the changes in the log, or the outages.")
 
   @ParentCommand var root: NetwatchTool
 

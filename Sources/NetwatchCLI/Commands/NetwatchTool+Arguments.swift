@@ -6,19 +6,68 @@ extension NetwatchTool {
   ///
   /// - Parameter words: The command line without the name of the program.
   public static func start(_ words: some Sequence<String>) {
-    guard let tool = common(words) else { return main(arguments(words)) }
-    do { try tool.run() } catch { exit(withError: error) }
+    do {
+      if let tool = common(words) { return try tool.run() }
+      let words = Array(words)
+      if [["--help"], ["-h"], ["help"]].contains(words) { return try StandardOutput().write(shortHelp) }
+      try refuseUnknownCommand(words.first ?? "")
+      main(arguments(words))
+    } catch {
+      exit(withError: error)
+    }
   }
 
-  /// The command line as the parser understands it, for which every option has a value: `--signal` alone is `--signal=steps`.
+  /// The command line in the form that ArgumentParser takes, for which every option has a value, and `--help` one scope.
+  ///
+  /// - Parameter words: The command line without the name of the program.
   static func arguments(_ words: some Sequence<String>) -> [String] {
-    let words = Array(words)
+    var words = Array(words)
+    if words == ["help", "--all"] { words = ["--help-all"] }
     let end = words.firstIndex(of: "--") ?? words.endIndex
     return words.enumerated().map { position, word in
-      guard word == "--signal", position < end else { return word }
+      guard position < end else { return word }
+      // What it lists is decided by `ArgumentVisibility.rare`.
+      if word == "--help-all" { return "--help" }
+      guard word == "--signal" else { return word }
       let next = position + 1 < end ? words[position + 1] : ""
       return WiFiReporting.SignalChanges(rawValue: next) == nil
         ? "--signal=\(WiFiReporting.SignalChanges.steps.rawValue)" : word
     }
   }
+
+  /// ArgumentParser calls a mistyped command an unexpected argument.
+  private static func refuseUnknownCommand(_ word: String) throws {
+    let names = configuration.subcommands.compactMap { $0.configuration.commandName }
+    guard !word.isEmpty, !word.hasPrefix("-"), word != "help", !names.contains(word) else { return }
+    let advice = names.nearest(to: word).map { "Did you mean '\($0)'?" } ?? "'netwatch --help' lists the commands."
+    throw ValidationError("There is no command '\(word.harmless)'. \(advice)")
+  }
+
+  /// What `--help` prints: the commands, and the options that most people need. It fits a terminal of 80 columns and 24 lines.
+  static let shortHelp = """
+    netwatch shows whether this machine is online, over which connection, and why.
+
+    Usage: netwatch [COMMAND] [OPTIONS]         Without a command: the present state
+
+    Commands
+      status, explain     print the state once; explain it step by step
+      wait, open          wait for the network; open a captive portal's login page
+      run, serve          count a command as a request; run the shared service
+      top, log, report    traffic by program; past outages, as text or as a page
+      get                 download a file, and resume an interrupted download
+      snippet             print the configuration of a status bar
+      replay, test-hook   play a recording; try a hook
+    State
+      -f, --follow        print the state, then a line for each change
+      --check             exit with status 1 unless reachable
+      --target HOST       judge the way to an address, a host or HOST:PORT
+      --probe URL         also ask this URL whether the internet is there
+      --stages            also print which stage fails, from link to internet
+    Output
+      --json              print JSON lines; --format NAME for a status bar
+      -v, --verbose       explain each state in a sentence
+
+    'netwatch --help-all' lists all options, 'netwatch COMMAND --help' those of one.
+
+    """
 }

@@ -5,8 +5,8 @@ import Netwatch
 /// for their `--help`. A group of options would make each start of netwatch longer.
 extension NetwatchTool {
   static let conditionHelp = ArgumentHelp(
-    "With --check or wait, what has to hold: \(Condition.names.joined(separator: ", ")). May be repeated; all have to hold. "
-      + "What is not known does not hold. Default: reachable.", valueName: "condition")
+    "With --check or wait, require this condition: \(Condition.names.joined(separator: ", ")). May be repeated; all conditions "
+      + "have to hold. A condition that is not known does not hold. Default: reachable.", valueName: "condition")
 
   /// - Parameter own: those that the parser has given to the command itself.
   func conditions(_ own: [String] = []) throws -> [Condition] { try (conditionWords + own).map(Condition.named) }
@@ -17,11 +17,11 @@ extension NetwatchTool {
       throw ValidationError("--for belongs to --check and wait; leave out --follow.")
     }
     if probe.probe == nil, let stage = conditions.stageByProbe {
-      throw ValidationError("stage=\(stage.rawValue) is known by asking alone; add --probe.")
+      throw ValidationError("stage=\(stage.rawValue) needs an answer from a server; add --probe.")
     }
     guard conditions.contains(.notReachable) else { return }
     if conditions.contains(where: { $0 != .notReachable }) {
-      throw ValidationError("--for not-reachable goes with no other condition; leave out one of them.")
+      throw ValidationError("--for not-reachable cannot be combined with another condition; leave out one of them.")
     }
     if probe.probe != nil {
       throw ValidationError("--probe waits for the internet, and --for not-reachable for its end; leave out one.")

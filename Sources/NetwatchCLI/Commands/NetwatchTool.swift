@@ -10,10 +10,10 @@ import NetwatchNetlink
 public struct NetwatchTool: ParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "netwatch",
-    abstract: "Tells how this machine can be reached: whether, over what, and why that changed.",
+    abstract: "Shows whether this machine is online, over which connection, and why that changed.",
     discussion: """
-      Without options it prints the present state and ends. "wifi" stands for everything reachable that is not \
-      cellular, as AFNetworking has it; "medium" says what it is.
+      Without options, netwatch prints the present state and exits. In JSON, the status "wifi" means everything reachable \
+      that is not cellular, as in AFNetworking; "medium" is the exact kind.
 
       Exit status: 0 done or reachable, 1 not reachable or timed out, 2 could not run, 64 wrong usage.
       """,
@@ -24,12 +24,12 @@ public struct NetwatchTool: ParsableCommand {
       TestHookCommand.self,
     ])
 
-  @Flag(name: .shortAndLong, help: "Print the state, then a line for each change.")
+  @Flag(name: .shortAndLong, help: "Print the present state, then a line for each change.")
   var follow = false
 
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var snapshot: SnapshotOptions
-  @OptionGroup var path: PathOptions
+  @OptionGroup(title: "Output") var output: OutputOptions
+  @OptionGroup(title: "State") var snapshot: SnapshotOptions
+  @OptionGroup(title: "Interfaces and targets") var path: PathOptions
 
   @Option(
     name: .customLong("for"), parsing: .singleValue, help: NetwatchTool.conditionHelp,
@@ -38,62 +38,69 @@ public struct NetwatchTool: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "With --follow, tell of a loss only after it has lasted so long.", valueName: "seconds"),
+      "With --follow, report a loss only after it has lasted this long.", valueName: "seconds"),
     transform: Duration.init(seconds:))
   var hold: Duration?
 
-  @Option(help: ArgumentHelp("With --follow, end after so many lines.", valueName: "n"))
+  @Option(help: ArgumentHelp("With --follow, exit after N lines.", valueName: "n"))
   var count: Int?
 
-  @OptionGroup var service: ServiceOptions
-  @OptionGroup var activity: ActivityOptions
-  @OptionGroup var details: DetailOptions
-  @OptionGroup var programs: ProgramOptions
-  @OptionGroup var probe: ProbeOptions
-  @OptionGroup var traffic: TrafficOptions
-  @OptionGroup var units: UnitsOptions
-  @OptionGroup var wifi: WiFiOptions
+  @OptionGroup(title: "Service") var service: ServiceOptions
+  @OptionGroup(title: "Activity") var activity: ActivityOptions
+  @OptionGroup(title: "Output") var details: DetailOptions
+  @OptionGroup(title: "Activity") var programs: ProgramOptions
+  @OptionGroup(title: "Internet probe") var probe: ProbeOptions
+  @OptionGroup(title: "Throughput") var traffic: TrafficOptions
+  @OptionGroup(title: "Throughput") var units: UnitsOptions
+  @OptionGroup(title: "WiFi") var wifi: WiFiOptions
 
   @Option(
     help: ArgumentHelp(
-      "With --follow, also print a line when the WiFi signal, which is read every 5 seconds, is in another of five steps; with "
-        + "dbm, when it has changed at all. Default of the value: steps.", valueName: "steps|dbm"),
+      "With --follow, also print a line when the WiFi signal, which is read every 5 seconds, moves "
+        + "to another of five steps; with dbm, when it has changed at all. Default of the value: steps.",
+      valueName: "steps|dbm"),
     completion: .list(WiFiReporting.SignalChanges.allCases.map(\.rawValue)),
     transform: WiFiReporting.SignalChanges.named)
   var signal: WiFiReporting.SignalChanges?
 
   @Flag(
     help: ArgumentHelp(
-      "Also tell the round-trip time and the loss of the link that carries the traffic, as this machine's TCP connections "
-        + "find them. No packet is sent. With --follow, look every 4 seconds, and print a line when they have changed.")
+      "Also print the round-trip time and the loss of the interface that carries the traffic, as "
+        + "this machine's TCP connections measure them. No packet is sent. With --follow, measure every "
+        + "4 seconds, and print a line when the figures have changed.")
   )
   var quality = false
 
   @Flag(
-    help:
-      "Also tell which stage of the way to the internet fails: link, address, gateway, DNS or internet. With --follow, print a line when another one fails first. The last two need --probe."
+    help: ArgumentHelp(
+      "Also print which stage of the way to the internet fails: link, address, gateway, DNS or "
+        + "internet. With --follow, print a line when another stage fails first. The last two stages "
+        + "need --probe.")
   )
   var stages = false
 
   @Flag(
     help: ArgumentHelp(
-      "With --follow --stages, send the gateway an empty UDP datagram to port 9 every 5 seconds while nothing else proves it "
-        + "alive, so that the kernel notices within a minute when it is dead."))
+      "With --follow --stages, send the gateway an empty UDP datagram to port 9 every 5 seconds "
+        + "while nothing else proves that it is alive. The kernel then notices a dead gateway within a "
+        + "minute."))
   var nudge = false
 
   @Option(
     name: .customLong("exec"),
     help: ArgumentHelp(
-      "With --follow or serve, run this shell command for each line, which it gets on its standard input, and in "
-        + "NETWATCH_STATUS, _MEDIUM, _INTERFACE, _IPV4, _IPV6, _GATEWAY, _SSID, _VPN, _EXPENSIVE, _EVENT, _REASON, _VISIBLE, "
-        + "_INTERNET and _STAGE; NETWATCH_OLD_STATUS and so on have the values before.", valueName: "command"))
+      "With --follow or serve, run this shell command for each line. The command gets the line on "
+        + "its standard input, and the state in NETWATCH_STATUS, _MEDIUM, _INTERFACE, _IPV4, _IPV6, "
+        + "_GATEWAY, _SSID, _VPN, _EXPENSIVE, _EVENT, _REASON, _VISIBLE, _INTERNET and _STAGE. "
+        + "NETWATCH_OLD_STATUS and so on have the previous values.", valueName: "command"))
   var hookCommand: String?
 
   @Option(
     name: .customLong("hooks"),
     help: ArgumentHelp(
-      "With --follow or serve, run the executable files of this folder for each line, in the order of their names, as --exec "
-        + "runs its command. They must belong to you or to root, and nobody else may write to them.",
+      "With --follow or serve, run the executable files of this folder for each line, in the order "
+        + "of their names, as --exec runs its command. The files must belong to you or to root, and "
+        + "nobody else may be able to write to them.",
       valueName: "folder"),
     completion: .directory)
   var hookFolder: String?
@@ -101,21 +108,22 @@ public struct NetwatchTool: ParsableCommand {
   @Option(
     name: .customLong("exec-timeout"),
     help: ArgumentHelp(
-      "End a command of --exec, or a file of --hooks, after this time. Default: 90.", valueName: "seconds"),
+      "End a command of --exec or a file of --hooks after this time. Default: 90.", valueName: "seconds"),
     transform: Duration.init(seconds:))
   var hookTimeout: Duration?
 
   @Option(
     name: .customLong("record"),
     help: ArgumentHelp(
-      "With --follow, also write what netlink says into this new file, which netwatch replay can play. Does without a "
-        + "service.", valueName: "file"), completion: .file())
+      "With --follow, also write everything that netlink reports into this new file, which netwatch "
+        + "replay can play. No service is used.", valueName: "file"), completion: .file())
   var recordingPath: String?
 
   @Flag(
     help: ArgumentHelp(
-      "With --follow or serve, also store changes and outages, which netwatch log reads; with --traffic, also the bytes of each "
-        + "day. The log has the names of WiFi networks, which tell where you were."))
+      "With --follow or serve, also store changes and outages, which netwatch log prints; with "
+        + "--traffic, also the bytes of each day. The log contains the names of WiFi networks, which "
+        + "reveal where you were."))
   var log = false
 
   public init() {}

@@ -7,24 +7,24 @@ import NetwatchStream
 /// `netwatch open`: the login page.
 struct OpenCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "open", abstract: "Open the login page that answers in place of the internet, in the browser.",
+    commandName: "open", abstract: "Open the login page of a captive portal in the browser.",
     discussion: """
-      Asks the URL of --probe once, and hands the address that it is sent to on to xdg-open. The address is printed first, \
-      unless its host is that of the probe or the gateway.
+      The command asks the URL of --probe once. If a captive portal redirects the request, the address of its login page is \
+      opened with xdg-open. The address is printed first, unless its host is that of the probe or the gateway.
 
       Exit status: 0 opened, 1 there is no login page, 2 could not run.
       """)
 
   @ParentCommand var root: NetwatchTool
 
-  @OptionGroup var path: PathOptions
+  @OptionGroup(visibility: .rare) var path: PathOptions
   @OptionGroup var probe: ProbeOptions
 
   mutating func validate() throws {
     try root.refuseOptions(of: Self.self, but: [PathOptions.self, ProbeOptions.self])
     try probe.refuseInterval()
     if probe.probe == nil {
-      throw ValidationError("open needs a URL to ask; add --probe, as netwatch --follow has it.")
+      throw ValidationError("open needs a URL to ask; add --probe URL.")
     }
   }
 

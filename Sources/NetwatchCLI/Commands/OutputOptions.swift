@@ -38,20 +38,21 @@ extension Bar: Equatable {
 
 struct OutputOptions: SharedOptions {
   @Option(
-    help: "How lines look: \(OutputFormat.names.joined(separator: ", ")). Default: text on a terminal, JSON otherwise.",
+    help:
+      "Print lines in this format: \(OutputFormat.names.joined(separator: ", ")). Default: text on a terminal, otherwise JSON.",
     completion: .list(OutputFormat.names), transform: OutputFormat.named)
   var format: OutputFormat?
 
-  @Flag(help: "The same as --format json.")
+  @Flag(help: "Print JSON lines, as --format json does.")
   var json = false
 
   @Option(
     help:
-      "Whether text is coloured: auto, always or never. NO_COLOR is honoured. Lines for bars are, unless it is never.",
+      "Colour the text: auto, always or never. With auto, NO_COLOR counts. Output for status bars is always coloured unless this is never. Default: auto.",
     completion: .list(ColorChoice.allCases.map(\.rawValue)), transform: ColorChoice.choice)
   var color = ColorChoice.auto
 
-  @OptionGroup var bar: BarOptions
+  @OptionGroup(visibility: .rare) var bar: BarOptions
 
   var given: String? {
     if format != nil { return "--format" }
@@ -65,7 +66,7 @@ struct OutputOptions: SharedOptions {
     }
     if bar.given != nil, wantsJSON {
       throw ValidationError(
-        "\(BarOptions.names) are for bars and text; leave out the format JSON, which says everything.")
+        "\(BarOptions.names) belong to formats for bars and text; leave out JSON, which always has every field.")
     }
     _ = try makeBarRenderer(.bits, showsTraffic: false, opensPortal: false)
   }

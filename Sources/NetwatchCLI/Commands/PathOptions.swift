@@ -7,39 +7,44 @@ struct LinkOptions: ParsableArguments {
   @Option(
     name: [.customShort("i"), .customLong("interface")], parsing: .singleValue,
     help: ArgumentHelp(
-      "Count only links whose name matches as ways out, whatever lies beneath them; may be repeated.",
+      "Count only interfaces whose name matches as ways out, whatever lies beneath them. May be "
+        + "repeated.",
       valueName: "glob"))
   var included: [String] = []
 
   @Option(
     name: .customLong("ignore"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Judge as if links whose name matches were not there, beneath tunnels too; may be repeated.", valueName: "glob"))
+      "Judge as if interfaces whose name matches did not exist, also beneath tunnels. May be "
+        + "repeated.", valueName: "glob"))
   var ignored: [String] = []
 
   @Option(
     name: .customLong("wwan"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Take links whose name matches for modems, such as 'ppp*'; may be repeated.", valueName: "glob"))
+      "Treat interfaces whose name matches as cellular modems, such as 'ppp*'. May be repeated.", valueName: "glob"))
   var modems: [String] = []
 
   @Option(
     name: .customLong("tunnel"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Treat links whose name matches as tunnels, such as 'ppp0' of a VPN by pppd; may be repeated.", valueName: "glob")
+      "Treat interfaces whose name matches as tunnels, such as 'ppp0' of a VPN by pppd. May be "
+        + "repeated.", valueName: "glob")
   )
   var tunnels: [String] = []
 
   @Option(
     name: .customLong("expensive"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Say that links may cost money whose name matches, or that of their WiFi network; may be repeated.",
+      "Treat interfaces whose name, or whose WiFi network, matches as expensive. May be repeated.",
       valueName: "glob"))
   var expensive: [String] = []
 
   @Option(
     name: .customLong("not-expensive"), parsing: .singleValue,
-    help: ArgumentHelp("Say that they cost nothing, whatever else is said; may be repeated.", valueName: "glob"))
+    help: ArgumentHelp(
+      "Treat interfaces whose name, or whose WiFi network, matches as not expensive. Wins over "
+        + "everything else. May be repeated.", valueName: "glob"))
   var notExpensive: [String] = []
 
   var given: String? {
@@ -64,7 +69,7 @@ struct PathOptions: SharedOptions {
 
   @Option(
     help: ArgumentHelp(
-      "Judge the way to this address, host or host:port instead of to the internet.", valueName: "target"),
+      "Judge the way to this address, host or host:port instead of the internet.", valueName: "target"),
     transform: NetworkTarget.init(argument:))
   var target: NetworkTarget = .internet
 

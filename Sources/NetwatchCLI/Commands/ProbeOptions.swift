@@ -6,27 +6,28 @@ import NetwatchLines
 struct ProbeOptions: SharedOptions {
   @Option(
     help: ArgumentHelp(
-      "Also ask this URL whether the internet is there, over the link that carries the traffic: it has to answer with 204, "
-        + "or with 200 and nothing. A redirect or anything else is a login page.", valueName: "url"),
+      "Also ask this URL whether the internet is there, over the interface that carries the "
+        + "traffic. The answer must be status 204, or 200 with an empty body. A redirect or anything "
+        + "else counts as a login page.", valueName: "url"),
     transform: { try checked(url: $0) })
   var probe: String?
 
   @Option(
     name: .customLong("probe-expect"),
-    help: ArgumentHelp("With --probe, the answer has to be a 200 that begins with this.", valueName: "text"))
+    help: ArgumentHelp("With --probe, expect status 200 with a body that begins with this text.", valueName: "text"))
   var expectation: String?
 
   @Option(
     name: .customLong("probe-interval"),
     help: ArgumentHelp(
-      "With --probe, ask again so often, and every 10 seconds while the internet is not there. Default: 300. 0: only when "
-        + "the path changes.", valueName: "seconds"),
+      "With --probe, ask again this often, and every 10 seconds while the internet does not answer. "
+        + "Default: 300. 0: only when the path changes.", valueName: "seconds"),
     transform: Duration.init(seconds:))
   var interval: Duration?
 
   @Option(
     name: .customLong("probe-timeout"),
-    help: ArgumentHelp("With --probe, wait so long for the answer. Default: 10.", valueName: "seconds"),
+    help: ArgumentHelp("With --probe, wait at most this long for the answer. Default: 10.", valueName: "seconds"),
     transform: Duration.init(seconds:))
   var timeout: Duration?
 

@@ -5,10 +5,10 @@ import NetwatchNetlink
 /// `netwatch replay`: the lines of a recording.
 struct ReplayCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "replay", abstract: "Print the lines that netwatch --follow --record has printed.",
+    commandName: "replay", abstract: "Print the lines of a recording by netwatch --follow --record.",
     discussion: """
-      Reads a trace and nothing else: no netlink, no service. It does not wait where the recording did. A trace that was \
-      cut, changed, or recorded by a netwatch that asks the kernel otherwise is played as far as it goes; then the exit \
+      The command reads the recording and nothing else: no netlink, no service. It does not wait between lines. If the file was \
+      truncated or changed, or if its netwatch asked the kernel other questions, it is played up to that point, and the exit \
       status is 2.
       """)
 
@@ -17,7 +17,7 @@ struct ReplayCommand: ParsableCommand {
   @OptionGroup var output: OutputOptions
   @OptionGroup var details: DetailOptions
 
-  @Argument(help: "What --record has written.", completion: .file())
+  @Argument(help: "The file that --record has written.", completion: .file())
   var file: String
 
   mutating func validate() throws {

@@ -5,7 +5,7 @@ import NetwatchLines
 /// `netwatch report`: becomes `netwatch-log report`, which knows the options.
 struct ReportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "report", abstract: "Write a web page about the time in the log.")
+    commandName: "report", abstract: "Write a web page about the outages and changes in the log.")
 
   @ParentCommand var root: NetwatchTool
 

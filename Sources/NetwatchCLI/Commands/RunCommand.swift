@@ -7,10 +7,10 @@ import NetwatchStream
 /// `netwatch run`: one request around a command.
 struct RunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "run", abstract: "Run a command, and count it as one request while it runs.",
+    commandName: "run", abstract: "Run a command and count it as one request while it runs.",
     discussion: """
-      The indicator of the service is lit while the command runs; without a service the command runs all the same. Signals \
-      are handed on, and the exit status is the command's own; 126 and 127 as in a shell.
+      The service shows the activity indicator while the command runs. Without a service, the command runs all the same. \
+      Signals are passed to the command, and its exit status is that of netwatch; 126 and 127 mean the same as in a shell.
       """)
 
   /// What somebody may send to us and mean the command.
@@ -18,7 +18,7 @@ struct RunCommand: ParsableCommand {
 
   @ParentCommand var root: NetwatchTool
 
-  @Option(help: ArgumentHelp("A name for people who look at the service.", valueName: "text"))
+  @Option(help: ArgumentHelp("Show this name to people who list the requests of the service.", valueName: "text"))
   var label: String?
 
   @Argument(

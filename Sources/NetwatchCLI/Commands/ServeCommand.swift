@@ -6,24 +6,24 @@ import NetwatchStream
 /// `netwatch serve`: the service.
 struct ServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "serve", abstract: "Be the service: one monitor and one activity indicator for every program.",
+    commandName: "serve", abstract: "Run the shared service: one monitor and one activity indicator for all programs.",
     discussion: """
-      Listens on --socket, else $NETWATCH_SOCKET, else $XDG_RUNTIME_DIR/netwatch.sock, as root without these on \
-      /run/netwatch/netwatch.sock; or on the socket that systemd hands over. SIGTERM and SIGINT end it, SIGHUP makes it \
-      read everything from the kernel again. Add --exec or --hooks to run programs for each line, and --log to store \
-      changes and outages; netwatch --help describes them.
+      The service listens on --socket, otherwise on $NETWATCH_SOCKET, otherwise on $XDG_RUNTIME_DIR/netwatch.sock; without \
+      these, root listens on /run/netwatch/netwatch.sock. If systemd passes a socket, that one is used. SIGTERM and SIGINT \
+      end the service; SIGHUP makes it read everything from the kernel again. Add --exec or --hooks to run programs for each \
+      line, and --log to store changes and outages; netwatch --help-all describes them.
       """)
 
   @ParentCommand var root: NetwatchTool
 
-  @Option(help: ArgumentHelp("Where to listen.", valueName: "path"))
+  @Option(help: ArgumentHelp("Listen on this path.", valueName: "path"))
   var socket: String?
 
-  @Option(help: ArgumentHelp("Refuse more clients than so many.", valueName: "n"))
+  @Option(help: ArgumentHelp("Accept at most N clients.", valueName: "n"))
   var connections = EventServer.standardConnectionLimit
 
   @Option(
-    help: ArgumentHelp("Become this user after the socket has been made. Only root can do this.", valueName: "name"))
+    help: ArgumentHelp("Switch to this user after the socket was created. Only root can do this.", valueName: "name"))
   var user: String?
 
   @OptionGroup var activity: ActivityOptions

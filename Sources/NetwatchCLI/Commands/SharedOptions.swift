@@ -10,22 +10,22 @@ protocol SharedOptions: ParsableArguments {
 }
 
 struct SnapshotOptions: SharedOptions {
-  @Flag(help: "List every link, and tell when the list changes.")
+  @Flag(help: "List all interfaces, and print a line when the list changes.")
   var interfaces = false
 
-  @Flag(help: "Exit with status 1 unless reachable, or as --for says.")
+  @Flag(help: "Exit with status 1 unless reachable, or unless the conditions of --for hold.")
   var check = false
 
   @Flag(
     name: .customLong("network-id"),
-    help: "Without --follow, also tell this machine's ID of the network, which --for network=ID takes.")
+    help: "Without --follow, also print this machine's ID of the network, for --for network=ID.")
   var networkID = false
 
   var given: String? { interfaces ? "--interfaces" : check ? "--check" : networkID ? "--network-id" : nil }
 }
 
 struct ServiceOptions: SharedOptions {
-  @Flag(help: "Watch netlink in this process, and count no requests, even where a service runs.")
+  @Flag(help: "Read netlink in this process and count no requests, even if a service runs.")
   var noService = false
 
   var given: String? { noService ? "--no-service" : nil }
@@ -41,8 +41,9 @@ struct DetailOptions: SharedOptions {
   @Flag(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "In text, also say why, of each link too, and name what is in flight: programs with TCP connections, and the labels "
-        + "of your own requests. Say once on standard error what this kernel lacks."))
+      "In text, also say in a sentence why, and name what is in flight: programs with TCP "
+        + "connections, and the labels of your own requests. Report once on standard error what this "
+        + "kernel lacks."))
   var verbose = false
 
   var given: String? { verbose ? "--verbose" : nil }
@@ -74,4 +75,11 @@ extension Duration {
   init(seconds text: String) throws {
     self = try PlainError.asUsage { () throws(PlainError) in try Duration(checkingSeconds: text) }
   }
+}
+
+extension ArgumentVisibility {
+  /// For options that `--help` of a subcommand leaves out. `--help-all` lists them, and completion scripts know them.
+  static let rare: ArgumentVisibility =
+    CommandLine.arguments.contains { $0 == "--help-all" || $0.hasPrefix("--generate-completion-script") }
+    ? .default : .hidden
 }

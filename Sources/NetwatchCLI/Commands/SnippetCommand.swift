@@ -4,14 +4,15 @@ import Netwatch
 /// `netwatch snippet`: a piece of configuration.
 struct SnippetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "snippet", abstract: "Print a ready piece of a status bar's configuration.",
-    discussion: "Its first line says where it belongs. netwatch has to be in the bar's PATH; else write its whole path."
+    commandName: "snippet", abstract: "Print the configuration of a status bar that shows netwatch.",
+    discussion:
+      "The first line names the file that the configuration belongs into. If netwatch is not in the PATH of the bar, write its full path."
   )
 
   @ParentCommand var root: NetwatchTool
 
   @Argument(
-    help: ArgumentHelp("Which bar: \(Bar.names.joined(separator: ", ")).", valueName: "bar"),
+    help: ArgumentHelp("The bar: \(Bar.names.joined(separator: ", ")).", valueName: "bar"),
     completion: .list(Bar.names), transform: { try Bar.named($0) })
   var bar: Bar
 

@@ -6,10 +6,10 @@ import NetwatchLines
 /// `netwatch status`: one snapshot.
 struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "Print the present state and end.",
+    commandName: "status", abstract: "Print the present state and exit.",
     discussion: """
-      Add --quality for the round-trip time and the loss of the link, and --stages for where the way to the internet fails; \
-      netwatch --help describes them.
+      Add --quality for the round-trip time and the loss, and --stages for the stage of the way to the internet that fails. \
+      With --help-all, help lists every option.
       """)
 
   @ParentCommand var root: NetwatchTool
@@ -21,16 +21,16 @@ struct StatusCommand: ParsableCommand {
   var conditionWords: [String] = []
 
   @OptionGroup var snapshot: SnapshotOptions
-  @OptionGroup var path: PathOptions
+  @OptionGroup(visibility: .rare) var path: PathOptions
 
-  @OptionGroup var service: ServiceOptions
-  @OptionGroup var activity: ActivityOptions
+  @OptionGroup(visibility: .rare) var service: ServiceOptions
+  @OptionGroup(visibility: .rare) var activity: ActivityOptions
   @OptionGroup var details: DetailOptions
-  @OptionGroup var programs: ProgramOptions
-  @OptionGroup var probe: ProbeOptions
-  @OptionGroup var wifi: WiFiOptions
+  @OptionGroup(visibility: .rare) var programs: ProgramOptions
+  @OptionGroup(visibility: .rare) var probe: ProbeOptions
+  @OptionGroup(visibility: .rare) var wifi: WiFiOptions
 
-  @Flag(help: "Print metrics for the textfile collector of Prometheus' node_exporter.")
+  @Flag(help: "Print metrics for the textfile collector of the Prometheus node_exporter.")
   var prometheus = false
 
   mutating func validate() throws {

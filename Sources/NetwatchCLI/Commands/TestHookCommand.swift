@@ -7,26 +7,27 @@ import NetwatchStream
 /// `netwatch test-hook`: one run of a hook, for an example of a line.
 struct TestHookCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "test-hook", abstract: "Run a file of --hooks once, for an example of a change.",
+    commandName: "test-hook", abstract: "Run a hook once with an example of a change.",
     discussion: """
-      The file is judged and run as --hooks does it, but its output goes to standard output. Then its exit status is told on \
-      standard error, and is that of netwatch too; 2 if the file does not run.
+      The file is checked and run as by --hooks, but its output goes to standard output. Its exit status is printed on standard \
+      error and becomes that of netwatch; 2 if the file cannot run.
       """)
 
   @ParentCommand var root: NetwatchTool
 
-  @Argument(help: ArgumentHelp("The hook.", valueName: "file"), completion: .file())
+  @Argument(help: ArgumentHelp("The file to run.", valueName: "file"), completion: .file())
   var file: String
 
   @Option(
     help: ArgumentHelp(
-      "The status of the example: \(ReachabilityStatus.allCases.map(\.rawValue).joined(separator: ", ")). Default: wifi.",
+      "Use this status in the example: \(ReachabilityStatus.allCases.map(\.rawValue).joined(separator: ", ")). Default: wifi.",
       valueName: "status"),
     completion: .list(ReachabilityStatus.allCases.map(\.rawValue)), transform: ReachabilityStatus.choice)
   var status = ReachabilityStatus.wifi
 
   @Option(
-    help: ArgumentHelp("The name of the example's WiFi network, at most 32 bytes. Default: Example.", valueName: "name")
+    help: ArgumentHelp(
+      "Use this name for the WiFi network in the example, at most 32 bytes. Default: Example.", valueName: "name")
   )
   var ssid: String?
 

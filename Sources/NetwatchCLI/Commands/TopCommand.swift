@@ -7,14 +7,14 @@ struct TopCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "top", abstract: "Show what each program receives and sends over TCP, once a second.",
     discussion: """
-      Bytes are payload and count from the start; connections within this machine are left out. Programs of other users are \
-      one row for each user, unless you are root. On a terminal, the keys a, r, s, c and n sort by both rates, received, sent, \
-      connections and name; q quits. Elsewhere it prints a line of JSON each second.
+      Bytes are payload, counted from the start of netwatch; connections within this machine are left out. Unless you are root, \
+      the programs of each other user are one row. On a terminal, the keys a, r, s, c and n sort by both rates, received, sent, \
+      connections and name; q quits. If standard output is not a terminal, top prints a line of JSON each second.
       """)
 
   @ParentCommand var root: NetwatchTool
 
-  @Flag(help: "Print the figures of one second and end.")
+  @Flag(help: "Print the figures of one second and exit.")
   var once = false
 
   @Option(

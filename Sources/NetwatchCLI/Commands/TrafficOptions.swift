@@ -6,13 +6,13 @@ import NetwatchNetlink
 struct TrafficOptions: SharedOptions {
   @Flag(
     help: ArgumentHelp(
-      "With --follow, also print a line each second with what the link that carries the traffic receives and sends; with "
-        + "--interfaces, with what each link does."))
+      "With --follow, also print a line each second with what the interface that carries the "
+        + "traffic receives and sends; with --interfaces, one line for all interfaces."))
   var traffic = false
 
   @Option(
     name: .customLong("traffic-interval"),
-    help: ArgumentHelp("The time between two such lines. Default: 1.", valueName: "seconds"),
+    help: ArgumentHelp("The time between two lines of --traffic. Default: 1.", valueName: "seconds"),
     transform: Duration.init(seconds:))
   var interval: Duration?
 

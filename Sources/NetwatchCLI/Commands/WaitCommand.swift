@@ -7,8 +7,10 @@ import NetwatchStream
 /// `netwatch wait`: ends when the network is as wanted.
 struct WaitCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "wait", abstract: "Wait until the network is reachable, or as --for says.",
-    discussion: "With --probe, until the internet answers, too. Exit status: 0 it is, 1 timed out, 2 could not run.")
+    commandName: "wait", abstract: "Wait until the network is reachable, or until conditions hold.",
+    discussion:
+      "With --probe, wait also until the internet answers. Exit status: 0 the conditions hold, 1 timed out, 2 could not run. "
+      + "With --help-all, help lists every option.")
 
   /// The time between two looks at the table of neighbours, if a condition is about the network.
   private static let networkInterval = Duration.seconds(1)
@@ -16,11 +18,11 @@ struct WaitCommand: ParsableCommand {
   @ParentCommand var root: NetwatchTool
 
   @Option(
-    name: .shortAndLong, help: ArgumentHelp("Give up after so long. Default: never.", valueName: "seconds"),
+    name: .shortAndLong, help: ArgumentHelp("Give up after this time. Default: never.", valueName: "seconds"),
     transform: Duration.init(seconds:))
   var timeout: Duration?
 
-  @Flag(name: .shortAndLong, help: "Print nothing; the exit status tells.")
+  @Flag(name: .shortAndLong, help: "Print nothing; only set the exit status.")
   var quiet = false
 
   @Option(
@@ -29,8 +31,8 @@ struct WaitCommand: ParsableCommand {
   var conditionWords: [String] = []
 
   @OptionGroup var output: OutputOptions
-  @OptionGroup var path: PathOptions
-  @OptionGroup var probe: ProbeOptions
+  @OptionGroup(visibility: .rare) var path: PathOptions
+  @OptionGroup(visibility: .rare) var probe: ProbeOptions
   @OptionGroup var details: DetailOptions
 
   mutating func validate() throws {

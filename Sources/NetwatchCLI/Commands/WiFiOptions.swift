@@ -5,10 +5,12 @@ import Netwatch
 struct WiFiOptions: SharedOptions {
   @Flag(
     name: .customLong("wifi-details"),
-    help: "Also tell the frequency, the band and the rates of the WiFi network. With -v, text does.")
+    help: ArgumentHelp(
+      "Also print the frequency, the band and the bit rates of the WiFi network. In text, -v does "
+        + "this too."))
   var details = false
 
-  @Flag(help: "Also tell the address of the WiFi network's access point. It tells where you are.")
+  @Flag(help: "Also print the address of the WiFi network's access point, which reveals where you are.")
   var bssid = false
 
   var given: String? { details ? "--wifi-details" : bssid ? "--bssid" : nil }
