@@ -105,7 +105,8 @@ let package = Package(
     tests("NetwatchEventLoopTests", ["NetwatchEventLoop", "NetwatchTestSupport"]),
     tests("NetwatchNetlinkTests", ["NetwatchNetlink", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
     tests(
-      "NetwatchResolverTests", ["NetwatchResolver", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
+      "NetwatchResolverTests",
+      ["CLibCAres", "NetwatchResolver", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
     tests(
       "NetwatchStreamTests",
       ["NetwatchStream", "NetwatchLines", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),

@@ -147,8 +147,9 @@ extension Resolution {
       unsafe alias = current.next
     }
     guard !addresses.isEmpty else { return nil }
-    // RFC 2181: what has the first bit set means none.
-    self.init(addresses: addresses, timeToLive: isFromServer ? .seconds(max(0, lifetime)) : nil)
+    // RFC 2181, section 8: a time with its first bit set means zero. c-ares 1.18 reports it as negative, 1.34 as the largest number.
+    let isValid = lifetime > 0 && lifetime < .max
+    self.init(addresses: addresses, timeToLive: isFromServer ? .seconds(isValid ? lifetime : 0) : nil)
   }
 }
 

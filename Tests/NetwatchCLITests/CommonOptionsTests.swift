@@ -17,7 +17,9 @@ import Testing
   }
 
   /// Each option by each of its names.
-  private static func lines(_ flags: [NetwatchTool.CommonFlag], _ options: [NetwatchTool.CommonOption]) throws -> [[String]] {
+  private static func lines(_ flags: [NetwatchTool.CommonFlag], _ options: [NetwatchTool.CommonOption]) throws
+    -> [[String]]
+  {
     try flags.flatMap { $0.names.map { [$0] } }
       + options.flatMap { option in try option.names.map { [$0, try value(for: option.names)] } }
   }
@@ -44,9 +46,12 @@ import Testing
   }
 
   @Test(arguments: [
-    ["--help"], ["-h"], ["--version"], ["wait"], ["explain"], ["status", "-f"], ["status", "--hold", "1"], ["-fv"], ["--format"],
-    ["--format", "--json"], ["--format=json"], ["--format", "sixel"], ["--json", "status"], ["--", "--json"], ["status", "--prometheus"],
-    ["--follow", "--check"], ["--template", "{nothing}"], ["--hold", "1"], ["--signal"], ["-f", "--hold", "-1"], ["stauts"], [""],
+    ["--help"], ["-h"], ["--version"], ["wait"], ["explain"], ["status", "-f"], ["status", "--hold", "1"], ["-fv"],
+    ["--format"],
+    ["--format", "--json"], ["--format=json"], ["--format", "sixel"], ["--json", "status"], ["--", "--json"],
+    ["status", "--prometheus"],
+    ["--follow", "--check"], ["--template", "{nothing}"], ["--hold", "1"], ["--signal"], ["-f", "--hold", "-1"],
+    ["stauts"], [""],
   ])
   func `everything else is left to ArgumentParser`(_ words: [String]) {
     #expect(NetwatchTool.common(words) == nil)

@@ -39,7 +39,8 @@ import Testing
       }
     }
     #expect(successes > 10)
-    #expect(kinds.isSuperset(of: [.noSuchName, .noAddress, .other]))
+    // c-ares 1.20 has another parser, which takes none of these answers for that of a missing name.
+    #expect(kinds.isSuperset(of: aresIsBefore(minor: 20) ? [.noSuchName, .noAddress, .other] : [.noAddress, .other]))
   }
 
   private static func answer(to question: Question, _ random: inout SplitMix) -> [UInt8] {

@@ -238,7 +238,8 @@ import Testing
     let servers = try (0..<3).map { _ in try FakeNameServer(on: loop) { _, _ in [] } }
     var configuration = servers[0].configuration
     configuration.servers = servers.flatMap(\.configuration.servers)
-    configuration.timeout = .milliseconds(500)
+    // c-ares 1.34 gives each server 250 ms at least.
+    configuration.timeout = .milliseconds(1_500)
     guard case .failure(let error) = try Self.lookUp(on: loop, configuration) else {
       Issue.record("an answer")
       return
@@ -249,7 +250,8 @@ import Testing
     #expect(servers.allSatisfy { !$0.questions.isEmpty })
   }
 
-  @Test func `an answer to the first try counts during the second`() throws {
+  @Test(.enabled(if: aresIsBefore(minor: 20), "Later versions drop an answer to a question that they have asked again."))
+  func `an answer to the first try counts during the second`() throws {
     var hasAnswered: Set<Question.Kind> = []
     let outcome = try Self.lookUp(timeout: .milliseconds(1_500)) { question, _ in
       guard hasAnswered.insert(question.kind).inserted else { return [] }
