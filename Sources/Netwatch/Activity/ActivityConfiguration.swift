@@ -1,9 +1,11 @@
-/// The delays of an activity indicator. The defaults are those of AFNetworkActivityIndicatorManager.
+/// The two delays of an activity indicator. The defaults are those of AFNetworkActivityIndicatorManager.
 public struct ActivityConfiguration: Hashable, Sendable {
-  /// How long before the indicator is shown, if something runs then. Default 1.0 s. Zero shows at the next turn.
+  /// The time before the indicator is shown, if a request runs then. Default: 1.0 s. Zero shows the indicator at the timer's
+  /// next turn.
   public var activationDelay: Duration = .seconds(1)
-  /// How long it stays after the last request. Default 0.17 s.
+  /// The time that the indicator stays visible after the last request. Default: 0.17 s.
   public var completionDelay: Duration = .milliseconds(170)
 
+  /// Creates a configuration with the default delays.
   public init() {}
 }

@@ -1,19 +1,19 @@
-/// What an ``ActivityIndicator`` knows and does.
+/// The state of an ``ActivityIndicator``, and what it does.
 ///
-/// Apart from it, so that a timer's task can hold it: a weak reference to the indicator would make every retain and release
-/// of it ten times as slow from then on.
+/// Separate from the indicator, so that a timer's task can hold it. A weak reference to the indicator would make each of its
+/// retains and releases ten times as slow from then on.
 final class ActivityCore: Sendable {
   struct Inside: Sendable {
     var requests = RequestSet()
     var machine: ActivityMachine
-    /// When the earliest of the tasks that wait will look at the machine. They are not cancelled: begins and ends move the
-    /// deadline too often.
+    /// The time at which the earliest waiting task looks at the machine. Tasks are not cancelled, because begins and ends
+    /// move the deadline too often.
     var wakesAt: Duration?
-    /// Nil where there is none: an empty dictionary would cost every begin and end.
+    /// The observers; nil if there are none. An empty dictionary would slow down every begin and end.
     var busyObservers: [ObjectIdentifier: @Sendable () -> Void]?
   }
 
-  /// What is left to do when the lock is released.
+  /// The work that is left when the lock is released.
   struct Work: Sendable {
     var wakeAt: Duration?
     var offer: Broadcast<Bool, Never>.Offer?
@@ -56,9 +56,9 @@ final class ActivityCore: Sendable {
     if let work = inside.withLock(body) { finish(work) }
   }
 
-  /// Under the lock: what is published has the order of the machine's changes.
+  /// Handles an event, under the lock: values are published in the order of the machine's changes.
   ///
-  /// - Returns: nil where nothing is left to do, as mostly.
+  /// - Returns: The work that is left. Nil if there is none, as in most cases.
   func run(_ event: ActivityMachine.Event, _ inside: inout Inside) -> Work? {
     let isAbsorbed = inside.machine.absorbs(event)
     if isAbsorbed, inside.busyObservers == nil { return nil }

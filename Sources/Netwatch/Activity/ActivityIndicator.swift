@@ -1,18 +1,23 @@
-/// Counts requests that run, and tells when a person should see that the network is busy.
+/// A counter of running requests that tells when to show a person that the network is busy.
 ///
-/// Shown after a second in which something ran and still runs, hidden 0.17 s after the last request has ended; see
-/// ``ActivityState``. From any thread: to begin and to end takes one lock and allocates nothing.
+/// With the default delays it becomes visible one second after a request began if a request runs then. It is hidden 0.17 s
+/// after the last request has ended; see ``ActivityState``. All methods can be called from any thread. To begin and to end a
+/// request takes one lock and allocates nothing.
 public final class ActivityIndicator: RequestObserver, Sendable {
   private let core: ActivityCore
 
-  /// On the monotonic clock.
+  /// Creates an indicator that measures its delays on the monotonic clock.
+  ///
+  /// - Parameter configuration: The two delays. Default: those of ``ActivityConfiguration``.
   public convenience init(_ configuration: ActivityConfiguration = .init()) {
     self.init(configuration, clock: SuspendingClock())
   }
 
+  /// Creates an indicator that measures its delays on a clock of your choice.
+  ///
   /// - Parameters:
-  ///   - configuration: the two delays.
-  ///   - clock: what they are counted on.
+  ///   - configuration: The two delays.
+  ///   - clock: The clock that measures the delays.
   public init<C: Clock>(_ configuration: ActivityConfiguration, clock: C) where C.Duration == Duration {
     core = ActivityCore(configuration, clock: clock)
   }
@@ -21,20 +26,24 @@ public final class ActivityIndicator: RequestObserver, Sendable {
 
   // MARK: State
 
+  /// Whether the indicator is visible now.
   public var isVisible: Bool { state.isVisible }
+  /// The current state.
   public var state: ActivityState { core.inside.withLock { $0.machine.state } }
-  /// Requests that run.
+  /// The number of requests that run.
   public var count: Int { core.inside.withLock { $0.requests.count } }
-  /// The labels of those that were begun with one.
+  /// The labels of the running requests that were begun with one.
   public var labels: [String] { core.inside.withLock { $0.requests.labels } }
 
-  /// While false, nothing is shown; requests are counted all the same, and looked at when it becomes true again.
+  /// Whether the indicator can be shown. Default: true.
+  ///
+  /// While this is false, nothing is shown. Requests are still counted, and the count is used when this becomes true again.
   public var isEnabled: Bool {
     get { core.inside.withLock { $0.machine.isEnabled } }
     set { core.change { [core] inside in core.run(newValue ? .enabled : .disabled, &inside) } }
   }
 
-  /// Changed delays count for those that begin from then on.
+  /// The two delays. A change applies to delays that begin afterwards.
   public var configuration: ActivityConfiguration {
     get { core.inside.withLock { $0.machine.configuration } }
     set { core.inside.withLock { $0.machine.configuration = newValue } }
@@ -42,44 +51,53 @@ public final class ActivityIndicator: RequestObserver, Sendable {
 
   // MARK: Requests
 
-  /// Begins a request, which runs until its token is ended or dropped.
+  /// Begins a request, which runs until its token is ended or released.
   ///
-  /// - Parameter label: for ``labels``.
+  /// - Parameter label: The text for ``labels``. Default: nil, no label.
+  /// - Returns: The token of the request.
   public func begin(_ label: String? = nil) -> RequestToken {
     let core = core
     return RequestToken(core, core.begin(label))
   }
 
-  /// Beginning an id that runs changes nothing; nor does one whose end has come first.
+  /// Notes that the request with this id runs. The call has no effect if that id already runs or if its end came first.
+  ///
+  /// - Parameters:
+  ///   - id: The id of the request.
+  ///   - isIndicated: Whether the request counts. False for a long poll or a socket.
   public func began(_ id: RequestID, isIndicated: Bool) {
     core.changeRequests { $0.began(id, isIndicated: isIndicated) }
   }
 
+  /// Notes that the request with this id is over. The call may come before ``began(_:isIndicated:)``.
   public func ended(_ id: RequestID) { core.changeRequests { $0.ended(id) } }
 
   // MARK: Observers
 
   /// Calls `body` on the caller's actor whenever the indicator is to be shown or hidden.
   ///
-  /// The subscription does not keep the actor alive, and ends when the actor drops it. But it keeps `body`, and a body that
-  /// uses `self` keeps the actor: in an actor of your own write `[weak self]`, and `self?.assumeIsolated { … }` for what
-  /// needs the actor; or end the subscription with ``Subscription/cancel()``.
+  /// The subscription does not keep the actor alive, and ends when the actor releases it. But the subscription keeps `body`,
+  /// and a body that uses `self` keeps the actor. In an actor of your own write `[weak self]`, and use
+  /// `self?.assumeIsolated { … }` for code that needs the actor. You can also end the subscription with ``Subscription/cancel()``.
   /// - Parameters:
-  ///   - initial: whether `body` gets the present value too, before this returns. Default true.
-  ///   - isolation: the actor; leave it out for the caller's.
-  ///   - body: gets whether it is visible.
+  ///   - initial: Whether `body` also gets the current value, before this method returns. Default: true.
+  ///   - isolation: The actor. Leave this out to use the caller's.
+  ///   - body: The closure that gets whether the indicator is visible.
+  /// - Returns: The subscription. `body` is called only while you hold it.
   public func onVisibilityChange(
     initial: Bool = true, isolation: isolated any Actor = #isolation, _ body: @escaping (Bool) -> Void
   ) -> Subscription {
     core.visibility.call(of: self, initial: initial, isolation: isolation, body)
   }
 
-  /// Calls `body` wherever `enqueue` runs what it is given, such as `{ queue.async(execute: $0) }`.
+  /// Calls `body` at each change of the visibility in the context that `enqueue` chooses, such as
+  /// `{ queue.async(execute: $0) }`.
   ///
   /// - Parameters:
-  ///   - initial: whether `body` gets the present value too. Default true.
-  ///   - enqueue: is given what is to be run.
-  ///   - body: gets whether it is visible.
+  ///   - initial: Whether `body` also gets the current value. Default: true.
+  ///   - enqueue: The closure that runs the work that it gets, at any time and on any thread.
+  ///   - body: The closure that gets whether the indicator is visible.
+  /// - Returns: The subscription. `body` is called only while you hold it.
   public func onVisibilityChange(
     initial: Bool = true, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
     _ body: @escaping @Sendable (Bool) -> Void
@@ -87,21 +105,24 @@ public final class ActivityIndicator: RequestObserver, Sendable {
     core.visibility.call(of: self, initial: initial, enqueue: enqueue, body)
   }
 
-  /// Calls `body` at once, on the thread of the timer or of the change that caused it, which waits for it: be short.
+  /// Calls `body` at once, on the thread of the timer or of the change that caused it. That thread waits for `body`, so keep
+  /// it short.
   ///
   /// - Parameters:
-  ///   - initial: whether `body` gets the present value too, on this thread before this returns. Default true.
-  ///   - body: gets whether it is visible.
+  ///   - initial: Whether `body` also gets the current value, on the calling thread before this method returns. Default:
+  ///     true.
+  ///   - body: The closure that gets whether the indicator is visible.
+  /// - Returns: The subscription. `body` is called only while you hold it.
   public func onVisibilityChangeImmediately(
     initial: Bool = true, _ body: @escaping @Sendable (Bool) -> Void
   ) -> Subscription {
     core.visibility.call(of: self, initial: initial, enqueue: { $0() }, body)
   }
 
-  /// The present visibility, and each new one, until the reader's task is cancelled.
+  /// The current visibility and each new one, until the reader's task is cancelled.
   public var visibility: LatestValues<Bool, Never> { LatestValues(broadcast: core.visibility, owner: self) }
 
-  /// Calls `body` whenever the number of requests has become zero, or more than zero; nil ends that.
+  /// Calls `body` whenever the number of requests becomes zero or more than zero. Nil ends that.
   package func onBusyChange(of observer: AnyObject, _ body: (@Sendable () -> Void)?) {
     let id = ObjectIdentifier(observer)
     core.inside.withLock { inside in

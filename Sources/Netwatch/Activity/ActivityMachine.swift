@@ -1,4 +1,4 @@
-/// When the indicator is shown. Pure: that something runs goes in, timers and visibility come out.
+/// Decides when the indicator is shown. Pure: whether something runs goes in, timers and visibility come out.
 ///
 /// ```
 ///               busy                   timer, busy                  idle
@@ -8,37 +8,39 @@
 ///      +----------------------------------------------------------------------------+
 /// ```
 ///
-/// That nothing runs any more does not end `delayingStart`: a train of short requests is shown, one short request never.
+/// When nothing runs any more, `delayingStart` does not end: a series of short requests is shown, one short request never.
 package struct ActivityMachine: Sendable {
   package enum Event: Hashable, Sendable, CaseIterable {
     /// The number of requests has become more than zero.
     case busy
-    /// It has become zero.
+    /// The number of requests has become zero.
     case idle
     case timerFired
     case disabled
     case enabled
   }
 
-  /// What is to be done; at most one of each.
+  /// The actions to take; at most one of each.
   package struct Effects: Hashable, Sendable {
-    /// ``ActivityMachine/deadline`` is another one.
+    /// Whether ``ActivityMachine/deadline`` has changed.
     package var setsTimer = false
-    /// To be published; nil where it has not changed.
+    /// The visibility to publish. Nil if it has not changed.
     package var visibility: Bool?
   }
 
   package private(set) var state = ActivityState.inactive
-  /// When `timerFired` is due. A timer that fires sooner, or that nobody needs any more, does nothing.
+  /// The time at which `timerFired` is due. A timer that fires earlier or is no longer needed does nothing.
   package private(set) var deadline: Duration?
   package private(set) var isEnabled = true
-  /// Changed delays count for timers that are started from then on.
+  /// The two delays. A change applies to timers that are started afterwards.
   package var configuration: ActivityConfiguration
   private var isBusy = false
 
   package init(_ configuration: ActivityConfiguration = .init()) { self.configuration = configuration }
 
-  /// - Parameter now: read only where a timer starts or fires. At one instant, other events come before `timerFired`.
+  /// Handles an event.
+  ///
+  /// - Parameter now: The time. Only read if a timer starts or fires. If events coincide, others come before `timerFired`.
   package mutating func handle(_ event: Event, at now: @autoclosure () -> Duration) -> Effects {
     let (oldState, oldDeadline) = (state, deadline)
     remember(event)
@@ -48,7 +50,7 @@ package struct ActivityMachine: Sendable {
       visibility: state.isVisible == oldState.isVisible ? nil : state.isVisible)
   }
 
-  /// Takes an event that needs neither clock nor timer, and changes nothing that is seen; false where it has to be handled.
+  /// Takes an event that needs no clock or timer and changes nothing visible. Returns false if the event has to be handled.
   @inline(__always) package mutating func absorbs(_ event: Event) -> Bool {
     guard state == .delayingStart, event == .busy || event == .idle else { return false }
     isBusy = event == .busy
@@ -70,7 +72,7 @@ package struct ActivityMachine: Sendable {
     case (_, .disabled):
       return (.inactive, nil)
 
-    // Requests are remembered while disabled, and looked at when enabled.
+    // Requests are remembered while the indicator is disabled, and count when it is enabled.
     case (.inactive, .busy), (.inactive, .enabled):
       guard isBusy, isEnabled else { return (.inactive, nil) }
       return (.delayingStart, now() + configuration.activationDelay.asDelay)

@@ -1,4 +1,4 @@
-/// Which TCP connections have a request in flight, and when to scan them again. Pure: what a scan has seen goes in,
+/// Decides which TCP connections have a request in flight, and when to scan them again. Pure: the results of scans go in,
 /// scans, timers and counts come out.
 ///
 /// ```
@@ -12,40 +12,40 @@ package struct ConnectionActivity: Sendable {
   package typealias Scan = UInt32
 
   package enum Event: Hashable, Sendable {
-    /// Somebody wants to know from now on.
+    /// Somebody watches from now on.
     case watched
-    /// Nobody does any more.
+    /// Nobody watches any more.
     case unwatched
     case timerFired
-    /// - isWhole: false if connections may be missing that are there.
+    /// A scan has ended. `isWhole`: false if open connections may be missing.
     case scanEnded(Scan, isWhole: Bool)
   }
 
-  /// What is to be done.
+  /// The actions to take.
   package struct Effects: Hashable, Sendable {
-    /// The kernel is to be asked: ``ConnectionActivity/see(_:at:)`` for each connection, then `scanEnded`.
+    /// The scan to make: call ``ConnectionActivity/see(_:at:)`` for each connection, then handle `scanEnded`.
     package var scan: Scan?
-    /// ``ConnectionActivity/deadline`` is another one.
+    /// Whether ``ConnectionActivity/deadline`` has changed.
     package var setsTimer = false
     package var change: Change?
   }
 
-  /// Another number of connections is in flight; or the same, if one has come and gone that no scan has seen.
+  /// A new number of connections in flight. The number can be the same if one has come and gone between two scans.
   package struct Change: Hashable, Sendable {
     package let count: Int
-    /// When this came about: of the first beginning, or of the last end.
+    /// The time of the change: that of the first beginning, or of the last end.
     package let date: Duration
   }
 
   private enum State {
     /// Nobody watches.
     case atRest
-    /// `begin`: when it began, in nanoseconds.
+    /// `begin`: the time at which the scan began, in nanoseconds.
     case scanning(Scan, begin: Int64)
     case waiting(until: Duration)
   }
 
-  /// In flight.
+  /// The number of connections in flight.
   package private(set) var count = 0
   private let rules: ConnectionRules
   private let patience: Int64
@@ -53,10 +53,10 @@ package struct ConnectionActivity: Sendable {
   private var connections: [UInt64: ConnectionMemory] = [:]
   private var gone: [UInt64] = []
   private var lastScan: Scan = 0
-  /// When the scan before this one began; nil if there was none.
+  /// The time at which the scan before this one began. Nil if there was none.
   private var lastBegin: Int64?
   private var busyAt: Int64 = 0
-  /// When the first of those in flight may be at rest, or one at rest has waited for long enough to be in flight.
+  /// The time at which the first of those in flight may be at rest, or one at rest has waited long enough to be in flight.
   private var quietAt = Int64.max
 
   package init(_ rules: ConnectionRules = .init()) {
@@ -64,7 +64,7 @@ package struct ConnectionActivity: Sendable {
     patience = rules.patience.nanoseconds
   }
 
-  /// When `timerFired` is due.
+  /// The time at which `timerFired` is due.
   package var deadline: Duration? { if case .waiting(let deadline) = state { deadline } else { nil } }
   package var isScanning: Bool { if case .scanning = state { true } else { false } }
   package var isWatched: Bool { if case .atRest = state { false } else { true } }
@@ -90,34 +90,34 @@ package struct ConnectionActivity: Sendable {
     return effects
   }
 
-  /// Takes what the scan says of one connection.
+  /// Takes what the scan reports about one connection.
   ///
-  /// - Parameter now: when the kernel said it, in nanoseconds.
+  /// - Parameter now: The time of the kernel's answer, in nanoseconds.
   package mutating func see(_ facts: ConnectionFacts, at now: Int64) {
     guard case .scanning(let scan, _) = state else { return }
-    // In place: with a copy of the whole a scan would take seconds.
+    // In place: copying the whole table for each connection would make a scan take seconds.
     connections[facts.cookie, default: ConnectionMemory()]
       .update(with: facts, at: now, scan: scan, lastScan: lastBegin, patience: patience)
   }
 
-  /// Takes the last that the kernel says of a connection. To be called between scans, or when the scan has seen all.
+  /// Takes the kernel's last report about a connection. Call this between scans, or when the scan has seen everything.
   ///
-  /// - Parameter mayBeNew: whether a connection that no scan has seen counts as a request that has passed.
+  /// - Parameter mayBeNew: Whether a connection that no scan has seen counts as a request that has passed.
   package mutating func end(_ facts: ConnectionFacts, mayBeNew: Bool, at now: Duration) -> Change? {
     guard isWatched else { return nil }
     if let memory = connections.removeValue(forKey: facts.cookie) {
       guard memory.isCounted else { return nil }
       count -= 1
     } else {
-      // Bytes have just moved on it: it was not closed long after its last answer.
+      // Bytes have just moved on it, so it was not closed long after its last response.
       guard mayBeNew, let idle = facts.idleAge, idle <= ConnectionRules.quiet else { return nil }
     }
     return Change(count: count, date: now)
   }
 
-  /// The indicator will decide at `moment`: what it goes by shall be fresh.
+  /// Makes the next scan early enough that its result is fresh when the indicator decides at `moment`.
   ///
-  /// - Returns: whether ``deadline`` is another one.
+  /// - Returns: Whether ``deadline`` has changed.
   package mutating func hasten(for moment: Duration, at now: Duration) -> Bool {
     let wanted = moment - .nanoseconds(ConnectionRules.lead)
     guard let deadline, wanted > now, wanted < deadline else { return false }
@@ -127,21 +127,20 @@ package struct ConnectionActivity: Sendable {
 
   // MARK: Owners
 
-  /// Calls `body` with each connection that would count, and of which nobody has said whether its program does. To be
-  /// asked before `scanEnded`.
+  /// Calls `body` with each connection that would count but whose program is not known yet. Call this before `scanEnded`.
   package func forEachStranger(_ body: (_ cookie: UInt64, _ inode: UInt32) -> Void) {
     for (cookie, memory) in connections where memory.isInFlight && memory.isIgnored == nil {
       body(cookie, memory.inode)
     }
   }
 
-  /// Says whether a connection's program does not count.
+  /// Sets whether a connection belongs to a program that does not count.
   package mutating func identify(_ cookie: UInt64, isIgnored: Bool) { connections[cookie]?.isIgnored = isIgnored }
 
-  /// The sockets that are counted.
+  /// The inodes of the counted sockets.
   package var inodes: [UInt32] { connections.values.lazy.filter(\.isCounted).map(\.inode) }
 
-  /// The cookies of the connections that are counted.
+  /// The cookies of the counted connections.
   package var cookies: [UInt64] { connections.lazy.filter(\.value.isCounted).map(\.key) }
 
   // MARK: Scans
@@ -195,7 +194,8 @@ package struct ConnectionActivity: Sendable {
     var next = begin + interval
     if count > 0 {
       busyAt = begin
-      // An end shows in the scan after it only, so these come a little sooner, and where one may be due.
+      // An end only shows in the scan after it, so scans are slightly more frequent while requests run, and come when an end
+      // may be due.
       next = min(begin + interval / 5 * 4, max(quietAt, begin + interval / 5))
     } else if quietAt < .max {
       next = min(next, quietAt)
@@ -207,7 +207,7 @@ package struct ConnectionActivity: Sendable {
 }
 
 extension Duration {
-  /// Whole nanoseconds, rounded toward zero.
+  /// The duration in whole nanoseconds, rounded toward zero.
   fileprivate var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     return seconds * 1_000_000_000 + attoseconds / 1_000_000_000

@@ -1,4 +1,4 @@
-/// What is known of one connection from scan to scan, and whether a request is in flight on it.
+/// Remembers one connection from scan to scan, and decides whether a request is in flight on it.
 ///
 /// ```
 ///                  few bytes, just now
@@ -12,40 +12,40 @@
 ///        pausing
 /// ```
 ///
-/// `resting`: nothing was asked, or all is answered. `undecided`: a few bytes have just been sent, such as a key of a shell,
-/// whose echo comes sooner than most answers. `pausing`: in flight too, but the answer comes in bursts.
+/// `resting`: no request was sent, or all are answered. `undecided`: a few bytes have just been sent, such as a key of a shell,
+/// whose echo comes sooner than most responses. `pausing`: also in flight, but the response comes in bursts.
 struct ConnectionMemory: Sendable {
   private enum State {
     case resting
-    /// When it will be known.
+    /// The time at which the state will be known.
     case undecided(until: Int64)
-    /// When it will be at rest unless more comes; nil if that is not what it waits for.
+    /// The time at which the connection will be at rest unless more comes. Nil if it waits for something else.
     case inFlight(quietAt: Int64?)
     case pausing(quietAt: Int64?)
   }
 
   private var state = State.resting
-  /// The number of the last scan that saw it.
+  /// The number of the last scan that saw the connection.
   private(set) var scan: ConnectionActivity.Scan = 0
-  /// In flight, and so in the count, since the end of the last scan.
+  /// Whether the connection has been in flight, and so in the count, since the end of the last scan.
   private(set) var isCounted = false
-  /// It belongs to a program that does not count; nil while nobody has said so.
+  /// Whether the connection belongs to a program that does not count. Nil while this is not known.
   var isIgnored: Bool?
-  /// Of the newest beginning or end.
+  /// The time of the newest beginning or end.
   private(set) var date: Int64 = 0
   private(set) var inode: UInt32 = 0
-  /// As the last scan had them.
+  /// The counters at the last scan.
   private var sent: UInt64 = 0
   private var received: UInt64 = 0
   private var acknowledged: UInt64 = 0
-  /// When it was last at rest, and what was so far then.
+  /// The time at which the connection was last at rest, and the counters at that time.
   private var restedAt: Int64?
   private var sentAtRest: UInt64 = 0
   private var receivedAtRest: UInt64 = 0
   private var busyAtRest: Int64 = 0
-  /// When a byte last moved.
+  /// The time at which a byte last moved.
   private var movedAt: Int64?
-  /// When a request was last made, and when its answer last came.
+  /// The times of the last request and of the last part of its response.
   private var askedAt: Int64?
   private var answeredAt: Int64?
   private var seenAt: Int64?
@@ -57,7 +57,7 @@ struct ConnectionMemory: Sendable {
     }
   }
 
-  /// When another scan may find another state; nil if that is not known.
+  /// The time at which another scan may find another state. Nil if that is not known.
   var quietAt: Int64? {
     switch state {
     case .resting: nil
@@ -66,10 +66,12 @@ struct ConnectionMemory: Sendable {
     }
   }
 
+  /// Takes the facts of a scan.
+  ///
   /// - Parameters:
-  ///   - now: when the kernel was asked.
-  ///   - scan: the number of the scan.
-  ///   - lastScan: when it was asked before; nil if it was not.
+  ///   - now: The time at which the kernel was asked.
+  ///   - scan: The number of the scan.
+  ///   - lastScan: The time of the scan before. Nil if there was none.
   mutating func update(
     with facts: ConnectionFacts, at now: Int64, scan: ConnectionActivity.Scan, lastScan: Int64?, patience: Int64
   ) {
@@ -77,7 +79,8 @@ struct ConnectionMemory: Sendable {
     inode = facts.inode
     let isPausing = follow(facts, at: now, patience: patience)
     count(facts, at: now)
-    // What it rested with, it does not wait for; nor is that news, however soon the next scan comes.
+    // A connection does not wait for what was already there when it came to rest. Nor is that news if the next scan comes
+    // soon.
     let isWaiting = facts.isWaiting && (restedAt == nil || asked(facts) > 0)
     let lull = isPausing ? ConnectionRules.pause : ConnectionRules.lull
     let isRecent =
@@ -106,13 +109,13 @@ struct ConnectionMemory: Sendable {
 
   enum Outcome {
     case same
-    /// It counts from now on, or does not any more; since when.
+    /// The connection counts from now on, or does not any more; with the date.
     case began(Int64)
     case ended(Int64)
     case gone(wasCounted: Bool)
   }
 
-  /// A scan is over.
+  /// Ends a scan.
   mutating func conclude(_ scan: ConnectionActivity.Scan, isWhole: Bool) -> Outcome {
     if self.scan != scan, isWhole { return .gone(wasCounted: isCounted) }
     let counts = isInFlight && isIgnored != true
@@ -121,7 +124,9 @@ struct ConnectionMemory: Sendable {
     return counts ? .began(date) : .ended(date)
   }
 
-  /// - Returns: whether its answer comes in bursts, as throttled servers send.
+  /// Notes when requests and responses came.
+  ///
+  /// - Returns: Whether the response comes in bursts, as throttled servers send.
   private mutating func follow(_ facts: ConnectionFacts, at now: Int64, patience: Int64) -> Bool {
     var isPausing = if case .pausing = state { true } else { false }
     let isAccepted = facts.isAccepted
@@ -132,7 +137,7 @@ struct ConnectionMemory: Sendable {
       askedAt = now - (isAccepted ? facts.receivedAge : facts.sentAge)
       isPausing = false
     } else if hasAnswered, let answeredAt, let seenAt, seenAt - answeredAt > ConnectionRules.lull {
-      // The last scan saw a pause, and now it goes on.
+      // The last scan saw a pause, and now the response continues.
       let isFresh = isInFlight || askedAt.map { now - $0 < patience } ?? false
       isPausing = isFresh && answered - answeredAt <= ConnectionRules.pause
     }
@@ -157,19 +162,21 @@ struct ConnectionMemory: Sendable {
     }
     state = .resting
     restedAt = now
-    // What has just come unasked may be a ping, whose answer belongs to it.
+    // Bytes that have just come without a request may be a ping, whose answer belongs to it.
     if isSmallTalk(facts), asked(facts) == 0, facts.idleAge ?? 0 <= ConnectionRules.lull { return }
     (sentAtRest, receivedAtRest, busyAtRest) = (facts.bytesSent, facts.bytesReceived, facts.busyTime)
   }
 
-  /// Since it was at rest, no more than a ping was answered, or came unasked, or may be answered yet.
+  /// Returns whether, since the connection was at rest, no more than a ping was answered, came without a request, or may
+  /// still be answered.
   private func isSmallTalk(_ facts: ConnectionFacts) -> Bool {
     guard restedAt != nil else { return false }
     let (asked, answered) = (asked(facts), answered(facts))
     return answered > 0 && max(asked, answered) <= ConnectionRules.smallTalk || mayBeEchoed(facts)
   }
 
-  /// A key of a shell, whose echo comes sooner than most answers. If it is a request, the next scan will know how old.
+  /// Returns whether the bytes may be a key of a shell, whose echo comes sooner than most responses. If they are a request,
+  /// the next scan can tell its age.
   private func mayBeEchoed(_ facts: ConnectionFacts) -> Bool {
     guard restedAt != nil, facts.stage == .open, answered(facts) == 0 else { return false }
     return 1...ConnectionRules.smallTalk ~= asked(facts) && askedAge(facts) < ConnectionRules.quiet
@@ -185,8 +192,10 @@ struct ConnectionMemory: Sendable {
     facts.isAccepted ? facts.bytesSent &- sentAtRest : facts.bytesReceived &- receivedAtRest
   }
 
-  /// How long ago the request ended: with its last byte. If it waited for one, and none has moved since the last scan, one
-  /// side has closed the connection: the other side when it was last heard, or this one, and nothing says when.
+  /// Returns how long ago the request ended: with its last byte.
+  ///
+  /// If the request waited for a byte and none has moved since the last scan, one side has closed the connection. If it was
+  /// the other side, that was when it was last heard from. If it was this side, the time is unknown.
   private func endAge(_ facts: ConnectionFacts, at now: Int64, lastScan: Int64?) -> Int64 {
     let age = facts.idleAge ?? 0
     guard quietAt == nil, facts.stage == .ending || facts.stage == .halfClosed, let lastScan, age > now - lastScan
@@ -196,7 +205,7 @@ struct ConnectionMemory: Sendable {
     return facts.heardAge <= now - lastScan ? facts.heardAge : 0
   }
 
-  /// How long ago the request began: no longer than since it was known that nothing was in flight.
+  /// Returns how long ago the request began, at most the time since nothing was known to be in flight.
   private func beginAge(
     _ facts: ConnectionFacts, at now: Int64, lastScan: Int64?, patience: Int64, isPausing: Bool
   ) -> Int64 {
@@ -206,17 +215,17 @@ struct ConnectionMemory: Sendable {
     var age = facts.idleAge ?? 0
     func consider(_ candidate: Int64) { if candidate <= window { age = max(age, candidate) } }
     if facts.bytesSent > 0 { consider(facts.sentAge) }
-    // An answer that goes on after a pause belongs to what was asked before it.
+    // A response that continues after a pause belongs to the request before the pause.
     if isPausing, let askedAt, now - askedAt <= patience { age = max(age, now - askedAt) }
     if known != nil { consider(facts.busyTime &- busyAtRest) }
-    // On a new connection that has not heard anything yet, it is the age of the connection.
+    // On a new connection that has not heard anything yet, this is the age of the connection.
     if restedAt == nil || facts.isAccepted { consider(facts.receivedAge) }
     return age
   }
 }
 
 extension ConnectionFacts {
-  /// Since a byte went either way; nil if none did.
+  /// The time since a byte went either way, in nanoseconds. Nil if none did.
   package var idleAge: Int64? {
     switch (bytesSent > 0, bytesReceived > 0) {
     case (true, true): min(sentAge, receivedAge)
@@ -226,13 +235,13 @@ extension ConnectionFacts {
     }
   }
 
-  /// One side has asked, and the other has not answered.
+  /// Whether one side has sent a request and the other has not responded.
   package var isWaiting: Bool {
     if isAccepted { return bytesReceived > 0 && (bytesSent == 0 || receivedAge < sentAge) }
     guard bytesSent > 0 else { return false }
     if bytesReceived == 0 || sentAge < receivedAge { return true }
-    // Within one tick of the kernel's clock: who came last is told by what came after. An answer brings its own
-    // acknowledgement; of a question there will be one.
+    // Both came within one tick of the kernel's clock, so what came afterwards tells which was last. A response brings its
+    // own acknowledgement; a request is still to be acknowledged.
     return sentAge == receivedAge && heardAge < receivedAge
   }
 }

@@ -1,22 +1,23 @@
-/// What counts as in flight, and how often to scan. The defaults are measured ones.
+/// The rules for what counts as in flight and how often to scan. The defaults were found by measurement.
 package struct ConnectionRules: Hashable, Sendable {
-  /// Between two scans.
+  /// The time between two scans. Default: 0.5 seconds.
   package var interval: Duration = .milliseconds(500)
-  /// What waits for longer without a byte is no request but a long poll, or the other side is gone.
+  /// The time after which a wait without a byte is not a request any more but a long poll, or the other side is gone.
+  /// Default: 30 seconds.
   package var patience: Duration = .seconds(30)
-  /// When nothing was in flight for so long, scans come half as often.
+  /// When nothing was in flight for this long, scans are half as frequent. Default: 60 seconds.
   package var restsAfter: Duration = .seconds(60)
 
   package init() {}
 
-  /// An answer counts for so long after its last byte: nothing says that it was the last.
+  /// A response counts for this long after its last byte, because nothing tells which byte is the last. In nanoseconds.
   static let quiet: Int64 = 200_000_000
-  /// Once in flight it may pause for so long, as a throttled answer does.
+  /// A request in flight may pause for this long, as a throttled response does. In nanoseconds.
   static let lull: Int64 = 450_000_000
-  /// An answer that has been seen to come in bursts may pause for so long: nginx sends once a second.
+  /// A response that is known to come in bursts may pause for this long: nginx sends once a second. In nanoseconds.
   static let pause: Int64 = 1_250_000_000
-  /// So few bytes each way on a connection at rest are no request: pings, the keys and echoes of a shell.
+  /// At most this many bytes each way on a resting connection are no request: pings, the keys and echoes of a shell.
   static let smallTalk: UInt64 = 512
-  /// A scan that has to be over when the indicator decides begins so much earlier.
+  /// A scan that has to be over when the indicator decides begins this much earlier. In nanoseconds.
   static let lead: Int64 = 20_000_000
 }

@@ -1,7 +1,7 @@
-/// Whether programs exchange datagrams as a download does, such as QUIC. Pure: counters go in, what is in flight comes out.
+/// Decides whether programs exchange datagrams as in a download, such as QUIC. Pure: counters go in, requests come out.
 ///
-/// An estimate: the kernel counts the datagrams of a network namespace, and not those of a socket. They count as one request
-/// while they flow and a socket is there that they could belong to.
+/// An estimate: the kernel counts the datagrams of a network namespace, not those of a socket. They count as one request
+/// while they flow and a socket exists that they could belong to.
 ///
 /// ```
 ///            flows              flows again
@@ -11,15 +11,15 @@
 ///     +------------------------------------------+
 /// ```
 package struct DatagramActivity: Sendable {
-  /// What a sample says. Each number counts from any beginning.
+  /// The counters of a sample. Each counts from an arbitrary beginning.
   package struct Counters: Hashable, Sendable {
-    /// What went one way.
+    /// The counters of one direction.
     package struct Flow: Hashable, Sendable {
-      /// Datagrams of UDP in the namespace, those within the machine included.
+      /// The UDP datagrams of the namespace, including those within the machine.
       package var datagrams: UInt64 = 0
-      /// Packets of all tunnels. Each of them may be a datagram of UDP outside of its tunnel.
+      /// The packets of all tunnels. Each of them may be a UDP datagram outside its tunnel.
       package var tunnelPackets: UInt64 = 0
-      /// Bytes of the link that carries the traffic.
+      /// The bytes of the link that carries the traffic.
       package var linkBytes: UInt64 = 0
 
       package init() {}
@@ -34,19 +34,21 @@ package struct DatagramActivity: Sendable {
     package init() {}
   }
 
-  /// Fewer datagrams in a second are keep-alives, names, clocks and announcements.
+  /// Fewer datagrams per second are keep-alives, name lookups, clocks and announcements.
   private static let fewestDatagrams = 16.0
-  /// With fewer bytes of the link for each of them they are too, or they stay within the machine. A download has 1,200 and more.
+  /// With fewer bytes of the link per datagram they are keep-alives too, or stay within the machine. A download has 1,200 and
+  /// more.
   private static let leastSize: UInt64 = 400
-  /// What has flowed for so long may pause for so long. Before, a pause ends it: a short request does not show.
+  /// A flow that has lasted this long (`settled`) may pause for a while (`lull`). Before that, a pause ends it: a short
+  /// request is not shown.
   private static let settled = Duration.seconds(1)
   private static let lull = Duration.milliseconds(450)
 
   private enum State {
     case resting
-    /// One sample has shown a flow. Programs may have read late what came before: the next sample decides.
+    /// One sample has shown a flow. Programs may have read late what came before, so the next sample decides.
     case undecided(since: Duration)
-    /// `seen`: the last sample that has shown it.
+    /// `seen`: the time of the last sample that has shown the flow.
     case inFlight(since: Duration, seen: Duration)
   }
 
@@ -55,17 +57,17 @@ package struct DatagramActivity: Sendable {
 
   package init() {}
 
-  /// How many requests are in flight: none, or one for all.
+  /// The number of requests in flight: none, or one for all.
   package var count: Int { if case .inFlight = state { 1 } else { 0 } }
 
   /// Takes a sample.
   ///
-  /// - Returns: whether datagrams flow. Whether they count, ``conclude(_:at:)`` has to be told.
+  /// - Returns: Whether datagrams flow. Report to ``conclude(_:at:)`` whether they count.
   package mutating func measure(_ counters: Counters, at now: Duration) -> Bool {
     defer { last = (counters, now) }
     guard let last, last.time < now else { return false }
     let seconds = (now - last.time) / .seconds(1)
-    // Tunnels that come or go bring or take counters of their own.
+    // Tunnels that appear or vanish change the sum of the counters.
     guard counters.tunnels == last.counters.tunnels else { return false }
     let knowsBytes = counters.link != nil && counters.link == last.counters.link
     func flows(_ new: Counters.Flow, _ old: Counters.Flow) -> Bool {
@@ -73,7 +75,7 @@ package struct DatagramActivity: Sendable {
       let (datagrams, packets) = (new.datagrams - old.datagrams, new.tunnelPackets - old.tunnelPackets)
       guard datagrams > packets else { return false }
       let own = datagrams - packets
-      // Tunnels that gather packets, or cut them, count a few more or less than there were datagrams.
+      // Tunnels that merge or split packets count slightly more or fewer packets than there were datagrams.
       guard Double(own) / seconds >= Self.fewestDatagrams, own >= packets / 2 else { return false }
       guard knowsBytes else { return true }
       return new.linkBytes >= old.linkBytes && (new.linkBytes - old.linkBytes) / own >= Self.leastSize
@@ -81,10 +83,10 @@ package struct DatagramActivity: Sendable {
     return flows(counters.received, last.counters.received) || flows(counters.sent, last.counters.sent)
   }
 
-  /// Takes what a sample has shown.
+  /// Takes the result of a sample.
   ///
-  /// - Parameter isFlowing: whether datagrams flow, and a socket is there that they could belong to.
-  /// - Returns: another number of requests, with its date; nil if it is the same.
+  /// - Parameter isFlowing: Whether datagrams flow and a socket exists that they could belong to.
+  /// - Returns: The new number of requests with its date. Nil if the number is the same.
   package mutating func conclude(_ isFlowing: Bool, at now: Duration) -> ConnectionActivity.Change? {
     let before = state
     state = next(isFlowing, at: now)
@@ -104,7 +106,7 @@ package struct DatagramActivity: Sendable {
     }
   }
 
-  /// Nobody watches any more.
+  /// Forgets everything, because nobody watches any more.
   package mutating func forget(at now: Duration) -> ConnectionActivity.Change? {
     last = nil
     defer { state = .resting }

@@ -1,17 +1,21 @@
-/// Hears of requests as they begin and end. ``ActivityIndicator`` is one.
+/// An observer of requests as they begin and end. ``ActivityIndicator`` is one.
 ///
-/// The calls may come in any order and on any thread.
+/// The calls can come in any order and on any thread.
 public protocol RequestObserver: Sendable {
-  /// A request has begun, or runs on after a pause.
+  /// Called when a request begins or continues after a pause.
   ///
   /// - Parameters:
-  ///   - id: names it until its end.
-  ///   - isIndicated: false for what runs for long without anybody waiting: a long poll, a socket.
+  ///   - id: The name of the request until its end.
+  ///   - isIndicated: Whether the request counts as activity. False for one that runs long while nobody waits for it, such as
+  ///     a long poll or a socket.
   func began(_ id: RequestID, isIndicated: Bool)
-  /// A request is over, or pauses.
+  /// Called when a request is over or pauses.
+  ///
+  /// - Parameter id: The name of the request.
   func ended(_ id: RequestID)
 }
 
 extension RequestObserver {
+  /// Reports that a request begins or continues, and that it counts as activity.
   public func began(_ id: RequestID) { began(id, isIndicated: true) }
 }

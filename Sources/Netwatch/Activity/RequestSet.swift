@@ -1,6 +1,6 @@
-/// The requests that run. Their number cannot go below zero, because it is the size of a set.
+/// The requests that run. Their number cannot become negative, because it is the size of a set.
 package struct RequestSet: Sendable {
-  /// A request that nobody has named. A ticket that has ended is never good for another request.
+  /// A request without a name. A ticket that has ended never stands for another request.
   package struct Ticket: Hashable, Sendable {
     fileprivate let slot: UInt32
     fileprivate let generation: UInt32
@@ -16,10 +16,10 @@ package struct RequestSet: Sendable {
   private var slots: [Slot] = []
   private var freeSlots: [UInt32] = []
   private var running: Set<RequestID> = []
-  /// Begun, but not to be counted.
+  /// Requests that have begun but do not count.
   private var unindicated: Set<RequestID> = []
-  /// Of ids that do not run: whether one ended before it began, and so does the begin that is still on its way. Another end of
-  /// one that ran means nothing, and it may begin again.
+  /// For ids that do not run: whether one ended before it began. The next begin of such an id then counts for nothing. If one
+  /// that ran ends again, nothing happens, and it may begin again.
   private var hasEndedEarly = RecentValues<RequestID, Bool>(capacity: 1_024)
 
   package init() {}
@@ -37,7 +37,7 @@ package struct RequestSet: Sendable {
     return Ticket(slot: UInt32(slots.count - 1), generation: 0)
   }
 
-  /// Harmless if it has ended.
+  /// Ends a request. Does nothing if it has ended already.
   package mutating func end(_ ticket: Ticket) {
     let slot = Int(ticket.slot)
     guard slots[slot].isRunning, slots[slot].generation == ticket.generation else { return }
@@ -48,7 +48,7 @@ package struct RequestSet: Sendable {
     count -= 1
   }
 
-  /// Of those that have one.
+  /// The labels of the requests that have one.
   package var labels: [String] { slots.compactMap(\.label) }
 
   // MARK: Ids
@@ -80,7 +80,7 @@ package struct RequestSet: Sendable {
   package func isRunning(_ id: RequestID) -> Bool { running.contains(id) }
 }
 
-/// A value for each of the newest so many keys; older ones are forgotten.
+/// A value for each of the newest keys, up to the capacity; older keys are forgotten.
 struct RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private var places: [Key: Int] = [:]
   private var entries: [(key: Key, value: Value)] = []
@@ -89,7 +89,7 @@ struct RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   init(capacity: Int) { self.capacity = capacity }
 
-  /// A new value for a known key does not make the key newer.
+  /// The value for a key. A new value for a known key does not make the key newer.
   subscript(key: Key) -> Value? {
     get { places[key].map { entries[$0].value } }
     set {

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// A request that runs. It is over when someone calls ``end()``, or when the token goes out of scope.
+/// A request that runs until you call ``end()`` or the token goes out of scope.
 ///
-/// Not copyable, so that it costs no allocation; to share it between tasks, put it into an object of your own.
+/// The token cannot be copied, so it needs no allocation. To share it between tasks, put it into an object of your own.
 public struct RequestToken: ~Copyable, Sendable {
   private let core: ActivityCore
   private let ticket: RequestSet.Ticket
-  /// Spares the lock where a token that has ended goes out of scope.
+  /// Avoids the lock if a token that has ended goes out of scope.
   private let hasEnded = Atomic(false)
 
   init(_ core: ActivityCore, _ ticket: RequestSet.Ticket) {
@@ -18,7 +18,7 @@ public struct RequestToken: ~Copyable, Sendable {
     if !hasEnded.load(ordering: .relaxed) { core.end(ticket) }
   }
 
-  /// Ends the request. Counts once, from whatever thread and however often.
+  /// Ends the request. Can be called from any thread; only the first call has an effect.
   public func end() {
     if !hasEnded.exchange(true, ordering: .relaxed) { core.end(ticket) }
   }

@@ -1,9 +1,10 @@
-/// One of the two families that routes are looked up in.
+/// An address family: IPv4 or IPv6. Routes are looked up in each family separately.
 public enum AddressFamily: Hashable, Sendable, CaseIterable {
+  /// IPv4 or IPv6.
   case ipv4, ipv6
 }
 
-/// None, one or both families.
+/// A set of address families: none, one or both.
 package struct AddressFamilies: OptionSet, Hashable, Sendable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -17,6 +18,6 @@ package struct AddressFamilies: OptionSet, Hashable, Sendable {
   }
 
   package func contains(_ family: AddressFamily) -> Bool { contains(AddressFamilies(family)) }
-  /// As the protocol has it, but not by way of its witness table where another module asks.
+  /// Whether the set is empty. Declared here because the protocol's own property goes by a witness table in other modules.
   package var isEmpty: Bool { rawValue == 0 }
 }

@@ -1,19 +1,20 @@
-/// The addresses that a path has to lead to one of.
+/// The addresses of a target. A path has to lead to one of them.
 package struct Destinations: Hashable, Sendable {
   package var ipv4: [IPAddress] = []
   package var ipv6: [IPAddress] = []
 
-  /// More addresses of one host would only cost lookups.
+  /// The largest number of addresses per family. More addresses of one host would only cost lookups.
   private static let limit = 16
 
-  /// They stand for the internet, one of each family at a time; else a path to any of them will do.
+  /// Whether the addresses stand for the internet, one of each family at a time. Otherwise a path to any of them is enough.
   package private(set) var areStandIns = false
 
   /// The addresses that stand for the internet in questions to the kernel. No packet is ever sent there.
   ///
-  /// First come documentation addresses (RFC 5737, RFC 3849, RFC 9637): nobody has them, so that the default route leads
-  /// there. Laboratories do have them: one that lies on a link of this machine says nothing, and the next one stands in. The
-  /// last address of each family is that of a DNS root server (a.root-servers.net), which is asked if the documentation
+  /// Documentation addresses (RFC 5737, RFC 3849, RFC 9637) come first: nobody has them, so the default route leads there.
+  /// Laboratories do use them. An address that lies on a link of this machine proves nothing, and the next one is used.
+  ///
+  /// The last address of each family is that of a DNS root server (a.root-servers.net). It is used if the documentation
   /// address is refused or has no route: filters refuse those addresses, and a router with all routes of the internet has
   /// none for them.
   package static let internet = {
@@ -27,10 +28,10 @@ package struct Destinations: Hashable, Sendable {
     return destinations
   }()
 
-  /// The position of the DNS root server among those that stand for the internet.
+  /// Returns the position of the DNS root server among the addresses that stand for the internet.
   static func lastStandIn(_ family: AddressFamily) -> Int8 { family == .ipv4 ? 3 : 2 }
 
-  /// The longest prefix that a default route in pieces consists of, such as 2000::/3.
+  /// The longest prefix of a default route that consists of pieces, such as 2000::/3.
   static let defaultPrefixLength: UInt8 = 3
 
   package init(_ addresses: [IPAddress] = []) {
@@ -42,7 +43,7 @@ package struct Destinations: Hashable, Sendable {
     }
   }
 
-  /// Nothing for a host, as long as its name has not been resolved.
+  /// Creates the addresses of a target. There are none for a host until its name has been resolved.
   package init(of target: NetworkTarget) {
     switch target {
     case .internet: self = .internet

@@ -1,14 +1,17 @@
-/// The name of a host elsewhere, such as `example.org`.
+/// The name of a host other than this machine, such as `example.org`.
 ///
-/// Its form is known to be right; whether it exists is for a resolver to say. International names are kept as they are:
-/// only a resolver has the tables that tell their good letters from their bad ones.
+/// Only the form of the name is checked; whether it exists is up to a resolver. International names are kept as written,
+/// because only a resolver has the tables of their allowed letters.
 public struct HostName: Hashable, Sendable, CustomStringConvertible {
-  /// As the user wrote it.
+  /// The name as the user wrote it.
   public let text: String
-  /// In lower case, as far as it is ASCII. A dot at its end is kept: it says that the name is complete.
+  /// The name that is compared and resolved: in lower case if it is ASCII. A dot at the end is kept because it marks the name
+  /// as complete.
   public let name: String
 
-  /// - Throws: where no resolver could know such a name, or where it is this machine itself.
+  /// Checks and keeps a host name.
+  ///
+  /// - Throws: ``PlainError`` if no resolver could know such a name, or if it is this machine itself (`localhost`).
   public init(_ text: String) throws(PlainError) {
     let labels = text.split(separator: ".", omittingEmptySubsequences: false)
     let isComplete = labels.count > 1 && labels.last == ""
@@ -17,18 +20,21 @@ public struct HostName: Hashable, Sendable, CustomStringConvertible {
     name = text.isASCII ? text.lowercased() : text
   }
 
+  /// The name as the user wrote it.
   public var description: String { text }
 
-  /// Whether it has to be turned into ASCII before anyone is asked for it.
+  /// Whether the name has to be converted to ASCII before a name server is asked.
   package var isInternational: Bool { !name.isASCII }
 
-  /// However it was written.
+  /// Compares two names; the case of ASCII names does not matter.
   public static func == (left: HostName, right: HostName) -> Bool { left.name == right.name }
+  /// Hashes ``name``, so equal names have equal hashes.
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
 extension HostName {
-  /// Counted in letters: each becomes at least one byte of ASCII, so that what is too long here is too long in any form.
+  /// The longest name, counted in letters. Each letter becomes at least one byte of ASCII, so a name that is too long here is
+  /// too long in every form.
   private static let longestName = 253
   private static let longestLabel = 63
 
@@ -54,7 +60,7 @@ extension HostName {
     guard !looksLikeNumber(labels.last ?? "") else {
       throw PlainError("'\(text)' is no IPv4 address; write four numbers from 0 to 255, such as 192.0.2.7.")
     }
-    // RFC 6761: whatever ends with it.
+    // RFC 6761: this covers every name that ends with `localhost`.
     guard labels.last?.lowercased() != "localhost" else {
       throw PlainError("\(text) is this machine itself; give a host elsewhere.")
     }
@@ -67,7 +73,7 @@ extension HostName {
     }
   }
 
-  /// No name ends so, and what does was meant as an address, in decimal or in hexadecimal.
+  /// Returns whether a label is a decimal or hexadecimal number. No name ends with one; it was meant as an address.
   private static func looksLikeNumber(_ label: Substring) -> Bool {
     guard label.hasPrefix("0x") || label.hasPrefix("0X") else { return label.allSatisfy(\.isDecimalDigit) }
     return label.dropFirst(2).allSatisfy { $0.isASCII && $0.isHexDigit }
@@ -79,6 +85,6 @@ extension String {
 }
 
 extension Character {
-  /// 0 to 9, and no digit of another script.
+  /// Whether the character is one of 0 to 9; digits of other scripts do not count.
   var isDecimalDigit: Bool { isASCII && isNumber }
 }

@@ -1,10 +1,11 @@
 /// An IPv4 or IPv6 address.
 public enum IPAddress: Hashable, Sendable {
-  /// Four bytes; the first one is the most significant.
+  /// An IPv4 address: four bytes, the first one is the most significant.
   case v4(UInt32)
-  /// Sixteen bytes; the first one is the most significant.
+  /// An IPv6 address: sixteen bytes, the first one is the most significant.
   case v6(UInt128)
 
+  /// The address family: IPv4 or IPv6.
   public var family: AddressFamily {
     switch self {
     case .v4: .ipv4
@@ -12,7 +13,7 @@ public enum IPAddress: Hashable, Sendable {
     }
   }
 
-  /// 127/8 or ::1.
+  /// Whether the address is a loopback address: 127/8 or ::1.
   public var isLoopback: Bool {
     switch self {
     case .v4(let bits): bits >> 24 == 127
@@ -20,7 +21,7 @@ public enum IPAddress: Hashable, Sendable {
     }
   }
 
-  /// 169.254/16 or fe80::/10.
+  /// Whether the address is link-local: 169.254/16 or fe80::/10.
   public var isLinkLocal: Bool {
     switch self {
     case .v4(let bits): bits >> 16 == 0xa9fe
@@ -28,7 +29,7 @@ public enum IPAddress: Hashable, Sendable {
     }
   }
 
-  /// Whether the first bits are those of another address of the same family.
+  /// Returns whether the first `prefixLength` bits equal those of another address of the same family.
   package func shares(_ prefixLength: UInt8, with other: IPAddress) -> Bool {
     switch (self, other) {
     case (.v4(let one), .v4(let two)): (one ^ two) >> (32 - min(UInt32(prefixLength), 32)) == 0
@@ -37,10 +38,10 @@ public enum IPAddress: Hashable, Sendable {
     }
   }
 
-  /// 192.0.0.0/29: this machine's end of 464XLAT or of DS-Lite (RFC 7335).
+  /// Whether the address is in 192.0.0.0/29: this machine's end of 464XLAT or of DS-Lite (RFC 7335).
   var isTranslated: Bool { shares(29, with: .v4(0xc000_0000)) }
 
-  /// 224/4 or ff00::/8.
+  /// Whether the address is a multicast address: 224/4 or ff00::/8.
   public var isMulticast: Bool {
     switch self {
     case .v4(let bits): bits >> 28 == 0xe
@@ -48,7 +49,7 @@ public enum IPAddress: Hashable, Sendable {
     }
   }
 
-  /// 0.0.0.0 or ::.
+  /// Whether the address is the unspecified one: 0.0.0.0 or ::.
   public var isUnspecified: Bool {
     switch self {
     case .v4(let bits): bits == 0

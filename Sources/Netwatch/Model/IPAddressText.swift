@@ -1,7 +1,7 @@
 import Glibc
 
 extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
-  /// Reads dotted decimal, or RFC 4291 text without a zone. Nil for everything else.
+  /// Reads an IPv4 address in dotted decimal, or an IPv6 address as in RFC 4291 without a zone. Nil for any other text.
   public init?(_ text: String) {
     var v4 = in_addr()
     var v6 = in6_addr()
@@ -15,13 +15,14 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
     }
   }
 
+  /// The address as text; IPv6 as in RFC 5952.
   public var description: String {
     var text = LineBuffer(capacity: 64)
     write(to: &text)
     return text.text
   }
 
-  /// Appends the text, IPv6 as RFC 5952 has it.
+  /// Appends the address as text; IPv6 as in RFC 5952.
   package func write(to text: inout LineBuffer) {
     switch self {
     case .v4(let bits):
@@ -52,7 +53,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
     UInt16(truncatingIfNeeded: bits >> UInt128(112 - 16 * index))
   }
 
-  /// The first of the longest runs of zero groups: what `::` stands for.
+  /// The first of the longest runs of zero groups, which `::` stands for.
   private static func longestZeroRun(_ bits: UInt128) -> (start: Int, count: Int) {
     var best = (start: 8, count: 0)
     var run = 0

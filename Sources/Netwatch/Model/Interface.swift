@@ -1,59 +1,69 @@
 /// A network link of this machine, with its addresses.
 public struct Interface: Hashable, Sendable, Identifiable {
-  /// The kernel's number for it, unique in its network namespace.
+  /// The index of the link in the kernel's table, unique in its network namespace.
   public let index: Int32
+  /// The name of the link as the bytes that the kernel uses.
   package internal(set) var kernelName: InterfaceName
-  /// The driver's kind of a software link (`veth`, `bridge`, `wireguard`, …). Nil for hardware.
+  /// The driver's kind of a software link: `veth`, `bridge`, `wireguard` and so on. Nil for hardware.
   public internal(set) var kind: String? {
     didSet { needsPorts = kind == "bridge" || kind == "bond" || kind == "team" }
   }
-  /// What it carries its traffic over: for a bridge, bond or VLAN that of the links below, `.other` for a tunnel.
+  /// The kind of link that carries the traffic. A bridge, bond or VLAN has the medium of the links below it; a tunnel has
+  /// ``Medium/other``.
   public internal(set) var medium: Medium
-  /// Using it may cost money: a modem, or somebody's phone, here or below; or its WiFi network or the user says so.
+  /// Whether using the link may cost money.
+  ///
+  /// True for a modem, Bluetooth, a phone that shares its connection, a link that stands on one of these, and a WiFi network
+  /// that is marked as metered. ``MonitorConfiguration/isExpensive`` overrides this.
   public internal(set) var isExpensive = false
-  /// The state of RFC 2863, as the kernel has it.
+  /// The operational state (RFC 2863) that the kernel reports.
   public internal(set) var operationalState: OperationalState
-  /// Its addresses, in the order in which they came.
+  /// The addresses of the link, in the order in which they appeared.
   public internal(set) var addresses: [InterfaceAddress] = []
 
-  /// IFF_* of <linux/if.h>.
+  /// The flags IFF_* of <linux/if.h>.
   package var flags: UInt32 = 0
+  /// The hardware type: ARPHRD_* of <linux/if_arp.h>.
   package var hardwareType: UInt16 = 0
+  /// The facts about the device that the driver gives outside netlink.
   package var device = DeviceTraits()
-  /// Whether it may cost money by what the user says; nil where the user leaves that to us.
+  /// Whether the link may cost money according to the user. Nil if the user leaves the decision to the monitor.
   package internal(set) var userSaysExpensive: Bool?
-  /// What nl80211 says of it; nil where it is no radio's.
+  /// What nl80211 reports about the link. Nil if the link belongs to no radio.
   package var wireless: WirelessLink?
-  /// The DHCP server that leased its address has said that the network is metered.
+  /// Whether the DHCP server that leased the link's address has marked the network as metered.
   package internal(set) var hasMeteredLease = false
+  /// What the link stands on, by its driver's kind.
   package internal(set) var role = LinkRole.base
-  /// The bridge, bond or team that this is a port of.
+  /// The index of the bridge, bond or team that this link is a port of.
   package var masterIndex: Int32?
-  /// The link that this one is stacked on, in the same namespace.
+  /// The index of the link that this one is stacked on, in the same namespace.
   package var lowerIndex: Int32?
-  /// What it stands on is in another namespace.
+  /// Whether the link stands on a link in another network namespace.
   package var isCarriedElsewhere = false
-  /// The only port of a bond that sends, if there is but one.
+  /// The index of the only port of a bond that sends. Nil if there is no single one.
   package var activePortIndex: Int32?
-  /// The other end of a tunnel that says it.
+  /// The address of the tunnel's other end, if the kernel reports it.
   package var remote: IPAddress?
-  /// The user calls it a tunnel.
+  /// Whether the user calls the link a tunnel.
   var isNamedTunnel = false
-  /// The user wants it treated as if it were not there.
+  /// Whether the user wants the link to be treated as absent.
   package internal(set) var isIgnored = false
-  /// The listing under way has mentioned it; so has the last one, once it is over.
+  /// Whether the listing under way, or the last one if none is, has mentioned the link.
   var isListed = true
 
-  /// Its own state proves nothing: an empty bridge says that it is up.
+  /// Whether the link is a bridge, bond or team. Their own state proves nothing: an empty bridge reports that it is up.
   package private(set) var needsPorts = false
 
-  /// Its name, at most 15 bytes. Bytes that are not UTF-8 are replaced by U+FFFD.
+  /// The name of the link, at most 15 bytes. Bytes that are not UTF-8 are replaced by U+FFFD.
   public var name: String { kernelName.text }
+  /// The index of the link, for `Identifiable`.
   public var id: Int32 { index }
-  /// Somebody has switched it on (IFF_UP).
+  /// Whether the link is switched on (IFF_UP).
   public var isAdministrativelyUp: Bool { flags & Self.upFlag != 0 }
-  /// The other end is there: cable, association, peer (IFF_LOWER_UP).
+  /// Whether the other end is there: a plugged cable, an associated access point, a peer (IFF_LOWER_UP).
   public var hasCarrier: Bool { flags & Self.lowerUpFlag != 0 }
+  /// Whether the link is the loopback (IFF_LOOPBACK).
   public var isLoopback: Bool { flags & Self.loopbackFlag != 0 }
 
   // IFF_* of <linux/if.h>.
@@ -61,16 +71,17 @@ public struct Interface: Hashable, Sendable, Identifiable {
   package static let loopbackFlag: UInt32 = 1 << 3
   package static let runningFlag: UInt32 = 1 << 6
   package static let lowerUpFlag: UInt32 = 1 << 16
-  /// Those that a path depends on.
+  /// The flags that a path depends on.
   package static let relevantFlags = upFlag | loopbackFlag | runningFlag | lowerUpFlag
 
-  /// What says that the WiFi network is metered; nil if nothing does.
+  /// The mark that tells that the WiFi network is metered. Nil if there is none.
   package var metered: MeteredMark? { wireless?.metered ?? (hasMeteredLease ? .lease : nil) }
 
-  /// It can carry packets, as far as its own state says.
+  /// Whether the link can carry packets, judged by its own state alone.
   package var isRunning: Bool { Self.isRunning(flags, operationalState) }
 
-  /// IFF_LOWER_UP alone is not enough: it stays set while dormant.
+  /// Returns whether a link with these flags and this state can carry packets. IFF_LOWER_UP alone is not enough: it stays set
+  /// while the link is dormant.
   static func isRunning(_ flags: UInt32, _ state: OperationalState) -> Bool {
     let needed = Self.upFlag | Self.runningFlag | Self.lowerUpFlag
     guard flags & (needed | Self.loopbackFlag) == needed else { return false }

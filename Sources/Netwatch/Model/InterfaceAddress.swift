@@ -1,9 +1,10 @@
 /// An address of an interface.
 public struct InterfaceAddress: Hashable, Sendable {
+  /// The address itself.
   public let address: IPAddress
-  /// How many leading bits name the network.
+  /// The number of leading bits of ``address`` that name the network.
   public let prefixLength: UInt8
-  /// IFA_F_* of <linux/if_addr.h>.
+  /// The flags IFA_F_* of <linux/if_addr.h>.
   package var flags: UInt32
   var isListed = true
 
@@ -18,13 +19,14 @@ public struct InterfaceAddress: Hashable, Sendable {
   package static let duplicateFlag: UInt32 = 0x08
   package static let deprecatedFlag: UInt32 = 0x20
   package static let tentativeFlag: UInt32 = 0x40
-  /// Those that make an address usable or not.
+  /// The flags that decide whether an address is usable.
   package static let relevantFlags = optimisticFlag | duplicateFlag | tentativeFlag
 
-  /// Still good for what is under way, but not the first choice. Comes and goes with router advertisements.
+  /// Whether the address still serves open connections but is not the first choice for new ones. Router advertisements set
+  /// and clear this.
   package var isDeprecated: Bool { flags & Self.deprecatedFlag != 0 }
 
-  /// It can be the source of traffic that leaves the link.
+  /// Returns whether the address can be the source of traffic that leaves the link.
   package func isUsable(allowingLinkLocalIPv4: Bool) -> Bool {
     if flags & Self.duplicateFlag != 0 { return false }
     if flags & Self.tentativeFlag != 0, flags & Self.optimisticFlag == 0 { return false }
@@ -33,15 +35,17 @@ public struct InterfaceAddress: Hashable, Sendable {
 }
 
 extension InterfaceAddress {
-  /// Its network holds an address that would otherwise stand for the internet.
+  /// Whether the address's network contains an address that would otherwise stand for the internet.
   var coversStandIn: Bool { Destinations.internet[address.family].dropLast().contains(where: covers) }
 
+  /// Returns whether the address's network contains `other`. A prefix as short as a default route's contains nothing here.
   func covers(_ other: IPAddress) -> Bool {
     prefixLength > Destinations.defaultPrefixLength && address.shares(prefixLength, with: other)
   }
 }
 
 extension IPAddress {
+  /// Returns whether traffic that leaves this machine can come from this address.
   package func isUsableSource(allowingLinkLocalIPv4: Bool) -> Bool {
     if isLoopback || isMulticast || isUnspecified { return false }
     guard isLinkLocal else { return true }

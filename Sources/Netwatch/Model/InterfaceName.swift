@@ -1,20 +1,20 @@
-/// A link's name as the kernel's bytes, at most 15 of them.
+/// The name of a link as the kernel's bytes, at most 15 of them.
 ///
-/// Plain memory: it stands in every verdict, and a string would count its owners at each copy.
+/// Plain memory: every verdict contains a name, and each copy of a string would change its reference count.
 package struct InterfaceName: Hashable, Sendable {
-  /// IFNAMSIZ, the zero at the end included.
+  /// The size of the kernel's buffer (IFNAMSIZ), including the zero at the end.
   package static let capacity = 16
-  /// Zeros follow the name.
+  /// The bytes of the name, filled up with zeros.
   private var bytes = SIMD16<UInt8>()
 
-  /// Ends at the first zero; what is too long is cut off.
+  /// Creates a name from text. The name ends at the first zero and is cut after 15 bytes.
   package init(_ text: String) {
     for (position, byte) in text.utf8.prefix(while: { $0 != 0 }).prefix(Self.capacity - 1).enumerated() {
       bytes[position] = byte
     }
   }
 
-  /// Ends at the first zero, or after 15 bytes.
+  /// Creates a name from bytes. The name ends at the first zero or after 15 bytes.
   package init(_ text: RawSpan) {
     for position in 0..<min(text.byteCount, Self.capacity - 1) {
       let byte = unsafe text.unsafeLoad(fromByteOffset: position, as: UInt8.self)
@@ -31,7 +31,7 @@ package struct InterfaceName: Hashable, Sendable {
 
   package subscript(position: Int) -> UInt8 { bytes[position] }
 
-  /// Bytes that are not UTF-8 are replaced by U+FFFD.
+  /// The name as text. Bytes that are not UTF-8 are replaced by U+FFFD.
   package var text: String {
     String(decoding: (0..<count).map { bytes[$0] }, as: UTF8.self)
   }

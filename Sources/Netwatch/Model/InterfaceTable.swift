@@ -1,9 +1,9 @@
-/// The links of a machine, sorted by index, and which of them stand on which.
+/// The links of a machine, sorted by index, and the relations between them.
 ///
-/// The links lie in pieces. A change to one link of a table that somebody else holds copies its piece, not the table: every
-/// published path holds one.
+/// The links are stored in pieces. If another owner holds the table, a change to one link copies one piece and not the table.
+/// Every published path holds a table.
 package struct InterfaceTable: Sendable {
-  /// The place of a link. It is good until a link is inserted or removed.
+  /// The place of a link. It is valid until a link is inserted or removed.
   package struct Index: Hashable, Comparable, Sendable {
     fileprivate var piece: Int
     fileprivate var offset: Int
@@ -15,9 +15,9 @@ package struct InterfaceTable: Sendable {
 
   private static let pieceCapacity = 32
 
-  /// None is empty.
+  /// The pieces. None of them is empty.
   private var pieces: [[Interface]] = []
-  /// The ports of bridges, bonds and their like.
+  /// The ports of bridges, bonds and similar links.
   private var ports = LinkRelation()
   /// The links that name the one that they stand on, such as VLANs, and bonds with the port that sends.
   private var stacked = LinkRelation()
@@ -72,14 +72,15 @@ package struct InterfaceTable: Sendable {
     for index in filter(isSuperfluous).map(\.index) { if let position = position(of: index) { remove(at: position) } }
   }
 
-  /// Changes each link in what neither names it nor relates it to others.
+  /// Changes all links. `body` must not change the index of a link or its relations to others.
   mutating func update(_ body: (inout Interface) -> Void) {
     for piece in pieces.indices {
       for offset in pieces[piece].indices { body(&pieces[piece][offset]) }
     }
   }
 
-  /// A full piece becomes two, unless the new link comes behind all others: links that come in order fill their pieces.
+  /// Splits a full piece in two. If the new link comes after all others, a new piece is begun instead, so that links that
+  /// arrive in order fill their pieces.
   private mutating func split(_ position: inout Index) {
     if position.piece == pieces.count - 1, position.offset == Self.pieceCapacity {
       pieces.append([])
@@ -104,28 +105,28 @@ package struct InterfaceTable: Sendable {
     if let port = interface.activePortIndex { stacked.remove(interface.index, on: port) }
   }
 
-  /// Where a link is, or would have to be inserted.
+  /// Returns the place where a link is, or would have to be inserted.
   private func place(of index: Int32) -> Index {
     guard !pieces.isEmpty else { return Index(piece: 0, offset: 0) }
-    // The first piece that ends with this index or a higher one, else the last one. Most machines have but one.
+    // The first piece that ends with this index or a higher one, else the last piece. Most machines have only one.
     let piece = searched(upTo: pieces.count - 1) { pieces[$0][pieces[$0].count - 1].index < index }
     return Index(piece: piece, offset: searched(upTo: pieces[piece].count) { pieces[piece][$0].index < index })
   }
 
   // MARK: Relations
 
-  /// The indices of the ports of a bridge, bond or team, in ascending order. They may not be known themselves.
+  /// Returns the indices of the ports of a bridge, bond or team, in ascending order. The ports themselves may be unknown.
   func ports(of index: Int32) -> some Sequence<Int32> { ports[index] }
 
-  /// The indices of the links that name this one as what they stand on, in ascending order.
+  /// Returns the indices of the links that name this one as what they stand on, in ascending order.
   func stacked(on index: Int32) -> some Sequence<Int32> { stacked[index] }
 
-  /// Some port of a bridge, bond or team carries.
+  /// Returns whether some port of a bridge, bond or team can carry packets.
   func hasRunningPort(_ index: Int32) -> Bool {
     ports[index].contains { port in position(of: port).map { self[$0].isRunning } ?? false }
   }
 
-  /// It stands on others, is a port of one, or others stand on it.
+  /// Returns whether a link stands on others, is a port of one, or carries others.
   func isStacked(_ interface: Interface) -> Bool {
     if interface.masterIndex != nil { return true }
     switch interface.role {
@@ -134,7 +135,7 @@ package struct InterfaceTable: Sendable {
     }
   }
 
-  /// The link can carry packets. A bridge, bond or team can if one of its ports can.
+  /// Returns whether a link can carry packets. A bridge, bond or team can if one of its ports can.
   package func isUsable(_ interface: Interface) -> Bool {
     interface.isRunning && (!interface.needsPorts || hasRunningPort(interface.index))
   }
@@ -156,7 +157,8 @@ extension InterfaceTable: BidirectionalCollection {
       : Index(piece: position.piece - 1, offset: pieces[position.piece - 1].count - 1)
   }
 
-  /// What is set here neither names the link nor relates it to others; for that there is ``replace(at:by:)``.
+  /// The link at a place. A change here must not alter its index or its relations to others; use ``replace(at:by:)`` for
+  /// that.
   package internal(set) subscript(position: Index) -> Interface {
     // Not copied: callers read single properties of a large value.
     _read { yield pieces[position.piece][position.offset] }
@@ -166,7 +168,7 @@ extension InterfaceTable: BidirectionalCollection {
 
 extension InterfaceTable: Hashable {
   package static func == (left: InterfaceTable, right: InterfaceTable) -> Bool {
-    // Pieces that two tables share are compared by their address.
+    // Pieces that two tables share are compared by address.
     left.pieces == right.pieces || left.count == right.count && left.elementsEqual(right)
   }
 
@@ -181,18 +183,18 @@ extension InterfaceTable: ExpressibleByArrayLiteral {
 }
 
 extension Interface {
-  /// The link below that the kernel names, if it is one that carries this one.
+  /// The index of the link below that the kernel names, if that link carries this one.
   var standsOn: Int32? {
-    // The ends of a veth pair name each other, and each announces its carrier at once.
+    // The ends of a veth pair name each other, and each reports its own carrier at once.
     kind == "veth" ? nil : lowerIndex
   }
 }
 
-/// Which links are above which others, by their indices.
+/// The relation of links to the links above them, by index.
 ///
-/// Sorted numbers: the first one is found in the time of a binary search, and a copy is one of plain memory.
+/// The pairs are sorted numbers: the first one is found by binary search, and a copy is plain memory.
 struct LinkRelation: Sendable {
-  /// The index of the link below in the upper half, that of the link above in the lower one.
+  /// The index of the lower link in the upper half of each number, that of the upper link in the lower half.
   private var pairs: [UInt64] = []
 
   mutating func insert(_ above: Int32, on below: Int32) {
@@ -207,7 +209,7 @@ struct LinkRelation: Sendable {
     if position < pairs.count, pairs[position] == pair { pairs.remove(at: position) }
   }
 
-  /// The indices of the links above one, in ascending order.
+  /// Returns the indices of the links above a link, in ascending order.
   subscript(below: Int32) -> some Sequence<Int32> {
     let first = Self.pair(below, 0)
     return pairs[place(of: first)...].lazy.prefix { $0 >> 32 == first >> 32 }
@@ -223,7 +225,7 @@ struct LinkRelation: Sendable {
   }
 }
 
-/// The first of the places from 0 that is not before the one that is searched for; `end` if all are. By bisection.
+/// Returns the first place from 0 that is not before the searched one; `end` if all are. By bisection.
 @inline(__always) private func searched(upTo end: Int, _ isBefore: (Int) -> Bool) -> Int {
   var low = 0
   var high = end

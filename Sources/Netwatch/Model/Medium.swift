@@ -1,17 +1,25 @@
-/// What kind of link carries the traffic.
+/// The kind of link that carries the traffic.
 public enum Medium: String, Hashable, Sendable, CaseIterable {
+  /// One kind of link.
+  ///
+  /// - `wifi`: A WiFi network that this machine takes part in.
+  /// - `wired`: A cable: Ethernet or InfiniBand.
+  /// - `wwan`: A cellular modem.
+  /// - `bluetooth`: A Bluetooth device.
+  /// - `virtual`: A link within this machine, such as the `veth` of a container.
+  /// - `other`: Any other link, such as a tunnel or a point-to-point link, or a bridge over more than one medium.
   case wifi, wired, wwan, bluetooth, virtual, other
 }
 
-/// What a driver says of its device outside netlink: the uevent and the links beside it in sysfs.
+/// What a driver reports about its device outside netlink: the uevent and the links beside it in sysfs.
 package struct DeviceTraits: Hashable, Sendable {
-  /// DEVTYPE of the uevent: `wlan`, `wwan`, `bluetooth`, `bridge`, …
+  /// The DEVTYPE of the uevent: `wlan`, `wwan`, `bluetooth`, `bridge` and so on.
   package var type: String?
-  /// It belongs to a radio of cfg80211.
+  /// Whether the device belongs to a radio of cfg80211.
   package var isWireless = false
-  /// It is a phone or a modem that shares its connection over USB, and looks like Ethernet.
+  /// Whether the device is a phone or modem that shares its connection over USB, and so looks like Ethernet.
   package var isTether = false
-  /// The user says that it is a modem, as one behind pppd cannot be told from a PPPoE line.
+  /// Whether the user calls the link a modem. A modem behind pppd cannot be told from a PPPoE line.
   package var isModem = false
 
   package init(type: String? = nil, isWireless: Bool = false, isTether: Bool = false) {
@@ -29,21 +37,21 @@ extension Medium {
   private static let phonetPipe: UInt16 = 530
   private static let ppp: UInt16 = 512
 
-  /// The medium of a link that stands on no other.
+  /// Returns the medium of a link that stands on no other link.
   package static func classify(
     name: String, kind: String?, hardwareType: UInt16, device: DeviceTraits, wireless: WirelessLink? = nil
   ) -> Medium {
     recognize(name: name, kind: kind, hardwareType: hardwareType, device: device, wireless: wireless).medium
   }
 
-  /// The medium, and what it was known by; the first rule that matches decides.
+  /// Returns the medium and the mark that it was recognized by. The first rule that matches decides.
   ///
-  /// WWAN comes first because a USB modem looks like Ethernet but for its DEVTYPE.
+  /// WWAN comes first because only its DEVTYPE tells a USB modem from Ethernet.
   package static func recognize(
     name: String, kind: String?, hardwareType: UInt16, device: DeviceTraits, wireless: WirelessLink?
   ) -> (medium: Medium, mark: MediumMark) {
     if let mark = modemMark(name: name, kind: kind, hardwareType: hardwareType, device: device) { return (.wwan, mark) }
-    // An access point is no way out, and a monitor is no link.
+    // An access point is no way out, and a monitor only listens.
     if let wireless { return (wireless.isMediumWiFi ? .wifi : .other, .radio(wireless.mode)) }
     if device.isWireless { return (.wifi, .sysfsRadio) }
     switch device.type {
@@ -81,26 +89,27 @@ extension Medium {
 }
 
 extension Interface {
-  /// What its own medium was known by, whatever it stands on.
+  /// The mark that the link's own medium was recognized by, whatever the link stands on.
   package var mediumMark: MediumMark {
     Medium.recognize(name: name, kind: kind, hardwareType: hardwareType, device: device, wireless: wireless).mark
   }
 }
 
-/// What a medium was known by.
+/// The mark that a medium was recognized by.
 package enum MediumMark: Hashable, Sendable {
-  /// The user said so.
+  /// The user's configuration.
   case user
-  /// IFLA_INFO_KIND.
+  /// The driver's kind (IFLA_INFO_KIND).
   case kind(String)
-  /// DEVTYPE in the uevent.
+  /// The DEVTYPE in the uevent.
   case deviceType(String)
-  /// ARPHRD_* of <linux/if_arp.h>.
+  /// The hardware type: ARPHRD_* of <linux/if_arp.h>.
   case hardwareType(UInt16)
+  /// The name of the link.
   case name
-  /// nl80211 knows it.
+  /// The mode of the radio, as nl80211 reports it.
   case radio(WirelessLink.Mode)
-  /// sysfs names a radio for it.
+  /// A radio that sysfs names for the link.
   case sysfsRadio
   /// Ethernet without any other mark.
   case plainEthernet
@@ -110,13 +119,13 @@ package enum MediumMark: Hashable, Sendable {
 package enum LinkRole: Hashable, Sendable {
   /// Hardware, or software that stands on nothing else of this machine.
   case base
-  /// It packs its traffic up and sends it over another link, which only the routes tell.
+  /// The link packs its traffic up and sends it over another link, which only the routes tell.
   case tunnel(TunnelKind)
-  /// It stands on one other link, which the kernel names.
+  /// The link stands on one other link, which the kernel names.
   case stacked
-  /// It stands on its ports: the links whose master it is.
+  /// The link stands on its ports: the links whose master it is.
   case aggregate
-  /// It leads nowhere: what is sent there is dropped or turned back. Kill switches use one.
+  /// The link leads nowhere: what is sent there is dropped or turned back. Kill switches use one.
   case sink
 
   package init(kind: String?, hardwareType: UInt16, device: DeviceTraits) {
@@ -132,6 +141,7 @@ package enum LinkRole: Hashable, Sendable {
     }
   }
 
+  /// The kind of tunnel. Nil if the link is no tunnel.
   package var tunnelKind: TunnelKind? {
     if case .tunnel(let kind) = self { kind } else { nil }
   }

@@ -1,35 +1,41 @@
-/// How a monitor judges and publishes.
+/// The settings of a ``NetworkMonitor``: what it judges, which links count, and what it publishes.
 public struct MonitorConfiguration: Sendable {
-  /// What has to be reachable. Default: the internet.
+  /// The target that has to be reachable. Default: the internet.
   public var target: NetworkTarget = .internet
-  /// How long a loss must last before it is published. Default zero: at once. Counted from the first loss, so that
-  /// flapping cannot put it off; good news never waits.
+  /// The time that a loss must last before it is published. Default: zero, which publishes a loss at once.
+  ///
+  /// The time counts from the first loss; further losses meanwhile do not extend it. A path that is reachable is never held
+  /// back.
   public var hold: Duration = .zero
-  /// Whether an address of 169.254/16 will do. Default false.
+  /// Whether an address in 169.254/16 counts as usable. Default: false.
   public var allowsLinkLocalIPv4 = false
-  /// Decides by name which links are modems though nothing else says so, as one behind pppd. Default nil: none.
+  /// Decides by name which links are modems although nothing else marks them, such as a modem behind pppd. Default: nil,
+  /// which adds none.
   public var isModem: (@Sendable (_ name: String) -> Bool)?
-  /// Decides by name which links are tunnels, such as `ppp0` of a VPN by pppd, which looks like a DSL line. Default nil:
-  /// those whose kind says so.
+  /// Decides by name which links are tunnels, such as `ppp0` of a VPN that runs pppd, which looks like a DSL line. Default:
+  /// nil, which leaves only the links that their kind or hardware type marks as tunnels.
   public var isTunnel: (@Sendable (_ name: String) -> Bool)?
-  /// Decides which links may cost money, where the monitor is wrong about one: by the name of the link and of the wireless
-  /// network that it has joined. What this leaves nil, and every link while this is nil, the monitor judges by itself.
+  /// Decides which links may cost money, by the name of the link and of the WiFi network that it has joined.
+  ///
+  /// If the closure returns nil, the monitor judges that link by itself. Default: nil, so the monitor judges every link.
   public var isExpensive: (@Sendable (_ interface: String, _ network: SSID?) -> Bool?)?
-  /// How long the addresses of a host are good before they are asked for again, at least a second. Default 60 seconds.
+  /// The time after which the addresses of a host are resolved again; at least one second. Default: 60 seconds.
   public var resolutionInterval: Duration = .seconds(60)
-  /// Whether a change of ``NetworkPath/interfaces`` alone is published too. Default false.
+  /// Whether a path is also published if only ``NetworkPath/interfaces`` has changed. Default: false.
   public var publishesInterfaceChanges = false
-  /// What is told of the WiFi network that carries the traffic, beside its name and the signal at each change of the path.
-  /// Default: nothing.
+  /// What is published of the WiFi network that carries the traffic, besides its name and the signal at each change of the
+  /// path. Default: nothing.
   public var wifi = WiFiReporting()
-  /// Decides by name which links are treated as if they were not there, beneath tunnels, bonds and bridges too. Default nil:
+  /// Decides by name which links are treated as absent, also beneath tunnels, bonds and bridges. Default: nil, which ignores
   /// none.
   public var ignoresInterface: (@Sendable (_ name: String) -> Bool)?
-  /// Decides by name which links traffic may leave by. What lies beneath them is not asked. Default nil: all.
+  /// Decides by name over which links traffic may leave. Links beneath an included link are not checked. Default: nil, which
+  /// includes all.
   public var includesInterface: (@Sendable (_ name: String) -> Bool)?
 
-  /// Whether a process may be started that asks the system for a host name that no name server knows. Default true.
+  /// Whether the monitor may start a process that asks the system for a host name that no name server knows. Default: true.
   package var startsProcesses = true
 
+  /// Creates a configuration with the default values.
   public init() {}
 }

@@ -1,4 +1,4 @@
-/// A machine on a link, as the kernel's table of neighbours has it.
+/// A machine on a link, as in the kernel's table of neighbours.
 package struct Neighbour: Hashable, Sendable {
   package let interfaceIndex: Int32
   package let address: IPAddress

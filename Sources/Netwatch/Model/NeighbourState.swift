@@ -1,15 +1,15 @@
-/// What the kernel's table of neighbours says of one, as far as it matters here (NUD_* of <linux/neighbour.h>).
+/// The state of a neighbour in the kernel's table, as far as it matters here (NUD_* of <linux/neighbour.h>).
 package enum NeighbourState: Hashable, Sendable {
-  /// NUD_REACHABLE: it was heard of lately.
+  /// NUD_REACHABLE: the neighbour was heard from lately.
   case reachable
-  /// NUD_STALE, NUD_DELAY, NUD_PROBE: it was there once.
+  /// NUD_STALE, NUD_DELAY, NUD_PROBE: the neighbour was there once.
   case stale
-  /// NUD_INCOMPLETE: the kernel asks for it.
+  /// NUD_INCOMPLETE: the kernel is asking for the neighbour.
   case incomplete
-  /// NUD_FAILED: nobody has answered.
+  /// NUD_FAILED: nothing has answered.
   case failed
-  /// NUD_PERMANENT, NUD_NOARP: the kernel does not check it.
+  /// NUD_PERMANENT, NUD_NOARP: the kernel does not check the neighbour.
   case permanent
-  /// There is no entry.
+  /// The table has no entry.
   case absent
 }

@@ -1,9 +1,9 @@
-/// An ID of a network that is the same whenever this machine is in it, and says nothing to anybody else.
+/// An ID of a network. It is the same whenever this machine is in that network, and tells nothing to anybody else.
 ///
-/// It is made of the hardware address of the gateway and the network that the gateway is in, under a key of this machine: so
-/// two machines have two IDs for one network, and an ID in a log does not tell where somebody was.
+/// The ID is made from the hardware address of the gateway and the network that the gateway is in, under a key of this
+/// machine. Two machines therefore have two IDs for one network, and an ID in a log does not reveal where somebody was.
 package struct NetworkIdentity: Hashable, Sendable {
-  /// What the kernel knows of a network.
+  /// The facts that the kernel has about a network.
   package struct Facts: Hashable, Sendable {
     /// The hardware address of the gateway, six bytes.
     package var gateway: UInt64
@@ -18,7 +18,8 @@ package struct NetworkIdentity: Hashable, Sendable {
       self.prefixLength = prefixLength
     }
 
-    /// What the ID is made of. The family and the lengths stand in it, so that no two networks give the same bytes.
+    /// The bytes from which the ID is made. They include the family and the lengths, so that no two networks give the same
+    /// bytes.
     fileprivate var message: [UInt8] {
       let (family, network): (UInt8, [UInt8])
       switch address {
@@ -32,7 +33,7 @@ package struct NetworkIdentity: Hashable, Sendable {
       return Array("netwatch network 1".utf8) + [family, prefixLength] + network + Self.bytes(gateway)
     }
 
-    /// The most significant byte first.
+    /// Returns the bytes of a number, the most significant byte first.
     private static func bytes<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
       stride(from: Number.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> Number($0)) }
     }
@@ -41,12 +42,14 @@ package struct NetworkIdentity: Hashable, Sendable {
   private static let digits = 16
   private let bits: UInt64
 
-  /// - Parameter key: that of this machine.
+  /// Creates the ID of a network.
+  ///
+  /// - Parameter key: The key of this machine.
   package init(of facts: Facts, key: [UInt8]) {
     bits = SHA256.authenticationCode(of: facts.message, key: key).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// Reads what ``text`` has written; nil if it is something else.
+  /// Reads an ID that ``text`` has written. Nil if the text is something else.
   package init?(_ text: String) {
     guard text.utf8.count == Self.digits, text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
       let bits = UInt64(text, radix: 16)
@@ -54,7 +57,7 @@ package struct NetworkIdentity: Hashable, Sendable {
     self.bits = bits
   }
 
-  /// 16 hexadecimal digits in lower case.
+  /// The ID as 16 hexadecimal digits in lower case.
   package var text: String {
     let text = String(bits, radix: 16)
     return String(repeating: "0", count: Self.digits - text.utf8.count) + text

@@ -1,9 +1,9 @@
-/// What links that stand on others carry their traffic over.
+/// The medium of links that stand on others.
 extension NetworkSnapshot {
-  /// No stack of links that somebody has built on purpose is deeper.
+  /// The depth of the deepest stack that is followed. No stack that somebody builds on purpose is deeper.
   static let depthLimit = 8
 
-  /// Gives all bridges, bonds, VLANs and their like the medium of what they stand on.
+  /// Gives all bridges, bonds, VLANs and similar links the medium of what they stand on.
   mutating func carryAllMedia(_ delta: inout SnapshotDelta) {
     for index in interfaces.map(\.index) { _ = carryMedium(to: index, &delta) }
   }
@@ -11,8 +11,8 @@ extension NetworkSnapshot {
   /// Gives the links that stand on a changed one, directly or over others, the medium of what they stand on now.
   ///
   /// - Parameters:
-  ///   - old: nil if the link is new.
-  ///   - new: nil if the link is gone.
+  ///   - old: The link before the change. Nil if it is new.
+  ///   - new: The link after the change. Nil if it is gone.
   mutating func carryMedia(from old: Interface?, to new: Interface?, _ delta: inout SnapshotDelta) {
     guard let index = new?.index ?? old?.index else { return }
     _ = carryMedium(to: index, &delta)
@@ -27,7 +27,9 @@ extension NetworkSnapshot {
     }
   }
 
-  /// - Returns: whether the medium is another one than before.
+  /// Gives one link the medium of what it stands on.
+  ///
+  /// - Returns: Whether the medium or the cost has changed.
   private mutating func carryMedium(to index: Int32, _ delta: inout SnapshotDelta) -> Bool {
     guard let position = position(of: index) else { return false }
     switch interfaces[position].role {
@@ -44,7 +46,7 @@ extension NetworkSnapshot {
     return true
   }
 
-  /// The links right above a changed one that may have another medium now.
+  /// Returns the links directly above a changed one that may have another medium now.
   private func links(carriedUnlikeBeforeBy old: Interface?, _ new: Interface?) -> [Int32] {
     var found: [Int32] = []
     for master in [old?.masterIndex, new?.masterIndex] {
@@ -59,18 +61,18 @@ extension NetworkSnapshot {
     return found
   }
 
-  /// The links right above one.
+  /// Returns the links directly above a link.
   private func links(above index: Int32) -> [Int32] {
     let master = position(of: index).flatMap { interfaces[$0].masterIndex }
     return (master.map { [$0] } ?? []) + interfaces.stacked(on: index).filter { $0 != master }
   }
 
-  /// It belongs to a bridge, bond or team, and leads nowhere by itself.
+  /// Returns whether the link is a port of a bridge, bond or team, and so leads nowhere by itself.
   func isPort(_ interface: Interface) -> Bool {
     interface.masterIndex.flatMap(position).map { interfaces[$0].needsPorts } ?? false
   }
 
-  /// The radio that a link is, or stands on.
+  /// Returns the radio that a link is or stands on.
   package func radio(below index: Int32) -> Interface? {
     func search(_ interface: Interface, _ depth: Int) -> Interface? {
       if interface.wireless != nil { return interface }
@@ -99,7 +101,7 @@ extension NetworkSnapshot {
     return (found ?? .virtual, interface.userSaysExpensive ?? isExpensive)
   }
 
-  /// The links that carry the traffic of one: of a bond the port that sends, else what runs.
+  /// Returns the links that carry the traffic of a link: the sending port of a bond, else those that run.
   package func links(below interface: Interface) -> [Interface] {
     switch interface.role {
     case .base, .tunnel, .sink: return []
@@ -116,14 +118,16 @@ extension NetworkSnapshot {
 
   // MARK: Links that could carry a tunnel
 
-  /// The links that could carry a tunnel, those without carrier too.
+  /// Returns the links that could carry a tunnel, including those without carrier.
   func possibleCarriers(allowingLinkLocalIPv4: Bool) -> [Int32] {
     interfaces.indices.filter { couldCarry(at: $0, allowingLinkLocalIPv4: allowingLinkLocalIPv4) }
       .map { interfaces[$0].index }
   }
 
-  /// It is switched on, has an address that works, and is no tunnel and no sink. Ports lead nowhere by themselves, and a
-  /// switch with nothing but ends of containers or virtual machines on it leads to these alone.
+  /// Returns whether a link could carry a tunnel: it is switched on, has a usable address, and is no tunnel and no sink.
+  ///
+  /// Ports lead nowhere by themselves. A bridge whose only ports are the ends of containers or virtual machines leads only to
+  /// these.
   func couldCarry(at position: InterfaceTable.Index, allowingLinkLocalIPv4: Bool = false) -> Bool {
     let interface = interfaces[position]
     switch interface.role {
@@ -135,7 +139,7 @@ extension NetworkSnapshot {
       && interface.addresses.contains { $0.isUsable(allowingLinkLocalIPv4: allowingLinkLocalIPv4) }
   }
 
-  /// A card, whatever state it is in.
+  /// Returns whether a link is a network card, in whatever state.
   func isHardware(at position: InterfaceTable.Index) -> Bool {
     guard interfaces[position].kind == nil, !interfaces[position].isLoopback else { return false }
     return interfaces[position].role.tunnelKind == nil
@@ -147,7 +151,7 @@ extension NetworkSnapshot {
     }
   }
 
-  /// Nothing is left of what it stands on but links that are to be treated as if they were not there.
+  /// Returns whether a link stands only on links that are to be treated as absent.
   func standsOnIgnored(_ index: Int32, depth: Int = 0) -> Bool {
     guard depth < Self.depthLimit, let interface = interface(index) else { return false }
     switch interface.role {
@@ -165,11 +169,11 @@ extension NetworkSnapshot {
 }
 
 extension Interface {
-  /// As a port of an aggregate, it brings that to other machines.
+  /// Returns whether this link, as a port of an aggregate, connects it to other machines.
   fileprivate func carries(_ aggregate: Interface) -> Bool {
     guard isRunning else { return false }
     let isSwitch = aggregate.kind == "bridge" || aggregate.kind == "team"
-    // A container's or a virtual machine's end is a user of the switch, no way out.
+    // The end of a container or virtual machine uses the bridge; it is no way out.
     return !isSwitch || kind != "veth" && kind != "tun"
   }
 }

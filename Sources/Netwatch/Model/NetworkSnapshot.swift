@@ -1,38 +1,43 @@
-/// All that is known of the kernel's links and addresses.
+/// Everything that is known of the kernel's links and addresses.
 package struct NetworkSnapshot: Sendable {
   package private(set) var interfaces = InterfaceTable()
-  /// There has been a link that could carry a tunnel.
+  /// Whether a link that could carry a tunnel has ever existed.
   package private(set) var hasHadCarrier = false
-  /// Some link is to be treated as if it were not there.
+  /// Whether some link is to be treated as absent.
   private(set) var hasIgnoredLinks = false
   /// The positions in ``Destinations/internet`` of the first addresses that lie on no link of this machine.
   private var standInIPv4 = Int8(0)
   private var standInIPv6 = Int8(0)
-  /// Everything is told anew, so that nobody has to read what stands on a changed link.
+  /// Whether a listing is under way. Everything is then reported anew, so the links that stand on a changed link need not be
+  /// read.
   private var isListing = false
-  /// Routers that have been in use and do not answer.
+  /// Routers that were in use and do not answer.
   package private(set) var deadRouters: [Neighbour] = []
   private static let routerLimit = 16
   private let named: NamedLinks
 
-  /// - Parameter named: what the user says of links by their names.
+  /// Creates an empty snapshot.
+  ///
+  /// - Parameter named: The user's rules about links, by their names.
   package init(_ named: NamedLinks = NamedLinks()) { self.named = named }
 
-  /// The position in ``Destinations/internet`` of the address that stands for the internet here.
+  /// Returns the position in ``Destinations/internet`` of the address that stands for the internet here.
   package func standIn(_ family: AddressFamily) -> Int8 { family == .ipv4 ? standInIPv4 : standInIPv6 }
 
   package func interface(_ index: Int32) -> Interface? { interfaces.interface(index) }
 
   func position(of index: Int32) -> InterfaceTable.Index? { interfaces.position(of: index) }
 
-  /// - Parameter index: the link that most likely has the address; 0 for none.
+  /// Returns whether some link has this address.
+  ///
+  /// - Parameter index: The link that most likely has the address; 0 for none.
   package func knows(_ address: IPAddress, on index: Int32 = 0) -> Bool {
     hasAddress(on: index) { $0.address == address }
   }
 
-  /// Some link has such an address.
+  /// Returns whether some link has a matching address.
   ///
-  /// - Parameter index: the link that most likely has it: the others are not looked at if it does.
+  /// - Parameter index: The link that most likely has one. If it does, the others are not searched.
   func hasAddress(on index: Int32, where matches: (InterfaceAddress) -> Bool) -> Bool {
     if let position = position(of: index), interfaces[position].addresses.contains(where: matches) { return true }
     var position = interfaces.startIndex
@@ -43,12 +48,12 @@ package struct NetworkSnapshot: Sendable {
     return false
   }
 
-  /// Some port of a bridge, bond or team carries.
+  /// Returns whether some port of a bridge, bond or team can carry packets.
   func hasRunningPort(_ index: Int32) -> Bool { interfaces.hasRunningPort(index) }
 
   // MARK: Listings
 
-  /// From here on everything that exists is told anew.
+  /// Begins a listing: everything that exists is reported anew from here on.
   package mutating func beginListing() {
     isListing = true
     interfaces.update { interface in
@@ -57,7 +62,7 @@ package struct NetworkSnapshot: Sendable {
     }
   }
 
-  /// Drops what the listing did not mention.
+  /// Ends a listing and drops what it did not mention.
   package mutating func endListing() -> SnapshotDelta {
     isListing = false
     var delta = SnapshotDelta()
@@ -92,7 +97,8 @@ package struct NetworkSnapshot: Sendable {
     }
   }
 
-  /// While a dead router is looked for again and again, its entry is now failed, now incomplete: only its first end counts.
+  /// Notes whether a router answers. While the kernel looks for a dead router again and again, its entry alternates between
+  /// failed and incomplete. Only the first failure counts.
   private mutating func apply(_ neighbour: Neighbour, isReachable: Bool) -> SnapshotDelta {
     var delta = SnapshotDelta()
     guard deadRouters.contains(neighbour) == isReachable else { return delta }
@@ -111,7 +117,7 @@ package struct NetworkSnapshot: Sendable {
     if let known = self.position(of: fact.index) {
       position = known
     } else {
-      // A partial message about an unknown link: the whole one is on its way, or the link is gone already.
+      // A partial message about an unknown link: the complete one is on its way, or the link is gone already.
       guard fact.isComplete, let name = fact.name else { return delta }
       position = interfaces.insert(
         Interface(index: fact.index, kernelName: name, medium: .other, operationalState: .unknown))
@@ -130,7 +136,7 @@ package struct NetworkSnapshot: Sendable {
     let old = interfaces[position]
     var new = old
     new.wireless = wireless
-    // nl80211 says that the network is left before rtnetlink says that the link is lost, which is the news.
+    // nl80211 reports that the network is left before rtnetlink reports that the link is lost, and only the loss is news.
     if let wireless, wireless.ssid == nil, let known = old.wireless, known.mode == wireless.mode, old.isRunning {
       new.wireless = known
     }
@@ -170,7 +176,7 @@ package struct NetworkSnapshot: Sendable {
     if new.isAdministrativelyUp != old.isAdministrativelyUp { delta.announcedEarly = .both }
   }
 
-  /// The links that stand on one, directly or over others, and those that it was or is a port of.
+  /// Returns the links that stand on a link, directly or over others, and those that it is or was a port of.
   private func dependents(of new: Interface, and old: Interface) -> [Int32] {
     guard !isListing else { return [] }
     var found: [Int32] = []
@@ -217,8 +223,7 @@ package struct NetworkSnapshot: Sendable {
       delta.routing = family
       return delta
     }
-    // Renewed lifetimes are no change. Whether an address is deprecated is none by itself, but the kernel may choose another
-    // source now.
+    // A renewed lifetime is no change. Nor is a change of "deprecated", but the kernel may now choose another source.
     let changed = interfaces[position].addresses[known].flags ^ address.flags
     interfaces[position].addresses[known] = address
     if changed != 0 { delta.routing = family }
@@ -239,7 +244,8 @@ package struct NetworkSnapshot: Sendable {
     return delta
   }
 
-  /// Remembers whether there ever was a link that could carry a tunnel; its bridge may have got what it lacked.
+  /// Remembers whether a link that could carry a tunnel has ever existed. The change may also have completed the link's
+  /// bridge.
   private mutating func noteCarrier(at position: InterfaceTable.Index) {
     if hasHadCarrier { return }
     let master = interfaces[position].masterIndex.flatMap(self.position)
@@ -289,14 +295,14 @@ extension Interface {
     return new
   }
 
-  /// Equal in all that ``classify()`` looks at.
+  /// Returns whether everything that ``classify()`` looks at is equal.
   private func isKnownLike(_ other: Interface) -> Bool {
     hardwareType == other.hardwareType && kernelName == other.kernelName && kind == other.kind
       && device == other.device && wireless == other.wireless && isNamedTunnel == other.isNamedTunnel
       && userSaysExpensive == other.userSaysExpensive
   }
 
-  /// Says what it is by itself; what stands on others gets their medium afterwards.
+  /// Sets what the link is by itself. Links that stand on others get the medium of those afterwards.
   fileprivate mutating func classify() {
     let own = Medium.classify(
       name: name, kind: kind, hardwareType: hardwareType, device: device, wireless: wireless)
@@ -310,13 +316,13 @@ extension Interface {
     }
   }
 
-  /// Equal in all that a list of links shows.
+  /// Returns whether everything that a list of links shows is equal.
   fileprivate func looksLike(_ other: Interface) -> Bool {
     kernelName == other.kernelName && medium == other.medium && operationalState == other.operationalState
       && (flags ^ other.flags) & Self.relevantFlags == 0
   }
 
-  /// Unlike in what a path over it, or over a link that stands on it, depends on.
+  /// Returns whether something differs on which a path depends that leads over this link, or over one that stands on it.
   fileprivate func carriesUnlike(_ other: Interface) -> Bool {
     !looksLike(other) || masterIndex != other.masterIndex || lowerIndex != other.lowerIndex
       || isExpensive != other.isExpensive || role != other.role || remote != other.remote
@@ -324,20 +330,20 @@ extension Interface {
   }
 }
 
-/// What a fact changed, as far as a path or a list of links can depend on it.
+/// The changes that a fact has made, as far as a path or a list of links can depend on them.
 package struct SnapshotDelta: Hashable, Sendable {
-  /// Families whose lookup may answer differently now.
+  /// The families whose lookups may be answered differently now.
   package var routing: AddressFamilies = []
-  /// The list of links, as it is shown, is another one.
+  /// Whether the list of links has changed, as it is shown.
   package var isVisible = false
-  /// Families in which the kernel announced it before it was done; a lookup may still see the old state.
+  /// The families in which the kernel announced a change before making it; a lookup may still see the old state.
   package var announcedEarly: AddressFamilies = []
-  /// Links that stand on the changed one. The kernel may tell of them a second later; ask instead.
+  /// The links that stand on the changed one. The kernel may report them a second later, so they are read.
   package var dependents: [Int32] = []
-  /// Tunnels have other ends than before.
+  /// Whether the other ends of tunnels have changed.
   package var movesRemotes = false
 
-  /// A route may be there for longer than before.
+  /// Whether a route may now last longer than before.
   package var announcesRoutes = false
 
   package init() {}
@@ -352,7 +358,8 @@ package struct SnapshotDelta: Hashable, Sendable {
   }
 }
 
-/// What the user says of links by their names, or that of their wireless network, where the kernel says nothing or too much.
+/// The user's rules about links, by the names of the links or of their WiFi networks. They override what the kernel reports,
+/// or does not report.
 package struct NamedLinks: Sendable {
   typealias Rule = @Sendable (_ name: String) -> Bool
 
@@ -373,7 +380,7 @@ package struct NamedLinks: Sendable {
     if let isTunnel { interface.isNamedTunnel = isTunnel(interface.name) }
     if let isIgnored { interface.isIgnored = isIgnored(interface.name) }
     if let isExpensive { interface.userSaysExpensive = isExpensive(interface.name, interface.wireless?.ssid) }
-    // A link that is treated as if it were not there is a port of nothing.
+    // A link that is treated as absent is a port of nothing.
     if interface.isIgnored { interface.masterIndex = nil }
   }
 }

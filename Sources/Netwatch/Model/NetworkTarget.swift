@@ -1,15 +1,15 @@
-/// What reachability is judged of.
+/// The target whose reachability is judged: the internet, an address or a host.
 public enum NetworkTarget: Hashable, Sendable {
-  /// The internet as a whole. No text reads as this one: it is what is meant where nothing is written.
+  /// The internet as a whole: the target if none is given. No text reads as this case.
   case internet
-  /// One address, and the port that was written with it.
+  /// One address, with the port that was written with it; nil if none was.
   case address(IPAddress, port: UInt16?)
-  /// One host, wherever its name leads at the time.
+  /// One host, reached by whatever addresses its name resolves to, with the port that was written with it; nil if none was.
   case host(HostName, port: UInt16?)
 }
 
 extension NetworkTarget: CustomStringConvertible {
-  /// Reads back as the same target, but for `internet`.
+  /// The target as text. ``init(_:)`` reads it as the same target, except for `internet`.
   public var description: String {
     switch self {
     case .internet: "internet"
@@ -21,7 +21,7 @@ extension NetworkTarget: CustomStringConvertible {
 }
 
 extension NetworkTarget {
-  /// The port that was written with it: rules can send one port's packets another way.
+  /// The port that was written with the target; nil if none was. Routing rules can send the packets of one port another way.
   public var port: UInt16? {
     switch self {
     case .internet: nil
@@ -33,8 +33,11 @@ extension NetworkTarget {
 // MARK: Reading
 
 extension NetworkTarget {
-  /// Reads what a user writes: `192.0.2.7`, `2001:db8::7`, `example.org`, each also with a port, as `192.0.2.7:443`,
-  /// `[2001:db8::7]:443` and `example.org:443`.
+  /// Reads a target as a user writes it: `192.0.2.7`, `2001:db8::7` or `example.org`. Each can have a port: `192.0.2.7:443`,
+  /// `[2001:db8::7]:443`, `example.org:443`.
+  ///
+  /// - Throws: ``PlainError`` if the text is no address or host name, has more than a host and a port (such as a URL), has a
+  ///   port outside 1 to 65535, or names this machine, a multicast address or a link-local IPv6 address.
   public init(_ text: String) throws(PlainError) {
     guard !text.isEmpty else {
       throw PlainError("a target cannot be empty; write 192.0.2.7, 2001:db8::7 or example.org.")
@@ -59,7 +62,7 @@ extension NetworkTarget {
     }
   }
 
-  /// In brackets, or with so many colons that nothing else can be meant.
+  /// Reads an IPv6 address, in brackets or with at least two colons, so that nothing else can be meant.
   private static func ipv6(_ text: String) throws(PlainError) -> NetworkTarget {
     guard !text.contains("%" as Character) else {
       throw PlainError("'\(text)' has a zone; give an address that means the same on every link.")
@@ -75,7 +78,7 @@ extension NetworkTarget {
   }
 
   private static func port(_ digits: Substring, of text: String) throws(PlainError) -> UInt16 {
-    // The initializer takes a sign too.
+    // The initializer also accepts a sign.
     guard digits.allSatisfy(\.isDecimalDigit), let port = UInt16(digits), port > 0 else {
       throw PlainError("'\(text)' has no port after its colon; write a number from 1 to 65535, or no colon.")
     }
@@ -86,7 +89,7 @@ extension NetworkTarget {
     if address.isOfThisMachine {
       throw PlainError("\(address) is this machine itself; give an address elsewhere.")
     }
-    // No route says which link is meant.
+    // No route tells which link is meant.
     if address.isMulticast || address.isLinkLocal && address.family == .ipv6 {
       throw PlainError(
         "\(address) is reached over every link or none; give a unicast address beyond the link.")
@@ -94,7 +97,7 @@ extension NetworkTarget {
     return address
   }
 
-  /// URLs, and what is left of them.
+  /// Throws for URLs and for text with a user or a path.
   private static func refuseMoreThanHost(_ text: String) throws(PlainError) {
     var rest = text[...]
     let kind: String
@@ -116,6 +119,6 @@ extension NetworkTarget {
 }
 
 extension IPAddress {
-  /// A loopback address, or none at all. It is no target, but a name may still lead to it.
+  /// Whether the address is a loopback address or unspecified. It is no valid target, but a name can still resolve to it.
   package var isOfThisMachine: Bool { isLoopback || isUnspecified }
 }

@@ -1,12 +1,15 @@
-/// The tunnel that traffic leaves by.
+/// The tunnel by which traffic leaves this machine.
 public struct VPN: Hashable, Sendable {
+  /// The name of the tunnel's link as the bytes that the kernel uses.
   package let kernelName: InterfaceName
-  /// The number of the tunnel's link.
+  /// The index of the tunnel's link in the kernel's table.
   public let interfaceIndex: Int32
-  /// What kind of tunnel it is.
+  /// The kind of tunnel.
   public let kind: TunnelKind
-  /// Whether it is known over which link the tunnel's own packets leave. If not, ``NetworkPath/interfaceName`` is the
-  /// tunnel's, because more than one link could carry it and nothing tells which one does.
+  /// Whether the link that carries the tunnel's own packets is known.
+  ///
+  /// False if several links could carry the tunnel and nothing tells which one does. ``NetworkPath/interfaceName`` then names
+  /// the tunnel.
   public let isCarrierKnown: Bool
 
   package init(kernelName: InterfaceName, interfaceIndex: Int32, kind: TunnelKind, isCarrierKnown: Bool = true) {
@@ -16,6 +19,6 @@ public struct VPN: Hashable, Sendable {
     self.isCarrierKnown = isCarrierKnown
   }
 
-  /// The name of its link, such as `wg0`.
+  /// The name of the tunnel's link, such as `wg0`.
   public var interfaceName: String { kernelName.text }
 }

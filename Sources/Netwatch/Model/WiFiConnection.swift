@@ -1,19 +1,20 @@
-/// What the driver says of this machine's connection to an access point. What it does not say, or nobody has asked for, is nil.
+/// The connection of this machine to an access point, as the driver reports it. Properties that the driver does not report,
+/// or that were not requested, are nil.
 public struct WiFiConnection: Hashable, Sendable {
-  /// How strongly the access point is heard.
+  /// The strength at which the access point is received.
   public package(set) var signal: WiFiSignal?
-  /// The middle of the channel on which the two talk, in megahertz.
+  /// The centre of the channel in use, in megahertz.
   public package(set) var frequency: Int?
-  /// How fast the last data came, before anything is taken off for headers and waiting, in kilobits per second.
+  /// The bit rate of the last received data, before overhead, in kilobits per second.
   public package(set) var receiveRate: Int?
-  /// How fast the last data went, before anything is taken off for headers and waiting, in kilobits per second.
+  /// The bit rate of the last sent data, before overhead, in kilobits per second.
   public package(set) var transmitRate: Int?
-  /// The address of the access point: six bytes.
+  /// The address of the access point (BSSID): six bytes.
   package var accessPointAddress: UInt64?
 
   package init() {}
 
-  /// The address of the access point (BSSID), as `02:00:00:00:01:00`. It tells where this machine is: public lists have the
+  /// The address of the access point (BSSID), as `02:00:00:00:01:00`. It reveals where this machine is: public lists have the
   /// places of most access points.
   public var accessPoint: String? {
     accessPointAddress.map { address in
@@ -23,18 +24,24 @@ public struct WiFiConnection: Hashable, Sendable {
     }
   }
 
-  /// The band of ``frequency``, as people call it; nil where it has no name here.
+  /// The band of ``frequency``. Nil if the frequency is unknown or in no band of this list.
   public var band: Band? { frequency.flatMap(Band.init) }
 
-  /// A range of frequencies in which WiFi may be used.
+  /// A range of frequencies that WiFi uses. The raw value is its usual name.
   public enum Band: String, Hashable, Sendable, CaseIterable {
+    /// 902 to 928 MHz.
     case sub1GHz = "0.9 GHz"
+    /// 2,400 to 2,500 MHz.
     case twoPointFourGHz = "2.4 GHz"
+    /// 4,900 MHz up to, but not including, 5,945 MHz.
     case fiveGHz = "5 GHz"
+    /// 5,945 to 7,125 MHz.
     case sixGHz = "6 GHz"
+    /// 58,000 to 72,000 MHz.
     case sixtyGHz = "60 GHz"
 
-    /// By the channels of IEEE 802.11, as the kernel's `ieee80211_freq_khz_to_channel` divides them.
+    /// Finds the band of a frequency in megahertz, by the channels of IEEE 802.11 as the kernel's
+    /// `ieee80211_freq_khz_to_channel` divides them.
     init?(frequency: Int) {
       switch frequency {
       case 902...928: self = .sub1GHz
@@ -49,7 +56,7 @@ public struct WiFiConnection: Hashable, Sendable {
 }
 
 extension LineBuffer {
-  /// Appends a rate in kilobits per second as megabits, to a tenth: `433.3`.
+  /// Appends a rate in kilobits per second as megabits, to one decimal: `433.3`.
   package mutating func append(megabits kilobits: Int) {
     let (whole, rest) = UInt64(clamping: kilobits).quotientAndRemainder(dividingBy: 1_000)
     appendDecimal(whole)
@@ -58,7 +65,7 @@ extension LineBuffer {
     appendDecimal(rest / 100)
   }
 
-  /// Appends six bytes, as `02:00:00:00:01:00`.
+  /// Appends six bytes as `02:00:00:00:01:00`.
   package mutating func append(hardwareAddress address: UInt64) {
     for byte in 0..<6 {
       if byte > 0 { append(":") }

@@ -1,15 +1,16 @@
-/// What is told of the WiFi network that carries the traffic, beside its name and the signal at each change of the path.
+/// What is published of the WiFi network that carries the traffic, besides its name and the signal at each change of the
+/// path.
 public struct WiFiReporting: Hashable, Sendable {
-  /// Which changes of the signal are published. The kernel tells of none, so the driver is asked every 5 seconds while a WiFi
-  /// network carries the traffic.
+  /// The changes of the signal that are published. The kernel announces none, so the driver is asked every 5 seconds while a
+  /// WiFi network carries the traffic.
   public enum SignalChanges: String, Hashable, Sendable, CaseIterable {
-    /// One in 5 steps, of 10 dB each: below -90 dBm, from -90, from -80, from -70, from -60. A signal at the edge of a step
-    /// has to be 3 dB beyond it.
+    /// A change between 5 steps of 10 dB: below -90 dBm, from -90, from -80, from -70, from -60. The signal has to pass the
+    /// edge of a step by 3 dB.
     case steps
-    /// Each one.
+    /// Every change.
     case all = "dbm"
 
-    /// Whether a signal is to be told to somebody who was told another one last, or none.
+    /// Returns whether a signal is published, given the one that was published last, or nil if none was.
     package func hasNews(_ signal: WiFiSignal, after told: WiFiSignal?) -> Bool {
       switch self {
       case .steps: told.map(signal.isInAnotherStep) ?? true
@@ -18,19 +19,20 @@ public struct WiFiReporting: Hashable, Sendable {
     }
   }
 
-  /// Default nil: no change of the signal alone is published.
+  /// The changes of the signal that are published. Default: nil, so no path is published because of the signal alone.
   public var signal: SignalChanges?
-  /// Whether a path has the frequency and the rates of the connection. Default false.
+  /// Whether a path includes the frequency and the rates of the connection. Default: false.
   public var includesDetails = false
-  /// Whether a path has the address of the access point, which tells where the machine is. Default false.
+  /// Whether a path includes the address of the access point, which reveals where the machine is. Default: false.
   public var includesAccessPoint = false
 
+  /// Requests nothing.
   public init() {}
 
-  /// Whether anybody wants to know anything. Then a roam to another access point of the same network is published, too.
+  /// Whether anything is requested. If so, a roam to another access point of the same network is also published.
   package var isWanted: Bool { self != WiFiReporting() }
 
-  /// What both ask for.
+  /// Returns everything that this or the other value requests.
   package func union(_ other: WiFiReporting) -> WiFiReporting {
     var union = self
     union.signal = signal == .all || other.signal == .all ? .all : signal ?? other.signal
@@ -39,7 +41,7 @@ public struct WiFiReporting: Hashable, Sendable {
     return union
   }
 
-  /// As much of a connection as was asked for.
+  /// Returns the requested part of a connection.
   package func part(of connection: WiFiConnection) -> WiFiConnection {
     var part = connection
     if !includesDetails { (part.frequency, part.receiveRate, part.transmitRate) = (nil, nil, nil) }
@@ -49,9 +51,10 @@ public struct WiFiReporting: Hashable, Sendable {
 }
 
 extension WiFiSignal {
-  /// Between the steps, in dBm. No standard has such steps: each is a fifth of ``percent``.
+  /// The edges between the steps, in dBm. No standard has such steps: each is a fifth of ``percent``.
   private static let edges = [-90, -80, -70, -60]
-  /// How far beyond an edge another step begins, in decibels: more than the noise of a machine that stands still.
+  /// The distance beyond an edge at which another step begins, in decibels: more than the noise of a machine that stands
+  /// still.
   private static let hysteresis = 3
 
   fileprivate func isInAnotherStep(than told: WiFiSignal) -> Bool {

@@ -1,14 +1,15 @@
-/// What the kernel's nl80211 says of a link.
+/// What the kernel's nl80211 reports about a link.
 package struct WirelessLink: Hashable, Sendable {
   /// What the radio is used for.
   package enum Mode: Hashable, Sendable, CaseIterable {
     case station, p2pClient, adHoc, mesh, accessPoint, monitor, other
   }
 
+  /// What the radio is used for.
   package let mode: Mode
-  /// The network it belongs to. Nil while it belongs to none, and where the name is not known.
+  /// The name of the network that the link belongs to. Nil if it belongs to none, or if the name is not known.
   package let ssid: SSID?
-  /// What the access point sends that says its network is metered; nil if nothing does.
+  /// The element sent by the access point that marks its network as metered. Nil if there is none.
   package let metered: MeteredMark?
 
   package init(mode: Mode, ssid: SSID? = nil, metered: MeteredMark? = nil) {
@@ -17,11 +18,11 @@ package struct WirelessLink: Hashable, Sendable {
     self.metered = metered
   }
 
-  /// It joins the network of an access point.
+  /// Whether the link joins the network of an access point.
   package var isStation: Bool { mode == .station || mode == .p2pClient }
 
-  /// Its traffic reaches others over a wireless network that it takes part in. An access point is the near end of one, and
-  /// a monitor only listens.
+  /// Whether the link's traffic reaches others over a wireless network. An access point is the near end of one, and a monitor
+  /// only listens.
   package var isMediumWiFi: Bool {
     switch mode {
     case .station, .p2pClient, .adHoc, .mesh: true
@@ -31,7 +32,7 @@ package struct WirelessLink: Hashable, Sendable {
 }
 
 extension WirelessLink.Mode {
-  /// From NL80211_IFTYPE_* of <linux/nl80211.h>. Those that are missing here, or not known yet, are ``other``.
+  /// Creates a mode from NL80211_IFTYPE_* of <linux/nl80211.h>. Types that are not listed here are ``other``.
   package init(interfaceType: UInt32) {
     switch interfaceType {
     case 1: self = .adHoc

@@ -1,18 +1,18 @@
-/// What a probe of the internet has found.
+/// The result of a probe of the internet.
 public enum InternetAccess: String, Hashable, Sendable, CaseIterable {
-  /// The answer was the expected one.
+  /// The expected answer has come.
   case full
-  /// Something between here and the internet answers in its place: a login page, as in hotels.
+  /// Something between this machine and the internet answers instead: a captive portal, as in hotels.
   case portal
-  /// Nothing has answered, or there is no way out. The stream says "none".
+  /// Nothing has answered, or there is no way out. The event stream calls this "none".
   case absent = "none"
-  /// Not probed since the path has changed, or the answer proves nothing.
+  /// The path was not probed since it changed, or the answer proves nothing.
   case unknown
 
-  /// Not `==`, which would compare the raw values, as text.
+  /// Whether the result is `full`. Not `==`, which would compare the raw values as text.
   package var isFull: Bool { if case .full = self { true } else { false } }
 
-  /// What is known before a probe: where there is no way out there is no internet, and nothing has to be asked.
+  /// Creates the state before a probe. Without a way out there is no internet, and no probe is needed.
   package init(beforeProbing status: ReachabilityStatus) {
     if case .notReachable = status { self = .absent } else { self = .unknown }
   }

@@ -1,22 +1,23 @@
-/// The address of a login page that answers in place of the internet, as something in between has sent it.
+/// The address of a captive portal's login page, as the portal has sent it.
 ///
-/// It has http or https, a host, no user or password, and nothing but visible ASCII in it, so a line, a terminal and an argument of
-/// a program bear it.
+/// The scheme is http or https. The address has a host, no user or password, and only visible ASCII characters. It can safely
+/// be printed to a line or terminal and passed to a program as an argument.
 public struct PortalURL: Hashable, Sendable, CustomStringConvertible {
-  /// As long as browsers take; RFC 9110 asks for 8,000 at least.
+  /// The length that browsers accept; RFC 9110 asks for at least 8,000.
   private static let longest = 8_192
 
+  /// The address as text.
   public let description: String
   /// The host, in lower case and without brackets.
   public let host: String
 
-  /// - Returns: nil for anything that is no such address.
+  /// Reads an address. Nil if the text is no address of a login page.
   public init?(_ text: String) {
     guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ 0x21..<0x7f ~= $0 }),
       let scheme = ["http://", "https://"].first(where: { text.lowercased().hasPrefix($0) })
     else { return nil }
     let authority = text.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
-    // Who shows a user and a password in front of the host wants people to take them for the host. Browsers take a \ for a /.
+    // A user and password before the host are there to be taken for the host. Browsers read a \ as a /.
     guard !authority.contains("@"), !authority.contains("\\") else { return nil }
     let host: Substring
     if authority.hasPrefix("[") {

@@ -1,27 +1,29 @@
-/// What a server has answered to a probe, as far as that is known, and what it proves.
+/// The answer of a server to a probe, as far as it is known, and what it proves.
 package struct ProbeAnswer: Hashable, Sendable {
-  /// Of HTTP; nil until one has come.
+  /// The HTTP status. Nil until one has come.
   package var status: Int?
-  /// What the body has to begin with; nil where there is to be none.
+  /// The bytes that the body has to begin with. Nil if there is to be no body.
   private let expected: [UInt8]?
   private var body: [UInt8] = []
   private var isWhole = false
 
-  /// - Parameter expected: what the body of a 200 has to begin with; nil expects a 204, or a 200 without a body.
+  /// Creates an answer without content.
+  ///
+  /// - Parameter expected: The bytes that the body of a 200 has to begin with. Nil expects a 204, or a 200 without a body.
   package init(expecting expected: [UInt8]?) { self.expected = expected }
 
-  /// Keeps no more of the body than matters.
+  /// Adds a part of the body. Only the bytes that matter are kept.
   package mutating func append(body bytes: some Sequence<UInt8>) {
     body += bytes.prefix(max(expected?.count ?? 0, 1) - body.count)
   }
 
-  /// Nothing more comes.
+  /// Ends the body.
   package mutating func end() { isWhole = true }
 
-  /// The server sends whoever asks elsewhere. 300 and 304 say nothing of where to go.
+  /// Whether the server redirects the request. 300 and 304 name no other place.
   package var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) }
 
-  /// What it proves; nil where the rest of the body will tell.
+  /// The result that the answer proves. Nil if that depends on the rest of the body.
   package var access: InternetAccess? {
     switch status {
     case nil: isWhole ? .absent : nil

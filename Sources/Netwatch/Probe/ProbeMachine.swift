@@ -1,4 +1,4 @@
-/// When the internet is probed, over which link, and what is known of it. Pure: paths, timers and answers go in.
+/// Decides when to probe the internet and over which link, and keeps the result. Pure: paths, timers and answers go in.
 ///
 /// ```
 ///   fresh ------------------ path ------------------+
@@ -9,43 +9,44 @@
 ///    +-- no way out ---+------------------------ path, awoke ----------------------------+
 /// ```
 ///
-/// Of several probes the newest counts alone: a path that changes ends the one that runs.
+/// Only the newest probe counts: a new path ends the probe that runs.
 package struct ProbeMachine: Hashable, Sendable {
   package struct Timing: Hashable, Sendable {
-    /// How long a path has to stay as it is: changes come in bursts.
+    /// The time that a path has to stay unchanged before it is probed, because changes come in bursts.
     package var settling = Duration.milliseconds(200)
-    /// After this a probe that has not ended is given up.
+    /// The time after which a probe is given up.
     package var limit = Duration.seconds(12)
-    /// From an answer to the next probe. Zero: there is none.
+    /// The time from an answer to the next probe. Zero: there is no next probe.
     package var interval = Duration.seconds(300)
-    /// The same while the internet is not there, if that is shorter: somebody may be logging in.
+    /// The time to the next probe while the internet is not there, if that is shorter: somebody may be logging in.
     package var retry = Duration.seconds(10)
 
     package init() {}
   }
 
   package enum Event: Hashable, Sendable {
-    /// A new path has been told of.
+    /// A new path was published.
     case path(NetworkPath.Verdict)
     case timerFired
-    /// The machine has slept, or its clock was set: what was known may be old.
+    /// The machine was suspended or its clock was set, so the result may be old.
     case awoke
-    /// The probe of this number has ended.
+    /// The probe with this number has ended.
     case ended(Int, InternetAccess)
   }
 
   package enum Effect: Hashable, Sendable {
-    /// Begins the probe of this number, over a link.
+    /// Begins the probe with this number over a link.
     case start(Int, over: InterfaceName)
+    /// Ends the probe with this number.
     case kill(Int)
-    /// When `timerFired` is due; nil for no timer. The last one counts.
+    /// Sets the timer to `timerFired`; nil for no timer. Only the last setting counts.
     case arm(Duration?)
-    /// An answer. Where it is no news, ``internet`` was the same before.
+    /// An answer. If it is no news, ``internet`` was the same before.
     case answer(InternetAccess, isNews: Bool)
   }
 
   private enum State: Hashable {
-    /// No path is known: the first one is probed at once.
+    /// No path is known yet. The first one is probed at once.
     case fresh
     /// There is no way out.
     case idle
@@ -57,12 +58,12 @@ package struct ProbeMachine: Hashable, Sendable {
 
   private typealias Step = (state: State, internet: InternetAccess, effects: [Effect])
 
-  /// What is known now. A new path makes it unknown, or absent where it leads nowhere.
+  /// The current result. A new path makes it unknown, or absent if the path leads nowhere.
   package private(set) var internet = InternetAccess.unknown
   private let timing: Timing
   private var state = State.fresh
   private var count = 0
-  /// What a probe goes over: the outermost tunnel where there is one, else the link.
+  /// The link that a probe goes over: the outermost tunnel if there is one, else the link that carries the traffic.
   private var interface: InterfaceName?
 
   package init(_ timing: Timing = Timing()) { self.timing = timing }
@@ -97,11 +98,11 @@ package struct ProbeMachine: Hashable, Sendable {
     case (.resting(let end?), .timerFired) where end <= now: probe(at: now, knowing: internet)
     case (.probing(let number, let end), .timerFired) where end <= now:
       rest(with: .unknown, at: now, after: [.kill(number)])
-    // What is known stays until the answer is there.
+    // The old result stays until the answer has come.
     case (.resting(_?), .awoke): wait(at: now, knowing: internet)
     case (.probing(let number, _), .ended(let ended, let access)) where ended == number: rest(with: access, at: now)
 
-    // Too early, or nobody waits for it any more.
+    // Too early, or no longer needed.
     case (.fresh, _), (.idle, _), (.settling, _), (.probing, _), (.resting, _):
       (state, internet, [])
     }

@@ -1,54 +1,54 @@
-/// What an evaluation came by: the questions that it could not answer, and for those who want it explained, its steps.
+/// The record of an evaluation: the questions that it could not answer, and its steps if they are wanted for an explanation.
 package struct EvaluationTrail: Sendable {
   package enum Step: Hashable, Sendable {
-    /// From here on it is about this one.
+    /// The following steps are about this destination.
     case destination(IPAddress)
     /// The end of a destination: why it cannot be reached, or nil.
     case outcome(failure: ReachabilityReason?, link: Int32?)
-    /// Another address stands for the internet, because of what the kernel says of this one.
+    /// Another address stands for the internet, because of the kernel's answer about this one.
     case passedOver(IPAddress, RouteAnswer)
-    /// The kernel was asked, and said this.
+    /// The kernel was asked and gave this answer.
     case answer(RouteRequest, RouteAnswer)
-    /// The route's link does not count, by name; the others are asked.
+    /// The route's link does not count, by its name. The other links are asked.
     case excluded(link: Int32)
     /// None of the links that were asked instead has a route.
     case noneInstead
-    /// The link of a way, and what keeps it from carrying packets.
+    /// The link of a way, and the fault that keeps it from carrying packets.
     case link(Int32, fault: ReachabilityReason?)
-    /// The source of a way over a link; nil where there is none.
+    /// The source of a way over a link. Nil if there is none.
     case source(IPAddress?, isUsable: Bool, link: Int32)
-    /// The link is a tunnel, and how the one beneath is found.
+    /// The link is a tunnel. The evidence tells how the link beneath is found.
     case tunnel(Int32, TunnelKind, Evidence)
-    /// The links that could carry the tunnel, where no route tells which one does, and those of them with a route to a
+    /// The links that could carry the tunnel if no route tells which one does, and those of them that have a route to a
     /// single address.
     case candidates([Int32], withHostRoute: [Int32])
   }
 
-  /// What is known of the packets that a tunnel sends itself.
+  /// What is known about the packets that a tunnel itself sends.
   package enum Evidence: Hashable, Sendable {
     /// The kernel names the link.
     case link(Int32)
-    /// They carry one of these marks, by the rules.
+    /// The packets carry one of these marks, by the routing rules.
     case marks([UInt32])
-    /// They go to this address.
+    /// The packets go to this address.
     case remote(IPAddress)
-    /// Nothing: the best link that is no tunnel.
+    /// Nothing is known: the best link that is no tunnel is taken.
     case bestLink
-    /// Nothing can be known: it was made in another network namespace, and sends its packets there.
+    /// Nothing can be known: the tunnel was created in another network namespace and sends its packets there.
     case elsewhere
-    /// It is this machine's end of 464XLAT, which IPv6 carries.
+    /// The tunnel is this machine's end of 464XLAT, which IPv6 carries.
     case translation
-    /// Nothing: it is the only way out of a container, which has the other end in another namespace.
+    /// Nothing is known: the tunnel is the only way out of a container and has its other end in another namespace.
     case container
-    /// It has led here before, or too many have.
+    /// The search has been at this tunnel before, or has gone too deep.
     case loop
   }
 
-  /// What to ask before there is a verdict; empty if this is it.
+  /// The questions to ask before there is a verdict. Empty if the verdict is final.
   package private(set) var missing: [RouteRequest] = []
-  /// Routes to single addresses decide what carries a tunnel.
+  /// Whether routes to single addresses decide what carries a tunnel.
   package private(set) var usesHostRoutes = false
-  /// Nil unless steps are wanted.
+  /// The steps. Nil unless they are wanted.
   package private(set) var steps: [Step]?
 
   package init(keepsSteps: Bool = false) {
@@ -59,7 +59,7 @@ package struct EvaluationTrail: Sendable {
 
   mutating func useHostRoutes() { usesHostRoutes = true }
 
-  /// Not called for nothing: most evaluations are not explained.
+  /// Records a step. The step is only computed if steps are wanted, because most evaluations are not explained.
   mutating func record(_ step: @autoclosure () -> Step) {
     if steps != nil { steps?.append(step()) }
   }

@@ -1,4 +1,4 @@
-/// What a source of paths writes and a ``NetworkMonitor`` reads. The source does not hold the monitor.
+/// The values that a source of paths writes and a ``NetworkMonitor`` reads. The source does not hold the monitor.
 package final class MonitorFeed: Sendable {
   package let broadcast: Broadcast<NetworkPath, NetworkMonitorError>
   package let statistics: Lock<MonitorStatistics>
@@ -8,7 +8,7 @@ package final class MonitorFeed: Sendable {
     self.statistics = Lock(statistics)
   }
 
-  /// Ends the monitor: a last path that claims nothing, then the error.
+  /// Ends the monitor: publishes a last path with the status `unknown`, then the error.
   package func fail(_ error: NetworkMonitorError) {
     broadcast.publish(NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: []))
     broadcast.end(.failure(error))

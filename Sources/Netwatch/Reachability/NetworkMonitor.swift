@@ -1,14 +1,14 @@
-/// Tells how reachable the machine is, now and whenever that changes.
+/// A monitor of how this machine is reachable, now and at each change.
 ///
-/// `import NetwatchNetlink` has the `start` that makes one. The path is known from the first moment: there is no value
-/// "unknown" to wait through, unless the target is a host for whose name nobody has answered within two seconds.
+/// `import NetwatchNetlink` provides the `start` that makes one. The path is known as soon as `start` returns. It is
+/// "unknown" only if the target is a host and no resolver answers for its name within two seconds.
 ///
-/// From any thread. It runs as long as somebody holds it, one of its subscriptions, or an iterator of its ``paths``;
-/// then its thread and sockets are gone.
+/// All methods can be called from any thread. The monitor runs while you hold it, one of its subscriptions, or an iterator of
+/// its ``paths``. After that its thread and sockets are released.
 public final class NetworkMonitor: Sendable {
   private let feed: MonitorFeed
   private let stop: @Sendable () -> Void
-  /// What another monitor can share with this one; its source knows what it is.
+  /// The part that another monitor can share with this one. Only the source knows its type.
   package let origin: (any Sendable)?
 
   package init(feed: MonitorFeed, origin: (any Sendable)? = nil, stop: @escaping @Sendable () -> Void) {
@@ -22,40 +22,43 @@ public final class NetworkMonitor: Sendable {
     feed.broadcast.end(.success(()))
   }
 
-  /// The path as it is now.
+  /// The current path. Can be read from any thread.
   public var currentPath: NetworkPath { feed.broadcast.latest }
 
-  /// What the monitor has been through.
+  /// The counters of what the monitor has processed. Can be read from any thread.
   public var statistics: MonitorStatistics { feed.statistics.withLock { $0 } }
 
-  /// Why it ended before its time; nil while it runs. From then on ``currentPath`` says `.unknown`.
+  /// The error that ended the monitor. Nil while it runs. After an error, ``currentPath`` has the status
+  /// ``ReachabilityStatus/unknown``.
   public var failure: NetworkMonitorError? { feed.broadcast.failure }
 
   /// Calls `body` on the caller's actor with each new path.
   ///
-  /// `body` may touch the actor's own state. A path that could not be delivered before a newer one came is left out. If
-  /// netlink is lost, the last path that is delivered has the status `.unknown`.
+  /// `body` can use the actor's own state. If a newer path arrives before an older one is delivered, the older one is left
+  /// out. If netlink is lost, the last path that is delivered has the status ``ReachabilityStatus/unknown``.
   ///
-  /// The subscription does not keep the actor alive, and ends when the actor drops it. But it keeps `body`, and a body that
-  /// uses `self` keeps the actor: in an actor of your own write `[weak self]`, and `self?.assumeIsolated { … }` for what
-  /// needs the actor; or end the subscription with ``Subscription/cancel()``.
+  /// The subscription does not keep the actor alive, and ends when the actor releases it. But the subscription keeps `body`,
+  /// and a body that uses `self` keeps the actor. In an actor of your own write `[weak self]`, and use
+  /// `self?.assumeIsolated { … }` for code that needs the actor. You can also end the subscription with ``Subscription/cancel()``.
   /// - Parameters:
-  ///   - initial: whether `body` gets the current path too, before this returns. Default true.
-  ///   - isolation: the actor; leave it out for the caller's.
-  ///   - body: gets the path.
+  ///   - initial: Whether `body` also gets the current path, before this method returns. Default: true.
+  ///   - isolation: The actor. Leave this out to use the caller's.
+  ///   - body: The closure that gets each path.
+  /// - Returns: The subscription. `body` is called only while you hold it.
   public func onChange(
     initial: Bool = true, isolation: isolated any Actor = #isolation, _ body: @escaping (NetworkPath) -> Void
   ) -> Subscription {
     feed.broadcast.call(of: self, initial: initial, isolation: isolation, body)
   }
 
-  /// Calls `body` with each new path wherever `enqueue` runs what it is given, such as `{ queue.async(execute: $0) }`.
+  /// Calls `body` with each new path in the context that `enqueue` chooses, such as `{ queue.async(execute: $0) }`.
   ///
-  /// At most one call waits in the queue at a time; it delivers what is newest when it runs.
+  /// At most one call waits in the queue at a time. It delivers the path that is newest when it runs.
   /// - Parameters:
-  ///   - initial: whether `body` gets the current path too. Default true.
-  ///   - enqueue: is given what is to be run.
-  ///   - body: gets the path.
+  ///   - initial: Whether `body` also gets the current path. Default: true.
+  ///   - enqueue: The closure that runs the work that it gets, at any time and on any thread.
+  ///   - body: The closure that gets each path.
+  /// - Returns: The subscription. `body` is called only while you hold it.
   public func onChange(
     initial: Bool = true, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
     _ body: @escaping @Sendable (NetworkPath) -> Void
@@ -63,20 +66,21 @@ public final class NetworkMonitor: Sendable {
     feed.broadcast.call(of: self, initial: initial, enqueue: enqueue, body)
   }
 
-  /// Calls `body` with each new path on the monitor's own thread, at once. The thread waits for it: be short.
+  /// Calls `body` with each new path at once, on the monitor's own thread. That thread waits for `body`, so keep it short.
   ///
   /// - Parameters:
-  ///   - initial: whether `body` gets the current path too, on this thread before this returns. Default true.
-  ///   - body: gets the path.
+  ///   - initial: Whether `body` also gets the current path, on the calling thread before this method returns. Default: true.
+  ///   - body: The closure that gets each path.
+  /// - Returns: The subscription. `body` is called only while you hold it.
   public func onChangeImmediately(
     initial: Bool = true, _ body: @escaping @Sendable (NetworkPath) -> Void
   ) -> Subscription {
     feed.broadcast.call(of: self, initial: initial, enqueue: { $0() }, body)
   }
 
-  /// The current path and each new one, newest first where the reader is slow.
+  /// The current path and each new one. A slow reader gets only the newest.
   ///
-  /// Each iterator reads for itself. It throws, once, if netlink is lost.
+  /// Each iterator reads independently of the others. The sequence throws once if netlink is lost.
   public var paths: LatestValues<NetworkPath, NetworkMonitorError> {
     LatestValues(broadcast: feed.broadcast, owner: self)
   }

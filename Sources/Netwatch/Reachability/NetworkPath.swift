@@ -1,15 +1,16 @@
-/// Whether the network can be reached, over what, and why that was published.
+/// The answer to whether the network is reachable, over which link, and why this was published.
 ///
-/// A value, complete in itself. Two paths are equal if everything in them is, the reason and the list of links included;
-/// a monitor publishes one when what ``NetworkPath/status``, ``medium``, ``interfaceName``, ``isExpensive``, ``vpn``,
-/// ``ipv4``, ``ipv6`` or the SSID of ``wifi`` say has changed.
+/// A path is a value, complete in itself. Two paths are equal if everything in them is equal, including the reason and the
+/// list of links. A monitor publishes a path when one of these has changed: ``NetworkPath/status``, ``medium``,
+/// ``interfaceName``, ``isExpensive``, ``vpn``, ``ipv4``, ``ipv6`` or the SSID of ``wifi``.
 public struct NetworkPath: Hashable, Sendable {
-  /// What one address family uses.
+  /// The way by which one address family leaves this machine.
   public struct FamilyPath: Hashable, Sendable {
-    /// The source address that the kernel would take.
+    /// The source address that the kernel would choose.
     public let address: IPAddress
-    /// The next hop, nil where the target is on the link itself.
+    /// The next hop. Nil if the target is on the link itself.
     public let gateway: IPAddress?
+    /// The index of the link that the route leads into.
     package let interfaceIndex: Int32
 
     package init(address: IPAddress, gateway: IPAddress?, interfaceIndex: Int32) {
@@ -19,7 +20,7 @@ public struct NetworkPath: Hashable, Sendable {
     }
   }
 
-  /// What is published when it changes.
+  /// The part of a path that is published when it changes.
   package struct Verdict: Hashable, Sendable {
     package var status: ReachabilityStatus
     package var medium: Medium?
@@ -29,7 +30,7 @@ public struct NetworkPath: Hashable, Sendable {
     package var vpn: VPN?
     package var ipv4: FamilyPath?
     package var ipv6: FamilyPath?
-    /// Of the radio that carries the traffic.
+    /// The name of the WiFi network of the radio that carries the traffic.
     package var ssid: SSID?
 
     package static let unknown = Verdict(status: .unknown)
@@ -39,13 +40,13 @@ public struct NetworkPath: Hashable, Sendable {
 
     package var isReachable: Bool { status.isReachable }
 
-    /// The link that carries the traffic; nil unless reachable.
+    /// The link that carries the traffic. Nil unless reachable.
     package var carrier: (index: Int32, name: InterfaceName)? {
       guard let index = interfaceIndex, let name = interfaceName else { return nil }
       return (index, name)
     }
 
-    /// The families by which it is reachable.
+    /// The families in which the target is reachable.
     var families: AddressFamilies {
       var families = AddressFamilies()
       if ipv4 != nil { families.insert(.ipv4) }
@@ -53,7 +54,7 @@ public struct NetworkPath: Hashable, Sendable {
       return families
     }
 
-    /// The families that fare as in another verdict; none where there is no other.
+    /// The families whose paths are the same in another verdict.
     func familiesEqual(to other: Verdict) -> AddressFamilies {
       var families = AddressFamilies.both
       if ipv4 != other.ipv4 { families.remove(.ipv4) }
@@ -62,12 +63,13 @@ public struct NetworkPath: Hashable, Sendable {
     }
   }
 
+  /// The part of the path that is published when it changes.
   package let verdict: Verdict
-  /// Why this path was published.
+  /// The reason why this path was published.
   public let reason: ReachabilityReason
-  /// The same as ``interfaces``, as it is kept.
+  /// The links of ``interfaces``, in the form in which they are kept.
   package let links: InterfaceTable
-  /// As it was when this was published.
+  /// The connection to the access point when this path was published.
   package let connection: WiFiConnection
   private let allowsLinkLocalIPv4: Bool
 
@@ -91,68 +93,75 @@ public struct NetworkPath: Hashable, Sendable {
       allowsLinkLocalIPv4: allowsLinkLocalIPv4)
   }
 
+  /// The status: reachable over a cellular modem, over anything else, not reachable, or unknown.
   public var status: ReachabilityStatus { verdict.status }
-  /// The status is `.wifi` or `.wwan`.
+  /// Whether the target is reachable: the status is ``ReachabilityStatus/wifi`` or ``ReachabilityStatus/wwan``.
   public var isReachable: Bool { verdict.status.isReachable }
-  /// What the traffic goes over; nil unless reachable.
+  /// The kind of link that carries the traffic. Nil unless reachable.
   public var medium: Medium? { verdict.medium }
-  /// The link that carries the traffic, beneath any tunnel: IPv4's where both families are reachable. Nil unless
-  /// reachable. A bridge, bond or VLAN is named itself.
+  /// The name of the link that carries the traffic, beneath any tunnel. Nil unless reachable.
+  ///
+  /// If both families are reachable, this is the link of IPv4. A bridge, bond or VLAN is named itself, not the links below
+  /// it.
   public var interfaceName: String? { verdict.interfaceName?.text }
-  /// Its index.
+  /// The index of the link that ``interfaceName`` names. Nil unless reachable.
   public var interfaceIndex: Int32? { verdict.interfaceIndex }
-  /// The link that carries the traffic, as the kernel calls it; nil unless reachable.
+  /// The link that carries the traffic, by the kernel's index and name. Nil unless reachable.
   package var carrier: (index: Int32, name: InterfaceName)? { verdict.carrier }
-  /// The addresses that traffic leaves from: those of the link that carries it, or of the tunnel where there is one.
+  /// The addresses from which traffic leaves: those of the tunnel if there is one, else those of the link that carries the
+  /// traffic.
   package var localAddresses: Set<IPAddress> {
     let outer = verdict.vpn.map(\.interfaceIndex) ?? verdict.interfaceIndex
     var addresses = Set(outer.flatMap(links.interface)?.addresses.map(\.address) ?? [])
-    // A path that a service tells has no list of links, and an unnumbered link borrows its address.
+    // A path that comes from a service has no list of links, and an unnumbered link borrows its address.
     for family in [verdict.ipv4, verdict.ipv6] {
       guard let family, [outer, verdict.interfaceIndex].contains(family.interfaceIndex) else { continue }
       addresses.insert(family.address)
     }
     return addresses
   }
-  /// Every link of the machine, loopback included, sorted by index.
+  /// All links of the machine, including the loopback, sorted by index.
   public var interfaces: [Interface] { Array(links) }
-  /// The link that carries the traffic.
+  /// The link that carries the traffic. Nil unless reachable.
   public var interface: Interface? { verdict.interfaceIndex.flatMap(links.interface) }
-  /// Whether using the path may cost money: over a modem, Bluetooth, a phone on USB, or a WiFi network that says it is metered.
+  /// Whether using the path may cost money. True for a modem, Bluetooth, a phone on USB, and a WiFi network that is marked as
+  /// metered.
   public var isExpensive: Bool { verdict.isExpensive }
-  /// The tunnel that the route leads into; the outermost, if there are several. Nil where there is none.
+  /// The tunnel that the route leads into; the outermost one if there are several. Nil if there is none.
   public var vpn: VPN? { verdict.vpn }
-  /// The WiFi network that carries the traffic; nil where it is none.
+  /// The WiFi network that carries the traffic. Nil if no WiFi network does.
   public var wifi: WiFiNetwork? { verdict.ssid.map { WiFiNetwork(ssid: $0, connection: connection) } }
-  /// How IPv4 leaves the machine; nil where it does not.
+  /// The way by which IPv4 leaves the machine. Nil if there is none.
   public var ipv4: FamilyPath? { verdict.ipv4 }
-  /// How IPv6 leaves the machine; nil where it does not.
+  /// The way by which IPv6 leaves the machine. Nil if there is none.
   public var ipv6: FamilyPath? { verdict.ipv6 }
+  /// Whether the target is reachable over IPv4.
   public var supportsIPv4: Bool { verdict.ipv4 != nil }
+  /// Whether the target is reachable over IPv6.
   public var supportsIPv6: Bool { verdict.ipv6 != nil }
 
-  /// The next hops in use, IPv4's first.
+  /// The next hops in use; the one of IPv4 comes first.
   public var gateways: [IPAddress] {
     [verdict.ipv4?.gateway, verdict.ipv6?.gateway].compactMap { $0 }
   }
 
-  /// The links that could carry traffic now, the one in use first.
+  /// The links that could carry traffic now. The one in use comes first.
   public var availableInterfaces: [Interface] {
     let usable = links.filter { status(of: $0) != .notReachable }
     return usable.filter { $0.index == verdict.interfaceIndex } + usable.filter { $0.index != verdict.interfaceIndex }
   }
 
-  /// What one link could be used for, whatever the routes say.
+  /// Returns the status that a link could provide by its own state and addresses, whatever the routes are.
   public func status(of interface: Interface) -> ReachabilityStatus {
     guard links.isUsable(interface), usableAddress(of: interface) != nil else { return .notReachable }
     return ReachabilityStatus(of: interface.medium)
   }
 
-  /// The first address of a link that traffic can come from.
+  /// Returns the first address of a link that traffic can come from.
   func usableAddress(of interface: Interface) -> IPAddress? {
     interface.addresses.first { $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4) }?.address
   }
 
-  /// Whether the traffic goes over `medium`.
+  /// Returns whether the traffic goes over `medium`.
   public func uses(_ medium: Medium) -> Bool { verdict.medium == medium }
 }

@@ -1,13 +1,13 @@
-/// Counts the outages among published paths: how often nothing was reachable, for which reason, and how long in all.
+/// Counts the outages among published paths: how many there were, for which reasons, and their total time.
 ///
-/// An outage begins with a path that is not reachable and ends with one that is. One that is already there when counting begins
-/// counts from then on. While the status is unknown, an outage neither begins nor ends, and its time does not count.
+/// An outage begins with a path that is not reachable and ends with one that is. If an outage is already there when counting
+/// begins, it counts from then on. While the status is unknown, no outage begins or ends, and the time does not count.
 package struct OutageMeter: Hashable, Sendable {
-  /// The outages that have begun, by the reason of the path that was not reachable.
+  /// The number of outages that have begun, by the reason of the path that was not reachable.
   package private(set) var counts: [ReachabilityReason: UInt64] = [:]
-  /// The time of all outages until the last path that was noted.
+  /// The total time of all outages until the last path that was noted.
   private var timeBefore = Duration.zero
-  /// Since when the status is known to be "not reachable"; nil while it is something else.
+  /// The time since which the status is known to be "not reachable". Nil while it is something else.
   private var start: Duration?
   private var isInOutage = false
 
@@ -28,7 +28,7 @@ package struct OutageMeter: Hashable, Sendable {
     }
   }
 
-  /// The time of all outages, with that of the one that has not ended yet.
+  /// Returns the total time of all outages, including one that has not ended yet.
   ///
   /// - Parameter now: The time of the monotonic clock.
   package func time(at now: Duration) -> Duration {

@@ -1,8 +1,10 @@
-/// The way to one destination: what the kernel answers of it, and what is known of the links that it names.
+/// The way to one destination: the kernel's answer about it, and what is known of the links that it names.
 extension PathEvaluator {
   // MARK: One destination
 
-  /// - Parameter other: also stands for the destination, over links that the kernel did not choose; nil for none.
+  /// Evaluates the way to one destination.
+  ///
+  /// - Parameter other: Also stands for the destination, over links that the kernel did not choose. Nil for none.
   func evaluate(
     _ family: AddressFamily, to destination: Int8, orElse other: Int8? = nil, _ answers: RouteAnswers,
     _ trail: inout EvaluationTrail
@@ -17,7 +19,7 @@ extension PathEvaluator {
     return evaluate(hop, family, to: destination, orElse: other, answers, &trail)
   }
 
-  /// The way over the hop that the kernel has chosen.
+  /// Evaluates the way over the hop that the kernel has chosen.
   func evaluate(
     _ hop: RouteHop, _ family: AddressFamily, to destination: Int8, orElse other: Int8?, _ answers: RouteAnswers,
     _ trail: inout EvaluationTrail
@@ -38,7 +40,7 @@ extension PathEvaluator {
     }
   }
 
-  /// A source that is on no link may belong to a `local` route of a whole prefix (AnyIP).
+  /// Evaluates a source that is on no link. It may belong to a `local` route of a whole prefix (AnyIP).
   @inline(never) private func evaluateSource(
     of hop: RouteHop, _ outcome: RouteOutcome, _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers,
     _ trail: inout EvaluationTrail
@@ -56,8 +58,8 @@ extension PathEvaluator {
       .init(address: source, gateway: hop.gateway, interfaceIndex: hop.interfaceIndex), over: .link(hop.interfaceIndex))
   }
 
-  /// The link of the kernel's choice is dead, and may be but one of several hops. Only a hop that works is better than the
-  /// choice, whose fault is to be named.
+  /// Evaluates the other hops of the route if the link of the chosen hop is dead. Another hop only counts if it works;
+  /// otherwise the fault of the chosen one is reported.
   @inline(never) private func evaluateOtherHops(
     than hop: RouteHop, _ outcome: RouteOutcome, _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers,
     _ trail: inout EvaluationTrail
@@ -76,7 +78,7 @@ extension PathEvaluator {
     return descend(evaluate(next, family), next, answers, &trail)
   }
 
-  /// The best way over links that count, where the kernel's own choice does not.
+  /// Evaluates the best way over links that count, if the link that the kernel has chosen does not count.
   @inline(never) private func evaluateOthers(
     _ family: AddressFamily, to destinations: [Int8], _ answers: RouteAnswers, _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
@@ -92,11 +94,12 @@ extension PathEvaluator {
     return hops.first.map { evaluate($0, family) } ?? .failed(.noRoute)
   }
 
-  /// Without carrier too: a route over a link whose cable was pulled is still there, and tells what is wrong.
+  /// Returns whether routes over the link can exist. Links without carrier count: after a cable was pulled the route is still
+  /// there, and tells what is wrong.
   func mayHaveRoutes(_ interface: Interface) -> Bool { interface.isAdministrativelyUp && !interface.isLoopback }
 
-  /// The hops over single links, the best one first, to the first of the destinations that any of them leads to; nil if some
-  /// have not been asked for. More than one destination are addresses that stand for the internet.
+  /// Returns the hops over single links, the best one first, to the first destination that any of them leads to. Nil if some
+  /// have not been asked for. More than one destination means addresses that stand for the internet.
   func hops(
     over links: [Interface], _ family: AddressFamily, to destinations: [Int8], _ answers: RouteAnswers,
     _ trail: inout EvaluationTrail
@@ -119,7 +122,7 @@ extension PathEvaluator {
       guard case .link(let index) = request.scope else { continue }
       switch answers[request] {
       case .hop(let hop): found.append(hop)
-      // The route leads over other links too.
+      // The route also leads over other links.
       case .hops(let hops): found += hops.filter { $0.interfaceIndex == index }
       case .noRoute, .refused, .own, .rules: break
       case nil:
@@ -133,7 +136,7 @@ extension PathEvaluator {
 
   // MARK: One way
 
-  /// The steps in which a hop was judged.
+  /// Records the steps in which a hop was judged.
   func record(_ hop: RouteHop, _ outcome: RouteOutcome, _ trail: inout EvaluationTrail) {
     guard trail.steps != nil else { return }
     let fault = fault(ofLink: hop.interfaceIndex)
@@ -146,7 +149,7 @@ extension PathEvaluator {
     }
   }
 
-  /// The way over the first of the hops that carries; they are sorted by preference.
+  /// Evaluates an answer: returns the way over the first hop that works. The hops are sorted by preference.
   func evaluate(_ answer: RouteAnswer, _ family: AddressFamily) -> RouteOutcome {
     switch answer {
     case .noRoute, .rules: return .failed(.noRoute)
@@ -161,7 +164,7 @@ extension PathEvaluator {
     }
   }
 
-  /// Whatever the hop's link stands on.
+  /// Evaluates a hop, whatever the hop's link stands on.
   func evaluate(_ hop: RouteHop, _ family: AddressFamily) -> RouteOutcome {
     if let fault = fault(ofLink: hop.interfaceIndex) { return .failed(fault) }
     guard let source = usableSource(of: hop, family) else { return .failed(.noAddress) }
@@ -169,10 +172,10 @@ extension PathEvaluator {
       .init(address: source, gateway: hop.gateway, interfaceIndex: hop.interfaceIndex), over: .link(hop.interfaceIndex))
   }
 
-  /// What keeps a link from carrying packets.
+  /// Returns the fault that keeps a link from carrying packets. Nil if there is none.
   package func fault(ofLink index: Int32) -> ReachabilityReason? {
     guard let position = snapshot.position(of: index) else { return .linkDown }
-    // Field by field: to ask the link itself would copy it, and this is the way of every event.
+    // Field by field, because a call on the link itself would copy it, and every event comes here.
     let flags = snapshot.interfaces[position].flags
     let state = snapshot.interfaces[position].operationalState
     guard flags & Interface.upFlag != 0 else { return .linkDown }
@@ -185,15 +188,15 @@ extension PathEvaluator {
 
   private func usableSource(of hop: RouteHop, _ family: AddressFamily) -> IPAddress? {
     if let source = hop.source {
-      // It may sit on another link (unnumbered), but it has to exist: the kernel says ::1 or a link-local address while
-      // the only global one is tentative, and names one that is being removed.
+      // The source may be on another link (unnumbered), but it has to exist. The kernel returns ::1 or a link-local address
+      // while the only global one is tentative, and can name an address that is being removed.
       return isUsable(source, on: hop.interfaceIndex) ? source : nil
     }
     guard let position = snapshot.position(of: hop.interfaceIndex) else { return nil }
     return usableSource(family, amongAddressesOf: position)
   }
 
-  /// Where the kernel names no source, to a question for the route itself.
+  /// Returns the best source of the link, if the kernel names none because the question was for the route itself.
   @inline(never) private func usableSource(_ family: AddressFamily, amongAddressesOf position: InterfaceTable.Index)
     -> IPAddress?
   {
@@ -205,7 +208,7 @@ extension PathEvaluator {
     return best?.address
   }
 
-  /// Some link has the address, and it is usable.
+  /// Returns whether some link has the address and the address is usable.
   private func isUsable(_ address: IPAddress, on index: Int32) -> Bool {
     snapshot.hasAddress(on: index) {
       $0.address == address && $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
@@ -223,7 +226,8 @@ extension PathEvaluator {
     return includes(snapshot.interfaces[position])
   }
 
-  /// What the kernel cannot mean: it answered before a change that it has already told of.
+  /// Returns whether the kernel's answer contradicts what is known: it was given before a change that the kernel has already
+  /// announced.
   func contradicts(_ answer: RouteAnswer) -> Bool {
     guard case .hop(let hop) = answer else { return false }
     guard let position = snapshot.position(of: hop.interfaceIndex),
@@ -235,7 +239,7 @@ extension PathEvaluator {
 
   // MARK: Why
 
-  /// Why a path that was reachable is not any more: what took its link away comes first, then its tunnel.
+  /// Returns why a path is not reachable any more: first what took its link away, then its tunnel.
   func lossReason(published: NetworkPath.Verdict, _ evaluation: Evaluation) -> ReachabilityReason {
     if evaluation.failure == .unresolved { return .unresolved }
     guard let index = published.interfaceIndex else { return evaluation.failure }

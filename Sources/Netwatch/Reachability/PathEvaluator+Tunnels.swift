@@ -1,12 +1,12 @@
-/// What lies beneath a tunnel, found without privilege.
+/// The search for the link beneath a tunnel, without privilege.
 ///
-/// The kernel does not say over which link a tunnel's own packets leave. In this order: the link that it names, the mark
-/// that the tunnel's rules make an exception for, the other end that it names, the best default route over a link that is no
-/// tunnel, and where the tunnel has taken the place of that route, the only link that could carry it, or the one with a route
-/// to the tunnel's server. Evidence that leads into a sink, or over a link that is to be treated as if it were not there, is
-/// no evidence.
+/// The kernel does not report over which link a tunnel's own packets leave. These are tried in order: the link that the
+/// kernel names, the mark that the tunnel's rules exempt, the other end that the tunnel names, and the best default route
+/// over a link that is no tunnel. If the tunnel has replaced that route: the only link that could carry it, or the one with a
+/// route to the tunnel's server. An answer that leads into a sink, or over a link that is to be treated as absent, does not
+/// count.
 extension PathEvaluator {
-  /// Tunnels in tunnels.
+  /// The largest number of tunnels in tunnels that are followed.
   private static let depthLimit = 8
 
   func isTunnel(_ hop: RouteHop) -> Bool {
@@ -14,7 +14,7 @@ extension PathEvaluator {
     return snapshot.interfaces[position].role.tunnelKind != nil
   }
 
-  /// The same way, over the link beneath if it leads into a tunnel.
+  /// Returns the same way, but over the link beneath if the way leads into a tunnel.
   @inline(never) func descend(
     _ outcome: RouteOutcome, _ hop: RouteHop, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
   )
@@ -24,7 +24,7 @@ extension PathEvaluator {
       let position = snapshot.position(of: hop.interfaceIndex)
     else { return outcome }
     let tunnel = snapshot.interfaces[position]
-    // A program of the container's owner reads it, and sends what it reads from outside of the container.
+    // A program of the container's owner reads the tunnel, and sends what it reads from outside the container.
     if namespaces.contains(.users), tunnel.kind == "tun", !snapshot.hasHadCarrier {
       trail.record(.tunnel(tunnel.index, .tun, .container))
       return outcome
@@ -46,12 +46,14 @@ extension PathEvaluator {
     let evaluator: PathEvaluator
     let answers: RouteAnswers
     var trail: EvaluationTrail
-    /// Those that have been looked beneath. None is twice: what leads out from it has been tried.
+    /// The tunnels whose underlay has been searched. None is searched twice, because what leads out from it has been tried.
     var tunnels: [Int32] = []
 
     private var snapshot: NetworkSnapshot { evaluator.snapshot }
 
-    /// - Parameter table: the routing table whose route led into the tunnel.
+    /// Finds what carries a tunnel.
+    ///
+    /// - Parameter table: The routing table whose route led into the tunnel.
     mutating func underlay(of tunnel: Interface, table: UInt32) -> RouteOutcome {
       guard tunnels.count < depthLimit, !tunnels.contains(tunnel.index) else {
         record(tunnel, .loop)
@@ -81,7 +83,7 @@ extension PathEvaluator {
       }
       record(tunnel, .bestLink)
       if let outcome = overBestRoute() { return outcome }
-      // Of a moved WireGuard link the kernel does not say that it was made elsewhere.
+      // For a WireGuard link that was moved, the kernel does not report that it was created elsewhere.
       if tunnel.kind == "wireguard", evaluator.namespaces.contains(.network), !snapshot.hasHadCarrier {
         record(tunnel, .container)
         return unknown(beneath: tunnel, among: [])
@@ -89,7 +91,7 @@ extension PathEvaluator {
       return overCandidates(beneath: tunnel)
     }
 
-    /// The way of IPv6, which carries the packets of 464XLAT.
+    /// Evaluates the way of IPv6, which carries the packets of 464XLAT.
     mutating func translation(by tunnel: Interface) -> RouteOutcome {
       tunnels.append(tunnel.index)
       record(tunnel, .translation)
@@ -102,7 +104,7 @@ extension PathEvaluator {
 
     // MARK: One link
 
-    /// Over a link, without asking where it leads.
+    /// Evaluates the way over a link, without asking where it leads.
     private mutating func over(_ link: Interface) -> RouteOutcome {
       let fault = evaluator.fault(ofLink: link.index)
       trail.record(.link(link.index, fault: fault))
@@ -130,8 +132,9 @@ extension PathEvaluator {
 
     // MARK: Evidence
 
-    /// The first of the answers that carries, else why the first of them that leads anywhere does not; nil if none of them is
-    /// evidence. Of a single link without a route the kernel says "unreachable", so that neither is a reason of its own.
+    /// Returns the first of the answers that works, else why the first one that leads anywhere does not; nil if none of them
+    /// counts. For a single link without a route the kernel returns "unreachable", so neither of the two is a reason of its
+    /// own.
     private mutating func best(
       of questions: [(family: AddressFamily, scope: RouteRequest.Scope)], keepsReasons: Bool = false
     ) -> RouteOutcome? {
@@ -160,7 +163,8 @@ extension PathEvaluator {
       return isMisled ? nil : .failed(.vpnWithoutUnderlay)
     }
 
-    /// The kernel's word on the way to the internet, or to the other end of a tunnel; nil if it has to be asked.
+    /// Returns the kernel's answer about the way to the internet, or to the other end of a tunnel. Nil if the kernel has to
+    /// be asked.
     private mutating func reply(_ family: AddressFamily, _ scope: RouteRequest.Scope) -> (RouteRequest, RouteAnswer)? {
       var positions = [Int8(0)]
       if case .remote = scope {} else { positions = evaluator.standIns(family) }
@@ -177,20 +181,20 @@ extension PathEvaluator {
       return reply
     }
 
-    /// The answer leads where the tunnel's packets do not go.
+    /// Returns whether the answer leads where the tunnel's packets do not go.
     private func misleads(_ answer: RouteAnswer) -> Bool {
       guard case .hop(let hop) = answer, let link = snapshot.interface(hop.interfaceIndex) else { return false }
       return link.role == .sink || link.isIgnored
     }
 
-    /// The marks whose packets go by the tunnel's table; nil if the rules have to be asked for.
+    /// Returns the marks whose packets do not go by the tunnel's table. Nil if the rules have to be asked for.
     private mutating func marks(for table: UInt32) -> [UInt32]? {
       var marks: [UInt32] = []
       var isComplete = true
       for family in AddressFamily.allCases {
         let request = RouteRequest(family, .rules, to: RouteRequest.internet)
         guard case .rules(let rules) = answers[request] else {
-          // A kernel without rules, or without IPv6, refuses.
+          // A kernel without rules or without IPv6 refuses the question.
           if answers[request] == nil {
             trail.needs(request)
             isComplete = false
@@ -204,9 +208,9 @@ extension PathEvaluator {
 
     // MARK: The default route beside the tunnel
 
-    /// Over the default route that there is without tunnels; nil if there is none. IPv4's comes before IPv6's, as the
-    /// tunnel's own packets may be of either. If the best one runs over a link that is dead, so is the tunnel: the kernel
-    /// goes on to no other.
+    /// Evaluates the default route that exists beside the tunnels. Nil if there is none. IPv4's comes before IPv6's, because
+    /// the tunnel's own packets may be of either. If the best route runs over a dead link, the tunnel is dead: the kernel
+    /// uses no other route.
     private mutating func overBestRoute() -> RouteOutcome? {
       let links = snapshot.interfaces.filter {
         ($0.role.tunnelKind == nil || $0.isCarriedElsewhere) && $0.role != .sink && !$0.isIgnored
@@ -239,8 +243,10 @@ extension PathEvaluator {
 
     // MARK: No default route beside the tunnel
 
-    /// The tunnel has taken the place of the default route. A link that could carry it and has a route to a single address,
-    /// as VPN clients write one to their server, does carry it, alive or dead; else the only one that is alive.
+    /// Evaluates the links that could carry the tunnel if it has replaced the default route.
+    ///
+    /// A link with a route to a single address carries the tunnel, alive or dead, because VPN clients write such a route to
+    /// their server. Otherwise the only link that is alive carries it.
     private mutating func overCandidates(beneath tunnel: Interface) -> RouteOutcome {
       let candidates = snapshot.possibleCarriers(allowingLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
       guard candidates.contains(where: { evaluator.fault(ofLink: $0) == nil }) else {
@@ -257,7 +263,8 @@ extension PathEvaluator {
       return over(chosen)
     }
 
-    /// Nil if the kernel has to be asked. A single link needs no evidence.
+    /// Returns the links that have a route to a single address. Nil if the kernel has to be asked. A single link needs no
+    /// such route.
     private mutating func linksWithHostRoute(among links: [Int32]) -> [Int32]? {
       guard links.count > 1 else { return [] }
       trail.useHostRoutes()
@@ -278,7 +285,7 @@ extension PathEvaluator {
       return isComplete ? found : nil
     }
 
-    /// Something carries the tunnel, and nothing tells what.
+    /// Returns that something carries the tunnel and nothing tells what.
     private func unknown(beneath tunnel: Interface, among links: [Int32]) -> RouteOutcome {
       let links = links.compactMap(snapshot.interface)
       let source = tunnel.addresses.first?.address ?? .v4(0)
@@ -302,8 +309,8 @@ extension RouteAnswer {
 }
 
 extension [RoutingRule] {
-  /// The marks that lead past a table. wg-quick writes `not fwmark 51820 lookup 51820`; others put
-  /// `fwmark … lookup main` before the rule for their table. Rules that ask for more than a mark are for other traffic.
+  /// Returns the marks whose packets pass a table by. wg-quick writes `not fwmark 51820 lookup 51820`; others put
+  /// `fwmark … lookup main` before the rule for their table. Rules that select by more than a mark are for other traffic.
   package func marks(passing table: UInt32) -> [UInt32] {
     let general = filter { !$0.hasOtherSelectors && $0.suppressedPrefixLength == nil }
     let exceptions = general.filter { $0.isInverted && $0.mark != 0 && $0.table == table }

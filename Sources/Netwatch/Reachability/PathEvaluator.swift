@@ -1,11 +1,11 @@
-/// Turns facts and the kernel's answers into a verdict. Where an answer is missing, it says which.
+/// Turns facts and the kernel's answers into a verdict. If an answer is missing, reports which one.
 package struct PathEvaluator: Sendable {
-  /// What is known of links and addresses.
+  /// The known links and addresses.
   package internal(set) var snapshot: NetworkSnapshot
-  // Not the configuration, which is large: an evaluator is copied for each question to it.
+  // Not the whole configuration, which is large: an evaluator is copied for each question to it.
   let includesInterface: (@Sendable (_ name: String) -> Bool)?
   let allowsLinkLocalIPv4: Bool
-  /// Those that this process has of its own, as in a container.
+  /// The namespaces that this process does not share with the machine's first process, as in a container.
   let namespaces: OwnNamespaces
 
   init(configuration: MonitorConfiguration, namespaces: OwnNamespaces) {
@@ -15,33 +15,35 @@ package struct PathEvaluator: Sendable {
     snapshot = NetworkSnapshot(NamedLinks(configuration))
   }
 
-  /// What became of one way out.
+  /// The result of judging one way out.
   package enum RouteOutcome: Hashable {
-    /// The carrier is the route's own link, or what lies beneath the tunnel that it leads into.
+    /// The carrier is the route's own link, or the link beneath the tunnel that the route leads into.
     case reachable(NetworkPath.FamilyPath, over: Carrier)
     case failed(ReachabilityReason)
     /// Something has to be asked first.
     case open
   }
 
-  /// What carries the traffic of a way.
+  /// The link that carries the traffic of a way.
   package enum Carrier: Hashable, Sendable {
     case link(Int32)
-    /// A link beneath the tunnel of the route, and nothing tells which. Whether all that could are cellular, and whether
-    /// one of them may cost money.
+    /// A link beneath the tunnel of the route, and nothing tells which. With it: whether all possible links are cellular, and
+    /// whether one of them may cost money.
     case unknown(isCellular: Bool, isExpensive: Bool)
   }
 
-  /// What the answers amount to.
+  /// The result of evaluating the answers.
   package struct Evaluation {
     package var verdict = NetworkPath.Verdict.notReachable
-    /// Of the families' own failures, the one that got furthest.
+    /// The failure of the family whose way got furthest.
     package var failure = ReachabilityReason.noRoute
   }
 
   // MARK: Both families
 
-  /// - Parameter trail: says what to ask before there is a verdict.
+  /// Evaluates the answers for both families.
+  ///
+  /// - Parameter trail: Gets the questions to ask before there is a verdict.
   package func evaluate(
     _ answers: RouteAnswers, to destinations: Destinations, _ trail: inout EvaluationTrail
   ) -> Evaluation {
@@ -77,7 +79,7 @@ package struct PathEvaluator: Sendable {
     return evaluation
   }
 
-  /// Adds what is known where nothing tells what carries the tunnel.
+  /// Completes a verdict if nothing tells what carries the tunnel.
   @inline(never) private func complete(
     _ verdict: inout NetworkPath.Verdict, isCellular: Bool, isExpensive: Bool
   ) {
@@ -94,7 +96,7 @@ package struct PathEvaluator: Sendable {
       isCarrierKnown: false)
   }
 
-  /// Adds what the links say to a verdict that is reachable.
+  /// Adds to a reachable verdict what is known of its link.
   private func complete(_ verdict: inout NetworkPath.Verdict, over link: Int32) {
     guard let position = snapshot.position(of: link) else { return }
     // Piece by piece: a link is large to copy.
@@ -113,11 +115,11 @@ package struct PathEvaluator: Sendable {
 
   // MARK: One family
 
-  /// The first of a family's destinations that can be reached.
+  /// Evaluates the destinations of a family: returns the first one that can be reached.
   private func evaluate(
     _ family: AddressFamily, _ answers: RouteAnswers, to all: Destinations, _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
-    // As nearly always.
+    // Nearly always the case.
     if all.areStandIns { return evaluateInternet(family, answers, &trail) }
     let destinations = all[family]
     if destinations.count == 1, trail.steps == nil { return evaluate(family, to: 0, answers, &trail) }
@@ -129,7 +131,7 @@ package struct PathEvaluator: Sendable {
       if case .failed = outcome {
         first = first ?? outcome
       } else {
-        // Those that come after an open one are asked for together with it.
+        // Destinations after an open one are asked for together with it.
         if case .reachable = outcome, first != .open { return outcome }
         first = .open
       }
@@ -139,19 +141,19 @@ package struct PathEvaluator: Sendable {
 
   // MARK: The internet
 
-  /// The positions in ``Destinations/internet`` of the addresses to ask for, one after the other.
+  /// Returns the positions in ``Destinations/internet`` of the addresses to ask for, in order.
   func standIns(_ family: AddressFamily) -> [Int8] {
     let (first, last) = (snapshot.standIn(family), Destinations.lastStandIn(family))
     return first == last ? [last] : [first, last]
   }
 
-  /// The way to the first address that stands for the internet and about which the kernel's answer says something.
+  /// Evaluates the way to the first address that stands for the internet and about which the kernel's answer tells something.
   func evaluateInternet(
     _ family: AddressFamily, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
     let (first, last) = (snapshot.standIn(family), Destinations.lastStandIn(family))
     if trail.steps == nil {
-      // As nearly always: the default route has a gateway, or there is none.
+      // Nearly always, the default route has a gateway, or there is none.
       switch answers[RouteRequest(family, .plain, to: first)] {
       case .hop(let hop)? where hop.gateway != nil:
         return evaluate(hop, family, to: first, orElse: first == last ? nil : last, answers, &trail)
@@ -173,7 +175,7 @@ package struct PathEvaluator: Sendable {
     return outcome
   }
 
-  /// The position of the address whose answer counts; nil if the kernel has to be asked.
+  /// Returns the position of the address whose answer counts. Nil if the kernel has to be asked.
   private func decisiveStandIn(
     _ family: AddressFamily, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
   ) -> Int8? {
@@ -197,7 +199,8 @@ package struct PathEvaluator: Sendable {
     return other == answer ? first : last
   }
 
-  /// Whether the route to one of ``Destinations/internet`` is that of a network on the link itself; nil if the kernel has to be asked.
+  /// Returns whether the route to one of ``Destinations/internet`` is that of a network on the link itself. Nil if the kernel
+  /// has to be asked.
   @inline(never) private func isOnLink(
     _ family: AddressFamily, _ position: Int8, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
   ) -> Bool? {
@@ -210,7 +213,7 @@ package struct PathEvaluator: Sendable {
     return isOnLink(hop)
   }
 
-  /// The route is about the link's own network and not about the internet.
+  /// Returns whether the route is about the link's own network and not about the internet.
   func isOnLink(_ hop: RouteHop) -> Bool {
     hop.isAutomatic && hop.gateway == nil && hop.prefixLength > Destinations.defaultPrefixLength && !isTunnel(hop)
   }

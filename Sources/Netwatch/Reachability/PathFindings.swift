@@ -1,11 +1,11 @@
-/// Everything that a verdict was made of, for those who want to know why.
+/// Everything that a verdict was made of, for an explanation.
 package struct PathFindings: Sendable {
-  /// What a host's name has led to.
+  /// The result of resolving a host's name.
   package struct Resolution: Sendable {
     package let addresses: [IPAddress]
-    /// Why the last lookup failed; nil where it has not.
+    /// The reason why the last lookup failed. Nil if it has not.
     package let problem: String?
-    /// Somebody has answered, though it be that there is no address.
+    /// Whether a resolver has answered, even if the answer is that there is no address.
     package let isDefinite: Bool
 
     package init(addresses: [IPAddress], problem: String?, isDefinite: Bool) {
@@ -16,18 +16,18 @@ package struct PathFindings: Sendable {
   }
 
   package let target: NetworkTarget
-  /// Nil unless the target is a host.
+  /// The result of resolving the host. Nil unless the target is a host.
   package let resolution: Resolution?
   package let steps: [EvaluationTrail.Step]
   package let verdict: NetworkPath.Verdict
-  /// Why nothing can be reached, where the verdict says so.
+  /// The reason why nothing can be reached, if the verdict is that nothing can be.
   package let failure: ReachabilityReason
   package let snapshot: NetworkSnapshot
-  /// The links that count and can carry nothing as they are.
+  /// The links that count but cannot carry packets in their current state.
   package let deadLinks: [(index: Int32, fault: ReachabilityReason)]
-  /// In the order of their priority.
+  /// The routing rules of each family, in the order of their priority.
   package let rules: [AddressFamily: [RoutingRule]]
-  /// Whose lookups they were.
+  /// The id of the user whose lookups these were.
   package let user: UInt32
 
   package init(
@@ -51,7 +51,7 @@ package struct PathFindings: Sendable {
     self.resolution = resolution
   }
 
-  /// The rule that led a packet to a table; nil where none is known that does.
+  /// Returns the rule that led a packet to a table. Nil if no such rule is known.
   package func rule(leadingTo table: UInt32, mark: UInt32, _ family: AddressFamily) -> RoutingRule? {
     let first = rules[family]?.first {
       $0.table == table && $0.suppressedPrefixLength == nil && $0.mayMatch(mark: mark, user: user)
@@ -59,16 +59,16 @@ package struct PathFindings: Sendable {
     return first?.hasOtherSelectors == true ? nil : first
   }
 
-  /// The rules that may have forbidden a packet its way.
+  /// Returns the rules that may have forbidden a packet its way.
   package func rules(forbidding mark: UInt32, _ family: AddressFamily) -> [RoutingRule] {
     (rules[family] ?? []).filter { $0.forbids && $0.mayMatch(mark: mark, user: user) }
   }
 }
 
 extension RoutingRule {
-  /// As far as we can judge.
+  /// Returns whether the rule may match, as far as its selectors can be judged.
   fileprivate func mayMatch(mark: UInt32, user: UInt32) -> Bool {
-    // What is inverted as a whole may go either way.
+    // A rule that is inverted as a whole may match or not.
     if hasOtherSelectors, isInverted { return true }
     let isSelected = mark & markMask == self.mark || self.mark == 0
     return (isSelected && (users?.contains(user) ?? true)) != isInverted

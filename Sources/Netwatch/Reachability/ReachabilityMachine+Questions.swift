@@ -1,13 +1,13 @@
-/// What is asked of the kernel, and what follows from its answers.
+/// The questions to the kernel, and the conclusions from its answers.
 extension ReachabilityMachine {
-  /// Interrupted or failed listings that follow each other at once, before a pause.
+  /// The number of interrupted or failed listings in a row before a pause.
   private static let eagerAttempts = 8
   private static let retryPause = Duration.milliseconds(100)
-  /// Routes to single addresses are listed at most this often: a router has many.
+  /// Routes to single addresses are listed at most this often, because a router has many.
   private static let hostRoutePause = Duration.seconds(1)
-  /// How long the first path waits for the addresses of a host.
+  /// The time that the first path waits for the addresses of a host.
   private static let resolutionPatience = Duration.seconds(2)
-  /// A little more than the kernel's own steps of time.
+  /// Slightly more than the kernel's own time steps.
   package static let expirySlack = Duration.milliseconds(30)
 
   // MARK: Listing
@@ -32,7 +32,7 @@ extension ReachabilityMachine {
     return .listing(lastQuestion, attempts: attempts + 1, because: cause)
   }
 
-  /// A refusal may pass; a status that nobody can vouch for is not kept while it lasts.
+  /// Reacts to a refusal, which may pass. If it lasts, a status that cannot be trusted any more is not kept.
   mutating func fail(at now: Duration, _ effects: inout Effects) -> State {
     var cause = state.stale ?? state.cause
     var attempts = refusals
@@ -48,10 +48,12 @@ extension ReachabilityMachine {
 
   // MARK: Asking
 
-  /// - Parameter inquiry: says why it is made; what it is about follows from what has changed.
+  /// Starts an inquiry.
+  ///
+  /// - Parameter inquiry: Why it is made. What it is about follows from what has changed.
   mutating func inquire(_ inquiry: Inquiry, at now: Duration, _ effects: inout Effects) -> State {
     watchRemotes(&effects)
-    // Not for the first listing: that is what there was when the host was asked for.
+    // Not for the first listing: it shows what there already was when the host was asked for.
     if destinations.isEmpty, name != .awaited(isTimed: false), !pending.routing.isEmpty { effects.append(.resolve) }
     var families = pending.routing.intersection(destinations.families)
     if answers.lookBeneathTunnels, !pending.routing.isEmpty { families = destinations.families }
@@ -66,7 +68,7 @@ extension ReachabilityMachine {
     var inquiry = inquiry
     inquiry.families = families
     inquiry.early = pending.announcedEarly
-    // What `readLink` finds is part of this inquiry; only the list of links still has to be told.
+    // What `readLink` finds is part of this inquiry. Only the list of links still has to be published.
     pending.routing = []
     pending.dependents = []
     pending.announcedEarly = []
@@ -78,7 +80,7 @@ extension ReachabilityMachine {
     lastQuestion &+= 1
     var inquiry = inquiry
     inquiry.question = lastQuestion
-    // What is missing at first is always the same; to evaluate only to find that out would cost as much as a system call.
+    // What is missing at first is always the same. An evaluation only to find that out would cost as much as a system call.
     for family in AddressFamily.allCases where inquiry.families.contains(family) {
       if destinations.areStandIns {
         effects.append(.lookUp(lastQuestion, RouteRequest(family, .plain, to: evaluator.snapshot.standIn(family))))
@@ -128,7 +130,8 @@ extension ReachabilityMachine {
     return conclude(evaluation, inquiry, at: now, &effects)
   }
 
-  /// Another address has to stand for the internet. To evaluate only to find that out would cost as much as a system call.
+  /// Returns whether another address has to stand for the internet. An evaluation only to find that out would cost as much as
+  /// a system call.
   private func asksFurther(_ answer: RouteAnswer, to request: RouteRequest) -> Bool {
     guard destinations.areStandIns, case .plain = request.scope, !request.isBeneath, !request.isForLastStandIn else {
       return false
@@ -139,7 +142,7 @@ extension ReachabilityMachine {
     }
   }
 
-  /// Before anybody asks for the way to the other end of a tunnel, the routes there are watched.
+  /// Watches the routes to the other ends of tunnels, before anybody asks for them.
   private mutating func watchRemotes(_ effects: inout Effects) {
     if pending.movesRemotes { effects.append(.watch) }
     pending.movesRemotes = false
@@ -164,14 +167,14 @@ extension ReachabilityMachine {
 
   // MARK: Routes to single addresses
 
-  /// Their changes are watched before they are listed, so that none falls between.
+  /// Watches changes of routes to single addresses before they are listed, so that none is missed.
   private mutating func useHostRoutes(for requests: [RouteRequest], at now: Duration, _ effects: inout Effects) {
     guard requests.contains(where: \.isForHostRoute) else { return }
     if !usesHostRoutes { effects.append(.watch) }
     hostRoutes = (now, hostRoutes?.isTimed ?? false)
   }
 
-  /// What was listed lately holds for a moment more.
+  /// Has routes to single addresses listed again: at once, or when the pause since the last listing is over.
   private mutating func refreshHostRoutes(at now: Duration, _ effects: inout Effects) {
     guard let (listed, isTimed) = hostRoutes, !isTimed else { return }
     if now - listed >= Self.hostRoutePause { return answers.forgetHostRoutes() }
@@ -186,12 +189,14 @@ extension ReachabilityMachine {
     effects.append(.watch)
   }
 
-  /// An answer that changes nothing after something was announced early, or that denies what is already known, may have
-  /// been given before the kernel did what it said. It says nothing more when it does it.
+  /// Returns whether the answer may be older than what the kernel has announced.
+  ///
+  /// This is so if the answer changes nothing after an early announcement, or contradicts what is known. The kernel announces
+  /// nothing more when it makes the change.
   private func isDoubtful(_ inquiry: Inquiry, _ evaluation: PathEvaluator.Evaluation) -> Bool {
     if !inquiry.contradicted.isEmpty { return true }
     guard hasPublished else { return false }
-    // Beneath a tunnel another link may carry, by the other family, and the path is the same.
+    // Beneath a tunnel, another link may carry the traffic by the other family, and the path stays the same.
     if answers.lookBeneathTunnels { return !inquiry.early.isEmpty }
     let unchanged = evaluation.verdict.familiesEqual(to: concluded)
     return !inquiry.early.intersection(inquiry.families).intersection(unchanged).isEmpty
@@ -209,7 +214,7 @@ extension ReachabilityMachine {
     }
     concluded = evaluation.verdict
     if case .awaited(let isTimed) = name, !hasPublished {
-      // The first path waits for the addresses of the host, not for ever.
+      // The first path waits for the addresses of the host, but not for ever.
       if !isTimed { effects.append(.arm(.resolution, at: now + Self.resolutionPatience)) }
       name = .awaited(isTimed: true)
       pending = SnapshotDelta()
@@ -227,7 +232,7 @@ extension ReachabilityMachine {
       published = evaluation.verdict
       publish(reason, hasPublished ? .reachability : .initial, &effects)
     }
-    // What came and went within one turn has changed nothing.
+    // Changes that were undone within one turn do not count.
     if pending.isVisible,
       !configuration.publishesInterfaceChanges || evaluator.snapshot.interfaces != publishedInterfaces
     {
@@ -247,7 +252,7 @@ extension ReachabilityMachine {
     heldReason = nil
   }
 
-  /// Tells of what has been put into ``published``.
+  /// Publishes what has been put into ``published``.
   mutating func publish(_ reason: ReachabilityReason, _ change: Change, _ effects: inout Effects) {
     if change != .interfaces {
       statistics.transitions += 1
@@ -259,7 +264,7 @@ extension ReachabilityMachine {
     effects.append(.publish(change))
   }
 
-  // It changes nothing: what does not mutate gets a copy of the whole machine.
+  // Marked as mutating although it changes nothing, because other methods get a copy of the whole machine.
   private mutating func reason(
     for evaluation: PathEvaluator.Evaluation, _ listingCause: ReachabilityReason?
   ) -> ReachabilityReason {
@@ -286,10 +291,10 @@ extension ReachabilityMachine {
 
   // MARK: Advertised routes
 
-  /// Routes that a router advertises end without a word, by their lifetime or with their router. The kernel skips one whose
-  /// time is over at once, and says so up to half a minute later.
+  /// Follows the route that a router has advertised. Such routes end without an announcement, by their lifetime or with their
+  /// router. The kernel skips an expired one at once but announces that up to half a minute later.
   ///
-  /// - Parameter isAnnounced: some route has been announced, perhaps this one with a new lifetime.
+  /// - Parameter isAnnounced: Whether some route has been announced, perhaps this one with a new lifetime.
   private mutating func followAdvertisedRoute(_ isAnnounced: Bool, _ effects: inout Effects) {
     let route = advertisedRoute(concluded)
     if let route {
@@ -311,7 +316,7 @@ extension ReachabilityMachine {
     effects.append(.watchRouters)
   }
 
-  /// The IPv6 route in use, if a router has advertised it, and the destination that was asked about.
+  /// Returns the IPv6 route in use if a router has advertised it, and the destination that was asked about.
   private func advertisedRoute(_ verdict: NetworkPath.Verdict) -> (hop: RouteHop, destination: Int8)? {
     guard let path = verdict.ipv6, let gateway = path.gateway else { return nil }
     for destination in destinations.ipv6.indices {

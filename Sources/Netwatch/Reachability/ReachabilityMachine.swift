@@ -10,7 +10,7 @@
 ///    +------------------ publish ------------ | <-----+
 /// ```
 ///
-/// The kernel uses a new IPv6 address at once and tells of it up to some milliseconds later: the second answer still names
+/// The kernel uses a new IPv6 address at once but announces it up to some milliseconds later: the second answer still names
 /// an address that is not known. Then links and addresses are listed again, once, before that counts as having none.
 package struct ReachabilityMachine: Sendable {
   /// The number of a listing, or of the lookups of one inquiry. Only the answers to the newest one count.
@@ -19,83 +19,83 @@ package struct ReachabilityMachine: Sendable {
   package enum Event: Hashable, Sendable {
     case started
     case fact(NetworkEvent)
-    /// Nothing more can be read for now: time to look at what has changed.
+    /// Nothing more can be read for now, so it is time to look at what has changed.
     case drained
     /// The kernel has dropped messages.
     case overrun
     /// The machine was suspended.
     case resumed
     case listingBegan
-    /// Not whole: the kernel's tables changed under the listing.
+    /// A listing has ended. Not whole: the kernel's tables changed during the listing.
     case listingEnded(Question, isWhole: Bool)
     /// The kernel refused to list or to answer.
     case failed
     /// The addresses of the target's host, the best one first; none if it has none.
     case resolved([IPAddress])
-    /// Nobody has answered for the target's host.
+    /// No resolver has answered for the target's host.
     case unresolved
     case answered(Question, RouteRequest, RouteAnswer)
     case timerFired(Timer)
   }
 
   package enum Effect: Hashable, Sendable {
-    /// List links and addresses: `listingBegan`, facts, `listingEnded`.
+    /// List links and addresses. `listingBegan`, the facts and `listingEnded` follow.
     case list(Question)
     /// Wait until the kernel has done what it has announced.
     case settle
     /// Read one link again.
     case readLink(Int32)
     case lookUp(Question, RouteRequest)
-    /// ``ReachabilityMachine/watched`` is new: changes of the routes there matter, and no others.
+    /// ``ReachabilityMachine/watched`` has changed: only changes of the routes there matter.
     case watch
-    /// ``ReachabilityMachine/watchedRouters`` is new.
+    /// ``ReachabilityMachine/watchedRouters`` has changed.
     case watchRouters
     /// A host without addresses may have some now.
     case resolve
     case arm(Timer, at: Duration)
     case disarm(Timer)
-    /// ``ReachabilityMachine/published`` is new, or its reason or the links are.
+    /// ``ReachabilityMachine/published``, its reason or the links have changed.
     case publish(Change)
   }
 
   package enum Timer: Hashable, Sendable, CaseIterable { case hold, retry, resolution, hostRoutes, expiry }
 
-  /// What a published path is about.
+  /// The subject of a published path.
   package enum Change: Hashable, Sendable { case initial, reachability, interfaces, wifi }
 
   enum State: Hashable {
-    /// Links and addresses are not known, or not any more, and why they are listed again; nil for the first time.
+    /// Links and addresses are not known, or not any more. With it: why they are listed again; nil for the first time.
     case listing(Question, attempts: Int, because: ReachabilityReason?)
-    /// Nothing is asked. `stale`: why links and addresses have to be listed again; nil if they are known.
+    /// Nothing is being asked. `stale`: why links and addresses have to be listed again; nil if they are known.
     case settled(stale: ReachabilityReason?)
     case asking(Inquiry)
   }
 
-  /// Lookups under way.
+  /// The lookups under way.
   struct Inquiry: Hashable {
-    /// Why links and addresses were listed just before; nil if they were not.
+    /// Why links and addresses were listed just before. Nil if they were not.
     var cause: ReachabilityReason?
-    /// Why they have to be listed again afterwards; nil if they are known.
+    /// Why links and addresses have to be listed again afterwards. Nil if they are known.
     var stale: ReachabilityReason?
     var question: Question = 0
     var families: AddressFamilies = []
     var outstanding = 0
-    /// Families in which the kernel has announced something before doing it.
+    /// The families in which the kernel has announced a change before making it.
     var early: AddressFamilies = []
-    /// Families in which the kernel's own choice denied what is already known. Another way that was found since does not make
-    /// up for it.
+    /// The families in which the kernel's own choice contradicts what is known. Another way that was found since does not
+    /// make up for it.
     var contradicted: AddressFamilies = []
-    /// Asked again behind `settle`: this is the truth.
+    /// Whether the question was asked again after `settle`, so that the answer is current.
     var isConfirmed = false
   }
 
-  /// What is known of the name of the target, if it is one. Until somebody has answered for it, its status is unknown.
+  /// What is known of the name of the target's host. Until a resolver has answered for it, the status is unknown.
   enum Name: Hashable {
-    /// `isTimed`: the first path waits for the addresses, and the timer runs.
+    /// The first path waits for the addresses. `isTimed`: the timer runs.
     case awaited(isTimed: Bool)
-    /// Nobody has answered, and the addresses have been waited for long enough.
+    /// No resolver has answered, and the wait for the addresses is over.
     case unanswered
-    /// Somebody has answered, or the target has no name.
+    /// A resolver has answered, or the target has no name.
     case known
   }
 
@@ -104,37 +104,39 @@ package struct ReachabilityMachine: Sendable {
   package internal(set) var evaluator: PathEvaluator
   private(set) var state = State.listing(0, attempts: 0, because: nil)
   var lastQuestion: Question = 0
-  /// What has changed since the last look.
+  /// The changes since the last look.
   var pending = SnapshotDelta()
-  /// What the target stands for: fixed, or as the resolver has said.
+  /// The addresses that the target stands for: fixed, or as the resolver has reported.
   package internal(set) var destinations: Destinations
   package internal(set) var answers = RouteAnswers()
-  // Neither is optional: an optional of this size is copied at every look.
+  // Neither is optional, because an optional of this size is copied at every look.
   var concluded = NetworkPath.Verdict.unknown
-  /// What was published last, and why. Kept out of the effects, which stay small and free of references.
+  /// The verdict that was published last, and its reason. Not part of the effects, which stay small and free of references.
   package internal(set) var published = NetworkPath.Verdict.unknown
   package internal(set) var reason = ReachabilityReason.initial
   var hasPublished = false
-  /// The links that were published last, if they are published for themselves: else to keep them would mean to copy
-  /// them at each change.
+  /// The links that were published last. Only kept if a change of the links alone is published; otherwise they would be
+  /// copied at each change.
   var publishedInterfaces = InterfaceTable()
-  /// Why everything was lost, while that is not published yet and the hold runs.
+  /// Why everything was lost, while the loss is held back and not published yet.
   var heldReason: ReachabilityReason?
   var name: Name
-  /// The route of a router advertisement that carries IPv6; nil if there is none. `isTimed`: the timer runs to its end.
+  /// The route of a router advertisement that carries IPv6. Nil if there is none. `isTimed`: the timer runs to its end.
   var advertised: (hop: RouteHop, isTimed: Bool)?
-  /// The routers whose entries in the kernel's table of neighbours decide which of several is used: the one in use, and
-  /// those that do not answer.
+  /// The routers whose entries in the kernel's table of neighbours decide which of several is used: the one in use, and those
+  /// that do not answer.
   package internal(set) var watchedRouters: (inUse: Neighbour?, dead: [Neighbour]) = (nil, [])
-  /// When routes to single addresses were listed last; nil while they do not decide what carries a tunnel. `isTimed`: the
-  /// timer runs to their next listing.
+  /// The time at which routes to single addresses were last listed. Nil while they do not decide what carries a tunnel.
+  /// `isTimed`: the timer runs to their next listing.
   var hostRoutes: (listed: Duration, isTimed: Bool)?
-  /// Links and addresses were listed again because the kernel uses one that it has not told of.
+  /// Whether links and addresses were listed again because the kernel uses one that it has not announced.
   var hasListedForContradiction = false
-  /// Refused lookups that follow each other.
+  /// The number of consecutive refused lookups.
   var refusals = 0
 
-  /// - Parameter namespaces: those that this process has of its own.
+  /// Creates a machine.
+  ///
+  /// - Parameter namespaces: The namespaces that this process does not share with the machine's first process.
   package init(configuration: MonitorConfiguration = .init(), namespaces: OwnNamespaces = []) {
     self.configuration = configuration
     evaluator = PathEvaluator(configuration: configuration, namespaces: namespaces)
@@ -142,24 +144,24 @@ package struct ReachabilityMachine: Sendable {
     if case .host = configuration.target { name = .awaited(isTimed: false) } else { name = .known }
   }
 
-  /// Links and addresses are not known.
+  /// Whether links and addresses are still to be listed.
   package var isListing: Bool {
     if case .listing = state { true } else { false }
   }
 
-  /// Changes of routes to single addresses matter.
+  /// Whether changes of routes to single addresses matter.
   package var usesHostRoutes: Bool { hostRoutes != nil }
 
-  /// Where a change of the routes can move the path: the target, and the other ends of tunnels.
+  /// The addresses to which a change of the routes can move the path: the target, and the other ends of tunnels.
   package var watched: [IPAddress] {
-    // What carries a tunnel is asked for by way of the internet.
+    // The search for what carries a tunnel asks for the way to the internet.
     var addresses = Destinations.internet.all
     let remotes = evaluator.snapshot.interfaces.compactMap(\.remote)
     for address in destinations.all + remotes where !addresses.contains(address) { addresses.append(address) }
     return addresses
   }
 
-  /// The address that a lookup is about; nil if it leads nowhere.
+  /// Returns the address that a lookup is about. Nil if it leads nowhere.
   package func address(of request: RouteRequest) -> IPAddress? {
     switch request.scope {
     case .remote(let tunnel): return evaluator.snapshot.interface(tunnel)?.remote
@@ -175,7 +177,7 @@ package struct ReachabilityMachine: Sendable {
     }
   }
 
-  /// The link that the tunnel of a lookup names as its own; 0 for none.
+  /// Returns the link that the tunnel of a lookup names as its own; 0 for none.
   package func lower(of request: RouteRequest) -> Int32 {
     guard case .remote(let tunnel) = request.scope else { return 0 }
     return evaluator.snapshot.interface(tunnel)?.lowerIndex ?? 0
@@ -188,7 +190,7 @@ package struct ReachabilityMachine: Sendable {
   }
 
   private mutating func transition(on event: Event, at now: Duration, _ effects: inout Effects) -> State {
-    // Not over the pair of both, which would be copied with all that the event carries.
+    // Not a switch over the pair of both, which would be copied with everything that the event carries.
     switch event {
     case .fact(let fact):
       statistics.facts += 1
@@ -269,7 +271,7 @@ package struct ReachabilityMachine: Sendable {
     return lookAgain(at: now, &effects)
   }
 
-  /// What has changed is looked at now, or behind what is under way.
+  /// Looks at what has changed, now or after what is under way.
   private mutating func lookAgain(at now: Duration, _ effects: inout Effects) -> State {
     guard case .settled(let stale) = state else { return state }
     return stale == nil ? inquire(Inquiry(), at: now, &effects) : list(&effects)
@@ -286,7 +288,7 @@ package struct ReachabilityMachine: Sendable {
       answers = RouteAnswers()
       effects.append(.watch)
     }
-    // A question that is under way is about the old ones.
+    // A question under way is about the old addresses.
     pending.routing = destinations.families
   }
 
@@ -306,7 +308,7 @@ package struct ReachabilityMachine: Sendable {
 }
 
 extension ReachabilityMachine.State {
-  /// Why links and addresses have been listed, or are.
+  /// Why links and addresses have been listed, or are being listed.
   var cause: ReachabilityReason? {
     switch self {
     case .listing(_, _, let cause): cause
@@ -324,7 +326,7 @@ extension ReachabilityMachine.State {
     }
   }
 
-  /// The same, but links and addresses have to be listed again.
+  /// Returns this state with links and addresses to be listed again.
   func stale(because cause: ReachabilityReason) -> Self {
     switch self {
     case .listing(let question, let attempts, _): return .listing(question, attempts: attempts, because: cause)

@@ -1,16 +1,17 @@
-/// Why a path was published.
+/// The reason why a path was published.
 ///
-/// A loss names what took the last published link away. Values may be added: give a `switch` a `default`.
+/// The reason of a loss names what took away the link that was published last. Later versions can add values, so give a
+/// `switch` a `default`.
 public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable {
-  /// The first path of a monitor, and it is reachable.
+  /// The path is the first one of a monitor, and it is reachable.
   case initial
-  /// It became reachable.
+  /// The target has become reachable.
   case routeUp = "route_up"
-  /// The link is there, but no route leads out.
+  /// The link works, but no route leads out.
   case noRoute = "no_route"
-  /// A route says that there is no way: unreachable, prohibit or blackhole.
+  /// A route forbids the way (unreachable, prohibit or blackhole), or leads into a link that drops everything.
   case routeUnreachable = "route_unreachable"
-  /// The cable, the association or the last running port is gone.
+  /// The cable, the association with the access point, or the last running port is gone.
   case noCarrier = "no_carrier"
   /// The link waits for something, such as an authentication.
   case dormant
@@ -18,29 +19,34 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable {
   case linkDown = "link_down"
   /// The link has no address that traffic can come from.
   case noAddress = "no_address"
+  /// The traffic goes over another kind of link.
   case mediumChanged = "medium_changed"
+  /// The traffic goes over another link of the same kind, or its link has another name; or only the list of links has
+  /// changed.
   case interfaceChanged = "interface_changed"
+  /// Something else has changed: a source address, a gateway, an address family, or the cost of a link without WiFi.
   case addressChanged = "address_changed"
-  /// The same link carries another WiFi network, or the same network may cost money now, or does not any more.
+  /// The same link carries another WiFi network, or the cost of the same network has changed.
   case networkChanged = "network_changed"
-  /// The traffic goes through a tunnel now, or another one.
+  /// The traffic now goes through a tunnel, or through another one.
   case vpnUp = "vpn_up"
-  /// The traffic goes through no tunnel any more.
+  /// The traffic no longer goes through a tunnel.
   case vpnDown = "vpn_down"
-  /// The route leads into a tunnel, and nothing is known that could carry it.
+  /// The route leads into a tunnel, and no known link could carry that tunnel.
   case vpnWithoutUnderlay = "vpn_without_underlay"
-  /// Found when everything was read again after messages were lost.
+  /// The change was found when everything was read again after messages were lost.
   case resynced
-  /// Found when everything was read again after a suspend.
+  /// The change was found when everything was read again after a suspend.
   case resumed
-  /// There is no answer: netlink cannot be read, or a name has no address.
+  /// There is no answer: netlink cannot be read, or the name of the host has no address.
   case unresolved
+  /// The connection to the service that reported the path is lost. Only event streams publish this; no monitor does.
   case serviceLost = "service_lost"
-  /// The signal of the WiFi network has changed, and nothing else. Only where ``MonitorConfiguration/wifi`` asks for it.
+  /// Only the signal of the WiFi network has changed. Published only if ``MonitorConfiguration/wifi`` requests it.
   case signalChanged = "signal_changed"
-  /// The same link has joined another access point of the same WiFi network. Only where ``MonitorConfiguration/wifi`` asks for
-  /// anything.
+  /// The same link has joined another access point of the same WiFi network. Published only if ``MonitorConfiguration/wifi``
+  /// requests anything.
   case roamed
-  /// A probe of the internet has found something else than before. In the event stream alone: no monitor probes.
+  /// A probe of the internet has another result than before. Only event streams publish this; a monitor does not probe.
   case internetChanged = "internet_changed"
 }

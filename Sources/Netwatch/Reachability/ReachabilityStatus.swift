@@ -1,21 +1,25 @@
-/// How reachable the network is: AFNetworking's four words.
+/// The status of a target, in AFNetworking's four words.
 public enum ReachabilityStatus: String, Hashable, Sendable, CaseIterable {
-  /// Not known: netlink cannot be read any more, or the target is a host for whose name nobody has answered yet. Never a
-  /// synonym of offline. Only of such a host it is the first value of a monitor.
+  /// The status is not known: netlink cannot be read any more, or no resolver has answered yet for the name of the target's
+  /// host.
+  ///
+  /// This never means offline. It is the first value of a monitor only if the target is such a host.
   case unknown
+  /// The target is not reachable.
   case notReachable = "not-reachable"
-  /// Reachable over a cellular modem.
+  /// The target is reachable over a cellular modem.
   case wwan
-  /// Reachable over anything else, as AFNetworking has it: ``NetworkPath/medium`` says exactly over what.
+  /// The target is reachable over anything else, including a cable, as in AFNetworking. ``NetworkPath/medium`` tells the
+  /// exact kind of link.
   case wifi
 
-  /// The status of a machine that is reachable over `medium`.
+  /// Creates the status of a machine that is reachable over `medium`.
   package init(of medium: Medium) {
-    // Not `==`, here and below: of enumerations with raw values it compares the texts.
+    // Here and below, not `==`: for enumerations with raw values it compares the texts.
     if case .wwan = medium { self = .wwan } else { self = .wifi }
   }
 
-  /// Wifi or wwan.
+  /// Whether the status is `wifi` or `wwan`.
   @inline(__always) package var isReachable: Bool {
     switch self {
     case .wifi, .wwan: true

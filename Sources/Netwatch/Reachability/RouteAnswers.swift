@@ -1,15 +1,16 @@
-/// What the kernel has answered so far, until something happens that could make it answer differently.
+/// The kernel's answers so far. They are kept until something happens that could change them.
 package struct RouteAnswers: Sendable {
-  /// The two that nearly every judgement needs, and nothing else. Not a pair: generic, it would go by the runtime's tables.
+  /// The two answers that nearly every judgement needs, usually the only ones. Not a generic pair, which would go through the
+  /// runtime's tables.
   private var plainIPv4: RouteAnswer?
   private var plainIPv6: RouteAnswer?
-  /// Of the addresses that stand for the internet if the first ones have no route.
+  /// The answers about the last addresses that stand for the internet, used if the first ones have no route.
   private var lastIPv4: RouteAnswer?
   private var lastIPv6: RouteAnswer?
   private var others: [(request: RouteRequest, answer: RouteAnswer)] = []
-  /// Something has been asked about what carries a tunnel. Stored: to work it out would copy the answers.
+  /// Whether a question was about what carries a tunnel. Stored, because computing it would copy the answers.
   private(set) var lookBeneathTunnels = false
-  /// Kept longer: they cost a listing of routes each.
+  /// The answers about routes to single addresses. Kept longer, because each costs a listing of routes.
   private var hostRoutes: [(request: RouteRequest, answer: RouteAnswer)] = []
 
   package init() {}
@@ -50,44 +51,45 @@ package struct RouteAnswers: Sendable {
 /// A question to the kernel: which way would a packet leave?
 package struct RouteRequest: Hashable, Sendable {
   package enum Scope: Hashable, Sendable {
-    /// As for any program of this user.
+    /// The way for any program of this user.
     case plain
-    /// The route itself with all its next hops, not the one hop that is chosen by hash.
+    /// The route itself with all its next hops, not the single hop that a hash chooses.
     case allHops
     /// The route itself again, for the time at which it ends.
     case lifetime
-    /// As if this link were the only one. Asks for the route itself too: else IPv4 answers "on the link" without any.
+    /// The way as if this link were the only one. Also asks for the route itself, because IPv4 would otherwise answer "on the
+    /// link" without any route.
     case link(Int32)
-    /// As for packets with this mark, such as those that a tunnel sends itself.
+    /// The way for packets with this mark, such as those that a tunnel itself sends.
     case marked(UInt32)
-    /// To the other end of this tunnel.
+    /// The way to the other end of this tunnel.
     case remote(tunnel: Int32)
-    /// No way, but the rules that choose the table.
+    /// The rules that choose the table; no way.
     case rules
-    /// To the source that the plain lookup has named: whether it is this machine's own.
+    /// The way to the source that the plain lookup has named: tells whether it is this machine's own.
     case source
-    /// No way, but a route to a single address, with a gateway, that somebody has written for this link: VPN clients write
-    /// such a route to their server.
+    /// A route to a single address, with a gateway, that somebody has written for this link; no way. VPN clients write such a
+    /// route to their server.
     case hostRoute(Int32)
   }
 
   package let family: AddressFamily
   package let scope: Scope
-  /// Which of the target's addresses of this family; negative beneath a tunnel.
+  /// The position among the target's addresses of this family. Negative for questions about what carries a tunnel.
   package let destination: Int8
 
-  /// Not the target but the first of ``Destinations/internet``, as for what carries a tunnel.
+  /// The destination of a question about what carries a tunnel: the first of ``Destinations/internet``, not the target.
   package static let internet: Int8 = -1
 
-  /// The same for the one of ``Destinations/internet`` at a position.
+  /// Returns the destination for the address of ``Destinations/internet`` at a position, as for what carries a tunnel.
   package static func internet(_ standIn: Int8) -> Int8 { internet - standIn }
 
-  /// It is about the DNS root server, if its destinations are those of ``Destinations/internet``.
+  /// Whether the question is about the DNS root server, if its destinations are those of ``Destinations/internet``.
   package var isForLastStandIn: Bool {
     destination == Destinations.lastStandIn(family)
   }
 
-  /// It is about what carries a tunnel.
+  /// Whether the question is about what carries a tunnel.
   package var isBeneath: Bool { destination < 0 }
 
   var isForHostRoute: Bool { if case .hostRoute = scope { true } else { false } }
@@ -102,22 +104,24 @@ package struct RouteRequest: Hashable, Sendable {
   }
 }
 
-/// One way out.
+/// One way out of this machine.
 package struct RouteHop: Hashable, Sendable {
-  // In this order 56 bytes, which are copied several times for each event; the small ones lie in the gaps behind addresses.
+  // In this order the value has 56 bytes, which are copied several times for each event. The small properties lie in the gaps
+  // behind addresses.
   package var gateway: IPAddress?
   /// The length of the route's prefix, in answers that are the route itself. 0 for a default route.
   package var prefixLength: UInt8
-  /// Who wrote the route: RTPROT_* of <linux/rtnetlink.h>.
+  /// The writer of the route: RTPROT_* of <linux/rtnetlink.h>.
   package var origin: UInt8
   package var interfaceIndex: Int32
-  /// Lower is better.
+  /// The metric of the route; lower is better.
   package var metric: UInt32
   /// The routing table that has the route.
   package var table: UInt32
-  /// Nil where the kernel names none: a question for the route itself.
+  /// The source address. Nil if the kernel names none, as for a question for the route itself.
   package var source: IPAddress?
-  /// The time to the end of the route, in hundredths of a second, in answers that are the route itself. 0 if it has none.
+  /// The time until the route ends, in hundredths of a second, in answers that are the route itself. 0 if the route does not
+  /// end.
   package var lifetime: UInt32 = 0
 
   package init(
@@ -133,12 +137,12 @@ package struct RouteHop: Hashable, Sendable {
     self.origin = origin
   }
 
-  /// Somebody has written it for a single address.
+  /// Returns whether somebody has written the route for a single address.
   package func isHostRoute(_ family: AddressFamily) -> Bool {
     gateway != nil && prefixLength == (family == .ipv4 ? 32 : 128) && !isAutomatic
   }
 
-  /// The kernel has written it, or what a router or a DHCP server has said.
+  /// Whether the route was written by the kernel, or because of a router or a DHCP server.
   var isAutomatic: Bool {
     switch origin {
     case Self.redirectOrigin, Self.kernelOrigin, Self.advertisementOrigin, Self.dhcpOrigin: true
@@ -157,15 +161,15 @@ package struct RouteHop: Hashable, Sendable {
 /// The kernel's answer to a ``RouteRequest``.
 package enum RouteAnswer: Hashable, Sendable {
   case hop(RouteHop)
-  /// More than one way, to a question for all hops.
+  /// More than one way, as answer to a question for all hops.
   case hops([RouteHop])
-  /// Nothing matches, or a `throw` route does (ENETUNREACH).
+  /// No route matches, or a `throw` route does (ENETUNREACH).
   case noRoute
-  /// A route says no (EHOSTUNREACH, EACCES, EINVAL for a black hole), or the answer is no unicast route.
+  /// A route forbids the way (EHOSTUNREACH, EACCES, EINVAL for a black hole), or the answer is no unicast route.
   case refused
   /// The address is one of this machine's own.
   case own
-  /// To a question for the rules, in the order of their priority.
+  /// The rules in the order of their priority, as answer to a question for the rules.
   case rules([RoutingRule])
 }
 
@@ -175,24 +179,24 @@ package struct RoutingRule: Hashable, Sendable {
   package static let defaultTable: UInt32 = 253
   package static let localTable: UInt32 = 255
 
-  // FR_ACT_* of <linux/fib_rules.h>: those that end the way.
+  // FR_ACT_* of <linux/fib_rules.h>: the actions that end the way.
   package static let blackhole: UInt8 = 6
   package static let unreachable: UInt8 = 7
   package static let prohibit: UInt8 = 8
 
   package var priority: UInt32 = 0
-  /// Nil where the action is none that looks a route up: unreachable, blackhole, goto.
+  /// The table to look in. Nil if the action looks no route up: unreachable, blackhole, goto.
   package var table: UInt32?
   /// FR_ACT_* of <linux/fib_rules.h>.
   package var action: UInt8 = 0
   package var mark: UInt32 = 0
   package var markMask: UInt32 = .max
   package var isInverted = false
-  /// Only routes with a longer prefix count; nil for all. With 0 no default route does.
+  /// Only routes with a longer prefix count; nil if all do. With 0 no default route counts.
   package var suppressedPrefixLength: Int32?
-  /// Users that it is for; nil for all.
+  /// The users that the rule is for; nil for all.
   package var users: ClosedRange<UInt32>?
-  /// It asks for something else that we cannot judge: source, incoming link, port, protocol.
+  /// Whether the rule also selects by something that cannot be judged here: source, incoming link, port, protocol.
   package var hasOtherSelectors = false
 
   package init() {}

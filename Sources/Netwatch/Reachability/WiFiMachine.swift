@@ -1,16 +1,16 @@
-/// Decides what is told of a WiFi network between two paths: a signal that has changed, and each roam once. Pure.
+/// Decides what is published about a WiFi network between two paths: a changed signal, and each roam once. Pure.
 ///
-/// nl80211 tells whom a radio has joined before or after rtnetlink tells that the link works again, so a roam waits until a path
-/// over its radio is published.
+/// nl80211 reports which access point a radio has joined, either before or after rtnetlink reports that the link works again.
+/// A roam therefore waits until a path over its radio is published.
 package struct WiFiMachine: Sendable {
   package enum Event: Sendable {
-    /// A path was published, over a network of the radio with this index; nil where none carries it.
+    /// A path was published, over a network of the radio with this index. Nil if no radio carries it.
     case published(Association?, WiFiConnection?)
-    /// nl80211 says that a radio has joined an access point.
+    /// nl80211 reports that a radio has joined an access point.
     case associated(Association, accessPoint: UInt64, WiFiConnection?)
-    /// nl80211 may have said so: messages were lost.
+    /// nl80211 may have reported a join, but messages were lost.
     case associationsLost
-    /// The driver was asked; nil where it does not answer.
+    /// The driver was asked. Nil if it does not answer.
     case sampled(WiFiConnection?)
   }
 
@@ -35,29 +35,29 @@ package struct WiFiMachine: Sendable {
 
   private struct Home: Hashable {
     let association: Association
-    /// The one that was told last; nil where the driver does not say.
+    /// The access point that was reported last. Nil if the driver does not report it.
     var accessPoint: UInt64?
-    /// Those that were joined since then, and were not told.
+    /// The access points that were joined since then and were not published yet.
     var roams: [UInt64] = []
-    /// Since when no path leads over it; nil while one does.
+    /// The time since which no path leads over the network. Nil while one does.
     var lost: Duration?
-    /// ``accessPoint`` may be out of date.
+    /// Whether ``accessPoint`` may be out of date.
     var isUnsure = false
   }
 
-  /// Who joins an access point so long after he left another has not roamed, but come back.
+  /// Joining an access point this long after leaving another one is no roam but a return.
   private static let longestRoam = Duration.seconds(10)
-  /// More are not remembered while no path can be told.
+  /// At most this many roams are kept while no path can be published.
   private static let roamLimit = 16
 
   package var signalChanges: WiFiReporting.SignalChanges?
   private var home: Home?
-  /// The signal that was told last.
+  /// The signal that was published last.
   private var told: WiFiSignal?
 
   package init() {}
 
-  /// A WiFi network carries the traffic, and its driver tells the signal.
+  /// Whether the driver is to be asked: a WiFi network carries the traffic, its signal is wanted, and the driver reports it.
   package var isSampling: Bool { signalChanges != nil && home != nil && home?.lost == nil && told != nil }
 
   package mutating func handle(_ event: Event, at time: Duration) -> [News] {
@@ -105,7 +105,9 @@ package struct WiFiMachine: Sendable {
     home?.roams = [accessPoint]
   }
 
-  /// - Parameter connection: as it is now, which is that of the last roam at most.
+  /// Returns the roams to publish.
+  ///
+  /// - Parameter connection: The current connection, which is at most that of the last roam.
   private mutating func roams(_ connection: WiFiConnection?) -> [News] {
     guard let home, home.lost == nil, let last = home.roams.last else { return [] }
     self.home?.roams = []

@@ -1,11 +1,13 @@
 /// A WiFi network that this machine has joined.
 public struct WiFiNetwork: Hashable, Sendable {
-  /// Its name, which a stranger has chosen.
+  /// The name of the network, which a stranger has chosen.
   public let ssid: SSID
-  /// How this machine was connected to it when the path was published. Without the signal where the driver does not say it; the
-  /// rest is there if ``MonitorConfiguration/wifi`` asks for it.
+  /// The connection to the access point when the path was published.
+  ///
+  /// The signal is nil if the driver does not report it. The other properties are present only if
+  /// ``MonitorConfiguration/wifi`` requests them.
   public let connection: WiFiConnection
 
-  /// How strong it was when the path was published. Nil where the driver does not say.
+  /// The signal when the path was published. Nil if the driver does not report it.
   public var signal: WiFiSignal? { connection.signal }
 }

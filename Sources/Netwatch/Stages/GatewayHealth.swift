@@ -1,29 +1,31 @@
-/// What is known of the routers in use. Pure: what the kernel tells of its neighbours goes in.
+/// What is known of the routers in use. Pure: what the kernel reports about its neighbours goes in.
 ///
-/// A router that has failed stays so until it is heard of again: when somebody sends through it, the kernel begins anew to
-/// ask for it, which proves nothing.
+/// A router that has failed stays failed until it is heard from again. If somebody sends through it, the kernel asks for it
+/// anew, which proves nothing.
 struct GatewayHealth: Sendable {
   private struct Router {
     let neighbour: Neighbour
     var evidence = StageFinding.Evidence.neighbourUnresolved
-    /// What was known before it failed in this turn; nil where it has not.
+    /// The evidence before the router failed in this turn. Nil if it has not failed in this turn.
     var before: StageFinding.Evidence?
   }
 
   private var routers: [Router] = []
 
-  /// Those that are not proven to be alive.
+  /// The routers that are not proven to be alive.
   var unproven: [Neighbour] { routers.filter { $0.evidence.state != .ok }.map(\.neighbour) }
 
-  /// Nil where there is no router. One that is alive speaks for all, else one that may be: where IPv6 has a router that nobody ever
-  /// reaches, IPv4 works, and idles.
+  /// The finding about all routers; nil if there is none.
+  ///
+  /// A router that is alive counts first, then one that may be alive. If IPv6 has a router that nobody ever reaches, IPv4 may
+  /// still work and just be idle.
   var finding: StageFinding? {
     let states: [StageFinding.State] = [.ok, .unknown, .failed]
     let first = states.lazy.compactMap { state in routers.first { $0.evidence.state == state } }.first
     return first.map { StageFinding($0.evidence, $0.neighbour.address) }
   }
 
-  /// From now on these are in use; what is known of one that was before stays.
+  /// Sets the routers in use. What is known of a router that was already in use stays.
   mutating func use(_ neighbours: [Neighbour]) {
     let former = routers
     routers = neighbours.map { neighbour in
@@ -41,7 +43,7 @@ struct GatewayHealth: Sendable {
       routers[position].evidence = .neighbourFailed
       if !hasFailed { routers[position].before = former }
     case .absent:
-      // Somebody who deletes an entry lets it fail first, in the same breath; that says nothing of the router.
+      // A program that deletes an entry makes it fail first, in the same turn. This tells nothing about the router.
       if let before = routers[position].before { routers[position].evidence = before }
       if routers[position].evidence != .neighbourFailed { routers[position].evidence = .neighbourUnresolved }
       routers[position].before = nil
@@ -51,10 +53,10 @@ struct GatewayHealth: Sendable {
     }
   }
 
-  /// All that can be read for now was read.
+  /// Ends a turn: everything that can be read for now was read.
   mutating func endTurn() { for position in routers.indices { routers[position].before = nil } }
 
-  /// A router has refused a datagram, so it is alive.
+  /// Notes that a router has refused a datagram, so it is alive.
   mutating func answer(_ neighbour: Neighbour) {
     guard let position = routers.firstIndex(where: { $0.neighbour == neighbour }) else { return }
     routers[position].evidence = .answered

@@ -1,4 +1,4 @@
-/// A step on the way from this machine to the internet, in order: where one fails, those behind it have little to stand on.
+/// A stage of the way from this machine to the internet, in order. If one stage fails, the later ones cannot be judged.
 public enum NetworkStage: String, Hashable, Sendable, CaseIterable {
   /// A link is switched on, and its other end is there.
   case link

@@ -1,14 +1,21 @@
-/// How far the way to the internet works: what is known of each stage.
+/// The findings about each stage of the way to the internet.
 public struct NetworkStages: Hashable, Sendable {
+  /// The finding about the link.
   public internal(set) var link = StageFinding(.notExamined)
+  /// The finding about the address.
   public internal(set) var address = StageFinding(.notExamined)
+  /// The finding about the router of the default route.
   public internal(set) var gateway = StageFinding(.notExamined)
+  /// The finding about the configured name servers.
   public internal(set) var dns = StageFinding(.notExamined)
+  /// The finding about the internet.
   public internal(set) var internet = StageFinding(.notExamined)
 
   package init() {}
 
-  /// - Parameter finding: what is known of a stage.
+  /// Creates the findings by asking for each stage.
+  ///
+  /// - Parameter finding: Returns the finding about a stage.
   package init(_ finding: (NetworkStage) -> StageFinding) {
     link = finding(.link)
     address = finding(.address)
@@ -17,6 +24,7 @@ public struct NetworkStages: Hashable, Sendable {
     internet = finding(.internet)
   }
 
+  /// The finding about a stage.
   public subscript(stage: NetworkStage) -> StageFinding {
     switch stage {
     case .link: link
@@ -27,6 +35,6 @@ public struct NetworkStages: Hashable, Sendable {
     }
   }
 
-  /// The first stage that fails, which is where to look for the fault; nil where none is known to fail.
+  /// The first stage that fails, which is where to look for the fault. Nil if none is known to fail.
   public var failing: NetworkStage? { NetworkStage.allCases.first { self[$0].isFailed } }
 }

@@ -1,67 +1,76 @@
-/// What is known of one ``NetworkStage``, and how.
+/// The finding about one ``NetworkStage``: its state, and the evidence for it.
 public struct StageFinding: Hashable, Sendable {
+  /// The state of a stage: it works (`ok`), it fails (`failed`), or nothing is known (`unknown`).
   public enum State: String, Hashable, Sendable, CaseIterable { case ok, failed, unknown }
 
-  /// What a state was concluded from. Values may be added: give a `switch` a `default`.
+  /// The evidence for the state of a stage. Later versions can add values, so give a `switch` a `default`.
   public enum Evidence: String, Hashable, Sendable, CaseIterable {
-    /// A stage before this one fails, or nothing is known yet.
+    /// An earlier stage fails, or nothing is known yet.
     case notExamined = "not_examined"
 
-    // Of the link.
+    // About the link.
+    /// Link: a link is switched on, and its other end is there.
     case running
-    /// The link is switched on, and its other end is not there.
+    /// Link: a link is switched on, but its other end is not there.
     case noCarrier = "no_carrier"
-    /// Each link is switched off.
+    /// Link: all links are switched off.
     case linkDown = "link_down"
-    /// There is no link but loopback.
+    /// Link: there is no link except the loopback.
     case noLink = "no_link"
 
-    // Of the address.
+    // About the address.
+    /// Address: the link has an address that traffic can come from.
     case configured
+    /// Address: the link has no address that traffic can come from.
     case noAddress = "no_address"
 
-    // Of the gateway, as the kernel's table of neighbours has it (NUD_* of <linux/neighbour.h>).
-    /// The router was heard of within the kernel's reachable time, 15 to 45 s by default.
+    // About the gateway, by the kernel's table of neighbours (NUD_* of <linux/neighbour.h>).
+    /// Gateway: the router was heard from within the kernel's reachable time, 15 to 45 s by default.
     case neighbourReachable = "neighbour_reachable"
-    /// The router was there once. That says nothing of now.
+    /// Gateway: the router was there once. This tells nothing about now.
     case neighbourStale = "neighbour_stale"
-    /// The kernel has asked for the router in vain.
+    /// Gateway: the kernel has asked for the router, and it has not answered.
     case neighbourFailed = "neighbour_failed"
-    /// The kernel has not asked for the router yet, or asks for it now.
+    /// Gateway: the kernel has not asked for the router yet, or is asking now.
     case neighbourUnresolved = "neighbour_unresolved"
-    /// Somebody has written the entry by hand, so the kernel never checks it.
+    /// Gateway: the router has a fixed entry in the table, so the kernel never checks it.
     case neighbourPermanent = "neighbour_permanent"
-    /// A link such as a modem's or ppp has no table of neighbours.
+    /// Gateway: the link has no table of neighbours, such as that of a modem or ppp.
     case noNeighbours = "no_neighbours"
-    /// The route leads onto the link itself.
+    /// Gateway: the route leads onto the link itself.
     case noGateway = "no_gateway"
 
-    // Of the gateway and of name servers.
-    /// No route leads out, or to any name server.
+    // About the gateway and the name servers.
+    /// Gateway or name servers: no route leads out, or to any name server.
     case noRoute = "no_route"
-    /// The router has refused a datagram, or a name server has answered.
+    /// Gateway or name servers: the router has refused a datagram, or a name server has answered.
     case answered
 
-    // Of name servers.
-    /// There is a route to a name server, and nobody has asked it.
+    // About the name servers.
+    /// Name servers: there is a route to a name server, but nobody has asked it.
     case routed
-    /// The name server runs on this machine, and does not say whom it asks.
+    /// Name servers: the name server runs on this machine and does not reveal which servers it asks.
     case local
-    /// None is configured.
+    /// Name servers: none is configured.
     case noServer = "no_server"
-    /// No name server has answered in time, or each has refused to.
+    /// Name servers: none has answered in time, or each has refused to.
     case noAnswer = "no_answer"
 
-    // Of the internet, by a probe.
+    // About the internet, by a probe.
+    /// Internet: a probe has got the expected answer.
     case full
-    /// Something in between answers in place of the internet: a login page, as in hotels.
+    /// Internet: something between this machine and the internet answers instead: a captive portal, as in hotels.
     case portal
+    /// Internet: a probe has got no answer.
     case none
+    /// Internet: no probe was made, or its answer proves nothing.
     case notProbed = "not_probed"
   }
 
+  /// The evidence for the state.
   public let evidence: Evidence
-  /// The address that the evidence is about: that of this machine, of the gateway or of a name server. Nil where it is about none.
+  /// The address that the evidence is about: that of this machine, of the gateway or of a name server. Nil if it is about
+  /// none.
   public let address: IPAddress?
 
   package init(_ evidence: Evidence, _ address: IPAddress? = nil) {
@@ -69,14 +78,15 @@ public struct StageFinding: Hashable, Sendable {
     self.address = address
   }
 
+  /// The state of the stage, by its evidence.
   public var state: State { evidence.state }
-  /// Not `==`, which would compare the raw values, as text.
+  /// Whether the state is `failed`. Not `==`, which would compare the raw values as text.
   package var isFailed: Bool { if case .failed = state { true } else { false } }
   package var isOK: Bool { if case .ok = state { true } else { false } }
 }
 
 extension StageFinding.Evidence {
-  /// What the evidence means for its stage.
+  /// The state that this evidence means for its stage.
   public var state: StageFinding.State {
     switch self {
     case .running, .configured, .neighbourReachable, .answered, .full: .ok

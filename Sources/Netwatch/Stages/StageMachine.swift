@@ -1,15 +1,15 @@
 /// Concludes from paths, neighbours, name servers and probes which stage of the way to the internet fails. Pure.
 package struct StageMachine: Sendable {
   package enum Event: Sendable {
-    /// The path as it is now, with all links, and the routers that its traffic goes through.
+    /// The current path with all links, and the routers that its traffic goes through.
     case path(NetworkPath, gateways: [Neighbour])
     case neighbour(Neighbour, NeighbourState)
-    /// All that can be read of neighbours for now was read.
+    /// Everything that can be read about neighbours for now was read.
     case neighboursWereRead
     /// A router has refused a datagram.
     case answered(Neighbour)
     case nameServers(StageFinding)
-    /// What a probe has found; nil where none is made.
+    /// The result of a probe. Nil if no probe is made.
     case internet(InternetAccess?)
   }
 
@@ -21,7 +21,7 @@ package struct StageMachine: Sendable {
   private var path: NetworkPath?
   private var nameServers = StageFinding(.notExamined)
   private var internet: InternetAccess?
-  /// The link that has carried the traffic last.
+  /// The link that carried the traffic last.
   private var carrier: Int32?
 
   package init() {}
@@ -29,7 +29,9 @@ package struct StageMachine: Sendable {
   /// The routers in use that nothing proves to be alive.
   package var unprovenGateways: [Neighbour] { gateways.unproven }
 
-  /// - Returns: Whether another stage than before fails first.
+  /// Takes an event.
+  ///
+  /// - Returns: Whether the first stage that fails is another one than before.
   package mutating func handle(_ event: Event) -> Bool {
     switch event {
     case .path(let path, let neighbours):
@@ -62,7 +64,7 @@ package struct StageMachine: Sendable {
     return stages
   }
 
-  /// No route leads out: why, the links say.
+  /// Returns the findings if no route leads out. The links tell why.
   private func stages(withoutWay path: NetworkPath) -> NetworkStages {
     var stages = NetworkStages()
     let links = candidates(path)
@@ -82,8 +84,8 @@ package struct StageMachine: Sendable {
     return stages
   }
 
-  /// The links that could carry the traffic: those that lead out of the machine, and the one that did; where there is no such
-  /// link, as in a container, all others.
+  /// Returns the links that could carry the traffic: those that lead out of the machine, and the one that carried it last. If
+  /// there are none, as in a container, returns all others.
   private func candidates(_ path: NetworkPath) -> [Interface] {
     let links = path.links.filter { !$0.isLoopback && !$0.isIgnored && $0.role.tunnelKind == nil && $0.role != .sink }
     let outward = links.filter { link in

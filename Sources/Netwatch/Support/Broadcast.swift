@@ -1,16 +1,16 @@
-/// Hands the newest value to any number of subscribers.
+/// Publishes the newest value to any number of subscribers.
 ///
-/// Each subscriber has one slot: a value that it has not read yet is replaced by a newer one, so a slow reader loses old
-/// values, never the newest, and delays nobody; it never gets a value twice in a row. Subscribers are told after the lock is
-/// released.
+/// Each subscriber has one slot, in which a newer value replaces an unread one. A slow reader therefore loses old values,
+/// never the newest, and delays nobody. A reader never gets the same value twice in a row. Subscribers are woken after the
+/// lock is released.
 package final class Broadcast<Value: Sendable & Equatable, Failure: Error>: Sendable {
-  /// One reader's slot.
+  /// The slot of one reader.
   package final class Subscriber: Sendable {
     private struct Slot: Sendable {
       var unread: Value?
-      /// What the reader has got, or need not be told: a value may be gone and back before it reads.
+      /// The value that the reader has got, or does not need: a value may change and change back before it reads.
       var known: Value?
-      /// Publishers on several threads may come here out of order; the newest wins.
+      /// The number of the last offer. Publishers on several threads can arrive out of order; the newest wins.
       var sequence: UInt64
       var end: Result<Void, Failure>?
     }
@@ -25,14 +25,14 @@ package final class Broadcast<Value: Sendable & Equatable, Failure: Error>: Send
       self.wake = wake
     }
 
-    /// What to do next: a value, the end, or nothing yet.
+    /// The result of ``poll()``: a value, the end, or nothing yet.
     package enum Turn: Sendable {
       case value(Value)
       case ended(Result<Void, Failure>)
       case empty
     }
 
-    /// The last value comes before the end.
+    /// Returns the unread value, else the end, else nothing. The last value comes before the end.
     package func poll() -> Turn {
       slot.withLock { slot in
         if let value = slot.unread {
@@ -83,10 +83,10 @@ package final class Broadcast<Value: Sendable & Equatable, Failure: Error>: Send
     }
   }
 
-  /// Adds a reader. `wake` is called on the publishing thread after each offer; for what is in the slot from the
-  /// beginning, nobody is woken.
+  /// Adds a reader. `wake` is called on the publishing thread after each offer, but not for a value that is in the slot from
+  /// the beginning.
   ///
-  /// - Parameter initial: whether the newest value is in the slot from the beginning.
+  /// - Parameter initial: Whether the newest value is in the slot from the beginning.
   package func subscribe(initial: Bool, wake: @escaping @Sendable () -> Void) -> Subscriber {
     state.withLock { state in
       let subscriber = Subscriber(state, initial: initial, wake: wake)
@@ -99,14 +99,14 @@ package final class Broadcast<Value: Sendable & Equatable, Failure: Error>: Send
     state.withLock { $0.subscribers[ObjectIdentifier(subscriber)] = nil }
   }
 
-  /// Changes what ``latest`` says without telling anybody.
+  /// Changes ``latest`` without notifying anybody.
   package func remember(_ value: Value) {
     state.withLock { if $0.end == nil { $0.latest = value } }
   }
 
   package func publish(_ value: Value) { stage(value).deliver() }
 
-  /// A value that has its place in the order, but has not been told yet.
+  /// A value that has its place in the order but has not been delivered yet.
   package struct Offer: Sendable {
     fileprivate let value: Value
     fileprivate let sequence: UInt64
@@ -117,7 +117,8 @@ package final class Broadcast<Value: Sendable & Equatable, Failure: Error>: Send
     }
   }
 
-  /// The first half of ``publish(_:)``, for callers whose own lock decides the order: they deliver when it is released.
+  /// The first half of ``publish(_:)``, for callers whose own lock decides the order. They deliver the offer after releasing
+  /// it.
   package func stage(_ value: Value) -> Offer {
     state.withLock { state in
       guard state.end == nil else { return Offer(value: value, sequence: 0, subscribers: []) }
@@ -127,7 +128,7 @@ package final class Broadcast<Value: Sendable & Equatable, Failure: Error>: Send
     }
   }
 
-  /// Ends all subscriptions, now and to come. Only the first end counts.
+  /// Ends all current and future subscriptions. Only the first end counts.
   package func end(_ result: Result<Void, Failure>) {
     let subscribers = state.withLock { state -> [Subscriber] in
       guard state.end == nil else { return [] }

@@ -1,8 +1,8 @@
-/// How an observer is called, given a broadcast.
+/// The ways in which a broadcast calls an observer.
 extension Broadcast {
-  /// On the caller's actor, the first value before this returns.
+  /// Calls `body` on the caller's actor. The first value is delivered before this returns.
   ///
-  /// The actor is held while a call waits for its turn there, but not between the values: it may go, and then nothing is
+  /// The actor is held while a call waits for its turn there, but not between the values. When the actor is gone, nothing is
   /// delivered any more.
   package func call(
     of owner: any AnyObject & Sendable, initial: Bool, isolation: isolated any Actor, _ body: @escaping (Value) -> Void
@@ -17,7 +17,7 @@ extension Broadcast {
     return subscription(of: owner, to: delivery)
   }
 
-  /// Wherever `enqueue` runs what it is given. It is given the next delivery when the one before has run.
+  /// Calls `body` in the context that `enqueue` chooses. `enqueue` gets the next delivery only when the one before has run.
   package func call(
     of owner: any AnyObject & Sendable, initial: Bool,
     enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
@@ -40,7 +40,7 @@ extension Broadcast {
 
 /// A callback of an actor, on its way back there.
 ///
-/// `@unchecked`: code of the actor has made it, and it is called on that actor alone.
+/// `@unchecked`: code of the actor has created it, and it is only called on that actor.
 private struct ActorBody<Value>: @unchecked Sendable {
   let call: (Value) -> Void
 }
@@ -49,12 +49,12 @@ extension Actor {
   fileprivate func run(_ job: @Sendable () -> Void) { job() }
 }
 
-/// At most one delivery at a time waits in the user's queue, and takes the newest value when it runs.
+/// Delivers values through the user's queue. At most one delivery waits there, and takes the newest value when it runs.
 private final class QueuedDelivery<Value: Sendable & Equatable, Failure: Error>: Sendable {
   typealias Receiver = (subscriber: Broadcast<Value, Failure>.Subscriber, body: @Sendable (Value) -> Void)
 
   private struct State: Sendable {
-    /// Nil before the start, and after the end: whatever the body holds may hold the subscription.
+    /// Nil before the start and after the end: the body may hold an object that holds the subscription.
     var receiver: Receiver?
     var isQueued = false
     var isWanted = false
@@ -71,9 +71,9 @@ private final class QueuedDelivery<Value: Sendable & Equatable, Failure: Error>:
     wake()
   }
 
-  /// Nothing is delivered any more when this has returned.
+  /// Ends the delivery. When this has returned, nothing is delivered any more.
   ///
-  /// - Returns: who read until now.
+  /// - Returns: The subscriber that was read until now.
   func cancel() -> Broadcast<Value, Failure>.Subscriber? {
     gate.close()
     // The body is released outside the lock: what it owns may cancel in its deinit.

@@ -1,11 +1,11 @@
-/// Reads a ``Broadcast`` from async code: one subscriber, and one task that waits for it.
+/// Reads a ``Broadcast`` from async code, with one subscriber and one waiting task.
 package final class BroadcastReader<Value: Sendable & Equatable, Failure: Error>: Sendable {
   private let broadcast: Broadcast<Value, Failure>
   private let subscriber: Broadcast<Value, Failure>.Subscriber
   private let bell: Bell
 
   private final class Bell: Sendable {
-    /// The task that waits; and whether something was offered while none did.
+    /// The task that waits, and whether a value was offered while none waited.
     private let waiting = Lock<(task: CheckedContinuation<Void, Never>?, hasNews: Bool)>((nil, false))
 
     func ring() {
@@ -40,7 +40,7 @@ package final class BroadcastReader<Value: Sendable & Equatable, Failure: Error>
 
   deinit { broadcast.unsubscribe(subscriber) }
 
-  /// The next value; nil after the end, or when the task is cancelled.
+  /// Waits for the next value and returns it. Nil after the end, or if the task is cancelled.
   package func next(isolation: isolated (any Actor)? = #isolation) async throws(Failure) -> Value? {
     while !Task.isCancelled {
       switch subscriber.poll() {

@@ -1,8 +1,8 @@
-/// Delays that callers choose, and clocks that have to hold what comes of them.
+/// Delays that callers choose, kept within what clocks can represent.
 extension Duration {
-  /// A hundred years: as good as for ever, and far from every overflow.
+  /// The longest delay, a hundred years: practically for ever, and far from every overflow.
   package static var longestDelay: Duration { .seconds(3_155_760_000) }
 
-  /// The same, shortened to ``longestDelay``. What is below zero is no delay.
+  /// The delay that this duration stands for: at least zero, at most ``longestDelay``.
   package var asDelay: Duration { min(max(self, .zero), .longestDelay) }
 }

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Lets calls through until it is closed; closing waits for the call that is under way.
+/// A gate that lets calls through until it is closed. Closing waits for the call that is under way.
 ///
-/// A recursive mutex, so that a callback may close its own gate.
+/// The mutex is recursive, so that a callback can close its own gate.
 ///
-/// `@unchecked`: `isClosed` is touched under `mutex` alone.
+/// `@unchecked`: `isClosed` is only accessed under `mutex`.
 @safe package final class DeliveryGate: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private var isClosed = false
@@ -22,14 +22,14 @@ import Glibc
     unsafe mutex.deallocate()
   }
 
-  /// Runs `body` unless closed. Only one runs at a time.
+  /// Runs `body` unless the gate is closed. Only one call runs at a time.
   package func pass(_ body: () -> Void) {
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     if !isClosed { body() }
   }
 
-  /// After this nothing passes any more.
+  /// Closes the gate and waits for a call that runs on another thread. After that nothing passes.
   package func close() {
     unsafe pthread_mutex_lock(mutex)
     isClosed = true

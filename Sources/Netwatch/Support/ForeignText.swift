@@ -1,10 +1,12 @@
-// Links, networks and files may be named by strangers, and servers have words of their own. One rule says what must not reach
-// a reader as it is: a terminal shows a question mark for it, a bar leaves it out, and JSON writes it as `\uXXXX`.
+// Strangers can choose the names of links, networks and files, and servers send texts of their own. One rule decides which
+// characters must not reach a reader unchanged: a terminal shows a question mark instead, a bar leaves them out, and JSON
+// writes them as `\uXXXX`.
 
 extension Unicode.Scalar {
-  /// It could move the cursor, end the line, turn the direction of what follows, or stand for nothing that can be shown: control
-  /// and format characters, separators of lines, private use, and what Unicode has not assigned. The two joiners (U+200C,
-  /// U+200D) are none of them: scripts and pictures are written with them.
+  /// Whether the character could move the cursor, end the line, turn the direction of the text, or show nothing.
+  ///
+  /// These are control and format characters, separators of lines, private use, and what Unicode has not assigned. The two
+  /// joiners (U+200C, U+200D) do not count, because scripts and emoji need them.
   package var steersText: Bool {
     // Most text is ASCII.
     if value < 0x7f { return value < 0x20 }
@@ -17,7 +19,7 @@ extension Unicode.Scalar {
 }
 
 extension StringProtocol {
-  /// For a terminal: with `?` in the place of each character that ``Unicode/Scalar/steersText``.
+  /// The text for a terminal: each character that ``Unicode/Scalar/steersText`` is replaced by `?`.
   package var harmless: String {
     // Nearly all text is harmless, and ASCII.
     if utf8.allSatisfy({ 0x20..<0x7f ~= $0 }) { return String(self) }

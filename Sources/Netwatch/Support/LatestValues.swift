@@ -1,11 +1,14 @@
-/// The present value and each new one, such as the paths of a ``NetworkMonitor``. A slow reader is given the latest one.
+/// The current value and each new one, such as the paths of a ``NetworkMonitor``. A slow reader gets only the newest value.
 public struct LatestValues<Value: Sendable & Equatable, Failure: Error>: AsyncSequence, Sendable {
+  /// The type of the values.
   public typealias Element = Value
 
   let broadcast: Broadcast<Value, Failure>
-  /// A `for` loop over the values of what nobody else holds must not be over at once.
+  /// The object that sends the values. Without this reference, a `for` loop over the values of an object that nobody else
+  /// holds would end at once.
   let owner: any AnyObject & Sendable
 
+  /// An iterator that reads the values independently of others. It keeps the sender of the values alive.
   public struct Iterator: AsyncIteratorProtocol {
     private let owner: any AnyObject & Sendable
     private let reader: BroadcastReader<Value, Failure>
@@ -16,8 +19,17 @@ public struct LatestValues<Value: Sendable & Equatable, Failure: Error>: AsyncSe
       reader = BroadcastReader(values.broadcast, initial: true)
     }
 
+    /// Waits for the next value and returns it.
+    ///
+    /// - Returns: The value. Nil after the end, or if the task is cancelled.
+    /// - Throws: The error that ended the values, once.
     public mutating func next() async throws(Failure) -> Value? { try await next(isolation: #isolation) }
 
+    /// Waits for the next value on the given actor and returns it.
+    ///
+    /// - Parameter isolation: The actor on which the call waits. Nil for none.
+    /// - Returns: The value. Nil after the end, or if the task is cancelled.
+    /// - Throws: The error that ended the values, once.
     public mutating func next(isolation: isolated (any Actor)?) async throws(Failure) -> Value? {
       if isOver { return nil }
       do throws(Failure) {
@@ -31,5 +43,6 @@ public struct LatestValues<Value: Sendable & Equatable, Failure: Error>: AsyncSe
     }
   }
 
+  /// Returns an iterator that begins with the current value.
   public func makeAsyncIterator() -> Iterator { Iterator(self) }
 }

@@ -1,13 +1,15 @@
 import Glibc
 
-/// Text of one line after another, as UTF-8, in memory that is used again.
+/// A buffer for one line of UTF-8 text after another, in memory that is reused.
 ///
-/// An array of bytes would do, at four times the cost: it checks for other owners at every piece.
+/// An array of bytes would cost four times as much, because it checks for other owners at each append.
 @safe package struct LineBuffer: ~Copyable {
   private var storage: UnsafeMutableRawBufferPointer
   package private(set) var count = 0
 
-  /// - Parameter capacity: in bytes; it grows as needed, and stays.
+  /// Creates an empty buffer.
+  ///
+  /// - Parameter capacity: The size in bytes. The buffer grows as needed and never shrinks.
   package init(capacity: Int = 1024) {
     unsafe storage = .allocate(byteCount: max(capacity, 64), alignment: 1)
   }
@@ -64,7 +66,7 @@ import Glibc
     return unsafe storage[position]
   }
 
-  /// The same bytes.
+  /// Returns whether both buffers contain the same bytes.
   package func equals(_ other: borrowing LineBuffer) -> Bool {
     guard count == other.count, let own = unsafe storage.baseAddress, let its = unsafe other.storage.baseAddress else {
       return false
@@ -74,14 +76,14 @@ import Glibc
 
   package mutating func appendDecimal(_ value: UInt64) {
     guard value < 1_000 else { return appendDecimal(value, digits: 1) }
-    // As nearly all are: the octets of addresses, the indices of links.
+    // Nearly all values are small: the octets of addresses, the indices of links.
     let small = UInt32(truncatingIfNeeded: value)
     if small >= 100 { append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: small / 100)) }
     if small >= 10 { append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: small / 10 % 10)) }
     append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: small % 10))
   }
 
-  /// With leading zeros up to `digits`.
+  /// Appends a decimal number with leading zeros up to `digits`.
   package mutating func appendDecimal(_ value: UInt64, digits: Int) {
     var width = 1
     var bound: UInt64 = 10
@@ -93,7 +95,7 @@ import Glibc
     reserve(width)
     var rest = value
     var position = count &+ width
-    // Two at a time: half the divisions of a large number.
+    // Two digits at a time, which halves the divisions of a large number.
     while position &- count > 1 {
       position &-= 2
       let pair = UInt32(truncatingIfNeeded: rest % 100)
@@ -105,7 +107,7 @@ import Glibc
     count &+= width
   }
 
-  /// Lower case, with leading zeros up to `digits`.
+  /// Appends a hexadecimal number in lower case, with leading zeros up to `digits`.
   package mutating func appendHex(_ value: UInt16, digits: Int = 1) {
     if value >= 16 || digits > 1 { appendHex(value >> 4, digits: digits - 1) }
     let digit = UInt8(truncatingIfNeeded: value & 0xf)

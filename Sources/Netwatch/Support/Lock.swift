@@ -3,7 +3,7 @@
 
   /// The project's one lock, as a pthread mutex: the thread sanitizer does not see the futex in `Mutex`.
   ///
-  /// `@unchecked`: `value` is touched under `mutex` alone.
+  /// `@unchecked`: `value` is only accessed under `mutex`.
   @safe package final class Lock<Value>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private var value: Value
@@ -27,17 +27,17 @@
     }
   }
 
-  /// A lock within whoever holds it.
+  /// A lock stored inside its owner. With pthread mutexes it is the same as `Lock`.
   package typealias InlineLock<Value> = Lock<Value>
 #else
   import Synchronization
 
-  /// A lock within whoever holds it: no allocation, and no type to be looked up when it is let go.
+  /// A lock stored inside its owner: no allocation, and no type has to be looked up when it is released.
   package typealias InlineLock<Value> = Mutex<Value>
 
   /// The project's one lock. Never held while a user's code runs.
   ///
-  /// Inlinable: without its type at hand, each use would look up how to copy the value.
+  /// Inlinable, because otherwise each use would look up at run time how to copy the value.
   package final class Lock<Value: Sendable>: Sendable {
     @usableFromInline let mutex: Mutex<Value>
 

@@ -1,5 +1,6 @@
-/// An error that is one sentence for the person who reads it: what is wrong, and what to do.
+/// An error that is one sentence for a person: what is wrong, and what to do.
 public struct PlainError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The sentence.
   public let description: String
 
   package init(_ description: String) { self.description = description }

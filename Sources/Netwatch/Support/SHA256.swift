@@ -1,6 +1,6 @@
 /// SHA-256 (FIPS 180-4), and HMAC with it (RFC 2104).
 ///
-/// Small, and for a few hundred bytes: no library of cryptography is mapped into netwatch.
+/// Small, and meant for a few hundred bytes, so that netwatch does not load a cryptography library.
 package struct SHA256 {
   private static let blockLength = 64
   /// The first 32 bits of the fractional parts of the cube roots of the first 64 primes (FIPS 180-4, 4.2.2).
@@ -22,7 +22,7 @@ package struct SHA256 {
 
   private init() {}
 
-  /// The hash of a message: 32 bytes.
+  /// Returns the hash of a message: 32 bytes.
   package static func hash(_ message: [UInt8]) -> [UInt8] {
     var padded = message + [0x80]
     while padded.count % blockLength != blockLength - 8 { padded.append(0) }
@@ -35,14 +35,14 @@ package struct SHA256 {
     return hash.state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt32(24 - 8 * $0)) } }
   }
 
-  /// The code of a message under a key of any length: 32 bytes.
+  /// Returns the authentication code of a message under a key of any length: 32 bytes.
   package static func authenticationCode(of message: [UInt8], key: [UInt8]) -> [UInt8] {
     var block = key.count > blockLength ? hash(key) : key
     block += [UInt8](repeating: 0, count: blockLength - block.count)
     return hash(block.map { $0 ^ 0x5c } + hash(block.map { $0 ^ 0x36 } + message))
   }
 
-  /// FIPS 180-4, 6.2.2.
+  /// Adds one block (FIPS 180-4, 6.2.2).
   private mutating func add(_ block: ArraySlice<UInt8>) {
     var words = [UInt32](repeating: 0, count: 64)
     for (position, byte) in block.enumerated() { words[position / 4] = words[position / 4] << 8 | UInt32(byte) }

@@ -1,6 +1,7 @@
-/// A callback that is being called. Ends with ``cancel()``, or when the last reference to it goes.
+/// A subscription to a callback. The callback is called until ``cancel()``, or until the last reference to the subscription
+/// is released.
 ///
-/// It keeps the monitor or indicator alive that it came from.
+/// A subscription keeps the monitor or indicator alive that created it.
 public final class Subscription: Sendable {
   private let owner: any AnyObject & Sendable
   private let onCancel: @Sendable () -> Void
@@ -12,9 +13,9 @@ public final class Subscription: Sendable {
 
   deinit { onCancel() }
 
-  /// Ends it: once this has returned, the callback is not called any more.
+  /// Ends the subscription. When this has returned, the callback does not run and is not called any more.
   ///
-  /// From any thread, any number of times, also from within the callback. Waits for a callback that runs on another thread
-  /// at this moment, so do not hold a lock that the callback takes.
+  /// Can be called from any thread, any number of times, and also from within the callback. The call waits if the callback is
+  /// running on another thread, so do not hold a lock that the callback takes.
   public func cancel() { onCancel() }
 }

@@ -1,9 +1,9 @@
 extension Substring {
-  /// The text in which a URL writes bytes as `%` and two hexadecimal digits (RFC 3986, section 2.1). Nil if `%` is not followed
-  /// by two digits, or if what comes out is not UTF-8.
+  /// The text that a URL encodes with `%` and two hexadecimal digits per byte (RFC 3986, section 2.1). Nil if `%` is not
+  /// followed by two digits, or if the result is not UTF-8.
   package var percentDecoded: String? { percentDecodedBytes.flatMap { String(validating: $0, as: UTF8.self) } }
 
-  /// The bytes that a URL writes as `%` and two hexadecimal digits. Nil if `%` is not followed by two digits.
+  /// The bytes that a URL encodes with `%` and two hexadecimal digits per byte. Nil if `%` is not followed by two digits.
   package var percentDecodedBytes: [UInt8]? {
     var bytes: [UInt8] = []
     var rest = utf8[...]

@@ -1,13 +1,14 @@
-/// How well the link that carries the traffic works, as the TCP connections of this machine find it.
+/// The quality of the link that carries the traffic, as measured by the TCP connections of this machine.
 public struct LinkQuality: Hashable, Sendable {
+  /// The name of the link as the bytes that the kernel uses.
   package let kernelName: InterfaceName
-  /// The index of the link.
+  /// The index of the link in the kernel's table.
   public let interfaceIndex: Int32
-  /// The connections that have sent something in the last 30 seconds.
+  /// The number of connections that have sent something in the last 30 seconds.
   public let connections: Int
   /// The round-trip time, in tenths of a millisecond.
   package let tenthsOfMilliseconds: Int?
-  /// The part of what was sent that was lost, in tenths of a per cent.
+  /// The lost part of what was sent, in tenths of a per cent.
   package let tenthsOfPercent: Int?
 
   package init(
@@ -21,13 +22,15 @@ public struct LinkQuality: Hashable, Sendable {
     self.tenthsOfPercent = tenthsOfPercent
   }
 
-  /// The name of the link. What is not UTF-8 in it is replaced.
+  /// The name of the link. Bytes that are not UTF-8 are replaced by U+FFFD.
   public var interfaceName: String { kernelName.text }
-  /// The time from sending something until its acknowledgement: the median of the connections. Nil if fewer than 3 of them have
-  /// measured one in the last 30 seconds.
+  /// The time from sending a segment until its acknowledgement: the median over the connections.
+  ///
+  /// Nil if fewer than 3 connections have measured one in the last 30 seconds.
   public var roundTripTime: Duration? { tenthsOfMilliseconds.map { .microseconds($0 * 100) } }
-  /// The part of the segments that this machine has sent and that were lost, in per cent. Nil if fewer than 3 connections have
-  /// sent something, or too little was sent to say.
+  /// The lost part of the segments that this machine has sent, in per cent.
+  ///
+  /// Nil if fewer than 3 connections have sent something, or if they have sent too little to tell.
   public var lossPercent: Double? { tenthsOfPercent.map { Double($0) / 10 } }
 
   package func isOf(_ link: (index: Int32, name: InterfaceName)?) -> Bool {
@@ -35,12 +38,13 @@ public struct LinkQuality: Hashable, Sendable {
   }
 }
 
-/// Decides which figures a reader is told: those that say something else than the last ones. Pure.
+/// Decides which figures a reader gets: those that differ from the ones that it got last. Pure.
 package struct QualityNews: Hashable, Sendable {
-  /// A small difference is told after this time, so that what was told last is right if the link stays as it is.
+  /// A small difference is published after this time, so that the last published figures are right if the link stays as it
+  /// is.
   private static let patience = Duration.seconds(7)
-  /// A difference that is told at once, and one that is told after a while: tenths of a millisecond, tenths of a per cent, and
-  /// for both of them the part of what was told, such as a fifth.
+  /// The difference that is published at once (`large`) and the one that is published after a while (`small`): tenths of a
+  /// millisecond, tenths of a per cent, and for both of them the part of the last published figure, such as a fifth.
   private static let large = (time: 50, timePart: 5, loss: 5, lossPart: 5)
   private static let small = (time: 10, timePart: 20, loss: 1, lossPart: 50)
 
@@ -49,7 +53,7 @@ package struct QualityNews: Hashable, Sendable {
 
   package init() {}
 
-  /// Whether the reader is told these figures; then later ones are compared with these.
+  /// Returns whether the reader gets these figures. If so, later ones are compared with them.
   package mutating func take(_ quality: LinkQuality, at now: Duration) -> Bool {
     guard let told, told.isOf((quality.interfaceIndex, quality.kernelName)) else {
       tell(quality, now)
@@ -75,7 +79,7 @@ package struct QualityNews: Hashable, Sendable {
 }
 
 extension LineBuffer {
-  /// Appends a number of tenths, as `23.4`.
+  /// Appends a number of tenths as `23.4`.
   package mutating func append(tenths: Int) {
     let (whole, rest) = UInt64(clamping: tenths).quotientAndRemainder(dividingBy: 10)
     appendDecimal(whole)

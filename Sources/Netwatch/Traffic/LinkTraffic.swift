@@ -1,17 +1,20 @@
-/// How much a link has carried, and how fast it does.
+/// The bytes that a link has carried, and its current rates.
 public struct LinkTraffic: Hashable, Sendable {
+  /// The name of the link as the bytes that the kernel uses.
   package let kernelName: InterfaceName
-  /// The index of the link.
+  /// The index of the link in the kernel's table.
   public let interfaceIndex: Int32
   /// The bytes that the link has received since its counter began, which is when its driver was loaded.
   public package(set) var receivedBytes: UInt64
   /// The bytes that the link has sent since its counter began, which is when its driver was loaded.
   public let sentBytes: UInt64
-  /// Received bits per second since the sample before. Nil where that is not known: at the first sample of a link, after its
-  /// counter began anew, and after a suspend.
+  /// The received bits per second since the last sample.
+  ///
+  /// Nil if the rate is not known: at the first sample of a link, after its counter began anew, and after a suspend.
   public package(set) var receivedBitsPerSecond: UInt64?
-  /// Sent bits per second since the sample before. Nil where that is not known: at the first sample of a link, after its
-  /// counter began anew, and after a suspend.
+  /// The sent bits per second since the last sample.
+  ///
+  /// Nil if the rate is not known: at the first sample of a link, after its counter began anew, and after a suspend.
   public package(set) var sentBitsPerSecond: UInt64?
 
   package init(kernelName: InterfaceName, interfaceIndex: Int32, receivedBytes: UInt64, sentBytes: UInt64) {
@@ -21,6 +24,6 @@ public struct LinkTraffic: Hashable, Sendable {
     self.sentBytes = sentBytes
   }
 
-  /// The name of the link. What is not UTF-8 in it is replaced.
+  /// The name of the link. Bytes that are not UTF-8 are replaced by U+FFFD.
   public var interfaceName: String { kernelName.text }
 }

@@ -1,14 +1,14 @@
-/// What the TCP connections of each program have carried since counting began, and how fast they do.
+/// The bytes that the TCP connections of each program have carried since counting began, and their current rates.
 package struct ProgramFigures: Hashable, Sendable {
-  /// Payload in both directions.
+  /// The payload in both directions.
   package struct Traffic: Hashable, Sendable {
     /// The bytes that were received.
     package var received: UInt64 = 0
     /// The bytes that were sent.
     package var sent: UInt64 = 0
-    /// Received bits per second since the figures before. Nil if that is not known.
+    /// The received bits per second since the figures before. Nil if the rate is not known.
     package var receivedBitsPerSecond: UInt64?
-    /// Sent bits per second since the figures before. Nil if that is not known.
+    /// The sent bits per second since the figures before. Nil if the rate is not known.
     package var sentBitsPerSecond: UInt64?
 
     package init(received: UInt64 = 0, sent: UInt64 = 0) {
@@ -24,7 +24,7 @@ package struct ProgramFigures: Hashable, Sendable {
       sent = sent.addingSaturated(other.sent)
     }
 
-    /// What these counters say more than others did. A counter that says less adds nothing.
+    /// Returns how much these counters exceed others. A counter that is lower adds nothing.
     func beyond(_ former: Traffic) -> Traffic {
       Traffic(
         received: received - min(received, former.received), sent: sent - min(sent, former.sent))
@@ -33,12 +33,12 @@ package struct ProgramFigures: Hashable, Sendable {
 
   /// A program: all its processes of one user.
   package struct Program: Hashable, Sendable {
-    /// The name as `ps` has it. Nil stands for all programs of a user that cannot be looked into.
+    /// The name that `ps` shows. Nil stands for all programs of a user that cannot be inspected.
     package let name: String?
-    /// The number of the user that the connections belong to.
+    /// The id of the user that the connections belong to.
     package let user: UInt32
     package var traffic = Traffic()
-    /// The connections that have a request in flight.
+    /// The number of connections that have a request in flight.
     package var inFlight = 0
 
     package init(name: String?, user: UInt32) {
@@ -47,20 +47,20 @@ package struct ProgramFigures: Hashable, Sendable {
     }
   }
 
-  /// The programs that have carried something or have something in flight, in no order.
+  /// The programs that have carried something or have a request in flight, in no order.
   package var programs: [Program] = []
-  /// The connections that nobody saw while they were open, so that their programs are not known.
+  /// The traffic of connections that were never seen while they were open, so that their programs are not known.
   package var shortLived = Traffic()
-  /// What the link carried without being payload of TCP: an estimate. Nil if no link was counted.
+  /// The traffic of the link that was not payload of TCP: an estimate. Nil if no link was counted.
   package var other: Traffic?
-  /// How often the kernel had no room to tell of the ends of connections.
+  /// The number of times that the kernel had no room to report the ends of connections.
   package var overruns: UInt64 = 0
 
   package init() {}
 }
 
 extension UInt64 {
-  /// The sum, or the largest number if there is no room for it.
+  /// Returns the sum, or the largest number if the sum is larger.
   package func addingSaturated(_ other: UInt64) -> UInt64 {
     let (sum, overflows) = addingReportingOverflow(other)
     return overflows ? .max : sum

@@ -1,50 +1,50 @@
 /// Adds up what the TCP connections of each program carry. Pure: looks at the connections and their ends go in, figures come
 /// out.
 ///
-/// The order of calls makes each byte count once. A look lists the connections that are open; their ends are told after the
-/// look that still had them. So an end of a connection that is not known is that of one that was in no look.
+/// The order of calls makes each byte count once. A look lists the open connections. Their ends are reported after the last
+/// look that still listed them. An end of an unknown connection therefore belongs to one that was in no look.
 package struct ProgramMeter: Sendable {
   private struct Socket {
     var inode: UInt32
     let user: UInt32
-    /// The place in `programs`; nil as long as it is not known whose socket it is.
+    /// The place in `programs`. Nil until the program of the socket is known.
     var program: Int?
-    /// The counters up to which is counted.
+    /// The counters up to which the traffic has been counted.
     var counters: ProgramFigures.Traffic
-    /// What it carried before its program was known.
+    /// The traffic of the socket before its program was known.
     var unassigned = ProgramFigures.Traffic()
-    /// The last look that it was in.
+    /// The last look that listed the socket.
     var look: UInt32
   }
 
-  /// A connection can leave the looks long before its end is told: after a reset, until its program closes it. If the end was
-  /// lost, nobody tells it at all.
+  /// A connection can leave the looks long before its end is reported: after a reset, until its program closes it. If the end
+  /// is lost, it is never reported.
   private static let looksUntilForgotten: UInt32 = 60
-  /// More sockets than these are not kept for an end that may never be told.
+  /// At most this many sockets are kept for an end that may never be reported.
   private static let mostKept = 65_536
-  /// Whoever runs programs of more names than these gets no rows for the rest.
+  /// The largest number of program names. Programs beyond it get no row of their own.
   private static let mostPrograms = 4_096
 
   private var sockets: [UInt64: Socket] = [:]
   private var programs: [ProgramFigures.Program] = []
-  /// What each of `programs` had at the figures before.
+  /// The figures of each of `programs` at the last report.
   private var former: [ProgramFigures.Traffic] = []
   private var places: [ProgramFigures.Program: Int] = [:]
   private var shortLived = ProgramFigures.Traffic()
   private var formerShortLived = ProgramFigures.Traffic()
   private var overruns: UInt64 = 0
   private var look: UInt32 = 0
-  /// When the last look and the one before it began. Nil before the first one was whole: until then, connections that are
-  /// seen are older than the count.
+  /// The times at which the last look and the one before it began. Nil before the first complete look: until then,
+  /// connections that are listed are older than the count.
   private var began: Duration?
   private var beganBefore: Duration?
   private var hasBase = false
-  /// The clocks at the figures before.
+  /// The clocks at the last figures.
   private var clocks: (time: Duration, suspended: Duration)?
   private var link: LinkTraffic?
-  /// All payload of TCP at the figures before.
+  /// All payload of TCP at the last figures.
   private var formerPayload = ProgramFigures.Traffic()
-  /// What the link carried beyond TCP. Less than nothing if an end was told later than the link counted its bytes.
+  /// The traffic of the link beyond TCP. Negative if an end was reported later than the link counted its bytes.
   private var otherReceived: Int64?
   private var otherSent: Int64?
 
@@ -52,14 +52,14 @@ package struct ProgramMeter: Sendable {
 
   // MARK: Looks
 
-  /// A look begins: ``see(_:)`` for each connection, then ``endLook(isWhole:)``.
+  /// Begins a look: call ``see(_:)`` for each connection, then ``endLook(isWhole:)``.
   package mutating func beginLook(at now: Duration) {
     look &+= 1
     beganBefore = began
     began = now
   }
 
-  /// Takes what the look says of one connection.
+  /// Takes what the look reports about one connection.
   package mutating func see(_ facts: ConnectionFacts) {
     let counters = ProgramFigures.Traffic(received: facts.payloadReceived, sent: facts.payloadSent)
     if let place = sockets.index(forKey: facts.cookie) {
@@ -69,7 +69,7 @@ package struct ProgramMeter: Sendable {
         sockets.values[place].look = look
         return count(counters, at: place)
       }
-      // The kernel never gives a name twice. If it did, this would be another connection.
+      // The kernel never uses a cookie twice. If it did, this would be another connection.
       settle(sockets.remove(at: place).value)
     }
     let base = hasBase ? ProgramFigures.Traffic() : counters
@@ -79,16 +79,16 @@ package struct ProgramMeter: Sendable {
     sockets[facts.cookie] = socket
   }
 
-  /// The look is over.
+  /// Ends a look.
   ///
-  /// - Parameter isWhole: false if connections may be missing that are open.
+  /// - Parameter isWhole: False if open connections may be missing.
   package mutating func endLook(isWhole: Bool) {
     guard isWhole else { return }
     hasBase = true
     let isCrowded = sockets.count > Self.mostKept
     for (cookie, socket) in sockets {
       let missed = look &- socket.look
-      // The end of one that is missing for the first time may be on its way.
+      // The end of a connection that is missing for the first time may be on its way.
       if missed >= Self.looksUntilForgotten || isCrowded && missed >= 2 {
         sockets[cookie] = nil
         settle(socket)
@@ -103,9 +103,9 @@ package struct ProgramMeter: Sendable {
     }
   }
 
-  /// Says whose a connection is.
+  /// Sets the program of a connection.
   ///
-  /// - Parameter name: the name of the program; nil if it cannot be known.
+  /// - Parameter name: The name of the program. Nil if it cannot be known.
   package mutating func identify(_ cookie: UInt64, as name: String?) {
     guard let place = sockets.index(forKey: cookie) else { return }
     let program = row(name, sockets.values[place].user)
@@ -114,7 +114,7 @@ package struct ProgramMeter: Sendable {
     sockets.values[place].unassigned = .init()
   }
 
-  /// Says which connections have a request in flight.
+  /// Sets which connections have a request in flight.
   package mutating func setInFlight(_ cookies: some Sequence<UInt64>) {
     for place in programs.indices { programs[place].inFlight = 0 }
     for cookie in cookies {
@@ -124,9 +124,9 @@ package struct ProgramMeter: Sendable {
 
   // MARK: Ends
 
-  /// Takes the last that the kernel says of a connection.
+  /// Takes the kernel's last report about a connection.
   ///
-  /// - Returns: the inode of its socket, if it was in a look.
+  /// - Returns: The inode of its socket, if it was in a look.
   @discardableResult
   package mutating func end(_ facts: ConnectionFacts, at now: Duration) -> UInt32? {
     let counters = ProgramFigures.Traffic(received: facts.payloadReceived, sent: facts.payloadSent)
@@ -136,15 +136,15 @@ package struct ProgramMeter: Sendable {
       settle(socket)
       return socket.inode
     }
-    // One that was in no look has carried something since the look before the last one. Another one was reset long ago, perhaps
-    // before the count began, and is closed only now.
+    // A connection that was in no look has carried something since the look before the last one. If it has been quiet for
+    // longer, it was reset long ago, perhaps before the count began, and is only closed now.
     guard hasBase, let beganBefore = beganBefore ?? began else { return nil }
     let quiet = Duration.nanoseconds(min(facts.sentAge, facts.receivedAge, facts.heardAge))
     if quiet <= now - beganBefore { shortLived.add(counters) }
     return nil
   }
 
-  /// The kernel had no room to tell of some ends: what those connections carried since the last look is not known.
+  /// Notes that the kernel had no room to report some ends. What those connections carried since the last look is not known.
   package mutating func loseEnds() { overruns = overruns.addingSaturated(1) }
 
   // MARK: Sums
@@ -162,10 +162,10 @@ package struct ProgramMeter: Sendable {
     }
   }
 
-  /// A socket is gone. If it was gone before anybody found its program, it did not live long enough for that.
+  /// Adds the traffic of a socket that is gone. If its program was not found in time, it counts as short-lived.
   private mutating func settle(_ socket: Socket) { shortLived.add(socket.unassigned) }
 
-  /// The place of a program in `programs`.
+  /// Returns the place of a program in `programs`.
   private mutating func row(_ name: String?, _ user: UInt32) -> Int {
     let key = ProgramFigures.Program(name: name, user: user)
     if let place = places[key] { return place }
@@ -178,12 +178,12 @@ package struct ProgramMeter: Sendable {
 
   // MARK: Figures
 
-  /// The figures now; the next rates count from here.
+  /// Returns the current figures. The next rates count from here.
   ///
   /// - Parameters:
-  ///   - time: when the last look was, on the monotonic clock.
-  ///   - suspended: how long the machine has been suspended since it was started.
-  ///   - link: the counters of the link that carries the traffic; nil if there is none.
+  ///   - time: The time of the last look, on the monotonic clock.
+  ///   - suspended: The time that the machine has been suspended since it was started.
+  ///   - link: The counters of the link that carries the traffic. Nil if there is none.
   package mutating func figures(
     at time: Duration, suspended: Duration = .zero, link sample: LinkTraffic? = nil
   ) -> ProgramFigures {
@@ -207,7 +207,7 @@ package struct ProgramMeter: Sendable {
     return figures
   }
 
-  /// What the link carried beyond the payload of TCP.
+  /// Returns the traffic of the link beyond the payload of TCP.
   private mutating func other(_ sample: LinkTraffic?, in passed: Duration?) -> ProgramFigures.Traffic? {
     var payload = shortLived
     for program in programs { payload.add(program.traffic) }
@@ -237,7 +237,9 @@ package struct ProgramMeter: Sendable {
 }
 
 extension ProgramFigures.Traffic {
-  /// - Parameter time: what has passed since; nil if that is not known.
+  /// Sets the rates since other figures.
+  ///
+  /// - Parameter time: The time since then. Nil if that is not known.
   fileprivate mutating func setRates(since former: Self, in time: Duration?) {
     let carried = beyond(former)
     receivedBitsPerSecond = time.map { TrafficMeter.rate(of: carried.received, in: $0) }

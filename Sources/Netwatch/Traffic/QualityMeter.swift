@@ -1,15 +1,16 @@
-/// Makes figures of the quality of a link from what the kernel says of the TCP connections that leave over it. Pure: looks go in,
-/// figures come out.
+/// Computes the quality of a link from what the kernel reports about the TCP connections that leave over it. Pure: looks go
+/// in, figures come out.
 ///
-/// The loss is the part of all segments that were sent again, without those that the other side had got already. It counts what
-/// was sent while the link was as it is now: a part of the last minute that differs from what came after it is forgotten.
+/// The loss is the part of all segments that were sent again, without those that the other side had already got. It counts
+/// only what was sent while the link was as it is now. A part of the last minute that differs from what came after it is
+/// forgotten.
 package struct QualityMeter: Sendable {
-  /// The connections at one moment. All of them: what is missing has ended.
+  /// The connections at one moment. The list is complete: a missing connection has ended.
   package struct Look: Sendable {
     package var link: (index: Int32, name: InterfaceName)
-    /// When the kernel has answered, on the monotonic clock.
+    /// The time of the kernel's answer, on the monotonic clock.
     package var time: Duration
-    /// How long the machine has been suspended since it was started.
+    /// The time that the machine has been suspended since it was started.
     package var suspendedTime: Duration
     package var connections: [ConnectionFacts]
 
@@ -29,50 +30,50 @@ package struct QualityMeter: Sendable {
     var sent: UInt32
     var repeated: UInt32
     var duplicated: UInt32
-    /// The smoothed time at the last look that has found an acknowledgement.
+    /// The smoothed round-trip time at the last look that has found an acknowledgement.
     var roundTripTime: UInt32
-    /// The smaller one of it and of the look before. A loss, or an acknowledgement that was delayed, makes the smoothed time
-    /// longer for a moment, and nothing makes it shorter.
+    /// The smaller of ``roundTripTime`` and the value of the look before. A loss or a delayed acknowledgement makes the
+    /// smoothed time longer for a moment; nothing makes it shorter.
     var leastTime: UInt32
-    /// When something was sent last, and when something was acknowledged last. Nil if it was before the first look.
+    /// The times at which something was last sent and last acknowledged. Nil if that was before the first look.
     var lastSent: Duration?
     var lastAcknowledged: Duration?
-    /// When it was there last.
+    /// The time of the last look that has listed the connection.
     var lastSeen: Duration
 
-    /// Counts from the beginning of a connection.
+    /// Creates a connection whose counters begin at zero.
     init(at time: Duration) {
       (acknowledged, sent, repeated, duplicated, roundTripTime, leastTime, lastSeen) = (0, 0, 0, 0, 0, 0, time)
     }
   }
 
-  /// What was sent between two looks.
+  /// The segments that were sent between two looks.
   private struct Part {
     var time: Duration
     var sent: UInt64
     var lost: UInt64
   }
 
-  /// Between two looks.
+  /// The time between two looks.
   package static let interval = Duration.seconds(4)
-  /// Figures of fewer connections say more about those than about the link.
+  /// The figures of fewer connections tell more about those connections than about the link.
   private static let fewestConnections = 3
-  /// Not longer ago than the look before.
+  /// The time within which a measurement belongs to this look or the one before.
   private static let recently = interval * 3 / 2
   /// A connection counts for this long after it has sent something.
   private static let freshness = Duration.seconds(30)
-  /// The loss is that of this time at most.
+  /// The longest time that the loss is computed over.
   private static let lossTime = Duration.seconds(60)
-  /// One repetition among fewer segments would be more than a per cent.
+  /// Among fewer segments one repetition would be more than a per cent.
   private static let fewestSegments: UInt64 = 100
-  /// Fewer segments do not prove that the loss is another one now.
+  /// Fewer segments do not prove that the loss has changed.
   private static let fewestSegmentsOfPart: UInt64 = 50
-  /// How unlikely a difference of the loss has to be by chance: the square of this many standard deviations. Losses come in
-  /// bursts, so this is more than a statistician would ask for.
+  /// The unlikeliness by chance that a difference of the loss needs: the square of this many standard deviations. Losses come
+  /// in bursts, so this is more than statistics alone would ask for.
   private static let evidence = 16.0
-  /// What was counted this long ago says nothing of now. Nobody has looked meanwhile.
+  /// Counters that are older than this tell nothing about now, because nobody has looked meanwhile.
   private static let longestPause = interval * 4
-  /// More connections than these are not kept after their end.
+  /// At most this many connections are kept after their end.
   private static let mostKept = 65_536
 
   private var connections: [UInt64: Connection] = [:]
@@ -83,19 +84,19 @@ package struct QualityMeter: Sendable {
 
   package init() {}
 
-  /// What was counted until now says nothing of what comes: the link has joined another network.
+  /// Forgets everything that was counted, because the link has joined another network.
   package mutating func forget() { isInterrupted = true }
 
   private enum Base {
     /// A connection that is not known has begun since the former look.
     case former
-    /// There is none: each connection counts from its beginning if it has sent something not long ago.
+    /// There is no former look. Each connection counts from its beginning if it has sent something not long ago.
     case none
-    /// What was counted before was over another link or network, or before a suspend.
+    /// The counters before belong to another link or network, or to the time before a suspend.
     case present
   }
 
-  /// The figures at a look.
+  /// Returns the figures at a look.
   package mutating func handle(_ look: Look) -> LinkQuality {
     let base = base(of: look)
     former = (look.link, look.time, look.suspendedTime)
@@ -112,7 +113,7 @@ package struct QualityMeter: Sendable {
     parts.append(part)
     forgetWhatDiffers()
     let figures = figures(of: look.link, at: look.time)
-    // From their beginnings on: the next look counts from this one.
+    // These parts count from the beginnings of the connections; the next look counts from this one.
     if base == .none { parts = [] }
     return figures
   }
@@ -138,7 +139,7 @@ package struct QualityMeter: Sendable {
     else { return }
     if base != .present, !isOld {
       if sent > 0 { connection.lastSent = now }
-      // The last measurement was then or not long before.
+      // The last measurement was at the acknowledgement or shortly before.
       if facts.bytesAcknowledged > connection.acknowledged, facts.roundTripTime > 0 {
         let isFresh = connection.lastAcknowledged.map { $0 >= now - Self.recently } ?? false
         connection.leastTime = min(facts.roundTripTime, isFresh ? connection.roundTripTime : .max)
@@ -154,7 +155,7 @@ package struct QualityMeter: Sendable {
     connection.duplicated = facts.segmentsDuplicated
   }
 
-  /// What a counter has counted since; nil if it has begun anew.
+  /// Returns what a counter has counted since. Nil if it has begun anew.
   private static func difference(_ counter: UInt32, _ former: UInt32) -> UInt32? {
     let difference = counter &- former
     return difference < 1 << 31 ? difference : nil
@@ -162,7 +163,7 @@ package struct QualityMeter: Sendable {
 
   // MARK: Loss
 
-  /// Forgets the parts before a moment at which the loss became another one.
+  /// Forgets the parts before a moment at which the loss changed.
   private mutating func forgetWhatDiffers() {
     var most = Self.evidence
     var start: Int?
@@ -202,8 +203,8 @@ package struct QualityMeter: Sendable {
       tenthsOfMilliseconds: roundTripTime(at: now).map { ($0 + 50) / 100 }, tenthsOfPercent: loss)
   }
 
-  /// The median of the connections that were acknowledged last, in microseconds. What is older is only taken if there are too
-  /// few of these: a smoothed time stays what it was while nothing is sent.
+  /// Returns the median of the connections that were acknowledged last, in microseconds. Older ones only count if there are
+  /// too few of these: a smoothed time stays the same while nothing is sent.
   private func roundTripTime(at now: Duration) -> Int? {
     let measured = connections.values.compactMap { connection in
       connection.lastAcknowledged.map { (time: $0, value: Int(connection.leastTime)) }
@@ -211,7 +212,7 @@ package struct QualityMeter: Sendable {
     .filter { $0.time + Self.freshness > now }
     .sorted { $0.time > $1.time }
     guard measured.count >= Self.fewestConnections else { return nil }
-    // Of this look and the one before at least.
+    // At least those of this look and the one before.
     let oldest = min(measured[Self.fewestConnections - 1].time, now - Self.recently)
     let values = measured.prefix { $0.time >= oldest }.map(\.value).sorted()
     let middle = values.count / 2

@@ -1,15 +1,15 @@
-/// Makes rates of the counters of one link at a time. Pure: samples in, figures out.
+/// Computes rates from the counters of one link at a time. Pure: samples in, figures out.
 ///
-/// A rate is the difference of two counters by the time between the kernel's two answers. Where that difference means nothing
-/// there is no rate: a peak that never was is worse than none.
+/// A rate is the difference of two counters divided by the time between the kernel's two answers. If the difference means
+/// nothing there is no rate: a wrong peak is worse than none.
 package struct TrafficMeter: Sendable {
-  /// What the kernel has answered.
+  /// The kernel's answer at one moment.
   package struct Sample: Hashable, Sendable {
-    /// The bytes that the link has carried; without rates.
+    /// The bytes that the link has carried, without rates.
     package var traffic: LinkTraffic
-    /// When the kernel has answered, on the monotonic clock.
+    /// The time of the kernel's answer, on the monotonic clock.
     package var time: Duration
-    /// How long the machine has been suspended since it was started.
+    /// The time that the machine has been suspended since it was started.
     package var suspendedTime: Duration
 
     package init(_ traffic: LinkTraffic, at time: Duration, suspendedTime: Duration) {
@@ -19,7 +19,7 @@ package struct TrafficMeter: Sendable {
     }
   }
 
-  /// Two readings of two clocks are never quite simultaneous; no suspend is shorter.
+  /// The shortest suspend. Two readings of two clocks are never quite simultaneous, so smaller differences mean nothing.
   static let suspendThreshold = Duration.milliseconds(100)
   /// A thousand times what any link carries, in bits per second.
   private static let mostBits = 1e18
@@ -28,7 +28,7 @@ package struct TrafficMeter: Sendable {
 
   package init() {}
 
-  /// The figures at a sample; the next one's rates count from here.
+  /// Returns the figures at a sample. The rates of the next one count from here.
   package mutating func handle(_ sample: Sample) -> LinkTraffic {
     var traffic = sample.traffic
     if let base, let rates = rates(from: base, to: sample) {
@@ -50,14 +50,14 @@ package struct TrafficMeter: Sendable {
     )
   }
 
-  /// The bits per second of so many bytes in a time, which is more than zero.
+  /// Returns the bits per second for this many bytes in a time, which has to be more than zero.
   static func rate(of bytes: UInt64, in time: Duration) -> UInt64 {
     UInt64(min(Double(bytes) * 8 / (time / .seconds(1)), mostBits).rounded())
   }
 }
 
 extension LinkTraffic {
-  /// Whether these are counters of the same link as before, and have not begun anew since.
+  /// Returns whether these counters belong to the same link as before and have not begun anew since.
   func continues(_ former: LinkTraffic) -> Bool {
     // An index can be used again, by a link of another name. A counter restarts with its driver.
     former.interfaceIndex == interfaceIndex && former.kernelName == kernelName && former.receivedBytes <= receivedBytes
