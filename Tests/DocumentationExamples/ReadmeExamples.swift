@@ -1,46 +1,24 @@
-import Dispatch
+import Foundation
 import Netwatch
+import NetwatchHTTP
 import NetwatchNetlink
-import NetwatchStream
 
 /// The code of the README that is no program.
 struct ReadmeExamples {
-  @MainActor func call(_ monitor: NetworkMonitor, label: Label, queue: DispatchQueue) {
-    // On the caller's actor; may touch its state. The current path comes first, before this returns.
-    let subscription = monitor.onChange { path in label.text = path.isReachable ? "online" : "offline: \(path.reason)" }
-
-    // Wherever you say.
-    let other = monitor.onChange(enqueue: { queue.async(execute: $0) }) { path in log(path) }
-    _ = (subscription, other)
+  func useHTTP(_ base: URL, _ activity: ActivityIndicator) async throws {
+    let monitor = try NetworkMonitor.start()
+    let api = try HTTPSessionManager(baseURL: base, observer: activity, path: monitor)
+    let user: User = try await api.get("users/1")
+    let made: User = try await api.post("users", body: .json(User(name: "Eva")))
+    print(user.name, made.name)
   }
+}
 
+/// The code of the articles that belongs to no other file.
+struct TrafficExamples {
   func measure(_ monitor: NetworkMonitor) async {
     for await traffic in monitor.traffic(every: .seconds(2)) {
       print(traffic.interfaceName, traffic.receivedBitsPerSecond ?? 0, traffic.sentBitsPerSecond ?? 0)
     }
   }
-
-  func share() throws {
-    let office = try NetworkMonitor.start(target: NetworkTarget("vpn.example.org:443"))
-    let printer = try NetworkMonitor.start(target: NetworkTarget("10.1.2.3"), sharing: office)
-    _ = (office, printer)
-  }
-
-  @MainActor func count(spinner: Spinner) {
-    let activity = ActivityIndicator()  // 1.0 s, 0.17 s; both can be set
-    let shown = activity.onVisibilityChange { spinner.isHidden = !$0 }
-
-    let request = activity.begin("upload")  // ends with end(), or when it goes out of scope
-    defer { request.end() }
-    _ = shown
-  }
-
-  func read() async throws {
-    // The state first, then each change. If the service ends, a record says so; when one is back, the loop goes on.
-    for await record in try EventStream() {
-      print(record.path.status, record.activity.inFlight)
-    }
-  }
-
-  private func log(_ path: NetworkPath) {}
 }

@@ -48,7 +48,7 @@ extension TwoNetworks {
 extension Follow {
   var internets: [String?] { lines.map(\.internet) }
 
-  /// Waits until no more than so many children are left.
+  /// Waits until at most `count` children are left.
   func waitUntilChildless(butFor count: Int = 0) throws {
     let deadline = Deadline(20)
     while process.children.count > count {

@@ -100,7 +100,7 @@ import Testing
     _ = child
   }
 
-  @Test func `tmux's second line does without a reader`() throws {
+  @Test func `a reader that leaves after tmux's first line causes no error`() throws {
     let namespace = try NetworkNamespace.online()
     let child = try namespace.netwatch("--follow", "--format", "tmux")
     _ = try child.nextLine()
@@ -115,7 +115,7 @@ import Testing
     ("i3blocks", #"{"full_text":"","short_text":"","markup":"pango"}"#),
     ("i3status-rust", #"{"icon":"","state":"Idle","text":"","short_text":""}"#),
   ])
-  func `what cannot go on leaves an empty text and the status 2`(format: String, last: String) throws {
+  func `without netlink the text is empty and the exit status 2`(format: String, last: String) throws {
     for arguments in [["--follow"], ["status"]] {
       let result = try ChildProcess.run(
         [Programs.sandbox, "netlink", Programs.netwatch] + arguments + ["--format", format])
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func `stopped while much happens, it says the newest alone`() throws {
+  @Test func `stopped during many changes, it ends with the newest line`() throws {
     let namespace = try NetworkNamespace.online()
     let child = try namespace.netwatch("--follow", "--format", "polybar")
     _ = try child.nextLine()
@@ -165,7 +165,7 @@ import Testing
   }
 
   @Test(arguments: ["i3blocks", "polybar"])
-  func `the end of what it is told is not its own`(format: String) throws {
+  func `the end of standard input does not end it`(format: String) throws {
     let namespace = try NetworkNamespace.online()
     let child = try namespace.netwatch("--follow", "--format", format)
     #expect(try child.nextLine()?.contains("v0") == true)
@@ -195,7 +195,7 @@ import Testing
     #expect(try child.nextLine() == "○ not reachable")
   }
 
-  @Test func `a socket that is not there is no matter`() throws {
+  @Test func `a service's socket that does not exist causes no error`() throws {
     let namespace = try NetworkNamespace.online()
     let result = try ChildProcess.run(
       namespace.command([Programs.netwatch, "status", "--format", "dwm"]),
@@ -205,7 +205,7 @@ import Testing
     #expect(result.error == "")
   }
 
-  @Test func `a link is called what it likes`() throws {
+  @Test func `a link's name with markup is escaped for each bar`() throws {
     let namespace = try NetworkNamespace.withPair()
     try namespace.run(
       "ip link set v0 down", #"ip link set v0 name "$(printf '<b>&#[x]${e}\033')""#,

@@ -48,7 +48,7 @@ import Testing
     #expect(try Self.summary(follow.next()) == "reachability route_up wifi 0")
   }
 
-  @Test func `a service that did nothing is not missed`() throws {
+  @Test func `the end and the start of an idle service write no line`() throws {
     let service = try RunningService()
     let follow = try service.follow()
     #expect(try follow.summary() == "wifi initial v0")

@@ -55,7 +55,7 @@ import Testing
     #expect(result.error.contains("standard output is closed"))
   }
 
-  @Test func `dev null has no reader to lose`() throws {
+  @Test func `with standard output on dev null it runs on`() throws {
     let namespace = try NetworkNamespace.online()
     let null = unsafe open("/dev/null", O_WRONLY)
     defer { close(null) }
@@ -72,7 +72,7 @@ import Testing
     #expect(ending == .exited(0))
   }
 
-  @Test func `the end of stdin is not the end`() throws {
+  @Test func `the end of standard input does not end it`() throws {
     let namespace = try NetworkNamespace.online()
     let follow = try namespace.follow()
     #expect(try follow.next().status == "wifi")
@@ -138,7 +138,7 @@ import Testing
     #expect(result.error.contains(hint), "\(result.error)")
   }
 
-  @Test func `no netlink is said so`() throws {
+  @Test func `without netlink one sentence says so`() throws {
     for arguments in [["--follow"], [], ["wait"]] {
       let result = try ChildProcess.run([Programs.sandbox, "netlink", Programs.netwatch] + arguments)
       #expect(result.ending == .exited(2))
@@ -197,7 +197,7 @@ import Testing
     #expect(try follow.summary() == "wifi route_up v0")
   }
 
-  @Test func `count counts the first line`() throws {
+  @Test func `--count includes the first line`() throws {
     let namespace = try NetworkNamespace.online()
     let result = try ChildProcess.run(namespace.command([Programs.netwatch, "-f", "--count", "1"]))
     #expect(result.ending == .exited(0))
@@ -285,7 +285,7 @@ import Testing
     #expect(v1["operational_state"] as? String == "up")
   }
 
-  @Test func `netlink can be watched being read`() throws {
+  @Test func `NETWATCH_DEBUG shows the netlink messages that are read`() throws {
     let namespace = try NetworkNamespace.online()
     let result = try ChildProcess.run(
       namespace.command([Programs.netwatch]), environment: ["NETWATCH_DEBUG=netlink"])

@@ -221,7 +221,7 @@ import Testing
     return slowest
   }
 
-  @Test func `what is ignored does not count`() throws {
+  @Test func `connections that --activity-ignore names do not count`() throws {
     let networks = try TwoNetworks()
     let server = try networks.slowServer()
     let ignoring = try ["80", "10.0.0.0/8", "10.0.0.2", "curl"].map {
@@ -278,7 +278,7 @@ import Testing
     #expect(try follow.process.errorText() == "")
   }
 
-  @Test func `many at once, and what they were is forgotten`() throws {
+  @Test func `500 connections at once count, and no longer after their end`() throws {
     let networks = try TwoNetworks()
     let server = try networks.slowServer()
     let follow = try networks.near.follow("--activity", "tcp")
@@ -312,7 +312,7 @@ import Testing
       after = try service.process.contextSwitches()
     }
     #expect(before == after)
-    // Whoever comes is told what is.
+    // A reader that starts now gets the present state.
     let follows = try (0..<2).map { _ in try service.follow() }
     for follow in follows {
       let line = try follow.next()

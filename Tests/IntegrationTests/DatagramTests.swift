@@ -4,7 +4,7 @@ import Testing
 
 /// `--activity udp`: programs that exchange datagrams over connected sockets, as QUIC does, and what is no request.
 @Suite struct DatagramTests {
-  /// Answers each datagram of "COUNT SIZE MILLISECONDS" with so many, one after another.
+  /// Answers each datagram "COUNT SIZE MILLISECONDS" with COUNT datagrams, one after another.
   private static let server = """
     import socket, sys, threading, time
     def answer(s, words, peer):

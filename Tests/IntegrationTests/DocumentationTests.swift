@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  /// Without what is the same in every file, or hangs on where a piece stands.
+  /// Returns the code without imports, empty lines and indentation.
   private static func normalized(_ code: String) -> String {
     code.split(separator: "\n").filter { !$0.hasPrefix("import ") }
       .map { $0.split(separator: " ").joined(separator: " ") }.joined(separator: "\n") + "\n"

@@ -238,7 +238,7 @@ import Testing
     #expect(full.error == "netwatch: no room is left for standard output")
   }
 
-  @Test func `places where no file can be are said`() throws {
+  @Test func `a place where no file can be written is refused before the request`() throws {
     let server = try WebServer()
     try server.serve("it", text: "it")
     for (place, words) in [

@@ -173,7 +173,7 @@ import Testing
     #expect(result.error.split(separator: "\n").map(String.init) == ["a value", "1"] + plain.output)
   }
 
-  @Test func `requests light up for a hook`() throws {
+  @Test func `a hook runs when a request begins, and when the indicator is shown`() throws {
     let service = try RunningService()
     let follow = try Follow(
       ChildProcess(

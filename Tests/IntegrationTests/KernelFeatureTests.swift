@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [("filter", "no socket filter here"), ("strict", "no strict checking of requests here")])
-  func `with -v it is said once`(_ feature: String, _ beginning: String) throws {
+  func `-v reports once what the kernel lacks`(_ feature: String, _ beginning: String) throws {
     let namespace = try NetworkNamespace.online()
     let result = try ChildProcess.run(
       namespace.command([Programs.sandbox, feature, Programs.netwatch, "status", "--no-service", "-v"]))
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: [["wait"], ["explain"]])
-  func `so it is by other commands`(_ command: [String]) throws {
+  func `-v of other commands reports once what the kernel lacks`(_ command: [String]) throws {
     let namespace = try NetworkNamespace.online()
     let result = try ChildProcess.run(
       namespace.command([Programs.sandbox, "filter", Programs.netwatch] + command + ["-v"]))
@@ -72,7 +72,7 @@ import Testing
     #expect(whole.error == "")
   }
 
-  @Test func `and by the service`() throws {
+  @Test func `-v of the service reports once what the kernel lacks`() throws {
     let service = try RunningService("-v", shell: "exec '\(Programs.sandbox)' filter \"$@\"")
     #expect(try service.follow().summary() == "wifi initial v0")
     service.process.signal(SIGTERM)

@@ -6,7 +6,7 @@ import Testing
 /// HTTP when uplinks go and come.
 @Suite struct LostPathTests {
   private static let url = "http://10.9.0.9:8080/"
-  /// Answers after so many milliseconds.
+  /// The URL of an answer that comes after this many milliseconds.
   private static func slow(_ milliseconds: Int, _ host: String = "10.9.0.9") -> String {
     "http://\(host)/wait/\(milliseconds)"
   }
@@ -61,7 +61,7 @@ import Testing
     #expect(numbers.count == 4 && numbers[3] == numbers[0] && numbers[2] != numbers[1], "\(networks.log)")
   }
 
-  @Test func `what is back within the grace has not happened`() throws {
+  @Test func `a carrier that is back within the grace does not disturb the request`() throws {
     let networks = try TwoUplinks()
     let server = try networks.slowServer()
     let app = try networks.app(grace: 30)

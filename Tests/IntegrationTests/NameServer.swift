@@ -37,7 +37,7 @@ final class NameServer {
 
   // MARK: What it says
 
-  /// From now on it knows these alone. Whoever is to ask again has to be told: answers are good for an hour.
+  /// Makes the server know only these records. Answers are good for an hour, so a client asks again only if something makes it.
   func change(to records: String...) throws {
     stop()
     try start(records)

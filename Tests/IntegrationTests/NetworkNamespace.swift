@@ -104,7 +104,7 @@ final class NetworkNamespace {
     return Follow(process, trace: trace)
   }
 
-  /// The same as an ordinary user, where this one may become it: in a user namespace there is none.
+  /// Follows as an ordinary user if this process may become one; a user namespace has none.
   func followAsNobody(from folder: TemporaryFolder, _ arguments: String...) throws -> Follow {
     let program = try folder.install(Programs.netwatch)
     let user = Self.isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : []

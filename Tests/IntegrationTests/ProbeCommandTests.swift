@@ -48,7 +48,7 @@ import Testing
     #expect(try follow.nextLine() == "● v0")
   }
 
-  @Test func `a snapshot is of the path that is there in the end`() throws {
+  @Test func `status shows the path as it is at the end of the probe`() throws {
     let networks = try TwoNetworks()
     let server = try AnswerServer(in: networks.far, answering: "hang")
     let status = try ChildProcess(

@@ -20,7 +20,7 @@ import Testing
     #expect(try follow.next().internet == "unknown")
     #expect(try follow.process.wait() == .exited(0))
     #expect(try follow.process.errorText() == sentence)
-    // Where the answer is all that is wanted there is none.
+    // Commands that only want the answer fail.
     for command in ["status", "wait"] {
       let result = try ChildProcess.run(
         networks.near.command([program, command, "--json", "--probe", AnswerServer.url]))

@@ -33,7 +33,7 @@ extension TwoNetworks {
     return process
   }
 
-  /// Connections to the sink, each of which sends so many bytes a second.
+  /// Starts `count` connections to the sink, each of which sends this many bytes a second.
   func senders(_ count: Int, bytesPerSecond rate: Int = 100_000, to host: String = "10.0.0.2") throws -> ChildProcess {
     let process = try start(Programs.probe, "senders", host, "\(count)", "\(rate)")
     guard try process.nextLine() == "ready" else { throw TestFailure("no senders: \(try process.errorText())") }
@@ -124,7 +124,7 @@ extension TwoNetworks {
     #expect(try follow.next().quality?.connections == 5)
     let known = try Self.line(of: follow, where: Self.isKnown)
     #expect(known.connections == 5)
-    // On another path, nothing is known at the next look. Only who has asked is told.
+    // On another path, nothing is known at the next sample. Only clients that asked for the quality get the line.
     try networks.near.run("ip addr add 10.0.0.7/24 dev v0", "ip route replace default via 10.0.0.2 src 10.0.0.7")
     for client in clients {
       let path = try client.next()
@@ -198,7 +198,7 @@ extension TwoNetworks {
     let connections = text.split(separator: "\n").filter { $0.hasPrefix("tcp ") && !$0.hasSuffix(" end") }
     #expect(connections.count >= 8)
     #expect(connections.allSatisfy { $0.wholeMatch(of: /tcp( [0-9]+){7}/) != nil })
-    // Whoever did not ask has no such line in his trace, and one that has is not played without.
+    // Without --quality a trace has no such line, and a trace with such lines is not played without the setting.
     try text.replacing("set quality\n", with: "").write(toFile: folder.file("cut"), atomically: true, encoding: .utf8)
     let refused = try ChildProcess.run([Programs.netwatch, "replay", "--json", folder.file("cut")])
     #expect(refused.ending == .exited(2))

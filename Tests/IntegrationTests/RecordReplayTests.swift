@@ -159,7 +159,7 @@ import Testing
     #expect(try replay.output.map { try Line($0).reason } == ["initial", "no_carrier", "route_up", "no_carrier"])
   }
 
-  @Test func `a service has no say in a recording`() throws {
+  @Test func `a recording does not use a service`() throws {
     let service = try RunningService()
     let client = try service.client()
     client.send("{\"begin\":\"a\"}")

@@ -94,7 +94,7 @@ final class RunningService {
         (other ?? namespace).command([Programs.netwatch, "--follow", "--json"] + arguments), environment: environment))
   }
 
-  /// Waits until it answers again, and says whether it has `count` requests and answers a new client.
+  /// Waits until the service answers a new client, and returns the number of requests in flight.
   func inFlight() throws -> Int? { try client().next().inFlight }
 
   // MARK: What it costs

@@ -8,7 +8,7 @@ import Testing
   private static let handOver = ["sh", "-c", "export LISTEN_PID=$$; exec \"$0\" serve", Programs.netwatch]
 
   @Test(arguments: [true, false])
-  func `the first client was there before the service`(isAbstract: Bool) throws {
+  func `a client that connected before the service started is served`(isAbstract: Bool) throws {
     let folder = try TemporaryFolder()
     let door = try ListeningPath(folder.file("s"))
     let notifyPath = isAbstract ? "@\(folder.path)/notify" : folder.file("notify")
@@ -34,7 +34,7 @@ import Testing
     #expect(try service.wait() == .exited(0))
     // The socket is the manager's: it stays.
     #expect(try folder.names == (isAbstract ? ["s"] : ["notify", "s"]))
-    // And who connects now is served by the next one.
+    // A client that connects now is served by the next service.
     let second = try ServiceClient(folder.file("s"))
     let next = try ChildProcess(Self.handOver, environment: ["LISTEN_FDS=1"], descriptors: [door.descriptor])
     #expect(try second.next().event == "initial")
@@ -77,7 +77,7 @@ import Testing
     ["NOTIFY_SOCKET=/nonexistent/notify", "WATCHDOG_USEC=garbage"], ["NOTIFY_SOCKET=", "LISTEN_PID=", "LISTEN_FDS="],
     ["NOTIFY_SOCKET=@", "WATCHDOG_USEC=-5"],
   ])
-  func `what is meant for others, or makes no sense, is left alone`(environment: [String]) throws {
+  func `variables for another process, or without sense, are ignored`(environment: [String]) throws {
     let folder = try TemporaryFolder()
     let service = try ChildProcess(
       [Programs.netwatch, "serve", "--socket", folder.file("s")], environment: environment)
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test(arguments: ["9223372036854775807", "18446744073709551615", "99999999999999999999"])
-  func `a watchdog that wants nothing in our time is fed no more than once`(microseconds: String) throws {
+  func `a watchdog with a huge interval does not disturb the service`(microseconds: String) throws {
     let folder = try TemporaryFolder()
     let manager = try ListeningPath(folder.file("notify"), datagrams: true)
     let service = try ChildProcess(

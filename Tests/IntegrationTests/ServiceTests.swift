@@ -66,7 +66,7 @@ import Testing
         }, uniquingKeysWith: { $1 })
     }
     func outages(_ reason: String) -> String { "netwatch_outages_total{reason=\"\(reason)\"}" }
-    // Each reason is there before its first outage: who sees a counter begin with 1 does not see it rise.
+    // Each reason is there before its first outage, because a counter that begins with 1 does not show a rise.
     let before = try metrics()
     for reason in ["no_carrier", "link_down", "no_route", "no_address", "dormant"] {
       #expect(before[outages(reason)] == 0, "\(reason)")
@@ -177,7 +177,7 @@ import Testing
   // MARK: Its end
 
   @Test(arguments: [SIGTERM, SIGINT])
-  func `it ends when it is told to, and takes its socket with it`(signal: CInt) throws {
+  func `a signal ends it, and its socket is removed`(signal: CInt) throws {
     let service = try RunningService()
     let client = try service.client()
     _ = try client.next()
@@ -237,14 +237,14 @@ import Testing
     #expect(try ServiceClient(folder.file("s")).next().summary == "wifi initial v0")
   }
 
-  @Test func `only its owner finds the door open`() throws {
+  @Test func `only its owner may connect to the socket`() throws {
     let service = try RunningService(shell: "umask 0")
     var status = stat()
     #expect(unsafe lstat(service.socket, &status) == 0)
     #expect(status.st_mode & 0o7777 == 0o600)
   }
 
-  @Test func `the door was never wider open`() throws {
+  @Test func `the socket has its final mode from the beginning`() throws {
     let folder = try TemporaryFolder()
     let service = try ChildProcess([
       "sh", "-c", "umask 0; exec \"$@\"", "sh", Programs.sandbox, "chmod", Programs.netwatch, "serve", "--socket",
@@ -302,7 +302,7 @@ import Testing
     #expect(try folder.names == ["s"])
   }
 
-  @Test func `a path is too long`() throws {
+  @Test func `a socket's path that is too long is refused`() throws {
     let folder = try TemporaryFolder()
     for length in [108, 300] {
       let path = folder.file(String(repeating: "x", count: length - folder.path.utf8.count - 1))
@@ -313,7 +313,7 @@ import Testing
     #expect(try folder.names == [])
   }
 
-  @Test func `a folder is missing`() throws {
+  @Test func `a socket in a folder that does not exist is refused`() throws {
     let folder = try TemporaryFolder()
     let result = try ChildProcess.run([Programs.netwatch, "serve", "--socket", folder.file("none/s")])
     #expect(result.ending == .exited(2))
@@ -332,7 +332,7 @@ import Testing
       result.error == "netwatch: there is no XDG_RUNTIME_DIR to put the socket into; name one with --socket")
   }
 
-  @Test func `the folder of the login is where they meet`() throws {
+  @Test func `the default socket is in XDG_RUNTIME_DIR`() throws {
     let folder = try TemporaryFolder()
     let namespace = try NetworkNamespace.online()
     let environment = ["NETWATCH_SOCKET=", "XDG_RUNTIME_DIR=\(folder.path)"]

@@ -74,7 +74,7 @@ import Testing
     #expect(try Self.sequence(in: service, ["unshare", "--net"]) == 1)
   }
 
-  @Test func `so does an ordinary user in a user namespace of his own`() throws {
+  @Test func `an ordinary user in a user namespace of his own uses the service`() throws {
     guard geteuid() == 0 else { return }
     let folder = try TemporaryFolder()
     let program = try folder.install(Programs.netwatch)
@@ -179,7 +179,7 @@ import Testing
     #expect(try ofRoot.interface(Self.user(1_000) + ["unshare", "--user", "--map-current-user"]) == "v0")
   }
 
-  @Test func `who has no id in his user namespace takes nobody for himself`() throws {
+  @Test func `a user without an id in his user namespace believes no service`() throws {
     guard geteuid() == 0 else { return }
     // Both show as 65534 there.
     let service = try Pretended(user: 1_000, namesNamespace: true)

@@ -52,7 +52,7 @@ extension NetworkNamespace {
   private static let rounds =
     ProcessInfo.processInfo.environment["NETWATCH_STAGE_ROUNDS"].flatMap { Int($0) } ?? 3
 
-  @Test func `six faults are each named right`() throws {
+  @Test func `each of six faults is reported as the right stage`() throws {
     let networks = try TwoNetworks()
     try networks.near.hurryNeighbours(on: "v0")
     let names = try NameServer(in: networks.far, at: "10.0.0.2", tellsQuestions: false, "probe.example,10.0.0.2")

@@ -20,7 +20,7 @@ import Testing
   ]
 
   @Test(arguments: laboratories)
-  func `a laboratory is not the internet`(_ laboratory: Laboratory) throws {
+  func `documentation addresses on a link are not the internet`(_ laboratory: Laboratory) throws {
     let namespace = try NetworkNamespace.withPair()
     try namespace.waitUntilRunning("v0")
     for address in laboratory.addresses {

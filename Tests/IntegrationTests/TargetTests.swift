@@ -29,7 +29,7 @@ import Testing
     #expect(try probe.wait() == .exited(0))
   }
 
-  @Test func `one goes on when the other one stops, and the filter follows`() throws {
+  @Test func `one of two targets goes on when the other one stops`() throws {
     let namespace = try Self.namespace()
     let probe = try ChildProcess(namespace.command([Programs.probe, "targets", "203.0.113.7", "198.51.100.7"]))
     for _ in 0..<3 { _ = try probe.nextLine() }

@@ -184,7 +184,7 @@ import Testing
     let child = try ChildProcess(
       [Programs.netwatch, "-f", "--format", "text"],
       environment: ["NETWATCH_SOCKET=\(folder.file("s"))", "LC_ALL=C.UTF-8"])
-    // Whoever the service is: the bytes of a name come from the air.
+    // The service may be trusted, but the bytes of a name come from the air.
     let name = "\u{1b}]0;x\u{7}a\r\n\u{9b}2J\u{202e}網"
     let hex = name.utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     let line = #"""

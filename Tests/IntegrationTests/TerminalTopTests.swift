@@ -188,7 +188,7 @@ import Testing
   }
 
   @Test(arguments: ["</dev/null", "<&-", "< <(echo q)"])
-  func `it needs no keyboard`(_ input: String) throws {
+  func `top runs without a terminal on standard input`(_ input: String) throws {
     let namespace = try NetworkNamespace.online()
     let terminal = try Self.shell(namespace)
     terminal.type("\(Programs.netwatch) top \(input)\n")

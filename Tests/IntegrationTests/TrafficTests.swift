@@ -108,7 +108,7 @@ struct LineTraffic: Equatable {
       #expect(line.event == "traffic")
       #expect(line.traffic?.interface == "v0")
     }
-    // Who has not asked has heard nothing.
+    // A client that has not asked for the traffic has got nothing.
     #expect(throws: (any Error).self) { try quiet.next() }
   }
 

@@ -136,7 +136,7 @@ import Testing
     #expect(try follow.summary() == "wifi initial v0")
     try namespace.run("ip link set v1 down")
     #expect(try follow.summary() == "not-reachable no_carrier -")
-    // Who comes only now is told the same.
+    // A reader that starts only now gets the same.
     let second = try namespace.follow()
     #expect(try second.summary() == "not-reachable no_carrier -")
     try namespace.run("ip link set v1 up")

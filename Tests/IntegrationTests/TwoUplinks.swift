@@ -70,7 +70,7 @@ final class TwoUplinks {
     return try PathApp(near.command(before + PathApp.command(grace)), environment)
   }
 
-  /// The same, where the app asks a name server of the test's.
+  /// Starts an app that asks a name server of the test's.
   func app(asking names: NameServer, environment: [String] = []) throws -> PathApp {
     try PathApp(names.command(PathApp.command(0)), environment)
   }

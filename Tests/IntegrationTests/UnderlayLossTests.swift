@@ -145,7 +145,7 @@ import Testing
     // Another link makes up for it, as it would if v0 were gone.
     try namespace.addSecondUplink()
     #expect(try follow.summary() == "wifi route_up w0")
-    // A list of links to leave by says nothing of what lies beneath.
+    // A list of links that routes may use does not limit the links beneath a tunnel.
     let line = try namespace.follow("-i", "tun*").next()
     #expect(line.summary == "wifi initial v0")
     #expect(line.tunnel == "tun0 known")

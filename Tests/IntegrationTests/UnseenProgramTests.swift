@@ -2,7 +2,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `--activity-ignore PROGRAM` where it cannot be seen which program holds a connection: that is said once.
+/// `--activity-ignore PROGRAM` if netwatch cannot see which program holds a connection: one warning reports that.
 @Suite struct UnseenProgramTests {
   private static let options = ["--activity", "tcp", "--activity-ignore", "ssh", "--activity-ignore", "a\u{1b}b"]
   private static let warning =
@@ -21,7 +21,7 @@ import Testing
     return result.error
   }
 
-  @Test func `in a user namespace`() throws {
+  @Test func `a warning is printed in a user namespace`() throws {
     #expect(try Self.complaint(["unshare", "--user", "--map-root-user"]) == Self.warning)
     // Programs beside it in the same namespace are not all that use the network.
     let shell = ["unshare", "--user", "--map-root-user", "sh", "-c", "\"$@\"; exit", "sh"]
@@ -29,7 +29,7 @@ import Testing
     #expect(try Self.complaint(shell, ["--activity", "tcp", "--activity-ignore", "22"]) == "")
   }
 
-  @Test func `not where all is seen, nor in a user namespace with its own network`() throws {
+  @Test func `no warning is printed if all programs of the network are visible`() throws {
     // Without privilege, the tests' network lies in a user namespace, and they see what is in it.
     #expect(try Self.complaint([]) == "")
     #expect(
@@ -39,7 +39,7 @@ import Testing
 
   /// As systemd has it with ProtectProc=invisible.
   @Test(arguments: [("invisible", 61_184), ("noaccess", 61_185)])
-  func `where proc hides other processes`(hiding: String, user: Int) throws {
+  func `a warning is printed if proc hides other processes`(hiding: String, user: Int) throws {
     guard geteuid() == 0 else { return }
     let folder = try TemporaryFolder()
     let program = try folder.install(Programs.netwatch)
@@ -51,7 +51,7 @@ import Testing
     #expect(try Self.complaint(prefix, program: program) == Self.warning)
   }
 
-  @Test func `the service says it too, once`() throws {
+  @Test func `the service prints the warning once`() throws {
     let namespace = try NetworkNamespace.online()
     let folder = try TemporaryFolder()
     let service = try ChildProcess(

@@ -82,7 +82,7 @@ final class WebServer {
     FileManager.default.contentsEqual(atPath: home.file(name), andPath: folder.file("files/\(served)"))
   }
 
-  /// Waits until so much of a file has come.
+  /// Waits until the file `name` has this many bytes.
   func wait(for name: String, bytes: Int) throws {
     let deadline = Deadline(20)
     while size(name) < bytes {

@@ -95,7 +95,7 @@ import Testing
     },
   ]
 
-  @Test(arguments: situations) func `netwatch alone answers`(_ situation: Situation) throws {
+  @Test(arguments: situations) func `netwatch without arguments answers in sentences`(_ situation: Situation) throws {
     var kernel = situation.kernel()
     kernel.start()
     let path = try #require(kernel.published.last)

@@ -147,7 +147,7 @@ import Testing
     #expect(full["class"] as? [String] == ["wifi", "online"])
   }
 
-  @Test func `fields of the internet`() throws {
+  @Test func `the fields internet and internet_mark show the probe's result`() throws {
     for (internet, shown) in [
       (InternetAccess.full, "full|"), (.portal, "portal|login"), (.absent, "none|no internet"), (.unknown, "unknown|"),
     ] {
@@ -197,7 +197,7 @@ import Testing
     (BarLook.Occasion.reachable, [true, true, false]), (.notReachable, [false, false, true]),
     (.wifi, [true, false, false]), (.wired, [false, true, false]), (.idle, [false, true, true]),
   ])
-  func `hide when`(occasion: BarLook.Occasion, hidden: [Bool]) throws {
+  func `each occasion of --hide-when hides the right lines`(occasion: BarLook.Occasion, hidden: [Bool]) throws {
     let records = [
       BarLines.record(activity: .active), BarLines.record(ssid: nil, medium: .wired), BarLines.offline(),
     ]

@@ -38,7 +38,7 @@ import Testing
     #expect(error?.description.contains(hint) == true, "\(error?.description ?? "")")
   }
 
-  @Test func `one's own markup goes through, and no field gets into it`() throws {
+  @Test func `markup in a template is kept, and a field inside a tag is refused`() throws {
     let bold = try BarLines.look("<b>{ssid}</b> &amp; \"{ip}\"")
     #expect(try BarLines.line(.waybar, BarLines.record(), bold).hasPrefix(#"{"text":"<b>Café</b> &amp; \"192."#))
     let quoted = try BarLines.look("<span color=\"red\">\"{ssid}\"</span>")

@@ -21,7 +21,7 @@ import Testing
     return record
   }
 
-  @Test func `conditions of one word`() {
+  @Test func `each state fulfils the right conditions of one word`() {
     #expect(Self.holding(Self.record(.wifi)) == ["reachable", "wifi", "unmetered", "not-vpn"])
     #expect(Self.holding(Self.record(.wwan)) == ["reachable", "wwan", "not-vpn"])
     #expect(Self.holding(Self.record(.notReachable)) == ["not-reachable"])

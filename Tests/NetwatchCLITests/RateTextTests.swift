@@ -17,7 +17,7 @@ import Testing
     (9_949, "9.9k"), (9_950, " 10k"), (99_499, " 99k"), (99_500, "100k"), (999_499, "999k"), (999_500, "1.0M"),
     (12_000_000, " 12M"), (1_000_000_000, "1.0G"), (100_000_000_000, "100G"), (UInt64.max, " 18E"),
   ])
-  func `a number has four places`(_ value: UInt64, _ expected: String) { #expect(Self.text(value) == expected) }
+  func `a rate has four characters`(_ value: UInt64, _ expected: String) { #expect(Self.text(value) == expected) }
 
   @Test func `every number is as wide as every other one, and near what it tells`() throws {
     let factors: [Character: Double] = [" ": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18]

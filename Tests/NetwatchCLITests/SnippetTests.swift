@@ -84,10 +84,11 @@ import Testing
     #expect(Self.names(bars.joined().replacing("GNU", with: "")) == Set(Bar.names))
   }
 
-  @Test func `the README, the manual page and the schema name every reason`() throws {
+  @Test func `the article on the command, the manual page and the schema name every reason`() throws {
     let path = Set(ReachabilityReason.allCases.map(\.rawValue))
     let activity = Set(EventRecord.ActivityReason.allCases.map(\.rawValue))
-    let paragraph = try Self.text("README.md").components(separatedBy: "\n`reason` says why: ")[1]
+    let paragraph = try Self.text("Sources/Netwatch/Netwatch.docc/TheCommand.md").components(
+      separatedBy: "\n`reason` says why: ")[1]
       .components(separatedBy: "\n\n")[0]
     let quoted = paragraph.matches(of: /`([a-z_]+)`/).map { String($0.output.1) }
     // No service can be disabled.

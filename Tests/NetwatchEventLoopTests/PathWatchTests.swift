@@ -31,7 +31,7 @@ import Testing
       try drain()
     }
 
-    /// Does something that nobody wants to know.
+    /// Performs an action that the watch must not report.
     func ignores(_ location: SourceLocation = #_sourceLocation, _ action: (TemporaryFolder) throws -> Void) throws {
       count = 0
       try action(folder)

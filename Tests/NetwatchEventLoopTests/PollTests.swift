@@ -35,7 +35,7 @@ import Testing
     #expect(!Self.isReadable(loop))
   }
 
-  @Test func `a timer wakes who waits for the descriptor`() throws {
+  @Test func `a timer makes the loop's descriptor readable`() throws {
     let loop = try EventLoop()
     var isDone = false
     loop.schedule(after: .milliseconds(1)) { isDone = true }
@@ -65,7 +65,7 @@ import Testing
     #expect(!Self.isReadable(loop))
   }
 
-  @Test func `where nothing is watched any more, nothing is readable`() throws {
+  @Test func `a loop that watches nothing any more has no readable descriptor`() throws {
     let (loop, pipe) = (try EventLoop(), Pipe())
     let registration = try loop.watch(pipe.readEnd, for: .readable) { _ in }
     loop.schedule(after: .zero) {}

@@ -11,11 +11,11 @@ import Testing
     ("0 0 4294967296\n", false),
     ("garbage", false),
   ])
-  func `which maps leave nobody out`(_ map: String, _ isWhole: Bool) {
+  func `a map is whole only if it has every user`(_ map: String, _ isWhole: Bool) {
     #expect(UserNamespace.mapsEveryUser(map) == isWhole)
   }
 
-  @Test func `ids that the kernel does not use for others are clear`() {
+  @Test func `ids other than the overflow id are not ambiguous`() {
     for user in [0, 1, 1_000, 4_294_967_294] as [uid_t] { #expect(!UserNamespace.isAmbiguous(user)) }
   }
 }

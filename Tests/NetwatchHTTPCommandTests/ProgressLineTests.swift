@@ -80,7 +80,7 @@ import Testing
     return rate
   }
 
-  @Test func `it is what has come in the last seconds`() {
+  @Test func `the rate is that of the last seconds`() {
     #expect(rate((0, 0), (1, 1_000), (2, 2_000)).bytesPerSecond == 1_000)
     var steady = TransferRate()
     for tick in 0..<1_000 { steady.note(Int64(tick) * 100, at: .milliseconds(tick * 100)) }
@@ -89,11 +89,11 @@ import Testing
     #expect(steady.bytesPerSecond.map { 99...101 ~= $0 } == true)
   }
 
-  @Test func `what an earlier run has left is no speed`() {
+  @Test func `bytes of an earlier run do not count for the rate`() {
     #expect(rate((0, 5_000_000), (1, 5_001_000)).bytesPerSecond == 1_000)
   }
 
-  @Test func `it is not known at once, nor right after a new beginning`() {
+  @Test func `the rate is not known at once, nor right after a new beginning`() {
     #expect(rate().bytesPerSecond == nil)
     #expect(rate((0, 0)).bytesPerSecond == nil)
     #expect(rate((0, 0), (0.1, 1_000)).bytesPerSecond == nil)
@@ -109,7 +109,7 @@ import Testing
     #expect(self.rate((0, 10), (9, 10)).timeLeft(of: 500) == nil)
   }
 
-  @Test func `an hour of it takes no more room than the window`() {
+  @Test func `the samples of the rate do not grow in an hour`() {
     var rate = TransferRate()
     for tick in 0..<36_000 { rate.note(Int64(tick), at: .milliseconds(tick * 100)) }
     #expect(rate.sampleCount < 60)

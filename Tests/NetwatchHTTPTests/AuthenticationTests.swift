@@ -22,7 +22,7 @@ import Testing
     return options
   }
 
-  @Test func `who says nothing gets the refusal`() async throws {
+  @Test func `without a credential the 401 is the response`() async throws {
     let reply = try await session.data(for: secret)
     #expect(reply.response.status == .unauthorized)
     #expect(reply.response.headerFields[.wwwAuthenticate] == "Basic realm=\"the vault\"")
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  /// A server that lets in who has this user.
+  /// A server that accepts only this user.
   private func guarded(_ user: String, else answer: @escaping @Sendable (String) -> String? = { _ in nil }) throws
     -> HeadServer
   {

@@ -49,18 +49,18 @@ import Testing
   }
 
   @Test(arguments: Compressor.allCases, [1, 2, 1_000, Int.max])
-  func `comes out as it was, in pieces of any size`(_ compressor: Compressor, _ step: Int) throws {
+  func `a compressed body is decoded, in pieces of any size`(_ compressor: Compressor, _ step: Int) throws {
     let body = compressor.compress(Self.text)
     #expect(try Self.decode([compressor.coding], body, step: step) == Self.text)
     #expect(try Self.decode([compressor.coding], body, step: step, pausing: true) == Self.text)
   }
 
-  @Test(arguments: Compressor.allCases) func `of nothing is nothing`(_ compressor: Compressor) throws {
+  @Test(arguments: Compressor.allCases) func `an empty body is decoded as empty`(_ compressor: Compressor) throws {
     #expect(try Self.decode([compressor.coding], Data()) == Data())
     #expect(try Self.decode([compressor.coding], compressor.compress(Data())) == Data())
   }
 
-  @Test(arguments: Compressor.allCases) func `that stops anywhere is an error`(_ compressor: Compressor) throws {
+  @Test(arguments: Compressor.allCases) func `a body cut anywhere is an error`(_ compressor: Compressor) throws {
     let body = compressor.compress(Self.text.prefix(2_000))
     for length in 1..<body.count {
       let failure = Self.failure([compressor.coding], body.prefix(length))
@@ -71,7 +71,7 @@ import Testing
       last?.message == "the body stops before its end" && last?.operation == "decompress \(compressor.coding.rawValue)")
   }
 
-  @Test(arguments: Compressor.allCases) func `with something else behind its end is an error`(
+  @Test(arguments: Compressor.allCases) func `bytes behind the end of a compressed body are an error`(
     _ compressor: Compressor
   ) throws {
     let body = compressor.compress(Self.text)
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(arguments: [Compressor.gzip, .zstd], [1, 1_000, Int.max])
-  func `may have several members`(_ compressor: Compressor, _ step: Int) throws {
+  func `a gzip or zstd body may have several members`(_ compressor: Compressor, _ step: Int) throws {
     let body = compressor.compress(Self.text) + compressor.compress(Data()) + compressor.compress(Data("end".utf8))
     #expect(try Self.decode([compressor.coding], body, step: step) == Self.text + Data("end".utf8))
     #expect(Self.failure([compressor.coding], body.dropLast())?.kind == .cannotDecodeContentData)
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test(arguments: Compressor.allCases, Compressor.allCases)
-  func `may have two codings`(_ first: Compressor, _ second: Compressor) throws {
+  func `a body may have two codings`(_ first: Compressor, _ second: Compressor) throws {
     let inner = first.compress(Self.text)
     let codings = [first.coding, second.coding]
     let body = second.compress(inner)
@@ -106,14 +106,14 @@ import Testing
     #expect(Self.failure(codings, second.compress(inner.dropLast()))?.kind == .cannotDecodeContentData)
   }
 
-  @Test func `may not have more than five codings`() throws {
+  @Test func `a body with more than five codings is an error`() throws {
     let body = (0..<6).reduce(Data()) { body, _ in Compressor.gzip.compress(body) }
     #expect(try Self.decode(Array(repeating: .gzip, count: 5), body) == Compressor.gzip.compress(Data()))
     #expect(Self.failure(Array(repeating: .gzip, count: 6), body)?.kind == .cannotDecodeContentData)
   }
 
   /// Bytes that a server made up never do harm: the body is decoded, or an error.
-  @Test(arguments: Compressor.allCases) func `of any bytes`(_ compressor: Compressor) throws {
+  @Test(arguments: Compressor.allCases) func `any bytes are decoded, or an error`(_ compressor: Compressor) throws {
     var random = SplitMix(seed: 12)
     let whole = compressor.compress(Self.text.prefix(4_000))
     for _ in 0..<FuzzRounds.count(default: 400) {

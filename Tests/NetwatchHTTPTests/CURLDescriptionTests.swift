@@ -46,7 +46,7 @@ import Testing
     request.fields.filter { !$0.lowercased().hasPrefix("accept-encoding:") }
   }
 
-  @Test func `each method is the same`() async throws {
+  @Test func `curl sends the same request for each method`() async throws {
     for method in [.get, .post, .put, .patch, .delete, .options, HTTPRequest.Method("PURGE")!] {
       try await expectSame(request(method, "/a?b=c&d=$HOME"))
     }
@@ -73,7 +73,7 @@ import Testing
     try await expectSame(request(.put, "/", [.cookie: "a=\(value)"]))
   }
 
-  @Test func `so does a body of several lines, and one that looks like a file`() async throws {
+  @Test func `a body of several lines, and one that looks like a file name, are sent unchanged`() async throws {
     for text in [
       "one\ntwo\r\n\tthree\n", "@/etc/passwd", "\n", "<x>", "a=b&c=d", String(repeating: "x", count: 100_000),
     ] {

@@ -59,7 +59,7 @@ import Testing
     #expect(posted.response.status == .gatewayTimeout && origin.requests.count == 3)
   }
 
-  @Test func `an answer that is stale is used by policies that do not mind`() async throws {
+  @Test func `prefersCache and requiresCache use a stale answer`() async throws {
     let origin = try CacheOrigin.counting("Cache-Control: max-age=0")
     let session = try origin.session()
     _ = try await session.data(for: "a")
@@ -69,7 +69,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test func `the request's own words are obeyed`() async throws {
+  @Test func `Cache-Control in the request is obeyed`() async throws {
     let origin = try CacheOrigin.counting(CacheOrigin.fresh)
     let session = try origin.session()
     _ = try await session.data(for: "a")

@@ -41,7 +41,7 @@ private func connection(_ number: CInt) -> Connection {
     return nil
   }
 
-  @Test func `a route that stays as it is harms nobody`() {
+  @Test func `a connection whose route stays the same is never lost`() {
     #expect(loss([.says(.link(2), 0), .says(.link(2), 1), .woke(.link(2), 9)]) == nil)
   }
 
@@ -54,7 +54,7 @@ private func connection(_ number: CInt) -> Connection {
   }
 
   @Test(arguments: [PeerRoute.none, .link(3)])
-  func `what is back within the grace has not happened`(route: PeerRoute) {
+  func `a route that is back within the grace loses no connection`(route: PeerRoute) {
     let back: [Step] = [
       .says(.link(2), 0), .says(route, 1), .says(.link(2), 3), .woke(.link(2), 4), .woke(.link(2), 9),
     ]
@@ -108,8 +108,8 @@ private func connection(_ number: CInt) -> Connection {
 
   // MARK: Random walk
 
-  /// A kernel with routes of its own, and connections that come and go. Holds against a plain rule who may be lost, and when.
-  @Test(arguments: [UInt64](1...40)) func `a thousand changes lose whom they should, and nobody else`(seed: UInt64) {
+  /// A kernel whose routes change, and connections that come and go. Compares the losses with a plain rule of who and when.
+  @Test(arguments: [UInt64](1...40)) func `a thousand changes lose the right connections, and no others`(seed: UInt64) {
     var random = SplitMix(seed: seed)
     let grace = Duration.seconds(Int.random(in: 0...4, using: &random))
     var machine = ConnectionMachine(grace: grace)
@@ -167,7 +167,7 @@ private func connection(_ number: CInt) -> Connection {
         wakeTime = nil
         perform(.woke)
       }
-      // Nobody who should be lost stays, once the machine has been asked.
+      // Once the machine has run, no connection stays that should be lost.
       if wakeTime.map({ $0 > now }) ?? true {
         for (socket, route) in routes where route != homes[socket] {
           #expect(changed[socket].map { now < $0 + grace } ?? false, "\(socket) \(route) at \(now)")

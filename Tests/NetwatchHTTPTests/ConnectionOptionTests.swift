@@ -173,7 +173,7 @@ import Testing
     return (open.now.all, open.now.most)
   }
 
-  @Test func `there are at most so many connections to a host, and to all`() async throws {
+  @Test func `the limits of connections to a host and to all hosts hold`() async throws {
     let hosts = ["a.localhost", "b.localhost", "c.localhost", "d.localhost"]
     let perHost = try await connections(40, hosts: [hosts[0]], session { $0.maximumConnectionsPerHost = 3 })
     #expect(perHost == (3, 3))

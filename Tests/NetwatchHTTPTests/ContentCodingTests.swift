@@ -174,7 +174,7 @@ import Testing
     #expect(try await session.data(for: HTTPRequest(.head, to: server.url)).response.status == .ok)
   }
 
-  @Test func `what has ended the transfer counts for more`() async throws {
+  @Test func `a lost connection is reported as such, not as a damaged compressed body`() async throws {
     let body = try Self.gzip(100_000)
     let server = try ScriptedServer { connection, _ in
       _ = connection.readHead()

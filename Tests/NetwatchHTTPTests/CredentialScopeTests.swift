@@ -45,7 +45,7 @@ import Testing
     #expect(secretsSeen(by: other) == 0)
   }
 
-  @Test func `every kind of task keeps them, too`() async throws {
+  @Test func `no kind of task sends the session's secrets to another origin`() async throws {
     let session = try HTTPSessionManager(baseURL: home.url(), configuration: configuration)
     let request = try HTTPRequest(.get, to: other.url())
     let folder = try TemporaryFolder()

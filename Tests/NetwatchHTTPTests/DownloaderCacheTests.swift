@@ -177,7 +177,7 @@ import Testing
     #expect(server.values("if-none-match") == [[], []])
   }
 
-  @Test func `nor do downloaders of one session with other credentials`() async throws {
+  @Test func `downloaders of one session with other credentials do not share answers`() async throws {
     let cache = DataDownloader.Cache()
     for name in ["one", "two"] {
       var options = HTTPTaskOptions()

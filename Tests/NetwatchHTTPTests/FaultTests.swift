@@ -130,7 +130,7 @@ import Testing
     #expect(error?.kind == .timedOut)
   }
 
-  @Test func `a body that was held back while somebody was asked is refused all the same`() async throws {
+  @Test func `a body that waits for an answer to a challenge is refused if it is too long`() async throws {
     var options = HTTPTaskOptions()
     options.maximumResponseBytes = 10
     options.onChallenge = { _ in nil }

@@ -40,7 +40,7 @@ import Testing
     #expect(connections(try await server.log(lines: 100)) >= 5)
   }
 
-  @Test func `one that is cancelled leaves the others on its connection alone`() async throws {
+  @Test func `a cancelled request does not disturb the others on its connection`() async throws {
     let server = try NginxServer(
       server: "location /slow/ { alias files/; limit_rate 1k; } location /faster/ { alias files/; limit_rate 400k; }",
       certificate: authority.chain(leaf))

@@ -35,21 +35,21 @@ import Testing
     #expect(head.head?.code == other.head?.code && head.head?.bodyLength == other.head?.bodyLength)
   }
 
-  @Test(arguments: heads, heads) func `after another one`(_ first: String, _ second: String) {
+  @Test(arguments: heads, heads) func `a head after another one is read the same`(_ first: String, _ second: String) {
     let memory = HeadMemory()
     for head in [first, second, second, first] {
       Self.expectSame(Self.read(head, HeadReader(memory)), Self.read(head, HeadReader(HeadMemory())))
     }
   }
 
-  @Test(arguments: heads, heads) func `by whoever has read another one`(_ first: String, _ second: String) {
+  @Test(arguments: heads, heads) func `the next head of a reader is read the same`(_ first: String, _ second: String) {
     let head = HeadReader(HeadMemory())
     for text in [first, second, second, first] {
       Self.expectSame(Self.read(text, head), Self.read(text, HeadReader(HeadMemory())))
     }
   }
 
-  @Test(arguments: heads, heads) func `by whoever has begun to read another one`(_ first: String, _ second: String) {
+  @Test(arguments: heads, heads) func `a head after half of another is read right`(_ first: String, _ second: String) {
     let head = HeadReader(HeadMemory())
     _ = Self.read(first, head)
     head.begin()
@@ -57,7 +57,7 @@ import Testing
     Self.expectSame(Self.read(second, head), Self.read(second, HeadReader(HeadMemory())))
   }
 
-  @Test(arguments: heads, heads) func `line by line with another one`(_ first: String, _ second: String) {
+  @Test(arguments: heads, heads) func `two heads read line by line do not mix`(_ first: String, _ second: String) {
     let memory = HeadMemory()
     _ = Self.read(first, HeadReader(memory))
     let texts = [first, second]

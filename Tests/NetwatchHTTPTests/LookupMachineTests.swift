@@ -76,7 +76,7 @@ import Testing
     #expect(machine.handle(.wanted("a", by: 2), at: .seconds(1)) == [.ask("a", number: 2)])
   }
 
-  @Test(arguments: 0..<40) func `whatever happens, each is told once, and few are asked at a time`(seed: UInt64) {
+  @Test(arguments: 0..<40) func `in random runs each request has one answer, and few lookups run`(seed: UInt64) {
     var random = SplitMix(seed: seed)
     var machine = LookupMachine()
     var running: [Int] = []

@@ -51,7 +51,7 @@ import Testing
 
   // MARK: Whose it is
 
-  @Test func `what is ours goes on`() async throws {
+  @Test func `a part that belongs to this user is resumed`() async throws {
     try await cut()
     try await download()
     #expect(server.fields("range") == [nil, "bytes=100000-"])
@@ -59,10 +59,10 @@ import Testing
   }
 
   @Test(arguments: [mode_t(0o664), 0o646, 0o622, 0o666])
-  func `a file that others may write is not gone on with`(_ rights: mode_t) async throws {
+  func `a part that others may write is not resumed`(_ rights: mode_t) async throws {
     try await cut()
     #expect(unsafe chmod(part, rights) == 0)
-    // Whoever has it open could still write into it.
+    // Another process that has the file open could still write into it.
     let other = unsafe open(part, O_WRONLY)
     defer { close(other) }
     try await expectNewBeginning()
@@ -71,14 +71,14 @@ import Testing
     #expect(names == ["here.bin"])
   }
 
-  @Test(arguments: [mode_t(0o664), 0o606]) func `nor are data that others may write`(_ rights: mode_t) async throws {
+  @Test(arguments: [mode_t(0o664), 0o606]) func `resume data open to others are unused`(_ rights: mode_t) async throws {
     try await cut()
     #expect(unsafe chmod(data, rights) == 0)
     try await expectNewBeginning()
     #expect(names == ["here.bin"])
   }
 
-  @Test func `a file with another name is not gone on with, and the other name keeps its bytes`() async throws {
+  @Test func `a part with a second hard link is not resumed, and the other name keeps its bytes`() async throws {
     try await cut()
     let other = folder.url("other").path
     #expect(unsafe link(part, other) == 0)
@@ -87,7 +87,7 @@ import Testing
     #expect(names == ["here.bin", "other"])
   }
 
-  @Test func `nor are data with another name`() async throws {
+  @Test func `resume data with a second hard link are not used`() async throws {
     try await cut()
     #expect(unsafe link(data, folder.url("other").path) == 0)
     try await expectNewBeginning()
@@ -124,14 +124,14 @@ import Testing
   }
 
   /// Only root can make files of another owner.
-  @Test(.enabled(if: geteuid() == 0)) func `another owner's file is not gone on with`() async throws {
+  @Test(.enabled(if: geteuid() == 0)) func `a part of another owner is not resumed`() async throws {
     try await cut()
     #expect(unsafe chown(part, 12_345, 12_345) == 0)
     try await expectNewBeginning()
     #expect(status(target.path).st_uid == geteuid())
   }
 
-  @Test(.enabled(if: geteuid() == 0)) func `nor are another owner's data`() async throws {
+  @Test(.enabled(if: geteuid() == 0)) func `resume data of another owner are not used`() async throws {
     try await cut()
     #expect(unsafe chown(data, 12_345, 12_345) == 0)
     try await expectNewBeginning()

@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  /// With an executor that takes its time, so that a report that comes late does so often.
+  /// Options with a slow executor, so that a late report, if there is one, happens often.
   private static func options(_ last: Box<Int64>, _ late: Box<Int>, _ isOver: Box<Bool>) -> HTTPTaskOptions {
     var options = HTTPTaskOptions()
     options.progressInterval = .zero

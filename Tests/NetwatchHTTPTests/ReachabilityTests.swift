@@ -35,7 +35,7 @@ import Testing
     path.set(true)
     #expect(try await eventually { statuses.now.isEmpty ? nil : statuses.now } == [200])
     #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
-    // Nobody listens to a path that nobody waits for.
+    // The session observes the path only while a task waits for it.
     #expect(path.observers == 0)
   }
 
@@ -57,7 +57,7 @@ import Testing
     {
       path.set(true, medium: medium, isExpensive: isExpensive)
       _ = try await eventually { task.state == .waiting ? true : nil }
-      // Whoever asks after the change gets an answer after the engine has heard of it.
+      // A request for the tasks is answered after the engine has handled the change.
       _ = await session.tasks()
       #expect(task.state == .waiting && observer.all.isEmpty)
     }
@@ -194,7 +194,7 @@ import Testing
     _ = try await eventually { gone == nil ? true : nil }
   }
 
-  @Test func `with a path nothing is waited for`() async throws {
+  @Test func `a request does not wait if there is a path`() async throws {
     let session = try session(ScriptedPath(true))
     let reply = try await session.data(
       for: HTTPRequest(.get, to: session.url(for: "method")),
@@ -202,7 +202,7 @@ import Testing
     #expect(reply.response.status == .ok)
   }
 
-  @Test func `patience ends`() async throws {
+  @Test func `a task stops waiting for a path after its reachability timeout`() async throws {
     let session = try session(ScriptedPath(false))
     let error = await #expect(throws: HTTPError.self) {
       try await session.data(
@@ -281,7 +281,7 @@ import Testing
     #expect(error?.kind == .connectionLost)
   }
 
-  @Test func `what fails online fails`() async throws {
+  @Test func `a request that fails while the path is there is not made again`() async throws {
     let session = try session(ScriptedPath(true))
     let port = try LoopbackPort()
     defer { withExtendedLifetime(port) {} }

@@ -40,7 +40,7 @@ import Testing
   ]
 
   @Test(arguments: [HTTPRequest.Method.post, .patch], [0, 1])
-  func `what may have been carried out is not sent twice`(_ method: HTTPRequest.Method, _ body: Int) async throws {
+  func `a POST or PATCH is not sent twice after a loss`(_ method: HTTPRequest.Method, _ body: Int) async throws {
     for resets in [false, true] {
       let (seen, failure) = try await send(method, Self.bodies[body].body, resets: resets)
       #expect(seen == ["GET", method.rawValue])
@@ -50,14 +50,14 @@ import Testing
   }
 
   @Test(arguments: [HTTPRequest.Method.get, .put, .delete], [0, 1])
-  func `what does no harm is sent again`(_ method: HTTPRequest.Method, _ body: Int) async throws {
+  func `a GET, PUT or DELETE is sent again after a loss`(_ method: HTTPRequest.Method, _ body: Int) async throws {
     for resets in [false, true] {
       let (seen, failure) = try await send(method, Self.bodies[body].body, resets: resets)
       #expect(seen == ["GET", method.rawValue, method.rawValue] && failure == nil)
     }
   }
 
-  @Test func `what may be repeated is sent again`() async throws {
+  @Test func `a POST is sent again if the caller allows repetition`() async throws {
     var options = HTTPTaskOptions()
     options.allowsRepetition = true
     let (seen, failure) = try await send(.post, .data(Data("body".utf8)), resets: true, options)

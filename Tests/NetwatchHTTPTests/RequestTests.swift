@@ -175,7 +175,7 @@ import Testing
     #expect(observer.all == [.began(isIndicated: false), .ended])
   }
 
-  @Test func `a thousand at once all come home`() async throws {
+  @Test func `a thousand requests at once all get their responses`() async throws {
     try server.serve(String(repeating: "x", count: 1_024), as: "kilo.txt")
     let request = try request(.get, "kilo.txt")
     let sizes = try await withThrowingTaskGroup(of: Int.self) { group in

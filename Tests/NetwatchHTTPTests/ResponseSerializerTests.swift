@@ -330,7 +330,7 @@ import Testing
     refuses(BinaryList.make((1...2_000).map { [0xa1, UInt8($0 >> 8), UInt8($0 & 0xff)] } + [[0x09]], referenceSize: 2))
   }
 
-  @Test func `a few bytes cannot become all the memory there is`() {
+  @Test func `a small binary property list that would expand without limit is refused`() {
     refuses(BinaryList.make((1...40).map { [0xa2, $0, $0] } + [[0x09]]), "twice as many at each level")
     refuses(BinaryList.make([[0xa1, 0]]), "an array in itself")
     refuses(BinaryList.make([[0xd1, 1, 2], [0x51, 0x61], [0xa1, 0]]), "a dictionary in itself")

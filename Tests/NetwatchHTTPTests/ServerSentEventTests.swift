@@ -289,7 +289,7 @@ import Testing
     _ = await reader.result
   }
 
-  @Test func `when nobody holds it any more, the connection is closed`() async throws {
+  @Test func `the connection is closed when nobody holds the stream any more`() async throws {
     let isOver = Box(false)
     let server = try ScriptedServer { connection, _ in
       guard connection.readHead() != nil else { return }

@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...3) func `one that the server closes is replaced by another`(_ requests: Int) async throws {
+  @Test(arguments: 1...3) func `a connection that the server closes is replaced`(_ requests: Int) async throws {
     let server = try server(answers: requests) { $0.stop() }
     defer { server.stop() }
     var answers: [String] = []
@@ -71,7 +71,7 @@ import Testing
   /// libcurl closes the socket of an attempt without a word, and its number is the next one's.
   @Test func `an attempt that was given up does not disturb the next one`() async throws {
     let (full, port) = try LoopbackSocket.listen()
-    // One is let in, and nobody else.
+    // The backlog takes one connection and no more.
     #expect(listen(full, 0) == 0)
     let guest = LoopbackSocket.connect(to: port)
     defer {

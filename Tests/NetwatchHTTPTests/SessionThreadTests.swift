@@ -55,7 +55,7 @@ private final class ThreadRecorder: HTTPEventObserver {
     results.now.map { if case .failure(let error) = $0 { error.kind } else { nil } }
   }
 
-  /// Requests, so many at a time, each of which is to be answered.
+  /// Sends `count` requests, `atOnce` at a time, and expects an answer to each.
   private func load(_ count: Int, atOnce: Int, by session: HTTPSessionManager, _ paths: [String] = ["x"]) async throws {
     try await withThrowingTaskGroup { group in
       for worker in 0..<atOnce {

@@ -122,7 +122,7 @@ import Testing
     #expect(await stays.tasks().isEmpty)
   }
 
-  /// Whoever waited for the thread would wait for itself.
+  /// If the callback waited for the thread, it would wait for itself.
   @Test func `a callback makes a session on the thread that it runs on`() async throws {
     let server = try GateServer()
     let shared = try HTTPThreads()
@@ -218,7 +218,7 @@ import Testing
     #expect(drops.now == 2)
   }
 
-  @Test(arguments: [Int.min, -1, 0, 65, Int.max]) func `there is a number of threads that is none`(_ count: Int) {
+  @Test(arguments: [Int.min, -1, 0, 65, Int.max]) func `thread counts below 1 or above 64 are refused`(_ count: Int) {
     let error = #expect(throws: HTTPError.self) { try HTTPThreads(count: count) }
     #expect(error?.kind == .badConfiguration)
   }

@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(arguments: [nil, .seconds(Int64.max), Duration.longestDelay])
-  func `a time that is too long to come never does`(_ timeout: Duration?) async throws {
+  func `a timeout of nil or of the longest duration never expires`(_ timeout: Duration?) async throws {
     let server = try Self.server(after: 50_000)
     defer { server.stop() }
     let session = try session(connections: 1)

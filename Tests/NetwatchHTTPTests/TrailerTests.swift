@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func `more of them than of any head are refused`() async throws {
+  @Test func `trailers that are larger than any head are refused`() async throws {
     let server = try ScriptedServer { connection, _ in
       _ = connection.readHead()
       connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
@@ -97,7 +97,7 @@ import Testing
     #expect(error?.kind == .connectionLost)
   }
 
-  @Test func `a folded one is one`() {
+  @Test func `a folded trailer is one field`() {
     let reader = HeadReader(HeadMemory())
     reader.begin()
     for line in [" nothing\r\n", "X-Digest: a\r\n", "\t b \r\n", " \r\n", "X-Two: c\r\n", "\r\n"] {

@@ -124,7 +124,7 @@ import Testing
       for step in 0..<30 {
         var event = TransferMachine.Event.allCases.randomElement(using: &generator) ?? .resumed
         if step == 29 { event = .cancelled }
-        // libcurl says nothing of what it does not have, and nobody is asked about nothing.
+        // libcurl reports nothing about an attempt that it does not have, and such an attempt causes no question.
         let isEnd = [.attemptEnded, .attemptFailed, .attemptRedirected, .attemptWentOffline].contains(event)
         if isEnd || event == .asked, !isAttached { continue }
         if isEnd { isAttached = false }

@@ -86,7 +86,7 @@ import Testing
     #expect(try await eventually { told.now }.status == error?.status && error?.status != nil)
   }
 
-  @Test func `what cannot be written down begins nothing, and says so later`() async throws {
+  @Test func `parameters that cannot be serialized fail the task, and no request begins`() async throws {
     struct Refusal: Error {}
     let observer = RecordingObserver()
     var configuration = HTTPSessionConfiguration()

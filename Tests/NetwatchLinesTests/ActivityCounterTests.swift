@@ -22,7 +22,7 @@ import Testing
     return lines
   }
 
-  @Test func `what began long ago is shown at the next turn, by the timer`() throws {
+  @Test func `a request that began long ago is shown at the next turn`() throws {
     let lines = try Self.run { loop, counter in
       counter.setConnections(1, at: KernelClock.monotonic.now - .seconds(3))
       #expect(counter.activity.state == .delayingStart)

@@ -5,7 +5,7 @@ import Testing
 
 /// What libnetwatch's callers write for options.
 @Suite struct OptionWordTests {
-  @Test func `nothing is as usual`() throws {
+  @Test func `no options are the defaults`() throws {
     let options = try LineSource.Options([])
     #expect(options.configuration.target == .internet)
     #expect(options.configuration.hold == .zero)

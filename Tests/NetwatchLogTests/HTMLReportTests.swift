@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchLog
 
-/// The page: it loads nothing, is well-formed, and says nothing in the words of strangers.
+/// The page loads nothing, is well-formed, and shows names of strangers only as text.
 @Suite struct HTMLReportTests {
   private static let start: Int64 = 1_795_000_000_000_000
 

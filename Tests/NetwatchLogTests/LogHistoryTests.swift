@@ -94,7 +94,7 @@ import Testing
     #expect(history.outages.map(\.ending) == [.seen])
   }
 
-  @Test func `nobody knows what happened within merged changes`() {
+  @Test func `the time within merged changes belongs to no span`() {
     let history = Self.history([
       Self.change(1, Self.up), Self.change(2, Self.down), Self.change(3, Self.other),
       Self.change(60, Self.up, count: 40), Self.change(70, Self.up),
@@ -115,7 +115,7 @@ import Testing
     #expect(history.outages.map(\.length) == [3_000_000])
   }
 
-  @Test func `what two writers have seen is told once`() {
+  @Test func `an outage that two writers have seen counts once`() {
     let first = [Self.change(1, Self.up), Self.change(10, Self.down)]
     let second = [
       Self.change(5, Self.up), Self.change(10.001, Self.down), Self.change(30, Self.up), Self.change(40, Self.up),
@@ -129,7 +129,7 @@ import Testing
     #expect(history.spans.map(\.length).reduce(0, +) == 39_000_000)
   }
 
-  @Test func `since a moment there is what had not ended then`() {
+  @Test func `since keeps what had not ended at that moment`() {
     let all = Self.history([
       Self.change(1, Self.up), Self.change(10, Self.down), Self.change(20, Self.up), Self.change(30, Self.down),
       Self.change(40, Self.up), Self.change(50, Self.up),

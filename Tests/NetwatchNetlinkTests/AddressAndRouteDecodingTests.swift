@@ -164,11 +164,11 @@ import Testing
     (Corpus.nexthopGroup, .both, false), (Corpus.nexthopRemoved, .both, true),
     (Corpus.netconfIgnoringLinkdown, .ipv4, false),
   ])
-  func `what moves a lookup is a hint`(_ bytes: [UInt8], _ families: AddressFamilies, _ isRemoval: Bool) {
+  func `what can change a lookup is a routing event`(_ bytes: [UInt8], _ families: AddressFamilies, _ isRemoval: Bool) {
     #expect(Decoding.messages(bytes) == [.event(.routing(families, isRemoval: isRemoval))])
   }
 
-  @Test func `other settings are not`() {
+  @Test func `messages about other settings are ignored`() {
     #expect(Decoding.messages(Corpus.netconfForwarding) == [.ignored])
     #expect(Decoding.messages(Corpus.netconfRemoved) == [.ignored])
     #expect(Decoding.messages(MessageBuilder.route(family: 28)) == [.ignored])

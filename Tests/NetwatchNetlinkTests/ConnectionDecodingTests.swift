@@ -58,13 +58,13 @@ import Testing
     #expect(connection.facts.idleAge ?? 0 > 900_000_000)
   }
 
-  @Test func `who connects has tried for so long`() throws {
+  @Test func `a connection that is being made has the age of its attempt`() throws {
     let facts = try #require(Self.connection(ConnectionCorpus.connecting)).facts
     #expect(facts.stage == .connecting)
     #expect(facts.attemptAge == 1_024_000_000)
   }
 
-  @Test func `who has said all still waits, who has said nothing does not`() throws {
+  @Test func `a half-closed connection still waits, one that has sent nothing does not`() throws {
     let halfClosed = try #require(Self.connection(ConnectionCorpus.halfClosed)).facts
     #expect(halfClosed.stage == .halfClosed && halfClosed.isWaiting)
     let silent = try #require(Self.connection(ConnectionCorpus.silent)).facts
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(arguments: [TCP_FIN_WAIT1, TCP_LAST_ACK, TCP_CLOSING, TCP_CLOSE_WAIT])
-  func `the end of what is said is no byte of it`(state: Int) throws {
+  func `the FIN in the send queue is not counted as a byte`(state: Int) throws {
     var bytes = ConnectionCorpus.waiting
     bytes[17] = UInt8(state)
     for queued in [UInt32(0), 1, 500] {
@@ -208,7 +208,7 @@ import Testing
     ),
     ("", "'' is neither a port, an address, a range of addresses nor a program; write 22, 10.0.0.0/8 or ssh."),
   ])
-  func `what cannot be meant is told in a sentence`(_ text: String, _ sentence: String) {
+  func `an exclusion that makes no sense is refused with one sentence`(_ text: String, _ sentence: String) {
     #expect(throws: PlainError(sentence)) { try ConnectionExclusion(text) }
   }
 

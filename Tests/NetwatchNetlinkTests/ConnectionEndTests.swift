@@ -48,7 +48,7 @@ import Testing
 
   /// As Linux 6.18 said it of 100 bytes one way and 1,000 the other.
   private static let ends: [(UInt64, UInt64, UInt64, UInt64, [UInt64])] = [
-    // Who has connected, and who has accepted, whichever of them closed first.
+    // The side that has connected, then the side that has accepted, whichever of them closed first.
     (102, 1_001, 100, 0, [1_000, 100]), (1_001, 101, 1_000, 0, [100, 1_000]),
     // Repeated bytes are sent once.
     (102, 1_001, 250, 150, [1_000, 100]),

@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: ["no-such-link", "..", "", "a/b", "../../net/lo"])
-  func `a name that is none has no traits`(_ name: String) {
+  func `a name that no link can have has no traits`(_ name: String) {
     #expect(DeviceIdentity().traits(name: name, index: 1 << 30, hardwareAddress: nil) == DeviceTraits())
   }
 

@@ -35,7 +35,7 @@ import Testing
     Recorded(bytes: Corpus.wireguard, name: "wg0", kind: "wireguard", hardwareType: 65534),
     Recorded(bytes: Corpus.bond, name: "bond7", kind: "bond", activePort: 23),
   ])
-  func `as kernels sent them`(_ recorded: Recorded) throws {
+  func `recorded link messages are decoded`(_ recorded: Recorded) throws {
     let fact = try #require(Decoding.link(recorded.bytes))
     #expect(fact.name == InterfaceName(recorded.name))
     #expect(fact.kind == recorded.kind)

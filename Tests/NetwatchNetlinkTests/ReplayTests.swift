@@ -11,7 +11,7 @@ import Testing
 @Suite struct ReplayTests {
   private static let lines = SmallTrace.lines
 
-  @Test func `a trace is told as it was`() throws {
+  @Test func `a replay of a trace gives the events that were recorded`() throws {
     let replay = try Replay(Self.lines)
     #expect(replay.told == SmallTrace.told)
     #expect(replay.fault == nil && replay.failure == nil)

@@ -78,7 +78,8 @@ import Testing
     return samples
   }
 
-  /// What is no route passes whatever it says, but for a bridge's words about its ports; so does a prefix without an address.
+  /// Messages that are no routes pass, except those of a bridge about its ports. So does a prefix without an address, if
+  /// addresses of its family are watched.
   static func others(_ targets: [IPAddress]) -> [Sample] {
     let routes: Set<Int> = [RTM_NEWROUTE, RTM_DELROUTE]
     let rest = Corpus.all.filter { !routes.contains(Int($0[4]) | Int($0[5]) << 8) }

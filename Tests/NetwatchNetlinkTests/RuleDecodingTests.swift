@@ -21,7 +21,7 @@ import Testing
     return rule
   }
 
-  @Test func `as the kernel listed them`() {
+  @Test func `rules that a kernel has listed are decoded`() {
     #expect(Self.rule(Corpus.ruleLocal) == Self.expected(0, .table(255)))
     #expect(Self.rule(Corpus.ruleFromLink) == Self.expected(100, .table(77)) { $0.hasOtherSelectors = true })
     #expect(Self.rule(Corpus.rulePort) == Self.expected(101, .table(78)) { $0.hasOtherSelectors = true })
@@ -76,7 +76,7 @@ import Testing
   @Test(arguments: [
     FRA_IIFNAME, FRA_OIFNAME, FRA_IP_PROTO, FRA_SPORT_RANGE, FRA_DPORT_RANGE, FRA_TUN_ID, FRA_L3MDEV, FRA_SRC, FRA_DST,
   ])
-  func `whatever else it asks for`(_ type: Int) {
+  func `a rule with any other condition has other selectors`(_ type: Int) {
     #expect(Self.built((type, [0, 0, 0, 7]))?.hasOtherSelectors == true)
     // Zeros select nothing.
     #expect(Self.built((type, [0, 0, 0, 0]))?.hasOtherSelectors == false)
@@ -87,7 +87,7 @@ import Testing
     (UInt32(1000), UInt32(1999), ClosedRange<UInt32>?(1000...1999)), (5, 5, 5...5), (0, .max, nil), (0, 0, 0...0),
     (7, 6, nil), (.max, .max, .max ... .max), (1, .max, 1 ... .max),
   ])
-  func `users`(_ first: UInt32, _ last: UInt32, _ users: ClosedRange<UInt32>?) {
+  func `a range of users is read`(_ first: UInt32, _ last: UInt32, _ users: ClosedRange<UInt32>?) {
     let value = MessageBuilder.raw(first) + MessageBuilder.raw(last)
     #expect(Self.built((FRA_UID_RANGE, value))?.users == users)
     #expect(Self.built((FRA_UID_RANGE, value.dropLast()))?.users == nil)

@@ -212,7 +212,7 @@ import Testing
     MessageBuilder.wireless(NL80211_CMD_NEW_SCAN_RESULTS, link: 2), MessageBuilder.wireless(NL80211_CMD_FRAME, link: 2),
     MessageBuilder.wireless(NL80211_CMD_NOTIFY_CQM, link: 2), MessageBuilder(type: 32).bytes, [],
   ])
-  func `what cannot matter wakes nobody`(_ bytes: [UInt8]) {
+  func `the filter drops messages that cannot matter`(_ bytes: [UInt8]) {
     #expect(Wireless.filter.run(bytes) == 0)
   }
 }

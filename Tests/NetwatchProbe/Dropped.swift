@@ -3,7 +3,7 @@ import Glibc
 import Netwatch
 import NetwatchNetlink
 
-/// Starts monitors and drops them, each kind so many times, and says what of them is left: descriptors, threads, and KiB of
+/// Starts monitors and drops them, each kind many times, and prints what is left of them: descriptors, threads, and KiB of
 /// memory.
 enum Dropped {
   /// An actor that follows a monitor, with a body that does not keep it.

@@ -19,7 +19,7 @@ enum Sink {
   }
 }
 
-/// `senders HOST COUNT RATE`: connections that send so many bytes a second each. It says when all are connected, and when each
+/// `senders HOST COUNT RATE`: COUNT connections that send RATE bytes a second each. Prints when all are connected, and when each
 /// has sent a megabyte: `ready`, `sent`.
 enum Senders {
   private static let chunks = 10

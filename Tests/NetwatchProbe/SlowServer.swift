@@ -5,9 +5,9 @@ import Glibc
 /// An HTTP server on port 80 of both families that takes its time. It prints when it was asked, and the moment just before
 /// the last byte of its answer went out, on the monotonic clock: `asked NANOSECONDS`, `answered NANOSECONDS`.
 ///
-/// - `/wait/MS`: the whole answer after so long.
-/// - `/drip/MS`: a byte every tenth of a second for so long.
-/// - `/socket/MS`: a WebSocket that is pinged every so often.
+/// - `/wait/MS`: the whole answer after MS milliseconds.
+/// - `/drip/MS`: a byte every tenth of a second for MS milliseconds.
+/// - `/socket/MS`: a WebSocket that is pinged every MS milliseconds.
 enum SlowServer {
   static func run() throws {
     let listener = try listen()

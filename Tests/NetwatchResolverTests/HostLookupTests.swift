@@ -164,7 +164,7 @@ import Testing
   }
 
   @Test(arguments: [Answer.Code.failed, .refused])
-  func `a server that refuses or fails is none`(_ code: Answer.Code) throws {
+  func `a server that refuses or fails counts as no server`(_ code: Answer.Code) throws {
     #expect(Self.failure(try Self.lookUp { question, _ in [.init(Answer.bytes(question, [], code))] }) == .noServer)
   }
 
@@ -250,7 +250,8 @@ import Testing
     #expect(servers.allSatisfy { !$0.questions.isEmpty })
   }
 
-  @Test(.enabled(if: aresIsBefore(minor: 20), "Later versions drop an answer to a question that they have asked again."))
+  @Test(
+    .enabled(if: aresIsBefore(minor: 20), "Later versions drop an answer to a question that they have asked again."))
   func `an answer to the first try counts during the second`() throws {
     var hasAnswered: Set<Question.Kind> = []
     let outcome = try Self.lookUp(timeout: .milliseconds(1_500)) { question, _ in

@@ -173,7 +173,7 @@ import Testing
     #expect(run.handle(.resolved(Self.eight), at: 11.1).contains(.publish))
   }
 
-  @Test func `one that has had its second is dropped at once`() {
+  @Test func `a lookup that has run for a second is dropped at once by a change`() {
     var run = Run.resolved()
     _ = run.handle(.changed, at: 10)
     #expect(run.handle(.changed, at: 12) == [.disarm, .lookUp])

@@ -40,7 +40,7 @@ import Testing
       return told.last ?? nil
     }
 
-    /// Runs until so many more questions were asked.
+    /// Runs until `count` more questions were asked.
     func ask(_ count: Int, _ location: SourceLocation = #_sourceLocation) throws {
       let script = server.script
       var rest = count

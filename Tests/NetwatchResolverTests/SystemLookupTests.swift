@@ -136,7 +136,7 @@ import Testing
     #expect(try run.lookUp("printer").get().addresses == [.ip("192.0.2.7")])
   }
 
-  @Test func `who does not answer is not waited for`() throws {
+  @Test func `a getent that does not answer in time is ended`() throws {
     let run = try Run(getent: "echo $$ > process; sleep 600")
     run.configuration.systemTimeout = .milliseconds(300)
     #expect(try run.kind("printer") == .timedOut)
@@ -145,7 +145,7 @@ import Testing
 
   // MARK: The process
 
-  @Test func `it ends with the lookup`() throws {
+  @Test func `getent ends when its lookup is cancelled`() throws {
     let run = try Run(getent: "echo $$ > process; exec sleep 600")
     let lookup = HostLookup(of: try HostName("printer"), on: run.loop, run.configuration) { _ in Issue.record("told") }
     let process = try run.text(of: "process")

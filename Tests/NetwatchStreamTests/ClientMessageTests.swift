@@ -17,7 +17,7 @@ import Testing
     (#"{"bssid":false}"#, .accessPoint(false)), (#"{"quality":true}"#, .quality(true)),
     (#"{"quality":false}"#, .quality(false)),
   ])
-  func `messages`(_ text: String, _ message: ClientMessage) throws {
+  func `each message of a client is read and written`(_ text: String, _ message: ClientMessage) throws {
     #expect(try Self.read(text) == message)
     #expect(try Self.read(message.line) == message)
   }

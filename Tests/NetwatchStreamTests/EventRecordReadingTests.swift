@@ -161,7 +161,7 @@ import Testing
     #expect(record.activity.inFlight >= 0 && record.activity.connections ?? 0 >= 0)
   }
 
-  @Test func `numbers of an answer are 0 if they cannot be`() throws {
+  @Test func `impossible numbers in the service's statistics are read as 0`() throws {
     let answer =
       #"{"transitions":12,"netlink_overruns":13,"subscribers":14,"requests":15,"labels":[{"label":"a","requests":16}],"outages":{"no_route":17,"later":1},"outage_ms":18}"#
     func read(_ text: String) throws -> ServiceStatistics {

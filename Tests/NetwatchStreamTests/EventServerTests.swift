@@ -32,7 +32,7 @@ import Testing
     #expect(reader.event(inFlight: 0) != nil)
   }
 
-  @Test func `ids belong to their connection`() throws {
+  @Test func `the same id on two connections stands for two requests`() throws {
     let service = try TestService()
     let reader = try TestClient(service)
     let (first, second) = (try TestClient(service), try TestClient(service))
@@ -43,7 +43,7 @@ import Testing
     #expect(reader.event(inFlight: 1) != nil)
   }
 
-  @Test func `answers`() throws {
+  @Test func `ping, stats and a line that is no JSON are answered`() throws {
     let service = try TestService()
     let client = try TestClient(service)
     _ = client.line()
@@ -180,7 +180,7 @@ import Testing
     #expect(other.line() == #"{"v":1,"pong":1}"#)
   }
 
-  /// Lets so many requests begin, each with a long label.
+  /// Begins `count` requests, each with a long label.
   private static func begin(_ count: Int, by client: TestClient) {
     let label = String(repeating: "l", count: 256)
     for number in 0..<count { client.write("{\"begin\":\"\(number)\",\"label\":\"\(label)\"}\n") }
@@ -224,7 +224,7 @@ import Testing
     #expect(client.line() == #"{"v":1,"pong":1}"#)
   }
 
-  @Test func `what clients leave behind is given back`() throws {
+  @Test func `the memory of clients that have gone is free again`() throws {
     let service = try TestService(memoryLimit: 1 << 20)
     let label = String(repeating: "l", count: 256)
     for _ in 0..<20 {

@@ -294,7 +294,7 @@ import Testing
     #expect(record == plain)
   }
 
-  @Test func `what a line can be about`() {
+  @Test func `the values of the key event are fixed`() {
     #expect(
       EventRecord.Event.allCases.map(\.rawValue) == [
         "initial", "reachability", "activity", "interfaces", "traffic", "wifi", "quality", "stages",

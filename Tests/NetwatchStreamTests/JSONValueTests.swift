@@ -14,7 +14,7 @@ import Testing
     ("[]", .array([])), ("[1, [2], {}]", .array([.integer(1), .array([.integer(2)]), .object([:])])),
     (#"{"a":1,"a":2,"b":{"c":null}}"#, .object(["a": .integer(2), "b": .object(["c": .null])])),
   ])
-  func `what is JSON`(_ text: String, _ value: JSONValue) {
+  func `JSON is read`(_ text: String, _ value: JSONValue) {
     #expect(Self.read(text) == value)
   }
 
@@ -23,7 +23,7 @@ import Testing
     #""\x""#, #""\u12""#, #""\ud800""#, #""\ud800\u0041""#, #""\udc00""#, "[", "[1,]", "[1 2]", "{", #"{"a"}"#,
     #"{"a":}"#, #"{"a":1,}"#, "{a:1}", "1 2", "{}x", "\u{feff}{}",
   ])
-  func `what is not`(_ text: String) {
+  func `text that is no JSON is refused`(_ text: String) {
     #expect(Self.read(text) == nil)
   }
 

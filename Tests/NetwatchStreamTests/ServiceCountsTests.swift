@@ -4,7 +4,7 @@ import Testing
 
 /// What a service counts, in words.
 @Suite struct ServiceCountsTests {
-  @Test func `each has its words, in any order`() {
+  @Test func `each set of counts is written as words, and read in any order`() {
     typealias Counts = ServiceIdentity.Counts
     for bits: UInt8 in 1...7 {
       let counts = Counts(rawValue: bits)

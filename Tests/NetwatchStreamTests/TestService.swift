@@ -141,7 +141,7 @@ final class TestClient {
     return nil
   }
 
-  /// Reads events until one has so many requests.
+  /// Reads events until one has `count` requests.
   func event(inFlight count: Int) -> EventRecord? {
     while let event = event() { if event.activity.inFlight == count { return event } }
     return nil

@@ -4,7 +4,7 @@ import Netwatch
 /// is published is kept.
 package struct ScriptedKernel {
   package private(set) var machine: ReachabilityMachine
-  /// What lookups are answered; `noRoute` where nothing stands, and the rules that every kernel has.
+  /// The answers to lookups. Without an entry: `noRoute`, and the rules that every kernel has.
   package var answers: [RouteRequest: RouteAnswer] = [:]
   /// What a listing tells.
   package var facts: [NetworkEvent] = []

@@ -2,13 +2,13 @@ import Foundation
 import NetwatchEventLoop
 import Testing
 
-/// What a test could not do, or has waited for in vain.
+/// Something that a test could not do, or that did not come before its deadline.
 package struct TestFailure: Error, CustomStringConvertible {
   package let description: String
   package init(_ description: String) { self.description = description }
 }
 
-/// The end of a test's patience: every wait ends with one.
+/// The time at which a wait of a test ends. Every wait has one.
 package struct Deadline {
   /// How much slower than a computer of today this machine is; contrib/guest sets it, because its processor is emulated.
   private static let patience =
@@ -40,7 +40,7 @@ package func waitUntil(
 }
 
 extension EventLoop {
-  /// Runs until someone stops the loop, and fails the test where nobody does.
+  /// Runs until the loop is stopped, and fails the test if that does not happen in time.
   package func runPatiently(_ location: SourceLocation = #_sourceLocation) throws {
     let deadline = LoopTimer(on: self) { [unowned self] in
       Issue.record("nothing has come in 30 s", sourceLocation: location)

@@ -298,7 +298,7 @@ import Testing
 
   // MARK: When to scan
 
-  @Test func `nobody watches, nothing is scanned`() {
+  @Test func `nothing is scanned while nobody watches`() {
     var script = ConnectionScript()
     script.run(until: .seconds(100))
     #expect(script.scans.isEmpty && script.machine.deadline == nil)
@@ -325,7 +325,7 @@ import Testing
     #expect(script.shown.allSatisfy { $0 <= Self.seconds(101.05) } && script.shown.count == 1)
   }
 
-  @Test func `who stops watching amid a scan is told that nothing is in flight`() {
+  @Test func `when watching stops amid a scan, nothing is in flight any more`() {
     var machine = ConnectionActivity()
     #expect(machine.handle(.watched, at: .zero) == Effects(scan: 1))
     #expect(machine.handle(.watched, at: .zero) == Effects())

@@ -16,7 +16,7 @@ struct ScriptedConnection {
   let cookie: UInt64
   var begin = Duration.zero
   var isAccepted = false
-  /// For so long after each sending, it is queued.
+  /// The time for which sent bytes stay in the send queue.
   var roundTrip = Duration.milliseconds(1)
   private(set) var acts: [(at: Duration, act: Act)] = []
 

@@ -43,7 +43,7 @@ import Testing
     #expect(kernel.story == ["not-reachable no_route -"])
   }
 
-  @Test func `additions are believed at once`() {
+  @Test func `an answer after an addition is not asked for again`() {
     var kernel = Self.kernel()
     kernel.tell(.routing(.both, isRemoval: false), .address(2, .ip("10.0.0.10")), .link(4, "eth2", .noCarrier))
     kernel.tell(.link(4, "eth2"))
@@ -92,7 +92,7 @@ import Testing
     #expect(kernel.story == ["wifi address_changed eth0"])
   }
 
-  @Test func `a kernel that insists is believed after a listing`() {
+  @Test func `an answer that still contradicts the facts is believed after one listing`() {
     var kernel = Self.kernel()
     kernel.answers[.ipv4] = .via(77, nil, from: .ip("10.0.0.1"))
     kernel.tell(.routing(.ipv4, isRemoval: false))
@@ -115,7 +115,7 @@ import Testing
     #expect(kernel.story.isEmpty)
   }
 
-  @Test func `a source that is nowhere is looked for once, until there is another`() {
+  @Test func `an unknown source address causes one listing, until there is another source`() {
     var kernel = Self.kernel()
     kernel.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.9.0.9"))
     kernel.tell(.routing(.ipv4, isRemoval: false))

@@ -82,7 +82,7 @@ import Testing
     kernel.advance(by: .seconds(2))
     #expect(kernel.story == ["unknown unresolved -"])
     #expect(kernel.changes == [.initial])
-    // What says nothing new is no line; what does is.
+    // A result that changes nothing is not published; another one is.
     kernel.handle(.unresolved)
     #expect(kernel.published.count == 1)
     kernel.handle(.resolved([]))

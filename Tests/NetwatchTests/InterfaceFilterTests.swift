@@ -27,7 +27,7 @@ import Testing
     return kernel
   }
 
-  @Test func `the kernel's own choice is enough where it counts`() {
+  @Test func `no other link is asked if the kernel's choice passes the filter`() {
     let kernel = Self.kernel(["eth0", "wlan0"])
     #expect(kernel.story == ["wifi initial eth0"])
     #expect(kernel.lookUps == [.ipv4, .ipv6, .ipv6Last])

@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func `a port's change costs no more among many bridges`() {
+  @Test func `a change of a port reads its own bridge alone, among many bridges`() {
     var kernel = ScriptedKernel.online()
     for bridge in Int32(0)..<300 {
       kernel.tell(.link(100 + bridge, "b\(bridge)", kind: "bridge"))

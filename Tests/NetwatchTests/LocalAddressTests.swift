@@ -5,7 +5,7 @@ import Testing
 
 /// The addresses that traffic leaves from.
 @Suite struct LocalAddressTests {
-  @Test func `they are all those of the link`() throws {
+  @Test func `the local addresses are all those of the link`() throws {
     var kernel = ScriptedKernel.onlineTwice()
     #expect(try #require(kernel.published.last).localAddresses == [.ip("10.0.0.1"), .ip("2001:db8:1::1")])
     kernel.facts.append(.address(2, .ip("10.0.0.9")))
@@ -13,7 +13,7 @@ import Testing
     #expect(try #require(kernel.published.last).localAddresses.contains(.ip("10.0.0.9")))
   }
 
-  @Test func `through a tunnel they are the tunnel's`() throws {
+  @Test func `through a tunnel the local addresses are the tunnel's`() throws {
     var kernel = ScriptedKernel(.init())
     kernel.facts = ScriptedKernel.uplinks + ScriptedKernel.tunnel(10, "tailscale0", kind: "tun")
     kernel.answers[.ipv4] = .via(10, nil, from: .ip("10.8.10.2"), table: 52)
@@ -26,7 +26,7 @@ import Testing
     #expect(path.localAddresses == [.ip("10.8.10.2"), .ip("fd00:10::2")])
   }
 
-  @Test func `without a list of links they are those that the kernel takes`() {
+  @Test func `without a list of links the local addresses are the source addresses`() {
     var verdict = NetworkPath.Verdict(status: .wifi)
     (verdict.interfaceIndex, verdict.interfaceName) = (2, "eth0")
     verdict.ipv4 = .init(address: .ip("10.0.0.1"), gateway: nil, interfaceIndex: 2)

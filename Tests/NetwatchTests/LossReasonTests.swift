@@ -37,7 +37,7 @@ import Testing
       testDescription: "no cable and address gone in one turn",
       events: [.noAddress(2, address), .link(2, "eth0", .noCarrier)], answer: .noRoute, reason: .noCarrier),
   ])
-  func `what took the link away`(_ loss: Loss) {
+  func `the reason of a loss names what took the link away`(_ loss: Loss) {
     var kernel = ScriptedKernel.online()
     kernel.forget()
     if let answer = loss.answer { kernel.answers[.ipv4] = answer }

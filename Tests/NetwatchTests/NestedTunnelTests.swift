@@ -105,7 +105,7 @@ import Testing
   }
 
   /// Twelve tunnels with a table and a mark each, whose marks lead in every direction but out.
-  @Test func `a maze without an exit is not walked twice`() {
+  @Test func `tunnels that all lead to one another are each examined once`() {
     var kernel = Kernel(.init())
     kernel.facts = Kernel.uplinks
     var rules: [RoutingRule] = []

@@ -218,7 +218,7 @@ final class HandQueue: Sendable {
       }
     }
 
-    /// Until there are so many.
+    /// Returns the numbers as soon as there are at least `count`.
     func numbers(_ count: Int) async -> [Int32] {
       await waitUntil { numbers.count >= count }
       return numbers

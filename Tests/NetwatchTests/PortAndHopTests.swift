@@ -39,7 +39,7 @@ import Testing
     #expect(kernel.story.last == "not-reachable no_carrier -")
   }
 
-  @Test func `a deleted port is none`() {
+  @Test func `a bond whose only port was deleted has no carrier`() {
     var kernel = Self.onBridge(kind: "bond", ports: [.link(3, "eth0", master: 2)])
     kernel.tell(.linkRemoved(index: 3))
     #expect(kernel.story.last == "not-reachable no_carrier -")

@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func `nothing else`() {
+  @Test func `any other text is no login page`() {
     for text in [
       "", "login", "//host/", "file:///etc/passwd", "javascript:alert(1)", "ftp://host/", "http:", "http://",
       "http:///x",

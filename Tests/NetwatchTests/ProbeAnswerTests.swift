@@ -14,7 +14,7 @@ import Testing
     return answer.access
   }
 
-  @Test func `where nothing is expected`() {
+  @Test func `without an expected text, 204 or an empty 200 is the internet`() {
     #expect(Self.access(204, "") == .full)
     #expect(Self.access(200, "") == .full)
     #expect(Self.access(200, "x") == .portal)
@@ -25,7 +25,7 @@ import Testing
     #expect(Self.access(nil, "") == .absent)
   }
 
-  @Test func `where a text is expected`() {
+  @Test func `with an expected text, only a 200 that begins with it is the internet`() {
     #expect(Self.access(200, "success", expecting: "success") == .full)
     #expect(Self.access(200, "success\n", expecting: "success") == .full)
     #expect(Self.access(200, "success", expecting: "success", isWhole: false) == .full)

@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: [(ReachabilityStatus.notReachable, InternetAccess.absent), (.unknown, .unknown)])
-  func `without a way out nothing is asked`(status: ReachabilityStatus, known: InternetAccess) {
+  func `no probe runs while nothing is reachable`(status: ReachabilityStatus, known: InternetAccess) {
     var fresh = ProbeMachine()
     #expect(fresh.handle(.path(Self.path(status)), at: .zero) == [.arm(nil)])
     #expect(fresh.internet == known)

@@ -174,7 +174,7 @@ import Testing
     LinkTraffic(kernelName: InterfaceName("eth0"), interfaceIndex: index, receivedBytes: received, sentBytes: sent)
   }
 
-  @Test func `the rest of the link is an estimate that is never less than nothing`() {
+  @Test func `the bytes of the link that are no payload are an estimate that is never negative`() {
     var world = World(programs: [1: "curl"])
     #expect(world.look(link: Self.link(1_000, 1_000)).other == nil)
     var figures = world.look(Self.facts(1, 100, 20), link: Self.link(1_150, 1_010))

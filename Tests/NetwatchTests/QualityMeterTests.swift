@@ -263,7 +263,7 @@ import Testing
     #expect(lines < 350, "\(lines)")
   }
 
-  @Test func `what is told is news`() {
+  @Test func `quality is published only if it differs enough`() {
     func quality(_ time: Int?, _ loss: Int?, _ name: String = "wlan0") -> LinkQuality {
       LinkQuality(
         kernelName: InterfaceName(name), interfaceIndex: 2, connections: 5, tenthsOfMilliseconds: time,

@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `nothing of it is on the heap`() {
+  @Test func `an SSID and a wireless link need no memory on the heap`() {
     #expect(_isPOD(SSID.self))
     #expect(_isPOD(WirelessLink.self))
   }

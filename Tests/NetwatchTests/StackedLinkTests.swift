@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: ["vlan", "macvlan"])
-  func `what it stands on is elsewhere, or gone`(_ kind: String) {
+  func `a link whose lower link is in another namespace or gone is virtual`(_ kind: String) {
     // The decoder gives no lower link where that is in another namespace.
     #expect(Self.kernel(kind, []).published.last?.medium == .virtual)
     var kernel = Self.kernel(kind, [.link(2, "eth0")], lower: 2)
@@ -60,7 +60,7 @@ import Testing
     #expect(kernel.published.last?.medium == .virtual)
   }
 
-  @Test func `a stack of any order of telling`() {
+  @Test func `a stack has the same medium, whatever the order of its messages`() {
     let facts: [NetworkEvent] = [
       .link(4, "wlan0", master: 10, device: Self.radio), .link(10, "bond0", kind: "bond"),
       .link(11, "bond0.5", kind: "vlan", lower: 10), .link(20, "mv0", kind: "macvlan", lower: 11),
@@ -183,7 +183,7 @@ import Testing
     #expect(kernel.machine.statistics.transitions == 6)
   }
 
-  @Test func `a listing without a port`() {
+  @Test func `a port that is missing from a listing no longer counts`() {
     var kernel = Self.kernel("bridge", [Self.cable, Self.wireless])
     kernel.facts.removeAll { $0 == Self.wireless }
     kernel.handle(.overrun)

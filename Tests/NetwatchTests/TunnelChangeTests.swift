@@ -119,7 +119,7 @@ import Testing
       testDescription: "carrier and tunnel", events: [.linkRemoved(index: 10), .link(2, "eth0", .noCarrier)],
       answer: .noRoute, reason: .noCarrier),
   ])
-  func `what took the path away`(_ loss: Loss) {
+  func `the reason of a loss names what took the tunnel's path away`(_ loss: Loss) {
     var kernel = Kernel.openVPN()
     kernel.answers[.beneath(.ipv4, .link(3))] = nil
     // Nor could anything else carry it.

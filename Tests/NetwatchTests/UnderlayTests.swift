@@ -195,7 +195,7 @@ import Testing
     kernel.answers[.beneath(.ipv4, .remote(tunnel: 10))] = Kernel.route(over: 3)
     kernel.start()
     #expect(kernel.carrier == "wlan0 t0 wifi")
-    // What the kernel says of a single link without a route.
+    // The kernel's answer about a single link without a route.
     kernel.answers[.beneath(.ipv4, .remote(tunnel: 10))] = .refused
     kernel.tell(.routing(.ipv4, isRemoval: false))
     #expect(kernel.story.last == "not-reachable vpn_without_underlay -")

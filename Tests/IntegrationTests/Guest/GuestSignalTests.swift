@@ -12,7 +12,7 @@ extension Line {
 extension GuestTests {
   /// What is told of the connection to an access point: how strong it is, over which channel, and which one it is.
   @Suite struct Signals {
-    @Test func `a signal is told when it is in another step`() throws {
+    @Test func `a line is written when the signal moves to another step`() throws {
       let radios = try GuestRadios()
       try radios.setPower(-50)
       try radios.start(.home)
@@ -117,7 +117,7 @@ extension GuestTests {
       }
       #expect(roams == [2, 1, 2].map(GuestRadios.address))
       #expect(try follow.isQuiet(in: radios.station))
-      // Who has not asked hears nothing.
+      // A client that has not asked for the signal gets nothing.
       try radios.station.run("ip addr add 10.77.0.3/24 dev wlan0")
       #expect(quiet.lines.count == 1)
     }
@@ -151,7 +151,7 @@ extension GuestTests {
       #expect(try follow.next().signal == -80)
       let step = try steps.next()
       #expect((step.reason, step.signal, step.accessPoint) == ("signal_changed", -80, nil))
-      // Somebody who comes between two looks at the signal takes no news from the others.
+      // A client that connects between two readings of the signal does not take a line from the others.
       try radios.setPower(-50)
       let late = try service.client()
       _ = try late.next()

@@ -22,7 +22,7 @@ extension GuestTests {
       return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    @Test func `nothing has changed after a sleep`() throws {
+    @Test func `a sleep without a change writes no line`() throws {
       let namespace = try NetworkNamespace.online()
       let follow = try namespace.follow()
       #expect(try follow.summary() == "wifi initial v0")
@@ -59,7 +59,7 @@ extension GuestTests {
       #expect(time > .zero && time <= awake, "\(time) of \(awake)")
     }
 
-    @Test func `the log has a sleep in an outage, which is none`() throws {
+    @Test func `a sleep within an outage is in the log, and its time is no outage`() throws {
       let namespace = try NetworkNamespace.online()
       let folder = try TemporaryFolder()
       let state = "XDG_STATE_HOME=\(folder.path)"

@@ -56,7 +56,7 @@ final class GateServer: Sendable {
 
   func open() { counts.change { $0.isOpen = true } }
 
-  /// Waits until so many requests wait for their answers.
+  /// Waits until `count` requests wait for their answers.
   func waits(for count: Int) async throws {
     _ = try await eventually { self.now.requests == count ? true : nil }
   }

@@ -7,9 +7,9 @@ import Netwatch
 final class PartServer: Sendable {
   struct Behaviour: Sendable {
     var content: Data
-    /// Header lines that tell of the file's version.
+    /// The header lines with the file's version.
     var validators = "ETag: \"1\"\r\n"
-    /// After so many bytes of the body the connection is reset.
+    /// The connection is reset after this many bytes of the body.
     var cut: Int?
     /// Answers this to a request for a part; nil for an honest answer.
     var answerToPart: (@Sendable (_ offset: Int, _ content: Data) -> (head: String, body: Data))?

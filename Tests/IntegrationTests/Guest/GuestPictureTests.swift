@@ -1,0 +1,57 @@
+import Glibc
+import NetwatchTestSupport
+import Testing
+
+extension GuestTests {
+  /// The README's picture: what netwatch shows on a machine with a WiFi network and a cable. contrib/picture draws it.
+  @Suite(.enabled(if: unsafe getenv("NETWATCH_PICTURE") != nil, "contrib/picture runs this")) struct Picture {
+    private static let terminal = ["LC_ALL=C.UTF-8", "COLUMNS=92"]
+
+    private func show(_ line: String) { print("PICTURE|\(line)") }
+
+    @Test func `a cable is pulled, and the WiFi network takes over`() throws {
+      let radios = try GuestRadios()
+      let network = GuestNetwork(name: Array("Café".utf8))
+      try radios.start(network)
+      try radios.join(network)
+      try radios.setPower(-58)
+      try USB.addAdapter(1, to: radios.station)
+      try radios.station.run(
+        "ip link set usb0 down", "ip link set usb0 name eth0", "ip link set eth0 up",
+        "ip route add default via 10.66.0.1 dev eth0", "ip addr add 10.77.0.2/24 dev wlan0",
+        "ip route add default via 10.77.0.1 dev wlan0 metric 600")
+      let command = [Programs.netwatch, "--format", "text", "--color", "always"]
+      let status = try ChildProcess.run(radios.station.command(command), environment: Self.terminal)
+      show("\u{1b}[2m$\u{1b}[0m \u{1b}[1mnetwatch\u{1b}[0m")
+      for line in status.output { show(line) }
+      #expect(status.output[0].contains("wired"))
+
+      show("")
+      show("\u{1b}[2m$\u{1b}[0m \u{1b}[1mnetwatch --follow --traffic\u{1b}[0m")
+      let follow = try ChildProcess(
+        radios.station.command(command + ["--follow", "--traffic"]), environment: Self.terminal)
+      /// Shows lines up to one with this text, but at most two of traffic.
+      func see(_ text: String, rates: Int = 1) throws {
+        var left = rates
+        while let line = try follow.nextLine() {
+          let isTraffic = line.contains("↓")
+          if isTraffic { left -= 1 }
+          if !isTraffic || left >= 0 { show(line) }
+          if line.contains(text), !isTraffic || left == 0 { return }
+        }
+      }
+      try see("wired", rates: 0)
+      let sender = try ChildProcess(
+        radios.air.command([
+          "bash", "-c",
+          "while :; do head -c $((RANDOM / 8)) /dev/zero >/dev/udp/10.77.0.2/9; sleep 0.05; done 2>/dev/null",
+        ]))
+      defer { sender.signal(SIGKILL) }
+      try radios.station.run("ip link set eth0 down")
+      try see("Café", rates: 0)
+      try see("↓", rates: 3)
+      try radios.stop()
+      try see("not reachable", rates: 0)
+    }
+  }
+}
