@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Runs something on a thread of its own, which takes none of the app's signals.
+/// Runs a closure on its own thread, which receives none of the app's signals.
 package enum BackgroundThread {
   private final class Body {
     let name: String
@@ -12,13 +12,15 @@ package enum BackgroundThread {
     }
   }
 
+  /// Starts a thread.
+  ///
   /// - Parameters:
-  ///   - name: shown by `ps -L` and debuggers; 15 bytes at most.
-  ///   - run: called once, on the thread, which ends with it.
-  /// - Throws: what the system says if there is no room for another thread. `run` is not called then.
+  ///   - name: The name that `ps -L` and debuggers show; at most 15 bytes.
+  ///   - run: The closure that is called once, on the thread. The thread ends when it returns.
+  /// - Throws: A `SystemError` if the system has no room for another thread. `run` is not called then.
   package static func start(name: String, _ run: @escaping @Sendable () -> Void) throws(SystemError) {
     let body = unsafe Unmanaged.passRetained(Body(name: name, run: run))
-    // The app's signals are the app's: this thread takes none.
+    // All signals are blocked, because they belong to the app.
     var all = sigset_t()
     var old = sigset_t()
     unsafe sigfillset(&all)

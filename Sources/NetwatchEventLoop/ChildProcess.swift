@@ -1,22 +1,24 @@
 import CLinux
 import Glibc
 
-/// How a child process begins, and how it has ended.
+/// Starts child processes and waits for their ends.
 package enum ChildProcess {
-  /// Nil while it runs. Known once.
+  /// Returns how a process has ended; nil while it runs. The ending can be read only once.
   package static func ending(of process: pid_t) -> ProcessEnding? { ending(of: process, WNOHANG) }
 
-  /// Nil where it is nobody's child.
+  /// Waits until a process ends and returns how. Nil if it is not a child of this process.
   package static func waitForEnd(of process: pid_t) -> ProcessEnding? { ending(of: process, 0) }
 
-  /// Whether this kernel can tell a loop that a child has ended: Linux 5.3 or later.
+  /// Whether this kernel can report the end of a child to a loop: Linux 5.3 or later.
   package static var canTellEndings: Bool {
     let descriptor = netwatch_pidfd_open(getpid())
     if descriptor >= 0 { close(descriptor) }
     return descriptor >= 0
   }
 
-  /// Calls `body` on the loop, once, when a child has ended. A child that cannot be waited for is killed, with its process group.
+  /// Calls `body` on the loop, once, when a child has ended.
+  ///
+  /// - Throws: A `SystemError` if the child cannot be waited for. It is killed then, with its process group.
   package static func whenEnded(
     _ process: pid_t, on loop: EventLoop, _ body: @escaping (ProcessEnding) -> Void
   ) throws(SystemError) {
@@ -41,7 +43,7 @@ package enum ChildProcess {
   private static func ending(of process: pid_t, _ options: CInt) -> ProcessEnding? {
     var status: CInt = 0
     guard unsafe waitpid(process, &status, options) == process else { return nil }
-    // WTERMSIG and WEXITSTATUS, which are macros.
+    // This is what the macros WTERMSIG and WEXITSTATUS do.
     let signal = status & 0x7f
     return signal == 0 ? .exited(status >> 8 & 0xff) : .killed(signal: signal)
   }
@@ -57,29 +59,32 @@ package enum ChildProcess {
     return all
   }
 
-  /// Signals that are blocked now.
+  /// The signals that are blocked in the calling thread.
   package static var signalMask: sigset_t {
     var mask = sigset_t()
     unsafe pthread_sigmask(SIG_BLOCK, nil, &mask)
     return mask
   }
 
-  /// A child that stands in our place: it blocks and ignores what we did when we began.
+  /// Prepares a child that takes the place of this process: it gets the signal mask that this process had at its start.
   package static func prepare(_ attributes: inout posix_spawnattr_t, mask: sigset_t) {
     var mask = mask
     unsafe posix_spawnattr_setsigmask(&attributes, &mask)
     unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
   }
 
-  /// Starts a child of our own: nothing blocked, SIGPIPE and SIGCHLD not ignored, in a process group that can be ended as a
-  /// whole.
+  /// Starts a child with no blocked signals, with default actions for SIGPIPE and SIGCHLD, and in a process group that can be
+  /// ended as a whole.
   ///
   /// - Parameters:
-  ///   - program: its path.
-  ///   - arguments: what it is given.
-  ///   - descriptors: each of ours, and as which number the child has it.
-  ///   - closesOthers: whether the child has no others but its standard streams, also of those that its parent has not
-  ///     marked as its own.
+  ///   - program: The path of the program.
+  ///   - arguments: The arguments of the program.
+  ///   - environment: The environment of the child. Default: that of this process.
+  ///   - descriptors: Each descriptor of this process that the child gets, and its number in the child.
+  ///   - closesOthers: Whether the child has no descriptors except its standard streams, even if others are not marked as
+  ///     close-on-exec. Default: false.
+  /// - Returns: The number of the process.
+  /// - Throws: A `SystemError` if the child cannot be started.
   package static func spawn(
     _ program: String, _ arguments: [String], environment: [String] = ChildProcess.environment,
     descriptors: [(ours: CInt, its: CInt)], closesOthers: Bool = false
@@ -110,7 +115,7 @@ package enum ChildProcess {
     var ordinary = sigset_t()
     unsafe sigemptyset(&none)
     unsafe sigemptyset(&ordinary)
-    // A shell without SIGCHLD does not learn how its children end.
+    // A shell that ignores SIGCHLD does not learn how its children end.
     for signal in [SIGPIPE, SIGCHLD] { unsafe sigaddset(&ordinary, signal) }
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
     unsafe posix_spawnattr_setsigdefault(&attributes, &ordinary)
@@ -120,7 +125,7 @@ package enum ChildProcess {
 }
 
 extension [String] {
-  /// Calls `body` with the strings as exec wants them.
+  /// Calls `body` with the strings in the form that exec needs.
   package func withCStrings<Result>(_ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result) -> Result {
     var pointers = unsafe map { unsafe strdup($0) } + [nil]
     defer { unsafe pointers.forEach { unsafe free($0) } }

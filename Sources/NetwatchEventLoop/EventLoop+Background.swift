@@ -1,10 +1,15 @@
 extension EventLoop {
-  /// Starts a thread that makes a loop, calls `prepare` with it and then runs it; waits for what `prepare` returns.
+  /// Starts a thread that creates a loop, calls `prepare` with it, and then runs the loop. Waits for the result of `prepare`.
   ///
-  /// What `prepare` makes may live in handlers of the loop, which runs until someone stops it.
+  /// Objects that `prepare` creates may live in handlers of the loop, which runs until ``stop()`` is called.
+  ///
   /// - Parameters:
-  ///   - name: shown by `ps -L` and debuggers; 15 bytes at most.
-  ///   - ended: called on the thread when the loop has ended, with the error that ended it.
+  ///   - name: The name that `ps -L` and debuggers show; at most 15 bytes.
+  ///   - ended: The closure that is called on the thread when the loop has ended, with the error that ended it. Default: does
+  ///     nothing.
+  ///   - prepare: The closure that is called on the thread before the loop runs.
+  /// - Returns: The result of `prepare`.
+  /// - Throws: The error of `prepare`, or a ``SystemError`` if the system has no thread or descriptor left.
   public static func startInBackground<Value: Sendable>(
     name: String,
     ended: @escaping @Sendable (SystemError?) -> Void = { _ in },
@@ -20,7 +25,7 @@ extension EventLoop {
         startUp.fulfill(.failure(error))
         return
       }
-      // Whoever still knows the way in is told that nobody is here any more.
+      // From now on, submitting a job to the handle fails.
       defer { loop.handle.close() }
       do throws(SystemError) {
         try loop.run()

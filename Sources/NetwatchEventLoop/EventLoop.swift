@@ -1,30 +1,34 @@
 import CLinux
 import Glibc
 
-/// One epoll on one thread: descriptors, timers, signals, and jobs from other threads.
+/// An epoll loop on one thread: descriptors, timers, signals, and jobs from other threads.
 ///
-/// A loop and everything that its handlers touch belong to the thread that runs it; it is not `Sendable`, so the compiler
-/// sees to that. Other threads enter by ``handle``. Nothing is allocated while events come in.
+/// A loop and everything that its handlers use belong to the thread that runs it. The loop is not `Sendable`, so the compiler
+/// enforces this. Other threads use ``handle``. Nothing is allocated while events come in.
 @safe public final class EventLoop {
-  /// What a descriptor is ready for.
+  /// The operations that a descriptor is ready for.
   public struct Readiness: OptionSet, Hashable, Sendable {
+    /// The bits of epoll.
     public let rawValue: UInt32
+    /// Creates a set from bits of epoll.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
+    /// The descriptor can be read without waiting.
     public static let readable = Readiness(rawValue: EPOLLIN.rawValue)
+    /// The descriptor can be written without waiting.
     public static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
-    /// The other side is gone, or the descriptor has failed. Always reported, also where nothing was asked for.
+    /// The other side is gone, or the descriptor has failed. This is always reported, even if nothing was asked for.
     public static let hungUp = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
-    /// One of the two is enough, where `contains` would want both.
+    /// Whether the descriptor has hung up or failed. One of the two is enough; `contains` would need both.
     public var hasHungUp: Bool { !isDisjoint(with: .hungUp) }
   }
 
-  /// A watched descriptor. Give it back to ``EventLoop/remove(_:)``, before the descriptor is closed.
+  /// A watched descriptor. Pass it to ``EventLoop/remove(_:)`` before the descriptor is closed.
   public struct Registration: Hashable, Sendable {
     let slot: UInt32
     let generation: UInt32
   }
 
-  /// No tuple: in generic memory a tuple's closure is wrapped at each access.
+  /// Not a tuple, because in generic memory the closure of a tuple is wrapped at each access.
   private struct Slot {
     var descriptor: CInt = -1
     var generation: UInt32 = 0
@@ -33,7 +37,7 @@ import Glibc
 
   private static let eventsPerWait = 64
 
-  /// The way in from other threads.
+  /// The handle by which other threads use the loop.
   public let handle: LoopHandle
   let epoll: FileDescriptor
   private let timer: FileDescriptor
@@ -41,18 +45,19 @@ import Glibc
   private var freeSlots: [UInt32] = []
   private var timers = TimerQueue()
   private var armedDeadline: Duration?
-  /// Filled by the kernel in each turn.
+  /// The buffer that the kernel fills in each turn.
   private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: EventLoop.eventsPerWait)
   private var isStopping = false
   private var isAbandoned = false
   private var looksAgain = false
-  /// Whether anything was ready in this turn.
+  /// Whether any descriptor was ready in this turn.
   package private(set) var hasEvents = false
-  /// Called when everything that was ready at once has been handled: what changed in between is one change.
+  /// The closure that is called when everything that was ready at once has been handled. Changes within a turn are one change.
   public var onTurnEnd: (() -> Void)?
-  /// Called where the loop cannot go on, before ``run()`` throws the same.
+  /// The closure that is called when the loop fails, before ``run()`` throws the same error.
   public var onFailure: ((SystemError) -> Void)?
 
+  /// Creates a loop. Throws a ``SystemError`` if the system has no descriptor left.
   public init() throws(SystemError) {
     handle = try LoopHandle()
     epoll = try .result(of: "epoll_create1", epoll_create1(CInt(EPOLL_CLOEXEC)))
@@ -74,8 +79,15 @@ import Glibc
 
   /// Calls `handler` whenever `descriptor` is ready for `interest`, or has hung up.
   ///
-  /// Level triggered. An empty `interest` waits for the hang-up alone.
-  /// - Throws: `EPERM` for what is always ready and has no other side: regular files, /dev/null.
+  /// The watch is level triggered. An empty `interest` waits only for the hang-up.
+  ///
+  /// - Parameters:
+  ///   - descriptor: The descriptor, which must stay open until the registration is removed.
+  ///   - interest: The operations to wait for.
+  ///   - handler: The closure that is called on the loop's thread, with what the descriptor is ready for.
+  /// - Returns: The registration of the descriptor.
+  /// - Throws: A ``SystemError``; its code is `EPERM` for a descriptor that is always ready and has no other side, such as a
+  ///   regular file or /dev/null.
   @discardableResult
   public func watch(
     _ descriptor: CInt, for interest: Readiness, _ handler: @escaping (Readiness) -> Void
@@ -94,13 +106,13 @@ import Glibc
     return registration
   }
 
-  /// Waits for something else on a watched descriptor.
+  /// Changes the operations that a watched descriptor waits for. A removed registration is ignored.
   public func change(_ registration: Registration, to interest: Readiness) throws(SystemError) {
     guard isCurrent(registration) else { return }
     try control(EPOLL_CTL_MOD, slots[Int(registration.slot)].descriptor, interest, registration)
   }
 
-  /// Stops watching. The handler is not called again, not even for an event that is already known.
+  /// Stops watching a descriptor. The handler is not called again, even for an event that is already known.
   public func remove(_ registration: Registration) {
     guard isCurrent(registration) else { return }
     let slot = Int(registration.slot)
@@ -110,16 +122,15 @@ import Glibc
     freeSlots.append(registration.slot)
   }
 
-  /// Stops watching everything, timers and jobs of other threads too.
+  /// Stops watching all descriptors, including those of timers and of jobs from other threads.
   package func removeAll() {
     for slot in slots.indices where slots[slot].handler != nil {
       remove(Registration(slot: UInt32(slot), generation: slots[slot].generation))
     }
   }
 
-  /// Leaves what the kernel keeps to the process that has made this loop: to be called in a child that fork(2) has made, where
-  /// nothing is done any more with the loop but to release it. To stop watching would deafen the parent, whose epoll and timer
-  /// these are.
+  /// Leaves the kernel's objects to the process that created this loop. Call this in a child of fork(2), and then only release
+  /// the loop. If the child stopped watching, the parent would get no more events, because both share epoll and timer.
   package func abandon() { isAbandoned = true }
 
   private func isCurrent(_ registration: Registration) -> Bool {
@@ -138,20 +149,22 @@ import Glibc
 
   // MARK: Timers
 
-  /// Calls `body` once, at `deadline` on the monotonic clock or soon after. A ``LoopTimer`` can be stopped.
+  /// Calls `body` once, at `deadline` on the monotonic clock or soon after. A ``LoopTimer`` can also be stopped.
   public func schedule(at deadline: Duration, _ body: @escaping () -> Void) {
     _ = replaceTimer(nil, at: deadline, body)
   }
 
-  /// Calls `body` once, after `delay` or soon afterwards.
+  /// Calls `body` once, after `delay` or soon after that.
   package func schedule(after delay: Duration, _ body: @escaping () -> Void) {
     schedule(at: KernelClock.monotonic.now + delay, body)
   }
 
+  /// Replaces a timer.
+  ///
   /// - Parameters:
-  ///   - old: The timer's place; nil if it is not set.
-  ///   - deadline: Nil for no new place.
-  /// - Returns: The new place.
+  ///   - old: The place of the timer; nil if it is not set.
+  ///   - deadline: The new deadline on the monotonic clock. Nil stops the timer.
+  /// - Returns: The new place of the timer; nil if it was stopped.
   func replaceTimer(_ old: UInt64?, at deadline: Duration?, _ body: @escaping () -> Void) -> UInt64? {
     if let old { timers.remove(old) }
     defer { armTimer() }
@@ -179,24 +192,25 @@ import Glibc
 
   // MARK: Running
 
-  /// Serves events on the calling thread until ``stop()``.
+  /// Handles events on the calling thread until ``stop()`` is called. Throws a ``SystemError`` if the kernel's wait fails.
   public func run() throws(SystemError) {
     isStopping = false
     handle.adoptCurrentThread()
     while !isStopping { try turn(waits: true) }
   }
 
-  /// Serves what there is, on the calling thread, and does not wait: for somebody whose own loop waits for ``descriptor``.
+  /// Handles the events that are ready, on the calling thread, without waiting. This is for a program whose own loop waits for
+  /// ``descriptor``.
   package func poll() throws(SystemError) {
     isStopping = false
     handle.adoptCurrentThread()
     defer { handle.leaveThread() }
     try turn(waits: false)
-    // What handlers want done by the loop has no descriptor that tells of it.
+    // Jobs that handlers have submitted to this loop do not make the descriptor readable, so wake the loop.
     if looksAgain || handle.hasOwnJobs { handle.wake() }
   }
 
-  /// Readable when ``poll()`` has something to do.
+  /// The descriptor of the loop; readable when ``poll()`` has something to do.
   package var descriptor: CInt { epoll.rawValue }
 
   @inline(__always) private func turn(waits: Bool) throws(SystemError) {
@@ -204,7 +218,7 @@ import Glibc
     looksAgain = false
     let count = unsafe epoll_wait(epoll.rawValue, events.baseAddress, CInt(events.count), isWaiting ? -1 : 0)
     if count < 0 {
-      // A SIGCONT after a SIGSTOP interrupts the wait, handler or none.
+      // A SIGCONT after a SIGSTOP interrupts the wait, even if there is no handler.
       if errno == EINTR { return }
       let failure = SystemError.last("epoll_wait")
       onFailure?(failure)
@@ -223,7 +237,7 @@ import Glibc
     onTurnEnd?()
   }
 
-  /// The next turn begins at once, whether anything is ready or not.
+  /// Makes the next turn begin at once, even if nothing is ready.
   package func lookAgain() { looksAgain = true }
 
   /// Makes ``run()`` return after the handler that calls this.

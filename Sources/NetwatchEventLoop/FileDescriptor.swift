@@ -1,7 +1,8 @@
 import Glibc
 
-/// An open file descriptor, closed when it goes out of scope.
+/// An open file descriptor that is closed when it goes out of scope.
 public struct FileDescriptor: ~Copyable, Sendable {
+  /// The number of the descriptor.
   public let rawValue: CInt
 
   /// Takes ownership of `rawValue`, which must be open.
@@ -9,7 +10,7 @@ public struct FileDescriptor: ~Copyable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// Takes ownership of what a call returned, or throws its error.
+  /// Takes ownership of a call's result. Throws the error in `errno` if the call has failed.
   package static func result(of operation: String, _ value: CInt) throws(SystemError) -> FileDescriptor {
     guard value >= 0 else { throw .last(operation) }
     return FileDescriptor(owning: value)
@@ -17,9 +18,10 @@ public struct FileDescriptor: ~Copyable, Sendable {
 
   deinit { _ = Glibc.close(rawValue) }
 
-  /// The text of a short file, such as one of /proc or /sys, without the newline at its end. Nil if it cannot be read.
+  /// Returns the text of a short file, such as one of /proc or /sys, without the newline at its end. Nil if the file cannot be
+  /// read.
   ///
-  /// - Parameter capacity: how many bytes are read at most.
+  /// - Parameter capacity: The most bytes to read. Default: 4,096.
   package static func text(of path: String, capacity: Int = 4_096) -> String? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -32,7 +34,7 @@ public struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
-  /// What a symbolic link leads to. Nil if it is none.
+  /// Returns the target of a symbolic link. Nil if the path is not a link.
   package static func target(ofLink path: String) -> String? {
     unsafe withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 1) { buffer in
       guard let start = unsafe buffer.assumingMemoryBound(to: CChar.self).baseAddress else { return nil }
@@ -41,10 +43,10 @@ public struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
-  /// Writes all of `bytes`, and waits for room where there is none: also to what somebody has made non-blocking.
+  /// Writes all of `bytes`. If there is no room, it waits, even if the descriptor is non-blocking.
   ///
-  /// - Throws: `EPIPE` if nobody reads any more, which is a signal too unless that is ignored; `ENOSPC`, and whatever else the
-  ///   system says. Some of the bytes may be written then.
+  /// - Throws: A ``SystemError``: `EPIPE` if the reader is gone (unless SIGPIPE is ignored, that signal is sent as well),
+  ///   `ENOSPC`, and other errors of the system. Some of the bytes may have been written then.
   package static func writeAll(_ bytes: RawSpan, to descriptor: CInt) throws(SystemError) {
     var written = 0
     while written < bytes.byteCount {

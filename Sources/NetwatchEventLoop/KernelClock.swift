@@ -1,17 +1,18 @@
 import Glibc
 
-/// The clocks of the kernel, each as a `Duration` since its own zero.
+/// The clocks of the kernel. Each gives a `Duration` since its own zero.
 public enum KernelClock: Sendable {
-  /// Counts while the machine runs (CLOCK_MONOTONIC).
+  /// The clock that counts only while the machine runs (CLOCK_MONOTONIC).
   case monotonic
-  /// Counts while the machine runs or is suspended (CLOCK_BOOTTIME).
+  /// The clock that also counts while the machine is suspended (CLOCK_BOOTTIME).
   case boot
-  /// The wall clock, since 1970 in UTC (CLOCK_REALTIME). It may step.
+  /// The wall clock, counted from 1970 in UTC (CLOCK_REALTIME). It may step.
   case wall
 
+  /// The current time of the clock.
   public var now: Duration { .nanoseconds(nanoseconds) }
 
-  /// The same as a plain number, which costs a tenth.
+  /// The current time of the clock in nanoseconds. Reading it costs a tenth of ``now``.
   public var nanoseconds: Int64 {
     var time = timespec()
     let id: clockid_t =
@@ -26,14 +27,15 @@ public enum KernelClock: Sendable {
 }
 
 extension Duration {
-  /// Whole nanoseconds, rounded toward zero; the nearest that there are where it is more than 292 years.
+  /// The duration in whole nanoseconds, rounded toward zero. A duration of more than 292 years gives the nearest representable
+  /// number.
   package var nanoseconds: Int64 {
     if self >= .nanoseconds(Int64.max) { return .max }
     if self <= .nanoseconds(Int64.min) { return .min }
     return components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
   }
 
-  /// For timerfd. Never all zero, which would disarm the timer instead of firing it.
+  /// The duration for timerfd. It is never all zero, because that would disarm the timer instead of firing it.
   var timespec: timespec {
     let nanoseconds = max(self.nanoseconds, 1)
     return Glibc.timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))

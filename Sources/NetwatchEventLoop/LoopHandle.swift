@@ -2,17 +2,18 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// The way into a running ``EventLoop`` from any other thread.
+/// A handle by which other threads use a running ``EventLoop``.
 ///
-/// It may outlive the loop: what is submitted after the loop's end is dropped.
+/// The handle may outlive the loop. Jobs that are submitted after the loop's end are dropped.
 public final class LoopHandle: Sendable {
+  /// A closure that runs on the loop's thread.
   public typealias Job = @Sendable (EventLoop) -> Void
 
   let wakeUp: FileDescriptor
   private let mailbox: Mailbox
-  /// The thread that runs the loop; 0 before it does, and afterwards.
+  /// The thread that runs the loop; 0 before it runs and afterwards.
   private let runner = Atomic<UInt>(0)
-  /// Jobs of the loop's own thread have come, for which nobody wakes it. Touched on that thread alone.
+  /// Whether the loop's own thread has submitted jobs, for which nothing wakes the loop. Only that thread uses this.
   private let ownJobs = Atomic(false)
 
   init() throws(SystemError) {
@@ -20,26 +21,28 @@ public final class LoopHandle: Sendable {
     mailbox = Mailbox()
   }
 
-  /// Runs `job` on the loop's thread, after what it is doing now. Jobs keep their order.
+  /// Runs `job` on the loop's thread, after the current work of the loop. Jobs keep their order. Can be called from any thread.
   ///
-  /// - Returns: false if the loop has ended, and `job` will not run.
+  /// - Returns: False if the loop has ended, so that `job` will not run.
   @discardableResult
   public func submit(_ job: @escaping Job) -> Bool {
     guard let isFirst = mailbox.append(job) else { return false }
-    // The one before it has woken the loop, or is about to.
+    // The job before this one has woken the loop, or is about to.
     guard isFirst else { return true }
-    // The loop looks before it waits.
+    // The loop checks for such jobs before it waits.
     if isOnLoopThread { ownJobs.store(true, ordering: .relaxed) } else { wake() }
     return true
   }
 
-  /// Has the loop take a turn.
+  /// Makes the loop take a turn. Can be called from any thread.
   package func wake() { eventfd_write(wakeUp.rawValue, 1) }
 
-  /// Runs `job` on the loop's thread and waits until its answer is given, then or later.
+  /// Runs `job` on the loop's thread, and waits until its answer is fulfilled, within the job or later.
   ///
-  /// - Throws: what the answer says; `ECANCELED` if the loop ends first or nobody has the answer any more, `EDEADLK` on the
-  ///   loop's own thread.
+  /// - Parameter job: The closure that gets the loop and the answer to fulfill.
+  /// - Returns: The value of the answer.
+  /// - Throws: The error of the answer. Or a ``SystemError``: `ECANCELED` if the loop ends first or the answer is released
+  ///   unfulfilled, `EDEADLK` on the loop's own thread.
   public func call<Value: Sendable>(
     _ job: @escaping @Sendable (EventLoop, OneShot<Result<Value, any Error>>) -> Void
   ) throws -> Value {
@@ -51,7 +54,7 @@ public final class LoopHandle: Sendable {
     return try promise.wait()
   }
 
-  /// Made here so that the job alone holds the answer: a loop that ends drops both.
+  /// Made here, so that only the job holds the answer: a loop that ends releases both.
   private static func job<Value: Sendable>(
     answering promise: Promise<Value>, _ job: @escaping @Sendable (EventLoop, OneShot<Result<Value, any Error>>) -> Void
   ) -> Job {
@@ -64,13 +67,13 @@ public final class LoopHandle: Sendable {
 
   private var isOnLoopThread: Bool { runner.load(ordering: .relaxed) == Self.currentThread }
 
-  /// The thread that calls runs the loop from now on.
+  /// Notes that the calling thread runs the loop from now on.
   func adoptCurrentThread() { runner.store(Self.currentThread, ordering: .relaxed) }
 
-  /// No thread runs the loop until the next one adopts it.
+  /// Notes that no thread runs the loop until the next call of ``adoptCurrentThread()``.
   func leaveThread() { runner.store(0, ordering: .relaxed) }
 
-  /// Whether jobs wait that no event tells of.
+  /// Whether jobs wait that no event reports.
   var hasOwnJobs: Bool { ownJobs.load(ordering: .relaxed) }
 
   func takeJobs() -> [Job] {
@@ -78,20 +81,20 @@ public final class LoopHandle: Sendable {
     return mailbox.takeAll()
   }
 
-  /// To be called when ``wakeUp`` is readable.
+  /// Resets ``wakeUp``. Call this when it is readable.
   func acknowledgeWakeUp() {
     var count: eventfd_t = 0
     _ = unsafe eventfd_read(wakeUp.rawValue, &count)
   }
 
   func close() {
-    // The system may give the next thread the same number.
+    // The system may give the same number to the next thread.
     leaveThread()
     mailbox.close()
   }
 }
 
-/// Jobs on their way to the loop. A pthread mutex, which the thread sanitizer understands.
+/// The jobs that wait for the loop. The lock is a pthread mutex, which the thread sanitizer understands.
 ///
 /// `@unchecked`: every access to `jobs` and `isClosed` holds `mutex`.
 @safe private final class Mailbox: @unchecked Sendable {
@@ -106,7 +109,9 @@ public final class LoopHandle: Sendable {
     unsafe mutex.deallocate()
   }
 
-  /// - Returns: whether it is the first job that waits; nil if the loop has ended.
+  /// Adds a job.
+  ///
+  /// - Returns: Whether it is the first waiting job; nil if the loop has ended.
   func append(_ job: @escaping LoopHandle.Job) -> Bool? {
     locked {
       guard !isClosed else { return nil }
@@ -123,7 +128,7 @@ public final class LoopHandle: Sendable {
   }
 
   func close() {
-    // Jobs are released outside the lock: what they own may submit in its deinit.
+    // Jobs are released outside the lock, because an object that they own may submit a job in its deinit.
     let dropped = locked {
       isClosed = true
       defer { jobs = [] }

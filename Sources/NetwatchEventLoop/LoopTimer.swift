@@ -1,22 +1,26 @@
-/// A timer of a loop that can be set again and again. It belongs to the loop's thread, and ends when it is released.
+/// A timer of a loop that can be set repeatedly. It belongs to the loop's thread, and stops when it is released.
 public final class LoopTimer {
   private let loop: EventLoop
   private let body: () -> Void
-  /// Made once, so that setting the timer allocates nothing.
+  /// Created once, so that setting the timer allocates nothing.
   private var fire: () -> Void = {}
-  /// Its place among the loop's timers; nil if it is not set.
+  /// The place among the loop's timers; nil if the timer is not set.
   private var id: UInt64?
-  /// When it fires, on the monotonic clock; nil if it is not set.
+  /// The time at which the timer fires, on the monotonic clock; nil if the timer is not set.
   public private(set) var deadline: Duration?
 
-  /// - Parameter body: Called on the loop each time that the timer fires, which it has to be set for. It may set the timer
-  ///   again, and may release it.
+  /// Creates a timer that is not set.
+  ///
+  /// - Parameters:
+  ///   - loop: The loop on which the timer fires.
+  ///   - body: The closure that is called on the loop's thread each time that the timer fires. It may set the timer again, and
+  ///     may release it.
   public init(on loop: EventLoop, _ body: @escaping () -> Void) {
     self.loop = loop
     self.body = body
     fire = { [unowned self] in
       (id, deadline) = (nil, nil)
-      // Held: the body may release the timer.
+      // The closure is held, because it may release the timer.
       let body = self.body
       body()
     }
@@ -24,28 +28,29 @@ public final class LoopTimer {
 
   deinit { stop() }
 
-  /// Fires once, at `deadline` on the monotonic clock or soon after, instead of whenever it was set for. Nil stops it.
+  /// Sets the timer to fire once, at `deadline` on the monotonic clock or soon after. This replaces the former deadline. Nil
+  /// stops the timer.
   public func set(at deadline: Duration?) {
     if deadline == nil, id == nil { return }
     id = loop.replaceTimer(id, at: deadline, fire)
     self.deadline = deadline
   }
 
-  /// Fires once, after `delay` or soon afterwards, instead of whenever it was set for.
+  /// Sets the timer to fire once, after `delay` or soon after that. This replaces the former deadline.
   public func set(after delay: Duration) { set(at: KernelClock.monotonic.now + delay) }
 
-  /// Fires once, at the deadline that `nextTick(every:)` gives, instead of whenever the timer was set for.
+  /// Sets the timer to fire once, at the time that `nextTick(every:)` returns. This replaces the former deadline.
   package func set(forNextTickEvery interval: Duration) { set(at: KernelClock.monotonic.now.nextTick(every: interval)) }
 
-  /// Does not fire any more, unless it is set again.
+  /// Stops the timer until it is set again.
   public func stop() { set(at: nil) }
 }
 
 extension Duration {
-  /// The whole multiple of `interval` that is nearest to one interval after this time of the monotonic clock.
+  /// Returns the whole multiple of `interval` that is nearest to one interval after this time of the monotonic clock.
   ///
-  /// All timers with equal intervals tick at the same moments, so they wake the machine together. Two ticks are at least half an
-  /// interval apart: a tick that comes late skips the next one instead of measuring a rate over almost no time.
+  /// All timers with equal intervals fire at the same times, so they wake the machine together. Two ticks are at least half an
+  /// interval apart: a late tick skips the next one, instead of measuring a rate over almost no time.
   package func nextTick(every interval: Duration) -> Duration {
     Duration(attoseconds: ((self + interval / 2).attoseconds / interval.attoseconds + 1) * interval.attoseconds)
   }

@@ -1,13 +1,12 @@
 import CLinux
 import Glibc
 
-/// A child that leads a process group. When this goes, the group is ended, and the child taken back from the kernel.
+/// A child that leads a process group. When this object is released, the group is killed, and the child is waited for.
 ///
-/// Whatever the program around us does with SIGCHLD, or with its other children, it stays as it is: this waits for the one
-/// child alone.
+/// It works whatever the surrounding program does with SIGCHLD or its other children, because it waits only for this child.
 package final class OwnChild {
   private let process: pid_t
-  /// What to wait for. A number of a process may be another one's, if somebody else has waited for ours.
+  /// What to wait for. The number of a process may belong to another process, if other code has waited for this child.
   private let kind: idtype_t
   private let id: id_t
   private let descriptor: CInt
@@ -15,6 +14,7 @@ package final class OwnChild {
   /// P_PIDFD, since Linux 5.4.
   private static let byDescriptor: UInt32 = 3
 
+  /// Takes a child by the number of its process.
   package init(_ process: pid_t) {
     self.process = process
     descriptor = netwatch_pidfd_open(process)
@@ -27,7 +27,7 @@ package final class OwnChild {
   }
 
   deinit {
-    // Whether it still has its number: it keeps that until it is waited for.
+    // Check whether the child still has its number, which it keeps until it is waited for.
     if wait(WEXITED | WNOHANG | WNOWAIT) {
       kill(-process, SIGKILL)
       while !wait(WEXITED), errno == EINTR {}

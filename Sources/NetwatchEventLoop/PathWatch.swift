@@ -1,18 +1,18 @@
 import CLinux
 import Glibc
 
-/// Tells when what stands at some paths may have come, changed or gone, by inotify: nothing is polled.
+/// Reports when files at some paths may have appeared, changed or disappeared, by inotify. Nothing is polled.
 ///
-/// Programs write a file in place, or put another one there by renaming; often it is a symbolic link to where such a program
-/// has its own. So each folder on the way is watched, and the file itself too: if one file is mounted over another, as in
-/// containers, its folder does not hear of it. A folder that does not exist is waited for in the nearest one that does.
+/// Programs write a file in place, or replace it by renaming another; often it is a symbolic link into a folder of the program.
+/// So each folder on the way is watched, and also the file itself: if a file is mounted over another, as in containers, its
+/// folder gets no event. If a folder does not exist, the nearest existing one above it is watched.
 ///
-/// It belongs to the thread of its loop.
+/// The watch belongs to the thread of its loop.
 package final class PathWatch {
   /// A file or a folder that the kernel watches.
   private typealias Watch = CInt
 
-  /// As many links as the kernel follows.
+  /// The most symbolic links that are followed, as in the kernel.
   private static let longestWay = 40
 
   private let paths: [String]
@@ -21,14 +21,19 @@ package final class PathWatch {
   private let loop: EventLoop
   private let descriptor: FileDescriptor
   private var registration: EventLoop.Registration?
-  /// The names that matter in each folder; for a file itself, the empty one.
+  /// The names that matter in each folder; the empty name means the file itself.
   private var names: [Watch: Set<String>] = [:]
 
+  /// Starts to watch.
+  ///
   /// - Parameters:
-  ///   - hearsArrivalsOnly: whether nothing is heard of but what comes, or lets itself be opened; a folder that goes takes
-  ///     its watch with it. Otherwise also whatever is written, moved away or removed: a busy folder wakes whoever watches
-  ///     it for each of these.
-  ///   - changed: Called on the loop, once for what happens at once.
+  ///   - paths: The paths of the files.
+  ///   - hearsArrivalsOnly: Whether only files are reported that appear or become accessible; a folder that disappears ends its
+  ///     watch. Otherwise, files that are written, moved away or removed are reported also, and each of these events in a busy
+  ///     folder wakes the thread. Default: false.
+  ///   - loop: The loop that the watch belongs to.
+  ///   - changed: The closure that is called on the loop, once for events that happen together.
+  /// - Throws: A ``SystemError`` if the system has no inotify instance or descriptor left.
   package init(
     of paths: [String], hearsArrivalsOnly: Bool = false, on loop: EventLoop, changed: @escaping () -> Void
   ) throws(SystemError) {
@@ -40,7 +45,7 @@ package final class PathWatch {
     descriptor = try .result(of: "inotify_init1", inotify_init1(CInt(IN_CLOEXEC | IN_NONBLOCK)))
     registration = try loop.watch(descriptor.rawValue, for: .readable) { [unowned self] _ in
       guard readsNews() else { return }
-      // The way to a file may be another one now.
+      // The way to a file may have changed.
       watchAll()
       self.changed()
     }
@@ -49,9 +54,9 @@ package final class PathWatch {
 
   deinit { if let registration { loop.remove(registration) } }
 
-  /// Reads all that has happened.
+  /// Reads all events.
   ///
-  /// - Returns: Whether any of it matters.
+  /// - Returns: Whether any of them matters.
   private func readsNews() -> Bool {
     var isRelevant = false
     unsafe withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
@@ -98,7 +103,7 @@ package final class PathWatch {
     add(path, name: "")
   }
 
-  /// The nearest one that exists: what is missing below it may come.
+  /// Watches the nearest folder that exists, because the missing part below it may appear.
   private func watchFolder(of path: String) {
     var (folder, name) = split(path)
     while !add(folder, name: name), folder != "/", folder != "." { (folder, name) = split(folder) }

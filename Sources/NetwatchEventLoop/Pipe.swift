@@ -1,15 +1,19 @@
 import CLinux
 import Glibc
 
-/// The two ends of a pipe, for a child to have one of them. No child inherits them unasked.
+/// The two ends of a pipe, one of them for a child. Children do not inherit them by default.
 package final class Pipe {
+  /// The descriptor of the end to read from; -1 when it is closed.
   package private(set) var read: CInt
+  /// The descriptor of the end to write to; -1 when it is closed.
   package private(set) var write: CInt
 
+  /// Creates a pipe. Throws a ``SystemError`` if the system has no descriptor left.
   package init() throws(SystemError) {
     var ends: [CInt] = [-1, -1]
     guard unsafe pipe2(&ends, CInt(O_CLOEXEC)) == 0 else { throw .last("pipe2") }
-    // Where the program has closed its standard streams, an end has the number of one, in whose place the child's is put.
+    // If the program has closed its standard streams, an end gets the number of one. It is moved, because the child's streams
+    // get these numbers.
     for place in ends.indices where ends[place] <= STDERR_FILENO {
       let moved = fcntl(ends[place], F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
       if moved >= 0 { close(ends[place]) }
@@ -18,12 +22,12 @@ package final class Pipe {
     (read, write) = (ends[0], ends[1])
   }
 
-  /// Ours alone: the writer still waits for room.
+  /// Makes this end non-blocking. The writer still waits for room.
   package func readWithoutWaiting() throws(SystemError) {
     guard fcntl(read, F_SETFL, O_NONBLOCK) == 0 else { throw .last("fcntl") }
   }
 
-  /// What has been written, at most `limit` bytes of it. Where nobody writes any more, that is all of it.
+  /// Returns the text that has been written, at most `limit` bytes. If the writer is gone, that is all of it.
   package func text(upTo limit: Int) -> String {
     var bytes = [UInt8](repeating: 0, count: limit)
     let count = unsafe Glibc.read(read, &bytes, limit)
@@ -35,11 +39,13 @@ package final class Pipe {
     closeWrite()
   }
 
+  /// Closes the end to read from.
   package func closeRead() {
     if read >= 0 { close(read) }
     read = -1
   }
 
+  /// Closes the end to write to.
   package func closeWrite() {
     if write >= 0 { close(write) }
     write = -1

@@ -1,14 +1,16 @@
 import Glibc
 
-/// How a process has ended, or is to end.
+/// How a process has ended, or how this process is to end.
 package enum ProcessEnding: Hashable {
+  /// The process has exited with a status.
   case exited(CInt)
+  /// The process was killed by a signal.
   case killed(signal: CInt)
 
-  /// Ends this process by the same signal, so that a shell sees it and ends its script too; but without a core file, of which
-  /// one is enough.
+  /// Ends this process by the same signal, so that a shell sees it and ends its script as well. No core file is written,
+  /// because that of the other process is enough.
   ///
-  /// - Returns: the exit status with which to end otherwise: also where the signal does not end this process.
+  /// - Returns: The status to exit with if the process was not ended: the other's exit status, or 128 plus the signal.
   package func imitate() -> CInt {
     switch self {
     case .exited(let status): return status

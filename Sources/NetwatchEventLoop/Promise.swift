@@ -1,6 +1,6 @@
 import Glibc
 
-/// A result that one thread waits for and another one fulfills.
+/// A result that one thread waits for and another one sets.
 ///
 /// `@unchecked`: `result` is written before the post and read after the wait.
 @safe final class Promise<Value: Sendable>: @unchecked Sendable {
@@ -14,7 +14,7 @@ import Glibc
     unsafe semaphore.deallocate()
   }
 
-  /// Once, by the one thread that has it.
+  /// Sets the result. Call this once.
   func fulfill(_ result: Result<Value, any Error>) {
     self.result = result
     unsafe sem_post(semaphore)

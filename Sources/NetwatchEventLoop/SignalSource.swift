@@ -1,23 +1,29 @@
 import CLinux
 import Glibc
 
-/// Signals as events of a loop, by signalfd.
+/// Receives signals as events of a loop, by signalfd.
 ///
-/// They are blocked while it lives: in the calling thread, and in those that it starts later. Make it before any thread.
+/// The signals are blocked while this object exists: in the calling thread, and in threads that it starts later. Create it
+/// before any thread.
 public final class SignalSource {
+  /// A signal that was delivered.
   public struct Delivery: Hashable, Sendable {
+    /// The number of the signal.
     public let number: CInt
-    /// The kernel itself has sent it, such as to the whole foreground of a terminal. Else a process has.
+    /// Whether the kernel has sent the signal, such as to the foreground processes of a terminal. False if a process has sent
+    /// it.
     public let isFromKernel: Bool
   }
 
   private let loop: EventLoop
   private let descriptor: FileDescriptor
   private var registration: EventLoop.Registration?
-  /// Those that were not blocked before.
+  /// The signals that were not blocked before.
   private var blocked = sigset_t()
 
   /// Calls `handler` with each of `signals`, on the loop's thread. Equal signals may be merged.
+  ///
+  /// - Throws: A ``SystemError`` if the system has no descriptor left.
   public init(_ signals: [CInt], on loop: EventLoop, _ handler: @escaping (Delivery) -> Void) throws(SystemError) {
     var set = sigset_t()
     unsafe sigemptyset(&set)
@@ -37,7 +43,7 @@ public final class SignalSource {
     }
   }
 
-  /// Runs `body` while the signals do what they did before this caught them.
+  /// Runs `body` while the signals have the effect that they had before this object blocked them.
   package func pause(_ body: () -> Void) {
     unsafe pthread_sigmask(SIG_UNBLOCK, &blocked, nil)
     body()

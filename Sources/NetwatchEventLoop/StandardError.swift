@@ -1,19 +1,20 @@
 import Glibc
 
-/// What netwatch's programs say on standard error.
+/// Writes messages of netwatch's programs to standard error.
 package enum StandardError {
-  /// Tells a sentence, after the name of the program and on a line of its own.
+  /// Writes a sentence after the name of the program, on its own line.
   ///
-  /// What strangers have written has to be made harmless before.
+  /// Text from outside has to be made harmless for a terminal before.
   package static func tell(_ sentence: String) { write("netwatch: \(sentence)\n") }
 
-  /// Writes at once, so that nothing else comes between. What cannot be written is lost, as all would be.
+  /// Writes a text at once, so that no other output comes in between. Text that cannot be written is lost.
   package static func write(_ text: String) {
     var text = text
     text.withUTF8 { bytes in _ = unsafe Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
   }
 
-  /// Opens `/dev/null` in its place if it is closed: the next file would get its number, and sentences go into that.
+  /// Opens `/dev/null` as standard error if that is closed. Otherwise the next file would get its number, and messages would be
+  /// written to that file.
   package static func keepPlace() {
     guard fcntl(STDERR_FILENO, F_GETFD) < 0 else { return }
     let null = unsafe open("/dev/null", O_WRONLY)

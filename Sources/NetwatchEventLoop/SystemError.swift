@@ -1,24 +1,30 @@
 import Glibc
 
-/// A system call that failed: which one, and why.
+/// The error of a failed system call: which call, and why.
 public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The name of the call, as in its manual page.
   public let operation: String
-  /// The value of `errno` right after it.
+  /// The value of `errno` after the call.
   public let code: CInt
 
+  /// Creates an error.
+  ///
+  /// - Parameters:
+  ///   - operation: The name of the call, as in its manual page.
+  ///   - code: The value of `errno`.
   public init(operation: String, code: CInt) {
     self.operation = operation
     self.code = code
   }
 
-  /// The error of the call that just failed.
+  /// Returns the error of the call that has just failed, from `errno`.
   package static func last(_ operation: String) -> SystemError {
     SystemError(operation: operation, code: errno)
   }
 
-  /// The system's own words for `code`.
+  /// The system's text for `code`.
   public var message: String { unsafe String(cString: strerror(code)) }
 
+  /// The name of the call and the system's text for `code`.
   public var description: String { "\(operation): \(message)" }
 }

@@ -1,4 +1,4 @@
-/// Deadlines and what to do at each, in order. Pure: it knows no clock.
+/// Deadlines with a closure for each, in order. Pure: the queue does not read a clock.
 struct TimerQueue {
   struct Entry {
     let id: UInt64
@@ -6,7 +6,8 @@ struct TimerQueue {
     let body: () -> Void
   }
 
-  /// Sorted by deadline, the earliest last: the next one is popped without moving the others. A loop has a handful.
+  /// The entries, sorted by deadline with the earliest last, so that the next one is removed without moving the others. A loop
+  /// has only a few.
   private var entries: [Entry] = []
   private var lastID: UInt64 = 0
 
@@ -14,7 +15,7 @@ struct TimerQueue {
 
   mutating func add(at deadline: Duration, _ body: @escaping () -> Void) -> UInt64 {
     lastID += 1
-    // Of two equal deadlines the one that was added first fires first.
+    // If two deadlines are equal, the one that was added first fires first.
     let position = entries.firstIndex { $0.deadline <= deadline } ?? entries.endIndex
     entries.insert(Entry(id: lastID, deadline: deadline, body: body), at: position)
     return lastID

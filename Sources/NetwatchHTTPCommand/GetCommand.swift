@@ -7,50 +7,50 @@ import NetwatchEventLoop
 /// `netwatch get`: a download, as a person at a terminal or a script wants it.
 struct GetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "get", abstract: "Download a file, and go on with what an earlier run has left of it.",
+    commandName: "get", abstract: "Download a file, and resume an interrupted download.",
     discussion: """
-      Run again after an interruption, it asks for the rest alone, if the server says that the file is still the same. What \
-      has come lies in FILE.netwatch-part until all has. It counts as a request while it runs.
+      After an interruption, the same command requests only the rest, provided the server reports that the file is unchanged. \
+      Until the file is complete, the data is in FILE.netwatch-part. The download counts as a request while it runs.
 
       Exit status: 0 done, 1 failed, 2 could not run, 64 wrong usage.
       """)
 
-  @Argument(help: ArgumentHelp("Where the file is; a user and a password may stand in it.", valueName: "url"))
+  @Argument(help: ArgumentHelp("The URL of the file. It may contain a user and a password.", valueName: "url"))
   var url: String
 
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "Where it goes; - is standard output. Default: the last part of the URL.", valueName: "file"),
+      "Write to this file; - is standard output. Default: the last part of the URL.", valueName: "file"),
     completion: .file())
   var output: String?
 
-  @Flag(help: "Replace a file that is there.")
+  @Flag(help: "Replace an existing file.")
   var force = false
 
   @Option(
     name: .customLong("pin"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Also want the key of this certificate, in PEM or DER, in the server's chain; may be repeated.",
+      "Also require the key of this certificate, in PEM or DER, in the chain of the server. May be repeated.",
       valueName: "file"), completion: .file())
   var pins: [String] = []
 
   @Option(
     name: [.customShort("H"), .customLong("header")], parsing: .singleValue,
-    help: ArgumentHelp("Send this header field, such as 'Accept: text/csv'; may be repeated.", valueName: "field"))
+    help: ArgumentHelp("Send this header field, such as 'Accept: text/csv'. May be repeated.", valueName: "field"))
   var headers: [String] = []
 
   @Option(
-    help: ArgumentHelp("Try again so often where the network or the server fails, and go on.", valueName: "n"))
+    help: ArgumentHelp("Retry at most N times when the network or the server fails, and resume.", valueName: "n"))
   var retry = 0
 
   @Option(
     help: ArgumentHelp(
-      "Fail once the route of the connection has been gone or changed for this long; 0 fails at once.",
+      "Fail after the route of the connection was gone or changed for this long; 0 fails at once.",
       valueName: "seconds"))
   var pathLossGrace = 3.0
 
-  @Flag(name: .shortAndLong, help: "Show no progress; say only what has failed.")
+  @Flag(name: .shortAndLong, help: "Show no progress; print only errors.")
   var quiet = false
 
   mutating func validate() throws {

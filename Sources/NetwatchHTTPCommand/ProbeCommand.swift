@@ -12,7 +12,7 @@ struct ProbeCommand: ParsableCommand {
   @Option(help: "Go out over this link.")
   var interface: String?
 
-  @Option(help: "Give up after so many seconds.")
+  @Option(help: "Give up after this many seconds.")
   var timeout = 10.0
 
   @Option(help: "What a 200 has to begin with.")

@@ -1,12 +1,12 @@
 import Foundation
 import NetwatchHTTP
 
-/// Looks whether a binary property list is as large as it seems, and has nothing but plain values.
+/// Checks that a binary property list is not far larger than its bytes, and contains only plain values.
 ///
-/// Its arrays and dictionaries refer to their elements by number, and Foundation makes a copy for each reference: a few
-/// hundred bytes can so become more than there is memory, and a reference to an array around it never ends.
+/// Its arrays and dictionaries refer to their elements by number, and Foundation makes a copy for each reference. So a few
+/// hundred bytes can expand beyond the available memory, and a reference to an enclosing array never ends.
 struct BinaryPropertyListCheck {
-  /// What a value takes in memory, about.
+  /// The approximate size of a value in memory, in bytes.
   private static let valueSize = 64
   private static let alwaysAllowed = 16 * 1_024 * 1_024
 
@@ -17,11 +17,11 @@ struct BinaryPropertyListCheck {
   private let offsetTable: Int
   private let mostMemory: Int
   private var referencesLeft: Int
-  /// In bytes of memory, of each object that has been looked at; nil for those that are being.
+  /// The size in memory, in bytes, of each object that was checked. Nil for those that are being checked.
   private var sizes: [Int: Int?] = [:]
 
-  /// A property list of a stranger, XML or binary. Foundation would also take any word for a property list of NeXT's, such
-  /// as an error page of one word.
+  /// Returns the objects of an untrusted property list, XML or binary. Foundation would also accept any word as an old-style
+  /// (NeXT) property list, such as an error page of one word.
   static func object(in body: Data) throws -> Any {
     if body.starts(with: Data("bplist".utf8)) { try check(body) }
     var format = PropertyListSerialization.PropertyListFormat.xml
@@ -45,14 +45,14 @@ struct BinaryPropertyListCheck {
     _ = try check.size(of: top, depth: 0)
   }
 
-  /// With everything that it refers to, as often as it does.
+  /// Returns the size of an object and of everything that it refers to, counted once for each reference.
   private mutating func size(of object: Int, depth: Int) throws(HTTPError) -> Int {
     if let known = sizes[object] {
       guard let known else { throw Self.refusal("a value within itself") }
       return known
     }
     guard depth < StructuredValue.deepest else { throw Self.refusal("too many levels") }
-    // Once for each byte at most, so that the products below do not overflow either.
+    // At most one object per byte, so that the products below cannot overflow.
     guard object >= 0, object < min(objectCount, bytes.count),
       let place = bytes.number(at: offsetTable, index: object, bytes: offsetSize), let marker = bytes.byte(at: place)
     else { throw Self.refusal("an object outside") }
@@ -76,8 +76,7 @@ struct BinaryPropertyListCheck {
         size += try self.size(of: element, depth: depth + 1)
         guard size <= mostMemory else { throw Self.refusal("far larger than its bytes") }
       }
-    // Sets, references of archives, nothing at all: no program sends them, and Foundation dies of a set of the wrong
-    // things.
+    // Sets, references of archives, and null: no program sends them, and Foundation crashes on some sets.
     default: throw Self.refusal("more than plain values")
     }
     sizes[object] = size
@@ -91,7 +90,7 @@ struct BinaryPropertyListCheck {
     return marker >> 4 == 0x5 || marker >> 4 == 0x6
   }
 
-  /// How many elements or characters, and where they begin.
+  /// Returns the number of elements or characters, and the offset of the first one.
   private func length(_ marker: Int, at place: Int) throws(HTTPError) -> (count: Int, content: Int) {
     guard marker & 0xf == 0xf, marker >> 4 >= 0x4 else { return (marker & 0xf, place + 1) }
     guard let kind = bytes.byte(at: place + 1), 0x10...0x13 ~= kind,

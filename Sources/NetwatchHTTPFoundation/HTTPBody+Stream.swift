@@ -3,15 +3,16 @@ import Foundation
 import NetwatchHTTP
 
 extension HTTPBody {
-  /// What an input stream has to say.
+  /// Returns a body with the content of an input stream.
   ///
-  /// It is read on a queue of its own, at most 128 KiB ahead: a stream that lets one wait holds up this request alone.
+  /// The stream is read on a separate queue, at most 128 KiB ahead. A stream that blocks delays this request only.
   ///
   /// - Parameters:
-  ///   - length: In bytes. What the stream has beyond it is left unread; an earlier end fails the request. Nil where it
-  ///     is not known: then the body is sent in chunks, and cannot be a part of a form.
-  ///   - open: Makes the stream, which is opened and closed here. Called again for every time that the body has to be
-  ///     sent, as for a redirect.
+  ///   - length: The length in bytes. Bytes after it are not read, and an earlier end fails the request. Nil if it is not
+  ///     known; then the body is sent in chunks and cannot be a part of a form.
+  ///   - contentType: The content type. Default: nil, none.
+  ///   - open: Returns a new stream, which is then opened and closed for you. Called each time that the body has to be sent,
+  ///     for example after a redirect.
   public static func stream(
     length: Int64?, contentType: String? = nil, open: @escaping @Sendable () -> InputStream?
   ) -> HTTPBody {
@@ -22,14 +23,14 @@ extension HTTPBody {
   }
 }
 
-/// A stream that is read in chunks, where nothing but its queue touches it.
+/// A stream that is read in chunks, only on its own queue.
 private actor StreamFile {
   private static let chunkSize = 64 * 1_024
 
   private let executor = QueueExecutor()
   private let open: @Sendable () -> InputStream?
   private var stream: InputStream?
-  /// Of what is to be read; nil where the stream's end decides.
+  /// The number of bytes left to read. Nil if the end of the stream decides.
   private var left: Int64?
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
@@ -41,7 +42,7 @@ private actor StreamFile {
 
   isolated deinit { stream?.close() }
 
-  /// Waits for as long as the stream does. Nil at the end.
+  /// Returns the next chunk, and blocks while the stream blocks. Nil at the end.
   func next() throws(HTTPError) -> Data? {
     guard left != 0 else { return nil }
     if stream == nil {
@@ -64,7 +65,7 @@ private actor StreamFile {
   }
 }
 
-/// Runs an actor on a queue, so that it may wait without keeping others from running.
+/// Runs an actor on a queue, so that it may block without occupying a thread of Swift's pool.
 private final class QueueExecutor: SerialExecutor {
   private let queue = DispatchQueue(label: "netwatch.stream")
 

@@ -2,13 +2,18 @@ import Foundation
 import HTTPTypes
 import NetwatchHTTP
 
-/// Parameters as a body of JSON, but in the URL for methods that have no body.
+/// A serializer that sends parameters as a JSON body, or in the URL for methods without a body.
 public struct JSONRequestSerializer: RequestSerializer {
-  /// The header fields, and the query where there is no body.
+  /// The serializer that sets the header fields, and the query for methods without a body.
   public var base: HTTPRequestSerializer
-  /// How it is written. Default: sorted by key, and nothing but arrays and dictionaries outermost.
+  /// The format of the JSON. Default: sorted by key, with only an array or a dictionary as the outermost value.
   public var options: JSONSerialization.WritingOptions
 
+  /// Creates a serializer.
+  ///
+  /// - Parameters:
+  ///   - base: The serializer that sets the header fields, and the query for methods without a body. Default: a new one.
+  ///   - options: The format of the JSON. Default: sorted by key.
   public init(
     base: HTTPRequestSerializer = HTTPRequestSerializer(), options: JSONSerialization.WritingOptions = .sortedKeys
   ) {
@@ -16,9 +21,13 @@ public struct JSONRequestSerializer: RequestSerializer {
     self.options = options
   }
 
-  /// Without parameters there is no body, and no type.
+  /// Returns the request, with its parameters as a JSON body. Without parameters, there is no body and no content type.
   ///
-  /// - Throws: `cannotEncodeRequest` for what JSON has no place for: sets, bytes, dates, numbers that are not finite.
+  /// - Parameters:
+  ///   - request: The request, with its method and its own header fields.
+  ///   - url: The URL of the request. Nil if the request has one already.
+  ///   - parameters: The parameters. Nil for none.
+  /// - Throws: `cannotEncodeRequest` for values that JSON cannot contain: sets, bytes, dates, and numbers that are not finite.
   public func serialize(
     _ request: HTTPRequest, url: URL?, parameters: StructuredValue?
   ) throws(HTTPError) -> (HTTPRequest, HTTPBody) {

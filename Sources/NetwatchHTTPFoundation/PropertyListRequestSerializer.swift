@@ -2,24 +2,33 @@ import Foundation
 import HTTPTypes
 import NetwatchHTTP
 
-/// Parameters as a body that is a property list, but in the URL for methods that have no body.
+/// A serializer that sends parameters as a property list, or in the URL for methods without a body.
 public struct PropertyListRequestSerializer: RequestSerializer {
-  /// The two ways to write a property list.
+  /// The formats of a property list: XML or binary.
   public enum Format: Sendable { case xml, binary }
 
-  /// The header fields, and the query where there is no body.
+  /// The serializer that sets the header fields, and the query for methods without a body.
   public var base: HTTPRequestSerializer
-  /// Default: XML.
+  /// The format of the property list. Default: XML.
   public var format: Format
 
+  /// Creates a serializer.
+  ///
+  /// - Parameters:
+  ///   - base: The serializer that sets the header fields, and the query for methods without a body. Default: a new one.
+  ///   - format: The format of the property list. Default: XML.
   public init(base: HTTPRequestSerializer = HTTPRequestSerializer(), format: Format = .xml) {
     self.base = base
     self.format = format
   }
 
-  /// Without parameters there is no body, and no type.
+  /// Returns the request, with its parameters as a property list. Without parameters, there is no body and no content type.
   ///
-  /// - Throws: `cannotEncodeRequest` for what a property list has no place for: null and sets, and in XML control
+  /// - Parameters:
+  ///   - request: The request, with its method and its own header fields.
+  ///   - url: The URL of the request. Nil if the request has one already.
+  ///   - parameters: The parameters. Nil for none.
+  /// - Throws: `cannotEncodeRequest` for values that a property list cannot contain: null and sets, and in XML also control
   ///   characters.
   public func serialize(
     _ request: HTTPRequest, url: URL?, parameters: StructuredValue?

@@ -2,13 +2,24 @@ import Foundation
 import HTTPTypes
 import NetwatchHTTP
 
-/// Makes a tree of values from a property list, XML or binary. An empty body is nil.
+/// A serializer that decodes a property list, XML or binary, to a tree of values. An empty body becomes nil.
 public struct PropertyListResponseSerializer: ResponseSerializer {
-  /// Default: a status from 200 to 299, and `application/x-plist`.
+  /// The responses that are accepted. Default: a status from 200 to 299, and `application/x-plist`.
   public var validation: ResponseValidation
 
+  /// Creates a serializer.
+  ///
+  /// - Parameter validation: The responses that are accepted. Default: a status from 200 to 299, and `application/x-plist`.
   public init(validation: ResponseValidation = .propertyList) { self.validation = validation }
 
+  /// Returns the value of a property list. Nil if the body is empty.
+  ///
+  /// - Parameters:
+  ///   - response: The head of the response.
+  ///   - body: The whole body, without its content encoding.
+  ///   - request: The request that the server has answered. Nil if it is not known.
+  /// - Throws: `badServerResponse` if the status is not accepted, with the value as `HTTPError.decoded`.
+  ///   `cannotDecodeContentData` if the type is not accepted, or the body is not a property list of plain values.
   public func serialize(
     _ response: HTTPResponse, body: Data, request: HTTPRequest?
   ) throws(HTTPError) -> StructuredValue? {

@@ -1,16 +1,16 @@
 import Foundation
 import NetwatchHTTP
 
-/// To and from the objects of Foundation's JSON and property lists.
+/// Conversions to and from the objects of Foundation's JSON and property lists.
 extension StructuredValue {
-  /// Where a tree is to be written, which decides what may be in it.
+  /// The format to write, which decides which values are allowed.
   enum Writing: String {
     case json = "JSON"
     case xmlPropertyList = "an XML property list"
     case binaryPropertyList = "a binary property list"
   }
 
-  /// - Throws: `cannotEncodeRequest` for what has no place there.
+  /// - Throws: `cannotEncodeRequest` for a value that the format cannot contain.
   func foundationObject(for writing: Writing, depth: Int = 0) throws(HTTPError) -> Any {
     guard depth < Self.deepest else { throw writing.refusal("more than \(Self.deepest) levels") }
     switch self {
@@ -46,7 +46,7 @@ extension StructuredValue {
     }
   }
 
-  /// Nil for what is neither JSON nor a property list, such as the references in archives of objects.
+  /// Nil for objects that neither JSON nor a property list contains, such as the references in archives.
   init?(foundation object: Any, depth: Int = 0) {
     guard depth < Self.deepest else { return nil }
     switch object {
@@ -75,7 +75,7 @@ extension StructuredValue {
   }
 
   private static func value(of number: NSNumber) -> StructuredValue {
-    // Foundation's readers make a `char` of nothing but true and false.
+    // Foundation's readers use the type `char` for true and false only.
     switch Unicode.Scalar(UInt8(bitPattern: unsafe number.objCType.pointee)) {
     case "c": .bool(number.boolValue)
     case "d", "f": .number(number.doubleValue)
@@ -90,7 +90,7 @@ extension StructuredValue.Writing {
     HTTPError(.cannotEncodeRequest, "encode the parameters", message: "\(rawValue) cannot hold \(what)")
   }
 
-  /// XML has no way to write most control characters, and Foundation writes them nevertheless.
+  /// XML cannot contain most control characters, but Foundation writes them nevertheless.
   func check(_ text: String) throws(HTTPError) {
     guard self == .xmlPropertyList else { return }
     let isWritable = text.unicodeScalars.allSatisfy { scalar in

@@ -2,27 +2,31 @@ import Foundation
 import FoundationXML
 import NetwatchHTTP
 
-/// XML that nobody has read yet.
+/// An XML document that was not parsed yet.
 public struct XMLBody: Hashable, Sendable {
+  /// The bytes of the document.
   public let data: Data
 
-  /// - Parameter data: the bytes of a document, which are not looked at before a parser or a tree is made.
+  /// Creates an unparsed document.
+  ///
+  /// - Parameter data: The bytes of the document. They are not checked before a parser or a tree is made.
   public init(data: Data) { self.data = data }
 
-  /// A new parser, which begins when its `parse()` is called, and tells its delegate on that thread. It fetches nothing
-  /// that the document names.
+  /// Returns a new parser. Its `parse()` method starts it, and calls its delegate on the same thread. It loads no external
+  /// entities.
   public func makeParser() -> XMLParser {
     let parser = XMLParser(data: data)
     parser.shouldResolveExternalEntities = false
     return parser
   }
 
-  /// Reads the XML into a new tree, which belongs to the caller. It fetches nothing that the document names.
+  /// Parses the XML into a new tree, which belongs to the caller. It loads no external entities.
   ///
-  /// - Parameter options: How the tree is made. Default: none. External entities are never loaded, whatever the options say.
-  /// - Throws: `cannotDecodeContentData` for what is no XML, or has more than 256 levels.
+  /// - Parameter options: The options for the tree. Default: none. External entities are never loaded, whatever the options
+  ///   are.
+  /// - Throws: `cannotDecodeContentData` if the data is not XML, or has more than 256 levels.
   public func makeDocument(options: XMLNode.Options = []) throws(HTTPError) -> XMLDocument {
-    // The tree's own reader repairs what is no XML, or dies of it.
+    // The reader of the tree repairs invalid XML, or crashes on it.
     let parser = makeParser()
     let elements = ElementCount()
     parser.delegate = elements
@@ -42,9 +46,10 @@ public struct XMLBody: Hashable, Sendable {
   }
 }
 
-/// Foundation's parser finds no fault with an empty text, with elements that have no end, and with more levels than its tree has.
+/// Finds faults that Foundation's parser does not report: an empty text, elements without an end, and more levels than its tree
+/// supports.
 private final class ElementCount: NSObject, XMLParserDelegate {
-  /// libxml2's limit for a tree (`xmlParserMaxDepth`). What is beneath would be missing from it.
+  /// libxml2's limit for a tree (`xmlParserMaxDepth`). Deeper elements would be missing from it.
   private static let deepest = 256
 
   private var depth = 0

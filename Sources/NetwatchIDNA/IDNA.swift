@@ -1,16 +1,20 @@
 import CLibIDN2
 
-/// International host names as the ASCII that name servers and certificates know (IDNA 2008 and UTS #46, non-transitional).
+/// Converts international host names to the ASCII form for name servers and certificates (IDNA 2008 and UTS #46,
+/// non-transitional).
 package enum IDNA {
-  /// Why a name has no such form: libidn2's words.
+  /// The error that a name has no ASCII form.
   package struct Failure: Error, Hashable, CustomStringConvertible {
+    /// The reason, in the words of libidn2.
     package let description: String
   }
 
-  /// `bücher.example` becomes `xn--bcher-kva.example`.
+  /// Converts a name, such as `bücher.example`, to `xn--bcher-kva.example`.
   ///
-  /// The tables turn some letters into dots, slashes, digits and other characters that no name has, or that make an
-  /// address of it. The caller has to look at what comes out.
+  /// The conversion changes some letters into dots, slashes, digits and other characters, which are not allowed in names or
+  /// make the name an address. The caller has to check the result.
+  ///
+  /// - Throws: A ``Failure`` if the name has no ASCII form.
   package static func ascii(_ name: String) throws(Failure) -> String {
     guard !name.utf8.contains(0) else { throw Failure(description: "a NUL is in it") }
     var converted: UnsafeMutablePointer<UInt8>?

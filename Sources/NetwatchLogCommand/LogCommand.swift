@@ -4,10 +4,10 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchLog
 
-/// `netwatch log`: prints what the log has.
+/// `netwatch log`: prints the contents of the log.
 struct LogCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "log", abstract: "Print the changes that the log has, or the outages.",
+    commandName: "log", abstract: "Print the changes in the log, or the outages.",
     discussion: """
       netwatch --follow --log and netwatch serve --log write the log.
 
@@ -22,7 +22,7 @@ struct LogCommand: ParsableCommand {
   @Flag(help: "Print JSON lines.")
   var json = false
 
-  @Flag(help: "Print CSV, with a line of names first.")
+  @Flag(help: "Print CSV; the first line has the names of the columns.")
   var csv = false
 
   mutating func validate() throws {
@@ -52,7 +52,7 @@ struct LogCommand: ParsableCommand {
     }
   }
 
-  /// Some hundred lines in one piece.
+  /// Prints lines, some hundred at a time.
   private func print<Value>(_ values: [Value], _ line: (Value) -> String) throws(SystemError) {
     var text = ""
     for value in values {

@@ -4,7 +4,7 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchLog
 
-/// Which log is read, and from when on.
+/// The options that select the log, and the time from which on it is read.
 struct LogSelection: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -13,7 +13,7 @@ struct LogSelection: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Read this log. Default: your own, otherwise that of the system's service.", valueName: "path"),
+      "Read this log. Default: your own log, otherwise that of the system service.", valueName: "path"),
     completion: .file())
   var file: String?
 
@@ -28,12 +28,14 @@ struct LogSelection: ParsableArguments {
     try LogContents(reading: file.map { LogPlace(path: $0) } ?? .forReading())
   }
 
-  /// The moment from which on things are told, in microseconds since 1970.
+  /// Returns the time from which on the log is printed, in microseconds since 1970.
   func start(default standard: String? = nil) -> Int64 {
     (since ?? standard).flatMap { Self.moment($0, now: LogMoment.now.wall) } ?? 0
   }
 
-  /// - Parameter now: in microseconds since 1970.
+  /// Parses a date, or a number with a unit. Nil if the text is neither.
+  ///
+  /// - Parameter now: The current time in microseconds since 1970.
   static func moment(_ text: String, now: Int64) -> Int64? {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     if parts.count == 3, [4, 2, 2] == parts.map(\.count), parts.allSatisfy({ $0.allSatisfy(\.isASCIIDigit) }) {

@@ -3,20 +3,20 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchLog
 
-/// Reads lines from standard input, and stores what a ``LogMachine`` makes of them, until the input ends.
+/// Reads lines from standard input, and stores the entries that a ``LogMachine`` makes of them, until the input ends.
 final class LogWriter {
-  /// More than a line of the stream ever has.
+  /// The longest line that is read, in bytes. A line of the stream is always shorter.
   private static let longestLine = 65_536
-  /// Entries that wait while the disk is full.
+  /// The most entries that wait while the disk is full.
   private static let mostWaiting = 1_024
-  /// Between two attempts to store what waits.
+  /// The time between two attempts to store the waiting entries.
   private static let retryDelay = Duration.seconds(10)
-  /// Between two signs of life in the log. A writer that is killed, or whose machine loses its power, is known to have been there
-  /// at the last one. Each costs one page.
+  /// The time between two notes in the log that the writer still runs. If the writer is killed or the machine loses power, it
+  /// is known to have run until the last one. Each note writes one page.
   private static let signOfLife = Duration.seconds(300)
-  /// Between two times at which the traffic is stored.
+  /// The time after which new traffic is stored.
   private static let trafficDelay = Duration.seconds(60)
-  /// How long the writer waits for the end of its input when it is asked to end.
+  /// The time that the writer waits for the end of its input after a signal.
   private static let grace = Duration.seconds(1)
 
   private let place: LogPlace
@@ -42,13 +42,14 @@ final class LogWriter {
     store = opening.store
     if let warning = opening.warning { StandardError.tell(warning.harmless) }
     loop = try EventLoop()
-    // A resume from a suspend may change no path.
+    // A resume from suspend may come without a change of the path, so the clock is watched.
     clockWatch = try WallClockWatch(on: loop) { [unowned self] in
-      // What was written before the suspend comes before it.
+      // Lines that were written before the suspend are stored before it.
       while isInputReady { if !read() { return loop.stop() } }
       store(machine.handle(.clock(.now)))
     }
-    // systemd asks all processes of a service to end; what the service writes last must not be lost.
+    // systemd sends the signal to all processes of a service. The writer waits, so that the last lines of the service are not
+    // lost.
     signals = try SignalSource([SIGTERM, SIGINT, SIGHUP], on: loop) { [unowned self] _ in
       loop.schedule(after: Self.grace) { [unowned self] in loop.stop() }
     }
@@ -63,7 +64,7 @@ final class LogWriter {
     }
   }
 
-  /// Runs until the end of the input.
+  /// Runs until the end of the input. Throws a `PlainError` if the log is damaged, or a `SystemError` if the loop fails.
   func run() throws {
     do throws(SystemError) {
       input = try loop.watch(STDIN_FILENO, for: .readable) { [unowned self] _ in
@@ -72,7 +73,7 @@ final class LogWriter {
       lifeTimer?.set(after: Self.signOfLife)
       try loop.run()
     } catch {
-      // Files cannot be waited for.
+      // epoll cannot wait for regular files, so they are read directly.
       guard error.code == EPERM else { throw error }
       while failure == nil, read() {}
     }
@@ -89,7 +90,9 @@ final class LogWriter {
     return unsafe poll(&input, 1, 0) > 0
   }
 
-  /// - Returns: whether there may be more.
+  /// Reads a part of the input and stores its lines.
+  ///
+  /// - Returns: Whether there may be more.
   private func read() -> Bool {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = unsafe Glibc.read(STDIN_FILENO, &bytes, bytes.count)
@@ -115,7 +118,7 @@ final class LogWriter {
 
   // MARK: The database
 
-  /// Stores these after those that wait.
+  /// Stores the entries, after those that wait.
   private func store(_ entries: [LogEntry]) {
     waiting += entries
     guard failure == nil, !waiting.isEmpty || !traffic.isEmpty else { return }
@@ -128,7 +131,9 @@ final class LogWriter {
     }
   }
 
-  /// - Returns: whether it has been done. What prevents it is told once, until it is over.
+  /// Performs an action on the database. An error is reported once, until an action succeeds again.
+  ///
+  /// - Returns: Whether the action has succeeded.
   private func attempt(_ body: () throws(DatabaseError) -> Void) -> Bool {
     do throws(DatabaseError) {
       try body()

@@ -1,15 +1,15 @@
 import ArgumentParser
 
-/// `netwatch-log`: what netwatch needs SQLite for, in a program of its own, so that netwatch itself does not map it.
+/// `netwatch-log`: the commands that need SQLite, in a separate program, so that netwatch itself does not load SQLite.
 @main
 struct NetwatchLogCommand: ParsableCommand {
-  // People know it as `netwatch log` and `netwatch report`, so that is what its help and its errors say.
+  // Users know the commands as `netwatch log` and `netwatch report`, so help and errors use that name.
   static let configuration = CommandConfiguration(
     commandName: "netwatch", abstract: "Writes and reads the log of netwatch.", shouldDisplay: false,
     subcommands: [LogCommand.self, ReportCommand.self, WriteCommand.self])
 
   static func main() {
-    // Every option is in the help already.
+    // The help already contains every option.
     main(CommandLine.arguments.dropFirst().map { $0 == "--help-all" ? "--help" : $0 })
   }
 }

@@ -2,9 +2,11 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// A file that is written beside its place and renamed when it is whole, so that nobody finds half of it.
+/// Writes a file under another name, and renames it when it is complete, so that no reader finds a part of it.
 enum NewFile {
-  /// - Throws: a sentence; nothing is left then.
+  /// Writes the text.
+  ///
+  /// - Throws: A `PlainError`. No file is left then.
   static func write(_ text: String, to path: String) throws(PlainError) {
     var status = stat()
     if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {

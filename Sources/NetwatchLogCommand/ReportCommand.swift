@@ -2,13 +2,13 @@ import ArgumentParser
 import Netwatch
 import NetwatchLog
 
-/// `netwatch report`: a web page about the time in the log.
+/// `netwatch report`: writes a web page about the time in the log.
 struct ReportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "report", abstract: "Write a web page about the time in the log.",
+    commandName: "report", abstract: "Write a web page about the outages and changes in the log.",
     discussion: """
-      The page is one file, which loads nothing and needs no script. It has the names of WiFi networks, which tell where you \
-      were. Without --since it is about the last 30 days.
+      The page is one file without scripts, and loads nothing. It contains the names of WiFi networks, which reveal where you \
+      were. Without --since, it covers the last 30 days.
 
       Exit status: 0 done, 2 there is no log, or the page cannot be written, 64 wrong usage.
       """)
@@ -17,7 +17,7 @@ struct ReportCommand: ParsableCommand {
 
   @Argument(
     help: ArgumentHelp(
-      "Where the page goes; a file that is there is replaced. - is standard output.", valueName: "file"),
+      "Write the page to this file, which is replaced if it exists; - is standard output.", valueName: "file"),
     completion: .file(extensions: ["html"]))
   var path: String
 

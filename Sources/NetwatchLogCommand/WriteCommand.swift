@@ -17,7 +17,7 @@ struct WriteCommand: ParsableCommand {
 
   func run() throws {
     StandardError.keepPlace()
-    // Names of networks tell where somebody was: nobody else may read what is made here.
+    // The names of networks reveal where somebody was, so no other user may read the files.
     umask(0o077)
     do {
       let place = try folder.map { LogPlace(folder: $0) } ?? LogPlace.standard()

@@ -3,17 +3,17 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// One question to c-ares, which reads the system's configuration for it anew. The one file that sees the library.
+/// One request to c-ares, which reads the system's configuration anew for each. This is the only file that uses the library.
 ///
-/// A channel a question: c-ares cannot give up one of several, nor read its configuration again, and its newer versions
-/// keep answers for longer than a change of network lasts.
+/// Each request has its own channel. c-ares cannot cancel one of several requests on a channel, or read its configuration
+/// again. Its newer versions keep responses even after the network has changed.
 @safe final class AresChannel {
-  /// What c-ares calls back into. It outlives the channel, which calls once more while it is destroyed.
+  /// The object that c-ares calls back into. It outlives the channel, which makes a last call while it is destroyed.
   private final class Context {
     let name: HostName
     let socketChanged: (CInt, EventLoop.Readiness) -> Void
     var outcome: Resolution.Outcome?
-    /// Nobody else was asked where it stays false: the answer is from the hosts file.
+    /// Whether a socket was used. If not, no server was asked, and the answer is from the hosts file.
     var hasSocket = false
 
     init(_ name: HostName, _ socketChanged: @escaping (CInt, EventLoop.Readiness) -> Void) {
@@ -28,18 +28,20 @@ import NetwatchEventLoop
     var pointer: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
   }
 
-  /// Waits of 1, 2 and 4 eighths of the whole time, where there is one server: c-ares comes to an end by itself, with what
-  /// it knows of one family. All tries go out from one socket with one number, so an answer to any of them is one.
+  /// The number of attempts. With one server, they wait 1, 2 and 4 eighths of the whole time, so that c-ares ends by itself,
+  /// with what it knows of one family. All attempts use one socket and one request number, so a response to any of them counts.
   private static let tries: CInt = 3
   private static let waits = 8
 
   private let channel: OpaquePointer
   private let context: Context
 
+  /// Creates a channel.
+  ///
   /// - Parameters:
-  ///   - isAlone: the hosts file is asked, and no server.
-  ///   - socketChanged: called from within the other methods with what a socket waits for. Empty: the socket is
-  ///     about to be closed.
+  ///   - isAlone: Whether only the hosts file is read, and no server is asked.
+  ///   - socketChanged: The closure that is called from within the other methods with the operations that a socket waits for.
+  ///     If there are none, the socket is about to be closed.
   init(
     for name: HostName, _ configuration: ResolverConfiguration, inHostsFile isAlone: Bool,
     socketChanged: @escaping (CInt, EventLoop.Readiness) -> Void
@@ -85,19 +87,20 @@ import NetwatchEventLoop
     guard status == 0 else { throw ResolverError(status: status, of: "ares_set_servers_ports_csv", for: context.name) }
   }
 
-  /// What has come of the question; nil as long as it is asked.
+  /// The outcome of the request; nil while it runs.
   var outcome: Resolution.Outcome? { context.outcome }
 
-  /// When ``process(readable:writable:)`` is due though no socket is ready, from now.
+  /// The time from now until ``process(readable:writable:)`` is due even if no socket is ready.
   var patience: Duration? {
     var time = timeval()
     guard unsafe ares_timeout(channel, nil, &time) != nil else { return nil }
-    // It is rounded down: what comes a moment too early is called again and again until the time has come.
+    // The time is rounded down. A call that is a moment too early would be repeated until the time has come.
     return .seconds(time.tv_sec) + .microseconds(time.tv_usec) + .milliseconds(1)
   }
 
-  /// Asks for the addresses of both families. The answer may be there at once.
-  /// - Parameter name: in ASCII.
+  /// Requests the addresses of both families. The outcome may be known when this returns.
+  ///
+  /// - Parameter name: The name in ASCII.
   func ask(for name: String) {
     var hints = ares_addrinfo_hints(ai_flags: 0, ai_family: AF_UNSPEC, ai_socktype: 0, ai_protocol: 0)
     unsafe ares_getaddrinfo(
@@ -119,7 +122,7 @@ import NetwatchEventLoop
     unsafe ares_process_fd(channel, readable ?? -1, writable ?? -1)
   }
 
-  /// Ends the question with what is known by now: one of the families may have its addresses.
+  /// Ends the request with what is known by now: one of the families may have its addresses.
   func giveUp() {
     unsafe ares_cancel(channel)
     let error = ResolverError(status: ResolverError.cancelled, of: "ares_getaddrinfo", for: context.name)
@@ -128,7 +131,7 @@ import NetwatchEventLoop
 }
 
 extension Resolution {
-  /// Nil where there is no address.
+  /// Nil if there is no address.
   fileprivate init?(_ list: ares_addrinfo?, isFromServer: Bool) {
     guard let list = unsafe list else { return nil }
     var addresses: [IPAddress] = []
@@ -147,14 +150,15 @@ extension Resolution {
       unsafe alias = current.next
     }
     guard !addresses.isEmpty else { return nil }
-    // RFC 2181, section 8: a time with its first bit set means zero. c-ares 1.18 reports it as negative, 1.34 as the largest number.
+    // RFC 2181, section 8: a time with its first bit set means zero. c-ares 1.18 reports it as negative, 1.34 as the largest
+    // number.
     let isValid = lifetime > 0 && lifetime < .max
     self.init(addresses: addresses, timeToLive: isFromServer ? .seconds(isValid ? lifetime : 0) : nil)
   }
 }
 
 extension IPAddress {
-  /// Nil for other families, and for an address that is shorter than its family's.
+  /// Nil for other families, and for an address that is too short for its family.
   fileprivate init?(_ node: ares_addrinfo_node) {
     guard let bytes = unsafe UnsafeRawPointer(node.ai_addr) else { return nil }
     let length = unsafe Int(node.ai_addrlen)
@@ -181,16 +185,16 @@ extension ResolverError {
   private static func kind(_ status: CInt) -> Kind {
     switch status {
     case number(ARES_ENOTFOUND), number(ARES_ENONAME): .noSuchName
-    // An answer that has no address in it is called a success.
+    // A response without any address has the status of a success.
     case number(ARES_ENODATA), number(ARES_SUCCESS): .noAddress
     case number(ARES_ETIMEOUT), cancelled: .timedOut
-    // Version 1.18 says that the connection was refused, whatever it was that every server has said.
+    // Version 1.18 reports a refused connection, whatever the error of the servers was.
     case number(ARES_ECONNREFUSED), number(ARES_ESERVFAIL), number(ARES_EREFUSED), number(ARES_ENOTIMP): .noServer
     default: .other
     }
   }
 
-  /// Plain numbers up to version 1.22, the cases of an enumeration from then on.
+  /// The codes are plain numbers up to version 1.22, and cases of an enumeration since then.
   private static func number(_ status: CInt) -> CInt { status }
   private static func number<Status: RawRepresentable>(_ status: Status) -> CInt where Status.RawValue: BinaryInteger {
     CInt(truncatingIfNeeded: status.rawValue)

@@ -1,13 +1,14 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// One host name that is being looked up. On a loop, which it never blocks.
+/// The lookup of one host name, on a loop, which it never blocks.
 ///
-/// The name servers are asked first, and where they know of no address, the system, which may have other sources. A name
-/// without a dot, or under `.local`, is none of theirs: the system alone is asked, and the hosts file where it cannot be.
+/// The name servers are asked first. If they report that there is no address, the system is asked, which may have other
+/// sources. A name without a dot, or under `.local`, is not sent to the name servers: only the system is asked, or the hosts
+/// file is read if the system cannot be asked.
 ///
-/// It goes on as long as it is held. The body is called once, on the loop, never before `init` has returned and never
-/// after ``cancel()``; it may let go of everything.
+/// The lookup continues as long as it is held. `body` is called once, on the loop. It is never called before `init` has
+/// returned or after ``cancel()``. It may release the lookup.
 package final class HostLookup {
   private let name: HostName
   private let loop: EventLoop
@@ -17,7 +18,13 @@ package final class HostLookup {
   private var system: SystemLookup?
   private var timer: LoopTimer?
 
-  /// - Parameter body: gets an answer or an error, within the configuration's `timeout` and `systemTimeout`.
+  /// Starts the lookup.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the host.
+  ///   - loop: The loop that the lookup belongs to.
+  ///   - configuration: The servers and the times to wait.
+  ///   - body: The closure that gets the addresses or an error, within the configuration's `timeout` plus `systemTimeout`.
   package init(
     of name: HostName, on loop: EventLoop, _ configuration: ResolverConfiguration = .init(),
     _ body: @escaping (Resolution.Outcome) -> Void
@@ -39,25 +46,25 @@ package final class HostLookup {
 
   deinit { cancel() }
 
-  /// Nothing is heard of it any more. Harmless where it has ended.
+  /// Cancels the lookup; `body` is not called any more. If the lookup has ended, nothing happens.
   package func cancel() {
     body = nil
     (timer, servers, system) = (nil, nil, nil)
   }
 
-  /// - Parameter isAlone: the hosts file is asked, and no server.
+  /// - Parameter isAlone: Whether only the hosts file is read, and no server is asked.
   private func askServers(for ascii: HostName, inHostsFile isAlone: Bool = false) {
     servers = ServerLookup(of: name, ascii, on: loop, configuration, inHostsFile: isAlone) { [unowned self] outcome in
       switch (outcome, isAlone) {
       case (.failure(let error), false) where error.kind.isDefinite: askSystem(for: ascii, after: error)
-      // There is nobody else whom the hosts file's silence could leave it to.
+      // If the hosts file does not have the name, there is no other source.
       case (.failure, true): conclude(.failure(error(.unavailable)))
       default: conclude(outcome)
       }
     }
   }
 
-  /// - Parameter denial: what the name servers have said; it stands where the system says nothing else.
+  /// - Parameter denial: The error of the name servers. It is the outcome if the system does not know the name either.
   private func askSystem(for ascii: HostName, after denial: ResolverError?) {
     guard let program = configuration.getent else {
       if let denial { return conclude(.failure(denial)) }
@@ -90,7 +97,7 @@ package final class HostLookup {
 }
 
 extension HostName {
-  /// It is known by the machines around us, and by no name server (RFC 6762 for `.local`).
+  /// Whether the name is known only by machines of the local network, and not by name servers (RFC 6762 for `.local`).
   fileprivate var isOfThisNetwork: Bool {
     let labels = name.split(separator: ".")
     return labels.count == 1 || labels.last == "local"

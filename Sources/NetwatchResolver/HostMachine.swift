@@ -1,6 +1,6 @@
 import Netwatch
 
-/// When a host name is looked up, and what is known of it. Pure: answers go in, questions come out.
+/// Decides when a host name is looked up, and stores its addresses. Pure: answers go in, lookups come out.
 ///
 /// ```
 ///            started               resolved, failed
@@ -12,61 +12,72 @@ import Netwatch
 ///              timer, or its failure
 /// ```
 ///
-/// A change of the network is looked up at once, and a lookup that it overtakes is not waited for: that one may be talking
-/// to a server of the network before. But of two lookups that begin within `spacing` the first has to have failed: a name
-/// that leads elsewhere each time would otherwise change the path that asks for the next one.
+/// After a change of the network, the name is looked up at once. A running lookup is dropped, because it may use a server of
+/// the former network. There is one exception: if the running lookup began less than `spacing` ago, it first has to fail or to
+/// take that long. Otherwise, a name that leads to another address each time would change the path, and each change of the path
+/// would start the next lookup.
 ///
-/// What is known stays known while nobody answers, however long that takes: the network may be down, and it is the old
-/// addresses that tell when it is back. Only a server that knows of no address takes them away.
+/// Known addresses stay known while no server answers, however long that takes. The network may be down, and the old addresses
+/// tell when it is back. Only a server that reports no address removes them.
 package struct HostMachine: Sendable {
+  /// The input of the machine.
   package enum Event: Hashable, Sendable {
+    /// The machine was started.
     case started
-    /// The path is another one, or the configuration of name servers and hosts.
+    /// The path has changed, or the configuration of name servers and hosts.
     case changed
-    /// An answer; it has addresses.
+    /// A lookup has ended with addresses.
     case resolved(Resolution)
+    /// A lookup has failed.
     case failed(ResolverError.Kind)
+    /// The timer has fired.
     case timerFired
   }
 
+  /// The actions that the machine asks for.
   package enum Effect: Hashable, Sendable {
-    /// Ask. A lookup that goes on is dropped: nothing may be heard of it any more.
+    /// Start a lookup. A running lookup is dropped, and its result must not be reported.
     case lookUp
-    /// `timerFired` is due then, and at no other time.
+    /// Set the timer: `timerFired` is due at this time, and at no other time.
     case arm(Duration)
+    /// Stop the timer.
     case disarm
-    /// `addresses` are others, or known for the first time; or the first lookup has ended without that. Always the last one.
+    /// Publish `addresses`: they have changed or are known for the first time, or the first lookup has failed. This is always
+    /// the last effect.
     case publish
   }
 
   private enum State: Hashable {
     case idle
     case lookingUp
-    /// Something has changed since it began.
+    /// Something has changed since the lookup began.
     case overtaken
     case resting
   }
 
-  /// How far apart lookups begin while they succeed, and how long one that was overtaken may still take.
+  /// The shortest time between the beginnings of two successful lookups, and the longest time of a lookup that was overtaken.
   static let spacing = Duration.seconds(1)
-  /// An answer may not want to be asked for sooner than this.
+  /// The shortest time for which an answer is used, whatever its time to live is.
   static let shortestRefresh = Duration.seconds(5)
   static let firstRetry = Duration.seconds(1)
 
   private let refresh: Duration
   private var state = State.idle
-  /// When the last lookup began.
+  /// The time at which the last lookup began.
   private var beginning = Duration.zero
   private var failures = 0
   private var hasPublished = false
-  /// Somebody has answered, though it be that there is no address.
+  /// Whether a server has answered, even if it reported no address.
   package private(set) var isKnown = false
-  /// In the order of the answer that first had just these.
+  /// The known addresses, in the order of the first answer with this set of addresses.
   package private(set) var addresses: [IPAddress] = []
 
-  /// - Parameter refresh: how long an answer is good for at most, and the longest wait after failures.
+  /// Creates a machine that has not started.
+  ///
+  /// - Parameter refresh: The longest time for which an answer is used, and the longest wait after failures.
   package init(refresh: Duration) { self.refresh = refresh.asDelay }
 
+  /// Handles an event at a time of the monotonic clock, and returns the actions to take, in order.
   package mutating func handle(_ event: Event, at now: Duration) -> [Effect] {
     let (next, effects) = transition(on: event, at: now)
     state = next
@@ -77,7 +88,7 @@ package struct HostMachine: Sendable {
     switch (state, event) {
     case (.idle, .started), (.resting, .timerFired), (.overtaken, .timerFired): return lookUp(at: now)
 
-    // What has failed before the change says nothing of what comes after it: retries begin with short waits again.
+    // Failures before the change mean nothing for the time after it, so retries begin with short waits again.
     case (.lookingUp, .changed):
       failures = 0
       if now >= beginning + Self.spacing { return lookUp(at: now) }
@@ -112,9 +123,10 @@ package struct HostMachine: Sendable {
     return (.lookingUp, [.disarm, .lookUp])
   }
 
-  /// Answers differ in order alone where a server takes turns.
+  /// Stores the addresses of an answer. Two answers may differ only in order, if a server rotates its addresses; that is no
+  /// change.
   ///
-  /// - Parameter new: nil where nobody has answered.
+  /// - Parameter new: The addresses; nil if no server has answered.
   private mutating func know(_ new: [IPAddress]?) -> [Effect] {
     var isNews = !hasPublished
     hasPublished = true
@@ -132,7 +144,7 @@ package struct HostMachine: Sendable {
     min(refresh, max(answer.timeToLive ?? refresh, Self.shortestRefresh))
   }
 
-  /// 1, 2, 4 and so on.
+  /// The wait after failures: 1, 2, 4 seconds and so on.
   private var retry: Duration {
     min(refresh, Self.firstRetry * (1 << min(failures - 1, 30)))
   }

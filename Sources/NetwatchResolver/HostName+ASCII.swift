@@ -2,11 +2,10 @@ import Netwatch
 import NetwatchIDNA
 
 extension HostName {
-  /// The name as a resolver asks for it: `bücher.example` becomes `xn--bcher-kva.example`, and what is ASCII already stays as
-  /// it is.
+  /// Returns the name in the form for name servers: `bücher.example` becomes `xn--bcher-kva.example`, and a name in ASCII stays
+  /// as it is.
   ///
-  /// - Throws: one sentence, if letters are not allowed in names or not next to each other. To be called before anything
-  ///   starts.
+  /// - Throws: A `PlainError` if letters are not allowed in names or not next to each other. Call this before anything starts.
   package func inASCII() throws(PlainError) -> HostName {
     guard isInternational else { return self }
     let ascii: String
@@ -15,7 +14,8 @@ extension HostName {
     } catch {
       throw PlainError("'\(self)' is not a host name (\(error)); check its letters, or write its xn-- form.")
     }
-    // The tables turn some letters into dots, digits and others that make an address, or this machine, of a name.
+    // The conversion changes some letters into dots, digits and other characters, so that the result may be an address or the
+    // name of this machine.
     return try HostName(ascii)
   }
 }

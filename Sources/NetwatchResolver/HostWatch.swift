@@ -1,7 +1,7 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// The addresses of one host name, as they change. On a loop, whose thread it belongs to.
+/// Follows the addresses of one host name as they change. The watch belongs to the thread of its loop.
 package final class HostWatch {
   private let name: HostName
   private let loop: EventLoop
@@ -11,17 +11,17 @@ package final class HostWatch {
   private var watch: PathWatch?
   private var lookup: HostLookup?
   private var timer: LoopTimer?
-  /// What the machine wants done, in order.
+  /// The effects that the machine wants, in order.
   private var effects: [HostMachine.Effect] = []
   private var isPerforming = false
   private var isStopped = false
-  /// Why the last lookup has failed; nil where it has not, or where it goes on for the first time.
+  /// The error of the last lookup; nil if it succeeded, or if the first one still runs.
   package private(set) var failure: ResolverError?
 
-  /// Begins to follow.
+  /// Starts to follow the name.
   ///
-  /// - Parameter changed: called on the loop and never from within `init`: once when the first lookup has ended, with nil
-  ///   where nobody has answered, then with each other set of addresses. It may let go of the follower.
+  /// - Parameter changed: The closure that is called on the loop, and never from within `init`: once when the first lookup has
+  ///   ended, with nil if no server has answered, then with each other set of addresses. It may release the watch.
   package init(
     of name: HostName, on loop: EventLoop, _ configuration: ResolverConfiguration = .init(),
     changed: @escaping ([IPAddress]?) -> Void
@@ -32,7 +32,7 @@ package final class HostWatch {
     self.changed = changed
     machine = HostMachine(refresh: configuration.refresh)
     timer = LoopTimer(on: loop) { [unowned self] in handle(.timerFired) }
-    // Without it, a change of the configuration is found out at the next refresh.
+    // Without this watch, a change of the configuration is noticed at the next refresh.
     watch = try? PathWatch(of: [configuration.resolvConf, "/etc/hosts"], on: loop) { [unowned self] in handle(.changed)
     }
     handle(.started)
@@ -40,15 +40,15 @@ package final class HostWatch {
 
   deinit { stop() }
 
-  /// Where the name leads, as far as is known.
+  /// The known addresses of the host.
   package var addresses: [IPAddress] { machine.addresses }
-  /// Somebody has answered, though it be that there is no address.
+  /// Whether a server has answered, even if it reported no address.
   package var isKnown: Bool { machine.isKnown }
 
-  /// The way to the network is another one: name servers may be reached now, and may answer differently.
+  /// Looks the name up again because the path has changed: other name servers may be reachable, and may answer differently.
   package func pathChanged() { handle(.changed) }
 
-  /// Nothing is heard of it any more.
+  /// Stops following the name; `changed` is not called any more.
   package func stop() {
     isStopped = true
     watch = nil
@@ -59,7 +59,7 @@ package final class HostWatch {
   private func handle(_ event: HostMachine.Event) {
     guard !isStopped else { return }
     effects += machine.handle(event, at: KernelClock.monotonic.now)
-    // An effect may be an event at once: it has its turn after those that wait.
+    // An effect may cause an event at once. The effects of that event follow those that already wait.
     guard !isPerforming else { return }
     isPerforming = true
     defer { isPerforming = false }

@@ -1,14 +1,15 @@
 import Netwatch
 
-/// Where a host name leads.
+/// The addresses of a host name.
 package struct Resolution: Hashable, Sendable {
+  /// The addresses or the error of a lookup.
   package typealias Outcome = Result<Resolution, ResolverError>
 
-  /// As many as a host may have: an answer can name thousands.
+  /// The most addresses of one host that are kept, because an answer can have thousands.
   static let mostAddresses = 16
 
-  /// At least one, at most 16, each once; the one that a program would use first comes first (RFC 6724).
+  /// The addresses: from 1 to 16, each once, in the order of preference (RFC 6724).
   package var addresses: [IPAddress]
-  /// How long this holds, by the shortest of all that it was made of. Nil where that is not known, as from the hosts file.
+  /// The time for which the addresses are valid: the shortest of all records. Nil if it is not known, as from the hosts file.
   package var timeToLive: Duration?
 }

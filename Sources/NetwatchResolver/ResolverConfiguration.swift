@@ -1,31 +1,35 @@
 import Netwatch
 
-/// How host names are looked up.
+/// The settings of host name lookups.
 package struct ResolverConfiguration: Hashable, Sendable {
   /// A name server.
   package struct Server: Hashable, Sendable {
+    /// The address of the server.
     package var address: IPAddress
+    /// The port of the server. Default: 53.
     package var port: UInt16
 
+    /// Creates a server.
     package init(_ address: IPAddress, port: UInt16 = 53) {
       self.address = address
       self.port = port
     }
   }
 
-  /// Who is asked. Empty: those that `resolvConf` names.
+  /// The servers to ask. Default: empty, which means those in `resolvConf`.
   package var servers: [Server] = []
-  /// Where the system's name servers and search domains stand.
+  /// The file with the system's name servers and search domains. Default: /etc/resolv.conf.
   package var resolvConf = "/etc/resolv.conf"
-  /// The program that asks the system for a name: a path, or a name in the directories of programs. Nil if none may be started:
-  /// then the system is not asked.
+  /// The program that asks the system for a name: a path, or a name that is searched for in the program directories. Nil if no
+  /// program may be started; then the system is not asked. Default: getent.
   package var getent: String? = "getent"
-  /// How long the system may take. Default 5 s.
+  /// The time that the system has for an answer. Default: 5 seconds.
   package var systemTimeout: Duration = .seconds(5)
-  /// How long the name servers may take for one lookup, with all their tries. Default 5 s.
+  /// The time that the name servers have for one lookup, including all retries. Default: 5 seconds.
   package var timeout: Duration = .seconds(5)
-  /// How long an answer is good for, unless it says less itself. Default 60 s.
+  /// The longest time for which an answer is used, unless its own time to live is shorter. Default: 60 seconds.
   package var refresh: Duration = .seconds(60)
 
+  /// Creates settings with their defaults.
   package init() {}
 }

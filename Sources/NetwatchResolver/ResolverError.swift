@@ -1,34 +1,37 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// A host name that could not be looked up.
+/// An error of a host name lookup.
 package struct ResolverError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The kind of the error.
   package enum Kind: Hashable, Sendable {
-    /// A server knows that there is no such name.
+    /// A server reports that the name does not exist.
     case noSuchName
-    /// The name is there, and has no address.
+    /// The name exists, but has no address.
     case noAddress
-    /// Nobody has answered in time.
+    /// No server has answered in time.
     case timedOut
-    /// No server takes the question: none is reached, or each one refuses or fails.
+    /// No server accepts the request: none is reachable, or each one refuses or fails.
     case noServer
-    /// Anything else, such as an answer that makes no sense.
+    /// Another error, such as a malformed response.
     case other
 
-    /// Whether it is known now that there are no addresses.
+    /// Whether it is certain that there are no addresses now.
     package var isDefinite: Bool { self == .noSuchName || self == .noAddress }
   }
 
+  /// The kind of the error.
   package let kind: Kind
-  /// What was looked up.
+  /// The name that was looked up.
   package let name: String
   /// The call that failed, as in its manual page.
   package let operation: String
-  /// Its own number for it: c-ares's, where the operation is one of c-ares, otherwise the value of `errno`.
+  /// The code of the error: that of c-ares if the operation is a call of c-ares, else the value of `errno`.
   package let code: CInt
-  /// The words of the library or of the system for `code`.
+  /// The text of the library or the system for `code`.
   package let message: String
 
+  /// A sentence about the error for people.
   package var description: String {
     switch kind {
     case .noSuchName: "there is no host with the name \(name)"

@@ -1,25 +1,29 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// One host name that is being looked up in the hosts file, then by DNS. On a loop, which it never blocks.
+/// The lookup of one host name in the hosts file, then by DNS, on a loop, which it never blocks.
 ///
-/// It goes on as long as it is held. The body is called once, on the loop, never before `init` has returned; it may let go
-/// of everything.
+/// The lookup continues as long as it is held. `body` is called once, on the loop, and never before `init` has returned. It may
+/// release the lookup.
 package final class ServerLookup {
   private let name: HostName
   private let sockets: LookupSockets
   private let deadline: Duration
   private var body: ((Resolution.Outcome) -> Void)?
   private var channel: AresChannel?
-  /// Why nobody could be asked.
+  /// The error that prevented the request; nil if there was none.
   private var refusal: ResolverError?
   private var timer: LoopTimer?
 
+  /// Starts the lookup.
+  ///
   /// - Parameters:
-  ///   - name: as errors say it.
-  ///   - ascii: what is asked for.
-  ///   - isAlone: the hosts file is asked, and no server.
-  ///   - body: gets an answer or an error, within the configuration's `timeout`.
+  ///   - name: The name for error messages.
+  ///   - ascii: The name to look up, in ASCII.
+  ///   - loop: The loop that the lookup belongs to.
+  ///   - configuration: The servers and the time to wait.
+  ///   - isAlone: Whether only the hosts file is read, and no server is asked.
+  ///   - body: The closure that gets the addresses or an error, within the configuration's `timeout`.
   package init(
     of name: HostName, _ ascii: HostName, on loop: EventLoop, _ configuration: ResolverConfiguration,
     inHostsFile isAlone: Bool, _ body: @escaping (Resolution.Outcome) -> Void
@@ -29,7 +33,7 @@ package final class ServerLookup {
     sockets = LookupSockets(on: loop)
     deadline = KernelClock.monotonic.now + configuration.timeout
     sockets.ready = { [unowned self] descriptor, readiness in
-      // Either call finds out what has failed.
+      // After an error, either call reports what has failed.
       channel?.process(
         readable: readiness.contains(.readable) || readiness.hasHungUp ? descriptor : nil,
         writable: readiness.contains(.writable) || readiness.hasHungUp ? descriptor : nil)
@@ -63,7 +67,7 @@ package final class ServerLookup {
     return channel?.outcome
   }
 
-  /// The end is told from the loop, whenever it has come.
+  /// Sets the timer. The outcome is always reported from the loop, even if it is already known.
   private func arm() {
     let now = KernelClock.monotonic.now
     timer?.set(at: outcome != nil ? now : min(deadline, channel?.patience.map { now + $0 } ?? deadline))
@@ -77,13 +81,13 @@ package final class ServerLookup {
   }
 }
 
-/// The sockets of one lookup, as its loop knows them.
+/// The sockets of one lookup on its loop.
 ///
-/// Apart from the lookup, as c-ares closes its sockets while the lookup is released.
+/// They are separate from the lookup, because c-ares closes its sockets while the lookup is released.
 private final class LookupSockets {
   private let loop: EventLoop
   private var registrations: [CInt: EventLoop.Registration] = [:]
-  /// The first failure. Without its sockets a lookup would wait for nothing.
+  /// The first error. Without its sockets, a lookup would wait for nothing.
   private(set) var error: SystemError?
   var ready: (CInt, EventLoop.Readiness) -> Void = { _, _ in }
 

@@ -3,34 +3,34 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// One host name that the system is asked for: the sources that nsswitch.conf names, such as multicast DNS or a directory.
+/// The lookup of one host name by the system: the sources in nsswitch.conf, such as multicast DNS or a directory.
 ///
-/// Those are libraries that may wait for long, so a process of its own asks them, getent(1). On a loop, which it never
-/// blocks. It goes on as long as it is held. The body is called once, on the loop, never before `init` has returned; it may
-/// let go of everything.
+/// These sources are libraries that may block, so they are used by a separate process, getent(1). The loop is never blocked.
+/// The lookup continues as long as it is held. `body` is called once, on the loop, and never before `init` has returned. It may
+/// release the lookup.
 final class SystemLookup {
   enum Answer: Hashable {
-    /// At least one, at most 16, each once.
+    /// The addresses: from 1 to 16, each once.
     case addresses([IPAddress])
-    /// The system knows of no address.
+    /// The system does not know any address.
     case none
     /// There was no answer in time.
     case silence
-    /// There is nobody to ask.
+    /// The system cannot be asked.
     case unavailable
   }
 
-  /// A host may have thousands of addresses, of which the first ones count.
+  /// The most bytes of an answer that are read. A host may have thousands of addresses, but only the first ones count.
   private static let longestAnswer = 16_384
-  /// The shell sees the end of its input when we end, however that comes about, and ends its group with itself. What it is
-  /// given stands in its arguments and never becomes a part of the script.
+  /// The script of the shell. When this process ends, for whatever reason, the shell reads the end of its input, and kills its
+  /// process group. The program and the name are arguments, and never become a part of the script.
   private static let script = """
     exec 2>/dev/null
     ("$1" ahosts "$2"; echo "status $?"; kill -KILL 0) &
     read -r line
     kill -KILL 0
     """
-  /// Not the environment of the program around us, which may be changing it at this moment.
+  /// The environment of the shell. It is not that of the surrounding program, which may be changing it at this moment.
   private static let environment = [
     "PATH=/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/run/current-system/sw/bin", "LC_ALL=C",
   ]
@@ -38,17 +38,19 @@ final class SystemLookup {
   private let loop: EventLoop
   private var body: ((Answer) -> Void)?
   private var child: OwnChild?
-  /// Never written to: it is open as long as we are there.
+  /// The shell's input. Nothing is written to it: it stays open as long as this object exists.
   private var input: Pipe?
   private var output: Pipe?
   private var registration: EventLoop.Registration?
   private var timer: LoopTimer?
   private var text: [UInt8] = []
 
+  /// Starts the lookup.
+  ///
   /// - Parameters:
-  ///   - name: in ASCII.
-  ///   - program: asks the system.
-  ///   - configuration: says how long that may take.
+  ///   - name: The name in ASCII.
+  ///   - program: The program that asks the system.
+  ///   - configuration: The time to wait, in `systemTimeout`.
   init(
     of name: HostName, by program: String, on loop: EventLoop, _ configuration: ResolverConfiguration,
     _ body: @escaping (Answer) -> Void
@@ -118,7 +120,7 @@ final class SystemLookup {
 
   // MARK: What is said
 
-  /// What getent has ended with, behind all that it has said.
+  /// Returns the exit status of getent, which follows its output.
   private static func status(_ text: [UInt8]) -> CInt? {
     guard text.last == UInt8(ascii: "\n"), let line = text.split(separator: UInt8(ascii: "\n")).last else { return nil }
     let words = String(decoding: line, as: UTF8.self).split(separator: " ")
@@ -127,20 +129,20 @@ final class SystemLookup {
 
   static func answer(_ text: [UInt8]) -> Answer {
     var addresses: [IPAddress] = []
-    // Whatever stands behind the last newline was cut.
+    // Text after the last newline was cut.
     for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
       guard addresses.count < Resolution.mostAddresses else { break }
-      // `192.0.2.7       STREAM host.example`. One with a scope leads no further than its link.
+      // A line such as `192.0.2.7       STREAM host.example`. An address with a scope is only valid on its link.
       let first = line.prefix { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
       guard let address = IPAddress(String(decoding: first, as: UTF8.self)) else { continue }
       if !addresses.contains(address) { addresses.append(address) }
     }
     if !addresses.isEmpty { return .addresses(addresses) }
     switch status(text) {
-    // The second one says: not found.
+    // The status 2 means: not found.
     case 0?, 2?: return .none
     case nil: return .silence
-    // It is not there, or does not know hosts.
+    // getent is missing, or does not support hosts.
     default: return .unavailable
     }
   }

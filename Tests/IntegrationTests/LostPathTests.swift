@@ -113,7 +113,7 @@ import Testing
     #expect(try app.end(of: "it").outcome == "the path to the server was lost")
   }
 
-  // MARK: Who needs no internet
+  // MARK: Servers that need no internet
 
   @Test func `a server on the link is asked and kept without any default route`() throws {
     let networks = try TwoUplinks()

@@ -78,7 +78,7 @@ final class PseudoTerminal {
   func wait(untilHolds isWanted: () -> Bool) throws {
     let deadline = Deadline(20)
     while !isWanted() {
-      guard !deadline.isOver else { throw TestFailure("waited in vain; the terminal shows:\n\(picture.text)") }
+      guard !deadline.isOver else { throw TestFailure("the time is over; the terminal shows:\n\(picture.text)") }
       _ = try read(until: Deadline(0.01))
     }
   }

@@ -34,7 +34,7 @@ import Testing
     while let text = try top.nextLine() {
       let line = try TopLine(text)
       if isWanted(line) { return line }
-      guard !deadline.isOver else { throw TestFailure("waited in vain, at last for \(text)") }
+      guard !deadline.isOver else { throw TestFailure("the time is over, and nothing showed \(text)") }
     }
     throw TestFailure("netwatch has ended: \(try top.errorText())")
   }

@@ -117,6 +117,8 @@ import Testing
     let error = await #expect(throws: HTTPError.self) {
       try await session.data(for: HTTPRequest(.get, to: server.url))
     }
-    #expect(error?.kind == .connectionLost, "\(what): \(error?.description ?? "")")
+    // libcurl 8.14 waits for the rest of the frame that these bytes announce.
+    let isWaitedFor = what == "another protocol" && CurlLibrary.version >= 0x08_0e00
+    #expect(error?.kind == (isWaitedFor ? .timedOut : .connectionLost), "\(what): \(error?.description ?? "")")
   }
 }

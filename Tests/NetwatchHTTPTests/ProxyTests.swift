@@ -160,12 +160,15 @@ import Testing
     let server = try NginxServer(server: Self.remote, certificate: chain)
     let open = try MicrosocksServer()
     let closed = try MicrosocksServer(credential: ("ali", "sesame"))
+    let local = HTTPProxy.socks5("localhost", port: open.port, looksUpNames: true)
     for proxy in [
-      HTTPProxy.socks5("127.0.0.1", port: open.port), .socks5("localhost", port: open.port, looksUpNames: true),
+      .socks5("127.0.0.1", port: open.port), local,
       .socks5("127.0.0.1", port: closed.port, credential: HTTPCredential(user: "ali", password: "sesame")),
     ] {
       let session = try session(proxy)
-      for url in [server.url, server.tlsURL(host: "localhost")] {
+      // libcurl 8.14 hands a proxy only the first address of localhost, which is ::1, and this server listens at 127.0.0.1.
+      let isFirst = CurlLibrary.version < 0x08_0e00 || proxy != local
+      for url in [server.url] + (isFirst ? [server.tlsURL(host: "localhost")] : []) {
         for _ in 0..<2 { #expect(try await remote(url, session) == "\(MicrosocksServer.address) ", "\(proxy) \(url)") }
       }
     }

@@ -60,7 +60,7 @@ void peer_wait_ready(struct peer *peer);
 /* Waits for output, reads once; false if none came in time. */
 bool peer_read(struct peer *peer, int timeout_ms);
 
-/* Reads until nothing came for so long; bounded. */
+/* Reads until nothing came for this long; bounded. */
 void peer_read_until_silent(struct peer *peer, int silence_ms);
 
 /* Microseconds from a change of the kernel's to the first byte of what the program says of it, or negative if that never

@@ -50,7 +50,7 @@ bool client_next_line(struct client *client);
 /* Reads until the newest line has this in it; false if none came in time. */
 bool client_await(struct client *client, const char *mark, int timeout_ms);
 
-/* Reads until nothing came for so long. */
+/* Reads until nothing came for this long. */
 void client_read_until_silent(struct client *client, int silence_ms);
 
 #endif

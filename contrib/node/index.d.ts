@@ -2,13 +2,13 @@ import { EventEmitter } from 'node:events';
 
 /** Whether the target is reachable. The numbers are those of AFNetworking. */
 export declare const Status: {
-  /** Not known yet, because the name of a host is still being looked up, or because there was no answer. */
+  /** Not known yet: the name of a host is still being looked up, or no name server has answered. */
   readonly unknown: -1;
   /** There is no way to the target. */
   readonly notReachable: 0;
   /** Reachable over a cellular link. */
   readonly wwan: 1;
-  /** Reachable over any other link. Wired links are among them: `Path.medium` tells which kind of link it is. */
+  /** Reachable over any other link, including wired links. `Path.medium` is the kind of the link. */
   readonly wifi: 2;
 };
 
@@ -24,7 +24,7 @@ export interface Path {
   readonly status: Status;
   /** Whether the status is `Status.wifi` or `Status.wwan`. */
   readonly reachable: boolean;
-  /** Why this path was told, such as "initial", "no_carrier" or "route_up". netwatch-events(5) lists the reasons. */
+  /** Why this path was reported, such as "initial", "no_carrier" or "route_up". netwatch-events(5) lists the reasons. */
   readonly reason: string;
   /** The kind of the link. Null unless reachable. */
   readonly medium: Medium | null;
@@ -32,7 +32,7 @@ export interface Path {
   readonly interface: string | null;
   /** The name of the tunnel that the traffic goes through, such as "wg0". Null if there is no tunnel. */
   readonly vpn: string | null;
-  /** The name of the WiFi network. Null if the link is not in one. */
+  /** The name of the WiFi network. Null if the traffic does not go over one. */
   readonly ssid: string | null;
   /** The IPv4 source address. Null if IPv4 does not reach the target. */
   readonly ipv4: string | null;
@@ -46,7 +46,7 @@ export interface Path {
   readonly expensive: boolean | null;
   /** Whether to show the activity indicator. */
   readonly visible: boolean;
-  /** The number of requests that run. */
+  /** The number of requests in flight. */
   readonly inFlight: number;
   /** The line as an object. netwatch-events(5) describes it. */
   readonly event: Readonly<Record<string, unknown>>;
@@ -66,31 +66,31 @@ export interface Options {
   wwan?: string | readonly string[] | null;
   /** A pattern, or patterns, for links to treat as tunnels. */
   tunnel?: string | readonly string[] | null;
-  /** The time in seconds that a loss must last before it is told. Default: 0. */
+  /** The time in seconds that a loss must last before it is reported. Default: 0. */
   hold?: number | null;
-  /** Whether a link-local address is enough. Default: false. */
+  /** Whether an IPv4 address of 169.254.0.0/16 is accepted as usable. Default: false. */
   linkLocal?: boolean | null;
-  /** Whether to put every link into `Path.event`, and to tell when one of them changes. Default: false. */
+  /** Whether to list every link in `Path.event`, and to report each change of this list. Default: false. */
   interfaces?: boolean | null;
-  /** Whether to ignore a netwatch service that runs. Default: false. */
+  /** Whether to use no netwatch service, even if one runs. Default: false. */
   noService?: boolean | null;
-  /** What counts as in flight: "requests", "tcp", "udp" or "all". Default: "requests". */
+  /** What counts as in flight: "requests", "tcp", "udp", "all", or several with commas between them. Default: "requests". */
   activity?: string | null;
-  /** Ports, addresses or programs whose TCP connections do not count. */
+  /** Ports, addresses or programs whose TCP connections and UDP traffic do not count. Default: none. */
   activityIgnore?: string | readonly string[] | null;
   /** The time in seconds between two looks at TCP connections. Default: 0.5. */
   activityInterval?: number | null;
-  /** The time in seconds after which a TCP connection that waits counts as a long poll. Default: 30. */
+  /** The time in seconds after which a waiting TCP connection is treated as a long poll, not as a request. Default: 30. */
   activityPatience?: number | null;
 }
 
 /** A request that runs: something that this process waits for from the network. */
 export interface Request {
-  /** Ends the request. Ending it again does nothing. */
+  /** Ends the request. If the request has already ended, this does nothing. */
   end(): void;
 }
 
-/** The events of a monitor, each with the arguments of its listeners. */
+/** The events of a monitor, each with the arguments that its listeners get. */
 export interface Events {
   /** The state has changed. */
   change: [path: Path];
@@ -100,7 +100,7 @@ export interface Events {
   close: [];
 }
 
-/** Watches the network, and emits "change" for each change. It keeps the process running until it is closed, or after `unref()`. */
+/** Watches the network, and emits "change" for each change. Keeps the process running until `close()` or `unref()` is called. */
 export declare class Monitor extends EventEmitter {
   /**
    * Opens a monitor. The state of the internet or of an address is known when this returns.
@@ -117,9 +117,9 @@ export declare class Monitor extends EventEmitter {
 
   /**
    * Begins a request. `path.visible` is true one second after the first request has begun, until 0.17 seconds after the last one
-   * has ended. A netwatch service is told, if there is one.
+   * has ended. If a netwatch service runs, the request is reported to it.
    *
-   * @param label What the request is, for people to read. Default: nothing.
+   * @param label A short description of the request, for people. Default: none.
    */
   request(label?: string | null): Request;
 
@@ -129,7 +129,7 @@ export declare class Monitor extends EventEmitter {
   /** Lets the process end while the monitor is open. */
   unref(): this;
 
-  /** Closes the monitor and ends its requests. Closing it again does nothing. */
+  /** Closes the monitor and ends its requests. If the monitor is already closed, this does nothing. */
   close(): void;
 
   on<Name extends keyof Events>(event: Name, listener: (...arguments_: Events[Name]) => void): this;
@@ -138,8 +138,8 @@ export declare class Monitor extends EventEmitter {
 }
 
 /**
- * Gives the state now. If the target is the name of a host, the status is `Status.unknown`: open a `Monitor`, and wait for the
- * change.
+ * Returns the state now. If the target is the name of a host, the status is `Status.unknown`. In that case, open a `Monitor` and
+ * wait for its change.
  */
 export declare function current(options?: Options): Path;
 

@@ -2,14 +2,14 @@
 
 const { EventEmitter } = require('node:events');
 
-// contrib/node/build puts the addon beside this file. The variable names another one, for tests.
+// contrib/node/build puts the addon beside this file. For tests, the variable NETWATCH_ADDON names another addon.
 const addon = require(process.env.NETWATCH_ADDON || './netwatch.node');
 
 const Status = Object.freeze({ unknown: -1, notReachable: 0, wwan: 1, wifi: 2 });
 
 const statusOfWord = { unknown: Status.unknown, 'not-reachable': Status.notReachable, wwan: Status.wwan, wifi: Status.wifi };
 
-// Options as the C library names them, each with the type of its value.
+// The name of each option in the C library, and the type of its value.
 const names = {
   target: ['target', 'string'],
   interface: ['interface', 'strings'],
@@ -120,7 +120,7 @@ class Monitor extends EventEmitter {
         this.emit('change', this.#path);
         isDone = true;
       } finally {
-        // A listener has thrown; the other changes are told all the same, if the process goes on.
+        // A listener has thrown an error. If the process goes on, the other changes are still emitted.
         if (!isDone) setImmediate(() => this.#tell());
       }
     }

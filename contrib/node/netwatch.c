@@ -1,6 +1,6 @@
-/* libnetwatch for Node.js: index.js makes an EventEmitter of it. A monitor is watched in the loop of the environment that has
- * opened it, which may be a worker's, and all of its functions are called in that thread. */
-#define _GNU_SOURCE /* For strerrorname_np(), and uv.h needs it with -std=c11. */
+/* The addon of libnetwatch for Node.js, which index.js wraps in an EventEmitter. A monitor is watched in the loop of the
+ * environment that has opened it, which may be that of a worker. All functions of the monitor are called in that thread. */
+#define _GNU_SOURCE /* For strerrorname_np(). uv.h also needs it with -std=c11. */
 #define NAPI_VERSION 8
 #include <errno.h>
 #include <netwatch.h>
@@ -9,12 +9,12 @@
 #include <string.h>
 #include <uv.h>
 
-/* It is freed when it is closed and JavaScript has forgotten it. */
+/* A monitor is freed when it is closed and JavaScript has released it. */
 typedef struct {
   uv_poll_t poll;
-  netwatch *handle; /* NULL once it is closed. */
+  netwatch *handle; /* NULL after the monitor is closed. */
   napi_env env;
-  napi_ref told; /* told(lines, code, sentence): changes, and an error after them. */
+  napi_ref told; /* The function told(lines, code, sentence): the changes, then an error, if there is one. */
   napi_async_context context;
   napi_async_cleanup_hook_handle hook;
   napi_value lines; /* Only during netwatch_dispatch(). */
@@ -35,7 +35,7 @@ static void closed(uv_handle_t *poll) {
 
 static void close_monitor(monitor *self) {
   if (!self->handle) return;
-  /* The loop stops to watch the descriptor here, and calls closed() later. */
+  /* The loop stops watching the descriptor here and calls closed() later. */
   uv_close((uv_handle_t *)&self->poll, closed);
   netwatch_close(self->handle);
   self->handle = NULL;
@@ -66,7 +66,7 @@ static void changed(netwatch *handle, void *context) {
   napi_set_element(self->env, self->lines, self->count++, text(self->env, netwatch_line(handle)));
 }
 
-/* JavaScript runs after netwatch_dispatch(), not within it, so it may do everything. */
+/* JavaScript runs after netwatch_dispatch(), not within it, so JavaScript may call every function of the monitor. */
 static void readable(uv_poll_t *poll, int status, int events) {
   (void)events;
   monitor *self = poll->data;
@@ -99,7 +99,7 @@ static char *copy(napi_env env, napi_value value) {
   return result;
 }
 
-/* The monitor that is the first argument, or NULL and an exception. The second argument goes to *argument. */
+/* Returns the monitor in the first argument, or NULL with an exception. Stores the second argument in *argument. */
 static monitor *receiver(napi_env env, napi_callback_info info, napi_value *argument) {
   size_t count = 2;
   napi_value arguments[2];
@@ -111,7 +111,7 @@ static monitor *receiver(napi_env env, napi_callback_info info, napi_value *argu
   return NULL;
 }
 
-/* open(options, told): gives a monitor. */
+/* open(options, told): opens a monitor and returns it. */
 static napi_value open_monitor(napi_env env, napi_callback_info info) {
   size_t count = 2;
   uint32_t size = 0;
@@ -159,7 +159,7 @@ static napi_value line(napi_env env, napi_callback_info info) {
   return self ? text(env, netwatch_line(self->handle)) : NULL;
 }
 
-/* refer(monitor, whether the process goes on while it is open) */
+/* refer(monitor, isWanted): whether the process keeps running while the monitor is open */
 static napi_value refer(napi_env env, napi_callback_info info) {
   napi_value argument;
   bool is_wanted = true;

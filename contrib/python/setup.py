@@ -1,4 +1,4 @@
-"""Makes a wheel for one platform if contrib/python/build has put the C library into the package, or else for all."""
+"""Makes a wheel for one platform if contrib/python/build has put the C library into the package, otherwise for all platforms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Package(Distribution):
 
 class Wheel(bdist_wheel):
     def get_tag(self) -> Tuple[str, str, str]:
-        # The C library does not know which Python calls it.
+        # The C library works with every version of Python.
         return "py3", "none", super().get_tag()[2]
 
 

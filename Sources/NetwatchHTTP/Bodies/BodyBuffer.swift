@@ -2,34 +2,34 @@ import FoundationEssentials
 import HTTPTypes
 import Netwatch
 
-/// Carries a body between the loop, which is woken, and a task, which waits: a response to a reader that may be slower, or a
-/// request from a writer.
+/// Carries a body between the loop, which is woken, and a Swift task, which waits: a response to a reader that may be slower,
+/// or a request from a writer.
 final class BodyBuffer: BodySink, Sendable {
-  /// As much as a connection's window: a reader that keeps up never makes it full.
+  /// The size of a connection's window: a reader that keeps up never fills it.
   fileprivate static let capacity = 256 * 1_024
 
   fileprivate struct State: Sendable {
     var head: HTTPReply<Void>?
     var chunks: [Data] = []
-    /// The first of `chunks` that has not been read.
+    /// The index of the first of `chunks` that was not read yet.
     var next = 0
     var count = 0
     var end: Result<Void, HTTPError>?
-    /// Of a response that has ended; nil for none.
+    /// The trailers of a response that has ended. Nil for none.
     var trailers: HTTPFields?
     var waiter: CheckedContinuation<Void, Never>?
-    /// Gets the loop going again.
+    /// Makes the loop continue.
     var wake: (@Sendable () -> Void)?
-    /// The loop waits for room, or for a chunk.
+    /// Whether the loop waits for room, or for a chunk.
     var hasLoopWaiting = false
   }
 
   private let state = Lock(State())
 
-  /// Calls `wake` on the task's thread when the loop has found no room, or no chunk, and there is one.
+  /// Calls `wake` on the task's thread when the loop waits for room or for a chunk, and there is one.
   func onNews(_ wake: @escaping @Sendable () -> Void) { change { $0.wake = wake } }
 
-  /// Nothing comes any more. The first one counts.
+  /// Ends the body. Only the first call counts.
   func finish(_ result: Result<Void, HTTPError>, trailers: HTTPFields? = nil) {
     let wake = change { state in
       if state.end == nil { (state.end, state.trailers) = (result, trailers) }
@@ -49,7 +49,7 @@ final class BodyBuffer: BodySink, Sendable {
     return value
   }
 
-  /// One task at a time; a second one takes the first one's place, which looks again.
+  /// Waits for a condition. Only one task waits at a time; a second one replaces the first, which checks again.
   private func wait(until isReady: @Sendable (State) -> Bool) async {
     while !state.withLock({ isReady($0) }) {
       await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -81,12 +81,12 @@ final class BodyBuffer: BodySink, Sendable {
     }
   }
 
-  /// The reader hears of it by ``finish(_:)``, behind the last report of progress.
+  /// Does nothing: the reader learns of the end from ``finish(_:trailers:)``, after the last report of progress.
   func end(_ failure: HTTPError?) -> ReceivedBody { .none }
 
   // MARK: A response, in a task
 
-  /// Waits for the response's head.
+  /// Waits for the head of the response.
   func head() async throws(HTTPError) -> HTTPReply<Void> {
     await wait { $0.head != nil || $0.end != nil }
     let (head, end) = state.withLock { ($0.head, $0.end) }
@@ -95,7 +95,7 @@ final class BodyBuffer: BodySink, Sendable {
     throw HTTPError(.connectionLost, "response", message: "the server has sent no head")
   }
 
-  /// The next part of the body; nil at its end.
+  /// Returns the next part of the body. Nil at its end.
   func next() async throws(HTTPError) -> Data? {
     while true {
       await wait { $0.next < $0.chunks.count || $0.end != nil }
@@ -113,14 +113,14 @@ final class BodyBuffer: BodySink, Sendable {
     }
   }
 
-  /// The fields behind the body; nil for none, and before its end has been read.
+  /// The trailers. Nil if there are none, and before the end of the body was read.
   var trailers: HTTPFields? {
     state.withLock { state in state.next == state.chunks.count ? state.trailers : nil }
   }
 
   // MARK: A request, in a task
 
-  /// Returns when the loop has taken the part, or wants no more.
+  /// Adds a part, and returns when the loop has taken it or wants no more.
   func put(_ part: Data) async {
     let wake = change { state -> (@Sendable () -> Void)? in
       guard state.end == nil else { return nil }
@@ -133,7 +133,7 @@ final class BodyBuffer: BodySink, Sendable {
 
   // MARK: A request, on the loop
 
-  /// The next part of the body, which is nil at its end. Nil if it has not come.
+  /// Returns the next part of the body, or a success of nil at its end. Nil if the next part has not arrived yet.
   func poll() -> Result<Data?, HTTPError>? {
     change { state in
       if let chunk = state.takeChunk() { return .success(chunk) }

@@ -2,28 +2,28 @@ import FoundationEssentials
 import Glibc
 import HTTPTypes
 
-/// Where a response's body goes. Belongs to the loop.
+/// A destination for the body of a response. Belongs to the loop.
 protocol BodySink: AnyObject {
-  /// Before the first byte, once a response has been accepted as the one.
+  /// Called before the first byte, when a response was accepted as the final one.
   ///
-  /// - Parameter length: what the server says; nil where it says nothing.
+  /// - Parameter length: The length that the server has sent. Nil if it has sent none.
   func begin(_ response: HTTPResponse, to request: HTTPRequest, length: Int64?) throws(HTTPError)
   func write(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> BodyAcceptance
-  /// The body is whole, or will never be.
+  /// Called when the body is complete, or will never be.
   func end(_ failure: HTTPError?) throws(HTTPError) -> ReceivedBody
 }
 
-/// What becomes of a part of a body that is offered.
+/// The result of offering a part of a body to a sink.
 enum BodyAcceptance { case taken, paused, refused }
 
-/// What has become of a body.
+/// The result of receiving a body.
 enum ReceivedBody: Sendable {
   case none
   case data(Data)
   case short(ShortBody)
   case file(URL)
 
-  /// Copied by the thread that asks, where it is short.
+  /// The body in memory. The calling thread copies it if it is short.
   var data: Data {
     switch self {
     case .data(let data): data

@@ -1,23 +1,27 @@
 import FoundationEssentials
 import Glibc
 
-/// What a body has for the room that it was offered.
+/// The result of asking a body for its next bytes.
 package enum BodySupply {
-  /// None: the body has ended.
+  /// The number of bytes that were written. 0 at the end of the body.
   case bytes(Int)
+  /// There are no bytes yet.
   case paused
+  /// The body has failed.
   case failed
 }
 
-/// A request's body on its way out. Belongs to the loop.
+/// A source of a request's body. Belongs to the loop.
 package protocol BodySource: AnyObject {
+  /// Writes the next bytes of the body into `room`.
   func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply
   /// Whether ``rewind()`` may succeed.
   var canRewind: Bool { get }
-  /// Begins anew.
-  /// - Returns: false where what has been sent is gone.
+  /// Begins the body again.
+  ///
+  /// - Returns: False if the bytes that were sent cannot be made again.
   func rewind() -> Bool
-  /// Why ``supply(_:)`` has failed.
+  /// The error of the last ``supply(_:)``. Nil if it has not failed.
   var failure: HTTPError? { get }
 }
 
@@ -44,7 +48,7 @@ final class DataSource: BodySource {
   }
 }
 
-/// A body that is a file, read as it is sent.
+/// A body in a file, which is read while it is sent.
 final class FileSource: BodySource {
   private let descriptor: OpenFile
   private let path: String

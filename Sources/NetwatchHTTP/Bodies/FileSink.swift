@@ -1,19 +1,19 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Writes the body into a new file beside its destination, and puts it there when it is whole.
+/// Writes the body into a new file beside its destination, and moves it there when it is complete.
 final class FileSink: BodySink {
   private let destination: HTTPDestination
   private let isFlushed: Bool
   private var file: NewFile?
 
-  /// - Parameter isFlushed: whether the whole file is written to its disk before it gets its name.
+  /// - Parameter isFlushed: Whether the complete file is flushed to its disk before it gets its name.
   init(_ destination: HTTPDestination, isFlushed: Bool) {
     self.destination = destination
     self.isFlushed = isFlushed
   }
 
-  /// An answer that is not the file fails here, so that an error page never lands in it.
+  /// Throws if the response is not successful, so that an error page never becomes the file.
   func begin(_ response: HTTPResponse, to request: HTTPRequest, length: Int64?) throws(HTTPError) {
     guard response.status.kind == .successful else {
       throw HTTPError(.badServerResponse, "download", code: CInt(response.status.code), message: "\(response.status)")

@@ -1,9 +1,10 @@
 import FoundationEssentials
 
 extension HTTPBody {
-  /// Reads the whole body into memory: for an ``HTTPTransport``. A body that is a sequence cannot be read twice.
+  /// Reads the whole body into memory, for an ``HTTPTransport``. A body made from a sequence can be read once only.
   ///
-  /// - Throws: What reading it throws, such as `fileFailed`.
+  /// - Returns: The bytes of the body.
+  /// - Throws: The error of reading, such as `fileFailed`; `cancelled` if the Swift task is cancelled.
   public func data() async throws(HTTPError) -> Data {
     let news = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let source = try open { news.continuation.yield() }

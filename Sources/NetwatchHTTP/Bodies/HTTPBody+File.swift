@@ -2,10 +2,10 @@ import FoundationEssentials
 import HTTPTypes
 
 extension HTTPBody {
-  /// Writes the whole body to a file, which gets its name when it is whole.
+  /// Writes the whole body to a file, which gets its name when it is complete.
   ///
-  /// - Returns: the file as a body of the same type and encoding.
-  /// - Throws: `fileFailed`, what the body fails with, or `cancelled` if the task is.
+  /// - Returns: The file as a body of the same type and encoding.
+  /// - Throws: `fileFailed`, the error of the body, or `cancelled` if the Swift task is cancelled.
   func write(to url: URL, replacesExisting: Bool) async throws(HTTPError) -> HTTPBody {
     let (news, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     var wakes = news.makeAsyncIterator()

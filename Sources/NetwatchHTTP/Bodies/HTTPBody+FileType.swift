@@ -1,5 +1,5 @@
-/// The type of what is in a file, by the ending of its name. The types are those of IANA's registry, and where it has none, those that
-/// web servers use.
+/// The content type of a file by the extension of its name. The types are from IANA's registry, else those that web servers
+/// use.
 extension HTTPBody {
   private static let contentTypes = [
     // Text and data.
@@ -49,16 +49,16 @@ extension HTTPBody {
     "zip": "application/zip", "zst": "application/zstd",
   ]
 
-  /// The ending that files of a type most often have: that of the same name, else the shortest. Nil for a type that is not known.
+  /// Returns the usual extension for a type: the one with the name of the type, else the shortest. Nil for an unknown type.
   static func fileEnding(of contentType: String) -> String? {
-    // It would be log.
+    // The shortest would be `log`.
     if contentType == "text/plain" { return "txt" }
     let endings = contentTypes.lazy.filter { $0.value == contentType }.map(\.key)
     let name = contentType.split(separator: "/").last.map(String.init)
     return endings.first { $0 == name } ?? endings.min { ($0.count, $0) < ($1.count, $1) }
   }
 
-  /// Nil for an ending that is not known, and for a name without one.
+  /// Returns the type for a file's name. Nil if it has no extension, or an unknown one.
   static func contentType(ofFile name: String) -> String? {
     let parts = name.split(separator: ".")
     return parts.count > 1 ? parts.last.flatMap { contentTypes[$0.lowercased()] } : nil

@@ -1,30 +1,36 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// What a request carries.
+/// The body of a request.
 public struct HTTPBody: Sendable {
-  /// The length in bytes. Nil if it is not known before the end: then the body is sent in chunks.
+  /// The length in bytes. Nil if it is not known before the end; then the body is sent in chunks.
   ///
-  /// Exactly this many bytes are sent. A body that has more is cut, and one that has less fails the task with
-  /// `cannotEncodeRequest` and closes the connection.
+  /// Exactly this many bytes are sent. A longer body is cut. A shorter one fails the task with `cannotEncodeRequest` and closes
+  /// the connection.
   public let length: Int64?
-  /// The type of what is in it, for a request that does not say so itself.
+  /// The content type, used if the request has no `Content-Type` field. Nil for none.
   public let contentType: String?
-  /// The coding that is on the body, such as `gzip`: the request says so in its `Content-Encoding`. Nil for none. See
-  /// ``compressed()``.
+  /// The coding of the body, such as `gzip`, which is sent as `Content-Encoding`. Nil for none. See ``compressed()``.
   public let contentEncoding: String?
-  /// Where the bytes are, if that can be shown to a person.
+  /// The place of the bytes, if it can be shown to a person.
   let place: Place
+  /// Opens the body for sending. `wake` is called when a paused source has bytes again.
   let open: @Sendable (_ wake: @escaping @Sendable () -> Void) throws(HTTPError) -> any BodySource
 
   enum Place: Sendable {
     case memory(Data)
     /// The path of a file.
     case file(String)
-    /// They are made while they are sent.
+    /// The bytes are made while they are sent.
     case elsewhere
   }
 
+  /// Creates a body from a source.
+  ///
+  /// - Parameters:
+  ///   - length: The length in bytes. Nil if it is not known.
+  ///   - contentType: The content type. Nil for none.
+  ///   - open: Opens the source. The source calls `wake` when it was paused and has bytes again.
   package init(
     length: Int64?, contentType: String?,
     open: @escaping @Sendable (_ wake: @escaping @Sendable () -> Void) throws(HTTPError) -> any BodySource
@@ -43,10 +49,14 @@ public struct HTTPBody: Sendable {
     self.open = open
   }
 
-  /// No body, of no type.
+  /// An empty body without a type.
   public static var empty: HTTPBody { .data(Data()) }
 
-  /// Bytes in memory.
+  /// Returns a body with bytes in memory.
+  ///
+  /// - Parameters:
+  ///   - data: The bytes.
+  ///   - contentType: The content type. Default: nil, none.
   public static func data(_ data: Data, contentType: String? = nil) -> HTTPBody {
     .data(data, contentType: contentType, contentEncoding: nil)
   }
@@ -57,12 +67,13 @@ public struct HTTPBody: Sendable {
     ) { _ in DataSource(data) }
   }
 
-  /// A file, which is read while it is sent: as many bytes as are in it now.
+  /// Returns a body with the content of a file, which is read while it is sent. Its length is the present size of the file.
   ///
   /// - Parameters:
-  ///   - url: of the file.
-  ///   - contentType: Default nil: by the ending of the file's name; none for an ending that is not known.
-  /// - Throws: `fileFailed` for what cannot be read now.
+  ///   - url: The URL of the file.
+  ///   - contentType: The content type. Default: nil, the type for the extension of the file's name, or none for an unknown
+  ///     extension.
+  /// - Throws: `fileFailed` if the file cannot be read now, or is not a regular file.
   public static func file(_ url: URL, contentType: String? = nil) throws(HTTPError) -> HTTPBody {
     try file(url, contentType: contentType, contentEncoding: nil)
   }

@@ -1,33 +1,35 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Where a download goes.
+/// The destination of a download.
 public struct HTTPDestination: Sendable {
-  /// Called with the request that the server has answered.
+  /// Called with the response, and with the request that the server has answered.
   let place: @Sendable (HTTPResponse, HTTPRequest) -> URL
   let replacesExisting: Bool
   let createsFolders: Bool
 
-  /// One place.
+  /// Returns a fixed destination.
   ///
   /// - Parameters:
-  ///   - url: of a file.
-  ///   - replacesExisting: whether a file that is there is replaced, at the end and at once. Default false: it is an error.
-  ///   - createsFolders: whether the folder of the file, and those above it, are made if they do not exist. They stay if the
-  ///     download fails later. Default false: it is an error.
+  ///   - url: The URL of the file.
+  ///   - replacesExisting: Whether an existing file is replaced, atomically and at the end. Default: false, an existing file is
+  ///     an error.
+  ///   - createsFolders: Whether missing folders above the file are made. They stay if the download fails later. Default:
+  ///     false, a missing folder is an error.
   public static func file(
     _ url: URL, replacesExisting: Bool = false, createsFolders: Bool = false
   ) -> HTTPDestination {
     HTTPDestination(place: { _, _ in url }, replacesExisting: replacesExisting, createsFolders: createsFolders)
   }
 
-  /// A place that depends on what the server says of the file.
+  /// Returns a destination that depends on the response.
   ///
   /// - Parameters:
-  ///   - replacesExisting: whether a file that is there is replaced, at the end and at once. Default false: it is an error.
-  ///   - createsFolders: whether the folder of the file, and those above it, are made if they do not exist. They stay if the
-  ///     download fails later. Default false: it is an error.
-  ///   - place: called before the first byte, on the thread that has the task: be short.
+  ///   - replacesExisting: Whether an existing file is replaced, atomically and at the end. Default: false, an existing file is
+  ///     an error.
+  ///   - createsFolders: Whether missing folders above the file are made. They stay if the download fails later. Default:
+  ///     false, a missing folder is an error.
+  ///   - place: Returns the URL of the file. Called before the first byte, on the thread that runs the task, so keep it short.
   public static func named(
     replacesExisting: Bool = false, createsFolders: Bool = false, _ place: @escaping @Sendable (HTTPResponse) -> URL
   ) -> HTTPDestination {
@@ -35,15 +37,15 @@ public struct HTTPDestination: Sendable {
       place: { response, _ in place(response) }, replacesExisting: replacesExisting, createsFolders: createsFolders)
   }
 
-  /// A folder, in which the file gets the name that the server suggests: see
-  /// `HTTPResponse.suggestedFilename(for:)`. The file is in no other folder, whatever the server says.
+  /// Returns a destination in a folder, with the file name that the server suggests: see
+  /// `HTTPResponse.suggestedFilename(for:)`. The file is never in another folder, whatever the server sends.
   ///
   /// - Parameters:
-  ///   - folder: of the file.
-  ///   - replacesExisting: whether a file that is there is replaced, at the end and at once. Then the server chooses which of the
-  ///     folder's files is replaced, so give it a folder of its own. Default false: it is an error.
-  ///   - createsFolders: whether the folder, and those above it, are made if they do not exist. They stay if the download fails
-  ///     later. Default false: it is an error.
+  ///   - folder: The URL of the folder.
+  ///   - replacesExisting: Whether an existing file is replaced, atomically and at the end. Then the server chooses which file
+  ///     of the folder is replaced, so use a folder for this purpose only. Default: false, an existing file is an error.
+  ///   - createsFolders: Whether the folder and missing folders above it are made. They stay if the download fails later.
+  ///     Default: false, a missing folder is an error.
   public static func suggested(
     in folder: URL, replacesExisting: Bool = false, createsFolders: Bool = false
   ) -> HTTPDestination {

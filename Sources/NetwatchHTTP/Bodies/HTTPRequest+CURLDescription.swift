@@ -2,24 +2,25 @@ import FoundationEssentials
 import HTTPTypes
 
 extension HTTPRequest {
-  /// An argument of a program cannot be longer (Linux, `MAX_ARG_STRLEN`).
+  /// The longest argument of a program (Linux, `MAX_ARG_STRLEN`).
   private static let longestArgument = 128 * 1_024
-  /// curl waits for `100 Continue` before it sends a longer body.
+  /// The longest body that curl sends without waiting for `100 Continue`.
   private static let longestWithoutExpectation: Int64 = 1_024 * 1_024
 
-  /// The request as a command of curl, such as for a report of a fault, in quotes for a shell (POSIX), one argument a line.
+  /// Returns the request as a curl command, for example for a bug report. The command is quoted for a POSIX shell and has one
+  /// argument per line.
   ///
-  /// The body is a part of the command if it is text in memory of less than 128 KiB. A file is named, and any other body is left
-  /// to the standard input of curl (`@-`). A secret in the URL, in the body or in a field of another name is shown.
+  /// The body is part of the command if it is text in memory of less than 128 KiB. A file is named. Any other body is left to
+  /// curl's standard input (`@-`). Secrets in the URL, in the body or in other fields are shown.
   ///
   /// - Parameters:
-  ///   - body: what is sent with the request. Default nil.
-  ///   - credential: the user and the password of the request. Default nil. The password is shown only if `redacting` does not
-  ///     have `Authorization`.
-  ///   - cookies: those of a session, of which those for the request's URL are sent. Default: none.
-  ///   - redacting: the fields whose values are not shown. Default: `Authorization`, `Proxy-Authorization` and `Cookie`. Pass an
-  ///     empty set for a command that does the same as the request.
-  /// - Returns: the command; of a request without a scheme or a host, the URL is as far as it is known.
+  ///   - body: The body of the request. Default: nil, none.
+  ///   - credential: The user and the password for the request. Default: nil, none. The password is shown only if `redacting`
+  ///     does not contain `Authorization`.
+  ///   - cookies: The cookies of a session. Those that match the URL of the request are included. Default: none.
+  ///   - redacting: The fields whose values are hidden. Default: `Authorization`, `Proxy-Authorization` and `Cookie`. Pass an
+  ///     empty set to get a command that does the same as the request.
+  /// - Returns: The command. If the request has no scheme or host, the URL is incomplete.
   public func cURLDescription(
     body: HTTPBody? = nil, credential: HTTPCredential? = nil, cookies: [SessionCookie] = [],
     redacting: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie]
@@ -46,8 +47,7 @@ extension HTTPRequest {
     return hasOftenBody ? [name, "--data ''"] : [name]
   }
 
-  /// The fields of the request, and what is sent without one. curl would add fields of its own, which a name without a value
-  /// prevents.
+  /// The fields of the request, and those that a session adds. curl would add others, which a name without a value prevents.
   private func curlFields(
     of body: HTTPBody?, _ type: String?, _ sessionCookies: [SessionCookie], _ redacting: Set<HTTPField.Name>
   ) -> [String] {
@@ -106,7 +106,7 @@ extension HTTPRequest {
     }
   }
 
-  /// curl takes no spaces and, of other bytes than those of ASCII, makes what its locale says.
+  /// The URL with spaces and non-ASCII bytes percent-encoded: curl accepts no spaces, and interprets other bytes by its locale.
   private var curlURL: String {
     let text = urlText ?? "\(scheme ?? "https")://\(authority ?? "")\(path ?? "/")"
     var encoded = ""
@@ -123,7 +123,7 @@ extension HTTPRequest {
   private static func quoted(_ text: String) -> String {
     let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0.isAlphanumeric || "-_./:=@%+,".utf8.contains($0) }
     if isPlain { return text }
-    // Split by scalars: an accent behind a quote makes another character of it.
+    // Split by scalars, because an accent after a quote would merge with it into one character.
     return "'"
       + text.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false).map { String($0) }
       .joined(separator: "'\\''") + "'"
@@ -131,11 +131,11 @@ extension HTTPRequest {
 }
 
 extension SessionCookie {
-  /// Whether the cookie is for a request's URL (RFC 6265, section 5.4), and has not expired.
+  /// Whether the cookie has not expired and matches the URL of a request (RFC 6265, section 5.4).
   fileprivate func isSent(with request: HTTPRequest) -> Bool {
     guard let host = request.authority.flatMap(Authority.init)?.host.lowercased() else { return false }
     guard host == domain || includesSubdomains && host.hasSuffix(".\(domain)") else { return false }
-    // libcurl takes loopback for secure.
+    // libcurl treats loopback as secure.
     let isConfidential = request.scheme == "https" || ["localhost", "127.0.0.1", "[::1]"].contains(host)
     guard !isSecure || isConfidential, expires.map({ $0 > Date() }) ?? true else { return false }
     let place = String((request.path ?? "/").prefix { $0 != "?" && $0 != "#" })

@@ -2,22 +2,22 @@ import HTTPTypes
 import Netwatch
 
 extension HTTPResponse {
-  /// What Linux's own file systems allow, in bytes.
+  /// The longest name in Linux's own file systems, in bytes.
   private static let longestFilename = 255
-  /// A longer ending of a name is no type, and may be cut.
+  /// A longer extension is not a file type and may be cut.
   private static let longestEnding = 16
 
-  /// A name for a file with the response's body. It is safe: it names no folder, and no hidden file.
+  /// Returns a safe name for a file with the response's body. It contains no folder, and is never the name of a hidden file.
   ///
-  /// The name is the first of these that there is:
+  /// The name is the first of these that exists:
   /// 1. `filename*` of `Content-Disposition`, then its `filename` (RFC 6266).
   /// 2. The last part of the path of the request.
-  /// 3. `Unknown`, with an ending for the content type.
+  /// 3. `Unknown`, with an extension for the content type.
   ///
-  /// Of each, only what follows the last slash or backslash counts, without control characters, invisible characters, and dots
-  /// and spaces at its beginning. A name of more than 255 bytes in UTF-8 is cut before its ending.
+  /// Only the text after the last slash or backslash counts. Control characters, invisible characters, and dots and spaces at
+  /// the beginning are removed. A name of more than 255 bytes in UTF-8 is shortened before its extension.
   ///
-  /// - Parameter request: the request that the server has answered. Default nil: there is none to take a name from.
+  /// - Parameter request: The request that the server has answered. Default: nil, no path to take a name from.
   public func suggestedFilename(for request: HTTPRequest? = nil) -> String {
     let disposition = headerFields[.contentDisposition].map(FieldParameters.init)
     let candidates = [
@@ -37,7 +37,7 @@ extension HTTPResponse {
     return part.percentDecoded ?? String(part)
   }
 
-  /// Nil if nothing is left.
+  /// Nil if no character is left.
   private static func safe(_ name: String) -> String? {
     var scalars = name.unicodeScalars[...]
     if let slash = scalars.lastIndex(where: { $0 == "/" || $0 == "\\" }) { scalars = scalars[slash...].dropFirst() }
@@ -49,7 +49,7 @@ extension HTTPResponse {
 
   private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
-    // Format characters turn the direction of writing, so that an ending looks like another one.
+    // Format characters can reverse the direction of text, so that an extension looks like another one.
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false
     default: true
     }
@@ -69,6 +69,6 @@ extension HTTPResponse {
 }
 
 extension HTTPReply {
-  /// A safe name for a file with the body: see `HTTPResponse.suggestedFilename(for:)`.
+  /// A safe name for a file with the body of the reply: see `HTTPResponse.suggestedFilename(for:)`.
   public var suggestedFilename: String { response.suggestedFilename(for: request) }
 }

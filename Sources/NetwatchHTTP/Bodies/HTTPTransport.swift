@@ -1,18 +1,19 @@
 import HTTPTypes
 
-/// Carries the requests of a session in the place of libcurl, so that you can test an app without a server.
+/// A transport that carries the requests of a session instead of libcurl, so that you can test an app without a server.
 ///
-/// All of the rest is as in the real session: serializers, interceptors, redirects, retries, progress, streams, downloads and
+/// Everything else works as in a real session: serializers, interceptors, redirects, retries, progress, streams, downloads and
 /// the activity indicator. There are no connections, so nothing is decompressed, and cookies are neither kept nor sent.
-/// ``ScriptedTransport`` and ``RecordedTransport`` are ready-made ones.
+/// ``ScriptedTransport`` and ``RecordedTransport`` are ready-made transports.
 public protocol HTTPTransport: Sendable {
-  /// Answers one attempt of a task: its first request, one that a redirect leads to, or a retry.
+  /// Answers one attempt of a task: the first request, the request after a redirect, or a retry.
   ///
-  /// Called in a Swift task of its own, which is cancelled when nobody waits for the answer any more.
+  /// Called in a separate Swift task, which is cancelled when the answer is no longer needed.
   ///
   /// - Parameters:
   ///   - request: The request, with all of its header fields.
-  ///   - body: What is sent with it; nil for nothing. See ``HTTPBody/data()``.
-  /// - Throws: What the attempt fails with.
+  ///   - body: The body of the request. Nil for none. See ``HTTPBody/data()``.
+  /// - Returns: The head and the body of the response.
+  /// - Throws: The error that the attempt fails with.
   func send(_ request: HTTPRequest, body: HTTPBody?) async throws(HTTPError) -> HTTPTransportAnswer
 }

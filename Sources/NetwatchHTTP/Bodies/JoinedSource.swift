@@ -1,6 +1,7 @@
-/// Bodies one behind the other, each opened when its turn comes. Belongs to the loop.
+/// Several bodies one after the other, each opened at its turn. Belongs to the loop.
 final class JoinedSource: BodySource {
-  /// Exactly this many bytes of each are sent. If there are fewer, the whole fails, because its length has been promised.
+  /// The bodies, and the number of bytes that are sent of each. If a body has fewer, the whole fails, because its length was
+  /// announced.
   private let pieces: [(body: HTTPBody, length: Int64)]
   private let wake: @Sendable () -> Void
   private var next = 0
@@ -13,7 +14,7 @@ final class JoinedSource: BodySource {
     self.wake = wake
   }
 
-  /// Fills the room as far as that goes without waiting.
+  /// Fills as much of the room as is possible without waiting.
   func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
     guard failure == nil else { return .failed }
     var filled = 0
@@ -39,7 +40,7 @@ final class JoinedSource: BodySource {
     return .bytes(filled)
   }
 
-  /// The piece that has something left, if any.
+  /// Returns the piece that still has bytes to send. Nil if there is none.
   private func open() throws(HTTPError) -> (source: any BodySource, left: Int64)? {
     while (current?.left ?? 0) == 0 {
       current = nil
@@ -51,7 +52,7 @@ final class JoinedSource: BodySource {
     return current
   }
 
-  /// Every piece is opened anew.
+  /// Begins again. Every piece is opened again.
   func rewind() -> Bool {
     guard failure == nil else { return false }
     (next, current) = (0, nil)

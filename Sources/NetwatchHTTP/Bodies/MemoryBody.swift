@@ -4,7 +4,7 @@ import Synchronization
 
 /// Keeps a body in memory. Belongs to the loop.
 struct MemoryBody {
-  /// What a server announces is believed up to here.
+  /// The most memory that is reserved because of the length that a server announces.
   private static let mostReserved: Int64 = 1_024 * 1_024
 
   private let memory: BodyMemory
@@ -13,7 +13,7 @@ struct MemoryBody {
 
   init(_ memory: BodyMemory) { self.memory = memory }
 
-  /// - Parameter total: what the server says; nil where it says nothing.
+  /// - Parameter total: The length that the server has sent. Nil if it has sent none.
   mutating func append(_ bytes: UnsafeRawBufferPointer, of total: Int64?) {
     guard long.isEmpty else { return unsafe long.append(contentsOf: bytes) }
     let count = (short?.count ?? 0) + bytes.count
@@ -40,7 +40,7 @@ struct MemoryBody {
   }
 }
 
-/// A body that goes to another thread, and its memory back to the session when nobody has it any more.
+/// A body that goes to another thread. When it is released, its memory goes back to the session.
 final class ShortBody: Sendable {
   let bytes: [UInt8]
   private let memory: BodyMemory
@@ -53,10 +53,10 @@ final class ShortBody: Sendable {
   deinit { memory.give(bytes) }
 }
 
-/// A session's memory for short bodies, which is used again and again.
+/// Memory of a session for short bodies, used repeatedly.
 ///
-/// glibc's allocator gives memory back to the thread that has taken it, under that thread's lock: for a kilobyte that another
-/// thread frees, both wait.
+/// glibc's allocator returns memory to the thread that allocated it, under that thread's lock. If another thread frees a
+/// kilobyte, both wait.
 final class BodyMemory: Sendable {
   static let mostBytes = 16 * 1_024
   private static let mostKept = 64

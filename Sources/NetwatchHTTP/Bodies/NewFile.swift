@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Glibc
 
-/// A file that is written beside its place, and put there when it is whole. Released before, it leaves nothing.
+/// A file that is written beside its destination, and moved there when it is complete. If it is released earlier, it is
+/// removed.
 final class NewFile {
   let target: URL
   private let replacesExisting: Bool
@@ -10,7 +11,7 @@ final class NewFile {
   private var length: Int64 = 0
   private var isPlaced = false
 
-  /// - Throws: `fileFailed` if there is a file that is not to be replaced, or none can be made there.
+  /// - Throws: `fileFailed` if there is a file that must not be replaced, or if no file can be created there.
   init(for target: URL, replacesExisting: Bool) throws(HTTPError) {
     let name = try OpenFile.path(of: target, replacesExisting: replacesExisting)
     let suffix = ".\(UInt32.random(in: 0...UInt32.max)).part"
@@ -29,7 +30,7 @@ final class NewFile {
     length += Int64(bytes.count)
   }
 
-  /// - Parameter isFlushed: whether the file is written to its disk before it gets its name.
+  /// - Parameter isFlushed: Whether the file is flushed to its disk before it gets its name. Default: false.
   func place(isFlushed: Bool = false) throws(HTTPError) {
     if isFlushed, fsync(file.number) != 0 { throw HTTPError(file: path, "fsync") }
     try OpenFile.place(path, at: target.path(percentEncoded: false), replacesExisting: replacesExisting)

@@ -1,22 +1,23 @@
 import Glibc
 
-/// Files that a download has left for the next one, in folders where others may write, too.
+/// Files that a download has left for the next one, in folders that others may also write to.
 ///
-/// What is looked at is the file that is open, never a name: a name may be another file's by then.
+/// All checks use the open descriptor, never the name, because the name may already belong to another file.
 extension OpenFile {
-  /// Nobody else may write while it is being written. At the end it has the rights that the process gives its files.
+  /// The mode while the file is being written, so that no other user can write it. At the end it gets the mode that the process
+  /// gives its files.
   static let rights: mode_t = 0o644
-  /// Somebody who makes files as fast as they are removed does not keep a download busy for ever.
+  /// A limit, so that a program that creates files as fast as they are removed cannot block a download forever.
   private static let mostAttempts = 100
 
-  /// Whether nobody else can have written it: it is this user's, he alone may write it, and it has no other name.
+  /// Whether only this user can have written the file: this user owns it, nobody else may write it, and it has no other name.
   var isOurs: Bool {
     var status = stat()
     return unsafe fstat(number, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid()
       && status.st_nlink == 1 && status.st_mode & (S_IWGRP | S_IWOTH) == 0
   }
 
-  /// Nil for what is not there, or not ``isOurs``. A symbolic link is not followed.
+  /// Returns nil if there is no file, or if it is not ``isOurs``. A symbolic link is not followed.
   static func openTrusted(_ path: String) -> OpenFile? {
     // Without O_NONBLOCK, a named pipe would wait for its other end.
     let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -25,7 +26,7 @@ extension OpenFile {
     return file.isOurs ? file : nil
   }
 
-  /// A new and empty file. What has the name already, such as a link that somebody has put there, is removed.
+  /// Creates an empty file. Anything that already has the name, such as a link from another user, is removed.
   static func createTrusted(_ path: String, rights: mode_t) throws(HTTPError) -> OpenFile {
     _ = unsafe unlink(path)
     let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, rights)
@@ -33,7 +34,7 @@ extension OpenFile {
     return OpenFile(owning: descriptor)
   }
 
-  /// The file of that name if it is ``isOurs``, else a new one in its place. No other download has it, now or later.
+  /// Opens and locks the file of that name if it is ``isOurs``, else a new one in its place. The lock excludes other downloads.
   static func openLocked(_ path: String) throws(HTTPError) -> OpenFile {
     for _ in 0..<mostAttempts {
       if let file = try openOnce(path) { return file }
@@ -41,7 +42,7 @@ extension OpenFile {
     throw HTTPError(.fileFailed, "open \(path)", message: "somebody replaces it again and again")
   }
 
-  /// Nil if the name has become another file's meanwhile, or none's.
+  /// Returns nil if the name has come to belong to another file or to none in the meantime.
   private static func openOnce(_ path: String) throws(HTTPError) -> OpenFile? {
     let common = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
     var descriptor = unsafe Glibc.open(path, common | O_CREAT | O_EXCL, rights)
@@ -57,7 +58,7 @@ extension OpenFile {
       guard errno == EWOULDBLOCK else { throw HTTPError(file: path, "lock") }
       throw HTTPError(.fileFailed, "lock \(path)", code: errno, message: "another download writes into it")
     }
-    // Whoever had it before may have put it into its place since it was opened here: then it is no partial file any more.
+    // The previous owner may have moved it to its destination since it was opened here. Then it is no longer a partial file.
     guard file.isNamed(path) else { return nil }
     if isNew || file.isOurs { return file }
     guard unsafe unlink(path) == 0 || errno == ENOENT else {
@@ -68,16 +69,16 @@ extension OpenFile {
     return nil
   }
 
-  /// Whether a name is this file's.
+  /// Whether the name belongs to this file.
   func isNamed(_ path: String) -> Bool {
     var (own, named) = (stat(), stat())
     return unsafe fstat(number, &own) == 0 && lstat(path, &named) == 0 && own.st_ino == named.st_ino
       && own.st_dev == named.st_dev
   }
 
-  /// Gives the file the rights that the process gives its files: by its umask, or by the folder's default access list.
+  /// Gives the file the mode that the process gives its files: by its umask, or by the default access list of the folder.
   ///
-  /// - Parameter name: of a file that is made to see them, and removed at once.
+  /// - Parameter name: The name of a file that is created to read the mode, and removed at once.
   func takeRights(of name: String) {
     guard let sample = try? Self.createTrusted(name, rights: 0o666) else { return }
     _ = unsafe unlink(name)
@@ -85,7 +86,7 @@ extension OpenFile {
     guard unsafe fstat(sample.number, &wanted) == 0, unsafe fstat(number, &own) == 0,
       wanted.st_mode != own.st_mode
     else { return }
-    // Not every file system has rights; then there is nothing to give.
+    // Some file systems have no modes. Then there is nothing to set.
     _ = fchmod(number, wanted.st_mode & 0o777)
   }
 }

@@ -2,11 +2,11 @@ import CLinux
 import FoundationEssentials
 import Glibc
 
-/// A descriptor of a file, closed with its last reference.
+/// A descriptor of a file, closed when its last reference is released.
 final class OpenFile: Sendable {
   let number: CInt
 
-  /// - Parameter number: of nobody else.
+  /// - Parameter number: A descriptor that nothing else owns.
   init(owning number: CInt) { self.number = number }
 
   init(reading path: String) throws(HTTPError) {
@@ -15,7 +15,7 @@ final class OpenFile: Sendable {
     guard number >= 0 else { throw HTTPError(file: path, "open") }
   }
 
-  /// A new file, with the rights that the process gives its files.
+  /// Creates a file, with the mode that the process gives its files.
   init(creating path: String) throws(HTTPError) {
     number = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     guard number >= 0 else { throw HTTPError(file: path, "open") }
@@ -23,14 +23,14 @@ final class OpenFile: Sendable {
 
   deinit { _ = close(number) }
 
-  /// Nil for what is no regular file.
+  /// Returns the size in bytes. Nil if it is not a regular file.
   func size() -> Int64? {
     var status = stat()
     guard unsafe fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     return Int64(status.st_size)
   }
 
-  /// Since 1970, of its content.
+  /// Returns the time of the last change of its content, since 1970.
   func lastChange() -> Duration {
     var status = stat()
     return unsafe fstat(number, &status) == 0 ? Self.lastChange(status) : .zero
@@ -40,8 +40,8 @@ final class OpenFile: Sendable {
     .seconds(status.st_mtim.tv_sec) + .nanoseconds(status.st_mtim.tv_nsec)
   }
 
-  /// - Parameter path: its name, for errors.
-  /// - Returns: how many bytes there were; less than there is room for at the end of the file alone.
+  /// - Parameter path: The name of the file, for errors.
+  /// - Returns: The number of bytes read. It is less than the room only at the end of the file.
   func read(into room: UnsafeMutableRawBufferPointer, at offset: Int64, named path: String) throws(HTTPError) -> Int {
     var filled = 0
     while filled < room.count {
@@ -57,7 +57,7 @@ final class OpenFile: Sendable {
     return filled
   }
 
-  /// - Parameter path: its name, for errors.
+  /// - Parameter path: The name of the file, for errors.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, named path: String) throws(HTTPError) {
     var written = 0
     while written < bytes.count {
@@ -72,9 +72,9 @@ final class OpenFile: Sendable {
   }
 }
 
-/// Where files are put.
+/// Functions that put files into their place.
 extension OpenFile {
-  /// The path of a download, which has to be possible: better now than when all has come.
+  /// Returns the path of a download. Throws now if the download could not be stored there, and not only when it is complete.
   static func path(of target: URL, replacesExisting: Bool) throws(HTTPError) -> String {
     let path = target.path(percentEncoded: false)
     guard target.isFileURL else { throw HTTPError(.fileFailed, "download to \(target)", message: "not a file") }
@@ -89,7 +89,7 @@ extension OpenFile {
     return path
   }
 
-  /// Makes the folder of a file, and those above it, unless they exist.
+  /// Creates the folder of a file and those above it, unless they exist.
   static func createFolder(of target: URL) throws(HTTPError) {
     let folder = target.deletingLastPathComponent().path(percentEncoded: false)
     guard target.isFileURL else { return }
@@ -100,26 +100,26 @@ extension OpenFile {
     }
   }
 
-  /// Puts a file that is whole into its place.
+  /// Moves a complete file to its destination.
   ///
-  /// - Parameter replacesExisting: whether a file that is there is replaced, at once. Otherwise it is an error.
+  /// - Parameter replacesExisting: Whether an existing file is replaced atomically. Otherwise it is an error.
   static func place(_ path: String, at name: String, replacesExisting: Bool) throws(HTTPError) {
     let flags = replacesExisting ? 0 : netwatch_rename_noreplace
     if unsafe renameat2(AT_FDCWD, path, AT_FDCWD, name, flags) == 0 { return }
-    // What NFS, sshfs and others say to the flag.
+    // NFS, sshfs and others return this for the flag.
     guard !replacesExisting, errno == EINVAL, placeByNames(path, at: name) else {
       throw HTTPError(file: name, "rename to")
     }
   }
 
-  /// A second name is refused where there is a file, too.
+  /// Moves the file with a hard link, which also fails if the name exists.
   private static func placeByNames(_ path: String, at name: String) -> Bool {
     if unsafe link(path, name) == 0 {
       _ = unsafe unlink(path)
       return true
     }
     guard errno != EEXIST else { return false }
-    // Nor are there second names: a file that comes just now would be replaced.
+    // The file system has no hard links either: a file that appears at this moment would be replaced.
     guard unsafe access(name, F_OK) != 0 else {
       errno = EEXIST
       return false
@@ -127,11 +127,14 @@ extension OpenFile {
     return unsafe rename(path, name) == 0
   }
 
-  /// What Linux's own file systems allow.
+  /// The limit of Linux's own file systems.
   private static let usualLimit = 255
 
-  /// The path of a companion, which lies beside a file while that is made. A suffix can be put behind it: the file's own, unless its name would become longer than the file system allows.
-  /// Then the end of the name is a checksum of all of it.
+  /// Returns the path for a companion, a file that lies beside another one while that is being made. The caller appends a
+  /// suffix.
+  ///
+  /// It is the path of the file, unless the name would become longer than the file system allows. Then the name is cut and ends
+  /// with a checksum of the whole name.
   static func companion(of path: String, suffix: String) -> String {
     let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
     let (folder, name) = (path[..<start], path[start...])
@@ -148,7 +151,7 @@ extension OpenFile {
     return limit > 0 ? limit : usualLimit
   }
 
-  /// Sixteen hexadecimal digits that tell texts apart: FNV-1a of 64 bits, which is not safe from those who look for two alike.
+  /// Returns sixteen hexadecimal digits that distinguish texts: FNV-1a of 64 bits, which does not resist deliberate collisions.
   static func fingerprint(_ text: some StringProtocol) -> String {
     hexadecimal(text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 })
   }

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import Glibc
 
-/// Takes a body that comes in parts apart, at its line feeds or at the separators of a JSON text sequence.
+/// Splits a body that comes in parts at its line feeds, or at the separators of a JSON text sequence.
 ///
-/// Each byte is looked at once, however the body is cut into parts.
+/// Each byte is examined once, however the body is cut into parts.
 struct RecordSplitter: Sendable {
   private static let lineFeed = UInt8(ascii: "\n")
-  /// Stands before each text of RFC 7464.
+  /// Precedes each text of a sequence (RFC 7464).
   private static let recordSeparator: UInt8 = 0x1e
   private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 
@@ -17,9 +17,9 @@ struct RecordSplitter: Sendable {
   private(set) var isSequence = false
   private var hasBegun = false
   private var isFirst = true
-  /// What has come and has not been looked at.
+  /// The bytes that have arrived and were not examined yet.
   private var part = Data()
-  /// The beginning of a record whose end has not come.
+  /// The beginning of a record whose end has not arrived.
   private var pending = Data()
 
   init(maximumBytes: Int, readsSequences: Bool = false) {
@@ -27,7 +27,7 @@ struct RecordSplitter: Sendable {
     self.readsSequences = readsSequences
   }
 
-  /// To be called when ``next()`` has nothing more.
+  /// Adds bytes. Call it only when ``next()`` has returned nil.
   mutating func append(_ bytes: Data) {
     if !hasBegun, let first = bytes.first {
       hasBegun = true
@@ -38,7 +38,7 @@ struct RecordSplitter: Sendable {
     }
   }
 
-  /// The next record without its end; nil if that has not come.
+  /// Returns the next record without its separator. Nil if its end has not arrived.
   ///
   /// - Throws: `responseTooLarge` for a record that is longer than the limit.
   mutating func next() throws(HTTPError) -> Data? {
@@ -55,7 +55,7 @@ struct RecordSplitter: Sendable {
     return takePending()
   }
 
-  /// What stands behind the last end of a record; nil for nothing. To be called at the end of the body.
+  /// Returns the bytes after the last separator. Nil if there are none. Call it at the end of the body.
   mutating func last() -> Data? { pending.isEmpty ? nil : takePending() }
 
   private mutating func extend(by bytes: Data) throws(HTTPError) {

@@ -2,13 +2,14 @@ import FoundationEssentials
 import Netwatch
 
 extension HTTPBody {
-  /// A body that is made while it is sent: each part is asked for when the one before is on its way.
+  /// Returns a body that is made while it is sent: each part is requested after the one before was sent.
   ///
-  /// It can be sent once. A redirect or a challenge that wants it again fails the task.
+  /// The body can be sent once only. The task fails if a redirect or a challenge requires it again.
+  ///
   /// - Parameters:
-  ///   - parts: of the body.
-  ///   - length: The length in bytes, exactly as many as are sent. Default nil: it is not known, and the body is sent in chunks.
-  ///   - contentType: Default nil: none is sent.
+  ///   - parts: The parts of the body.
+  ///   - length: The exact length in bytes. Default: nil, it is not known, and the body is sent in chunks.
+  ///   - contentType: The content type. Default: nil, none is sent.
   public static func sequence<Parts: AsyncSequence & Sendable>(
     _ parts: Parts, length: Int64? = nil, contentType: String? = nil
   ) -> HTTPBody where Parts.Element == Data {
@@ -25,7 +26,12 @@ extension HTTPBody {
     }
   }
 
-  /// A body whose parts are made anew for every time that it has to be sent.
+  /// Returns a body whose parts are made again each time that it has to be sent.
+  ///
+  /// - Parameters:
+  ///   - length: The exact length in bytes. Nil if it is not known.
+  ///   - contentType: The content type. Nil for none.
+  ///   - makeParts: Makes the parts.
   package static func sequence<Parts: AsyncSequence & Sendable>(
     length: Int64?, contentType: String?, makeParts: @escaping @Sendable () -> Parts
   ) -> HTTPBody where Parts.Element == Data {
@@ -35,7 +41,7 @@ extension HTTPBody {
   }
 }
 
-/// Sends what an asynchronous sequence yields, one part at a time. Belongs to the loop.
+/// Sends the parts of an asynchronous sequence, one at a time. Belongs to the loop.
 final class SequenceSource: BodySource {
   private let begin: (BodyBuffer) -> Task<Void, Never>
   private let wake: @Sendable () -> Void

@@ -1,13 +1,13 @@
 import Netwatch
 
-/// Hands a body over in packets, with a rest between them. Belongs to the loop.
+/// Sends a body in packets, with a pause after each. Belongs to the loop.
 final class ThrottledSource<Time: Clock<Duration>>: BodySource {
   private let source: any BodySource
   private let packetSize: Int
   private let delay: Duration
   private let clock: Time
   private let wake: @Sendable () -> Void
-  /// Of the packet.
+  /// The bytes left of the packet.
   private var left: Int
   private var restEnds: Time.Instant?
   private var alarm: Task<Void, Never>?
@@ -15,7 +15,7 @@ final class ThrottledSource<Time: Clock<Duration>>: BodySource {
   var failure: HTTPError? { source.failure }
   var canRewind: Bool { source.canRewind }
 
-  /// - Parameter packetSize: in bytes, at least 1.
+  /// - Parameter packetSize: The size of a packet in bytes, at least 1.
   init(
     _ source: any BodySource, packetSize: Int, delay: Duration, clock: Time, wake: @escaping @Sendable () -> Void
   ) {
@@ -54,12 +54,16 @@ final class ThrottledSource<Time: Clock<Duration>>: BodySource {
     }
   }
 
-  /// The rest goes on.
+  /// Begins the body again. A pause that has begun continues.
   func rewind() -> Bool { source.rewind() }
 }
 
 extension HTTPBody {
-  /// The same, sent in packets of `packetSize` bytes, at least 1, with a rest of `delay` behind each.
+  /// Returns the body, sent in packets with a pause after each.
+  ///
+  /// - Parameters:
+  ///   - packetSize: The size of a packet in bytes. At least 1.
+  ///   - delay: The pause after each packet.
   public func throttled(packetSize: Int, delay: Duration) -> HTTPBody {
     throttled(packetSize: packetSize, delay: delay, clock: ContinuousClock())
   }

@@ -1,8 +1,8 @@
-/// A file of a cache that is being written: its head, then its body, then the preface that makes it whole. Belongs to the
-/// cache's thread.
+/// A file of a cache that is being written: its head, then its body, then the preface that completes it. Belongs to the cache's
+/// thread.
 final class AnswerDraft {
   let answer: StoredAnswer
-  /// Of the file, in the cache's folder.
+  /// The name of the file in the cache's folder.
   let name: String
   let file: OpenFile
   private let headCount: Int
@@ -11,7 +11,7 @@ final class AnswerDraft {
   private var bodyCount: Int64 = 0
   private var bodySum = Checksum()
 
-  /// - Parameter limit: the most bytes of the file.
+  /// - Parameter limit: The most bytes of the file.
   init(_ answer: StoredAnswer, _ file: OpenFile, named name: String, limit: Int64) throws(HTTPError) {
     guard let head = answer.fileText else {
       throw HTTPError(.fileFailed, "store \(answer.url)", message: "its head is too long")
@@ -27,7 +27,7 @@ final class AnswerDraft {
 
   var size: Int64 { Int64(AnswerPreface.size + headCount) + bodyCount }
 
-  /// More of the body.
+  /// Appends bytes to the body.
   func append(_ bytes: [UInt8]) throws(HTTPError) {
     guard size + Int64(bytes.count) <= limit else {
       throw HTTPError(.responseTooLarge, "store \(answer.url)", message: "more than \(limit) bytes")
@@ -37,7 +37,7 @@ final class AnswerDraft {
     bodyCount += Int64(bytes.count)
   }
 
-  /// The body is whole.
+  /// Writes the preface, when the body is complete.
   func end() throws(HTTPError) {
     let preface = AnswerPreface(
       headCount: headCount, bodyCount: bodyCount, headSum: headSum, bodySum: bodySum.value)

@@ -8,7 +8,7 @@
 /// All numbers are little-endian. It is written last, so that a file without its end has no preface either.
 struct AnswerPreface: Hashable, Sendable {
   static let size = 36
-  /// HTTP servers send heads of a few kilobytes; libcurl takes 300 KiB.
+  /// A limit. HTTP servers send heads of a few kilobytes, and libcurl accepts 300 KiB.
   static let mostHeadBytes = 4 * 1_024 * 1_024
   private static let mark = Array("netwatch".utf8)
   private static let version: UInt32 = 1
@@ -25,9 +25,9 @@ struct AnswerPreface: Hashable, Sendable {
     self.bodySum = bodySum
   }
 
-  /// Nil for what is no preface.
+  /// Nil for bytes that are not a preface.
   ///
-  /// - Parameter fileSize: of the whole file.
+  /// - Parameter fileSize: The size of the whole file.
   init?(_ bytes: [UInt8], fileSize: Int64) {
     guard bytes.count == Self.size, bytes.starts(with: Self.mark), Self.number(bytes[8..<12]) == UInt64(Self.version),
       Self.number(bytes[32..<36]) == UInt64(Checksum.of(Array(bytes[..<32])))

@@ -1,29 +1,29 @@
 import HTTPTypes
 
-/// What a `Cache-Control` says to a cache in one program, in a response or in a request (RFC 9111, section 5.2).
+/// The directives of a `Cache-Control` field in a response or a request, for a cache in one program (RFC 9111, section 5.2).
 ///
-/// `s-maxage` and `proxy-revalidate` are for caches that several users share.
+/// `s-maxage` and `proxy-revalidate` are ignored, because they are for caches that several users share.
 struct CacheControl: Hashable, Sendable {
   private(set) var isNotToBeStored = false
-  /// The server is to be asked each time.
+  /// Whether the server must be asked each time.
   private(set) var isNeverFresh = false
-  /// In seconds. Of two, the shorter; 0 for what is no number.
+  /// The maximum age in seconds. The shortest if there are several; 0 if it is not a number.
   private(set) var maximumAge: Int64?
-  /// For one user alone.
+  /// Whether the response is for one user only.
   private(set) var isPrivate = false
-  /// For everybody, also where credentials were asked for.
+  /// Whether the response is for everybody, even if credentials were required.
   private(set) var isPublic = false
-  /// Once it is not fresh any more, the server has to be asked, and nothing stands in for its answer.
+  /// Whether a stale response must not be used without asking the server, even if the server fails.
   private(set) var mustBeRevalidated = false
-  /// Only a cache that knows the status of the response may keep it.
+  /// Whether only a cache that knows the status of the response may keep it.
   private(set) var mustBeUnderstood = false
-  /// Of a request, in seconds: how much longer the response has to be fresh. Of two, the longer.
+  /// For a request: the seconds for which the response must remain fresh. The longest if there are several.
   private(set) var leastFreshness: Int64?
-  /// Of a request, in seconds: how long the response may have been stale. The largest number there is, for any time.
+  /// For a request: the seconds for which the response may have been stale. The largest number means any time.
   private(set) var mostStaleness: Int64?
-  /// Of a request that is not to go to its server.
+  /// For a request: whether it must not go to the server.
   private(set) var wantsCacheAlone = false
-  /// In seconds: how long a stale response may stand in for an error (RFC 5861, section 4).
+  /// The seconds for which a stale response may replace an error (RFC 5861, section 4).
   private(set) var stalenessOnError: Int64?
 
   init(_ text: String) {
@@ -51,20 +51,20 @@ struct CacheControl: Hashable, Sendable {
     directive.count == 2 ? seconds(directive[1]) : nil
   }
 
-  /// What a request says: in `Pragma` as well, if it has no `Cache-Control` (RFC 9111 §5.4).
+  /// The directives of a request. If it has no `Cache-Control`, those of `Pragma` (RFC 9111 §5.4).
   init(of request: HTTPRequest) {
     let pragma = HTTPField.Name("Pragma").flatMap { request.headerFields[$0] }
     self.init(request.headerFields[.cacheControl] ?? pragma ?? "")
   }
 
-  /// Nil for anything but digits. The largest there is, is more than a century.
+  /// Returns the number of seconds. Nil for anything but digits. The largest result is more than a century.
   static func seconds(_ text: some StringProtocol) -> Int64? {
     let digits = trimmed(text).utf8.filter { $0 != UInt8(ascii: "\"") }
     guard !digits.isEmpty, digits.allSatisfy({ 48...57 ~= $0 }) else { return nil }
     return digits.reduce(0) { min($0 * 10 + Int64($1 - 48), 1 << 32) }
   }
 
-  /// A comma in quotes is no end.
+  /// Splits at commas, except those in quotes.
   private static func directives(_ text: String) -> [Substring] {
     var isQuoted = false
     var isEscaped = false

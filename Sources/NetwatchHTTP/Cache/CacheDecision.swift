@@ -1,19 +1,19 @@
 import HTTPTypes
 
-/// What a cache does about a request. Pure: RFC 9111, for a cache that belongs to one user.
+/// The decision of a cache about a request. Pure: RFC 9111, for a cache that belongs to one user.
 enum CacheDecision: Hashable, Sendable {
-  /// The stored answer is the answer.
+  /// Return the stored answer.
   case use
   /// Ask the server whether the stored answer may still be used, with these fields added to the request.
   case validate(HTTPFields)
   /// Ask the server as if there were no cache.
   case load
-  /// There is no answer without the server, and the server is not to be asked: 504 (section 5.2.1.7).
+  /// Return 504 (section 5.2.1.7): there is no usable answer, and the server must not be asked.
   case fail
 
   /// - Parameters:
-  ///   - stored: The answer that is kept for the request's URL; nil if there is none.
-  ///   - now: In seconds since 1970.
+  ///   - stored: The stored answer for the request's URL. Nil if there is none.
+  ///   - now: The time in seconds since 1970.
   init(on request: HTTPRequest, _ stored: StoredAnswer?, _ policy: HTTPCachePolicy, at now: Int64) {
     let control = CacheControl(of: request)
     let decision = Self.decide(request, stored, policy, control, now)
@@ -38,16 +38,16 @@ enum CacheDecision: Hashable, Sendable {
       case .ignoresCache, .revalidates: false
       }
     if isUsable { return .use }
-    // The answer to a HEAD says nothing of a body that could be kept.
+    // The answer to a HEAD has no body that could be kept.
     guard request.method == .get, let conditions = stored.conditions else { return .load }
     return .validate(conditions)
   }
 
-  /// Statuses of a server that is in trouble, for which a stale answer may stand in (RFC 5861, section 4).
+  /// Status codes of a failing server, which a stale answer may replace (RFC 5861, section 4).
   static let errors: Set<Int> = [500, 502, 503, 504]
 
-  /// The URLs whose stored answers are to be removed, because a request that is not safe has changed what they are about
-  /// (RFC 9111, section 4.4). Only those of the request's own origin.
+  /// Returns the URLs whose stored answers must be removed because an unsafe request has changed their resource (RFC 9111,
+  /// section 4.4). Only URLs of the request's own origin.
   static func invalidated(by request: HTTPRequest, _ response: HTTPResponse) -> [String] {
     let safe: [HTTPRequest.Method] = [.get, .head, .options, .trace]
     guard !safe.contains(request.method), 200..<400 ~= response.status.code, let url = request.urlText else {

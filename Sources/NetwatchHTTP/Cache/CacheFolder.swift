@@ -1,15 +1,16 @@
 import FoundationEssentials
 import Glibc
 
-/// The folder of a cache, with a file for each answer. Belongs to the cache's thread; other processes may use the same folder.
+/// The folder of a cache, with one file for each answer. Belongs to the cache's thread. Other processes may use the same
+/// folder.
 ///
-/// The folder itself is all that is known of its content. A file comes there whole, by its rename, and is never changed; the
-/// time of its last change is that of its last use. A file that is being written is locked, so that one whose writer has
-/// crashed can be told from one whose writer is at work.
+/// Nothing is known of the content except what is in the folder. A complete file is put there by a rename and never changed.
+/// The time of its last change is the time of its last use. A file that is being written is locked, so that the file of a
+/// crashed writer can be distinguished from that of an active one.
 final class CacheFolder {
-  /// Of a file system; a file takes this many bytes at least.
+  /// The block size of a file system: a file takes at least this many bytes.
   private static let blockSize: Int64 = 4_096
-  /// Answers of one URL that depend on fields of the request (RFC 9111, section 4.1).
+  /// The most answers for one URL that depend on fields of the request (RFC 9111, section 4.1).
   private static let mostVariants = 4
   private static let ending = ".answer"
   private static let draftEnding = ".part"
@@ -17,13 +18,13 @@ final class CacheFolder {
   private let path: String
   private let capacity: Int64
   private let folder: OpenFile
-  /// In bytes, as far as this process knows.
+  /// The used bytes, as far as this process knows.
   private var usage: Int64 = 0
-  /// Since the folder was looked at: other processes may have stored as much.
+  /// The bytes stored since the last scan of the folder. Other processes may have stored as much.
   private var storedSinceScan: Int64 = 0
   private var drafts: [UInt64: AnswerDraft] = [:]
 
-  /// - Throws: `fileFailed` if there can be no such folder, or others can write into it.
+  /// - Throws: `fileFailed` if the folder cannot be created or opened, or if other users can write to it.
   init(_ path: String, capacity: Int64) throws(HTTPError) {
     self.path = path
     self.capacity = max(capacity, 0)
@@ -45,7 +46,7 @@ final class CacheFolder {
     }
   }
 
-  /// The files that may have an answer of a URL. Two URLs may have the same ones.
+  /// Returns the names of the files that may hold an answer for a URL. Two URLs may have the same names.
   private static func names(of url: String) -> [String] {
     let name = OpenFile.fingerprint(url)
     return (0..<mostVariants).map { $0 == 0 ? name + ending : "\(name).\($0)\(ending)" }
@@ -55,7 +56,7 @@ final class CacheFolder {
 
   // MARK: Answers
 
-  /// The answer of a URL that is wanted. One that is damaged is removed.
+  /// Returns the matching answer for a URL. Removes one that is damaged.
   func find(_ url: String, where isWanted: (StoredAnswer) -> Bool = { _ in true }) -> CachedAnswer? {
     for name in Self.names(of: url) {
       guard let cached = variant(name, of: url), isWanted(cached.answer) else { continue }
@@ -69,7 +70,7 @@ final class CacheFolder {
     return nil
   }
 
-  /// With a body that was not looked at. One with a damaged head is removed.
+  /// Returns an answer whose body was not checked. Removes one with a damaged head.
   private func variant(_ name: String, of url: String) -> CachedAnswer? {
     guard let file = openTrusted(name) else { return nil }
     guard let cached = CachedAnswer.head(of: file) else {
@@ -79,10 +80,10 @@ final class CacheFolder {
     return cached.answer.url == url ? cached : nil
   }
 
-  /// Makes room for an answer: no other one answers the same request, and if there are too many for its URL, the one that was
-  /// not used for the longest has to go.
+  /// Makes room for an answer. Removes other answers to the same request. If there are too many for the URL, the least recently
+  /// used one is replaced.
   ///
-  /// - Returns: The name of its file, which it may have to replace.
+  /// - Returns: The name for the file, which may already exist.
   private func takePlace(for answer: StoredAnswer) -> String {
     let names = Self.names(of: answer.url)
     let variants = names.compactMap { name in variant(name, of: answer.url).map { (name: name, cached: $0) } }
@@ -100,13 +101,13 @@ final class CacheFolder {
     return file.isOurs ? file : nil
   }
 
-  /// Also one that is being stored.
+  /// Removes the answers for a URL, including one that is being stored.
   func remove(_ url: String) {
     cancelDrafts { $0.answer.url == url }
     for name in Self.names(of: url) { remove(named: name) }
   }
 
-  /// Removes the answers that have come at a time or later, and those that are being stored. In seconds since 1970.
+  /// Removes the answers that arrived at a time or later, in seconds since 1970, and those that are being stored.
   func removeAll(since time: Int64) {
     cancelDrafts { _ in true }
     for entry in scan() {
@@ -118,7 +119,7 @@ final class CacheFolder {
     }
   }
 
-  /// In bytes, with what other processes have stored.
+  /// Returns the size in bytes, including what other processes have stored.
   func size() -> Int64 {
     _ = scan()
     return usage
@@ -129,7 +130,7 @@ final class CacheFolder {
     _ = unsafe unlinkat(folder.number, name, 0)
   }
 
-  /// Not if somebody has put another one in its place meanwhile.
+  /// Removes the file unless another one has taken its name in the meantime.
   private func remove(_ name: String, ifItIs file: OpenFile) {
     var (own, named) = (stat(), stat())
     guard unsafe fstat(file.number, &own) == 0,
@@ -139,7 +140,7 @@ final class CacheFolder {
     remove(named: name)
   }
 
-  /// 0 if there is none.
+  /// Returns the size of a file in whole blocks. 0 if there is none.
   private func costOfFile(_ name: String) -> Int64 {
     var status = stat()
     guard unsafe fstatat(folder.number, name, &status, CInt(AT_SYMLINK_NOFOLLOW)) == 0 else { return 0 }
@@ -148,14 +149,14 @@ final class CacheFolder {
 
   // MARK: Drafts
 
-  /// Begins to store an answer. If that fails, at any point, there is no draft any more, and nothing is stored.
+  /// Begins to store an answer. If storing fails at any point, the draft is dropped and nothing is stored.
   func begin(_ id: UInt64, _ answer: StoredAnswer) {
     let name = "\(OpenFile.fingerprint("\(id) \(getpid())"))\(UInt32.random(in: 0...UInt32.max))\(Self.draftEnding)"
     let descriptor = unsafe openat(
       folder.number, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { return }
     let file = OpenFile(owning: descriptor)
-    // What takes more than half of the room would push out too much.
+    // An answer that takes more than half of the capacity would push out too many others.
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0,
       let draft = try? AnswerDraft(answer, file, named: name, limit: capacity / 2)
     else { return drop(name) }
@@ -167,7 +168,7 @@ final class CacheFolder {
     do throws(HTTPError) { try draft.append(bytes) } catch { cancel(id) }
   }
 
-  /// The answer takes the place of the one that there was.
+  /// Completes an answer, which replaces the previous one.
   func end(_ id: UInt64) {
     guard let draft = drafts[id] else { return }
     do throws(HTTPError) { try draft.end() } catch { return cancel(id) }
@@ -191,7 +192,7 @@ final class CacheFolder {
 
   private func drop(_ name: String) { _ = unsafe unlinkat(folder.number, name, 0) }
 
-  /// Gives an answer a new head. The file is copied: readers of the old one, and a crash, find one or the other.
+  /// Replaces the head of an answer. The file is copied, so that readers, or a crash, leave either the old or the new one.
   func replaceHead(of cached: CachedAnswer, by answer: StoredAnswer, _ id: UInt64) {
     begin(id, answer)
     var position: Int64 = 0
@@ -210,8 +211,8 @@ final class CacheFolder {
 
   private typealias Entry = (name: String, cost: Int64, lastUse: Duration)
 
-  /// Removes the answers that were not used for the longest, if there is no room for all. Then a tenth is left free, so that
-  /// not every answer that comes needs another look at the whole folder.
+  /// Removes the least recently used answers if the capacity is exceeded. Then a tenth is left free, so that not every new
+  /// answer requires another scan of the folder.
   func prune() {
     let entries = scan()
     guard usage > capacity else { return }
@@ -220,7 +221,7 @@ final class CacheFolder {
     }
   }
 
-  /// Looks at all files, and removes what crashed processes have left. Files that are none of a cache are left alone.
+  /// Scans all files, and removes what crashed processes have left. Files that do not belong to a cache are left alone.
   private func scan() -> [Entry] {
     var entries: [Entry] = []
     for name in names() {
@@ -245,9 +246,9 @@ final class CacheFolder {
     drop(name)
   }
 
-  /// Of all files whose names could be a cache's.
+  /// Returns all names that could belong to a cache.
   private func names() -> [String] {
-    // Another descriptor: the place in the folder is part of it.
+    // Another descriptor, because the read position in the folder is part of it.
     let descriptor = unsafe openat(folder.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return [] }
     guard let list = unsafe fdopendir(descriptor) else {

@@ -2,21 +2,21 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 
-/// How long a response may be used again, and how its server is asked whether it still may be. By RFC 9111, for a cache that
-/// one program has for itself; where a server says nothing of time, it is asked.
+/// The time for which a response may be reused, and the fields that ask its server whether it is still valid. By RFC 9111, for
+/// a private cache of one program. If a server sends no time, it is asked each time.
 struct CacheFreshness: Hashable, Sendable {
-  /// A time as `now` of the initializer.
+  /// The time until which the response is fresh, on the clock of the initializer's `now`.
   let freshUntil: Duration
-  /// When the server has made the response, as far as it is known.
+  /// The time at which the server has made the response, as far as it is known.
   private let made: Duration
   let entityTag: String?
   let lastModified: String?
 
-  /// Nil for what may not be kept.
+  /// Nil for a response that must not be kept.
   ///
   /// - Parameters:
-  ///   - now: when the response had come.
-  ///   - delay: since it was asked for.
+  ///   - now: The time at which the response arrived.
+  ///   - delay: The time from the request to the response.
   init?(_ request: HTTPRequest, _ response: HTTPResponse, at now: Duration, delay: Duration) {
     let fields = response.headerFields
     let control = CacheControl(fields[.cacheControl] ?? "")
@@ -32,7 +32,7 @@ struct CacheFreshness: Hashable, Sendable {
     made = now - .seconds(age) - delay
   }
 
-  /// Of what no server has said anything about.
+  /// Creates a given lifetime, for a response without information from a server.
   init(lifetime: Duration, from now: Duration) {
     freshUntil = now + lifetime.asDelay
     made = now
@@ -41,16 +41,16 @@ struct CacheFreshness: Hashable, Sendable {
 
   func isFresh(at now: Duration) -> Bool { now < freshUntil }
 
-  /// Whether a request may be answered without its server: what the request itself says comes first (RFC 9111 §5.2.1).
+  /// Whether the response may answer a request without the server. The directives of the request come first (RFC 9111 §5.2.1).
   ///
-  /// - Parameter isAged: whether the response may be older than its server allows.
+  /// - Parameter isAged: Whether the response may be older than its server allows.
   func mayAnswer(_ request: HTTPRequest, at now: Duration, isAged: Bool) -> Bool {
     let control = CacheControl(of: request)
     let isYoung = control.maximumAge.map { now - made < .seconds($0) } ?? true
     return !control.isNeverFresh && isYoung && (isAged || isFresh(at: now))
   }
 
-  /// What asks the server whether it is still the same; nil where it cannot be asked.
+  /// The fields that ask the server whether the response is still valid. Nil if the server has sent nothing to ask with.
   var conditions: HTTPFields? {
     var fields = HTTPFields()
     fields[.ifNoneMatch] = entityTag
@@ -58,10 +58,11 @@ struct CacheFreshness: Hashable, Sendable {
     return fields.isEmpty ? nil : fields
   }
 
-  /// Whether an answer can come from a cache, and be kept in it. A request for a part, or with conditions, is its caller's own.
+  /// Whether an answer to the request can come from a cache and be kept in it. A request for a part, or with its own
+  /// conditions, bypasses the cache.
   static func isCacheable(_ request: HTTPRequest) -> Bool { request.method == .get && mayBeAnswered(request) }
 
-  /// Whether an answer can come from a cache. What is kept for a GET answers a HEAD, too.
+  /// Whether an answer to the request can come from a cache. An answer that is kept for a GET also answers a HEAD.
   static func mayBeAnswered(_ request: HTTPRequest) -> Bool {
     let own: [HTTPField.Name] = [.range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince]
     return [.get, .head].contains(request.method) && !own.contains { request.headerFields.contains($0) }
@@ -75,7 +76,8 @@ struct CacheFreshness: Hashable, Sendable {
     return max(expires.secondsSince1970 - date.secondsSince1970, 0)
   }
 
-  /// What depends on a field of the request depends on its key. Cookies do not stand there, and `*` is anything.
+  /// Whether the response depends on more than its key contains. The key contains the request's fields, but not cookies, and
+  /// `*` means anything.
   private static func varies(_ vary: String?) -> Bool {
     (vary ?? "").lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.contains { $0 == "*" || $0 == "cookie" }
   }

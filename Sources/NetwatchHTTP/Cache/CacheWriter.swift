@@ -1,11 +1,11 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Stores the body of an answer as it comes. From any thread; no call waits for the disk.
+/// Stores the body of an answer while it arrives. Can be used from any thread; no call blocks on the disk.
 ///
-/// Nothing is stored before ``finish()``. If the disk is slower than the network for long, the answer is not stored.
+/// Nothing is stored before ``finish()``. If the disk stays slower than the network for a long time, the answer is not stored.
 final class CacheWriter: Sendable {
-  /// What waits for the disk.
+  /// The most bytes that may wait for the disk.
   private static let mostPending = 8 * 1_024 * 1_024
 
   private let id: UInt64
@@ -35,10 +35,10 @@ final class CacheWriter: Sendable {
     }
   }
 
-  /// The body is whole.
+  /// Stores the answer, when the body is complete.
   func finish() { end { [id] folder in folder.end(id) } }
 
-  /// Nothing is stored.
+  /// Ends without storing anything.
   func cancel() { end { [id] folder in folder.cancel(id) } }
 
   private func end(_ job: @escaping @Sendable (CacheFolder) -> Void) {

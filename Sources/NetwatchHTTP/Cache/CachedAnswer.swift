@@ -1,6 +1,6 @@
-/// An answer from a cache's folder that was found to be whole, with a body that is read when it is wanted.
+/// A complete answer from a cache's folder. Its body is read on demand.
 ///
-/// From any thread. The file stays readable when the cache has removed it.
+/// Can be used from any thread. The file stays readable after the cache has removed it.
 final class CachedAnswer: Sendable {
   let answer: StoredAnswer
   let preface: AnswerPreface
@@ -12,12 +12,12 @@ final class CachedAnswer: Sendable {
     self.file = file
   }
 
-  /// In bytes, of the body as it is delivered.
+  /// The length in bytes of the body as it is delivered.
   var bodyCount: Int64 { preface.bodyCount }
 
-  /// The next bytes of the body.
+  /// Reads the next bytes of the body.
   ///
-  /// - Returns: how many; 0 at its end.
+  /// - Returns: The number of bytes. 0 at the end.
   func read(into room: UnsafeMutableRawBufferPointer, at position: Int64) throws(HTTPError) -> Int {
     let left = Int(clamping: max(bodyCount - position, 0))
     let start = Int64(AnswerPreface.size + preface.headCount)
@@ -29,7 +29,7 @@ final class CachedAnswer: Sendable {
 
   private static let partSize: Int64 = 64 * 1_024
 
-  /// Reads all of the body, for its checksum.
+  /// Whether the body matches its checksum. Reads the whole body.
   var isBodyWhole: Bool {
     var sum = Checksum()
     var position: Int64 = 0
@@ -46,7 +46,7 @@ final class CachedAnswer: Sendable {
     return sum.value == preface.bodySum
   }
 
-  /// With a body that was not looked at. Nil for a file that is not whole, or is none of a cache.
+  /// Returns an answer whose body was not checked. Nil for a file that is incomplete or does not belong to a cache.
   static func head(of file: OpenFile) -> CachedAnswer? {
     guard let size = file.size(), let start = bytes(of: file, AnswerPreface.size, at: 0),
       let preface = AnswerPreface(start, fileSize: size),

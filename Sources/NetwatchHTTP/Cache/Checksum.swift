@@ -1,7 +1,6 @@
 import CLibZ
 
-/// A checksum of bytes that come in parts: CRC-32, by zlib. It finds what a crash or a disk has damaged; somebody who wants to
-/// can make bytes that fit.
+/// A checksum of bytes that come in parts: CRC-32, by zlib. It detects damage by a crash or a disk, but not deliberate changes.
 struct Checksum: Hashable, Sendable {
   private(set) var value: UInt32 = 0
 

@@ -1,8 +1,8 @@
 import NetwatchEventLoop
 
 extension CivilTime {
-  /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, as RFC 9110 has every server write it. Nil for any other form: it is then as if
-  /// there were no date.
+  /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, the form that RFC 9110 requires of servers. Nil for any other form, which counts
+  /// as no date.
   init?(httpDate text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count == 29, Self.matches(bytes, "aaa, 00 aaa 0000 00:00:00 GMT"),

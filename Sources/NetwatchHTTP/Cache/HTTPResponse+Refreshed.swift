@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension HTTPResponse {
-  /// With what a 304 says anew; of the body, it says nothing.
+  /// Returns the response with the fields of a 304. Fields about the body are not changed.
   func refreshed(by response: HTTPResponse) -> HTTPResponse {
     let ofBody: [HTTPField.Name] = [.contentLength, .contentEncoding, .contentType, .contentRange, .transferEncoding]
     var result = self

@@ -1,20 +1,20 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// A stored answer as it stands in a file. What is read was checked for damage, not for sense.
+/// The format of a stored answer in a file. Its checksum protects it from damage, but its content may still be invalid.
 extension StoredAnswer {
   private struct Record: Codable {
     var url: String
     var selecting: [String: [String]]
     var status: Int
     var reason: String
-    /// Names and values.
+    /// The names and values of the header fields.
     var fields: [[String]]
     var asked: Int64
     var came: Int64
   }
 
-  /// Nil for an answer that is too long.
+  /// The text for the file. Nil for an answer that is too long.
   var fileText: [UInt8]? {
     let record = Record(
       url: url, selecting: selectingFields, status: response.status.code, reason: response.status.reasonPhrase,
@@ -23,7 +23,7 @@ extension StoredAnswer {
     return Array(text)
   }
 
-  /// Nil for anything but what ``fileText`` writes.
+  /// Nil for a text that ``fileText`` does not write.
   init?(fileText: [UInt8]) {
     guard let record = try? JSONDecoder().decode(Record.self, from: Data(fileText)), 200..<600 ~= record.status else {
       return nil

@@ -2,36 +2,37 @@ import FoundationEssentials
 import HTTPTypes
 import NetwatchEventLoop
 
-/// The head of an answer that a cache keeps, and what RFC 9111 says of it. Pure. All times are seconds since 1970.
+/// The head of an answer in a cache, and its evaluation by RFC 9111. Pure. All times are seconds since 1970.
 struct StoredAnswer: Hashable, Sendable {
-  /// Section 4.2.2 leaves it to the cache, and suggests a tenth of the time since the last change.
+  /// Section 4.2.2 leaves the heuristic to the cache, and suggests a tenth of the time since the last change.
   private static let heuristicPart: Int64 = 10
-  /// A guess is not trusted for longer than a day.
+  /// A heuristic lifetime is limited to one day.
   private static let mostByHeuristic: Int64 = 86_400
-  /// A later time than any clock will say: sums of two are no problem.
+  /// Later than any real time, and small enough that the sum of two cannot overflow.
   static let mostSeconds: Int64 = 1 << 40
-  /// RFC 9110, section 15.1, without 206, which is never stored.
+  /// The status codes of RFC 9110, section 15.1, without 206, which is never stored.
   private static let heuristicStatuses: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
-  /// A part, an answer to a condition, and what depends on credentials that do not stand in the request.
+  /// A part, an answer to a condition, and answers that depend on credentials which are not in the request.
   private static let neverStored: Set<Int> = [206, 304, 401, 407]
-  /// Of one connection (RFC 9111, section 3.1).
+  /// Fields that belong to one connection (RFC 9111, section 3.1).
   private static let ofConnection: [String] = [
     "connection", "proxy-connection", "keep-alive", "te", "transfer-encoding", "upgrade", "proxy-authenticate",
     "proxy-authentication-info", "proxy-authorization",
   ]
 
-  /// Without a fragment.
+  /// The URL without a fragment.
   let url: String
-  /// Of the request: hashes of the fields that the answer depends on, by their lower-case names. A field may be a secret.
+  /// Hashes of the request's fields that the answer depends on, by their lower-case names. Hashes, because a field may be a
+  /// secret.
   let selectingFields: [String: [String]]
-  /// As it came, without the fields of its connection.
+  /// The response as received, without the fields of its connection.
   let response: HTTPResponse
-  /// When it was asked for.
+  /// The time of the request.
   let asked: Int64
-  /// When it has come.
+  /// The time at which the response arrived.
   let came: Int64
 
-  /// For what was read from a file, and may be anything. Nil for times that no clock says.
+  /// Creates an answer from unchecked values of a file. Nil for times that are out of range.
   init?(
     url: String, selectingFields: [String: [String]], response: HTTPResponse, asked: Int64, came: Int64
   ) {
@@ -43,9 +44,9 @@ struct StoredAnswer: Hashable, Sendable {
     self.came = came
   }
 
-  /// Nil for what may not be stored (section 3).
+  /// Nil for a response that must not be stored (section 3).
   ///
-  /// - Parameter request: As it was sent.
+  /// - Parameter request: The request as it was sent.
   init?(_ request: HTTPRequest, _ response: HTTPResponse, asked: Int64, came: Int64) {
     guard let url = request.urlText, CacheFreshness.isCacheable(request), Self.mayStore(response) else { return nil }
     self.init(
@@ -63,7 +64,7 @@ struct StoredAnswer: Hashable, Sendable {
     // `must-understand` comes with a `no-store` for caches that do not know it (section 5.2.2.3).
     guard !control.isNotToBeStored || control.mustBeUnderstood else { return false }
     let names = varyingNames(response)
-    // Cookies do not stand in the request: libcurl adds them.
+    // Cookies are not in the request, because libcurl adds them.
     guard !names.contains("*"), !names.contains("cookie") else { return false }
     return isUnderstood || control.isPublic || control.isPrivate || control.maximumAge != nil
       || fields[.expires] != nil
@@ -76,8 +77,8 @@ struct StoredAnswer: Hashable, Sendable {
     return Set(vary.split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init))
   }
 
-  /// `Accept-Encoding` is always among them: with one of its own, a request gets its answer as the server sends it, and
-  /// decompressed without.
+  /// Returns the hashes. `Accept-Encoding` is always included: a request with its own one gets the answer as the server sends
+  /// it, and a request without one gets it decompressed.
   private static func selectingFields(of request: HTTPRequest, _ names: Set<String>) -> [String: [String]] {
     var fields: [String: [String]] = [:]
     for name in names.union(["accept-encoding"]) {
@@ -87,13 +88,13 @@ struct StoredAnswer: Hashable, Sendable {
     return fields
   }
 
-  /// Whether it is an answer to the request at all.
+  /// Whether this is an answer to the request.
   func answers(_ request: HTTPRequest) -> Bool {
     request.urlText == url
       && selectingFields == Self.selectingFields(of: request, Set(selectingFields.keys))
   }
 
-  /// Whether there is a request that both answer: then the newer one counts.
+  /// Whether there is a request that both answer. Then the newer one counts.
   func overlaps(_ other: StoredAnswer) -> Bool {
     selectingFields.allSatisfy { name, values in other.selectingFields[name].map { $0 == values } ?? true }
   }
@@ -105,7 +106,8 @@ struct StoredAnswer: Hashable, Sendable {
 
   private static func time(_ text: String?) -> Int64? { text.flatMap(CivilTime.init(httpDate:))?.secondsSince1970 }
 
-  /// How old it is, by the rules of section 4.2.3. Nil if the clock was set back since it came, and nobody knows.
+  /// Returns the age by the rules of section 4.2.3. Nil if the clock was set back since the response arrived, because the age
+  /// is unknown then.
   func age(at now: Int64) -> Int64? {
     guard now >= came else { return nil }
     let apparent = max(came - date, 0)
@@ -113,11 +115,11 @@ struct StoredAnswer: Hashable, Sendable {
     return max(apparent, corrected) + (now - came)
   }
 
-  /// For how long its server lets it be used, from when it was made.
+  /// The time for which the server allows the use of the response, from its creation.
   var lifetime: Int64 {
     if let age = control.maximumAge { return age }
     let fields = response.headerFields
-    // Anything but a date is in the past, "0" above all (section 5.3).
+    // Anything but a date means the past, in particular "0" (section 5.3).
     if let expires = fields[.expires] { return max((Self.time(expires) ?? 0) - date, 0) }
     guard Self.heuristicStatuses.contains(response.status.code) || control.isPublic,
       let changed = Self.time(fields[.lastModified])
@@ -125,7 +127,8 @@ struct StoredAnswer: Hashable, Sendable {
     return min(max(date - changed, 0) / Self.heuristicPart, Self.mostByHeuristic)
   }
 
-  /// Whether it may be used without a word from its server, and what the request says to that (section 5.2.1).
+  /// Whether the answer may be used without asking the server, by the directives of the response and of the request (section
+  /// 5.2.1).
   func isUsable(_ request: CacheControl, at now: Int64) -> Bool {
     guard !control.isNeverFresh, isYoungEnough(request, at: now), let age = age(at: now) else { return false }
     let freshness = lifetime - age
@@ -136,15 +139,15 @@ struct StoredAnswer: Hashable, Sendable {
     return -freshness <= most
   }
 
-  /// Whether it is not older than the request allows, however old its server lets it be.
+  /// Whether the answer is not older than the request allows, regardless of the age that the server allows.
   func isYoungEnough(_ request: CacheControl, at now: Int64) -> Bool {
     guard !request.isNeverFresh else { return false }
     guard let most = request.maximumAge else { return true }
     return age(at: now).map { $0 <= most } ?? false
   }
 
-  /// Whether it may stand in for a server that cannot be reached, or answers with one of ``CacheDecision/errors``
-  /// (RFC 5861, section 4).
+  /// Whether the answer may replace the response of a server that cannot be reached, or that returns one of
+  /// ``CacheDecision/errors`` (RFC 5861, section 4).
   func mayStandIn(for request: HTTPRequest, at now: Int64) -> Bool {
     let wish = CacheControl(of: request)
     guard CacheFreshness.mayBeAnswered(request), answers(request), !wish.isNeverFresh, !control.isNeverFresh,
@@ -154,7 +157,7 @@ struct StoredAnswer: Hashable, Sendable {
     return most.map { age - lifetime <= $0 } ?? false
   }
 
-  /// The answer that is delivered from the cache: with its age (section 5.1).
+  /// Returns the response for delivery from the cache, with its age (section 5.1).
   func answer(at now: Int64) -> HTTPResponse {
     var response = response
     response.headerFields[.age] = "\(age(at: now) ?? 0)"
@@ -163,7 +166,7 @@ struct StoredAnswer: Hashable, Sendable {
 
   // MARK: Validation (section 4.3)
 
-  /// The fields that ask the server whether it may still be used. Nil if the server has sent nothing to ask with.
+  /// The fields that ask the server whether the answer may still be used. Nil if the server has sent nothing to ask with.
   var conditions: HTTPFields? {
     var fields = HTTPFields()
     fields[.ifNoneMatch] = response.headerFields[.eTag]
@@ -171,9 +174,9 @@ struct StoredAnswer: Hashable, Sendable {
     return fields.isEmpty ? nil : fields
   }
 
-  /// What it becomes by a 304 (section 4.3.4). Nil if that is about another answer: then this one is worth nothing.
+  /// Returns the answer after a 304 (section 4.3.4). Nil if the 304 is about another answer, which makes this one useless.
   ///
-  /// - Parameter change: What is done to the new response before it is stored; nil for one that is not stored.
+  /// - Parameter change: Changes the new response before it is stored. It returns nil for a response that must not be stored.
   func refreshed(
     by notModified: HTTPResponse, asked: Int64, came: Int64, _ change: (HTTPResponse) -> HTTPResponse? = { $0 }
   ) -> StoredAnswer? {
@@ -181,7 +184,7 @@ struct StoredAnswer: Hashable, Sendable {
     return change(response.refreshed(by: notModified)).flatMap { with($0, asked, came) }
   }
 
-  /// What it becomes by the answer to a HEAD (section 4.3.5). Nil if the resource has changed since.
+  /// Returns the answer after the answer to a HEAD (section 4.3.5). Nil if the resource has changed in the meantime.
   func refreshed(
     byHead head: HTTPResponse, asked: Int64, came: Int64, _ change: (HTTPResponse) -> HTTPResponse? = { $0 }
   ) -> StoredAnswer? {
@@ -198,14 +201,14 @@ struct StoredAnswer: Hashable, Sendable {
       asked: min(asked, came), came: came)
   }
 
-  /// Those that are missing agree with all.
+  /// Whether the validators agree. Missing ones agree with any.
   private func hasValidators(of other: HTTPResponse) -> Bool {
     let (own, its) = (response.headerFields, other.headerFields)
     if let tag = its[.eTag] { return own[.eTag].map { Self.opaque($0) == Self.opaque(tag) } ?? false }
     return its[.lastModified].map { $0 == own[.lastModified] } ?? true
   }
 
-  /// A weak comparison (RFC 9110, section 8.8.3.2).
+  /// Returns the tag for a weak comparison (RFC 9110, section 8.8.3.2).
   private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 
   private static func withoutConnection(_ response: HTTPResponse) -> HTTPResponse {

@@ -1,11 +1,11 @@
-/// The codings of a response's body, each in the order in which the server has applied them.
+/// The codings of a response's body, each list in the order in which the server has applied them.
 struct BodyCodings {
-  /// Nil if there is one that is not known here: then they are left on.
+  /// The content codings. Nil if one of them is unknown here; then they are left on the body.
   private(set) var content: [ContentCoding]? = []
-  /// Without `chunked`. Nil if there is one that is not known here: then a body cannot be read.
+  /// The transfer codings without `chunked`. Nil if one of them is unknown here; then the body cannot be read.
   private(set) var transfer: [ContentCoding]? = []
 
-  /// Whether the body comes as it is.
+  /// Whether the body has no coding to remove.
   var isEmpty: Bool { content?.isEmpty == true && transfer?.isEmpty == true }
 
   mutating func add(contentEncoding value: String) {

@@ -1,23 +1,24 @@
-/// Takes the codings off a body as it comes. libcurl could, but takes a compressed body without its end for a whole one.
+/// Removes the codings from a body while it arrives. libcurl could do it, but it accepts a compressed body that is cut off.
 ///
-/// No more than the pieces between two codings is held: a reader that wants no more now stops the decompression.
+/// It holds no more than the pieces between two codings: a reader that pauses also pauses the decompression.
 final class BodyDecoder {
-  /// As libcurl has it: each costs memory, and an honest server has one.
+  /// The same limit as libcurl's: each coding costs memory, and an honest server uses one.
   private static let mostCodings = 5
 
   private let codings: [ContentCoding]?
-  /// The one that is taken off first is the first. Empty before the first byte: a body of none is whole.
+  /// The stages in the order of decoding. Empty before the first byte, because a body without bytes is complete.
   private var stages: [Stage] = []
-  /// How much has been used of bytes that will come once more.
+  /// The number of bytes that are already used and will come again.
   private var used = 0
 
-  /// - Parameter codings: in the order in which they were applied; nil if one is not known here, so that no byte can be read.
+  /// - Parameter codings: The codings in the order in which they were applied. Nil if one is unknown here, so that no byte can
+  ///   be read.
   init(_ codings: [ContentCoding]?) { self.codings = codings }
 
-  /// Decompresses what has come, and hands it over.
+  /// Decompresses bytes and delivers the result.
   ///
-  /// - Parameter deliver: takes a piece, or has it come again.
-  /// - Returns: `paused` where `deliver` has: the same bytes are to come again, and may be followed by more.
+  /// - Parameter deliver: Takes a piece, or pauses so that it comes again.
+  /// - Returns: `paused` if `deliver` has paused. Then the caller passes the same bytes again, and may add more.
   func decode(
     _ bytes: UnsafeRawBufferPointer, _ deliver: (UnsafeRawBufferPointer) -> BodyAcceptance
   ) throws(HTTPError) -> BodyAcceptance {
@@ -39,7 +40,7 @@ final class BodyDecoder {
     return .taken
   }
 
-  /// To be called when the body has come.
+  /// Checks that the body is complete. Call it when all bytes have arrived.
   ///
   /// - Throws: `cannotDecodeContentData` if something is missing.
   func end() throws(HTTPError) {
@@ -58,7 +59,7 @@ final class BodyDecoder {
     for coding in codings.reversed() { stages.append(Stage(try coding.open())) }
   }
 
-  /// What a stage has to hand over; nothing where it needs more than there is.
+  /// Returns the output of a stage. It is empty if the stage needs more input than there is.
   private func nextPiece(
     of index: Int, from input: inout UnsafeRawBufferPointer
   ) throws(HTTPError) -> UnsafeRawBufferPointer {
@@ -80,14 +81,14 @@ final class BodyDecoder {
   }
 }
 
-/// One coding, and what it has decompressed that nobody has taken yet.
+/// One coding, and its decompressed bytes that were not taken yet.
 @safe private final class Stage {
   private static let roomSize = 64 * 1_024
 
   private let decompressor: any Decompressor
   private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Stage.roomSize, alignment: 16)
   private(set) var output = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
-  /// The room was too small the last time: there may be output without further input.
+  /// Whether the room was too small the last time, so that there may be output without further input.
   private(set) var mayHaveMore = false
 
   init(_ decompressor: any Decompressor) { self.decompressor = decompressor }
@@ -96,9 +97,9 @@ final class BodyDecoder {
 
   var isComplete: Bool { unsafe decompressor.isComplete && output.isEmpty }
 
-  /// To be called when there is no output left.
+  /// Decompresses more. Call it only if there is no output left.
   ///
-  /// - Returns: how much of `input` was used.
+  /// - Returns: The number of bytes of `input` that were used.
   func fill(from input: UnsafeRawBufferPointer) throws(HTTPError) -> Int {
     let (taken, filled) = try unsafe decompressor.decode(input, into: room)
     unsafe output = UnsafeRawBufferPointer(rebasing: room[..<filled])

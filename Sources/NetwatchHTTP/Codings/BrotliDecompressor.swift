@@ -1,6 +1,6 @@
-/// Decompresses br by libbrotlidec, if libcurl brings that along. Its state never leaves this file.
+/// Decompresses br with libbrotlidec, if libcurl loads that library. Its state never leaves this file.
 @safe final class BrotliDecompressor: Decompressor {
-  /// As <brotli/decode.h> has them since its version 1.0, whose results are 0 for an error and 1 for the end.
+  /// The functions of <brotli/decode.h> since its version 1.0. Their results are 0 for an error and 1 for the end.
   private typealias Create = @Sendable @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?) -> OpaquePointer?
   private typealias Destroy = @Sendable @convention(c) (OpaquePointer) -> Void
   private typealias Decompress =
@@ -19,7 +19,7 @@
   private let state: OpaquePointer
   private(set) var isComplete = false
 
-  /// - Throws: if there is no memory, or no library.
+  /// - Throws: `other` if there is no memory or no library.
   init() throws(HTTPError) {
     guard Self.isAvailable, let state = Self.create?(nil, nil, nil) else {
       throw HTTPError(.other, "BrotliDecoderCreateInstance")

@@ -5,7 +5,7 @@ enum ContentCoding: String, CaseIterable {
   case brotli = "br"
   case zstd
 
-  /// The value of `Accept-Encoding`: what can be taken off. Two are by libraries that libcurl may bring along.
+  /// The value of `Accept-Encoding`: the codings that can be decoded. Two of them need libraries that libcurl may load.
   static let accepted = allCases.filter(\.isAvailable).map(\.rawValue).joined(separator: ", ")
 
   private var isAvailable: Bool {
@@ -16,7 +16,7 @@ enum ContentCoding: String, CaseIterable {
     }
   }
 
-  /// - Parameter name: in lower case. Nil for one that is not known here.
+  /// - Parameter name: The name in lower case. The result is nil for a coding that is unknown here.
   init?(_ name: String) {
     guard let coding = Self(rawValue: name == "x-gzip" ? "gzip" : name), coding.isAvailable else { return nil }
     self = coding

@@ -1,25 +1,26 @@
 import Glibc
 
-/// Takes one coding off, piece by piece.
+/// Removes one coding, piece by piece.
 protocol Decompressor: AnyObject {
-  /// What is returned as neither taken nor filled needs more input.
+  /// Decompresses a piece. If nothing is taken and nothing is filled, more input is needed.
   ///
-  /// - Returns: How much of `input` was used, and how much of `room` was filled.
-  /// - Throws: `cannotDecodeContentData` for bytes that are not of the coding, also behind its end.
+  /// - Returns: The number of bytes of `input` that were used, and the number of bytes of `room` that were filled.
+  /// - Throws: `cannotDecodeContentData` for bytes that do not belong to the coding, also after its end.
   func decode(
     _ input: UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer
   ) throws(HTTPError) -> (taken: Int, filled: Int)
 
-  /// The end has come, and nothing of a further part.
+  /// Whether the end was reached, and no further part has begun.
   var isComplete: Bool { get }
 }
 
 extension Decompressor {
-  /// A function of a library that libcurl is linked to, which is loaded with it; nil if it is linked to another one, or to none.
+  /// Returns a function of a library that libcurl is linked to and that is loaded with it. Nil if libcurl is not linked to that
+  /// library.
   ///
-  /// - Parameter type: What the library's header says that the function is.
+  /// - Parameter type: The type of the function in the library's header.
   static func function<Function>(_ name: String, of type: Function.Type) -> Function? {
-    // Nil stands for all that is loaded (RTLD_DEFAULT).
+    // The nil handle searches everything that is loaded (RTLD_DEFAULT).
     unsafe dlsym(nil, name).map { unsafe unsafeBitCast($0, to: type) }
   }
 }

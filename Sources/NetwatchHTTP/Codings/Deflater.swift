@@ -2,13 +2,13 @@ import CLibZ
 
 /// Compresses bytes to gzip (RFC 1952). zlib's state never leaves this file.
 @safe final class Deflater {
-  /// What is to become of the bytes that have been taken.
+  /// The handling of the bytes that the compressor has taken.
   enum Flush {
-    /// They wait for more, which compresses them better.
+    /// They wait for more bytes, which improves the compression.
     case none
-    /// They come out, so that the reader has all of them.
+    /// They are written out, so that the reader gets all of them.
     case all
-    /// Nothing follows them.
+    /// They are written out, and nothing follows.
     case end
 
     fileprivate var code: CInt {
@@ -20,12 +20,12 @@ import CLibZ
     }
   }
 
-  /// zlib's largest window, 32 KiB; 16 more make its format gzip.
+  /// zlib's largest window, 32 KiB. Adding 16 selects the gzip format.
   private static let windowBits: CInt = 15 + 16
-  /// zlib's own default.
+  /// The default of zlib.
   private static let memoryLevel: CInt = 8
 
-  /// zlib keeps its address.
+  /// On the heap, because zlib keeps its address.
   private let stream: UnsafeMutablePointer<z_stream>
 
   init() throws(HTTPError) {
@@ -42,8 +42,8 @@ import CLibZ
     unsafe stream.deallocate()
   }
 
-  /// - Returns: How much of `input` was used, and how much of `room` was filled. A room that is not filled has all that `flush`
-  ///   asks for.
+  /// - Returns: The number of bytes of `input` that were used, and the number of bytes of `room` that were filled. If the room
+  ///   is not full, everything that `flush` asks for is written.
   func encode(
     _ input: UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer, _ flush: Flush
   ) throws(HTTPError) -> (taken: Int, filled: Int) {
@@ -54,7 +54,7 @@ import CLibZ
     unsafe stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
     unsafe stream.pointee.avail_out = space
     let code = unsafe deflate(stream, flush.code)
-    // The second: there was nothing to do.
+    // Z_BUF_ERROR: there was nothing to do.
     guard code == Z_OK || code == Z_BUF_ERROR || code == Z_STREAM_END else {
       throw HTTPError(.cannotEncodeRequest, "compress the body", code: code)
     }

@@ -1,20 +1,20 @@
-/// Compresses a body as it is sent. Belongs to the loop.
+/// Compresses a body while it is sent. Belongs to the loop.
 @safe final class DeflatingSource: BodySource {
   private static let pieceSize = 64 * 1_024
 
   private enum State { case reading, ended, finished }
 
   private let source: any BodySource
-  /// Of the body before it is compressed; nil if that is not known.
+  /// The length of the body before compression. Nil if it is not known.
   private let length: Int64?
   private let deflater: Deflater
   private let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: DeflatingSource.pieceSize, alignment: 16)
-  /// What of `piece` has not been compressed.
+  /// The range of `piece` that was not compressed yet.
   private var rest = 0..<0
   private var state = State.reading
-  /// Of `length`; nil if that is not known.
+  /// The bytes of `length` that were not read yet. Nil if the length is not known.
   private var left: Int64?
-  /// The compressor may hold bytes back that nobody has been sent.
+  /// Whether the compressor may hold bytes that were not sent yet.
   private var holdsBack = false
   private(set) var failure: HTTPError?
   var canRewind: Bool { source.canRewind }
@@ -45,9 +45,9 @@
     }
   }
 
-  /// Fetches the next piece if the last one is compressed.
+  /// Reads the next piece if the last one is compressed.
   ///
-  /// - Returns: Whether the source has nothing to give now.
+  /// - Returns: Whether the source has no bytes at present.
   private func read() throws(HTTPError) -> Bool {
     guard rest.isEmpty, state == .reading else { return false }
     let most = Int(min(Int64(Self.pieceSize), left ?? .max))

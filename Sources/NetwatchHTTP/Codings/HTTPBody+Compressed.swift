@@ -1,18 +1,18 @@
 import FoundationEssentials
 
 extension HTTPBody {
-  /// A longer one would hold the caller up.
+  /// The largest body that is compressed at once. A larger one would delay the caller.
   private static let mostAtOnce = 64 * 1_024
 
-  /// The body in gzip, with the request's `Content-Encoding` set.
+  /// Returns the body compressed with gzip. The request gets the matching `Content-Encoding`.
   ///
-  /// The body is compressed while it is sent, and never is in memory as a whole. What a sequence yields is sent before the next
-  /// part is waited for. The compressed length is not known before the end, so the body is sent in chunks, and cannot be a part
-  /// of a form; ``HTTPProgress`` counts the compressed bytes. Only a body in memory of at most 64 KiB is compressed at once, and
-  /// keeps a length.
+  /// The body is compressed while it is sent, and is never in memory as a whole. Each part that a sequence yields is sent
+  /// before the next one is awaited. The compressed length is not known before the end, so the body is sent in chunks and
+  /// cannot be a part of a form. ``HTTPProgress`` counts the compressed bytes. Only a body in memory of at most 64 KiB is
+  /// compressed at once, and keeps a length.
   ///
-  /// A body that is empty or compressed already stays as it is. A request that has a `Content-Encoding` of its own fails with
-  /// `cannotEncodeRequest`. Compress only what the server is known to decompress: few servers do so by default.
+  /// An empty body, or one that has a content encoding, is returned unchanged. A request with its own `Content-Encoding` fails
+  /// with `cannotEncodeRequest`. Compress only if you know that the server decompresses requests: few servers do so by default.
   public func compressed() -> HTTPBody {
     guard length != 0, contentEncoding == nil else { return self }
     let coding = ContentCoding.gzip.rawValue

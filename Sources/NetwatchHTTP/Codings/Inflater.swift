@@ -2,22 +2,22 @@ import CLibZ
 
 /// Decompresses gzip and deflate. zlib's state never leaves this file.
 ///
-/// gzip may have several members, one behind the other (RFC 1952, section 2.2), and be in zlib's format, which libcurl takes too.
-/// deflate is in zlib's format, as RFC 9110 has it, or without that, as many servers send it.
+/// gzip may consist of several members (RFC 1952, section 2.2). It may also be in zlib's format, which libcurl also accepts.
+/// deflate is in zlib's format, as RFC 9110 requires, or raw, as many servers send it.
 @safe final class Inflater: Decompressor {
   private enum State { case new, inside, complete }
 
-  /// What browsers and libcurl overlook behind deflate without zlib's format: some servers end it with a checksum.
+  /// The number of bytes after raw deflate that browsers and libcurl ignore, because some servers append a checksum.
   private static let mostBehindRaw = 4
   private static let windowBits: CInt = 15
-  /// Added, it has zlib look which of its two formats it is.
+  /// Added to the window bits, it makes zlib detect which of its two formats is used.
   private static let eitherFormat: CInt = 32
 
   private let coding: ContentCoding
-  /// zlib keeps its address.
+  /// On the heap, because zlib keeps its address.
   private let stream: UnsafeMutablePointer<z_stream>
   private var state = State.new
-  /// How many more bytes may follow the end.
+  /// The number of bytes that may still follow the end.
   private var tolerated = 0
 
   init(_ coding: ContentCoding) throws(HTTPError) {
@@ -59,11 +59,11 @@ import CLibZ
     return unsafe (Int(available - stream.pointee.avail_in), Int(space - stream.pointee.avail_out))
   }
 
-  /// The first byte of the body, or of a further member.
+  /// Handles the first byte of the body, or of a further member.
   private func begin(_ first: UInt8) throws(HTTPError) {
     let isFurther = state == .complete
     state = .inside
-    // No compressor begins deflate itself with these bits, and zlib always does.
+    // zlib's format always begins with these bits, and no compressor begins raw deflate with them.
     let isRaw = coding == .deflate && first & 0x0f != UInt8(Z_DEFLATED)
     if isRaw { tolerated = Self.mostBehindRaw }
     guard isFurther || isRaw else { return }

@@ -1,35 +1,43 @@
 import FoundationEssentials
 import Glibc
 
-/// A charset, as servers name it, and how its bytes become text.
+/// A text encoding that servers name by a charset label, for example in `Content-Type`.
 ///
-/// A label means what browsers take it for (WHATWG Encoding Standard): `latin1` and `us-ascii` are windows-1252, `shift_jis` is
-/// windows-31j, `gb2312` is GB18030, `utf-16` is little-endian unless a byte order mark says otherwise. Labels that the standard
-/// does not have are those of glibc's iconv, whose tables some distributions ship apart (Fedora: glibc-gconv-extra).
+/// A label has the meaning that browsers give it (WHATWG Encoding Standard). `latin1` and `us-ascii` are windows-1252,
+/// `shift_jis` is windows-31j, and `gb2312` is GB18030. `utf-16` is little-endian unless there is another byte order mark.
+/// Labels outside the standard are those of glibc's iconv. Some distributions package its tables separately (Fedora:
+/// glibc-gconv-extra).
 public struct TextEncoding: Hashable, Sendable {
   private enum Method: Hashable {
     case utf8
     case utf16(isBigEndian: Bool)
     case windows1252
-    /// iconv's name.
+    /// A charset by its name in iconv.
     case library(String)
   }
 
-  /// Longer than any that there is.
+  /// Longer than any known label.
   private static let longestLabel = 40
 
+  /// UTF-8.
   public static let utf8 = TextEncoding(.utf8)
+  /// UTF-16 with the low byte first, unless there is another byte order mark.
   public static let utf16LittleEndian = TextEncoding(.utf16(isBigEndian: false))
+  /// UTF-16 with the high byte first, unless there is another byte order mark.
   public static let utf16BigEndian = TextEncoding(.utf16(isBigEndian: true))
-  /// ISO-8859-1 with more letters in the place of control characters. It can decode any bytes.
+  /// windows-1252: ISO-8859-1 with additional letters instead of some control characters. It can decode any bytes.
   public static let windows1252 = TextEncoding(.windows1252)
 
   private let method: Method
 
   private init(_ method: Method) { self.method = method }
 
-  /// - Parameter label: the name of a charset, such as `utf-8` or `koi8-r`, in any case. Nil for one that is not known, and for
-  ///   those with which the same bytes can be read as different texts, such as UTF-7 and ISO-2022-KR: browsers refuse these too.
+  /// Creates the encoding with a label. Nil for an unknown label.
+  ///
+  /// Nil also for encodings in which the same bytes can be read as different texts, such as UTF-7 and ISO-2022-KR. Browsers
+  /// refuse these as well.
+  ///
+  /// - Parameter label: The name of a charset in upper or lower case, such as `utf-8` or `koi8-r`.
   public init?(_ label: String) {
     let label = label.trimmed
     guard 1...Self.longestLabel ~= label.utf8.count,
@@ -80,9 +88,7 @@ public struct TextEncoding: Hashable, Sendable {
 // MARK: Decoding
 
 extension TextEncoding {
-  /// The encoding of bytes that begin with a byte order mark; nil for other bytes.
-  ///
-  /// - Returns: the length of the mark, too.
+  /// Returns the encoding and the length of a byte order mark at the beginning of the bytes. Nil if there is none.
   static func mark(of bytes: Data) -> (encoding: TextEncoding, length: Int)? {
     if bytes.starts(with: [0xef, 0xbb, 0xbf]) { return (.utf8, 3) }
     if bytes.starts(with: [0xff, 0xfe]) { return (.utf16LittleEndian, 2) }
@@ -90,9 +96,10 @@ extension TextEncoding {
     return nil
   }
 
-  /// The text of bytes that are of this encoding, without their byte order mark. A mark decides the byte order of UTF-16.
+  /// Returns the text of bytes in this encoding, without their byte order mark. A mark decides the byte order of UTF-16.
   ///
-  /// - Throws: `cannotDecodeContentData` for bytes that are not of this encoding, also for a character that is cut off.
+  /// - Parameter bytes: The bytes to decode.
+  /// - Throws: `cannotDecodeContentData` for bytes that are not valid in this encoding, or that end within a character.
   public func decode(_ bytes: Data) throws(HTTPError) -> String {
     switch method {
     case .utf8:
@@ -124,7 +131,7 @@ extension TextEncoding {
     return text
   }
 
-  /// A scalar for each byte. The standard leaves five control characters where windows-1252 itself has nothing.
+  /// A scalar for each byte. The standard keeps five control characters for bytes without a character in windows-1252.
   private static let windows1252Scalars: [Unicode.Scalar] = {
     var scalars = (0...255).map { Unicode.Scalar(UInt8($0)) }
     let letters = "€\u{81}‚ƒ„…†‡ˆ‰Š‹Œ\u{8d}Ž\u{8f}\u{90}‘’“”•–—˜™š›œ\u{9d}žŸ"
@@ -137,18 +144,18 @@ extension TextEncoding {
   }
 }
 
-/// glibc's converter from one charset to UTF-8, for one text. Its state never leaves this file.
+/// A converter of glibc from one charset to UTF-8, for one text. Its state never leaves this file.
 @safe private final class Converter {
   private static let roomSize = 16 * 1_024
 
   private let name: String
   private let state: iconv_t
 
-  /// - Throws: `cannotDecodeContentData` if glibc does not know the charset, or lacks its module.
+  /// - Throws: `cannotDecodeContentData` if glibc does not know the charset, or if its module is missing.
   init(_ name: String) throws(HTTPError) {
     self.name = name
     unsafe state = iconv_open("UTF-8", name)
-    // iconv has -1 for an error.
+    // iconv_open returns -1 for an error.
     guard unsafe Int(bitPattern: state) != -1 else {
       throw HTTPError(
         .cannotDecodeContentData, "decode text", code: errno, message: "the charset '\(name)' is not known")
@@ -165,7 +172,7 @@ extension TextEncoding {
     text.reserveCapacity(input.count)
     var room = [CChar](repeating: 0, count: Self.roomSize)
     var (used, isFlushed) = (0, false)
-    // What is left behind the last byte: a shift, or a letter that waited for its accent.
+    // The last call writes what is left after the last byte: a shift, or a letter that waited for its accent.
     while !isFlushed {
       isFlushed = used == input.count
       let (taken, filled, code) = convert(&input, from: used, &room)
@@ -178,7 +185,7 @@ extension TextEncoding {
     return text
   }
 
-  /// - Returns: also `errno`, or 0.
+  /// - Returns: The number of bytes taken and filled, and `errno` or 0.
   private func convert(
     _ input: inout [CChar], from start: Int, _ room: inout [CChar]
   ) -> (taken: Int, filled: Int, code: CInt) {
@@ -197,11 +204,11 @@ extension TextEncoding {
     }
   }
 
-  /// (size_t)-1 is an error.
+  /// iconv returns (size_t)-1 for an error.
   private static func code(_ result: Int) -> CInt { result == -1 ? errno : 0 }
 }
 
 extension String {
-  /// Without spaces and tabs around it.
+  /// The text without spaces and tabs at its ends.
   fileprivate var trimmed: String { split { $0 == " " || $0 == "\t" }.joined(separator: " ") }
 }

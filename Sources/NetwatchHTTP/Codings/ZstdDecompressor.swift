@@ -1,13 +1,14 @@
-/// Decompresses zstd, also of several frames, by libzstd, if libcurl brings that along. Its state never leaves this file.
+/// Decompresses zstd, also of several frames, with libzstd, if libcurl loads that library. Its state never leaves this file.
 @safe final class ZstdDecompressor: Decompressor {
-  /// Bytes of which `place` have been read or written. The fields are those of ZSTD_inBuffer and ZSTD_outBuffer.
+  /// A buffer with the number of bytes read or written in `place`. The fields are those of ZSTD_inBuffer and ZSTD_outBuffer.
   @safe private struct Buffer {
     let bytes: UnsafeMutableRawPointer?
     let count: Int
     var place = 0
   }
 
-  /// As <zstd.h> has them since its version 1.0, but for two pointers to a buffer: Swift tells C nothing of its own structures.
+  /// The functions of <zstd.h> since its version 1.0. Two pointers are raw, because a C function type cannot have a Swift
+  /// struct.
   private typealias Create = @Sendable @convention(c) () -> OpaquePointer?
   private typealias Destroy = @Sendable @convention(c) (OpaquePointer) -> Int
   private typealias Decompress =
@@ -26,7 +27,7 @@
   private let state: OpaquePointer
   private(set) var isComplete = false
 
-  /// - Throws: if there is no memory, or no library.
+  /// - Throws: `other` if there is no memory or no library.
   init() throws(HTTPError) {
     guard Self.isAvailable, let state = Self.create?() else { throw HTTPError(.other, "ZSTD_createDStream") }
     unsafe self.state = state
@@ -37,7 +38,7 @@
   func decode(
     _ input: UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer
   ) throws(HTTPError) -> (taken: Int, filled: Int) {
-    // Asked for more behind the end of a frame, it would begin the next one.
+    // A further call after the end of a frame would begin the next one.
     if isComplete, unsafe input.isEmpty { return (0, 0) }
     var source = unsafe Buffer(bytes: UnsafeMutableRawPointer(mutating: input.baseAddress), count: input.count)
     var target = unsafe Buffer(bytes: room.baseAddress, count: room.count)

@@ -34,7 +34,11 @@ enum CurlLibrary {
   /// Whether libcurl can speak TLS with proxies.
   static let reachesProxiesByTLS = netwatch_curl_features() & CURL_VERSION_HTTPS_PROXY != 0
   /// Whether libcurl can use a connection again that speaks HTTP/2 without TLS. Before 8.0.0 such a request fails (curl/curl#10634).
-  static let reusesPlainHTTP2 = netwatch_curl_version() >= 0x08_0000
+  static let reusesPlainHTTP2 = version >= 0x08_0000
   /// Whether libcurl can speak HTTP/2.
   static let speaksHTTP2 = netwatch_curl_features() & CURL_VERSION_HTTP2 != 0
+  /// Whether libcurl reports whose address it lacks, that of the proxy or that of the server. Since 8.13.0 it reports both alike.
+  static let tellsProxyFromHost = version < 0x08_0d00
+  /// The version of libcurl that is loaded, with a byte each for major, minor and patch.
+  static let version = netwatch_curl_version()
 }

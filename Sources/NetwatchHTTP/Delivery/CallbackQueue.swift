@@ -2,30 +2,30 @@ import Netwatch
 import NetwatchEventLoop
 import Synchronization
 
-/// A task's callbacks, one at a time and in order, wherever its executor runs them.
+/// Runs the callbacks of a task on its executor, one at a time and in order.
 final class CallbackQueue: Sendable {
   typealias Job = @Sendable () -> Void
 
   private struct State: Sendable {
     var jobs: [Job] = []
-    /// Not delivered yet; a newer one takes its place.
+    /// A report that was not delivered yet. A newer one replaces it.
     var progress: HTTPProgress?
-    /// Comes too soon after the last report. A newer one takes its place; a job that is appended brings it along.
+    /// A report that came too soon after the last one. A newer one replaces it, and the next job is delivered together with it.
     var held: HTTPProgress?
-    /// When the next report may be made.
+    /// The earliest time of the next report.
     var nextReport = Duration.zero
-    /// Somebody runs what is queued, or will.
+    /// Whether a thread runs the queue, or will run it.
     var isRunning = false
   }
 
   private let state = InlineLock(State())
-  /// Nil: callbacks run at once, on the thread that brings them or on the one that runs others.
+  /// Nil: callbacks run at once, on the thread that brings them or on one that already runs others.
   private let execute: (@Sendable (_ job: @escaping Job) -> Void)?
   private let onProgress: (@Sendable (HTTPProgress) -> Void)?
   private let interval: Duration
   private let now: @Sendable () -> Duration
 
-  /// - Parameter now: a clock that never goes back. Default: the kernel's monotonic one.
+  /// - Parameter now: A monotonic clock. Default: the kernel's.
   init(_ options: HTTPTaskOptions, now: @escaping @Sendable () -> Duration = { KernelClock.monotonic.now }) {
     execute = options.executor.run
     onProgress = options.onProgress
@@ -45,13 +45,13 @@ final class CallbackQueue: Sendable {
     if isDue { flush() }
   }
 
-  /// `job` runs behind a report of the newest progress.
+  /// Runs `job` after a report of the newest progress.
   func append(_ job: @escaping Job) {
     enqueue(job)
     flush()
   }
 
-  /// As ``append(_:)``, but nothing runs before ``flush()``: for a caller that holds a lock.
+  /// Adds a job as ``append(_:)`` does, but runs nothing before ``flush()``. For a caller that holds a lock.
   func enqueue(_ job: @escaping Job) {
     state.withLock { state in
       if let held = state.held.take() { state.progress = held }
@@ -59,7 +59,7 @@ final class CallbackQueue: Sendable {
     }
   }
 
-  /// Has what is queued run, unless that is under way.
+  /// Starts to run the queue, unless it is running already.
   func flush() {
     let isFirst = state.withLock { state -> Bool in
       guard !state.isRunning, state.progress != nil || !state.jobs.isEmpty else { return false }

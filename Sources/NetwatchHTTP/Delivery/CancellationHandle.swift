@@ -1,14 +1,14 @@
 import Netwatch
 
-/// Cancels what somebody awaits, also if that is wanted before it has begun.
+/// Cancels an awaited operation, also if the cancellation comes before the operation begins.
 final class CancellationHandle<Target: Sendable>: Sendable {
   private let state = InlineLock<(target: Target?, isCancelled: Bool)>((nil, false))
   private let end: @Sendable (Target) -> Void
 
-  /// - Parameter end: Ends what has begun.
+  /// - Parameter end: Ends an operation that has begun.
   init(_ end: @escaping @Sendable (Target) -> Void) { self.end = end }
 
-  /// What is awaited has begun. It is ended at once if that is already wanted.
+  /// Records that the operation has begun. Ends it at once if it is already cancelled.
   func began(_ target: Target) {
     let isCancelled = state.withLock { state in
       state.target = target

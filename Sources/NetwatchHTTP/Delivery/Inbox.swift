@@ -1,19 +1,21 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// What an object on a loop is asked to do by other threads, in order. The loop is woken once for all that comes meanwhile.
+/// Commands from other threads to an object on a loop, in order. The loop is woken once for all commands that arrive in the
+/// meantime.
 final class Inbox<Command: Sendable>: Sendable {
-  /// No tuple: in generic memory a tuple's closure is wrapped once more at each access.
+  /// A struct, not a tuple: in generic memory, each access wraps a closure of a tuple once more.
   private struct State: Sendable {
     var commands: [Command] = []
-    /// Nil before there is an object, and once it has ended: whoever keeps the inbox keeps neither the object nor its loop.
+    /// The way to wake the object. Nil before the object exists and after it has ended, so that an owner of the inbox keeps
+    /// neither the object nor its loop alive.
     var way: (handle: LoopHandle, wake: LoopHandle.Job)?
     var isClosed = false
   }
 
   private let state = InlineLock(State())
 
-  /// There is an object. What has been asked for already wakes it.
+  /// Connects the object. Commands that are already waiting wake it.
   ///
   /// - Parameter wake: Takes the commands, on the loop.
   func open(_ handle: LoopHandle, wake: @escaping LoopHandle.Job) {
@@ -25,9 +27,9 @@ final class Inbox<Command: Sendable>: Sendable {
     if isWanted, !handle.submit(wake) { close() }
   }
 
-  /// Keeps the command until there is an object. Drops it if the object has ended.
+  /// Sends a command, or keeps it until there is an object. Drops it if the object has ended.
   ///
-  /// - Parameter merge: Changes the command that waits last so that this one is not needed, or returns false.
+  /// - Parameter merge: Changes the last waiting command so that this one is not needed, or returns false.
   func send(_ command: Command, merge: (inout Command) -> Bool = { _ in false }) {
     let way = state.withLock { state -> (handle: LoopHandle, wake: LoopHandle.Job)? in
       guard !state.isClosed else { return nil }
@@ -39,12 +41,12 @@ final class Inbox<Command: Sendable>: Sendable {
     if let way, !way.handle.submit(way.wake) { close() }
   }
 
-  /// Puts what has been asked for in the place of `commands`, which has to be empty.
+  /// Moves the waiting commands into `commands`, which must be empty.
   func drain(into commands: inout [Command]) { state.withLock { swap(&$0.commands, &commands) } }
 
-  /// From now on all commands are dropped.
+  /// Drops all commands, now and later.
   func close() {
-    // Released outside the lock: what they own may send something in its deinit.
+    // Released outside the lock, because a deinit of what they own may send a command.
     let dropped = state.withLock { state in
       defer { state = State(isClosed: true) }
       return state

@@ -7,26 +7,26 @@ final class PendingCompletions: Sendable {
 
   private let state: InlineLock<State>
 
-  /// - Parameter engines: How many engines take tasks.
+  /// - Parameter engines: The number of engines that take tasks.
   init(engines: Int) { state = InlineLock((0, engines, [])) }
 
   func add() { state.withLock { $0.count += 1 } }
 
   func remove() { finish { $0.count -= 1 } }
 
-  /// One more, until it is fulfilled or dropped: for completions that come from more than one task.
+  /// Adds one until the result is fulfilled or released: for completions that several tasks lead to.
   func hold() -> OneShot<Void> {
     add()
     return OneShot { [self] in remove() }
   }
 
-  /// No engine takes tasks any more.
+  /// Whether no engine takes tasks any more.
   var isClosed: Bool { state.withLock { $0.engines == 0 } }
 
-  /// One of the engines takes no task any more.
+  /// Records that one of the engines no longer takes tasks.
   func close() { finish { $0.engines -= 1 } }
 
-  /// Calls `body` when no task is left and none will come.
+  /// Calls `body` when no task is left and none can follow.
   func whenEmpty(_ body: @escaping @Sendable () -> Void) { finish { $0.waiters.append(body) } }
 
   private func finish(_ change: (inout State) -> Void) {

@@ -36,6 +36,6 @@ public final class AutoPurgingCache<Key: Hashable & Sendable, Value: Sendable>: 
 }
 
 extension AutoPurgingCache where Value: CacheCost {
-  /// The same, for what the value says that it costs.
+  /// Keeps a value, with the cost that the value itself reports. Replaces the value that the key had before.
   public func insert(_ value: Value, for key: Key) { insert(value, cost: value.cacheCost, for: key) }
 }

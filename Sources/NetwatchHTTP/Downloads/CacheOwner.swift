@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// Who asks: a session, and with which credentials.
+/// The owner of a cached value: a session, and the credentials of its requests.
 struct CacheOwner: Hashable, Sendable {
   private let session: UInt64
   private let credential: HTTPCredential?

@@ -44,11 +44,15 @@ extension Transfer {
     return [url.server, curl.settings.proxies.proxy(isSecure: url.isSecure)].compactMap(\.self)
   }
 
-  /// libcurl says whether it lacks the address of a proxy. A proxy that speaks SOCKS may want the server's from it.
+  /// The host whose address libcurl lacks. A proxy that speaks SOCKS may want the server's address from the client, after its own.
   private func missingHost(_ code: CURLcode, _ easy: CurlEasy) -> Authority? {
     guard let url = curl.url(of: chain.request) else { return nil }
-    let isOfProxy = code == CURLE_COULDNT_RESOLVE_PROXY || code != CURLE_COULDNT_RESOLVE_HOST && easy.opened.isEmpty
-    return isOfProxy ? curl.settings.proxies.proxy(isSecure: url.isSecure) ?? url.server : url.server
+    guard let proxy = curl.settings.proxies.proxy(isSecure: url.isSecure) else { return url.server }
+    if code == CURLE_COULDNT_RESOLVE_PROXY { return proxy }
+    guard easy.opened.isEmpty else { return url.server }
+    guard code == CURLE_COULDNT_RESOLVE_HOST else { return proxy }
+    // A server among the exceptions is reached without the proxy, so it comes second.
+    return CurlLibrary.tellsProxyFromHost || attempt.lookups > 1 ? url.server : proxy
   }
 
   func lookedUp(_ answer: NameLookups.Answer) {

@@ -3,9 +3,10 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 
-/// One request of a stream of server-sent events, and the body of its answer. It is cancelled with its last reference.
+/// One request of a stream of server-sent events, and the body of its response. It is cancelled when its last reference is
+/// released.
 ///
-/// It is made suspended, so that it stands for the stream in its session while the stream waits: it ends with the session.
+/// It is created suspended, so that it represents the waiting stream in its session: it ends with the session.
 final class EventConnection: Sendable {
   private let id: RequestID
   private let inbox: Inbox<EngineCommand>
@@ -31,7 +32,7 @@ final class EventConnection: Sendable {
 
   func cancel() { inbox.send(.cancel(id)) }
 
-  /// Waits for the head of the answer. A task that is cancelled cancels the request.
+  /// Waits for the head of the response. Cancelling the Swift task cancels the request.
   func head() async -> Result<HTTPReply<Void>, HTTPError> {
     await withTaskCancellationHandler {
       do throws(HTTPError) {
@@ -44,7 +45,7 @@ final class EventConnection: Sendable {
     }
   }
 
-  /// Waits for the next part of the body, which is nil at its end. A task that is cancelled cancels the request.
+  /// Waits for the next part of the body, which is nil at its end. Cancelling the Swift task cancels the request.
   func next() async -> Result<Data?, HTTPError> {
     await withTaskCancellationHandler {
       do throws(HTTPError) {

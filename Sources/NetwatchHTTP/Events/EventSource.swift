@@ -3,25 +3,25 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 
-/// Carries out what an ``EventSourceMachine`` says, for whoever reads: nothing is read that nobody has asked for.
+/// Carries out the effects of an ``EventSourceMachine`` for a reader. It reads only while the reader waits for an event.
 final class EventSource: Sendable {
   fileprivate struct State: Sendable {
     var machine: EventSourceMachine
     var parser: EventStreamParser
-    /// The ones that have come and were not read, in order, and the first of them.
+    /// The events that have arrived and are kept in order, and in `next` the index of the first unread one.
     var events: [ServerSentEvent] = []
     var next = 0
     var connection: EventConnection?
     var timer: Task<Void, Never>?
     var path: (source: any PathSource, subscription: any AnyObject & Sendable)?
     var isBeingRead = false
-    /// Of the last connection.
+    /// The failure of the last connection.
     var failure: HTTPError?
-    /// Nil until the stream is over. To be told once.
+    /// The end of the stream, reported once. Nil until the stream is over.
     var end: Result<Void, HTTPError>?
   }
 
-  /// What a reader has to do to get an event.
+  /// The next step of a reader to get an event.
   private enum Step {
     case event(ServerSentEvent)
     case end(Result<Void, HTTPError>)
@@ -66,7 +66,7 @@ final class EventSource: Sendable {
 
   deinit { state.withLock { $0.timer?.cancel() } }
 
-  /// What the stream is doing.
+  /// The state of the stream.
   var phase: ServerSentEventState { state.withLock { shown($0.machine.phase) } }
 
   private func shown(_ phase: EventSourceMachine.Phase) -> ServerSentEventState {
@@ -80,7 +80,7 @@ final class EventSource: Sendable {
 
   // MARK: Reading
 
-  /// The next event; nil at the end.
+  /// Returns the next event. Nil at the end.
   func next() async throws(HTTPError) -> ServerSentEvent? {
     while true {
       switch try nextStep() {
@@ -116,7 +116,7 @@ final class EventSource: Sendable {
 
   private func begin() async {
     let path = await session.pathSource()
-    // It has to be heard of before it is asked.
+    // Subscribe before asking, so that no change is missed.
     let subscription = path?.onPathChange { [weak self] in self?.pathChanged() }
     state.withLock { state in
       state.isBeingRead = false
@@ -169,7 +169,7 @@ final class EventSource: Sendable {
 
   // MARK: The machine
 
-  /// - Parameter connection: The one that has the news. If it is given up, it has none.
+  /// - Parameter connection: The connection that has the news. They are ignored if the stream has given it up.
   private func handle(by connection: EventConnection, _ event: (inout State) -> EventSourceMachine.Event) {
     change { state in
       state.isBeingRead = false
@@ -180,7 +180,7 @@ final class EventSource: Sendable {
   private func handle(_ event: EventSourceMachine.Event) { change { handle(event, &$0) } }
 
   private func change(_ body: (inout State) -> Void) {
-    // Released outside the lock: others have locks that their calls to here and the end of a subscription both take.
+    // Released outside the lock, because others hold locks both when they call this and when a subscription ends.
     let old = state.withLock { state in
       let old = (state.connection, state.path?.subscription)
       body(&state)
@@ -254,7 +254,7 @@ extension EventSource.State {
 }
 
 extension HTTPSessionManager {
-  /// What its tasks wait for; nil if there is none, or if the session has ended.
+  /// The path source of the session. Nil if there is none, or if the session has ended.
   fileprivate func pathSource() async -> (any PathSource)? {
     await withCheckedContinuation { continuation in
       let answer = OneShot<(any PathSource)?>(otherwise: nil) { continuation.resume(returning: $0) }
@@ -264,14 +264,14 @@ extension HTTPSessionManager {
 }
 
 extension HTTPTaskOptions {
-  /// For a connection that stays: without the limits of a request that has an end.
+  /// The options for a lasting connection: without the limits of a request that ends.
   fileprivate func ofEvents(_ events: ServerSentEventOptions) -> HTTPTaskOptions {
     var options = self
     options.timeout = events.idleTimeout
     options.totalTimeout = nil
     options.maximumResponseBytes = nil
     options.isIndicated = false
-    // The stream waits for the path itself.
+    // The stream itself waits for the path.
     options.reachabilityTimeout = nil
     options.retriesWhenReachable = false
     return options
@@ -296,7 +296,8 @@ extension HTTPError {
 }
 
 extension HTTPError.Kind {
-  /// - Parameter isOpen: whether the stream has begun. A compressed one that is cut off cannot be told from one that is damaged.
+  /// - Parameter isOpen: Whether the stream has begun. A compressed stream that is cut off cannot be distinguished from a
+  ///   damaged one.
   fileprivate func endOfEvents(isOpen: Bool) -> EventSourceMachine.End {
     let ofNetwork: [HTTPError.Kind] = [
       .notResolved, .cannotConnect, .connectionLost, .pathLost, .notReachable, .timedOut, .secureConnectionFailed,
@@ -307,7 +308,7 @@ extension HTTPError.Kind {
 }
 
 extension HTTPResponse {
-  /// Whether its type is `text/event-stream`, whatever its parameters are.
+  /// Whether the type is `text/event-stream`, with any parameters.
   fileprivate var isEventStream: Bool {
     let type = (headerFields[.contentType] ?? "").split(separator: ";", maxSplits: 1, omittingEmptySubsequences: false)
     return type.first.map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() == "text/event-stream" } ?? false

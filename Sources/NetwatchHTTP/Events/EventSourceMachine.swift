@@ -12,11 +12,11 @@
 struct EventSourceMachine: Sendable {
   enum Event: Hashable, Sendable {
     case began
-    /// The time of an ``Effect/arm(token:after:)`` is over.
+    /// The time of an ``Effect/arm(token:after:)`` has come.
     case timerFired(token: UInt64)
     case pathChanged(hasPath: Bool)
     case answered(status: Int, isEventStream: Bool)
-    /// - Parameter retry: what the server has said last about the time to wait; nil if it has said nothing.
+    /// - Parameter retry: The last time to wait that the server has sent. Nil if it has sent none.
     case received(retry: Duration?)
     case ended(End)
   }
@@ -25,23 +25,23 @@ struct EventSourceMachine: Sendable {
     /// The server has ended the response.
     case complete
     case failed(isPathLoss: Bool)
-    /// Another attempt would fail in the same way, or nobody wants one.
+    /// Another attempt would fail in the same way, or is not wanted.
     case hopeless
   }
 
-  /// To be carried out in this order.
+  /// The effects, to be carried out in order.
   enum Effect: Hashable, Sendable {
-    /// Make the next request, and do not send it.
+    /// Make the next request, but do not send it.
     case prepare
-    /// Send it.
+    /// Send the request.
     case connect
-    /// Cancel the request, of which nothing more is to be heard.
+    /// Cancel the request, and ignore anything that it still reports.
     case abort
-    /// In the place of an earlier timer.
+    /// Start a timer, which replaces an earlier one.
     case arm(token: UInt64, after: Duration)
     case disarm
     /// The stream is over.
-    /// - Parameter isFailure: whether the last failure is the stream's.
+    /// - Parameter isFailure: Whether the stream ends with the last failure.
     case finish(isFailure: Bool)
   }
 
@@ -58,27 +58,27 @@ struct EventSourceMachine: Sendable {
     var maximumRetryDelay = Duration.seconds(60)
     var maximumFailures: Int?
     var retriedStatusCodes: Set<Int> = []
-    /// How long a server may take to answer.
+    /// The time that a server may take to answer. Nil for no limit.
     var answerTimeout: Duration?
     /// Whether the request may be sent again.
     var mayRepeat = true
   }
 
-  /// What a first failure waits for at least: a server may ask for no wait at all, and then go away.
+  /// The shortest wait after a first failure, because a server may ask for no wait and then disappear.
   private static let leastBackoff = Duration.milliseconds(100)
-  /// More would make no difference, whatever the delay is.
+  /// More doublings make no difference for any delay.
   private static let mostDoublings = 32
 
   private(set) var phase = Phase.idle
   private let settings: Settings
   private var retry: Duration
-  /// The connections in a row that have brought nothing.
+  /// The number of successive connections that have received nothing.
   private var failures = 0
   private var hasReceived = false
   private var hasPath: Bool
-  /// The path has come back while a connection was there that may have been made over the old one.
+  /// Whether the path has returned while there was a connection that may have been made over the old path.
   private var hasPathReturned = false
-  /// Of the newest timer; older ones are nothing to anybody.
+  /// The token of the newest timer. Older ones are ignored.
   private var token: UInt64 = 0
 
   init(_ settings: Settings, hasPath: Bool) {
@@ -88,7 +88,7 @@ struct EventSourceMachine: Sendable {
   }
 
   /// - Parameters:
-  ///   - now: The time since any beginning.
+  ///   - now: The time since an arbitrary start.
   ///   - jitter: A random number from 0 to 1.
   mutating func handle(_ event: Event, at now: Duration, jitter: Double) -> [Effect] {
     switch (phase, event) {
@@ -171,7 +171,8 @@ struct EventSourceMachine: Sendable {
     return [.prepare, .arm(token: token, after: delay)]
   }
 
-  /// What the server asks for after a connection that was of use; then about twice as long after each that was not.
+  /// The time that the server asks for after a useful connection. After each connection that received nothing, it is about
+  /// twice as long.
   private func delay(_ jitter: Double) -> Duration {
     let most = settings.maximumRetryDelay.asDelay
     let least = min(retry, most)

@@ -1,35 +1,35 @@
 import FoundationEssentials
 
-/// Reads a stream of server-sent events. Pure: bytes in, events out, wherever the parts of the body begin and end.
+/// Parses a stream of server-sent events. Pure: bytes in, events out. The parts of the body may begin and end anywhere.
 ///
-/// By WHATWG HTML, sections 9.2.5 and 9.2.6. An event that has no blank line behind it is dropped with its connection.
+/// By WHATWG HTML, sections 9.2.5 and 9.2.6. An event without a blank line after it is dropped with its connection.
 struct EventStreamParser: Sendable {
   private static let lineFeed = UInt8(ascii: "\n")
   private static let carriageReturn = UInt8(ascii: "\r")
 
-  /// The ID of the newest event that is complete, or of an earlier one if that event has none.
+  /// The ID of the newest complete event, or of an earlier one if that event has none.
   private(set) var lastEventID: String
-  /// The time that the server wants a client to wait before it connects again. Nil if the server has not said.
+  /// The time that the server asks a client to wait before it connects again. Nil if the server has not sent one.
   private(set) var retry: Duration?
   private let maximumEventBytes: Int
 
-  /// The bytes of a byte order mark that may still come: only at the beginning of a stream.
+  /// The bytes of a byte order mark that may still come. It can only come at the beginning of a stream.
   private var mark: ArraySlice<UInt8> = Self.byteOrderMark
-  /// The last line has ended with a carriage return: a line feed that comes next belongs to it.
+  /// Whether the last line has ended with a carriage return, so that a following line feed belongs to it.
   private var skipsLineFeed = false
-  /// The beginning of a line whose end has not come.
+  /// The beginning of a line whose end has not arrived.
   private var line: [UInt8] = []
   private var type: [UInt8] = []
-  /// With a line feed behind each line.
+  /// The data of the event, with a line feed after each line.
   private var data: [UInt8] = []
-  /// Of the event that is being read.
+  /// The ID of the event that is being read.
   private var id: String
 
   private static let byteOrderMark: ArraySlice<UInt8> = [0xef, 0xbb, 0xbf]
 
   /// - Parameters:
-  ///   - lastEventID: Of an earlier connection. Empty for none.
-  ///   - maximumEventBytes: The most bytes that an event, or a line, may have.
+  ///   - lastEventID: The last event ID of an earlier connection. Empty for none.
+  ///   - maximumEventBytes: The most bytes of an event or a line.
   init(lastEventID: String, maximumEventBytes: Int) {
     self.lastEventID = lastEventID
     self.maximumEventBytes = maximumEventBytes
@@ -38,7 +38,7 @@ struct EventStreamParser: Sendable {
 
   /// Begins the stream of another connection.
   ///
-  /// The specification empties the last event ID here, so that a stream whose first event has no ID forgets its place. Like
+  /// The specification empties the last event ID here, so that a stream whose first event has no ID loses its place. Like
   /// browsers, this parser keeps it.
   mutating func restart() {
     mark = Self.byteOrderMark
@@ -48,9 +48,9 @@ struct EventStreamParser: Sendable {
     id = lastEventID
   }
 
-  /// Reads the next bytes of the stream.
+  /// Parses the next bytes of the stream.
   ///
-  /// - Throws: `responseTooLarge`. The events before it are in `events`.
+  /// - Throws: `responseTooLarge`. The events before the oversized one are in `events`.
   mutating func parse(_ bytes: Data, into events: inout [ServerSentEvent]) throws(HTTPError) {
     let result = unsafe bytes.withUnsafeBytes { bytes in
       do throws(HTTPError) {
@@ -96,11 +96,11 @@ struct EventStreamParser: Sendable {
     unsafe bytes.firstIndex { $0 == lineFeed || $0 == carriageReturn }
   }
 
-  /// One byte order mark at the beginning is no part of the first line.
+  /// Skips a byte order mark at the beginning, which is not part of the first line.
   private mutating func skipMark(_ bytes: inout Slice<UnsafeRawBufferPointer>) {
     while let next = mark.first, let byte = unsafe bytes.first {
       guard byte == next else {
-        // What looked like a mark is text.
+        // The bytes that looked like a mark are text.
         line = Array(Self.byteOrderMark[..<mark.startIndex])
         mark = []
         return
@@ -139,7 +139,7 @@ struct EventStreamParser: Sendable {
     try checkSize()
   }
 
-  /// Nil for anything but digits. The largest one is more than a century.
+  /// Returns the number. Nil for anything but digits. The largest result is more than a century.
   private static func number(_ digits: some Collection<UInt8>) -> Int64? {
     guard !digits.isEmpty, digits.allSatisfy({ 48...57 ~= $0 }) else { return nil }
     return digits.reduce(0) { min($0 * 10 + Int64($1 - 48), 1 << 42) }

@@ -6,8 +6,8 @@ public struct ServerSentEvent: Hashable, Sendable {
   public let data: String
   /// The last event ID that the server has sent, with this event or with an earlier one. Empty if the server has sent none.
   ///
-  /// A new connection asks the server for the events after this one. To continue after the program has started again, keep
-  /// this text and pass it as ``ServerSentEventOptions/lastEventID``.
+  /// A new connection asks the server for the events after this one. To continue after the program has restarted, store this
+  /// text and pass it as ``ServerSentEventOptions/lastEventID``.
   public let id: String
 
   /// Creates an event, for example for a test.

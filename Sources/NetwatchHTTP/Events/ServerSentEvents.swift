@@ -1,19 +1,21 @@
 import HTTPTypes
 
-/// The events of a server, for one reader, over as many connections as that takes (WHATWG HTML, section 9.2).
+/// The events of a server as a sequence for one reader. It reconnects whenever that is needed (WHATWG HTML, section 9.2).
 ///
 /// ```swift
 /// for try await event in session.serverSentEvents(from: request) where event.type == "price" { show(event.data) }
 /// ```
 ///
-/// If a connection ends or fails, a new one asks for the events after the last one that has come. It is made after the time
-/// that the server asks for, and at once when the session's ``PathSource`` says that the path to the network is back.
+/// If a connection ends or fails, a new one asks for the events after the last one received. It is made after the time that the
+/// server asks for, or at once when the session's ``PathSource`` reports that the path to the network has returned.
 ///
-/// The first connection is made when the first event is awaited. A server that is faster than the reader is made to wait. When
-/// nobody holds this value or an iterator of it any more, the connection is closed. A task that is cancelled ends the stream,
-/// which then fails with `cancelled`. The stream keeps its session.
+/// The first connection is made when you await the first event. Back-pressure slows down a server that is faster than the
+/// reader. The connection is closed when this value and its iterators are released. Cancelling the Swift task ends the stream,
+/// which then fails with `cancelled`. The stream keeps its session alive.
 public struct ServerSentEvents: AsyncSequence, Sendable {
+  /// The elements of the sequence: events.
   public typealias Element = ServerSentEvent
+  /// The error type of the sequence.
   public typealias Failure = HTTPError
 
   /// The iterator of a stream of server-sent events.
@@ -22,13 +24,13 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 
     /// Waits for the next event.
     ///
-    /// - Returns: nil after the end: the server has answered 204, or the request may not be repeated and its response is
-    ///   complete.
-    /// - Throws: `badServerResponse` for a status that is neither 200 nor 204, `cannotDecodeContentData` for a response of
-    ///   another type, `responseTooLarge` for an event above the limit, `cancelled`, or what another connection cannot help.
+    /// - Returns: The event. Nil at the end, if the server has answered 204, or if the response is complete and the request may
+    ///   not be repeated.
+    /// - Throws: `badServerResponse` for a status other than 200 and 204, `cannotDecodeContentData` for a response of another
+    ///   type, `responseTooLarge` for an event above the limit, `cancelled`, or an error that a new connection would not solve.
     public mutating func next() async throws(HTTPError) -> ServerSentEvent? { try await source.next() }
 
-    /// Waits for the next event, as `next()` does.
+    /// Waits for the next event on the caller's actor, as `next()` does.
     public mutating func next(isolation: isolated (any Actor)?) async throws(HTTPError) -> ServerSentEvent? {
       try await source.next()
     }
@@ -36,28 +38,28 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 
   let source: EventSource
 
-  /// What the stream is doing now. ``ServerSentEventOptions/onStateChange`` is told of each change.
+  /// The present state of the stream. ``ServerSentEventOptions/onStateChange`` reports each change.
   public var state: ServerSentEventState { source.phase }
 
-  /// Returns an iterator. All iterators share the connection: an event goes to one of them.
+  /// Returns an iterator. All iterators share the connection, and each event goes to one of them.
   public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
 }
 
 extension HTTPSessionManager {
-  /// Returns the server-sent events that a request asks for, over as many connections as that takes.
+  /// Returns the server-sent events of a request, and reconnects whenever that is needed.
   ///
-  /// The fields `Accept: text/event-stream` and `Cache-Control: no-store` are added unless the request has fields of these
-  /// names. The activity indicator does not show the connection.
+  /// The fields `Accept: text/event-stream` and `Cache-Control: no-store` are added unless the request already has them. The
+  /// activity indicator does not show the connection.
   ///
-  /// A request is sent again only if its method is GET, or if ``HTTPTaskOptions/allowsRepetition`` says that the server
-  /// recognizes a repetition. Otherwise the stream ends with the response, or with the error that interrupted it.
+  /// A request is sent again only if its method is GET, or if ``HTTPTaskOptions/allowsRepetition`` is set. Otherwise the stream
+  /// ends with the response, or with the error that interrupted it.
   ///
   /// - Parameters:
   ///   - request: The request of each connection: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
-  ///   - body: The body of the request. Default: nil, which leaves it to the request.
-  ///   - options: When to connect again, and limits.
-  ///   - taskOptions: The options of each connection. Those that are not set are the session's. The time in
-  ///     ``HTTPTaskOptions/timeout`` is for the head of a response; ``HTTPTaskOptions/totalTimeout``,
+  ///   - body: The body of the request. Default: nil, the body of the call, if it has one.
+  ///   - options: The reconnection rules and limits of the stream.
+  ///   - taskOptions: The options of each connection. Options that are not set come from the session.
+  ///     ``HTTPTaskOptions/timeout`` is the time to wait for the head of a response. ``HTTPTaskOptions/totalTimeout``,
   ///     ``HTTPTaskOptions/maximumResponseBytes``, ``HTTPTaskOptions/reachabilityTimeout``,
   ///     ``HTTPTaskOptions/retriesWhenReachable`` and ``HTTPTaskOptions/isIndicated`` are not used.
   public func serverSentEvents(

@@ -8,11 +8,12 @@
 ///   the local address is gone, or the grace is over: the connection is lost  <+
 /// ```
 ///
-/// A connection about which the kernel says nothing is never lost.
+/// A connection is never lost while the kernel does not answer about its route.
 struct ConnectionMachine {
   enum Event {
     /// - Parameter socket: The descriptor of the connection, which has not been opened before, or has been closed.
     case opened(_ socket: CInt, Connection)
+    /// The connection with this descriptor was closed.
     case closed(_ socket: CInt)
     /// Links, addresses, routes or rules have changed.
     case networkChanged
@@ -22,7 +23,7 @@ struct ConnectionMachine {
     case woke
   }
 
-  /// To be carried out in their order.
+  /// The effects, to be carried out in order.
   enum Effect: Hashable {
     /// Ask the kernel for the route of a connection.
     case ask(_ socket: CInt, Connection)
@@ -33,7 +34,7 @@ struct ConnectionMachine {
   }
 
   private enum Standing: Hashable {
-    /// The kernel has not answered yet, or cannot.
+    /// The kernel has not answered yet, or cannot answer.
     case unknown
     case sound(link: Int32)
     /// The route has changed.
@@ -42,7 +43,7 @@ struct ConnectionMachine {
     case suspect(link: Int32?, until: Duration)
   }
 
-  /// How long a changed route is tolerated.
+  /// The time for which a changed route is tolerated.
   private let grace: Duration
   private var entries: [CInt: (connection: Connection, standing: Standing)] = [:]
   private var wakeTime: Duration?
@@ -71,7 +72,7 @@ struct ConnectionMachine {
   }
 
   private func questions(where isAsked: (Standing) -> Bool) -> [Effect] {
-    // In a fixed order, so that a test can replay it.
+    // In a fixed order, so that a test can replay the effects.
     entries.sorted { $0.key < $1.key }.compactMap { socket, entry in
       isAsked(entry.standing) ? .ask(socket, entry.connection) : nil
     }
@@ -97,7 +98,7 @@ struct ConnectionMachine {
     case (.unknown, .link(let link)): return (.sound(link: link), false)
     case (.sound(let link), .link(let other)) where link == other: return (standing, false)
     case (.suspect(let link?, _), .link(let other)) where link == other: return (.sound(link: link), false)
-    // It was opened while there was no route, and now there is one.
+    // The connection was opened while there was no route, and now there is one.
     case (.suspect(nil, _), .link(let link)): return (.sound(link: link), false)
     case (_, .localAddressGone): return (standing, true)
     case (.suspect(_, let until), _): return (standing, until <= now)

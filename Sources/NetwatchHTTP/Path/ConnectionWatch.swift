@@ -1,9 +1,11 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Follows the routes of a session's connections: asks the kernel what a ``ConnectionMachine`` wants to know. Belongs to the loop.
+/// Follows the routes of a session's connections: asks the kernel the questions of a ``ConnectionMachine``. Belongs to the
+/// loop.
 final class ConnectionWatch {
-  /// Changes come in bursts, and the kernel tells of some before it makes them: it is asked at once, and again this much later.
+  /// Changes come in bursts, and the kernel announces some before it makes them. So it is asked at once, and again after this
+  /// time.
   private static let spacing = Duration.milliseconds(20)
 
   private let loop: EventLoop
@@ -11,21 +13,21 @@ final class ConnectionWatch {
   private let grace: Duration
   private var machine: ConnectionMachine
   private var registration: EventLoop.Registration?
-  /// When the machine wants to be woken.
+  /// Wakes the machine at the time that it has asked for.
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in run([.woke]) }
-  /// Set while changes are not looked at.
+  /// Set while further changes are only noted.
   private lazy var pause = LoopTimer(on: loop) { [unowned self] in endPause() }
-  /// Changes have come meanwhile.
+  /// Whether changes have come during the pause.
   private var hasNews = false
-  /// When the network changed last; nil if it has not.
+  /// The time of the last change of the network. Nil if there was none.
   private var changed: Duration?
-  /// Called with connections that must not be used any more.
+  /// Called with connections that must no longer be used.
   var onLoss: ([(socket: CInt, Connection)]) -> Void = { _ in }
   /// Called when routes may have changed, after ``onLoss``.
   var onChange: () -> Void = {}
 
-  /// - Parameter grace: How long a route may be changed before its connection is lost.
-  /// - Throws: what the system says if netlink is not permitted.
+  /// - Parameter grace: The time for which a route may be changed before its connection is lost.
+  /// - Throws: The error of the system if netlink is not permitted.
   init(on loop: EventLoop, grace: Duration) throws(SystemError) {
     self.loop = loop
     self.grace = grace
@@ -45,12 +47,12 @@ final class ConnectionWatch {
 
   func closed(_ socket: CInt) { run([.closed(socket)]) }
 
-  /// Whether the kernel has no route to any of some addresses. False if it does not answer, and for no addresses.
+  /// Whether the kernel has no route to any of the addresses. False if it does not answer, or if there are no addresses.
   func isUnreachable(_ addresses: [IPAddress]) -> Bool {
     !addresses.isEmpty && addresses.allSatisfy { routes.route(to: $0) == .none }
   }
 
-  /// Until when a failure may be a short loss; nil if the network has not changed lately.
+  /// The time until which a failure may be a short loss. Nil if the network has not changed recently.
   func graceEnd(at now: Duration) -> Duration? {
     guard let changed, now < changed + grace else { return nil }
     return changed + grace

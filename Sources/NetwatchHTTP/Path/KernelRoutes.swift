@@ -4,9 +4,9 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// Asks the kernel for routes over netlink, and hears when routes may have changed. Needs no privilege.
+/// Asks the kernel for routes over netlink, and reports when routes may have changed. Needs no privilege.
 ///
-/// Belongs to one thread. The kernel answers within the send, so that no question waits.
+/// Belongs to one thread. The kernel answers during the send, so no question waits.
 @safe final class KernelRoutes {
   /// RTNLGRP_* of <linux/rtnetlink.h>: links, addresses, routes, rules and next hops.
   private static let groups = [
@@ -19,7 +19,7 @@ import NetwatchEventLoop
   private var sequence: UInt32 = 0
   private var reply = [UInt8](repeating: 0, count: 8_192)
 
-  /// - Throws: what the system says if netlink is not permitted.
+  /// - Throws: The error of the system if netlink is not permitted.
   init() throws(SystemError) {
     questions = try Self.open(groups: 0)
     news = try Self.open(groups: Self.groups.reduce(0) { $0 | 1 << ($1.rawValue - 1) })
@@ -51,14 +51,14 @@ import NetwatchEventLoop
     }
   }
 
-  /// What the news say does not matter: the kernel is asked. Lost news (ENOBUFS) are news as well.
+  /// Discards the messages, because the kernel is asked for the routes anyway. Lost messages (ENOBUFS) count as a change.
   private func drain() {
     while unsafe recv(news.rawValue, &reply, reply.count, 0) >= 0 || errno == ENOBUFS || errno == EINTR {}
   }
 
   // MARK: Questions
 
-  /// The route of a connection, from its local address.
+  /// Returns the route of a connection from its local address.
   func route(of connection: Connection) -> PeerRoute {
     switch look(from: nil, to: connection.local, scope: connection.scope) {
     case .way(_, isOwn: true): break
@@ -68,7 +68,7 @@ import NetwatchEventLoop
     return peerRoute(look(from: connection, to: connection.peer, scope: connection.scope))
   }
 
-  /// The route to an address, from whichever local address the kernel chooses.
+  /// Returns the route to an address, from the local address that the kernel chooses.
   func route(to address: IPAddress) -> PeerRoute { peerRoute(look(from: nil, to: address, scope: 0)) }
 
   private func peerRoute(_ answer: Answer) -> PeerRoute {
@@ -92,7 +92,7 @@ import NetwatchEventLoop
     message.append(RTA_DST.rawValue, address)
     if let connection {
       message.append(RTA_SRC.rawValue, connection.local)
-      // Rules may choose by protocol and port, and so does the choice between several next hops.
+      // Rules can select by protocol and port, and so does the choice between several next hops.
       message.append(RTA_IP_PROTO.rawValue, [UInt8(IPPROTO_TCP)])
       message.append(RTA_SPORT.rawValue, port: connection.localPort)
       message.append(RTA_DPORT.rawValue, port: connection.peerPort)
@@ -102,11 +102,11 @@ import NetwatchEventLoop
     return answer()
   }
 
-  /// - Returns: false if there is no answer.
+  /// - Returns: False if there is no answer.
   private func exchange(_ message: [UInt8]) -> Bool {
     let sent = unsafe message.withUnsafeBytes { unsafe send(questions.rawValue, $0.baseAddress, $0.count, 0) }
     guard sent == message.count else { return false }
-    // The answers to questions that were given up before come first.
+    // Late answers to earlier questions come first.
     for _ in 0..<16 {
       let count = unsafe recv(questions.rawValue, &reply, reply.count, 0)
       if count < 0, errno == EINTR { continue }
@@ -120,7 +120,7 @@ import NetwatchEventLoop
     unsafe reply.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: offset, as: type) }
   }
 
-  /// What `reply` says: struct nlmsghdr, then struct nlmsgerr or struct rtmsg with its attributes.
+  /// Parses `reply`: struct nlmsghdr, then struct nlmsgerr or struct rtmsg with its attributes.
   private func answer() -> Answer {
     let length = min(Int(load(0, as: UInt32.self)), reply.count)
     let type = load(4, as: UInt16.self)
@@ -142,7 +142,7 @@ import NetwatchEventLoop
     return .silence
   }
 
-  /// IFF_RUNNING of netdevice(7): the link is up and has a carrier. What cannot be asked is taken to have one.
+  /// Whether the link is up and has a carrier: IFF_RUNNING of netdevice(7). True if the kernel cannot be asked.
   private func hasCarrier(_ index: Int32) -> Bool {
     var link = unsafe ifreq()
     unsafe link.ifr_ifru.ifru_ivalue = index

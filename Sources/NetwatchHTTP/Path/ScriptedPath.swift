@@ -1,6 +1,6 @@
 import Netwatch
 
-/// A path to the network that you open and close, for tests of an app.
+/// A path to the network that a test of an app opens and closes.
 ///
 /// ```swift
 /// let path = ScriptedPath()
@@ -25,20 +25,25 @@ public final class ScriptedPath: PathSource {
 
   private let state: InlineLock<State>
 
+  /// Creates a path.
+  ///
   /// - Parameter hasPath: Whether there is a path at first. Default: true.
   public init(_ hasPath: Bool = true) { state = InlineLock(State(hasPath: hasPath)) }
 
+  /// Whether there is a path, as set last.
   public var hasPath: Bool { state.withLock { $0.hasPath } }
 
+  /// The medium, as set last. Nil if it is not known.
   public var medium: Medium? { state.withLock { $0.medium } }
 
+  /// Whether the path may cost money, as set last. Nil if it is not known.
   public var isExpensive: Bool? { state.withLock { $0.isExpensive } }
 
-  /// Opens or closes the path, and tells those who observe it before it returns.
+  /// Opens or closes the path, and calls its observers before it returns.
   ///
   /// - Parameters:
   ///   - hasPath: Whether there is a path.
-  ///   - medium: What the traffic goes over. Default: nil, not known.
+  ///   - medium: The medium of the path. Default: nil, not known.
   ///   - isExpensive: Whether using the path may cost money. Default: nil, not known.
   public func set(_ hasPath: Bool, medium: Medium? = nil, isExpensive: Bool? = nil) {
     let bodies = state.withLock { state in
@@ -50,6 +55,10 @@ public final class ScriptedPath: PathSource {
     for body in bodies { body() }
   }
 
+  /// Calls `body` at each call of ``set(_:medium:isExpensive:)``, on the thread of that call.
+  ///
+  /// - Parameter body: The closure to call.
+  /// - Returns: An observation. The calls end when it is released.
   public func onPathChange(_ body: @escaping @Sendable () -> Void) -> any AnyObject & Sendable {
     let id = state.withLock { state in
       state.count += 1
@@ -59,6 +68,6 @@ public final class ScriptedPath: PathSource {
     return Observation { [weak self] in _ = self?.state.withLock { $0.bodies.removeValue(forKey: id) } }
   }
 
-  /// How many observe the path: for tests that look for leaks.
+  /// The number of observers, for tests that look for leaks.
   package var observers: Int { state.withLock { $0.bodies.count } }
 }

@@ -1,14 +1,14 @@
 import Glibc
 import Netwatch
 
-/// An address and a port, as the kernel has them in its `sockaddr`.
+/// An address and a port, as in the kernel's `sockaddr`.
 struct SocketAddress: Hashable, Sendable {
   let address: IPAddress
   let port: UInt16
-  /// The index of the interface that a link-local IPv6 address belongs to; 0 for other addresses.
+  /// The index of the interface that a link-local IPv6 address belongs to. 0 for other addresses.
   var scope: Int32 = 0
 
-  /// Nil if it is neither IPv4 nor IPv6.
+  /// Nil for an address that is neither IPv4 nor IPv6.
   init?(_ pointer: UnsafePointer<sockaddr>) {
     let bytes = unsafe UnsafeRawPointer(pointer)
     switch unsafe CInt(pointer.pointee.sa_family) {
@@ -26,7 +26,7 @@ struct SocketAddress: Hashable, Sendable {
     }
   }
 
-  /// The local address of a socket; nil while it has none.
+  /// The local address of a socket. Nil if it has none yet.
   init?(localOf socket: CInt) {
     var name = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -39,11 +39,11 @@ struct SocketAddress: Hashable, Sendable {
     self = own
   }
 
-  /// Has a socket's connection leave from an address. The kernel chooses a port when it knows the peer, so that one port can serve
-  /// connections to several peers (IP_BIND_ADDRESS_NO_PORT of ip(7)).
+  /// Makes a socket's connection leave from an address. The kernel chooses the port when it knows the peer, so that one port
+  /// can serve connections to several peers (IP_BIND_ADDRESS_NO_PORT of ip(7)).
   ///
-  /// - Parameter peer: Where the socket goes. Its interface is that of `address` too, if that is a link-local one.
-  /// - Returns: false if it cannot, with its `errno`.
+  /// - Parameter peer: The peer of the connection. If `address` is link-local, it gets the interface of the peer.
+  /// - Returns: False on failure, with `errno` set.
   static func bind(_ socket: CInt, to address: IPAddress, for peer: SocketAddress) -> Bool {
     guard address.family == peer.address.family else {
       errno = EAFNOSUPPORT
@@ -75,15 +75,15 @@ struct SocketAddress: Hashable, Sendable {
     }
   }
 
-  /// Ends a TCP connection at once: the peer is told if it can be, and what has not been sent never will be.
+  /// Ends a TCP connection at once. The peer is notified if possible, and unsent data is dropped.
   static func abort(_ socket: CInt) {
     var nobody = sockaddr()
     var length = socklen_t(MemoryLayout<sockaddr>.size)
     let isConnected = unsafe getpeername(socket, &nobody, &length) == 0
     nobody.sa_family = sa_family_t(AF_UNSPEC)
     _ = unsafe connect(socket, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
-    // Whoever is still connecting reads the error. From a connection that is up, libcurl 7.88 wants to read an end: it takes
-    // one with an error for usable.
+    // A connection attempt reads the error. On an established connection, libcurl 7.88 must read an end: it treats a connection
+    // with an error as usable.
     guard isConnected else { return }
     var error: CInt = 0
     length = socklen_t(MemoryLayout<CInt>.size)

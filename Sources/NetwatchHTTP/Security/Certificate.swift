@@ -1,13 +1,17 @@
 import CLibOpenSSL
 import FoundationEssentials
 
-/// A certificate to pin, or a root. Known by its bytes.
+/// A certificate to pin, or to trust as a root. Two are equal if their bytes are equal.
 public struct Certificate: Hashable, Sendable {
+  /// The certificate in DER.
   public let der: Data
-  /// The SHA-256 of its key with the key's algorithm. A renewed certificate may have the same.
+  /// The SHA-256 of the public key with its algorithm. A renewed certificate may have the same one.
   let publicKeyHash: Data
 
-  /// - Throws: `badSecurityPolicy` for what is no certificate.
+  /// Reads a certificate in DER.
+  ///
+  /// - Parameter der: The bytes of the certificate.
+  /// - Throws: `badSecurityPolicy` if the bytes are not a certificate.
   public init(der: Data) throws(HTTPError) {
     guard let handle = CertificateHandle(der: der), handle.der.count == der.count, let key = handle.publicKey else {
       throw HTTPError(.badSecurityPolicy, "read certificate", message: "not a certificate in DER")
@@ -16,9 +20,10 @@ public struct Certificate: Hashable, Sendable {
     publicKeyHash = key.sha256
   }
 
-  /// All certificates in `pem`, which may have text between them.
+  /// Returns all certificates in a PEM text. There may be other text between them.
   ///
-  /// - Throws: `badSecurityPolicy` where there is none, or one that cannot be decoded.
+  /// - Parameter pem: The text.
+  /// - Throws: `badSecurityPolicy` if there is no certificate, or one that cannot be decoded.
   public static func all(pem: String) throws(HTTPError) -> [Certificate] {
     let (begin, end) = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
     var certificates: [Certificate] = []
@@ -34,9 +39,11 @@ public struct Certificate: Hashable, Sendable {
     return certificates
   }
 
-  /// The certificates of a file, DER or PEM, or of all files of a folder whose name ends in cer, crt, der or pem.
+  /// Returns the certificates of a file in DER or PEM, or of all files in a folder whose names end in cer, crt, der or pem.
   ///
-  /// - Throws: `fileFailed` for what cannot be read, `badSecurityPolicy` for what cannot be decoded, or where there is none.
+  /// - Parameter url: The URL of the file or folder.
+  /// - Throws: `fileFailed` if something cannot be read. `badSecurityPolicy` if there is no certificate, or one that cannot be
+  ///   decoded.
   public static func load(_ url: URL) throws(HTTPError) -> [Certificate] {
     let path = url.path(percentEncoded: false)
     var isFolder = false
@@ -70,14 +77,15 @@ public struct Certificate: Hashable, Sendable {
 
 /// A certificate of OpenSSL. It never leaves this folder.
 @safe final class CertificateHandle {
-  /// Begins with OpenSSL, so that it does not clean up when the program exits: it would under the threads of sessions that
-  /// have not ended yet, and one short program of a hundred crashed there. Nothing is lost, since the kernel takes the memory.
-  /// Does nothing where the program has used OpenSSL before.
+  /// Starts OpenSSL without its cleanup at exit. The cleanup would run while threads of sessions still use OpenSSL, and one
+  /// short program of a hundred crashed there. Nothing is lost, because the kernel reclaims the memory.
+  ///
+  /// Has no effect if the program has used OpenSSL before.
   static let libraryIsStarted = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
 
   let pointer: OpaquePointer
 
-  /// Nil for what is no certificate.
+  /// Nil if the bytes are not a certificate.
   init?(der: Data) {
     guard Self.libraryIsStarted else { return nil }
     let pointer = unsafe der.withUnsafeBytes { bytes -> OpaquePointer? in

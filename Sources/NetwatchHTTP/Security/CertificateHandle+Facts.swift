@@ -3,9 +3,9 @@ import FoundationEssentials
 import Glibc
 import Netwatch
 
-/// What a certificate says of itself.
+/// Facts that are read from a certificate.
 extension CertificateHandle {
-  /// A certificate can have thousands.
+  /// A limit, because a certificate can have thousands of names.
   private static let mostNames = 20
 
   static func facts(of certificate: OpaquePointer?) -> TLSFailure.Facts {
@@ -16,7 +16,7 @@ extension CertificateHandle {
       validUntil: date(of: X509_get0_notAfter(certificate)))
   }
 
-  /// Control characters and all that is not ASCII are escaped.
+  /// Returns the name as text. Control characters and non-ASCII characters are escaped.
   private static func text(of name: OpaquePointer?) -> String {
     guard let name = unsafe name, let output = unsafe BIO_new(BIO_s_mem()) else { return "" }
     defer { unsafe BIO_free(output) }
@@ -65,10 +65,10 @@ extension CertificateHandle {
     return Date(timeIntervalSince1970: Double(unsafe timegm(&parts)))
   }
 
-  /// Whether a certificate is for a host (RFC 9525). Its common name counts only if it has no other names: as libcurl has it, for
-  /// certificates of devices.
+  /// Whether a certificate is for a host (RFC 9525). As in libcurl, its common name only counts if it has no other names, for
+  /// the certificates of devices.
   ///
-  /// - Parameter host: As ``HostName/canonical(_:)`` writes it.
+  /// - Parameter host: The host as ``HostName/canonical(_:)`` writes it.
   static func isFor(_ host: String, _ certificate: OpaquePointer) -> Bool {
     if IPAddress(host) == nil {
       return unsafe X509_check_host(certificate, host, host.utf8.count, 0, nil) == 1

@@ -1,22 +1,23 @@
 import CLibOpenSSL
 import FoundationEssentials
 
-/// A certificate with its private key, with which a session names itself to servers that ask for one.
+/// A certificate with its private key, with which a session authenticates to servers that request one.
 ///
-/// It is read and checked when it is made. Give it to ``HTTPSessionConfiguration/clientCertificates``.
+/// It is read and checked when it is created. Add it to ``HTTPSessionConfiguration/clientCertificates``.
 public struct ClientCertificate: Sendable {
-  /// The certificate itself, then those of the authorities that are sent along.
+  /// The certificate itself, followed by the certificates of authorities that are sent with it.
   public let chain: [Certificate]
   let identity: ClientIdentity
 
   /// Reads a chain and a private key in PEM.
   ///
   /// - Parameters:
-  ///   - pem: The certificate, then those of its authorities, if the server needs them. The private key too if `key` is nil.
-  ///   - key: The private key, encrypted or not. Default: nil.
-  ///   - passphrase: Of the private key; nil if it is not encrypted. Default: nil.
-  /// - Throws: `badSecurityPolicy` if one of them cannot be decoded, if the passphrase is wrong or missing, and if the key is not
-  ///   the one of the certificate.
+  ///   - pem: The certificate, followed by those of its authorities if the server needs them. It includes the private key if
+  ///     `key` is nil.
+  ///   - key: The private key, encrypted or not. Default: nil, the key is in `pem`.
+  ///   - passphrase: The passphrase of the private key. Default: nil, the key is not encrypted.
+  /// - Throws: `badSecurityPolicy` if a part cannot be decoded, if the passphrase is wrong or missing, or if the key does not
+  ///   belong to the certificate.
   public init(pem: String, key: String? = nil, passphrase: String? = nil) throws(HTTPError) {
     let chain = try Certificate.all(pem: pem)
     let handle = try PrivateKeyHandle(pem: key ?? pem, passphrase: passphrase)
@@ -26,10 +27,11 @@ public struct ClientCertificate: Sendable {
   /// Reads a chain and a private key from files in PEM.
   ///
   /// - Parameters:
-  ///   - pemFile: The certificate, then those of its authorities. The private key too if `keyFile` is nil.
-  ///   - keyFile: The private key, encrypted or not. Default: nil.
-  ///   - passphrase: Of the private key; nil if it is not encrypted. Default: nil.
-  /// - Throws: `fileFailed` if a file cannot be read, and what ``init(pem:key:passphrase:)`` throws.
+  ///   - pemFile: The file with the certificate, followed by those of its authorities. It includes the private key if `keyFile`
+  ///     is nil.
+  ///   - keyFile: The file with the private key, encrypted or not. Default: nil, the key is in `pemFile`.
+  ///   - passphrase: The passphrase of the private key. Default: nil, the key is not encrypted.
+  /// - Throws: `fileFailed` if a file cannot be read, and the errors of ``init(pem:key:passphrase:)``.
   public init(pemFile: URL, keyFile: URL? = nil, passphrase: String? = nil) throws(HTTPError) {
     let pem = try Self.read(pemFile)
     let key = try keyFile.map { url throws(HTTPError) in try Self.read(url) }
@@ -38,15 +40,15 @@ public struct ClientCertificate: Sendable {
       passphrase: passphrase)
   }
 
-  /// Reads a file's content in PKCS #12 (`.p12`, `.pfx`; RFC 7292): a certificate, its private key and perhaps further
+  /// Reads the content of a PKCS #12 file (`.p12`, `.pfx`; RFC 7292): a certificate, its private key and possibly further
   /// certificates.
   ///
   /// - Parameters:
   ///   - pkcs12: The content of the file.
-  ///   - passphrase: Of the file; empty for none.
-  /// - Throws: `badSecurityPolicy` if it cannot be decoded, if the passphrase is wrong, if there is no key for the certificate,
-  ///   and for a cipher that OpenSSL 3 does not decrypt, such as RC2-40 of older programs; the message says how to encode the
-  ///   file again.
+  ///   - passphrase: The passphrase of the file. Empty for none.
+  /// - Throws: `badSecurityPolicy` if the content cannot be decoded, if the passphrase is wrong, or if there is no key for the
+  ///   certificate. Also for a cipher that OpenSSL 3 does not decrypt, such as RC2-40 of older programs; the message then says
+  ///   how to encode the file again.
   public init(pkcs12: Data, passphrase: String) throws(HTTPError) {
     let (chain, handle) = try PrivateKeyHandle.read(pkcs12: pkcs12, passphrase)
     try self.init(chain, handle)
@@ -64,9 +66,9 @@ public struct ClientCertificate: Sendable {
   }
 }
 
-/// A client certificate and its key, as OpenSSL has them.
+/// A client certificate and its key as objects of OpenSSL.
 ///
-/// Unchecked: nothing of it changes once it is made, and OpenSSL counts references to certificates and keys atomically.
+/// Unchecked: it does not change after its creation, and OpenSSL counts references to certificates and keys atomically.
 @safe final class ClientIdentity: @unchecked Sendable {
   private let leaf: CertificateHandle
   private let others: OpenSSLStack
@@ -88,7 +90,7 @@ public struct ClientCertificate: Sendable {
     others = try OpenSSLStack(Array(chain.dropFirst()))
   }
 
-  /// - Returns: false if OpenSSL refuses, such as a key that is too short for its security level.
+  /// - Returns: False if OpenSSL refuses, for example because the key is too short for its security level.
   func use(in context: OpaquePointer) -> Bool {
     let isUsed = unsafe SSL_CTX_use_cert_and_key(context, leaf.pointer, key.pointer, others.pointer, 1) == 1
     if !isUsed { ERR_clear_error() }

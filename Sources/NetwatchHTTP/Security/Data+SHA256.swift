@@ -2,7 +2,7 @@ import CLibOpenSSL
 import FoundationEssentials
 
 extension Data {
-  /// 32 bytes.
+  /// The SHA-256 of the bytes: 32 bytes.
   var sha256: Data {
     var hash = Data(count: 32)
     unsafe hash.withUnsafeMutableBytes { hash in

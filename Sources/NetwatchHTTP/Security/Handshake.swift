@@ -1,16 +1,16 @@
 import CLibOpenSSL
 
-/// One handshake of TLS with a server or a proxy: judges its certificates within OpenSSL, and keeps what was wrong. Lives as long
-/// as OpenSSL's context of the connection.
+/// One TLS handshake with a server or a proxy: evaluates the certificates within OpenSSL, and keeps the failure. It lives as
+/// long as OpenSSL's context of the connection.
 @safe final class Handshake {
-  /// As people know it.
+  /// The name of the other side, for error messages.
   let host: String
   private let trust: HostTrust
-  /// Why the other side is not trusted.
+  /// The reason why the other side is not trusted. Nil if there is none.
   private(set) var failure: TLSFailure?
-  /// The other side has asked for a client certificate.
+  /// Whether the other side has requested a client certificate.
   private(set) var wantsCertificate = false
-  /// It was given one.
+  /// Whether there is a client certificate for the other side.
   var hasCertificate: Bool { trust.certificate != nil }
 
   init(with host: String, _ trust: HostTrust) {
@@ -18,16 +18,16 @@ import CLibOpenSSL
     self.trust = trust
   }
 
-  /// Where a context keeps its handshake, which it lets go of when it is freed.
+  /// The index at which a context keeps its handshake. The handshake is released when the context is freed.
   private static let place = unsafe CRYPTO_get_ex_new_index(
     CRYPTO_EX_INDEX_SSL_CTX, 0, nil, nil, nil,
     { _, pointer, _, _, _, _ in
       if let pointer = unsafe pointer { unsafe Unmanaged<Handshake>.fromOpaque(pointer).release() }
     })
 
-  /// Judges the certificates of a context's handshake, and shows the client certificate if there is one.
+  /// Makes a context evaluate the certificates of its handshake, and present the client certificate if there is one.
   ///
-  /// - Returns: false if OpenSSL refuses, so that the connection must not be made.
+  /// - Returns: False if OpenSSL refuses, so that the connection must not be made.
   func prepare(_ context: OpaquePointer) -> Bool {
     let held = unsafe Unmanaged.passRetained(self)
     guard Self.place >= 0, unsafe SSL_CTX_set_ex_data(context, Self.place, held.toOpaque()) == 1 else {
@@ -52,14 +52,14 @@ import CLibOpenSSL
     return unsafe trust.certificate?.identity.use(in: context) ?? true
   }
 
-  /// What an alert of the other side means (RFC 8446, section 6.2), by its number.
+  /// Returns the meaning of an alert from the other side (RFC 8446, section 6.2), by its number.
   func refusal(_ alert: Int) -> TLSFailure {
     Self.refusal(alert, host, wantsCertificate: wantsCertificate, hasCertificate: hasCertificate)
   }
 
   /// - Parameters:
-  ///   - wantsCertificate: Whether the other side has asked for a client certificate.
-  ///   - hasCertificate: Whether there was one.
+  ///   - wantsCertificate: Whether the other side has requested a client certificate.
+  ///   - hasCertificate: Whether there was a client certificate.
   static func refusal(_ alert: Int, _ host: String, wantsCertificate: Bool, hasCertificate: Bool) -> TLSFailure {
     let name = unsafe SSL_alert_desc_string_long(CInt(truncatingIfNeeded: alert)).map { unsafe String(cString: $0) }
     let words = "\(name ?? "unknown") (alert \(alert))"
@@ -68,7 +68,8 @@ import CLibOpenSSL
       return TLSFailure(
         .versionRefused, host: host,
         "\(host) does not speak the versions of TLS that this session allows: \(words)")
-    // certificate_required, whoever has asked; and what a server says of the certificate that it has asked for, or lacks.
+    // Alert 116 (certificate_required) from any side, and a server's alerts about a certificate that it has requested and not
+    // received.
     case 116 where !hasCertificate, 40...49 where wantsCertificate && !hasCertificate:
       return TLSFailure(
         .clientCertificateRequired, host: host,

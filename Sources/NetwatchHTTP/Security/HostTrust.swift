@@ -1,7 +1,7 @@
 import CLibOpenSSL
 import HTTPTypes
 
-/// Whom a session trusts as one host, and how it names itself there.
+/// The trust for one host: how a session evaluates it, and the client certificate for it.
 @safe final class HostTrust {
   let evaluator: TrustEvaluator
   let certificate: ClientCertificate?
@@ -14,30 +14,30 @@ import HTTPTypes
   var policy: SecurityPolicy { evaluator.policy }
 }
 
-/// Whom a session trusts, host by host. Belongs to the session's loop, and outlives its connections.
+/// The trust of a session for each host. Belongs to the session's loop, and outlives its connections.
 ///
-/// What holds for a host never changes: libcurl uses connections and TLS sessions again for the same host alone.
+/// The trust for a host never changes, because libcurl reuses connections and TLS sessions for the same host only.
 final class SessionTrust {
   private struct Pair: Hashable {
     let evaluator: ObjectIdentifier
     let certificate: ObjectIdentifier?
   }
 
-  /// Of the proxy, which is never shown a client certificate.
+  /// The trust for the proxy, which never gets a client certificate.
   let proxy: HostTrust
   private let policies: HostTable<TrustEvaluator>
-  /// Nil: other hosts are refused.
+  /// The evaluator for hosts without a policy. Nil if they are refused.
   private let other: TrustEvaluator?
   private let certificates: HostTable<ClientCertificate>
-  /// The same for all hosts; nil if there is a difference.
+  /// The trust for all hosts. Nil if hosts differ.
   private let uniform: HostTrust?
   private var known: [Pair: HostTrust] = [:]
 
   /// - Parameters:
-  ///   - policy: For the hosts without one of their own, and for the proxy.
-  ///   - policies: By host.
-  ///   - refusesOthers: Whether hosts without a policy of their own are refused.
-  ///   - certificates: By host.
+  ///   - policy: The policy for the proxy, and for hosts without a policy in `policies`.
+  ///   - policies: The policies by host.
+  ///   - refusesOthers: Whether hosts without a policy in `policies` are refused.
+  ///   - certificates: The client certificates by host.
   /// - Throws: `badSecurityPolicy`.
   init(
     _ policy: SecurityPolicy, _ policies: [String: SecurityPolicy] = [:], refusesOthers: Bool = false,
@@ -58,7 +58,7 @@ final class SessionTrust {
     uniform = policies.isEmpty && !refusesOthers && certificates.isEmpty ? proxy : nil
   }
 
-  /// Nil if the request's host is refused, and for what is no host.
+  /// Returns the trust for the host of a request. Nil if the host is refused or not valid.
   func trust(of request: HTTPRequest) -> HostTrust? {
     if let uniform { return uniform }
     guard let host = request.authority.flatMap(Authority.init)?.host, let name = HostName.canonical(host),

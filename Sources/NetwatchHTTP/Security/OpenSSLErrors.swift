@@ -1,13 +1,13 @@
 import CLibOpenSSL
 
-/// What OpenSSL has noted on this thread about the calls that have failed.
+/// The errors that OpenSSL has recorded on this thread about failed calls.
 struct OpenSSLErrors {
-  /// In OpenSSL's words, the oldest first, with its data: `unsupported: Algorithm (RC2-40-CBC : 0), Properties ()`.
+  /// The errors in OpenSSL's words with their data, the oldest first: `unsupported: Algorithm (RC2-40-CBC : 0), Properties ()`.
   private(set) var texts: [String] = []
-  /// The numbers within their libraries.
+  /// The reason codes within OpenSSL's libraries.
   private(set) var reasons: [CInt] = []
 
-  /// Takes the notes.
+  /// Takes the recorded errors and clears them.
   init() {
     while texts.count < 16 {
       var (data, flags) = unsafe (UnsafePointer<CChar>?.none, CInt(0))
@@ -23,7 +23,7 @@ struct OpenSSLErrors {
 
   var text: String { texts.joined(separator: "; ") }
 
-  /// The algorithm that OpenSSL does not know, or only with its legacy provider.
+  /// The algorithm that OpenSSL does not support, or only supports with its legacy provider. Nil if there is none.
   var unsupportedAlgorithm: String? {
     for text in texts where text.hasPrefix("unsupported") {
       guard let start = text.firstRange(of: "Algorithm (") else { continue }

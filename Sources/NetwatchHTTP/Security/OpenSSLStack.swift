@@ -1,9 +1,9 @@
 import CLibOpenSSL
 
-/// Several objects as OpenSSL wants them: certificates, or revocation lists. It never leaves this folder.
+/// A stack of OpenSSL objects: certificates or revocation lists. It never leaves this folder.
 @safe final class OpenSSLStack {
   let pointer: OpaquePointer
-  /// What owns the objects in the stack.
+  /// The owners of the objects in the stack.
   private let owners: [AnyObject]
 
   private init(_ owners: [AnyObject], _ objects: [OpaquePointer]) throws(HTTPError) {

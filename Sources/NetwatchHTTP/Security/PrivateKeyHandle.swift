@@ -43,7 +43,7 @@ import FoundationEssentials
       "there is no private key in PEM; give the text that begins with -----BEGIN PRIVATE KEY-----")
   }
 
-  /// - Returns: The certificate, then the others in the order of the file; and the key.
+  /// - Returns: The certificate followed by the others in the order of the file, and the key.
   /// - Throws: `badSecurityPolicy`.
   static func read(
     pkcs12: Data, _ passphrase: String
@@ -93,7 +93,7 @@ import FoundationEssentials
   }
 }
 
-/// Answers OpenSSL's question for a passphrase, which it would ask the terminal for.
+/// Answers OpenSSL's request for a passphrase. Without an answer, OpenSSL would read it from the terminal.
 private final class PassphraseQuestion {
   private let passphrase: [UInt8]?
   private(set) var wasAsked = false

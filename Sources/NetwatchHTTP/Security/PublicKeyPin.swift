@@ -1,26 +1,29 @@
 import CLibOpenSSL
 import FoundationEssentials
 
-/// The SHA-256 of a public key with its algorithm (SubjectPublicKeyInfo), as HPKP (RFC 7469, section 2.4), curl's `--pinnedpubkey`
-/// and OkHttp pin keys.
+/// The SHA-256 of a public key with its algorithm (SubjectPublicKeyInfo). HPKP (RFC 7469, section 2.4), curl's `--pinnedpubkey`
+/// and OkHttp pin keys in this way.
 ///
 /// A renewed certificate with the same key has the same pin. Pin a second key that the server does not use yet, and keep that
-/// one offline: a server that loses its only pinned key is out of reach of every app that is installed.
+/// key offline. If a server loses its only pinned key, no installed app can reach it.
 public struct PublicKeyPin: Hashable, Sendable {
-  /// 32 bytes.
+  /// The hash, 32 bytes long.
   public let sha256: Data
 
-  /// The pin of a certificate's key.
+  /// Creates the pin of a certificate's key.
+  ///
+  /// - Parameter certificate: The certificate.
   public init(_ certificate: Certificate) {
     sha256 = certificate.publicKeyHash
   }
 
-  /// Reads `sha256/` and the base64 of the hash, also with two slashes as curl writes it.
+  /// Reads a pin as text: `sha256/` and the base64 of the hash, or with two slashes, as curl writes it.
   ///
+  /// - Parameter text: The pin.
   /// - Throws: `badSecurityPolicy` for any other text.
   public init(_ text: String) throws(HTTPError) {
     for prefix in ["sha256//", "sha256/"] where text.hasPrefix(prefix) {
-      // Base64 has a slash too: 'sha256//AAA…' could be either, but only one reading has 32 bytes.
+      // Base64 can contain a slash, so 'sha256//AAA…' is ambiguous, but only one reading has 32 bytes.
       guard let hash = Data(base64Encoded: String(text.dropFirst(prefix.count))), hash.count == 32 else { continue }
       sha256 = hash
       return
@@ -30,9 +33,10 @@ public struct PublicKeyPin: Hashable, Sendable {
       message: "'\(text)' is not a pin; write sha256/ and the base64 of the 32 bytes of a SHA-256")
   }
 
-  /// The pin of a key in DER (SubjectPublicKeyInfo), as `openssl pkey -pubout -outform DER` writes it.
+  /// Creates the pin of a key in DER (SubjectPublicKeyInfo), as `openssl pkey -pubout -outform DER` writes it.
   ///
-  /// - Throws: `badSecurityPolicy` if `publicKeyDER` is anything else.
+  /// - Parameter publicKeyDER: The bytes of the key.
+  /// - Throws: `badSecurityPolicy` if the bytes are not exactly one public key.
   public init(publicKeyDER: Data) throws(HTTPError) {
     let isKey =
       CertificateHandle.libraryIsStarted
@@ -53,6 +57,6 @@ public struct PublicKeyPin: Hashable, Sendable {
 }
 
 extension PublicKeyPin: CustomStringConvertible {
-  /// `sha256/` and the base64 of ``sha256``.
+  /// The pin as text: `sha256/` and the base64 of ``sha256``.
   public var description: String { "sha256/\(sha256.base64EncodedString())" }
 }

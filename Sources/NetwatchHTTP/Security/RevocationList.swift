@@ -1,12 +1,16 @@
 import CLibOpenSSL
 import FoundationEssentials
 
-/// The certificates that an authority has revoked (a CRL, RFC 5280, section 5), signed by the authority. See
+/// A list of the certificates that an authority has revoked (a CRL, RFC 5280, section 5), signed by the authority. See
 /// ``SecurityPolicy/init(_:pins:keyPins:roots:allowsInvalidCertificates:validatesDomainName:revocationLists:check:)``.
 public struct RevocationList: Hashable, Sendable {
+  /// The list in DER.
   public let der: Data
 
-  /// - Throws: `badSecurityPolicy` for what is no list.
+  /// Reads a revocation list in DER.
+  ///
+  /// - Parameter der: The bytes of the list.
+  /// - Throws: `badSecurityPolicy` if the bytes are not exactly one revocation list.
   public init(der: Data) throws(HTTPError) {
     guard RevocationListHandle(der: der) != nil else {
       throw HTTPError(.badSecurityPolicy, "read revocation list", message: "not a list in DER")
@@ -14,9 +18,10 @@ public struct RevocationList: Hashable, Sendable {
     self.der = der
   }
 
-  /// All lists in `pem`, which may have text between them.
+  /// Returns all revocation lists in a PEM text. There may be other text between them.
   ///
-  /// - Throws: `badSecurityPolicy` if there is none, or one that cannot be decoded.
+  /// - Parameter pem: The text.
+  /// - Throws: `badSecurityPolicy` if there is no list, or one that cannot be decoded.
   public static func all(pem: String) throws(HTTPError) -> [RevocationList] {
     let (begin, end) = ("-----BEGIN X509 CRL-----", "-----END X509 CRL-----")
     var lists: [RevocationList] = []
@@ -32,9 +37,10 @@ public struct RevocationList: Hashable, Sendable {
     return lists
   }
 
-  /// The lists of a file, DER or PEM.
+  /// Returns the revocation lists of a file in DER or PEM.
   ///
-  /// - Throws: `fileFailed` if the file cannot be read, `badSecurityPolicy` if there is no list in it, or one that cannot be
+  /// - Parameter url: The URL of the file.
+  /// - Throws: `fileFailed` if the file cannot be read. `badSecurityPolicy` if it contains no list, or one that cannot be
   ///   decoded.
   public static func load(_ url: URL) throws(HTTPError) -> [RevocationList] {
     let path = url.path(percentEncoded: false)
@@ -48,11 +54,11 @@ public struct RevocationList: Hashable, Sendable {
   }
 }
 
-/// A list of OpenSSL. It never leaves this folder.
+/// A revocation list of OpenSSL. It never leaves this folder.
 @safe final class RevocationListHandle {
   let pointer: OpaquePointer
 
-  /// Nil for what is no list, or has more behind it.
+  /// Nil if the bytes are not a list, or if more bytes follow it.
   init?(der: Data) {
     guard CertificateHandle.libraryIsStarted else { return nil }
     let (pointer, isWhole) = unsafe der.withUnsafeBytes { bytes -> (OpaquePointer?, Bool) in

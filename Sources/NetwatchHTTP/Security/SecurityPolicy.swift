@@ -1,69 +1,80 @@
 import FoundationEssentials
 
-/// Whom a session trusts. A server that is not trusted sees nothing of a request: the task fails with
+/// The rules by which a session trusts servers. A server that is not trusted receives nothing of a request: the task fails with
 /// `serverCertificateUntrusted`.
 public struct SecurityPolicy: Sendable {
+  /// The ways to use pins.
   public enum PinningMode: Hashable, Sendable {
-    /// The roots, and the name of the host.
+    /// No pinning: the roots and the name of the host decide.
     case none
-    /// The chain has to be valid, and some certificate of it has to have the key of a pin: of ``SecurityPolicy/pins`` or of
+    /// The chain must be valid, and one of its certificates must have a pinned key, from ``SecurityPolicy/pins`` or
     /// ``SecurityPolicy/keyPins``.
     case publicKey
-    /// The pins are the only roots, be they roots, intermediates or servers' own, and one of them has to be in the chain.
+    /// The pinned certificates are the only roots, and one of them must be in the chain. They can be certificates of roots, of
+    /// intermediate authorities or of servers.
     case certificate
   }
 
+  /// The root certificates that a chain may lead to.
   public enum Roots: Sendable {
-    /// The system's.
+    /// The root certificates of the system.
     case system
-    /// These alone.
+    /// Only these certificates.
     case certificates([Certificate])
   }
 
-  /// Looks at a chain that everything else in the policy trusts. What it throws makes the host untrusted.
+  /// A function that checks a chain after every other rule of the policy has accepted it. If it throws, the host is not
+  /// trusted.
   ///
   /// - Parameters:
   ///   - chain: The verified chain: the server's certificate first, its root last.
-  ///   - host: The name or the address of the server or of the proxy, in lower case and without a port. International names
-  ///     are as they are looked up.
+  ///   - host: The name or the address of the server or of the proxy, in lower case and without a port. International names are
+  ///     in ASCII, as they are looked up.
   public typealias Check = @Sendable (_ chain: [Certificate], _ host: String) throws -> Void
 
+  /// The way in which the pins are used. Default: no pinning.
   public private(set) var pinningMode = PinningMode.none
+  /// The pinned certificates. Default: none.
   public private(set) var pins: [Certificate] = []
-  /// The keys that are pinned by their hash, beside those of ``pins``. Only in the mode `publicKey`.
+  /// The keys that are pinned by their hash, in addition to those of ``pins``. Only used in the mode `publicKey`. Default:
+  /// none.
   public private(set) var keyPins: [PublicKeyPin] = []
+  /// The root certificates that a chain may lead to. Default: those of the system.
   public private(set) var roots = Roots.system
+  /// Whether expired, self-signed and similar certificates are accepted. Default: false.
   public private(set) var allowsInvalidCertificates = false
+  /// Whether the certificate must be for the name or address of the host. Default: true.
   public private(set) var validatesDomainName = true
-  /// The certificates that are trusted no more. Empty: nobody looks them up.
+  /// The lists of revoked certificates. Default: none, revocation is not checked.
   public private(set) var revocationLists: [RevocationList] = []
-  /// A judgement of your own after all others; nil for none.
+  /// An additional check after all others. Default: nil, none.
   public private(set) var check: Check?
 
-  /// The system's roots, and the name of the host.
+  /// The default policy: the roots of the system, and the name of the host.
   public static let system = SecurityPolicy()
 
   private init() {}
 
+  /// Creates a policy.
+  ///
   /// - Parameters:
-  ///   - pinningMode: what the pins are for.
-  ///   - pins: certificates. With pinning, there has to be at least one pin of either kind.
-  ///   - keyPins: hashes of keys, for the mode `publicKey`. Pin a backup key as well: a server that has to give up its only pinned
-  ///     key, because it was lost or stolen, cannot be reached with this policy any more.
-  ///   - roots: whose certificates are valid. The pins take their place in the mode `certificate`.
-  ///   - allowsInvalidCertificates: for a development server that has signed its certificate itself, or whose certificate has
-  ///     expired. A pin is needed all the same. Default false.
-  ///   - validatesDomainName: whether the certificate has to be for the host's name or address. Default true.
-  ///   - revocationLists: certificates that their authorities have revoked. If there is a list, there has to be one of the
-  ///     authority that has signed the server's certificate, and it has to be up to date: otherwise the server is not trusted.
-  ///     The certificates of authorities are looked up if there is a list for them. Nothing is fetched. Default: none, which
-  ///     means that no certificate is looked up.
-  ///   - check: a judgement of your own, after all others: what it throws makes the host untrusted. With
-  ///     `allowsInvalidCertificates` and without `validatesDomainName`, it takes the place of most of them. Called in the
-  ///     handshake, on the thread of the session, so it has to be short; not called for a connection that takes up an earlier
-  ///     session of TLS. Default: nil.
-  /// - Throws: `badSecurityPolicy` for pinning without pins, pins without pinning, and for invalid certificates without a pin
-  ///   that are to be checked for a name, which anybody can put into a certificate.
+  ///   - pinningMode: The way in which the pins are used.
+  ///   - pins: The pinned certificates. With pinning, there must be at least one pin of either kind. Default: none.
+  ///   - keyPins: The hashes of pinned keys, for the mode `publicKey`. Also pin a backup key: if a server has to replace its
+  ///     only pinned key because it was lost or stolen, it cannot be reached with this policy any more. Default: none.
+  ///   - roots: The root certificates. In the mode `certificate`, the pins replace them. Default: those of the system.
+  ///   - allowsInvalidCertificates: Whether self-signed and expired certificates are accepted, for a development server. A pin
+  ///     is still required if there is pinning. Default: false.
+  ///   - validatesDomainName: Whether the certificate must be for the name or address of the host. Default: true.
+  ///   - revocationLists: The lists of revoked certificates. If there is any list, one must be from the authority that signed
+  ///     the server's certificate, and it must be up to date. Otherwise the server is not trusted. Certificates of authorities
+  ///     are checked if there is a list for them. Nothing is fetched. Default: none, revocation is not checked.
+  ///   - check: An additional check, after all others. If it throws, the host is not trusted. With `allowsInvalidCertificates`
+  ///     and without `validatesDomainName`, it replaces most other checks. It is called during the handshake, on the thread of
+  ///     the session, so keep it short. It is not called for a connection that resumes an earlier TLS session. Default: nil.
+  /// - Throws: `badSecurityPolicy` for pinning without pins, for pins without pinning, and for `keyPins` in the mode
+  ///   `certificate`. Also for `allowsInvalidCertificates` with `validatesDomainName` but without a pin, because anybody can
+  ///   put a name into a certificate.
   public init(
     _ pinningMode: PinningMode, pins: [Certificate] = [], keyPins: [PublicKeyPin] = [], roots: Roots = .system,
     allowsInvalidCertificates: Bool = false, validatesDomainName: Bool = true, revocationLists: [RevocationList] = [],
@@ -92,6 +103,6 @@ public struct SecurityPolicy: Sendable {
     self.check = check
   }
 
-  /// Whether a request without TLS would undo it.
+  /// Whether a request without TLS would bypass the policy.
   var requiresTLS: Bool { pinningMode != .none || check != nil }
 }

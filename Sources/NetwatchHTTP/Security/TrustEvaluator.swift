@@ -1,14 +1,14 @@
 import CLibOpenSSL
 import FoundationEssentials
 
-/// Judges chains of certificates by a policy: within OpenSSL's handshakes, and for whoever asks. Belongs to one thread.
+/// Evaluates chains of certificates by a policy, within OpenSSL's handshakes and for other callers. Belongs to one thread.
 @safe final class TrustEvaluator {
   let policy: SecurityPolicy
-  /// In the place of the system's roots; nil for those.
+  /// The roots that replace those of the system. Nil to use the system's.
   private let anchors: OpenSSLStack?
   private let pinnedKeys: Set<Data>
   private let pinnedCertificates: Set<Data>
-  /// Nil if nothing is looked up.
+  /// Nil if revocation is not checked.
   private let revocationLists: OpenSSLStack?
 
   init(_ policy: SecurityPolicy) throws(HTTPError) {
@@ -23,11 +23,11 @@ import FoundationEssentials
     }
   }
 
-  /// Whether the system's roots do not count.
+  /// Whether the roots of the system are replaced.
   var hasOwnRoots: Bool { anchors != nil }
 
-  /// What is wrong with a certificate that a pin makes up for. A wrong signature is never among it: the chain that is searched
-  /// for pins is one in which each certificate has really signed the next.
+  /// Whether a pin makes up for this fault of a certificate. A wrong signature is never among these faults: in the chain that
+  /// is searched for pins, each certificate has really signed the next.
   private static func isForgivable(_ error: CInt) -> Bool {
     switch error {
     case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT,
@@ -39,14 +39,14 @@ import FoundationEssentials
     }
   }
 
-  /// Judges the chain that OpenSSL is about to verify.
+  /// Evaluates the chain that OpenSSL is about to verify.
   ///
-  /// - Parameter host: As ``HostName/canonical(_:)`` writes it.
-  /// - Returns: What is wrong; nil if the host is trusted. OpenSSL has it as well, for its alert.
+  /// - Parameter host: The host as ``HostName/canonical(_:)`` writes it.
+  /// - Returns: The failure. Nil if the host is trusted. It is also set in OpenSSL, for the alert.
   func judge(_ store: OpaquePointer, _ host: String) -> TLSFailure? {
     if let anchors { unsafe X509_STORE_CTX_set0_trusted_stack(store, anchors.pointer) }
     if policy.pinningMode == .certificate {
-      // A server's own certificate, or an intermediate one, is a root then.
+      // A pinned certificate of a server or of an intermediate authority counts as a root.
       unsafe X509_VERIFY_PARAM_set_flags(X509_STORE_CTX_get0_param(store), UInt(X509_V_FLAG_PARTIAL_CHAIN))
     }
     if let revocationLists { unsafe lookUpRevocations(in: revocationLists, store) }
@@ -74,7 +74,7 @@ import FoundationEssentials
       unsafe X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION)
       return failure
     }
-    // What was forgiven is still noted there.
+    // A forgiven error is still recorded there.
     unsafe X509_STORE_CTX_set_error(store, X509_V_OK)
     return nil
   }
@@ -88,7 +88,7 @@ import FoundationEssentials
     }
   }
 
-  /// Only the server's own certificate has to have a list.
+  /// Only the server's own certificate must have a list.
   private static func isAuthorityWithoutList(_ store: OpaquePointer?) -> Bool {
     unsafe X509_STORE_CTX_get_error(store) == X509_V_ERR_UNABLE_TO_GET_CRL
       && X509_STORE_CTX_get_error_depth(store) > 0
@@ -146,7 +146,7 @@ import FoundationEssentials
     return TLSFailure(.nameMismatch, host: host, "the certificate is for \(names), and not for \(host)", facts)
   }
 
-  /// What OpenSSL has noted.
+  /// Converts the error that OpenSSL has recorded.
   private func failure(_ store: OpaquePointer, _ host: String) -> TLSFailure {
     let code = unsafe X509_STORE_CTX_get_error(store)
     let facts = unsafe CertificateHandle.facts(

@@ -1,16 +1,26 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Asks one serializer after the other, until one has something: a value that is not nil.
+/// A serializer that tries several serializers in order, until one returns a value that is not nil.
 public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer {
-  /// In the order in which they are asked; ``ResponseSerializer/map(_:)`` gives unlike ones the same kind of value.
+  /// The serializers in the order in which they are tried. ``ResponseSerializer/map(_:)`` gives different ones the same type of
+  /// value.
   public var serializers: [any ResponseSerializer<Value>]
 
+  /// Creates a serializer from others.
+  ///
+  /// - Parameter serializers: The serializers in the order in which they are tried.
   public init(_ serializers: [any ResponseSerializer<Value>]) { self.serializers = serializers }
 
-  /// - Returns: the first value; where the first has accepted the response, but there is nothing in it, nil.
-  /// - Throws: the failure that says most: one that comes with a decoded body, else one of a serializer to which the
-  ///   type was right, else the first. `cannotDecodeContentData` where there are no serializers.
+  /// Returns the first value that is not nil.
+  ///
+  /// - Parameters:
+  ///   - response: The head of the response.
+  ///   - body: The whole body, without its content encoding.
+  ///   - request: The request that the server has answered. Nil if it is not known.
+  /// - Returns: The first value that is not nil. Nil if serializers accepted the response, but none found a value.
+  /// - Throws: The most informative failure: one with a decoded body, else one of a serializer that accepts the type, else the
+  ///   first. `cannotDecodeContentData` if there are no serializers.
   public func serialize(_ response: HTTPResponse, body: Data, request: HTTPRequest?) throws(HTTPError) -> Value {
     var nothing: Value?
     var worst: HTTPError?

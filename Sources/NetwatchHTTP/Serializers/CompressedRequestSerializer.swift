@@ -1,35 +1,48 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Compresses the bodies of another serializer with gzip. As ``HTTPSessionConfiguration/requestSerializer``, it does so for a
-/// whole session.
+/// A serializer that compresses the bodies of another serializer with gzip. Set it as
+/// ``HTTPSessionConfiguration/requestSerializer`` to compress for a whole session.
 public struct CompressedRequestSerializer: RequestSerializer {
-  /// What is done about a request that has a `Content-Encoding` already, from ``base`` or from its caller.
+  /// The handling of a request that already has a `Content-Encoding`, from ``base`` or from its caller.
   public enum DuplicateHeaderBehavior: Hashable, Sendable {
     /// The request fails with `cannotEncodeRequest`, and nothing is sent.
     case fail
-    /// The body is compressed, and the field says so in the place of what it has said.
+    /// The body is compressed, and the field is replaced.
     case replace
-    /// The request is sent as it is.
+    /// The request is sent unchanged.
     case skip
   }
 
   /// The serializer that makes the requests.
   public var base: any RequestSerializer
-  /// The length in bytes from which a body is compressed. Default: 1,024, because a shorter body most often fits into one packet
-  /// as it is. A body whose length is not known is always compressed.
+  /// The length in bytes from which a body is compressed. Default: 1,024, because a shorter body usually fits into one packet
+  /// uncompressed. A body of unknown length is always compressed.
   public var minimumLength: Int64
-  /// Decides which bodies are compressed, in the place of ``minimumLength``. Default: nil, the length decides.
+  /// A closure that decides which bodies are compressed, instead of ``minimumLength``. Default: nil, the length decides.
   public var shouldCompress: (@Sendable (HTTPRequest, HTTPBody) -> Bool)?
-  /// What is done about a request that has a `Content-Encoding` already. Default: it is sent as it is.
+  /// The handling of a request that already has a `Content-Encoding`. Default: it is sent unchanged.
   public var duplicateHeaderBehavior = DuplicateHeaderBehavior.skip
 
+  /// Creates a serializer that compresses the bodies of another one.
+  ///
+  /// - Parameters:
+  ///   - base: The serializer that makes the requests. Default: a new ``HTTPRequestSerializer``.
+  ///   - minimumLength: The length in bytes from which a body is compressed. Default: 1,024.
   public init(base: any RequestSerializer = HTTPRequestSerializer(), minimumLength: Int64 = 1_024) {
     self.base = base
     self.minimumLength = minimumLength
   }
 
-  /// A body that says itself how it is encoded stays as it is. See also ``duplicateHeaderBehavior``.
+  /// Returns the request and the body of ``base``, compressed if it qualifies. A body that has a content encoding is not
+  /// changed. See also ``duplicateHeaderBehavior``.
+  ///
+  /// - Parameters:
+  ///   - request: The request, with its method and its own header fields.
+  ///   - url: The URL of the request. Nil if the request has one already.
+  ///   - parameters: The parameters. Nil for none.
+  /// - Throws: `cannotEncodeRequest` if the request has a `Content-Encoding` and the behavior is `fail`, and the errors of
+  ///   ``base``.
   public func serialize(
     _ request: HTTPRequest, url: URL?, parameters: StructuredValue?
   ) throws(HTTPError) -> (HTTPRequest, HTTPBody) {

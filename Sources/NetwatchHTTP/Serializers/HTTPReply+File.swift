@@ -1,23 +1,23 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// The file of a download as a value.
+/// Values from the file of a download.
 extension HTTPReply<URL> {
-  /// Reads the file, and waits for what a serializer makes of it. The file stays where it is.
+  /// Reads the file and returns the value that a serializer makes from it. The file stays in its place.
   ///
   /// ```swift
   /// let reply = try await api.download("users.json", to: .file(file))
   /// let users = try await reply.serialized(as: DecodableResponseSerializer([User].self)).value
   /// ```
   ///
-  /// The serializer gets the response of the download. If a resumable download has found its file whole, that is a 416, which
-  /// most serializers refuse: the serializer then gets a 200 without header fields.
+  /// The serializer gets the response of the download. If a resumable download has found its file complete, that response is a
+  /// 416, which most serializers refuse. The serializer then gets a 200 without header fields.
   ///
   /// - Parameters:
-  ///   - serializer: Judges the response, and makes a value of the file's content.
-  ///   - maximumBytes: A longer file fails with `responseTooLarge`. Default: 64 MiB, like
+  ///   - serializer: The serializer that checks the response and makes a value from the file's content.
+  ///   - maximumBytes: The largest file in bytes. A larger one fails with `responseTooLarge`. Default: 64 MiB, as for
   ///     ``HTTPTaskOptions/maximumBytesInMemory``.
-  /// - Throws: `fileFailed` if the file cannot be read, and what the serializer throws.
+  /// - Throws: `fileFailed` if the file cannot be read, and the errors of the serializer.
   @concurrent
   public func serialized<Serializer: ResponseSerializer>(
     as serializer: Serializer, maximumBytes: Int64 = 64 * 1_024 * 1_024
@@ -27,13 +27,13 @@ extension HTTPReply<URL> {
     return with(try serializer.serialize(response, body: body, request: request))
   }
 
-  /// Reads the file, and waits for a value of a type of your own. The file stays where it is.
+  /// Reads the file and decodes it to a type of your own. The file stays in its place.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - decoder: Reads the file. Default: a new `JSONDecoder`. Do not change its settings afterwards.
-  /// - Throws: `fileFailed` if the file cannot be read, `responseTooLarge` if it is longer than 64 MiB,
-  ///   `cannotDecodeContentData` if it is no such value, or its content type is none that the decoder reads.
+  ///   - decoder: The decoder of the file. Default: a new `JSONDecoder`. Do not change its settings afterwards.
+  /// - Throws: `fileFailed` if the file cannot be read, `responseTooLarge` if it is larger than 64 MiB, and
+  ///   `cannotDecodeContentData` if it cannot be decoded or the decoder does not read its content type.
   public func serialized<Decoded: Decodable & Sendable>(
     as type: Decoded.Type, decoder: any DataDecoder = JSONDecoder()
   ) async throws(HTTPError) -> HTTPReply<Decoded> {

@@ -1,34 +1,40 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Parameters in the URL or, for methods that have a body, in one that is written like a query.
+/// A serializer that puts parameters into the URL or, for methods with a body, into a form-encoded body.
 ///
-/// The other serializers have one of these as their `base`, for the header fields and for the methods
-/// whose parameters go into the URL.
+/// The other serializers use one as their `base`, for the header fields and for the methods whose parameters go into the URL.
 public struct HTTPRequestSerializer: RequestSerializer {
-  /// Writes parameters as a query.
+  /// A function that writes parameters as a query.
   ///
-  /// What it returns has to be escaped. Whatever it throws fails the request: an ``HTTPError`` as it is, another error
-  /// beneath `cannotEncodeRequest`.
+  /// Its result must be percent-encoded. If it throws an ``HTTPError``, the request fails with it. Any other error becomes the
+  /// underlying error of a `cannotEncodeRequest`.
   public typealias Query = @Sendable (_ request: HTTPRequest, _ parameters: StructuredValue) throws -> String
 
-  /// Of every request that does not have a field of that name itself. Default: `Accept-Language`.
-  /// Setting one to nil removes it.
+  /// The header fields that are added to each request without a field of the same name. Default: `Accept-Language`. Set a field
+  /// to nil to remove it.
   public var headerFields: HTTPFields
-  /// The methods whose parameters go into the URL. Default: GET, HEAD, DELETE.
+  /// The methods whose parameters go into the URL. Default: GET, HEAD and DELETE.
   public var queryMethods: Set<HTTPRequest.Method> = [.get, .head, .delete]
-  /// How parameters are written into URLs and bodies. Default: as AFNetworking writes them.
+  /// The encoder that writes parameters into URLs and bodies. Default: it writes as AFNetworking does.
   public var encoder = URLEncodedFormEncoder()
-  /// Writes parameters in the place of ``encoder``. Default: nil.
+  /// A function that writes parameters instead of ``encoder``. Default: nil.
   public var query: Query?
 
-  /// - Parameter headerFields: Of every request that does not have a field of that name itself.
+  /// Creates a serializer.
+  ///
+  /// - Parameter headerFields: The header fields that are added to each request without a field of the same name. Default:
+  ///   `Accept-Language`, from `HTTPFields.standard()`.
   public init(headerFields: HTTPFields = .standard()) { self.headerFields = headerFields }
 
-  /// Has every request say who asks, where the server can read it: only for https.
+  /// Adds an `Authorization` field with a user and a password to every request. The server can read the password, so use this
+  /// for https only.
   ///
-  /// - Throws: `cannotEncodeRequest` for a name with a colon or for control characters, which basic authentication has
-  ///   no way to write.
+  /// - Parameters:
+  ///   - user: The name of the user, without a colon.
+  ///   - password: The password.
+  /// - Throws: `cannotEncodeRequest` for a colon in the name and for control characters, which basic authentication cannot
+  ///   encode.
   public mutating func setBasicAuthorization(user: String, password: String) throws(HTTPError) {
     let isControl: (Unicode.Scalar) -> Bool = { $0.value < 0x20 || $0.value == 0x7f }
     guard !user.contains(":"), !"\(user)\(password)".unicodeScalars.contains(where: isControl) else {
@@ -37,9 +43,18 @@ public struct HTTPRequestSerializer: RequestSerializer {
     headerFields[.authorization] = "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
   }
 
-  /// Takes back whatever authorization was set.
+  /// Removes the `Authorization` field.
   public mutating func removeAuthorization() { headerFields[.authorization] = nil }
 
+  /// Returns the request with the header fields and the parameters.
+  ///
+  /// - Parameters:
+  ///   - request: The request, with its method and its own header fields.
+  ///   - url: The URL of the request. Nil if the request has one already.
+  ///   - parameters: The parameters. Nil for none.
+  /// - Returns: The request, and its body with the type `application/x-www-form-urlencoded`; for ``queryMethods``, the
+  ///   parameters are in the URL and the body is empty.
+  /// - Throws: `cannotEncodeRequest` if the parameters cannot be encoded, and `badURL` if the URL has no scheme or no host.
   public func serialize(
     _ request: HTTPRequest, url: URL?, parameters: StructuredValue?
   ) throws(HTTPError) -> (HTTPRequest, HTTPBody) {
@@ -52,7 +67,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
     return (request, .empty)
   }
 
-  /// For a serializer that writes bodies its own way: methods that have none still have their parameters in the URL.
+  /// Returns the request with a body that `encode` writes. The parameters of methods without a body still go into the URL.
   package func serialize(
     _ request: HTTPRequest, url: URL?, parameters: StructuredValue?, as contentType: String,
     _ encode: (StructuredValue) throws(HTTPError) -> Data
@@ -65,7 +80,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
     return (request, .data(try encode(parameters), contentType: contentType))
   }
 
-  /// The request with its place and the default header fields, but without parameters.
+  /// Returns the request with its URL and the default header fields, but without parameters.
   package func prepare(_ request: HTTPRequest, url: URL?) throws(HTTPError) -> HTTPRequest {
     var request = request
     if let url { try request.setAddress(url) }
@@ -87,7 +102,8 @@ public struct HTTPRequestSerializer: RequestSerializer {
 }
 
 extension HTTPRequest {
-  /// Leads to `url`. A fragment is for the reader of the page alone, and credentials are for the header fields.
+  /// Sets the URL without its fragment, which only concerns the reader of the page, and without its credentials, which go into
+  /// header fields.
   mutating func setAddress(_ url: URL) throws(HTTPError) {
     guard let scheme = url.scheme, let name = url.host(percentEncoded: true),
       let host = Authority.ascii(host: name.contains(":") ? "[\(name)]" : name)
@@ -101,7 +117,7 @@ extension HTTPRequest {
   /// Adds to the query of the path.
   mutating func append(query: String) throws(HTTPError) {
     guard let path else { throw HTTPError(.badURL, "make a request", message: "it has no path for the query") }
-    // A space or a line break would end the path, and a fragment the query.
+    // A space or a line break would end the path, and a fragment would end the query.
     guard query.utf8.allSatisfy({ 0x21...0x7e ~= $0 && $0 != UInt8(ascii: "#") }) else {
       throw HTTPError(.cannotEncodeRequest, "encode the query", message: "it is not escaped")
     }

@@ -1,4 +1,4 @@
-/// Where each format keeps its size. Offsets and lengths are the sender's: each is checked by ``HeaderBytes``.
+/// Reads the size from each format. Offsets and lengths come from the sender, so ``HeaderBytes`` checks each of them.
 extension ImageHeader {
   static func png(_ bytes: HeaderBytes) -> Size? {
     guard bytes.big32(at: 8) == 13, bytes.has("IHDR", at: 12) else { return nil }
@@ -6,18 +6,18 @@ extension ImageHeader {
     return max(width, height) <= Int(Int32.max) ? (width, height) : nil
   }
 
-  /// From segment to segment, up to the one that begins the frame.
+  /// Goes from segment to segment, up to the one that begins the frame.
   static func jpeg(_ bytes: HeaderBytes) -> Size? {
     var offset = 2
     while bytes.byte(at: offset) == 0xff, let marker = bytes.byte(at: offset + 1) {
       switch marker {
       case 0xff:
-        // Any number of these may stand before a marker.
+        // Any number of these bytes may precede a marker.
         offset += 1
       case 0x01, 0xd0...0xd7:
         offset += 2
       case 0xd8, 0xd9, 0xda:
-        // Another start, the end, or the pixels: without a frame before them.
+        // Another start, the end, or the pixels, and no frame before them.
         return nil
       case 0xc0...0xcf where marker != 0xc4 && marker != 0xc8 && marker != 0xcc:
         return pair(bytes.big16(at: offset + 7), bytes.big16(at: offset + 5))
@@ -31,7 +31,7 @@ extension ImageHeader {
 
   static func webp(_ bytes: HeaderBytes) -> Size? {
     if bytes.has("VP8 ", at: 12) {
-      // A key frame, which begins with its start code. The upper two bits say how to scale.
+      // A key frame, which begins with its start code. The upper two bits contain the scale.
       guard let tag = bytes.byte(at: 20), tag & 1 == 0, bytes.has([0x9d, 0x01, 0x2a], at: 23) else { return nil }
       return pair(bytes.little16(at: 26).map { $0 & 0x3fff }, bytes.little16(at: 28).map { $0 & 0x3fff })
     }
@@ -45,7 +45,7 @@ extension ImageHeader {
     return nil
   }
 
-  /// Whose height is below zero where its rows run from the top.
+  /// Reads the size. The height is negative if the rows run from the top.
   static func bmp(_ bytes: HeaderBytes) -> Size? {
     switch bytes.little32(at: 14) {
     case 12: return pair(bytes.little16(at: 18), bytes.little16(at: 20))
@@ -56,7 +56,7 @@ extension ImageHeader {
     }
   }
 
-  /// The size is among the entries of the first directory, which may be anywhere.
+  /// Finds the size among the entries of the first directory, which may be anywhere in the file.
   static func tiff(_ bytes: HeaderBytes) -> Size? {
     let isLittle = bytes.byte(at: 0) == 0x49
     let short = { (offset: Int) in bytes.number(at: offset, bytes: 2, isLittle: isLittle) }
@@ -73,8 +73,8 @@ extension ImageHeader {
     return pair(size.width, size.height)
   }
 
-  /// A zero means 256. Each entry has to lead to bytes that are there: the four bytes at the start alone are too little
-  /// to know an icon by.
+  /// Reads the largest size. A zero means 256. Each entry must point to existing bytes, because the four bytes at the start are
+  /// not enough to recognise an icon.
   static func ico(_ bytes: HeaderBytes) -> Size? {
     guard let count = bytes.little16(at: 4) else { return nil }
     var largest: Size?

@@ -1,25 +1,28 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// A form with files (`multipart/form-data`, RFC 7578), which is read and put together while it is sent.
+/// A form with files (`multipart/form-data`, RFC 7578), which is read and assembled while it is sent.
 ///
-/// A file in it never is in memory as a whole. The length is known before the first byte.
+/// A file in the form is never in memory as a whole. The length of the form is known before the first byte.
 public struct MultipartFormData: Sendable {
-  /// What stands between the parts. By itself it is random.
+  /// The text that separates the parts. Default: a random text.
   public let boundary: String
   private var parts: [(head: String, body: HTTPBody, length: Int64)] = []
   private var pace: (packetSize: Int, delay: Duration)?
-  /// Why there is no body: told when one is asked for.
+  /// The error that is thrown when the body is requested. Nil if there is none.
   private var refusal: HTTPError?
 
+  /// Creates an empty form with a random boundary.
   public init() {
     let number = UInt128.random(in: 0...UInt128.max)
     boundary = "netwatch-" + String(number, radix: 16)
   }
 
-  /// - Parameter boundary: Must be in none of the parts, which is not checked.
-  /// - Throws: `cannotEncodeRequest` for one that RFC 2046 does not allow: more than 70 bytes, other characters than
-  ///   ASCII letters, digits and `'()+_,-./:=?`, or none.
+  /// Creates an empty form with a boundary.
+  ///
+  /// - Parameter boundary: The text that separates the parts. It must not appear in any part, which is not checked.
+  /// - Throws: `cannotEncodeRequest` for a boundary that RFC 2046 does not allow: an empty one, one of more than 70 bytes, or
+  ///   one with characters other than ASCII letters, digits and `'()+_,-./:=?`.
   public init(boundary: String) throws(HTTPError) {
     guard 1...70 ~= boundary.utf8.count, boundary.utf8.allSatisfy(Self.isAllowedInBoundary) else {
       throw HTTPError(.cannotEncodeRequest, "make a form", message: "'\(boundary)' is no boundary")
@@ -27,27 +30,27 @@ public struct MultipartFormData: Sendable {
     self.boundary = boundary
   }
 
-  /// Bytes in memory.
+  /// Adds a part with bytes in memory.
   ///
   /// - Parameters:
-  ///   - data: What is sent.
-  ///   - name: Of the field. Quotes and control characters in it are escaped, as in `fileName`.
-  ///   - fileName: Makes it a file in the server's eyes. Default nil.
-  ///   - contentType: Default nil: none is sent, which means plain text. A line break or a NUL in it is an error of
-  ///     ``body(parameters:)``.
+  ///   - data: The bytes.
+  ///   - name: The name of the field. Quotes and control characters are escaped, as in `fileName`.
+  ///   - fileName: The file name, which makes the part a file for the server. Default: nil, none.
+  ///   - contentType: The content type. Default: nil, none is sent, which means plain text. A line break or a NUL in it is an
+  ///     error of ``body(parameters:)``.
   public mutating func append(_ data: Data, name: String, fileName: String? = nil, contentType: String? = nil) {
     add(.data(data), Int64(data.count), contentType, name: name, fileName: fileName)
   }
 
-  /// A file, which is read while it is sent: as much as is in it now.
+  /// Adds a file, which is read while the form is sent. Its length is the present size of the file.
   ///
   /// - Parameters:
-  ///   - url: Of the file.
-  ///   - name: Of the field.
-  ///   - fileName: Default nil: its own.
-  ///   - contentType: Default nil: by the ending of its name, else `application/octet-stream`.
-  /// - Throws: `fileFailed` for what is no regular file, does not exist, or may not be read, now. What goes wrong with
-  ///   it later fails the request.
+  ///   - url: The URL of the file.
+  ///   - name: The name of the field.
+  ///   - fileName: The file name that is sent. Default: nil, the name of the file.
+  ///   - contentType: The content type. Default: nil, the type for the extension of the name, else `application/octet-stream`.
+  /// - Throws: `fileFailed` if the file is not a regular file, does not exist, or cannot be read now. A later failure fails the
+  ///   request.
   public mutating func append(
     file url: URL, name: String, fileName: String? = nil, contentType: String? = nil
   ) throws(HTTPError) {
@@ -57,14 +60,14 @@ public struct MultipartFormData: Sendable {
     try append(body, name: name, fileName: fileName, contentType: contentType)
   }
 
-  /// Any body whose length is known, such as ``HTTPBody/sequence(_:length:contentType:)``.
+  /// Adds a part with any body of known length, such as ``HTTPBody/sequence(_:length:contentType:)``.
   ///
   /// - Parameters:
-  ///   - body: What is sent.
-  ///   - name: Of the field.
-  ///   - fileName: Makes it a file in the server's eyes. Default nil.
-  ///   - contentType: Default nil: what the body says.
-  /// - Throws: `cannotEncodeRequest` for a body without a length.
+  ///   - body: The content of the part.
+  ///   - name: The name of the field.
+  ///   - fileName: The file name, which makes the part a file for the server. Default: nil, none.
+  ///   - contentType: The content type. Default: nil, the type of the body.
+  /// - Throws: `cannotEncodeRequest` for a body of unknown length.
   public mutating func append(
     _ body: HTTPBody, name: String, fileName: String? = nil, contentType: String? = nil
   ) throws(HTTPError) {
@@ -72,51 +75,56 @@ public struct MultipartFormData: Sendable {
     add(body, length, contentType ?? body.contentType, name: name, fileName: fileName)
   }
 
-  /// A part with header fields of the caller's choice, in their order.
+  /// Adds a part with its own header fields, in their order.
   ///
-  /// - Throws: `cannotEncodeRequest` for a body without a length.
+  /// - Parameters:
+  ///   - body: The content of the part.
+  ///   - headerFields: The header fields of the part, such as `Content-Disposition`.
+  /// - Throws: `cannotEncodeRequest` for a body of unknown length.
   public mutating func append(_ body: HTTPBody, headerFields: HTTPFields) throws(HTTPError) {
     parts.append((Self.head(headerFields), body, try Self.length(of: body)))
   }
 
-  /// Slows the sending of the form down, for links that suffer from a full queue.
+  /// Slows down the sending of the form, for networks that suffer from a full queue.
   ///
   /// - Parameters:
-  ///   - packetSize: So many bytes are sent at once; at least 1. Default 16 KiB.
-  ///   - delay: And then nothing for so long. Default 0.2 s.
+  ///   - packetSize: The number of bytes that are sent at once, at least 1. Default: 16 KiB.
+  ///   - delay: The pause after each packet. Default: 0.2 seconds.
   public mutating func throttle(packetSize: Int = 16 * 1_024, delay: Duration = .milliseconds(200)) {
     pace = (max(packetSize, 1), delay)
   }
 
-  /// The body of a request: the parameters, sorted by name as in a query, then the parts in the order in which they
-  /// were added.
+  /// Returns the body of a request: the parameters, sorted by name as in a query, followed by the parts in the order in which
+  /// they were added.
   ///
-  /// - Throws: `cannotEncodeRequest` for a part whose content type has a line break or a NUL in it, and for parameters
-  ///   that a query could not have either, but for bytes: they become a part as they are.
+  /// - Parameter parameters: The fields before the parts. Bytes become a part unchanged. Default: nil, none.
+  /// - Throws: `cannotEncodeRequest` for a part whose content type contains a line break or a NUL, and for parameters that a
+  ///   query cannot have either, except bytes.
   public func body(parameters: StructuredValue? = nil) throws(HTTPError) -> HTTPBody {
     let body = try whole(parameters)
     guard let pace else { return body }
     return body.throttled(packetSize: pace.packetSize, delay: pace.delay)
   }
 
-  /// Writes the form to a file, so that it can be sent as one: again after a failure, or when this form is gone.
+  /// Writes the form to a file, so that the same form can be sent again: after a failure, or when this value no longer exists.
   ///
-  /// The file is written beside its place and renamed when it is whole, so there is the whole form or nothing. The form's throttle
-  /// counts for neither the file nor the body that is returned: use ``HTTPBody/throttled(packetSize:delay:)``.
+  /// The file is written beside its destination and renamed when it is complete, so you get the complete form or no file. The
+  /// throttle of the form applies neither to the file nor to the returned body: use ``HTTPBody/throttled(packetSize:delay:)``.
   ///
   /// - Parameters:
-  ///   - file: where the form goes. Its folder has to exist.
-  ///   - parameters: the fields that stand before the parts, as in ``body(parameters:)``.
-  ///   - replacesExisting: whether a file that is there is replaced. Default false: it is an error.
-  /// - Returns: the file as a body, with the form's content type and its boundary.
-  /// - Throws: `fileFailed` for the file or a part that is one, what ``body(parameters:)`` throws, and `cancelled` if the task
-  ///   is. Then there is no file.
+  ///   - file: The URL of the file. Its folder must exist.
+  ///   - parameters: The fields before the parts, as in ``body(parameters:)``. Default: nil, none.
+  ///   - replacesExisting: Whether an existing file is replaced. Default: false, an existing file is an error.
+  /// - Returns: The file as a body, with the form's content type and its boundary.
+  /// - Throws: `fileFailed` for the file or a part that is a file, the errors of ``body(parameters:)``, and `cancelled` if the
+  ///   Swift task is cancelled. Then no file is left.
   public func write(
     to file: URL, parameters: StructuredValue? = nil, replacesExisting: Bool = false
   ) async throws(HTTPError) -> HTTPBody {
     try await whole(parameters).write(to: file, replacesExisting: replacesExisting)
   }
 
+  /// The body without a throttle.
   private func whole(_ parameters: StructuredValue?) throws(HTTPError) -> HTTPBody {
     if let refusal { throw refusal }
     let fields = try parameters.map { value throws(HTTPError) in try URLEncodedFormEncoder().fields(of: value) } ?? []
@@ -172,7 +180,7 @@ extension MultipartFormData {
     return HTTPBody(length: length, contentType: contentType) { wake in JoinedSource(all, wake: wake) }
   }
 
-  /// With the boundary in quotes where it is more than a word.
+  /// The content type. The boundary is in quotes if it is not a single word.
   var contentType: String {
     let isWord = boundary.utf8.allSatisfy { !"(),/:=?".utf8.contains($0) }
     return "multipart/form-data; boundary=" + (isWord ? boundary : "\"\(boundary)\"")
@@ -185,12 +193,12 @@ extension MultipartFormData {
     return length
   }
 
-  /// `HTTPField` lets no line break through.
+  /// An `HTTPField` cannot contain a line break.
   private static func head(_ fields: HTTPFields) -> String {
     fields.map { "\($0.name.rawName): \($0.value)\r\n" }.joined()
   }
 
-  /// As browsers do it. A quote or a line break would end the name, and begin whatever somebody has put behind it.
+  /// Escapes a name as browsers do. A quote or a line break would end the name and allow its author to add fields.
   private static func escape(_ name: String) -> String {
     var escaped = ""
     for scalar in name.unicodeScalars {

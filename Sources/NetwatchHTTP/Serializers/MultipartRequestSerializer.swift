@@ -1,20 +1,31 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Parameters and files as a form of many parts.
+/// A serializer that sends parameters and files as a multipart form.
 public struct MultipartRequestSerializer: RequestSerializer {
-  /// Whose header fields the request has.
+  /// The serializer that sets the header fields of the request.
   public var base: any RequestSerializer
+  /// The parts of the form, which follow the parameters.
   public var form: MultipartFormData
 
+  /// Creates a serializer for a form.
+  ///
+  /// - Parameters:
+  ///   - base: The serializer that sets the header fields of the request. Default: a new ``HTTPRequestSerializer``.
+  ///   - form: The parts of the form.
   public init(base: any RequestSerializer = HTTPRequestSerializer(), form: MultipartFormData) {
     self.base = base
     self.form = form
   }
 
-  /// The type is always the form's, since no server could read it under another.
+  /// Returns the request, with the form as its body. Its content type is always that of the form, because no server could read
+  /// the form with another one.
   ///
-  /// - Throws: `cannotEncodeRequest` for GET and HEAD, which have no body.
+  /// - Parameters:
+  ///   - request: The request, with its method and its own header fields.
+  ///   - url: The URL of the request. Nil if the request has one already.
+  ///   - parameters: The fields before the parts of the form. Nil for none.
+  /// - Throws: `cannotEncodeRequest` for GET and HEAD, which have no body, and for a form that cannot be encoded.
   public func serialize(
     _ request: HTTPRequest, url: URL?, parameters: StructuredValue?
   ) throws(HTTPError) -> (HTTPRequest, HTTPBody) {

@@ -1,4 +1,4 @@
-/// Tells whether a value of a type that is not known is nil.
+/// Checks whether a value of an unknown type is nil.
 protocol OptionalValue {
   var isNil: Bool { get }
 }

@@ -1,9 +1,9 @@
-/// The ASCII characters that stand for themselves in a query or a form; all others are percent-encoded.
+/// The ASCII characters that are not encoded in a query or a form. All others are percent-encoded.
 struct PlainCharacters: Sendable {
-  /// The unreserved ones of RFC 3986, section 2.3, and `?` and `/`.
+  /// The unreserved characters of RFC 3986, section 2.3, and `?` and `/`.
   static let ofQuery = PlainCharacters(
     Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~?/".unicodeScalars))
-  /// They delimit fields, end the query, or stand for other characters.
+  /// These characters separate fields, end the query, or encode other characters.
   private static let special: Set<Unicode.Scalar> = ["&", "#", "%", "+"]
 
   /// One bit for each character of ASCII.
@@ -19,7 +19,7 @@ struct PlainCharacters: Sendable {
     Set((UInt8(0)..<0x80).filter { bits >> UInt128($0) & 1 == 1 }.map { Unicode.Scalar($0) })
   }
 
-  /// - Parameter isName: Whether a `=` would end the text.
+  /// - Parameter isName: Whether the text is a name, which a `=` would end.
   func escape(
     _ text: String, _ spaces: URLEncodedFormEncoder.SpaceEncoding = .percentEncoded, isName: Bool = false
   ) -> String {

@@ -1,27 +1,30 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// What a server says of a request that has failed (RFC 9457, `application/problem+json`). See ``HTTPError/problem``.
+/// A server's description of a failed request (RFC 9457, `application/problem+json`). See ``HTTPError/problem``.
 public struct ProblemDetails: Hashable, Sendable {
-  /// The kind of the problem, a URI or a reference to one, which is relative to the URL of the request. Default: `about:blank`,
-  /// which means that the problem is no other than its status says.
+  /// The type of the problem: a URI, or a reference relative to the URL of the request. Default: `about:blank`, which means
+  /// that the status describes the problem.
   public var type = "about:blank"
-  /// A short summary for people, the same for all problems of ``type``.
+  /// A short summary for people, the same for all problems of one ``type``. Nil if there is none.
   public var title: String?
-  /// The status, as whoever made the problem has set it. A proxy may have changed that of the response.
+  /// The status that the origin of the problem has set. A proxy may have changed the status of the response. Nil if there is
+  /// none.
   public var status: Int?
-  /// What went wrong this time, for people.
+  /// A description of this occurrence, for people. Nil if there is none.
   public var detail: String?
-  /// This occurrence of the problem, a URI or a reference to one.
+  /// An identifier of this occurrence: a URI or a reference to one. Nil if there is none.
   public var instance: String?
-  /// The other members, which ``type`` defines, such as `errors` or `balance`.
+  /// The other members, such as `errors` or `balance`, whose meaning ``type`` defines. Default: empty.
   public var extensions: [String: StructuredValue] = [:]
 
+  /// Creates a problem with the default values.
   public init() {}
 
-  /// Reads a body. A member whose value is of another kind than RFC 9457 says is left out (section 3.1).
+  /// Reads a problem from JSON. A member with another type of value than RFC 9457 defines is ignored (section 3.1).
   ///
-  /// - Throws: `cannotDecodeContentData` for what is no object of JSON.
+  /// - Parameter json: The body.
+  /// - Throws: `cannotDecodeContentData` if the body is not a JSON object.
   public init(json: Data) throws(HTTPError) {
     let members: [String: StructuredValue]
     do {
@@ -43,18 +46,18 @@ public struct ProblemDetails: Hashable, Sendable {
 }
 
 extension HTTPError {
-  /// What the server says of the failure, if the response is of the type `application/problem+json`. It is read from ``body`` for
-  /// each call.
+  /// The problem that the server describes, if the response has the type `application/problem+json`. It is decoded from
+  /// ``body`` at each call.
   ///
-  /// A status that is not accepted has it with every response serializer, whatever type of value that makes. Nil for another type,
-  /// for a body that is no JSON, and for a download, whose body is not kept.
+  /// It is available for a status that is not accepted, with every response serializer. Nil for another type, for a body that
+  /// is not JSON, and for a download, whose body is not kept.
   public var problem: ProblemDetails? {
     guard let body, response?.mediaType == "application/problem+json" else { return nil }
     return try? ProblemDetails(json: body)
   }
 }
 
-/// Any value of JSON. The decoder itself refuses what is too deep for a stack.
+/// Any JSON value. The decoder itself refuses values that are nested too deeply for the stack.
 private struct JSONMember: Decodable {
   let value: StructuredValue
 

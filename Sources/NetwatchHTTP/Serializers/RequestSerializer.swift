@@ -1,16 +1,16 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Puts parameters into a request.
+/// A serializer that puts parameters into a request.
 public protocol RequestSerializer: Sendable {
-  /// Called on the caller's thread, before a task begins.
+  /// Returns the request with its parameters. Called on the caller's thread, before a task begins.
   ///
   /// - Parameters:
-  ///   - request: What is known of it already: its method and its own header fields, which win.
-  ///   - url: Where it goes; nil where the request says so itself.
-  ///   - parameters: Nil for none.
-  /// - Returns: the whole request, and its body; for none, ``HTTPBody/empty``.
-  /// - Throws: where they cannot be encoded. Then nothing is sent.
+  ///   - request: The request, with its method and its own header fields, which take precedence.
+  ///   - url: The URL of the request. Nil if the request has one already.
+  ///   - parameters: The parameters. Nil for none.
+  /// - Returns: The complete request and its body. The body is ``HTTPBody/empty`` if there is none.
+  /// - Throws: An error if the parameters cannot be encoded. Then nothing is sent.
   func serialize(
     _ request: HTTPRequest, url: URL?, parameters: StructuredValue?
   ) throws(HTTPError) -> (HTTPRequest, HTTPBody)

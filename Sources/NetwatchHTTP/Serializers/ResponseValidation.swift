@@ -1,26 +1,39 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Which responses are accepted.
+/// The rules that decide which responses are accepted.
 public struct ResponseValidation: Hashable, Sendable {
-  /// Default: 200 to 299. Nil accepts every status.
+  /// The accepted status codes. Nil accepts every status. Default: 200 to 299.
   public var statusCodes: Set<Int>?
-  /// In lower case and without parameters, such as `application/json`. Nil accepts every type, and none.
+  /// The accepted content types in lower case and without parameters, such as `application/json`. Nil accepts every response,
+  /// also without a type. Default: nil.
   ///
-  /// `*` stands for any type, subtype or beginning of a subtype with a suffix: `text/*` accepts each text, `application/*+json`
-  /// each type of `application` that is written as JSON (RFC 6839), and `*/*` everything, a response without a type included.
+  /// `*` matches any type, any subtype, or the beginning of a subtype with a suffix. `text/*` accepts all text types,
+  /// `application/*+json` accepts the `application` types in JSON (RFC 6839), and `*/*` accepts everything, also a response
+  /// without a type.
   public var contentTypes: Set<String>?
 
+  /// Creates rules.
+  ///
+  /// - Parameters:
+  ///   - statusCodes: The accepted status codes. Nil accepts every status. Default: 200 to 299.
+  ///   - contentTypes: The accepted content types in lower case and without parameters. Default: nil, every type.
   public init(statusCodes: Set<Int>? = Set(200...299), contentTypes: Set<String>? = nil) {
     self.statusCodes = statusCodes
     self.contentTypes = contentTypes
   }
 
-  /// A body has to have an accepted type. Without a body, a response need not have a type; but one that it has has to
-  /// be accepted too. Where there can be no body (HEAD, 204, 304), the type is not looked at.
+  /// Checks the status and the content type of a response.
   ///
-  /// - Throws: `badServerResponse` for the status, with it as the code; `cannotDecodeContentData` for the type; for
-  ///   both, the first with the second beneath it.
+  /// A response with a body must have an accepted type. A response with an empty body may lack a type, but a type that it has
+  /// must be accepted. The type is not checked if there can be no body (HEAD, 204, 304).
+  ///
+  /// - Parameters:
+  ///   - response: The head of the response.
+  ///   - body: The body.
+  ///   - request: The request that the server has answered. Nil if it is not known.
+  /// - Throws: `badServerResponse` for the status, with the status as its code. `cannotDecodeContentData` for the type. If both
+  ///   are not accepted, the second is the underlying error of the first.
   public func check(_ response: HTTPResponse, body: Data, request: HTTPRequest?) throws(HTTPError) {
     let typeFailure = failureOfType(response, body: body, request: request)
     guard let statusCodes, !statusCodes.contains(response.status.code) else {
@@ -51,7 +64,7 @@ public struct ResponseValidation: Hashable, Sendable {
     return nil
   }
 
-  /// - Parameter type: in lower case, without parameters.
+  /// - Parameter type: The type in lower case, without parameters.
   private func accepts(_ type: String) -> Bool {
     guard let contentTypes, !contentTypes.contains(type) else { return true }
     return contentTypes.contains { $0.contains("*") && Self.matches(type, $0) }
@@ -61,7 +74,7 @@ public struct ResponseValidation: Hashable, Sendable {
     if pattern == "*/*" { return true }
     let (parts, wanted) = (type.split(separator: "/", maxSplits: 1), pattern.split(separator: "/", maxSplits: 1))
     guard parts.count == 2, wanted.count == 2, wanted[0] == "*" || wanted[0] == parts[0] else { return false }
-    // A subtype is more than its suffix.
+    // A subtype must have more than its suffix.
     if wanted[1].hasPrefix("*+") { return parts[1].hasSuffix(wanted[1].dropFirst()) && parts[1].first != "+" }
     return wanted[1] == "*" || wanted[1] == parts[1]
   }
@@ -70,7 +83,7 @@ public struct ResponseValidation: Hashable, Sendable {
 }
 
 extension HTTPResponse {
-  /// The content type in lower case, without parameters; nil where there is none.
+  /// The content type in lower case, without parameters. Nil if there is none.
   var mediaType: String? {
     guard let text = headerFields[.contentType] else { return nil }
     let type = text.prefix { $0 != ";" }.split(whereSeparator: \.isWhitespace).joined(separator: " ").lowercased()
@@ -79,10 +92,15 @@ extension HTTPResponse {
 }
 
 extension ResponseValidation {
-  /// Checks the response, and decodes its body. Where the type is right and only the status is not, the body is decoded
-  /// all the same: servers say in it what was wrong.
+  /// Checks the response, and decodes its body. If only the status is not accepted, the body is decoded nevertheless, because
+  /// servers describe the failure in it.
   ///
-  /// - Parameter decode: Whatever it throws is `cannotDecodeContentData`.
+  /// - Parameters:
+  ///   - response: The head of the response.
+  ///   - body: The whole body, without its content encoding.
+  ///   - request: The request that the server has answered. Nil if it is not known.
+  ///   - operation: The name of the operation, for errors.
+  ///   - decode: Decodes the body. An error that is not an ``HTTPError`` becomes `cannotDecodeContentData`.
   package func decode<Value: Sendable>(
     _ response: HTTPResponse, body: Data, request: HTTPRequest?, as operation: String,
     _ decode: (Data) throws -> Value
@@ -122,8 +140,8 @@ extension ResponseValidation {
 }
 
 extension ResponseValidation {
-  /// A status from 200 to 299, and `application/json`, `text/json`, `text/javascript`, or a type that ends with `+json`, such as
-  /// `application/problem+json` and `application/vnd.api+json`.
+  /// A status from 200 to 299, and `application/json`, `text/json`, `text/javascript`, or a type that ends with `+json`, such
+  /// as `application/problem+json` and `application/vnd.api+json`.
   public static let json = ResponseValidation(contentTypes: [
     "application/json", "text/json", "text/javascript", "*/*+json",
   ])

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// Makes a ``StructuredValue`` of what a value encodes.
+/// Makes a ``StructuredValue`` from an encodable value.
 struct StructuredEncoder: Encoder {
-  /// A place in the tree, which a container fills.
+  /// A node of the tree, which a container fills.
   final class Node {
     enum Content {
       case nothing
@@ -11,7 +11,7 @@ struct StructuredEncoder: Encoder {
       case members(Members)
     }
 
-    /// With the order in which they came.
+    /// Members in the order in which they were encoded.
     struct Members {
       private(set) var nodes: [String: Node] = [:]
       private var names: [String] = []
@@ -28,9 +28,9 @@ struct StructuredEncoder: Encoder {
 
     init() {}
 
-    /// The tree of what a value encodes.
+    /// Creates the tree of a value.
     ///
-    /// - Throws: `cannotEncodeRequest` for whatever the value throws.
+    /// - Throws: `cannotEncodeRequest` for any error that the value throws.
     convenience init(encoding value: some Encodable) throws(HTTPError) {
       self.init()
       do {
@@ -75,7 +75,7 @@ struct StructuredEncoder: Encoder {
     var count: Int { if case .elements(let nodes) = content { nodes.count } else { 0 } }
   }
 
-  /// The key of a place: a member's name, or an element's index.
+  /// The key of a node: the name of a member, or the index of an element.
   struct Key: CodingKey {
     let stringValue: String
     let intValue: Int?
@@ -102,7 +102,7 @@ struct StructuredEncoder: Encoder {
 
   func singleValueContainer() -> any SingleValueEncodingContainer { Single(node: node, codingPath: codingPath) }
 
-  /// Fills the place with a value.
+  /// Fills the node with a value.
   func write(_ value: some Encodable) throws {
     guard codingPath.count < StructuredValue.deepest else {
       throw failure(value, "more than \(StructuredValue.deepest) levels")
@@ -142,7 +142,7 @@ extension StructuredEncoder {
     mutating func encode(_ value: Bool) { encoder.write(.bool(value)) }
     mutating func encode(_ value: String) { encoder.write(.string(value)) }
     mutating func encode(_ value: Double) { encoder.write(.number(value)) }
-    /// By its text, so that 0.1 stays 0.1.
+    /// Converted by its text, so that 0.1 stays 0.1.
     mutating func encode(_ value: Float) { encoder.write(.number(Double("\(value)") ?? Double(value))) }
     mutating func encode(_ value: Int) throws { try encoder.write(whole: value) }
     mutating func encode(_ value: Int8) throws { try encoder.write(whole: value) }

@@ -1,28 +1,32 @@
 import FoundationEssentials
 
 extension StructuredValue {
-  /// Makes the tree of a value that can be encoded, such as a structure of your own.
+  /// Creates the tree of an encodable value, such as a struct of your own.
   ///
-  /// Dates stay ``date(_:)`` and bytes stay ``data(_:)``. A URL becomes its text. What encodes nothing becomes an empty
-  /// dictionary.
+  /// Dates become ``date(_:)`` and bytes become ``data(_:)``. A URL becomes its text. A value that encodes nothing becomes an
+  /// empty dictionary.
   ///
-  /// - Throws: `cannotEncodeRequest` for whatever the value throws, for whole numbers beyond 64 bits with a sign, and for more
-  ///   than 512 levels.
+  /// - Parameter value: The value to encode.
+  /// - Throws: `cannotEncodeRequest` for any error that the value throws, for whole numbers that do not fit into a signed
+  ///   64-bit integer, and for more than 512 levels.
   public init(encoding value: some Encodable) throws(HTTPError) {
     self =
       if let value = value as? StructuredValue { value } else { try StructuredEncoder.Node(encoding: value).value }
   }
 
-  /// The tree of a value that can be encoded: `parameters: .encoding(filter)`. See ``init(encoding:)``.
+  /// Returns the tree of an encodable value: `parameters: .encoding(filter)`. See ``init(encoding:)``.
+  ///
+  /// - Parameter value: The value to encode.
+  /// - Throws: `cannotEncodeRequest`, as ``init(encoding:)`` does.
   public static func encoding(_ value: some Encodable) throws(HTTPError) -> StructuredValue {
     try StructuredValue(encoding: value)
   }
 }
 
 extension StructuredValue: Codable {
-  /// Decodes whatever is there, such as JSON of an unknown form: `try JSONDecoder().decode(StructuredValue.self, from: body)`.
+  /// Decodes any value, such as JSON of an unknown structure: `try JSONDecoder().decode(StructuredValue.self, from: body)`.
   ///
-  /// Numbers that are whole and fit become ``integer(_:)``. Dates and bytes are not told apart from text.
+  /// Whole numbers that fit become ``integer(_:)``. Dates and bytes are not distinguished from text.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
@@ -42,7 +46,7 @@ extension StructuredValue: Codable {
     }
   }
 
-  /// Encodes the tree. A set becomes an array, in no order.
+  /// Encodes the tree. A set becomes an array in no particular order.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch self {

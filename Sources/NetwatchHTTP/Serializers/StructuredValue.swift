@@ -1,42 +1,49 @@
 import FoundationEssentials
 
-/// A tree of plain values: what is sent as parameters, and what comes back as JSON or as a property list.
+/// A tree of plain values, used for parameters and for decoded JSON or property lists.
 ///
-/// Parameters are a dictionary, or for JSON and property lists also an array.
-/// Not every form of writing has a place for every case; a serializer refuses what its own has none for.
+/// Parameters are a dictionary, or also an array in JSON and property lists. Not every format supports every case. A serializer
+/// refuses the cases that its format does not support.
 public enum StructuredValue: Hashable, Sendable {
+  /// Null. A property list cannot contain it.
   case null
+  /// True or false.
   case bool(Bool)
-  /// A whole number that fits.
+  /// A whole number that fits into 64 bits.
   case integer(Int64)
   /// Any other number.
   case number(Double)
+  /// Text.
   case string(String)
-  /// A point in time, in property lists alone.
+  /// A point in time, for property lists, queries and forms.
   case date(Date)
-  /// Bytes, in property lists and in the parts of a form.
+  /// Bytes, for property lists and forms.
   case data(Data)
+  /// Values in their order.
   case array([StructuredValue])
-  /// Without an order of its own; for queries and forms alone, where it is sorted.
+  /// Values without an order, for queries and forms only, which sort them.
   case set(Set<StructuredValue>)
+  /// Values with their names.
   case dictionary([String: StructuredValue])
 
-  /// The value of a dictionary's key; nil for other values.
+  /// The value for a key of a dictionary. Nil if there is none, and for other values.
   public subscript(key: String) -> StructuredValue? {
     if case .dictionary(let members) = self { members[key] } else { nil }
   }
 
-  /// An array's element; nil outside of it, and for other values.
+  /// The element of an array. Nil for an index out of range, and for other values.
   public subscript(index: Int) -> StructuredValue? {
     guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
     return elements[index]
   }
 
-  /// Nil for what is no string. So are the ones below.
+  /// The text of a string. Nil for other values.
   public var string: String? { if case .string(let text) = self { text } else { nil } }
+  /// The value of a boolean. Nil for other values.
   public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+  /// The value of a whole number. Nil for other values.
   public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
-  /// Any number, whole or not.
+  /// The value of any number, whole or not. Nil for other values.
   public var number: Double? {
     switch self {
     case .integer(let value): Double(value)
@@ -44,15 +51,17 @@ public enum StructuredValue: Hashable, Sendable {
     default: nil
     }
   }
+  /// The elements of an array. Nil for other values.
   public var array: [StructuredValue]? { if case .array(let elements) = self { elements } else { nil } }
+  /// The members of a dictionary. Nil for other values.
   public var dictionary: [String: StructuredValue]? { if case .dictionary(let members) = self { members } else { nil } }
 }
 
 extension StructuredValue {
-  /// Deeper than this, a tree is refused: whoever walks it does so on a stack.
+  /// The most levels of a tree. A deeper one is refused, because code that traverses it uses the stack.
   package static let deepest = 512
 
-  /// Nil for null; dictionaries and arrays are without the nulls in them.
+  /// Returns the value without the nulls in dictionaries and arrays. Nil for null.
   package func removingNulls() -> StructuredValue? {
     switch self {
     case .null: nil
@@ -66,31 +75,37 @@ extension StructuredValue {
 // MARK: Literals
 
 extension StructuredValue: ExpressibleByNilLiteral {
+  /// Creates null from the literal `nil`.
   public init(nilLiteral: ()) { self = .null }
 }
 
 extension StructuredValue: ExpressibleByBooleanLiteral {
+  /// Creates a boolean from a literal.
   public init(booleanLiteral value: Bool) { self = .bool(value) }
 }
 
 extension StructuredValue: ExpressibleByIntegerLiteral {
+  /// Creates a whole number from a literal.
   public init(integerLiteral value: Int64) { self = .integer(value) }
 }
 
 extension StructuredValue: ExpressibleByFloatLiteral {
+  /// Creates a number from a literal.
   public init(floatLiteral value: Double) { self = .number(value) }
 }
 
 extension StructuredValue: ExpressibleByStringInterpolation {
+  /// Creates a string from a literal.
   public init(stringLiteral value: String) { self = .string(value) }
 }
 
 extension StructuredValue: ExpressibleByArrayLiteral {
+  /// Creates an array from a literal.
   public init(arrayLiteral elements: StructuredValue...) { self = .array(elements) }
 }
 
 extension StructuredValue: ExpressibleByDictionaryLiteral {
-  /// Of two equal keys the last one counts.
+  /// Creates a dictionary from a literal. If a key appears twice, the last value counts.
   public init(dictionaryLiteral elements: (String, StructuredValue)...) {
     self = .dictionary(Dictionary(elements, uniquingKeysWith: { $1 }))
   }

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// Writes values as the query of a URL, or as a body of the type `application/x-www-form-urlencoded`.
+/// An encoder that writes values as the query of a URL, or as a body of the type `application/x-www-form-urlencoded`.
 ///
-/// By default keys are sorted, so equal values give equal text, and the text is the one that AFNetworking writes: a key within
-/// another is `a[b]`, the elements of an array are `a[]`, null is the bare key, and true and false are 1 and 0.
+/// By default, keys are sorted, so equal values give equal text, and the text is the same as AFNetworking's. A nested key is
+/// `a[b]`, the elements of an array are `a[]`, null is the bare key, and true and false are 1 and 0.
 ///
 /// ```swift
 /// var encoder = URLEncodedFormEncoder()
@@ -11,7 +11,7 @@ import FoundationEssentials
 /// let body = try HTTPBody.form(filter, encoder: encoder)
 /// ```
 public struct URLEncodedFormEncoder: Sendable {
-  /// How the name of an array's element is written.
+  /// The format of the name of an array's element.
   public enum ArrayEncoding: Sendable {
     /// `a[]=1&a[]=2`
     case brackets
@@ -19,11 +19,11 @@ public struct URLEncodedFormEncoder: Sendable {
     case noBrackets
     /// `a[0]=1&a[1]=2`
     case indexInBrackets
-    /// The name that the function makes of the array's name and the element's index, which counts from 0.
+    /// The name that the function returns for the array's name and the element's index, which counts from 0.
     case custom(@Sendable (_ name: String, _ index: Int) -> String)
   }
 
-  /// How true and false are written.
+  /// The format of true and false.
   public enum BoolEncoding: Hashable, Sendable {
     /// `1` and `0`
     case numeric
@@ -31,17 +31,17 @@ public struct URLEncodedFormEncoder: Sendable {
     case literal
   }
 
-  /// How bytes are written.
+  /// The format of bytes.
   public enum DataEncoding: Sendable {
-    /// They are not: encoding fails with `cannotEncodeRequest`.
+    /// Bytes are not written: encoding fails with `cannotEncodeRequest`.
     case refused
     /// Base64 (RFC 4648, section 4). Its `+` and `=` are percent-encoded.
     case base64
-    /// The text that the function makes of the bytes.
+    /// The text that the function returns for the bytes.
     case custom(@Sendable (Data) throws -> String)
   }
 
-  /// How a date is written.
+  /// The format of a date.
   public enum DateEncoding: Sendable {
     /// `2026-11-23T18:00:00Z`: RFC 3339 in UTC. A fraction of a second is left out.
     case iso8601
@@ -49,32 +49,32 @@ public struct URLEncodedFormEncoder: Sendable {
     case secondsSince1970
     /// The milliseconds since 1970, with a fraction if there is one.
     case millisecondsSince1970
-    /// The text that the function makes of the date.
+    /// The text that the function returns for the date.
     case custom(@Sendable (Date) throws -> String)
   }
 
-  /// How keys are written.
+  /// The format of keys.
   public enum KeyEncoding: Sendable {
-    /// As they are.
+    /// Keys are not changed.
     case unchanged
     /// `userName` as `user_name`, and `baseURLString` as `base_url_string`.
     case snakeCase
-    /// The text that the function makes of the key.
+    /// The text that the function returns for the key.
     case custom(@Sendable (String) -> String)
   }
 
-  /// How the key within another key is written.
+  /// The format of a key within another key.
   public enum KeyPathEncoding: Sendable {
     /// `a[b]`
     case brackets
     /// `a.b`
     case dots
-    /// The name that the function makes of the outer name and the key within it.
+    /// The name that the function returns for the outer name and the key within it.
     case custom(@Sendable (_ name: String, _ key: String) -> String)
   }
 
-  /// How null is written. A synthesized `Encodable` conformance leaves optional properties out that are nil: then there is
-  /// no null to write.
+  /// The format of null. A synthesized `Encodable` conformance leaves out optional properties that are nil, so no null is
+  /// written for them.
   public enum NilEncoding: Sendable {
     /// `a`
     case bareKey
@@ -84,57 +84,59 @@ public struct URLEncodedFormEncoder: Sendable {
     case literal
     /// The key is left out.
     case omitted
-    /// The value that the function makes of the key's name. If it returns nil, the key is left out.
+    /// The value that the function returns for the key's name. If it returns nil, the key is left out.
     case custom(@Sendable (_ name: String) -> String?)
   }
 
-  /// How a space is written.
+  /// The format of a space.
   public enum SpaceEncoding: Hashable, Sendable {
     /// `%20`
     case percentEncoded
-    /// `+`, as the forms of browsers have it. A plus sign is `%2B` in both cases.
+    /// `+`, as in the forms of browsers. A plus sign is `%2B` in both cases.
     case plus
   }
 
-  /// How the name of an array's element is written. Default: `a[]`.
+  /// The format of the name of an array's element. Default: `a[]`.
   public var arrays = ArrayEncoding.brackets
-  /// How true and false are written. Default: 1 and 0.
+  /// The format of true and false. Default: 1 and 0.
   public var booleans = BoolEncoding.numeric
-  /// How bytes are written. Default: they are refused.
+  /// The format of bytes. Default: they are refused.
   public var data = DataEncoding.refused
-  /// How dates are written. Default: ISO 8601 in UTC.
+  /// The format of dates. Default: ISO 8601 in UTC.
   public var dates = DateEncoding.iso8601
-  /// How keys are written. Default: unchanged.
+  /// The format of keys. Default: unchanged.
   public var keys = KeyEncoding.unchanged
-  /// How the key within another key is written. Default: `a[b]`.
+  /// The format of a key within another key. Default: `a[b]`.
   public var keyPaths = KeyPathEncoding.brackets
-  /// How null is written. Default: the bare key.
+  /// The format of null. Default: the bare key.
   public var nils = NilEncoding.bareKey
-  /// How spaces are written. Default: `%20`.
+  /// The format of spaces. Default: `%20`.
   public var spaces = SpaceEncoding.percentEncoded
   /// Whether the keys of each level are sorted. Default: true.
   ///
-  /// If false, they stand in the order in which a value encodes them: for a structure, the order of its properties. Only a
-  /// ``StructuredValue`` has its keys sorted in any case, and a Swift dictionary has no order of its own.
+  /// If it is false, keys have the order in which a value encodes them. For a struct, that is the order of its properties. The
+  /// keys of a ``StructuredValue`` are always sorted. A Swift dictionary has no defined order.
   public var sortsKeys = true
-  /// The ASCII characters that are not percent-encoded. Default: letters, digits and `-._~?/`, which are the unreserved ones of
-  /// RFC 3986 and the two that have no meaning within a query.
+  /// The ASCII characters that are not percent-encoded. Default: letters, digits and `-._~?/`. These are the unreserved
+  /// characters of RFC 3986 and the two that have no meaning within a query.
   ///
-  /// Some are percent-encoded whatever this says, because the text would mean something else: space, control characters, all
-  /// that is not ASCII, `&`, `#`, `%` and `+`, and also `=` in names.
+  /// Some characters are always percent-encoded, because they would change the meaning: spaces, control characters, all
+  /// non-ASCII characters, `&`, `#`, `%` and `+`, and also `=` in names.
   public var allowedCharacters: Set<Unicode.Scalar> {
     get { plain.characters }
     set { plain = PlainCharacters(newValue) }
   }
   private var plain = PlainCharacters.ofQuery
 
-  /// An encoder that writes as AFNetworking does.
+  /// Creates an encoder that writes as AFNetworking does.
   public init() {}
 
-  /// Encodes a value that has keys: a ``StructuredValue/dictionary(_:)``, a dictionary, or a structure of your own.
+  /// Encodes a value that has keys: a ``StructuredValue/dictionary(_:)``, a dictionary, or a struct of your own.
   ///
-  /// - Throws: `cannotEncodeRequest` if the outermost value has no keys, for bytes unless ``data`` says how they are written, for
-  ///   numbers that are not finite, and for more than 512 levels.
+  /// - Parameter value: The value to encode.
+  /// - Returns: The query or form, without a leading `?`.
+  /// - Throws: `cannotEncodeRequest` if the outermost value has no keys, for numbers that are not finite, for more than 512
+  ///   levels, and for bytes unless ``data`` sets a format.
   public func encode(_ value: some Encodable) throws(HTTPError) -> String {
     var texts: [String] = []
     for field in try fields(encoding: value) {
@@ -153,15 +155,17 @@ public struct URLEncodedFormEncoder: Sendable {
     return try fields(of: StructuredEncoder.Node(encoding: value), nil, depth: 0)
   }
 
-  /// Returns the text with everything percent-encoded that RFC 3986 reserves, except `?` and `/`, which have no meaning within
-  /// a query.
+  /// Returns the text with all characters percent-encoded that RFC 3986 reserves, except `?` and `/`, which have no meaning
+  /// within a query.
+  ///
+  /// - Parameter text: The text to encode.
   public static func escape(_ text: String) -> String { PlainCharacters.ofQuery.escape(text) }
 
   static func hexDigit(_ value: UInt8) -> UInt8 {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
   }
 
-  /// The path of a request with a query added to it: behind the one that it has, and before a fragment.
+  /// Returns the path of a request with a query added: after an existing query, and before a fragment.
   static func appending(_ query: String, to path: String) -> String {
     guard !query.isEmpty else { return path }
     let end = path.firstIndex(of: "#") ?? path.endIndex
@@ -173,10 +177,10 @@ public struct URLEncodedFormEncoder: Sendable {
 
 /// The fields that queries and forms have in common.
 extension URLEncodedFormEncoder {
-  /// The value is null (which stands for a bare key), a string or bytes.
+  /// A field. Its value is null (which means a bare key), a string or bytes.
   typealias Field = (name: String, value: StructuredValue)
 
-  /// All fields of a dictionary, in the order in which they are sent.
+  /// Returns all fields of a dictionary in the order in which they are sent.
   func fields(of parameters: StructuredValue) throws(HTTPError) -> [Field] {
     guard case .dictionary(let members) = parameters else { throw Self.refusal("the parameters are no dictionary") }
     return try fields(of: members, depth: 1) { $0 }
@@ -192,7 +196,7 @@ extension URLEncodedFormEncoder {
     return fields
   }
 
-  /// The fields of what a value has encoded, with the keys in its order.
+  /// Returns the fields of an encoded value, with the keys in its order.
   private func fields(of node: StructuredEncoder.Node, _ name: String?, depth: Int) throws(HTTPError) -> [Field] {
     guard depth < StructuredValue.deepest else { throw Self.refusal("more than \(StructuredValue.deepest) levels") }
     var fields: [Field] = []
@@ -278,7 +282,7 @@ extension URLEncodedFormEncoder {
     }
   }
 
-  /// A word begins at a capital letter that follows another kind of letter, or that a small letter follows.
+  /// A word begins at a capital letter that follows another kind of character, or that precedes a small letter.
   private static func snakeCase(_ key: String) -> String {
     let letters = Array(key)
     var text = ""
@@ -296,7 +300,7 @@ extension URLEncodedFormEncoder {
   private func text(of date: Date, _ name: String) throws(HTTPError) -> String {
     switch dates {
     case .iso8601:
-      // RFC 3339 has the years 0 to 9999.
+      // RFC 3339 supports the years 0 to 9999.
       guard -62_167_219_200..<253_402_300_800 ~= date.timeIntervalSince1970 else {
         throw Self.refusal("the year of \(name) does not have four digits")
       }
@@ -325,7 +329,7 @@ extension URLEncodedFormEncoder {
     }
   }
 
-  /// Stands for the field among those of a set.
+  /// The sort key of a field among those of a set.
   private static func order(of field: Field) -> String {
     switch field.value {
     case .string(let text): "\(field.name)=\(text)"
@@ -334,7 +338,7 @@ extension URLEncodedFormEncoder {
     }
   }
 
-  /// A number that happens to be whole is written as such.
+  /// Writes a number with a whole value without a fraction.
   private static func text(of number: Double, _ name: String) throws(HTTPError) -> String {
     guard number.isFinite else { throw refusal("\(name) is \(number)") }
     return Int64(exactly: number).map { "\($0)" } ?? "\(number)"

@@ -1,18 +1,21 @@
-/// One challenge of a `WWW-Authenticate` field (RFC 9110 §11.6.1): a way to authenticate that a server offers.
+/// One challenge of a `WWW-Authenticate` field (RFC 9110 §11.6.1): one way to authenticate that a server offers.
 public struct AuthenticationOffer: Hashable, Sendable {
-  /// The scheme in lower case, such as `basic` or `digest`.
+  /// The authentication scheme in lower case, such as `basic` or `digest`.
   public let scheme: String
-  /// The parameters by their names in lower case, such as `realm`. Of two with one name, the first.
+  /// The parameters of the challenge, such as `realm`, by their names in lower case. If a name appears twice, the first value
+  /// counts.
   public let parameters: [String: String]
-  /// What some schemes have in the place of parameters, such as `negotiate`. Nil if there is none.
+  /// The token that some schemes, such as `negotiate`, send instead of parameters (`token68` in RFC 9110). Nil if there is
+  /// none.
   public let token: String?
 
-  /// The part of the server that the credentials are for; nil if the server does not name it.
+  /// The realm: the part of the server that the credentials are for. Nil if the server does not name it.
   public var realm: String? { parameters["realm"] }
 
-  /// All that a field offers. A field holds several challenges, with commas between them and between their parameters.
+  /// Returns the challenges in a field. A field can hold several challenges, with commas between them and between their
+  /// parameters.
   ///
-  /// - Returns: what was read before the first mistake.
+  /// - Returns: The challenges that were read before the first mistake.
   static func list(in field: String) -> [AuthenticationOffer] {
     var reader = Reader(rest: Array(field.utf8)[...])
     var offers: [AuthenticationOffer] = []
@@ -29,7 +32,7 @@ public struct AuthenticationOffer: Hashable, Sendable {
       guard let scheme = word(\.isOfToken) else { return nil }
       var parameters: [String: String] = [:]
       var token: String?
-      // One space or more follow a scheme that has anything to say.
+      // A scheme with parameters or a token is followed by one or more spaces.
       if rest.first == UInt8(ascii: " ") {
         skip(" \t")
         token = token68()
@@ -40,7 +43,7 @@ public struct AuthenticationOffer: Hashable, Sendable {
       return AuthenticationOffer(scheme: scheme.lowercased(), parameters: parameters, token: token)
     }
 
-    /// Nil, and nothing was read, at the next scheme and at the end.
+    /// Returns nil, and reads nothing, at the next scheme and at the end of the field.
     private mutating func parameter() -> (String, String)? {
       let start = rest
       skip(" \t,")
@@ -56,7 +59,7 @@ public struct AuthenticationOffer: Hashable, Sendable {
       return (name.lowercased(), value)
     }
 
-    /// Letters, digits and a few others, then `=` in any number, and nothing but a comma or the end behind them.
+    /// Reads letters, digits and `-._~+/`, then any number of `=`. Only a comma or the end of the field may follow.
     private mutating func token68() -> String? {
       let start = rest
       guard var text = word({ $0.isAlphanumeric || "-._~+/".utf8.contains($0) }) else { return nil }

@@ -1,22 +1,22 @@
 import Netwatch
 import NetwatchIDNA
 
-/// The host and the port of a URL, as libcurl is given them: in ASCII, and without a user or a password.
+/// The host and the port of a URL in ASCII, without a user or a password: the form that libcurl gets.
 struct Authority: Hashable, Sendable {
-  /// An IPv6 address has its brackets.
+  /// The name or the address of the host. An IPv6 address is in brackets.
   let host: String
-  /// Nil if the URL names none.
+  /// The port. Nil if the URL names none.
   let port: Int?
 
   var text: String { port.map { "\(host):\($0)" } ?? host }
 
-  /// - Parameter host: As ``ascii(host:)`` gives it.
+  /// - Parameter host: The host in ASCII, as ``ascii(host:)`` returns it.
   init(_ host: String, _ port: Int) {
     self.host = host
     self.port = port
   }
 
-  /// - Returns: nil for what libcurl could read in another way than this does: a user, a second colon, a slash, a space.
+  /// - Returns: Nil for text that libcurl could read differently: with a user, a second colon, a slash or a space.
   init?(_ text: String) {
     let end = text.hasPrefix("[") ? text.firstIndex(of: "]").map { text.index(after: $0) } : text.firstIndex(of: ":")
     guard let host = Self.ascii(host: String(text[..<(end ?? text.endIndex)])) else { return nil }
@@ -33,10 +33,10 @@ struct Authority: Hashable, Sendable {
     self.port = port
   }
 
-  /// The name or the address in ASCII: `bücher.example` becomes `xn--bcher-kva.example`.
+  /// Returns the name or the address in ASCII: `bücher.example` becomes `xn--bcher-kva.example`.
   ///
-  /// - Parameter host: also with its letters percent-encoded, as FoundationEssentials writes an international name.
-  /// - Returns: nil for what is no host.
+  /// - Parameter host: The host. Its letters may be percent-encoded, as FoundationEssentials writes an international name.
+  /// - Returns: Nil for text that is not a host.
   static func ascii(host: String) -> String? {
     if host.hasPrefix("[") { return isAddress(host.utf8) ? host : nil }
     guard !host.isEmpty else { return nil }
@@ -44,18 +44,18 @@ struct Authority: Hashable, Sendable {
     guard let name = host[...].percentDecoded, !name.isEmpty else { return nil }
     if name.utf8.allSatisfy({ $0 < 0x80 }) { return name.utf8.allSatisfy(isPlain) ? name : nil }
     guard let ascii = try? IDNA.ascii(name), ascii.utf8.allSatisfy(isPlain) else { return nil }
-    // Letters of other scripts become digits, and a name would become an address.
+    // IDNA maps digits of other scripts to ASCII digits, which could turn a name into an address.
     let last = ascii.split(separator: ".").last ?? ""
     return last.isEmpty || last.utf8.allSatisfy({ 48...57 ~= $0 }) || last.hasPrefix("0x") ? nil : ascii
   }
 
-  /// Within brackets: an IPv6 address, and perhaps its link.
+  /// Whether the text in brackets can be an IPv6 address, with or without a zone.
   private static func isAddress(_ text: String.UTF8View) -> Bool {
     text.count > 3 && text.last == UInt8(ascii: "]")
       && text.dropFirst().dropLast().allSatisfy { isPlain($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "%") }
   }
 
-  /// RFC 3986's unreserved characters: no other ones are in the names of hosts.
+  /// Whether the byte is an unreserved character of RFC 3986. Names of hosts have no other characters.
   private static func isPlain(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,12 +1,12 @@
 import Netwatch
 
-/// A field's value with parameters behind it, such as `attachment; filename="a.txt"` (RFC 9110, section 5.6.6).
+/// The value of a field and its parameters, such as `attachment; filename="a.txt"` (RFC 9110, section 5.6.6).
 ///
-/// It is read as generously as browsers do, because many servers write it by hand.
+/// The parser is as lenient as those of browsers, because many servers write these fields by hand.
 struct FieldParameters: Hashable, Sendable {
-  /// What stands before the first semicolon, in lower case.
+  /// The text before the first semicolon, in lower case.
   let value: String
-  /// By their names in lower case. Of two with one name, the first.
+  /// The parameters by their names in lower case. If a name appears twice, the first value counts.
   private(set) var parameters: [String: String] = [:]
 
   init(_ text: String) {
@@ -24,8 +24,10 @@ struct FieldParameters: Hashable, Sendable {
     }
   }
 
-  /// A parameter with a charset (RFC 8187): `filename*=UTF-8'en'na%C3%AFve` is `naïve`. RFC 8187 has no other charset than UTF-8;
-  /// ISO-8859-1 is of its predecessor. Nil if there is none that can be read.
+  /// Returns a parameter with a charset (RFC 8187): `filename*=UTF-8'en'na%C3%AFve` is `naïve`. Nil if there is none that can
+  /// be read.
+  ///
+  /// RFC 8187 allows UTF-8 only. ISO-8859-1 is from its predecessor.
   func extendedParameter(_ name: String) -> String? {
     guard let text = parameters[name + "*"] else { return nil }
     let parts = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
@@ -40,7 +42,8 @@ struct FieldParameters: Hashable, Sendable {
     }
   }
 
-  /// A backslash before anything but a quote or a backslash stands for itself: it is of a path, as old browsers send them.
+  /// Reads a quoted string. A backslash escapes only a quote or a backslash. Before any other character it stands for itself,
+  /// because old browsers send paths in this way.
   private static func quoted(_ rest: inout Substring) -> String {
     var text = ""
     rest = rest.dropFirst()

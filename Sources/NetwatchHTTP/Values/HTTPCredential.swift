@@ -1,18 +1,28 @@
-/// A name and a password. Never sent to another scheme, host or port than the request was made for.
+/// A user name and a password. They are only sent to the scheme, host and port that they are meant for.
 public struct HTTPCredential: Hashable, Sendable {
+  /// The authentication schemes that a credential can be used with.
   public enum Scheme: Hashable, Sendable {
-    /// With the first request, unasked.
+    /// Basic authentication: the credential is sent with the first request, before the server asks for it.
     case basic
-    /// Once the server has asked for it.
+    /// Digest authentication: the credential is used after the server has asked for it.
     case digest
-    /// What the server asks for, digest rather than basic.
+    /// The scheme that the server asks for. Digest is preferred to basic.
     case any
   }
 
+  /// The name of the user.
   public let user: String
+  /// The password of the user.
   public let password: String
+  /// The authentication scheme to use.
   public let scheme: Scheme
 
+  /// Creates a credential.
+  ///
+  /// - Parameters:
+  ///   - user: The name of the user.
+  ///   - password: The password of the user.
+  ///   - scheme: The authentication scheme to use. Default: `any`, the one that the server asks for.
   public init(user: String, password: String, scheme: Scheme = .any) {
     self.user = user
     self.password = password

@@ -2,46 +2,52 @@ import FoundationEssentials
 import Glibc
 import HTTPTypes
 
-/// A request that has failed: what kind of failure, which operation, and its own number for it.
+/// The failure of a request: its kind, the operation that failed, and the error number of the library or the system.
 public struct HTTPError: Error, Sendable, CustomStringConvertible {
-  /// What a caller may want to tell apart. More may come.
+  /// The kinds of failures that a program can tell apart. Later versions may add kinds.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
+    /// The kind in a few words of English, such as `timed out`.
     public let description: String
 
-    /// By its caller.
+    /// The request was cancelled by its caller.
     public static let cancelled = Kind(description: "cancelled")
-    /// The manager was invalidated, or is gone.
+    /// The session manager was invalidated, or has been released.
     public static let invalidated = Kind(description: "the session manager is invalidated")
+    /// The task's ``HTTPTaskOptions/timeout`` or ``HTTPTaskOptions/totalTimeout`` has passed.
     public static let timedOut = Kind(description: "timed out")
-    /// Nobody knows an address for the name of the server or of its proxy.
+    /// The name of the server or of its proxy has no known address.
     public static let notResolved = Kind(description: "the host was not found")
     /// AFNetworking's name for ``notResolved``.
     public static var cannotFindHost: Kind { notResolved }
+    /// No connection to the server or its proxy could be made.
     public static let cannotConnect = Kind(description: "cannot connect")
-    /// The server has gone away in the middle, or what it says is not HTTP.
+    /// The connection ended before the response was complete, or the server's bytes are not HTTP.
     public static let connectionLost = Kind(description: "the connection was lost")
-    /// The network between this machine and the server is gone or has changed: there is no route to the server, or the
-    /// connection's local address, link or route is not there any more.
+    /// The network path to the server is gone or has changed. There is no route to the server, or the local address, the
+    /// interface or the route of the connection no longer exists.
     public static let pathLost = Kind(description: "the path to the server was lost")
-    /// There was no path to the network, for longer than the task waits for one.
+    /// There was no path to the network for the whole time that the task waits for one.
     public static let notReachable = Kind(description: "not reachable")
-    /// TLS failed for another reason than a certificate: ``HTTPError/tlsFailure`` has it, if it is known.
+    /// TLS failed for a reason other than a certificate. ``HTTPError/tlsFailure`` has the reason, if it is known.
     public static let secureConnectionFailed = Kind(description: "no secure connection")
-    /// The certificate or its chain is not valid, has another name, or has none of the pins. Nothing of the request was sent.
+    /// The certificate or its chain is not valid, is for another name, or matches none of the pins. Nothing of the request was
+    /// sent.
     public static let serverCertificateUntrusted = Kind(description: "the server's certificate is not trusted")
-    /// The server wants a client certificate, and ``HTTPSessionConfiguration/clientCertificates`` has none for the host.
+    /// The server requires a client certificate, and ``HTTPSessionConfiguration/clientCertificates`` has none for the host.
     public static let clientCertificateRequired = Kind(description: "the server requires a client certificate")
-    /// The server does not accept the client certificate of the session.
+    /// The server has rejected the client certificate of the session.
     public static let clientCertificateRejected = Kind(description: "the server rejected the client certificate")
+    /// The server has sent more redirects than ``HTTPTaskOptions/maximumRedirects``.
     public static let tooManyRedirects = Kind(description: "too many redirects")
-    /// The status is none of those that are accepted.
+    /// The status of the response is not an accepted one.
     public static let badServerResponse = Kind(description: "unacceptable response")
-    /// The body is not of an accepted type, cannot be decoded, or is compressed and damaged or without its end.
+    /// The body has a type that is not accepted, or cannot be decoded, or its compressed data is damaged or incomplete.
     public static let cannotDecodeContentData = Kind(description: "the body cannot be decoded")
     /// The response is larger than the limit.
     public static let responseTooLarge = Kind(description: "the response is too large")
     /// The parameters or the body cannot be put into a request. Nothing was sent.
     public static let cannotEncodeRequest = Kind(description: "the request cannot be encoded")
+    /// The URL of a request or of a redirect cannot be used, for example because it is not http or https, or has no valid host.
     public static let badURL = Kind(description: "not a URL for a request")
     /// A file cannot be read or written.
     public static let fileFailed = Kind(description: "a file failed")
@@ -51,39 +57,41 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public static let notAuthenticated = Kind(description: "not authenticated")
     /// A ``RecordedTransport`` has no answer to the request.
     public static let notRecorded = Kind(description: "not recorded")
-    /// The session cannot be made as its configuration says. The message says what to change.
+    /// The session cannot be made with its configuration. The message names the change to make.
     public static let badConfiguration = Kind(description: "unusable configuration")
+    /// Any other failure, such as one of a library or of the system.
     public static let other = Kind(description: "failed")
   }
 
+  /// The kind of the failure.
   public var kind: Kind { facts.kind }
-  /// The call that failed, or what was being done.
+  /// The call that failed, or the work that was being done.
   public var operation: String { facts.operation }
-  /// Its own number: libcurl's, OpenSSL's, or `errno`; 0 where it has none.
+  /// The error number from libcurl, OpenSSL or the system (`errno`). 0 if there is none.
   public var code: CInt { facts.code }
-  /// The words of the library or of the system for ``code``.
+  /// The text of the library or of the system for ``code``.
   public var message: String { facts.message }
-  /// What the server has answered, as far as it has.
+  /// The head of the server's response. Nil if the server has not sent one.
   public var response: HTTPResponse? {
     get { facts.response }
     set { facts.response = newValue }
   }
-  /// The body that came with ``response``, where it was kept in memory.
+  /// The body that came with ``response``. Nil if it was not kept in memory.
   public var body: Data? {
     get { facts.body }
     set { facts.body = newValue }
   }
-  /// What the serializer has made of ``body`` in spite of the status.
+  /// The value that the serializer decoded from ``body`` although the status is not accepted. Nil if there is none.
   public var decoded: (any Sendable)? {
     get { facts.decoded }
     set { facts.decoded = newValue }
   }
-  /// What is wrong with TLS or with a certificate; nil if the failure is another one.
+  /// The reason why TLS or a certificate has failed. Nil for any other failure.
   public var tlsFailure: TLSFailure? {
     get { facts.tlsFailure }
     set { facts.tlsFailure = newValue }
   }
-  /// A second reason beneath this one.
+  /// The error that caused this one. Nil if there is none.
   public var underlying: (any Error)? {
     get { facts.underlying }
     set { facts.underlying = newValue }
@@ -101,7 +109,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     var underlying: (any Error)?
   }
 
-  /// Apart, as they are large: every result has room for an error, and is copied on its way.
+  /// The facts are stored indirectly because they are large: every result reserves room for an error and is copied several
+  /// times.
   private indirect enum Storage { case facts(Facts) }
 
   private var storage: Storage
@@ -115,12 +124,14 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     set { storage = .facts(newValue) }
   }
 
+  /// Creates an error.
+  ///
   /// - Parameters:
-  ///   - kind: What a program can act on.
-  ///   - operation: The call that failed, or what was being done.
-  ///   - code: Of the library or the system; 0 for none.
-  ///   - message: The words of the library or of the system.
-  ///   - underlying: A second reason beneath this one.
+  ///   - kind: The kind of the failure, which a program can act on.
+  ///   - operation: The call that failed, or the work that was being done.
+  ///   - code: The error number of the library or of the system. Default: 0, none.
+  ///   - message: The text of the library or of the system. Default: empty.
+  ///   - underlying: The error that caused this one. Default: nil.
   public init(
     _ kind: Kind, _ operation: String, code: CInt = 0, message: String = "", underlying: (any Error)? = nil
   ) {
@@ -128,6 +139,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
       Facts(kind: kind, operation: operation, code: code, message: message, underlying: underlying))
   }
 
+  /// The failure in one line, for logs: the kind, the operation, the message and the underlying error.
   public var description: String {
     let reason = message.isEmpty ? "" : ": \(message)"
     let beneath = underlying.map { " (\($0))" } ?? ""
@@ -136,7 +148,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
 }
 
 extension HTTPError {
-  /// The call that has just failed with `errno`.
+  /// Creates an error from `errno`, for a file call that has just failed.
   init(file path: String, _ operation: String) {
     let code = errno
     self.init(.fileFailed, "\(operation) \(path)", code: code, message: unsafe String(cString: strerror(code)))

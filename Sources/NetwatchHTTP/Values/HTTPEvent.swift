@@ -3,39 +3,43 @@ import HTTPTypes
 
 /// Something that has happened to a task of a session.
 ///
-/// Each task begins with ``Kind/created`` and ends with ``Kind/finished(_:_:)``, which only ``Kind/serialized(_:after:)`` may
-/// follow, unless the session was invalidated before it took the task.
+/// The first event of a task is ``Kind/created``, and the last is ``Kind/finished(_:_:)``. Only ``Kind/serialized(_:after:)``
+/// can follow. There are no events if the session was invalidated before it took the task.
 public struct HTTPEvent: Sendable {
+  /// The kinds of events, in about the order in which they happen.
   public enum Kind: Sendable {
-    /// The task was made. It may be suspended.
+    /// The task was made. It can still be suspended.
     case created
     /// The task waits for a path to the network.
     case waiting
-    /// An attempt begins: the request as it is sent, but for what libcurl adds. The first attempt has the number 1.
+    /// An attempt begins. The request is the one that is sent, without what libcurl adds. The first attempt has the number 1.
     ///
-    /// An attempt that the session's cache answers is not sent, but counts: see ``HTTPMetrics/cacheUse``.
+    /// An attempt that the session's cache answers is counted although nothing is sent: see ``HTTPMetrics/cacheUse``.
     case sent(HTTPRequest, attempt: Int)
+    /// The task was suspended.
     case suspended
+    /// The task continues after it was suspended.
     case resumed
-    /// The head of a response. It is not the last one if a redirect, a challenge or a retry follows.
+    /// The head of a response has arrived. Others come later if a redirect, a challenge or a retry follows.
     case received(HTTPResponse)
-    /// A redirect is followed, to this request.
+    /// A redirect is followed. The request is the one that is sent next.
     case redirected(HTTPRequest)
-    /// An interceptor wants another attempt after this time. The error is nil if the attempt has brought a response.
+    /// An interceptor has asked for another attempt after this time. The error is nil if the attempt has brought a response.
     case retrying(after: Duration, HTTPError?)
-    /// The transfer is over. What a serializer makes of the response is not part of it. The metrics are those of the last
-    /// attempt.
+    /// The transfer is over; serialization is not part of it. The metrics are those of the last attempt.
     case finished(Result<HTTPResponse, HTTPError>, HTTPMetrics)
-    /// A serializer has made a value of the response, or refuses it; the duration is the time that it has taken. Only for a
-    /// response that has come whole and that a serializer or a decoder reads, and not if the session ends meanwhile.
+    /// A serializer has made a value from the response, or has failed. The duration is the time that it took.
+    ///
+    /// This event only comes for a complete response that a serializer or a decoder reads, and not if the session ends first.
     case serialized(Result<any Sendable, HTTPError>, after: Duration)
   }
 
   /// The task that the event is about.
   public let task: HTTPTaskInfo
-  /// The request that the task was made of.
+  /// The request that the task was made with.
   public let request: HTTPRequest
-  /// When it happened, by the clock of the system.
+  /// The time of the event by the system's clock.
   public let date: Date
+  /// The kind of the event, with its details.
   public let kind: Kind
 }

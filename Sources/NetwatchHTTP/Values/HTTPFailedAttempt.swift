@@ -1,15 +1,15 @@
 import HTTPTypes
 
-/// An attempt that has failed, or whose response has a status of 400 and above.
+/// A failed attempt to send a request: it ended with an error, or with a status of 400 or above.
 public struct HTTPFailedAttempt: Sendable {
   /// The task that the attempt belongs to.
   public let task: HTTPTaskInfo
-  /// The request that was sent: after redirects, another one than the task's.
+  /// The request that was sent. After redirects, it differs from the request of the task.
   public let request: HTTPRequest
   /// The head of the response. Nil if there is none.
   public let response: HTTPResponse?
-  /// What the attempt has failed with. Nil if it has brought a response.
+  /// The error of the attempt. Nil if the attempt has brought a response.
   public let error: HTTPError?
-  /// The attempts that the interceptor that is asked has asked for before. The first failure of a task has 0.
+  /// The number of attempts that the interceptor has already asked for. 0 at the first failure of a task.
   public internal(set) var retries: Int
 }

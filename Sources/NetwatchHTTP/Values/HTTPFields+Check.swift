@@ -1,13 +1,13 @@
 import HTTPTypes
 
 extension HTTPFields {
-  /// Checks a text that is written into a header without being an `HTTPField`, which sees to it itself.
+  /// Checks a text that goes into a header without becoming an `HTTPField`, which would check it itself.
   ///
-  /// A line break would begin another field, and libcurl takes no more than what stands before a NUL.
+  /// A line break would begin another field, and libcurl stops reading at a NUL.
   ///
   /// - Parameters:
-  ///   - text: nil for none.
-  ///   - name: of the text, for people.
+  ///   - text: The text to check. Nil for none.
+  ///   - name: What the text is, for the error message.
   /// - Throws: `cannotEncodeRequest`.
   static func check(text: String?, _ name: String) throws(HTTPError) {
     guard let text, text.utf8.contains(where: { $0 == 0x0d || $0 == 0x0a || $0 == 0 }) else { return }
@@ -17,7 +17,7 @@ extension HTTPFields {
 }
 
 extension UInt8 {
-  /// A letter or a digit of ASCII.
+  /// Whether the byte is a letter or a digit of ASCII.
   var isAlphanumeric: Bool {
     switch Unicode.Scalar(self) {
     case "a"..."z", "A"..."Z", "0"..."9": true
@@ -25,6 +25,6 @@ extension UInt8 {
     }
   }
 
-  /// Whether it may stand in a token of RFC 9110, such as a scheme or the name of a product.
+  /// Whether the byte may be part of a token of RFC 9110, such as a scheme or the name of a product.
   var isOfToken: Bool { isAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains(self) }
 }

@@ -1,20 +1,26 @@
-/// What an attempt of a task took. Each duration counts from the attempt's beginning; nil where the step was not reached.
+/// Times and amounts of one attempt of a task. Each duration counts from the beginning of the attempt. It is nil if the attempt
+/// did not reach that step.
 public struct HTTPMetrics: Sendable {
+  /// The time until the name of the host was resolved. Nil if the attempt did not reach that step.
   public var nameLookup: Duration?
-  /// Nil also where a connection was used again.
+  /// The time until the connection was made. Nil if the attempt used an existing connection, or made none.
   public var connect: Duration?
-  /// Until TLS was up; nil for http.
+  /// The time until the TLS handshake was complete. Nil for http.
   public var secureConnect: Duration?
+  /// The time until the first byte of the response arrived. Nil if none arrived.
   public var firstByte: Duration?
+  /// The time until the end of the attempt.
   public var total: Duration = .zero
-  /// The attempts that redirects, challenges and retries added to the first.
+  /// The number of attempts that redirects, challenges and retries added to the first one. Default: 0.
   public var furtherAttempts = 0
+  /// Whether the attempt made no new connection.
   public var reusedConnection = false
-  /// `2` for HTTP/2, `1.1`.
+  /// The version of HTTP: `2` for HTTP/2, or `1.1`. Empty if it is not known.
   public var protocolVersion = ""
-  /// As sent over the network: with content encodings, without heads.
+  /// The bytes of the request body as sent over the network: with content encoding, without header fields.
   public var bytesSent: Int64 = 0
+  /// The bytes of the response body as sent over the network: with content encoding, without header fields.
   public var bytesReceived: Int64 = 0
-  /// What the session's cache has done. Nil if the answer is the server's.
+  /// How the session's cache has answered. Nil if the response is the server's.
   public var cacheUse: HTTPCacheUse?
 }

@@ -1,8 +1,8 @@
-/// The proxy of a session.
+/// The proxy that a session uses for its connections.
 public struct HTTPProxy: Hashable, Sendable {
   enum Scheme: String, Hashable, Sendable {
     case http, https, socks5
-    /// The proxy looks the names of servers up.
+    /// The proxy resolves the names of servers.
     case socks5h
   }
 
@@ -22,51 +22,54 @@ public struct HTTPProxy: Hashable, Sendable {
 
   let choice: Choice
 
-  /// The proxies that the environment names when the session is made: `http_proxy`, `https_proxy` and `all_proxy`, but for the
-  /// hosts of `no_proxy`.
+  /// The proxies from the environment variables `http_proxy`, `https_proxy` and `all_proxy`, read when the session is made. The
+  /// hosts in `no_proxy` are reached directly.
   public static let environment = HTTPProxy(choice: .environment)
-  /// No proxy, whatever the environment says.
+  /// No proxy, whatever the environment variables name.
   public static let direct = HTTPProxy(choice: .direct)
 
-  /// A proxy that speaks HTTP. Requests with https go through a tunnel (CONNECT), in which the proxy reads nothing.
+  /// Returns a proxy that uses HTTP. Requests with https go through a tunnel (CONNECT), whose content the proxy cannot read.
   ///
   /// - Parameters:
   ///   - host: The name or the address of the proxy.
-  ///   - port: Of the proxy, such as 3128.
-  ///   - credential: Sent to the proxy alone; nil for a proxy that wants none. Default: nil.
-  ///   - exceptions: The hosts that are reached without the proxy: names, which stand for their subdomains as well, addresses,
-  ///     and networks such as `10.0.0.0/8`. Default: none.
+  ///   - port: The port of the proxy, such as 3128.
+  ///   - credential: The credential for the proxy, sent to the proxy only. Default: nil, none.
+  ///   - exceptions: The hosts that are reached without the proxy: names, addresses, and networks such as `10.0.0.0/8`. A name
+  ///     includes its subdomains. Default: none.
   public static func http(
     _ host: String, port: Int, credential: HTTPCredential? = nil, exceptions: [String] = []
   ) -> HTTPProxy {
     make(.http, host, port, credential, exceptions)
   }
 
-  /// A proxy that speaks HTTP within TLS, so that nobody on the way to it reads the credential or the names of servers.
+  /// Returns a proxy that uses HTTP over TLS. Nobody on the way to the proxy can read the credential or the names of servers.
   ///
-  /// Its certificate is judged by the policy of the session, not by one of ``HTTPSessionConfiguration/hostPolicies``; in a session
-  /// with ``HTTPSessionConfiguration/refusesHostsWithoutPolicy`` as well. TLS is not resumed in such a session.
+  /// The policy of the session judges the certificate of the proxy. ``HTTPSessionConfiguration/hostPolicies`` and
+  /// ``HTTPSessionConfiguration/refusesHostsWithoutPolicy`` do not apply to the proxy. TLS sessions are not resumed with such a
+  /// proxy.
   ///
   /// - Parameters:
   ///   - host: The name or the address of the proxy.
-  ///   - port: Of the proxy, such as 443.
-  ///   - credential: Sent to the proxy alone; nil for a proxy that wants none. Default: nil.
-  ///   - exceptions: The hosts that are reached without the proxy, as for ``http(_:port:credential:exceptions:)``.
+  ///   - port: The port of the proxy, such as 443.
+  ///   - credential: The credential for the proxy, sent to the proxy only. Default: nil, none.
+  ///   - exceptions: The hosts that are reached without the proxy, as for ``http(_:port:credential:exceptions:)``. Default:
+  ///     none.
   public static func https(
     _ host: String, port: Int, credential: HTTPCredential? = nil, exceptions: [String] = []
   ) -> HTTPProxy {
     make(.https, host, port, credential, exceptions)
   }
 
-  /// A proxy that speaks SOCKS 5 (RFC 1928).
+  /// Returns a proxy that uses SOCKS 5 (RFC 1928).
   ///
   /// - Parameters:
   ///   - host: The name or the address of the proxy.
-  ///   - port: Of the proxy, such as 1080.
-  ///   - credential: The user and the password (RFC 1929), of at most 255 bytes each; nil for a proxy that wants none. Default: nil.
-  ///   - looksUpNames: Whether this machine looks the names of servers up. Default: false, the proxy does, and no name server
-  ///     of this machine hears of them.
-  ///   - exceptions: The hosts that are reached without the proxy, as for ``http(_:port:credential:exceptions:)``.
+  ///   - port: The port of the proxy, such as 1080.
+  ///   - credential: The user and the password (RFC 1929), at most 255 bytes each. Default: nil, none.
+  ///   - looksUpNames: Whether this machine resolves the names of servers. Default: false; the proxy resolves them, and the
+  ///     name servers of this machine never see them.
+  ///   - exceptions: The hosts that are reached without the proxy, as for ``http(_:port:credential:exceptions:)``. Default:
+  ///     none.
   public static func socks5(
     _ host: String, port: Int, credential: HTTPCredential? = nil, looksUpNames: Bool = false, exceptions: [String] = []
   ) -> HTTPProxy {
@@ -84,7 +87,7 @@ public struct HTTPProxy: Hashable, Sendable {
 extension HTTPProxy.Server {
   /// - Throws: `badConfiguration`.
   func authority() throws(HTTPError) -> Authority {
-    // A zone would be lost.
+    // The canonical form would drop a zone.
     guard !host.contains("%"), let name = HostName.canonical(host) else {
       throw refusal("'\(host)' is not a host; write a name or an address")
     }

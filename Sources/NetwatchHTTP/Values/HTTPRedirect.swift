@@ -1,12 +1,13 @@
 import HTTPTypes
 
-/// A server sends a request elsewhere.
+/// A response that redirects a request to another URL.
 public struct HTTPRedirect: Sendable {
-  /// The request that was answered.
+  /// The request that the server has redirected.
   public let request: HTTPRequest
+  /// The head of the response with the redirect.
   public let response: HTTPResponse
-  /// What would be sent next; without credentials where it goes to another scheme, host or port.
+  /// The request that would be sent next. It has no credentials if it goes to another scheme, host or port.
   public let next: HTTPRequest
-  /// The redirects that were followed before.
+  /// The number of redirects that the task has already followed.
   public let count: Int
 }

@@ -1,14 +1,14 @@
 import HTTPTypes
 
-/// A reply in words, without header fields, bodies and queries, which may hold secrets.
+/// Descriptions of a reply without header fields, bodies and queries, which may hold secrets.
 extension HTTPReply: CustomStringConvertible, CustomDebugStringConvertible {
-  /// One line: `GET https://example.org/users: 200 OK, 512 bytes in 0.034 seconds`. The bytes are those of the body as it was sent
-  /// over the network.
+  /// The reply in one line: `GET https://example.org/users: 200 OK, 512 bytes in 0.034 seconds`. The bytes are those of the
+  /// body as sent over the network.
   public var description: String {
     "\(request.title): \(response.status), \(metrics.bytesReceived) bytes in \(metrics.total)"
   }
 
-  /// A few lines: ``description``, the type of the value, and what the attempts took.
+  /// The reply in several lines: ``description``, the type of the value, and the time of each attempt.
   public var debugDescription: String {
     var lines = ["\(self)", "value: \(Value.self)"]
     for (index, metrics) in allMetrics.enumerated() {

@@ -1,27 +1,29 @@
 import HTTPTypes
 
-/// What a request has brought.
+/// The result of a request: the response, a value made from its body, and metrics.
 public struct HTTPReply<Value: Sendable>: Sendable {
+  /// The value that was made from the body of the response.
   public let value: Value
   private let facts: ReplyFacts
 
+  /// The head of the response: its status and header fields.
   public var response: HTTPResponse { facts.response }
-  /// The request that the server has answered: after redirects, another one than the task's.
+  /// The request that the server has answered. After redirects, it differs from the request of the task.
   public var request: HTTPRequest { facts.request.value }
-  /// What the last attempt took.
+  /// The metrics of the last attempt.
   public var metrics: HTTPMetrics { facts.metrics }
-  /// What each attempt took, in their order: redirects, answers to challenges and retries are attempts of their own. The last
+  /// The metrics of each attempt, in order. Redirects, answers to challenges and retries are separate attempts. The last
   /// element is ``metrics``.
   public var allMetrics: [HTTPMetrics] { (facts.extras?.earlierMetrics ?? []) + [facts.metrics] }
-  /// The time that the serializer has taken. Nil if nobody observes the tasks of the session, or if there was no serializer. See
+  /// The time that the serializer took. Nil if there was no serializer, or if nothing observes the tasks of the session. See
   /// ``HTTPSessionConfiguration/eventObservers`` and ``HTTPSessionManager/taskEvents(bufferingNewest:)``.
   public var serializationDuration: Duration? { facts.extras?.serializationDuration }
-  /// The fields that the server has sent behind the body (RFC 9110, section 6.5), such as a checksum. Empty if there are none.
+  /// The fields that the server has sent after the body (RFC 9110, section 6.5), such as a checksum. Empty if there are none.
   ///
-  /// They are kept apart from the response's header fields, because a server may know less about who has made them. Many servers
-  /// send them only if the request has `TE: trailers`, and libcurl reads none behind a body that has a `Content-Length`.
+  /// They are kept apart from the header fields of the response, because a server may know less about their origin. Many
+  /// servers only send them if the request has `TE: trailers`. libcurl reads none after a body that has a `Content-Length`.
   public var trailers: HTTPFields { knownTrailers ?? [:] }
-  /// Nil for none.
+  /// The trailers. Nil for none.
   var knownTrailers: HTTPFields? { facts.trailers }
 
   init(_ response: HTTPResponse, _ value: Value, to request: HTTPRequest, _ metrics: HTTPMetrics) {
@@ -33,7 +35,7 @@ public struct HTTPReply<Value: Sendable>: Sendable {
     self.facts = facts
   }
 
-  /// Makes another value of this one. Takes the time, and tells those who observe the task, if there are any.
+  /// Makes another value from this one. If the task is observed, measures the time and reports the result to its observers.
   func converted<Other: Sendable>(
     _ convert: (HTTPReply<Value>) throws(HTTPError) -> Other
   ) throws(HTTPError) -> HTTPReply<Other> {
@@ -55,19 +57,18 @@ public struct HTTPReply<Value: Sendable>: Sendable {
   func with<Other: Sendable>(_ value: Other) -> HTTPReply<Other> { HTTPReply<Other>(value, facts) }
 }
 
-/// Shared by all copies of a reply: it is large, and is handed on more often than it is read.
+/// The large part of a reply, shared by all its copies because a reply is passed on more often than it is read.
 ///
-/// Made by the thread that asks, and most often freed by it, because glibc lets two threads wait for one another where one frees
-/// what the other has taken. `@unchecked`: filled by the loop, then by who serializes, before the reply is
-/// handed on.
+/// The calling thread makes it and usually frees it, because in glibc a thread that frees memory of another thread can make
+/// both wait. `@unchecked`: the loop fills it, then the serializing code, before the reply is passed on.
 final class ReplyFacts: @unchecked Sendable {
   private(set) var response: HTTPResponse
   private(set) var request: SharedRequest
-  /// Of the last attempt.
+  /// The metrics of the last attempt.
   var metrics: HTTPMetrics
-  /// What few replies have; nil for none.
+  /// The facts that only few replies have. Nil for none.
   private(set) var extras: ReplyExtras?
-  /// Nil for none: an empty list takes memory.
+  /// The trailers. Nil for none, because an empty list takes memory.
   var trailers: HTTPFields?
 
   init(_ response: HTTPResponse, _ request: SharedRequest, _ metrics: HTTPMetrics) {
@@ -78,7 +79,7 @@ final class ReplyFacts: @unchecked Sendable {
 
   convenience init(to request: SharedRequest) { self.init(HTTPResponse(status: .ok), request, HTTPMetrics()) }
 
-  /// What the attempt before has taken is kept.
+  /// Keeps the metrics of the attempt before, and begins new ones.
   func beginAttempt() {
     let extras = makeExtras()
     extras.earlierMetrics.append(metrics)
@@ -86,7 +87,7 @@ final class ReplyFacts: @unchecked Sendable {
     metrics.furtherAttempts = extras.earlierMetrics.count
   }
 
-  /// An attempt that was begun is none: those before it are all.
+  /// Undoes ``beginAttempt()``, for an attempt that is not made.
   func dropAttempt() {
     if let earlier = extras?.earlierMetrics.popLast() { metrics = earlier }
   }
@@ -97,19 +98,19 @@ final class ReplyFacts: @unchecked Sendable {
     return extras
   }
 
-  /// - Parameter request: the one that was answered, where it is not the one that was asked.
+  /// - Parameter request: The request that was answered. Nil if it is the request of the task.
   func fill(_ response: HTTPResponse, to request: SharedRequest?) {
     self.response = response
     if let request { self.request = request }
   }
 }
 
-/// What a reply has if its task made several attempts, or if somebody observes its session. `@unchecked`: like ``ReplyFacts``.
+/// The facts of a reply that has had several attempts, or whose session is observed. `@unchecked`: as for ``ReplyFacts``.
 final class ReplyExtras: @unchecked Sendable {
-  /// Of the attempts before the last one.
+  /// The metrics of the attempts before the last one.
   var earlierMetrics: [HTTPMetrics] = []
-  /// Nil if nobody wants to know it.
+  /// The time that the serializer took. Nil if nothing asks for it.
   var serializationDuration: Duration?
-  /// To be told what a serializer has made of the body; nil if nobody wants to hear of it.
+  /// Reports the result of a serializer. Nil if nothing observes it.
   var onSerialized: (@Sendable (Result<any Sendable, HTTPError>, Duration) -> Void)?
 }

@@ -2,7 +2,8 @@ import FoundationEssentials
 import HTTPTypes
 
 extension HTTPRequest {
-  /// For libcurl, which takes no fragment, no international name, and whose users and passwords are ``HTTPCredential``s.
+  /// The URL for libcurl: without a fragment, without a user and a password (see ``HTTPCredential``), and with an international
+  /// name in ASCII. Nil if there is no valid URL.
   var urlText: String? {
     guard let scheme, let authority = authority.flatMap(Authority.init) else { return nil }
     let path = path ?? "/"
@@ -14,14 +15,14 @@ extension HTTPRequest {
     return text
   }
 
-  /// The method and the URL, for people: `GET https://example.org/users?…`. What may hold a secret is left out: the query, and a
-  /// user with a password.
+  /// The method and the URL, for people: `GET https://example.org/users?…`. The query, the user and the password are left out,
+  /// because they may hold secrets.
   var title: String {
     let host = authority?.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
     return "\(method.rawValue) \(scheme.map { "\($0)://" } ?? "")\(host)\(Self.publicPart(of: path ?? ""))"
   }
 
-  /// A path or a URL up to its query, whose place a mark takes, and without a user and a password.
+  /// Returns a path or a URL without a user, a password and a fragment. A query is replaced by `?…`.
   static func publicPart(of path: String) -> String {
     let end = path.firstIndex { $0 == "?" || $0 == "#" } ?? path.endIndex
     var text = String(path[..<end])
@@ -32,9 +33,13 @@ extension HTTPRequest {
     return path[end...].hasPrefix("?") ? text + "?…" : text
   }
 
-  /// A user and a password in the URL are left out: see ``HTTPCredential``.
+  /// Creates a request for a URL. A user and a password in the URL are left out: see ``HTTPCredential``.
   ///
-  /// - Throws: `badURL` for what is neither http nor https, or has no host.
+  /// - Parameters:
+  ///   - method: The method of the request, such as `.get`.
+  ///   - url: An http or https URL.
+  ///   - headerFields: The header fields of the request. Default: none.
+  /// - Throws: `badURL` if the URL is not http or https, or has no valid host.
   public init(_ method: HTTPRequest.Method, to url: URL, headerFields: HTTPFields = [:]) throws(HTTPError) {
     guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let scheme = parts.scheme?.lowercased(),
       scheme == "http" || scheme == "https", let host = parts.encodedHost.flatMap(Authority.ascii(host:))

@@ -1,8 +1,7 @@
 import HTTPTypes
 import Netwatch
 
-/// Options of a task. Those of a call are merged with those of the session: an option that the call sets is the call's, every
-/// other one is the session's.
+/// Options of a task. An option that a call sets takes effect; every other option comes from the session.
 ///
 /// ```swift
 /// let user: User = try await api.get("users/1", options: .with { $0.timeout = .seconds(5) })
@@ -17,15 +16,15 @@ public struct HTTPTaskOptions: Sendable {
     case requiredMedia, allowsExpensivePath
   }
 
-  /// The options that were set, as the bits of their names.
+  /// The options that were set, one bit for each name.
   private var named: UInt32 = 0
 
-  /// Whether nothing was set.
+  /// Whether no option was set.
   var isEmpty: Bool { named == 0 }
 
   private mutating func name(_ name: Name) { named |= 1 << name.rawValue }
 
-  /// These options, with those in their place that `call` sets.
+  /// Returns these options, replaced by those that `call` sets.
   func merged(with call: HTTPTaskOptions?) -> HTTPTaskOptions {
     guard let call, call.named != 0 else { return self }
     var merged = self
@@ -66,117 +65,130 @@ public struct HTTPTaskOptions: Sendable {
     }
   }
 
-  /// How long the task may stand still before it fails with `timedOut`: neither side sends a byte. Default: 60 seconds. Nil
-  /// means no limit, and so does anything above a hundred years.
+  /// The longest time in which neither side sends a byte. After it, the task fails with `timedOut`. Default: 60 seconds. Nil,
+  /// or more than a hundred years, means no limit.
   ///
-  /// The time does not count while the task is suspended, while its answer waits for its reader, or while the request waits
+  /// The time does not count while the task is suspended, while its response waits for its reader, or while the request waits
   /// for one of the session's connections (``HTTPSessionConfiguration/maximumConnectionsPerHost``).
   public var timeout: Duration? = .seconds(60) { didSet { name(.timeout) } }
-  /// The time for the whole task, redirects and waiting included. Default: nil, no limit.
+  /// The longest time for the whole task, including redirects and waiting. Default: nil, no limit.
   public var totalTimeout: Duration? { didSet { name(.totalTimeout) } }
-  /// A longer body, without its content encoding, fails with `responseTooLarge`. Default nil: no limit.
+  /// The largest body in bytes, counted after its content encoding is removed. A larger one fails with `responseTooLarge`.
+  /// Default: nil, no limit.
   public var maximumResponseBytes: Int64? { didSet { name(.maximumResponseBytes) } }
-  /// The most bytes of a body that is kept in memory, without its content encoding: a longer one fails with
-  /// `responseTooLarge`. Default: 64 MiB. A download to a file and a stream have no such limit.
+  /// The largest body that is kept in memory, in bytes after its content encoding is removed. A larger one fails with
+  /// `responseTooLarge`. Default: 64 MiB.
+  ///
+  /// A download to a file and a stream have no such limit.
   public var maximumBytesInMemory: Int64 = 64 * 1_024 * 1_024 { didSet { name(.maximumBytesInMemory) } }
 
-  /// Whether the file of a download is written to its disk (`fsync`) before it gets its name, so that it is whole after a loss of
-  /// power as well. Default false. The session's other tasks wait for the disk meanwhile.
+  /// Whether a downloaded file is flushed to its disk (`fsync`) before it gets its name, so that it is also complete after a
+  /// power failure. Default: false. The session's other tasks wait for the disk meanwhile.
   public var flushesFiles = false { didSet { name(.flushesFiles) } }
 
-  /// Whether the request lights the activity indicator. Default true; false for a long poll.
+  /// Whether the request turns on the activity indicator. Default: true. Use false for a long poll.
   public var isIndicated = true { didSet { name(.isIndicated) } }
 
-  /// Redirects that are followed. Default 10; with 0 the redirect itself is the response.
+  /// The most redirects that are followed. Default: 10. If it is 0, the redirect itself is the response.
   public var maximumRedirects = 10 { didSet { name(.maximumRedirects) } }
-  /// Asked before each redirect is followed. What it returns is sent next; nil makes the redirect the response.
+  /// A closure that is called before each redirect is followed. The request that it returns is sent next. If it returns nil,
+  /// the redirect is the response.
   ///
-  /// Default nil: all are followed. Headers that it adds are sent, wherever they go.
+  /// Default: nil, all redirects are followed. Header fields that the closure adds are sent to any host.
   public var onRedirect: (@Sendable (HTTPRedirect) async -> HTTPRequest?)? { didSet { name(.onRedirect) } }
 
-  /// Sent to the origin (scheme, host and port) of the request alone. If it is the session's, in the configuration's
-  /// ``HTTPSessionConfiguration/taskOptions``, it is sent to the origin of the session's base URL and to
-  /// ``HTTPSessionConfiguration/credentialOrigins``, and to no other one.
-  public var credential: HTTPCredential? { didSet { name(.credential) } }
-  /// Asked when a server does not know, or refuses, who asks. Nil makes its answer the response.
+  /// The credential for the origin (scheme, host and port) of the request. It is sent to no other origin. Default: nil.
   ///
-  /// After a redirect, that is another server: see ``HTTPChallenge/request``. What is returned goes to the origin that has
-  /// asked, and to no other one.
+  /// If it is set for a session (``HTTPSessionConfiguration/taskOptions``), it is sent to the origin of the session's base URL
+  /// and to ``HTTPSessionConfiguration/credentialOrigins`` only.
+  public var credential: HTTPCredential? { didSet { name(.credential) } }
+  /// A closure that returns a credential when a server requires authentication, or refuses a credential. If it returns nil, the
+  /// server's refusal is the response. Default: nil.
+  ///
+  /// After a redirect, the server may be another one: see ``HTTPChallenge/request``. The credential is only sent to the origin
+  /// that has asked for it.
   public var onChallenge: (@Sendable (HTTPChallenge) async -> HTTPCredential?)? { didSet { name(.onChallenge) } }
-  /// How many credentials ``onChallenge`` is asked for, for each origin. Then the refusal is the response. Default 3.
+  /// The most times that ``onChallenge`` is called for each origin. After them, the server's refusal is the response. Default:
+  /// 3.
   public var maximumChallenges = 3 { didSet { name(.maximumChallenges) } }
 
-  /// How long the task waits for a path to the network before it begins; then it fails with `notReachable`. Default nil: it
-  /// does not wait. Only if the session knows a ``PathSource``.
+  /// The time to wait for a path to the network before the task begins. After it, the task fails with `notReachable`. Default:
+  /// nil, the task does not wait. It only works if the session has a ``PathSource``.
   ///
-  /// What counts is the path to the server, or to its proxy: a server on the local network needs no path to the internet.
+  /// The path to the server, or to its proxy, counts: a server on the local network needs no path to the internet.
   public var reachabilityTimeout: Duration? { didSet { name(.reachabilityTimeout) } }
-  /// Whether a request that has lost its path is made again once there is a path to the server. Default false: it fails with
+  /// Whether a request that has lost its path is sent again when there is a path to the server. Default: false, it fails with
   /// `pathLost`.
   ///
-  /// Not after the beginning of a response, nor for a body that cannot be made again. A request that may have reached the
-  /// server is made again only if its method is idempotent (RFC 9110, section 9.2.2), or if ``allowsRepetition`` says so. It
-  /// waits for as long as ``reachabilityTimeout``, or a minute. A resumable download goes on where it was.
+  /// It is not sent again once a response has begun, or if its body cannot be made again. A request that may have reached the
+  /// server is only sent again if its method is idempotent (RFC 9110, section 9.2.2) or ``allowsRepetition`` is set. It waits
+  /// for ``reachabilityTimeout``, or one minute if that is nil. A resumable download continues where it stopped.
   public var retriesWhenReachable = false { didSet { name(.retriesWhenReachable) } }
-  /// Whether the request may be sent twice although its method, such as POST, is not idempotent: because the server recognizes
-  /// a repetition. Default false: if its connection ends before an answer, the task fails with `connectionLost` or `pathLost`.
+  /// Whether the request may be sent twice although its method, such as POST, is not idempotent. Set it if the server
+  /// recognizes a repetition.
+  ///
+  /// Default: false. If the connection ends before a response, the task fails with `connectionLost` or `pathLost`.
   public var allowsRepetition = false { didSet { name(.allowsRepetition) } }
 
-  /// What the path has to go over for the task to use it, such as `[.wifi, .wired]`. Default: nil, anything.
+  /// The media that the path must use, such as `[.wifi, .wired]`. Default: nil, any medium.
   ///
-  /// It is looked at before each attempt, also if the server is on the local network. While the path is another one, or if it is not known what it goes over, the task
-  /// waits for as long as ``reachabilityTimeout``, and then fails with `notReachable`; without a timeout it fails at once. An
-  /// attempt that runs is not broken off. A session without a ``PathSource`` fails the task with `badConfiguration`, because it
-  /// cannot know.
+  /// The path is checked before each attempt, also for a server on the local network. If the medium is another one or not
+  /// known, the task waits for ``reachabilityTimeout`` and then fails with `notReachable`. Without a timeout, it fails at once.
+  /// An attempt that is running is not interrupted. In a session without a ``PathSource``, the task fails with
+  /// `badConfiguration`.
   public var requiredMedia: Set<Medium>? { didSet { name(.requiredMedia) } }
-  /// Whether the task may use a path that may cost money: over a modem, Bluetooth or a phone on USB. Default: true. If false,
-  /// it waits or fails like one with ``requiredMedia``.
+  /// Whether the task may use a path that may cost money: over a modem, Bluetooth or a phone on USB. Default: true. If it is
+  /// false, the task waits or fails as with ``requiredMedia``.
   public var allowsExpensivePath = true { didSet { name(.allowsExpensivePath) } }
-  /// Whether the task cannot use every path.
+  /// Whether the options exclude some paths.
   var restrictsPath: Bool { requiredMedia != nil || !allowsExpensivePath }
-  /// Whether the task looks for a path before it begins.
+  /// Whether the task checks for a path before it begins.
   var waitsForPath: Bool { reachabilityTimeout != nil || restrictsPath }
 
-  /// Change the task's requests, and decide whether they are tried again, before those of
-  /// ``HTTPSessionConfiguration/interceptors`` do. Default: none.
+  /// The interceptors of the task. They run before those of ``HTTPSessionConfiguration/interceptors``. They change the task's
+  /// requests, and decide whether failed ones are tried again. Default: none.
   public var interceptors: [any RequestInterceptor] = [] { didSet { name(.interceptors) } }
-  /// The most attempts that interceptors may add to the first one. Default: 10. With 0, interceptors only change requests.
+  /// The most attempts that interceptors may add to the first one. Default: 10. If it is 0, interceptors only change requests.
   public var maximumRetries = 10 { didSet { name(.maximumRetries) } }
 
-  /// Whether the session's cache may answer, and when the server is asked. Default: `standard`, as HTTP says. Only for a session
-  /// with a ``HTTPSessionConfiguration/cache``.
+  /// Whether the session's cache may answer, and when the server is asked. Default: `standard`, the rules of HTTP. It only has
+  /// an effect in a session with a ``HTTPSessionConfiguration/cache``.
   ///
-  /// With `requiresCache`, the server is never asked, whatever the method is: what the cache does not have gets the status 504.
-  /// A task with a ``reachabilityTimeout`` waits for a path if the cache has no answer to use. If it has interceptors, it waits
-  /// before they are asked, and so before it looks into the cache.
+  /// With `requiresCache`, the server is never asked, whatever the method is. A request without a stored response gets the
+  /// status 504. A task with a ``reachabilityTimeout`` waits for a path if the cache has no usable response. If the task has
+  /// interceptors, it waits before they run, and therefore before it looks into the cache.
   public var cachePolicy = HTTPCachePolicy.standard { didSet { name(.cachePolicy) } }
-  /// Asked before the session's cache stores the answer to a GET. What it returns is stored, with the body; nil stores
-  /// nothing. Default nil: all is stored that HTTP allows. It runs on the session's thread, so it must return at once.
+  /// A closure that is called before the session's cache stores the response to a GET. The response that it returns is stored,
+  /// with the body. If it returns nil, nothing is stored.
   ///
-  /// The response may be returned with other fields, such as a `Cache-Control` for a server that sends none. Whether it may be
-  /// stored, and for how long it is fresh, is decided by what is returned. The caller of the task gets what the server has
-  /// sent. When the server validates a stored answer (304), the question is asked again, for the response with its new fields.
+  /// Default: nil, everything is stored that HTTP allows. The closure runs on the session's thread, so it must return at once.
+  ///
+  /// The closure can change the fields of the response, such as add a `Cache-Control` if the server sends none. The returned
+  /// fields decide whether the response is stored and how long it is fresh. The caller still gets the response that the server
+  /// has sent. When the server validates a stored response (304), the closure is called again for the response with its new
+  /// fields.
   public var onCaching: (@Sendable (_ request: HTTPRequest, _ response: HTTPResponse) -> HTTPResponse?)? {
     didSet { name(.onCaching) }
   }
 
-  /// What people call the task, in lists and in events. Default: nil.
+  /// A name of the task for people, shown in lists and in events. Default: nil.
   public var label: String? { didSet { name(.label) } }
 
-  /// Called as bytes are sent and received, with the newest figures, at most once in each ``progressInterval`` and at the end.
+  /// A closure that is called with the newest figures as bytes are sent and received: at most once in each
+  /// ``progressInterval``, and at the end. Default: nil.
   ///
-  /// The last call comes before the completion, before an awaited call returns and before a stream ends. While one call runs,
+  /// The last call comes before the completion, before an awaited call returns, and before a stream ends. While one call runs,
   /// at most one more waits, with the newest figures.
   public var onProgress: (@Sendable (HTTPProgress) -> Void)? { didSet { name(.onProgress) } }
-  /// The shortest time between two calls of ``onProgress``, apart from the last call. Default: 50 milliseconds.
+  /// The shortest time between two calls of ``onProgress``, except for the last call. Default: 50 milliseconds.
   public var progressInterval: Duration = .milliseconds(50) { didSet { name(.progressInterval) } }
-  /// Where ``onProgress`` and completions run, one at a time and in order. Default: on Swift's shared threads.
+  /// The executor that runs ``onProgress`` and completions, one at a time and in order. Default: Swift's shared threads.
   public var executor = HTTPExecutor.shared { didSet { name(.executor) } }
 
-  /// Options that set nothing.
+  /// Creates options that set nothing.
   public init() {}
 
-  /// Options of which some are set: `.with { $0.timeout = .seconds(5) }`.
+  /// Returns options with those set that the closure changes: `.with { $0.timeout = .seconds(5) }`.
   public static func with(_ change: (inout HTTPTaskOptions) -> Void) -> HTTPTaskOptions {
     var options = HTTPTaskOptions()
     change(&options)

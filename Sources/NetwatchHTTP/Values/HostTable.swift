@@ -1,18 +1,18 @@
 import Glibc
 import Netwatch
 
-/// Values for hosts, by name, by address or by domain (`*.example.org`).
+/// A table of values for hosts, by name, by address or by domain (`*.example.org`).
 struct HostTable<Value> {
   private var exact: [String: Value] = [:]
-  /// The longest first: `.api.example.org` before `.example.org`.
+  /// The values of domains, the longest first: `.api.example.org` before `.example.org`.
   private var domains: [(suffix: String, value: Value)] = []
   /// The value of `*`.
   private var other: Value?
 
   var isEmpty: Bool { exact.isEmpty && domains.isEmpty && other == nil }
 
-  /// - Parameter name: Of the table, for people.
-  /// - Throws: `badSecurityPolicy` for a key that no host can match, and for two that are the same.
+  /// - Parameter name: The name of the table, for error messages.
+  /// - Throws: `badSecurityPolicy` for a key that no host can match, and for two keys that are the same.
   init(_ values: [String: Value], _ name: String) throws(HTTPError) {
     for (key, value) in values.sorted(by: { $0.key < $1.key }) {
       if key == "*" {
@@ -34,12 +34,12 @@ struct HostTable<Value> {
     HTTPError(.badSecurityPolicy, "start session", message: "\(name): \(message)")
   }
 
-  /// The value of the host itself, or else of the longest domain that it is beneath, or else of `*`.
+  /// The value of the host itself, else of the longest domain that contains it, else of `*`.
   ///
-  /// - Parameter host: As ``HostName/canonical(_:)`` writes it.
+  /// - Parameter host: The host as ``HostName/canonical(_:)`` writes it.
   subscript(host: String) -> Value? {
     if let value = exact[host] { return value }
-    // 192.0.2.1 is beneath no domain, whatever the last number is.
+    // An address such as 192.0.2.1 belongs to no domain.
     if !domains.isEmpty, IPAddress(host) == nil, let domain = domains.first(where: { host.hasSuffix($0.suffix) }) {
       return domain.value
     }
@@ -47,12 +47,12 @@ struct HostTable<Value> {
   }
 }
 
-/// The names and addresses of hosts, each in one spelling.
+/// The canonical spelling of hosts' names and addresses.
 enum HostName {
-  /// `EXAMPLE.org.` becomes `example.org`, `bücher.example` becomes `xn--bcher-kva.example`, `127.1` becomes `127.0.0.1`, and
-  /// `[::1%25eth0]` becomes `::1`.
+  /// Returns the canonical spelling: `EXAMPLE.org.` becomes `example.org`, `bücher.example` becomes `xn--bcher-kva.example`,
+  /// `127.1` becomes `127.0.0.1`, and `[::1%25eth0]` becomes `::1`.
   ///
-  /// - Returns: nil for what is no host.
+  /// - Returns: Nil for text that is not a host.
   static func canonical(_ text: String) -> String? {
     if text.contains(":") || text.hasPrefix("[") {
       guard !text.hasPrefix("[") || text.hasSuffix("]") else { return nil }
@@ -64,7 +64,7 @@ enum HostName {
     if name.hasSuffix(".") { name.removeLast() }
     guard !name.isEmpty, !name.hasPrefix("."), !name.hasSuffix("."), !name.contains("..") else { return nil }
     var address = in_addr()
-    // libcurl reads old spellings of IPv4 too: a policy for an address must not be got around by one.
+    // libcurl also reads old spellings of IPv4. They must not bypass a policy for an address.
     if unsafe inet_aton(name, &address) != 0 { return IPAddress.v4(UInt32(bigEndian: address.s_addr)).description }
     return name
   }

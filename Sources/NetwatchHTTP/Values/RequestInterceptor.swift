@@ -1,28 +1,32 @@
 import HTTPTypes
 
-/// Changes the requests of a session before they are sent, and decides whether a failed one is tried again.
+/// An interceptor changes the requests of a session before they are sent, and decides whether a failed one is tried again.
 ///
-/// ``BearerTokenInterceptor`` and ``RetryInterceptor`` are ready-made ones. The interceptors of a call come first, then those of
-/// the session, each list in its order: ``HTTPTaskOptions/interceptors``, ``HTTPSessionConfiguration/interceptors``.
+/// ``BearerTokenInterceptor`` and ``RetryInterceptor`` are ready-made interceptors. Those of a call
+/// (``HTTPTaskOptions/interceptors``) run before those of the session (``HTTPSessionConfiguration/interceptors``), each list in
+/// its order.
 public protocol RequestInterceptor: Sendable {
-  /// Returns the request that is sent. Called before the first attempt, and before each one that an interceptor has asked for;
-  /// not for redirects. The default returns the request unchanged.
+  /// Returns the request to send. The default returns the request unchanged.
+  ///
+  /// It is called before the first attempt and before each attempt that an interceptor has asked for, but not for redirects.
   ///
   /// - Parameters:
-  ///   - request: The request of the task, as the interceptors before this one have changed it.
+  ///   - request: The request of the task, as the earlier interceptors have changed it.
   ///   - task: The task that the request is for.
   /// - Throws: The error that the task fails with. Nothing is sent.
   func adapt(_ request: HTTPRequest, for task: HTTPTaskInfo) async throws(HTTPError) -> HTTPRequest
 
-  /// Decides what follows a failed attempt: one that has brought no whole response, or a status of 400 and above. The default
-  /// leaves it to the next interceptor.
+  /// Decides what follows a failed attempt: one without a complete response, or with a status of 400 or above. The default
+  /// leaves the decision to the next interceptor.
   ///
-  /// It is not called for a request whose body cannot be sent again, after the end of ``HTTPTaskOptions/maximumRetries``, nor
-  /// after the beginning of a body that goes to a file or a stream.
+  /// It is not called if the request's body cannot be sent again, after ``HTTPTaskOptions/maximumRetries`` attempts, or once a
+  /// body that goes to a file or a stream has begun.
   func retry(_ failure: HTTPFailedAttempt) async -> RetryDecision
 }
 
 extension RequestInterceptor {
+  /// Returns the request unchanged.
   public func adapt(_ request: HTTPRequest, for task: HTTPTaskInfo) async throws(HTTPError) -> HTTPRequest { request }
+  /// Leaves the decision to the next interceptor.
   public func retry(_ failure: HTTPFailedAttempt) async -> RetryDecision { .next }
 }

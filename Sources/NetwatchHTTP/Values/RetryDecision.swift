@@ -1,8 +1,8 @@
-/// What follows a failed attempt.
+/// An interceptor's decision about what follows a failed attempt.
 public enum RetryDecision: Sendable {
-  /// Another attempt is made after this time, which counts from now. While it waits, the task is not active.
+  /// Another attempt is made after this time, counted from now. The task is not active while it waits. Default: at once.
   case retry(after: Duration = .zero)
-  /// The next interceptor decides. If there is none, the failure is that of the task, and a response is its response.
+  /// The next interceptor decides. If there is none, the task fails with the attempt's error, or ends with its response.
   case next
   /// The task fails with this error.
   case fail(HTTPError)

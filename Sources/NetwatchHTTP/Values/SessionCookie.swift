@@ -1,25 +1,38 @@
 import FoundationEssentials
 
-/// A cookie, as a session sends it back to its servers.
+/// A cookie of a session, as the session sends it to servers.
 ///
-/// To keep cookies for the next start of a program, encode them: what they say is decoded as carefully as a server's words.
+/// To keep cookies for the next run of a program, encode them. Decoding checks them as strictly as cookies from a server.
 public struct SessionCookie: Hashable, Sendable {
+  /// The name of the cookie.
   public let name: String
+  /// The value of the cookie.
   public let value: String
-  /// Lower case, without a dot before it.
+  /// The domain of the cookie in lower case, without a leading dot.
   public let domain: String
-  /// Whether hosts beneath ``domain`` get it, too.
+  /// Whether the cookie is also sent to subdomains of ``domain``.
   public let includesSubdomains: Bool
-  /// Begins with a slash.
+  /// The path that requests must begin with to get the cookie. It begins with a slash.
   public let path: String
-  /// Whether it is sent by https alone.
+  /// Whether the cookie is only sent over https.
   public let isSecure: Bool
-  /// Whether a page's scripts would not be shown it; to this library it makes no difference.
+  /// Whether browsers would hide the cookie from the scripts of a page. It makes no difference to this library.
   public let isHTTPOnly: Bool
-  /// To the second. Nil: it goes with the session.
+  /// The time at which the cookie expires, in whole seconds. Nil if it lasts as long as the session.
   public let expires: Date?
 
-  /// Nil for what no server could have set: no name or domain, control characters or a semicolon in any of the texts.
+  /// Creates a cookie. Nil for a cookie that no server could set: without a name or domain, or with control characters or a
+  /// semicolon in a text.
+  ///
+  /// - Parameters:
+  ///   - name: The name, without an equals sign.
+  ///   - value: The value.
+  ///   - domain: The domain. A leading dot is removed.
+  ///   - includesSubdomains: Whether the cookie is also sent to subdomains. Default: false.
+  ///   - path: The path, which begins with a slash. Default: `/`.
+  ///   - isSecure: Whether the cookie is only sent over https. Default: false.
+  ///   - isHTTPOnly: Whether browsers would hide the cookie from scripts. Default: false.
+  ///   - expires: The time at which the cookie expires. Default: nil, at the end of the session.
   public init?(
     name: String, value: String, domain: String, includesSubdomains: Bool = false, path: String = "/",
     isSecure: Bool = false, isHTTPOnly: Bool = false, expires: Date? = nil
@@ -42,7 +55,7 @@ public struct SessionCookie: Hashable, Sendable {
     text.utf8.count <= 4_096 && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f && $0 != UInt8(ascii: ";") }
   }
 
-  /// 0 for none; nil for what no clock will say.
+  /// The time in seconds since 1970. 0 for no date; nil for a date out of range.
   private static func second(of date: Date?) -> Int64? {
     guard let date else { return 0 }
     let seconds = date.timeIntervalSince1970
@@ -50,7 +63,7 @@ public struct SessionCookie: Hashable, Sendable {
   }
 }
 
-/// As a line of Netscape's cookie file, which is what libcurl reads and writes: seven fields between tabs.
+/// The cookie as a line of Netscape's cookie file, which libcurl reads and writes: seven fields separated by tabs.
 extension SessionCookie {
   private static let httpOnlyMark = "#HttpOnly_"
 
@@ -76,7 +89,9 @@ extension SessionCookie {
 }
 
 extension SessionCookie: Codable {
-  /// - Throws: for what no server could have set.
+  /// Creates a cookie from its encoded line.
+  ///
+  /// - Throws: `DecodingError` for text that is not a cookie which a server could set.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let cookie = SessionCookie(line: try container.decode(String.self)) else {
@@ -85,6 +100,7 @@ extension SessionCookie: Codable {
     self = cookie
   }
 
+  /// Encodes the cookie as a line of Netscape's cookie file.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(line)

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// A request, which is large: what holds it for long shares it, because a copy counts a dozen references.
+/// A shared request. A request is large, and a copy retains a dozen references, so long-lived owners share one.
 final class SharedRequest: Sendable {
   let value: HTTPRequest
 

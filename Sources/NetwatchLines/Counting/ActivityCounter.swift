@@ -3,11 +3,12 @@ import NetwatchEventLoop
 import NetwatchNetlink
 import NetwatchStream
 
-/// Counts what is in flight, and runs the indicator on it: numbers go in, what to publish comes out.
+/// Counts what is in flight, and runs the indicator on the count: numbers go in, and changes to publish come out.
 ///
-/// TCP connections and UDP are looked at only between ``watch(_:)`` and ``rest()``; where they do not count, nothing of that
-/// exists.
+/// TCP connections and UDP are watched only between ``watch(_:)`` and ``rest()``. If they do not count, nothing is created for
+/// them.
 package final class ActivityCounter {
+  /// The state of the indicator and the number in flight.
   package private(set) var activity = EventRecord.Activity()
   private let settings: ActivitySettings
   private let loop: EventLoop
@@ -18,10 +19,13 @@ package final class ActivityCounter {
   private var connections: ConnectionCounter?
   private var datagrams: DatagramCounter?
 
+  /// Creates a counter. If connections or datagrams cannot be counted, `say` gets a sentence about it.
+  ///
   /// - Parameters:
-  ///   - say: Gets each sentence for people.
-  ///   - path: Which links there are; nil while that is not known.
-  ///   - changed: Called after each change of ``activity``, with its reason.
+  ///   - settings: What is counted.
+  ///   - say: The closure that gets each sentence for people. Default: to standard error.
+  ///   - path: The closure that returns the current path; nil while it is not known.
+  ///   - changed: The closure that is called after each change of ``activity``, with the reason.
   package init(
     _ settings: ActivitySettings, on loop: EventLoop, say: @escaping (_ sentence: String) -> Void = StandardError.tell,
     path: @escaping () -> NetworkPath? = { nil },
@@ -70,7 +74,7 @@ package final class ActivityCounter {
     }
   }
 
-  /// Its handler is on the stack.
+  /// Releases a counter later, because its handler is still on the stack.
   private func release<Counter: AnyObject>(_ counter: inout Counter?) {
     let old = counter
     counter = nil
@@ -79,20 +83,20 @@ package final class ActivityCounter {
 
   // MARK: Numbers
 
-  /// Takes note of how many requests programs have announced.
+  /// Sets the number of requests that programs have announced.
   ///
-  /// - Parameter date: The time at which that came about. What is due since then is due now.
+  /// - Parameter date: The time of the change. Actions that are due since then are performed at once. Default: now.
   package func setRequests(_ count: Int, at date: Duration = KernelClock.monotonic.now) {
     guard settings.counts.contains(.requests) else { return }
-    // No number that a caller can give makes the sum overflow.
+    // The limits keep the sum from overflowing, whatever number a caller gives.
     let others = activity.inFlight - activity.requests
     change(to: min(max(count, 0), Int(Int32.max)) + others, at: date)
   }
 
-  /// Takes note of how many TCP connections are in flight, which are counted from the first call on. The same number means that
-  /// one has come and gone: in a train of short ones, the indicator stays.
+  /// Sets the number of TCP connections in flight; they are counted from the first call on. An unchanged number means that one
+  /// connection has come and gone, so that the indicator stays visible in a series of short ones.
   ///
-  /// - Parameter date: The time at which that came about. What is due since then is due now.
+  /// - Parameter date: The time of the change. Actions that are due since then are performed at once.
   package func setConnections(_ count: Int, at date: Duration) {
     if count == activity.connections { return linger(from: date) }
     let others = activity.inFlight - (activity.connections ?? 0)
@@ -106,7 +110,7 @@ package final class ActivityCounter {
     change(to: others + count, at: date)
   }
 
-  /// TCP connections are not counted any more.
+  /// Stops counting TCP connections.
   package func forgetConnections() {
     setConnections(0, at: KernelClock.monotonic.now)
     activity.connections = nil
@@ -128,10 +132,10 @@ package final class ActivityCounter {
     handle(.idle, at: date)
   }
 
-  /// When the indicator decides next.
+  /// The time at which the indicator decides next; nil if no decision is due.
   package var deadline: Duration? { machine.deadline }
 
-  /// Does what is due at once, for somebody who wants the present state.
+  /// Performs the actions that are due, for a caller that wants the current state.
   package func fireDue() {
     while let deadline, deadline <= KernelClock.monotonic.now { fire() }
   }
@@ -150,7 +154,7 @@ package final class ActivityCounter {
 
   // MARK: Connections
 
-  /// Begins to look at connections, and calls `body` when ``activity`` says what is.
+  /// Starts to watch connections, and calls `body` when ``activity`` is up to date.
   package func watch(_ body: @escaping () -> Void) {
     datagrams?.watch()
     guard let connections else { return body() }
@@ -160,26 +164,26 @@ package final class ActivityCounter {
     }
   }
 
-  /// Looks at connections, and returns when ``activity`` says what is.
+  /// Watches connections, and returns when ``activity`` is up to date.
   package func watchNow() {
     datagrams?.watch()
     connections?.scanNow()
     fireDue()
   }
 
-  /// Nobody wants to know about connections any more.
+  /// Stops watching connections and UDP.
   package func rest() {
     connections?.rest()
     datagrams?.rest()
   }
 
-  /// Whose connections are in flight, as far as this user may know and that can be told in time.
+  /// Returns the programs whose connections are in flight, as far as this user may see them and they are found within `time`.
   package func programs(within time: Duration) -> [NamedCount] {
     connections?.programs(within: time).map { NamedCount(name: $0.name, count: $0.connections) }
       ?? []
   }
 
-  /// Tells of programs that were to be left out, if programs cannot be seen from here.
+  /// Reports the excluded programs if this process cannot see which connections are theirs.
   package func warnOfUnseenPrograms() {
     guard let programs = connections?.unseenPrograms, !programs.isEmpty else { return }
     say(

@@ -2,23 +2,28 @@ import Netwatch
 import NetwatchNetlink
 import NetwatchStream
 
-/// What is counted as in flight, and how: `--activity` and what belongs to it.
+/// The options of counting: `--activity` and the options that belong to it.
 package struct ActivitySettings {
-  /// Shorter looks would only wear out the machine.
+  /// The shortest interval. Shorter ones would only load the machine.
   private static let shortestInterval = Duration.milliseconds(20)
 
+  /// The kinds of activity that are counted. Default: announced requests.
   package var counts = ServiceIdentity.Counts.requests
+  /// The rules for TCP connections, and the exclusions.
   package var connections = ConnectionCounter.Configuration()
 
+  /// Creates the default settings.
   package init() {}
 
+  /// Creates settings from options.
+  ///
   /// - Parameters:
-  ///   - counts: What is counted.
-  ///   - exclusions: What is left out of it.
-  ///   - interval: The time between two looks at TCP connections; nil for the default.
-  ///   - patience: After how long a TCP connection that waits is a long poll; nil for the default.
-  ///   - dashes: What stands before the names of options where the user has written them.
-  /// - Throws: A sentence about what does not go together.
+  ///   - counts: The kinds of activity that are counted.
+  ///   - exclusions: The connections that do not count.
+  ///   - interval: The time between two scans of TCP connections; nil for the default.
+  ///   - patience: The time after which a waiting TCP connection counts as a long poll; nil for the default.
+  ///   - dashes: The text before the names of options, as the user writes them.
+  /// - Throws: A `PlainError` about options that do not fit together.
   package init(
     counts: ServiceIdentity.Counts, exclusions: [ConnectionExclusion], interval: Duration?, patience: Duration?,
     dashes: String
@@ -42,8 +47,8 @@ package struct ActivitySettings {
     if let patience { connections.rules.patience = patience }
   }
 
-  /// What to tell somebody whose service does not count what he wants: the service's choice holds for all who ask it, so that all
-  /// show the same. Nil if it counts that.
+  /// Returns a sentence for users whose service does not count what they want; nil if it does. The service's settings apply to
+  /// all its clients, so that all show the same.
   func hint(besideService activity: EventRecord.Activity) -> String? {
     let lacks = [
       counts.contains(.tcp) && activity.connections == nil ? "TCP connections" : nil,

@@ -3,26 +3,29 @@ import NetwatchEventLoop
 import NetwatchNetlink
 import NetwatchStream
 
-/// How well the link works that carries the traffic, for lines: looked at here, or by a service that looks for all who ask it.
+/// The quality of the link that carries the path, for lines. It is sampled here, or by a service that samples for all its
+/// clients.
 package final class QualityWatch {
-  /// As they were looked at last.
+  /// The figures of the last sample; nil if they are not known.
   package private(set) var figures: LinkQuality?
   private let say: (_ sentence: String) -> Void
   private let addresses: () -> Set<IPAddress>?
   private let tell: (Moment) -> Void
   private var sampler: QualitySampler?
-  /// That of the path whose link was looked at last; nil before the first look.
+  /// The verdict of the path whose link was sampled last; nil before the first sample.
   private var verdict: NetworkPath.Verdict?
   private var news = QualityNews()
-  /// A service looks.
+  /// Whether a service samples.
   private var isServed = false
   private var hasWarned = false
 
+  /// Creates a watch that does not sample yet.
+  ///
   /// - Parameters:
-  ///   - input: where connections are looked at.
-  ///   - say: gets each sentence for people.
-  ///   - addresses: gives those that traffic leaves from.
-  ///   - tell: called when there are figures that say something new, with their date.
+  ///   - input: The source of the list of connections.
+  ///   - say: The closure that gets each sentence for people.
+  ///   - addresses: The closure that returns the addresses that traffic leaves from.
+  ///   - tell: The closure that is called when there are new figures, with their time.
   package init(
     on loop: EventLoop, of input: NetlinkInput, say: @escaping (_ sentence: String) -> Void,
     addresses: @escaping () -> Set<IPAddress>?,
@@ -34,7 +37,7 @@ package final class QualityWatch {
     sampler = QualitySampler(on: loop, of: input) { [unowned self] in look() }
   }
 
-  /// Looks at the link of a path, and goes on to do so. If the path is as it was, nothing changes.
+  /// Samples the link of a path now and from now on. If the path has not changed, nothing happens.
   package func follow(_ path: NetworkPath) {
     guard path.verdict != verdict else { return }
     change(to: path.verdict)
@@ -43,31 +46,31 @@ package final class QualityWatch {
     sampler?.setTimer()
   }
 
-  /// It is time to look, or a replay has come to a look.
+  /// Samples now, because it is time or a replay has come to a sample.
   package func look() {
     guard let moment = sample(from: addresses() ?? []) else { return }
     if let figures, news.take(figures, at: .nanoseconds(moment.monotonic)) { tell(moment) }
-    // Whoever was told may have stopped it.
+    // The closure may have stopped the watch.
     if verdict != nil { sampler?.setTimer() }
   }
 
-  /// Looks once, at the link of a path.
+  /// Samples the link of a path once, and returns the figures.
   ///
-  /// - Parameter isFirst: nobody has looked for a while.
+  /// - Parameter isFirst: Whether nobody has sampled for a while.
   package func look(over path: NetworkPath, isFirst: Bool) -> LinkQuality? {
     if isFirst { stop() }
     if path.verdict != verdict { change(to: path.verdict) }
     return sample(from: addresses() ?? path.localAddresses).flatMap { _ in figures }
   }
 
-  /// What was counted until now says nothing of another path.
+  /// Forgets the counters, because they are not about the new path.
   private func change(to verdict: NetworkPath.Verdict) {
     if self.verdict != nil { sampler?.forget() }
     self.verdict = verdict
     figures = nil
   }
 
-  /// Nil if no link carries the traffic.
+  /// Takes a sample and returns its time. Nil if no link carries the path.
   private func sample(from addresses: Set<IPAddress>) -> Moment? {
     guard let sampler, let link = verdict?.carrier else { return nil }
     let answer = sampler.look(over: link, from: addresses)
@@ -81,9 +84,10 @@ package final class QualityWatch {
 
   // MARK: A service
 
-  /// A service has looked. One that is older than this program does not, and is not waited for.
+  /// Takes the figures of a service. A service that is older than this program sends none, and is not waited for.
   ///
-  /// - Parameter path: the one that was told last; figures of another link are too late, or too early.
+  /// - Parameter path: The path that was reported last. Figures of another link are ignored, because they come before or after
+  ///   a change.
   package func receive(_ record: EventRecord, over path: NetworkPath?) {
     guard let quality = record.carrierQuality, quality.isOf(path?.carrier) else { return }
     if !isServed { stop() }
@@ -93,6 +97,7 @@ package final class QualityWatch {
     tell(.now)
   }
 
+  /// Samples here again, because the service is gone.
   package func serviceWasLost(_ path: NetworkPath?) {
     isServed = false
     stop()
@@ -100,6 +105,7 @@ package final class QualityWatch {
     if let path { follow(path) }
   }
 
+  /// Stops sampling and forgets the figures.
   package func stop() {
     sampler?.stop()
     verdict = nil

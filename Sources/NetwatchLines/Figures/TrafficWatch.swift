@@ -3,24 +3,27 @@ import NetwatchEventLoop
 import NetwatchNetlink
 import NetwatchStream
 
-/// What links carry, for lines: sampled here, or by a service that samples for all who ask it.
+/// The traffic of links, for lines. It is sampled here, or by a service that samples for all its clients.
 package final class TrafficWatch {
-  /// As they were sampled last.
+  /// The figures of the last sample.
   package private(set) var figures: [LinkTraffic] = []
-  /// Every link, not only the one that carries the traffic.
+  /// Whether every link is counted, not only the one that carries the path.
   private let countsAll: Bool
   private let tell: (Moment) -> Void
   private let interval: Duration
   private var sampler: TrafficSampler?
-  /// When the counters were read here last.
+  /// The time of the last sample here.
   private var sampled: Moment?
-  /// A service samples.
+  /// Whether a service samples.
   private var isServed = false
 
+  /// Creates a watch that does not sample yet.
+  ///
   /// - Parameters:
-  ///   - input: where the counters are read.
-  ///   - interval: between two samples.
-  ///   - tell: called when there are new figures, with their date.
+  ///   - input: The source of the counters.
+  ///   - interval: The time between two samples.
+  ///   - countsAll: Whether every link is counted, not only the one that carries the path.
+  ///   - tell: The closure that is called when there are new figures, with their time.
   package init(
     on loop: EventLoop, of input: NetlinkInput, every interval: Duration, countsAll: Bool,
     tell: @escaping (Moment) -> Void
@@ -39,7 +42,7 @@ package final class TrafficWatch {
     tell(moment)
   }
 
-  /// A replay has come to a sample.
+  /// Takes a sample, because a replay has come to one.
   package func sample() { sampler?.sample() }
 
   /// Counts the links of a path from now on.
@@ -48,23 +51,27 @@ package final class TrafficWatch {
     sampler.count(countsAll ? path.links.map { ($0.index, $0.kernelName) } : [path.carrier].compactMap { $0 })
   }
 
-  /// A service has sampled. One that is older than this program does not, and is not waited for.
+  /// Takes the figures of a service. A service that is older than this program sends none, and is not waited for.
   ///
-  /// - Parameter path: the one that was told last; figures of another link are too late, or too early.
+  /// - Parameter path: The path that was reported last. Figures of another link are ignored, because they come before or after
+  ///   a change.
   package func receive(_ record: EventRecord, over path: NetworkPath?) {
     guard let figures = record.traffic, path?.interfaceIndex == record.path.interfaceIndex else { return }
     isServed = true
     sampler?.stop()
     let moment = Moment.now
-    // The service ticks when the sampler here does: its first figures may be of a tick that has had its line.
+    // The service samples at the same times as the sampler here. So its first figures may be of a tick that already has its
+    // line.
     if let sampled, .nanoseconds(moment.monotonic - sampled.monotonic) < interval / 2 { return }
     publish(figures, moment)
   }
 
+  /// Samples here again, because the service is gone.
   package func serviceWasLost(_ path: NetworkPath?) {
     isServed = false
     if let path { follow(path) }
   }
 
+  /// Stops sampling here.
   package func stop() { sampler?.stop() }
 }

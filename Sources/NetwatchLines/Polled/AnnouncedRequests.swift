@@ -1,23 +1,25 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// The requests that a program has announced to a monitor that it polls. From any thread.
+/// The requests that a program has announced to a monitor that it polls. All methods can be called from any thread.
 package final class AnnouncedRequests: Sendable {
   private struct State {
     var running: [UInt64: String?] = [:]
-    /// The number of the newest one.
+    /// The number of the newest request.
     var newest: UInt64 = 0
-    /// When one has begun or ended last, on the monotonic clock; nil if that is no news any more.
+    /// The time of the last begin or end on the monotonic clock; nil if it has been taken already.
     var changed: Duration?
   }
 
   private let state = InlineLock(State())
   private let handle: LoopHandle
 
-  /// - Parameter handle: Wakes the loop that asks for ``takeNews()``.
+  /// - Parameter handle: The handle that wakes the loop, which then calls ``takeNews()``.
   init(waking handle: LoopHandle) { self.handle = handle }
 
-  /// - Parameter label: A text for people who look at the service; nil for none.
+  /// Begins a request.
+  ///
+  /// - Parameter label: A text that describes the request to people who look at the service; nil for none.
   /// - Returns: The number of the request, from 1.
   package func begin(_ label: String?) -> UInt64 {
     let (number, isFirst) = state.withLock { state in
@@ -30,7 +32,7 @@ package final class AnnouncedRequests: Sendable {
     return number
   }
 
-  /// Ends a request. If it has ended, or has never begun, nothing happens.
+  /// Ends a request. If it has ended or never begun, nothing happens.
   package func end(_ number: UInt64) {
     let isFirst = state.withLock { state in
       guard state.running.removeValue(forKey: number) != nil else { return false }
@@ -40,7 +42,7 @@ package final class AnnouncedRequests: Sendable {
     if isFirst { handle.wake() }
   }
 
-  /// What runs, and since when; nil if that has been asked before.
+  /// Returns the requests that run and the time of the last change. Nil if there was no change since the last call.
   func takeNews() -> (running: [UInt64: String?], date: Duration)? {
     state.withLock { state in
       guard let date = state.changed else { return nil }

@@ -4,37 +4,41 @@ import NetwatchEventLoop
 import NetwatchNetlink
 import NetwatchStream
 
-/// A monitor for programs with a loop of their own, in any language: libnetwatch stands on it. It has no thread. The program polls
-/// ``descriptor``, and calls ``dispatch()`` when that is readable.
+/// A monitor for programs that have an event loop, in any language; libnetwatch is built on it. It has no thread. The program
+/// polls ``descriptor``, and calls ``dispatch()`` when the descriptor is readable.
 ///
-/// The monitor belongs to one thread at a time, but for ``beginRequest(_:)`` and ``endRequest(_:)``, which any thread may call. It
-/// prints nothing, and starts no process.
+/// The monitor belongs to one thread at a time, except ``beginRequest(_:)`` and ``endRequest(_:)``, which any thread may call.
+/// It prints nothing and starts no process.
 ///
-/// `@unchecked`: whoever hands a monitor to another thread keeps to that; both calls only reach what is `Sendable`.
+/// `@unchecked`: a program that passes a monitor to another thread has to follow this rule; both calls use only data that is
+/// `Sendable`.
 public final class PolledMonitor: @unchecked Sendable {
-  /// Rounds of one ``dispatch()`` at most, if other threads begin and end requests all the time.
+  /// The most rounds of one ``dispatch()``, in case other threads begin and end requests all the time.
   private static let mostRounds = 16
 
-  /// The state as the last line of `netwatch --follow` would have it. If the target is a host, its status is `.unknown` and its
-  /// reason `.unresolved` until the name was looked up.
+  /// The current state, as in the last line of `netwatch --follow`. If the target is a host, the status is `.unknown` and the
+  /// reason `.unresolved` until the name has been resolved.
   public private(set) var record = EventRecord.unresolved(sequence: 1)
-  /// Called by ``dispatch()`` for each change, after ``record`` has changed. Anything is allowed in it but ``dispatch()``.
+  /// The closure that ``dispatch()`` calls for each change, after ``record`` has changed. It may call anything except
+  /// ``dispatch()``.
   public var onChange: (() -> Void)?
   private let loop: EventLoop
   private let requests: AnnouncedRequests
   private var source: LineSource?
   private var changes = 0
-  /// Whether ``dispatch()`` is at work, as it is within ``onChange``.
+  /// Whether ``dispatch()`` is running, as it is within ``onChange``.
   public private(set) var isDispatching = false
-  /// What is lost for good.
+  /// The error after which the monitor gets no news any more; nil if there is none.
   private var failure: NetworkMonitorError?
 
-  /// Begins to watch. For the internet or an address, ``record`` is known when this returns; it waits for nobody.
+  /// Starts to monitor. If the target is the internet or an address, ``record`` is known when this initializer returns. It does
+  /// not wait for other programs.
   ///
-  /// - Parameter options: What `netwatch --follow` would be given, as `name=value` or, of a flag, `name`: target, interface, ignore,
-  ///   wwan, tunnel, hold, link-local, interfaces, no-service, activity, activity-ignore, activity-interval, activity-patience.
-  /// - Throws: An error with the code `EINVAL` and a sentence about the first option that makes no sense, or what the kernel
-  ///   says.
+  /// - Parameter options: The options of `netwatch --follow`, as `name=value` or, for a flag, as `name`: target, interface,
+  ///   ignore, wwan, tunnel, hold, link-local, interfaces, no-service, activity, activity-ignore, activity-interval,
+  ///   activity-patience. Default: none.
+  /// - Throws: A `NetworkMonitorError`. If an option is invalid, its code is `EINVAL` and its description is a sentence about
+  ///   the first such option. Otherwise it is the kernel's error.
   public init(_ options: [String] = []) throws(NetworkMonitorError) {
     do {
       var wanted = try LineSource.Options(options)
@@ -55,14 +59,15 @@ public final class PolledMonitor: @unchecked Sendable {
 
   deinit { close() }
 
-  /// Readable when ``dispatch()`` has something to do. It is the monitor's own: poll it, and do nothing else with it.
+  /// The descriptor to poll; readable when ``dispatch()`` has something to do. It belongs to the monitor, so do nothing but
+  /// poll it.
   public var descriptor: CInt { loop.descriptor }
 
-  /// Reads what is there, without waiting, and calls ``onChange`` for each change.
+  /// Reads what is available without waiting, and calls ``onChange`` for each change.
   ///
   /// - Returns: The number of changes.
-  /// - Throws: An error with the code `EDEADLK` within ``onChange``, and `ENOLINK` when the kernel's news are lost for good: from
-  ///   then on ``record`` stays as it is, and ``descriptor`` is never readable again.
+  /// - Throws: A `NetworkMonitorError`: with the code `EDEADLK` within ``onChange``, and `ENOLINK` when the connection to the
+  ///   kernel is lost for good. Afterwards ``record`` stays as it is, and ``descriptor`` is never readable again.
   public func dispatch() throws(NetworkMonitorError) -> Int {
     if let failure { throw failure }
     guard !isDispatching else {
@@ -87,7 +92,7 @@ public final class PolledMonitor: @unchecked Sendable {
     return changes
   }
 
-  /// - Returns: Whether there is something to tell.
+  /// - Returns: Whether there are changes to handle.
   private func announce() -> Bool {
     guard let news = requests.takeNews() else { return false }
     source?.setRequests(news.running, at: news.date)
@@ -100,27 +105,28 @@ public final class PolledMonitor: @unchecked Sendable {
     onChange?()
   }
 
-  /// Announces a request: something that this program waits for from the network. From any thread.
+  /// Announces a request: that this program waits for something from the network. Can be called from any thread.
   ///
-  /// - Parameter label: A text for people who look at the service; what is beyond 256 bytes of it is cut off. Default: none.
-  /// - Returns: A number for ``endRequest(_:)``.
+  /// - Parameter label: A text that describes the request to people who look at the service. Text beyond 256 bytes is cut off.
+  ///   Default: nil, no label.
+  /// - Returns: The number of the request, for ``endRequest(_:)``.
   public func beginRequest(_ label: String? = nil) -> UInt64 { requests.begin(label) }
 
-  /// Ends a request. From any thread. If it has ended before, nothing happens.
+  /// Ends a request. Can be called from any thread. If the request has already ended, nothing happens.
   public func endRequest(_ number: UInt64) { requests.end(number) }
 
-  /// Watches no more. ``record`` stays as it is.
+  /// Stops monitoring. ``record`` stays as it is.
   public func close() {
     source?.finish()
     source?.stop()
     source = nil
   }
 
-  /// Gives up this process's copies of the descriptors, and does nothing to what they lead to: for a child that fork(2) has made,
-  /// where the monitor goes on to be the parent's.
+  /// Closes this process's copies of the descriptors without any effect on what they refer to. Call this in a child of fork(2)
+  /// if the monitor continues in the parent.
   public func abandon() {
     loop.abandon()
-    // If another thread was at work when the child was made, what it was about to change is not whole: nobody may touch it.
+    // If another thread was working when the child was made, its changes are incomplete, so nothing may use or release them.
     if isDispatching { _ = unsafe Unmanaged.passRetained(self) } else { source = nil }
   }
 

@@ -3,35 +3,38 @@ import NetwatchEventLoop
 import NetwatchNetlink
 import NetwatchStream
 
-/// Puts into each record what probes of the internet have found, and adds one of its own where that changes.
+/// Adds the result of internet probes to each record, and adds a record when the result changes.
 ///
-/// A record never waits for a probe, unless it is the only one.
+/// A record never waits for a probe, unless it is the only record.
 package final class ProbeAnnotator {
-  /// What a probe that does not end may take beyond all that it is allowed.
+  /// The time that a probe may take beyond its timeout before it is given up.
   private static let patience = Duration.seconds(1)
-  /// From a line to what it means for probes. Who reads the line may wait for our processor, and goes first.
+  /// The time between a line and the probe for it. The reader of the line may wait for the same processor, and goes first.
   private static let courtesy = Duration.milliseconds(2)
 
   private let loop: EventLoop
   private let settings: ProbeSettings
   private let tell: (EventRecord) -> Void
   private let failed: (PlainError) -> Void
-  /// Nil where there is no helper.
+  /// The runner of probes; nil if the helper is missing.
   private var runner: ProbeRunner?
-  /// What lines say now.
+  /// The result in the current lines.
   private var internet = InternetAccess.unknown
-  /// What was told last, or waits to be.
+  /// The record that was sent last, or that waits for its result.
   private var last: EventRecord?
   private var holds: Bool
-  /// Of the last line, as long as the runner does not know of it.
+  /// The path of the last line while the runner has not got it yet.
   private var newPath: NetworkPath?
 
+  /// Creates an annotator.
+  ///
   /// - Parameters:
-  ///   - say: gets each sentence for people.
-  ///   - tell: is given each record with what has been found.
-  ///   - begins: called when a probe begins.
-  ///   - failed: called when no probe can be made, if ``ProbeSettings/isRequired``.
-  /// - Throws: if one is required, and there is no helper. Else that is told, and all is unknown.
+  ///   - say: The closure that gets each sentence for people.
+  ///   - tell: The closure that gets each record with its result.
+  ///   - begins: The closure that is called when a probe begins.
+  ///   - failed: The closure that is called when no probe can be made, if ``ProbeSettings/isRequired``.
+  /// - Throws: A `PlainError` if probes are required and the helper is missing. If they are not required, `say` gets the
+  ///   sentence, and all results are unknown.
   package init(
     _ settings: ProbeSettings, on loop: EventLoop, say: @escaping (_ sentence: String) -> Void,
     tell: @escaping (EventRecord) -> Void, begins: @escaping () -> Void = {},
@@ -52,14 +55,16 @@ package final class ProbeAnnotator {
     }
   }
 
-  /// Whether a line waits for its answer.
+  /// Whether a line waits for its result.
   package var isHolding: Bool { holds && last != nil }
 
+  /// Stops the probes.
   package func stop() {
     newPath = nil
     runner?.stop()
   }
 
+  /// Adds the result to a record and passes it on.
   package func add(_ record: EventRecord) {
     if holds { return hold(record) }
     let isPath =
@@ -83,7 +88,7 @@ package final class ProbeAnnotator {
     }
   }
 
-  /// Who counts the requests may tell of the same path once more.
+  /// Holds the first record until its result is known. The source of requests may send the same path again.
   private func hold(_ record: EventRecord) {
     let isPath = last.map { !record.path.saysTheSame(as: $0.path) } ?? true
     if last == nil { limitTheWait() }
@@ -100,7 +105,7 @@ package final class ProbeAnnotator {
   }
 
   private func addAnswer(_ isNews: Bool) {
-    // An answer for a path that is gone counts no more.
+    // A result for a path that is gone does not count.
     guard let runner, newPath == nil else { return }
     internet = runner.internet
     if isHolding { return release() }

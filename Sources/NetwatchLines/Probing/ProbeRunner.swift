@@ -2,32 +2,35 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// What is asked of whom, to find out whether the internet is there: `--probe` and what belongs to it.
+/// The settings of internet probes: `--probe` and the options that belong to it.
 package struct ProbeSettings {
+  /// The URL that is requested.
   package let url: String
-  /// What the answer has to begin with; nil where it has to be empty.
+  /// The text that the response has to begin with; nil if the response has to be empty.
   package var expectation: String?
-  /// How long an answer may take.
+  /// The time to wait for a response. Default: 10 seconds.
   package var timeout = Duration.seconds(10)
-  /// From an answer to the next probe; zero for none.
+  /// The time from a result to the next probe; zero for none. Default: 300 seconds.
   package var interval = Duration.seconds(300)
-  /// What the helper says it is to the server.
+  /// The value of the request's User-Agent field.
   package let userAgent: String
-  /// Whether nothing goes on where no probe can be made; else that is told once, and all is unknown.
+  /// Whether the source fails if no probe can be made. Otherwise this is reported once, and all results are unknown. Default:
+  /// false.
   package var isRequired = false
-  /// Whether the first line waits for the answer, at most for as long as an answer may take.
+  /// Whether the first line waits for its result, at most as long as a response may take. Default: false.
   package var holdsFirstLine = false
 
-  /// The helper gives up by itself; this is for one that does not.
+  /// The additional time for a helper that does not end at its timeout by itself.
   private static let grace = Duration.seconds(2)
 
+  /// Creates settings with default times.
   package init(url: String, expectation: String?, userAgent: String) {
     self.url = url
     self.expectation = expectation
     self.userAgent = userAgent
   }
 
-  /// The host that the URL names; nil where that is an address.
+  /// The name of the host in the URL; nil if the URL has an address.
   package var host: HostName? {
     guard let scheme = url.firstRange(of: "://") else { return nil }
     let authority = url[scheme.upperBound...].prefix { !"/?#".contains($0) }
@@ -38,6 +41,7 @@ package struct ProbeSettings {
     return try? HostName(String(name))
   }
 
+  /// The times for the state machine of probes.
   package var timing: ProbeMachine.Timing {
     var timing = ProbeMachine.Timing()
     timing.limit = timeout + Self.grace
@@ -46,11 +50,11 @@ package struct ProbeSettings {
   }
 }
 
-/// Probes the internet: runs a ``ProbeMachine``, each probe as a short-lived process of ``HelperProgram/http``.
+/// Probes the internet by running a ``ProbeMachine``. Each probe is a short-lived process of ``HelperProgram/http``.
 ///
-/// It never waits. A probe does not outlive it.
+/// The runner never waits. A probe does not outlive it.
 package final class ProbeRunner {
-  /// More than the helper says, and than the loader does where it cannot load it.
+  /// The most bytes to read: more than the helper prints, or the loader if it cannot load the helper.
   private static let answerSize = 4_096
 
   private let settings: ProbeSettings
@@ -66,12 +70,14 @@ package final class ProbeRunner {
   private var told: Set<String> = []
   private var clockWatch: WallClockWatch?
 
+  /// Creates a runner that makes no probe yet.
+  ///
   /// - Parameters:
-  ///   - say: gets each sentence for people.
-  ///   - begins: called when a probe begins.
-  ///   - answered: called when a probe has ended; ``internet`` says with what.
-  ///   - failed: called when no probe can be made, if ``ProbeSettings/isRequired``.
-  /// - Throws: where the helper is not installed, or the kernel is too old for it.
+  ///   - say: The closure that gets each sentence for people.
+  ///   - begins: The closure that is called when a probe begins.
+  ///   - answered: The closure that is called when a probe has ended; the result is in ``internet``.
+  ///   - failed: The closure that is called when no probe can be made, if ``ProbeSettings/isRequired``.
+  /// - Throws: A `PlainError` if the helper is not installed, or the kernel is older than Linux 5.3.
   package init(
     _ settings: ProbeSettings, on loop: EventLoop, say: @escaping (_ sentence: String) -> Void,
     begins: @escaping () -> Void = {}, answered: @escaping (_ isNews: Bool) -> Void,
@@ -87,23 +93,23 @@ package final class ProbeRunner {
     program = try HelperProgram.http.find(for: "--probe")
     machine = ProbeMachine(settings.timing)
     timer = LoopTimer(on: loop) { [unowned self] in handle(.timerFired) }
-    // Timers do not run while the machine sleeps. Without this, an answer may be old for once.
+    // Timers do not run while the machine is suspended. Without this watch, a result may be old once.
     clockWatch = try? WallClockWatch(on: loop) { [unowned self] in handle(.awoke) }
   }
 
   deinit { stop() }
 
-  /// What is known now.
+  /// The current result.
   package var internet: InternetAccess { machine.internet }
-  /// Where the login page is that has answered last; nil if none has, or it does not say.
+  /// The address of the last login page; nil if there was none, or it did not give an address.
   package private(set) var portal: PortalURL?
-  /// Whether an answer is still to come.
+  /// Whether a result is still to come.
   package var awaitsAnswer: Bool { machine.awaitsAnswer }
 
-  /// To be told of each new path, once its line is written.
+  /// Starts a probe for a new path if necessary. Call this for each new path, after its line is written.
   package func pathChanged(_ path: NetworkPath) { handle(.path(path.verdict)) }
 
-  /// Ends the probe that runs, and makes none any more.
+  /// Ends the running probe and makes no more.
   package func stop() {
     end()
     timer?.stop()
@@ -126,7 +132,7 @@ package final class ProbeRunner {
     do throws(SystemError) {
       let output = try Pipe()
       try output.readWithoutWaiting()
-      // What the loader says, if it cannot load the helper, comes the same way.
+      // If the loader cannot load the helper, its message comes through the same pipe.
       let process = try ChildProcess.spawn(
         program, arguments(interface), descriptors: [(output.write, STDOUT_FILENO), (output.write, STDERR_FILENO)])
       try ChildProcess.whenEnded(process, on: loop) { [weak self] ending in self?.conclude(number, ending, output) }
@@ -144,7 +150,7 @@ package final class ProbeRunner {
       + ["--user-agent=\(settings.userAgent)", "--", settings.url]
   }
 
-  /// Nothing of it is left: SIGKILL, and its end is told as that of any other.
+  /// Ends the process with SIGKILL. Its end is reported like any other.
   private func end() {
     if let child { kill(-child.process, SIGKILL) }
     child = nil

@@ -3,7 +3,7 @@ import NetwatchNetlink
 import NetwatchStream
 
 extension EventRecord {
-  /// Nothing is known yet: the name of a host is looked up.
+  /// Returns a record in which nothing is known yet, while the name of a host is resolved.
   static func unresolved(sequence: UInt64) -> EventRecord {
     let moment = Moment.now
     return EventRecord(
@@ -11,12 +11,12 @@ extension EventRecord {
       path: NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: InterfaceTable()))
   }
 
-  /// This state as news for somebody who knows another one; nil if it is none.
+  /// Returns this state as the next record after a known one; nil if there is no difference.
   package func successor(of known: EventRecord, becauseOf reason: ActivityReason) -> EventRecord? {
     var next = self
     if !path.saysTheSame(as: known.path) {
       next.event = .reachability
-      // "initial" is for the first line.
+      // The reason "initial" is only for the first line.
       if path.reason == .initial { next.path = path.with(reason: .resynced) }
       return next
     }
@@ -26,7 +26,8 @@ extension EventRecord {
     return next
   }
 
-  /// Why its activity is not the one that was known; a record that is about something else does not say so itself.
+  /// Returns the reason why the activity differs from the known one. A record about something else does not have this reason
+  /// itself.
   func activityReason(after known: Activity?, hasLostService: Bool) -> ActivityReason {
     guard event != .activity, let known else { return activityReason }
     if activity.inFlight > known.inFlight { return .requestBegan }
@@ -37,7 +38,7 @@ extension EventRecord {
 }
 
 extension NetworkPath {
-  /// Equal in all that a line says.
+  /// Returns whether two paths are equal in everything that a line has.
   package func saysTheSame(as other: NetworkPath) -> Bool {
     func says(_ path: FamilyPath?) -> [IPAddress?] { [path?.address, path?.gateway] }
     return status == other.status && medium == other.medium && verdict.interfaceName == other.verdict.interfaceName

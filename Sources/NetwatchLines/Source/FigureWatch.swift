@@ -3,8 +3,8 @@ import NetwatchEventLoop
 import NetwatchNetlink
 import NetwatchStream
 
-/// Figures in lines: what links carry, how well the link works that carries the traffic, and which stage of the way fails. Where
-/// nobody asks, nothing of this exists.
+/// The figures in lines: the traffic of links, the quality of the link that carries the path, and the first failing stage. If
+/// no figures are wanted, nothing is created for them.
 final class FigureWatch {
   private var traffic: TrafficWatch?
   private var quality: QualityWatch?
@@ -12,9 +12,11 @@ final class FigureWatch {
   private let tellsQuality: Bool
   private let makeQuality: () -> QualityWatch
 
+  /// Creates the watches for the figures that the options ask for.
+  ///
   /// - Parameters:
-  ///   - addresses: gives those that traffic leaves from.
-  ///   - tell: called when there are figures that say something new, with their event and date.
+  ///   - addresses: The closure that returns the addresses that traffic leaves from.
+  ///   - tell: The closure that is called when there are new figures, with their event and time.
   init(
     _ options: LineSource.Options, on loop: EventLoop, addresses: @escaping () -> Set<IPAddress>?,
     tell: @escaping (EventRecord.Event, Moment) -> Void
@@ -36,27 +38,27 @@ final class FigureWatch {
     }
   }
 
-  /// Whether lines have figures.
+  /// Whether lines have figures or stages.
   var areWanted: Bool { traffic != nil || tellsQuality || stages != nil }
-  /// For a replay that has come to a sample of the traffic; nil where it is not sampled.
+  /// The closure that samples the traffic in a replay; nil if traffic is not sampled.
   var sample: (() -> Void)? { traffic.map { traffic in { traffic.sample() } } }
-  /// For a replay that has come to a look at connections; nil where they are not looked at.
+  /// The closure that samples the quality in a replay; nil if quality is not sampled.
   var look: (() -> Void)? { quality.map { quality in { quality.look() } } }
 
-  /// From now on of the links of this record's path.
+  /// Watches the links of this record's path from now on.
   func follow(_ record: EventRecord) {
     traffic?.follow(record.path)
     quality?.follow(record.path)
     stages?.follow(record.path, record.internet)
   }
 
-  /// The links have changed, and not the path.
+  /// Passes on a change of links without a change of the path.
   func linksChanged(_ path: NetworkPath, at moment: Moment) { stages?.linksChanged(path, at: moment) }
 
-  /// A probe of the internet begins.
+  /// Notes that a probe of the internet begins.
   func probeBegins() { stages?.probeBegins() }
 
-  /// The newest figures become those of the record.
+  /// Puts the newest figures into the record.
   func set(_ record: inout EventRecord) {
     record.traffic = traffic?.figures
     record.quality = quality?.figures
@@ -64,9 +66,9 @@ final class FigureWatch {
     record.stages = stages?.stages
   }
 
-  /// Looks how well the link works that carries the traffic, for somebody else than the lines.
+  /// Samples the quality of the link that carries the path, for a caller other than the lines.
   ///
-  /// - Parameter isFirst: nobody has looked for a while.
+  /// - Parameter isFirst: Whether nobody has sampled for a while.
   func lookAtQuality(over path: NetworkPath, isFirst: Bool) -> LinkQuality? {
     let watch = quality ?? makeQuality()
     quality = watch
@@ -75,7 +77,9 @@ final class FigureWatch {
 
   // MARK: A service
 
-  /// - Parameter path: the one that was told last.
+  /// Takes the figures of a service.
+  ///
+  /// - Parameter path: The path that was reported last.
   func receive(_ record: EventRecord, over path: NetworkPath?) {
     if record.event == .traffic { traffic?.receive(record, over: path) } else { quality?.receive(record, over: path) }
   }

@@ -1,17 +1,17 @@
 import Netwatch
 import NetwatchNetlink
 
-/// What is asked of netlink beside the records.
+/// Requests to netlink that are not for records.
 extension LineSource {
-  /// How the present verdict has come about.
+  /// Returns how the current verdict has come about. Throws if netlink is not read or fails.
   package func findings() throws -> PathFindings {
     guard let reachability else { throw PlainError("netlink is not read") }
     return try reachability.findings()
   }
 
-  /// The ID of the network that carries the last path from netlink; nil while that is not known.
+  /// Returns the ID of the network that carries the last path from netlink; nil while it is not known.
   ///
-  /// - Parameter key: that of this machine.
+  /// - Parameter key: The secret key of this machine.
   package func network(key: [UInt8]) -> NetworkIdentity? {
     let facts = try? reachability?.networkFacts()
     return facts.flatMap { $0 }.map { NetworkIdentity(of: $0, key: key) }

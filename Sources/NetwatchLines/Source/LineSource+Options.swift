@@ -4,54 +4,62 @@ import NetwatchNetlink
 import NetwatchStream
 
 extension LineSource {
+  /// The options of a source of lines.
   package struct Options {
+    /// The target and the rules of the monitor.
     package var configuration = MonitorConfiguration()
     /// Whether each record lists every link.
     package var listsInterfaces = false
+    /// What a service is asked for. Default: nothing.
     package var service = ServiceUse.nothing
-    /// What is counted as in flight where no service counts.
+    /// What is counted as in flight if no service counts.
     package var activity = ActivitySettings()
-    /// Whether requests are counted here: those that are told to ``LineSource/setRequests(_:)``.
+    /// Whether requests are counted here: those that ``LineSource/setRequests(_:)`` sets.
     package var countsRequests = false
-    /// Whether connections are looked at only between ``LineSource/watchConnections(_:)`` and ``LineSource/restConnections()``.
+    /// Whether connections are watched only between ``LineSource/watchConnections(_:)`` and ``LineSource/restConnections()``.
     package var countsOnDemand = false
-    /// Whether the first record comes at once, from netlink even if a service is asked for those that follow. Of a host whose name is
-    /// still looked up it says that nothing is known.
+    /// Whether the first record is published at once, from netlink, even if a service is asked for the following ones. For a
+    /// host whose name is still being resolved, the record has an unknown status.
     package var tellsFirstAtOnce = false
-    /// How the internet is probed; nil does not.
+    /// The settings of internet probes; nil for no probes.
     package var probe: ProbeSettings?
-    /// How often the counters of links are read; nil for never.
+    /// The time between two samples of traffic; nil for none.
     package var trafficInterval: Duration?
-    /// Whether it is told how well the link works that carries the traffic.
+    /// Whether records have the quality of the link that carries the path.
     package var tellsQuality = false
-    /// Whether it is told which stage of the way to the internet fails. For all of it, ``service`` is no more than `.activity`.
+    /// Whether records have the stages of the way to the internet. For complete stages, ``service`` must not be `.everything`.
     package var tellsStages = false
-    /// Whether there is also a record when a stage that does not fail is known better than before.
+    /// Whether there is also a record when the state of a stage that does not fail is better known than before.
     package var tellsEachStage = false
-    /// Whether a gateway that nothing proves to be alive is sent empty datagrams.
+    /// Whether empty datagrams are sent to a gateway that nothing proves to be alive.
     package var nudgesGateway = false
-    /// Whether it is said what the kernel lacks.
+    /// Whether missing kernel features are reported.
     package var saysWhatIsMissing = false
-    /// Gets each sentence for people.
+    /// The closure that gets each sentence for people. Default: to standard error.
     package var say: (_ sentence: String) -> Void = StandardError.tell
-    /// What netlink says, and whether it is recorded.
+    /// The source of netlink data, and whether it is recorded.
     package var input = NetlinkInput.kernel
-    /// The trace that is played in the place of following the kernel; ``input`` is from it.
+    /// The trace that is replayed instead of following the kernel; ``input`` has to be from it. Nil, the default, follows the
+    /// kernel.
     package var player: TracePlayer?
 
+    /// Creates the default options.
     package init() {}
   }
 
-  /// What a service is asked for.
+  /// What a service is used for.
   package enum ServiceUse {
+    /// The service is not asked.
     case nothing
-    /// Its judgement of the path is not the one that is wanted.
+    /// The service is asked only for the activity, because its judgement of the path is not the wanted one.
     case activity
+    /// The service is asked for the activity and the path.
     case everything
   }
 }
 
 extension EventRecord.Event {
+  /// The event of a record about a change of the path.
   package init(_ change: ReachabilityMachine.Change) {
     switch change {
     case .initial: self = .initial

@@ -3,10 +3,10 @@ import NetwatchNetlink
 import NetwatchStream
 
 extension LineSource.Options {
-  /// What the options of the command line say, written as `name=value` or, of a flag, as `name` alone: those that decide what a
-  /// line of `netwatch --follow` says.
+  /// Reads options of the command line, written as `name=value` or, for a flag, as `name`: those that determine the lines of
+  /// `netwatch --follow`.
   ///
-  /// - Throws: A sentence about the first one that is not known or makes no sense.
+  /// - Throws: A `PlainError` about the first option that is unknown or invalid.
   package init(_ words: [String]) throws(PlainError) {
     self.init()
     var given = GivenOptions()
@@ -23,7 +23,7 @@ extension LineSource.Options {
   }
 }
 
-/// The values of all words.
+/// The values of all options that were given.
 private struct GivenOptions {
   var target = NetworkTarget.internet
   var rules = LinkRules()
@@ -36,7 +36,7 @@ private struct GivenOptions {
   var interval: Duration?
   var patience: Duration?
 
-  /// A service judges as it does without options.
+  /// Whether a service without options would judge the path in the same way.
   var judgesAsUsual: Bool {
     target == .internet && rules == LinkRules() && hold == .zero && !allowsLinkLocal && !listsInterfaces
   }
@@ -68,7 +68,7 @@ private struct GivenOptions {
   }
 }
 
-/// `name=value`, or `name` alone.
+/// An option as `name=value`, or `name` alone.
 private struct OptionWord {
   let name: String
   private let text: String?
@@ -86,7 +86,7 @@ private struct OptionWord {
     }
   }
 
-  /// Of a flag, which says yes if it has no value.
+  /// The value of a flag; true if it has none.
   var isOn: Bool {
     get throws(PlainError) {
       switch text ?? "yes" {

@@ -3,13 +3,13 @@ import NetwatchEventLoop
 import NetwatchNetlink
 import NetwatchStream
 
-/// Where all lines come from: records of the path, of what is in flight, and of what a probe has found, each complete state,
-/// with a number and a date. One loop, one thread.
+/// The source of all lines: records of the path, of what is in flight, and of the results of probes. Each record is complete
+/// state, with a number and a date. The source belongs to one loop and its thread.
 ///
-/// They come from a service where there is one and it is asked, else from netlink and from connections that are counted here; the
-/// source changes over both ways, and hands on a record only if it says something else than the one before.
+/// The records come from a service if there is one and it is asked. Otherwise they come from netlink, and from connections that
+/// are counted here. The source changes between the two, and passes on a record only if it differs from the one before.
 package final class LineSource {
-  /// How long a service may take for its first line before netlink is read instead.
+  /// The time that a service has for its first line before netlink is read instead.
   private static let patience = Duration.milliseconds(250)
 
   private let loop: EventLoop
@@ -18,33 +18,39 @@ package final class LineSource {
   private(set) var reachability: NetlinkReachability?
   private var probes: ProbeAnnotator?
   private var link: ServiceLink?
-  /// Counts where no service does; nil where there is nothing to count without one.
+  /// Counts if no service does; nil if there is nothing to count without one.
   private var counter: ActivityCounter?
   private var isCounting = false
-  /// Looks at connections for their programs' names where a service counts them.
+  /// Scans connections for the names of their programs if a service counts them.
   private var namer: ActivityCounter?
-  /// Nil until the end of `init`.
+  /// The watches for figures; nil until the end of `init`.
   private var figures: FigureWatch?
-  /// What is told of the WiFi network.
+  /// The values of the WiFi network that are reported.
   private var wifi: WiFiReporting
-  /// How many records were handed on.
+  /// The number of records that were passed on.
   private var number: UInt64 = 0
-  /// The one that was handed on last; nil where nothing is ever compared with it.
+  /// The record that was passed on last; nil if it is never compared with another.
   private var last: EventRecord?
-  /// What a service has said last.
+  /// The activity that a service has reported last.
   private var announced = EventRecord.Activity()
-  /// Why what is counted here has changed in this turn of the loop; nil if it has not.
+  /// The reason why the count here has changed in this turn of the loop; nil if it has not.
   private var activityReason: EventRecord.ActivityReason?
   private var hasLostService = false
-  /// What has been said on stderr, once.
+  /// Whether each sentence on stderr has been written, so that it is written only once.
   private var hasHinted = false
   private var hasSaidWhatIsMissing = false
   private var hasWarned = false
   private var isFinished = false
-  /// What has made it impossible to go on.
+  /// The error that ended the source; nil if there is none.
   package private(set) var failure: (any Error)?
 
-  /// - Parameter tell: is given each record, from within ``start()`` and ``run()``.
+  /// Creates a source that does not read anything yet.
+  ///
+  /// - Parameters:
+  ///   - options: The options of the source.
+  ///   - loop: The loop that the source belongs to.
+  ///   - tell: The closure that gets each record, from within ``start()`` and ``run()``.
+  /// - Throws: An error if probes are required and cannot be made, or the kernel refuses a socket.
   package init(_ options: Options, on loop: EventLoop, tell: @escaping (EventRecord) -> Void) throws {
     self.options = options
     wifi = options.configuration.wifi
@@ -56,7 +62,7 @@ package final class LineSource {
         probe, on: loop, say: options.say,
         tell: { [unowned self] record in
           var record = record
-          // A service has numbers of its own, and records of ours are between them.
+          // A service has its own numbers, and records of this source are between them.
           record.sequence = number + 1
           handOn(record)
         }, begins: { [unowned self] in figures?.probeBegins() }, failed: { [unowned self] in fail($0) })
@@ -75,9 +81,9 @@ package final class LineSource {
 
   deinit { stop() }
 
-  /// Asks the service, or lists everything and hands on the first record.
+  /// Connects to the service, or lists everything and passes on the first record.
   ///
-  /// - Throws: what makes it impossible to go on.
+  /// - Throws: The error that ended the source.
   package func start() throws {
     connect()
     if link?.isConnected == true, !options.tellsFirstAtOnce {
@@ -93,9 +99,9 @@ package final class LineSource {
     tell(.unresolved(sequence: number))
   }
 
-  /// Hands on records until ``finish()``, or the end of the trace that is played.
+  /// Passes on records until ``finish()``, or until the end of the trace that is replayed.
   ///
-  /// - Throws: what has been given to ``fail(_:)``, by whomever.
+  /// - Throws: The error that was passed to ``fail(_:)``, or that of the loop.
   package func run() throws {
     if let player = options.player {
       reachability?.replay(player, until: { isFinished }, sample: figures?.sample, look: figures?.look)
@@ -105,7 +111,7 @@ package final class LineSource {
     if let failure { throw failure }
   }
 
-  /// Leaves the loop, and ends the probe that runs.
+  /// Leaves the loop, and ends the running probe.
   package func stop() {
     reachability?.stop()
     link = nil
@@ -114,12 +120,13 @@ package final class LineSource {
     figures?.stop()
   }
 
-  /// Hands on nothing any more; ``run()`` returns.
+  /// Makes ``run()`` return. No record is passed on any more.
   package func finish() {
     isFinished = true
     loop.stop()
   }
 
+  /// Ends the source with an error, which ``run()`` throws. The first error counts.
   package func fail(_ error: any Error) {
     failure = failure ?? error
     finish()
@@ -150,7 +157,7 @@ package final class LineSource {
     }
   }
 
-  /// Once, however often netlink takes over from a service.
+  /// Reports missing kernel features once, even if netlink takes over from a service several times.
   private func reportMissingFeatures() {
     guard options.saysWhatIsMissing, !hasSaidWhatIsMissing else { return }
     hasSaidWhatIsMissing = true
@@ -169,7 +176,7 @@ package final class LineSource {
       event: .init(change), path: path)
     record.activity = activity
     record.listsInterfaces = options.listsInterfaces
-    // The first path after a service has gone is no news unless it differs.
+    // The first path after a service has ended is passed on only if it differs.
     if case .initial = change, let last {
       if let next = record.successor(of: last, becauseOf: hasLostService ? .serviceLost : .requestEnded) {
         add(next)
@@ -184,24 +191,26 @@ package final class LineSource {
   /// Reads everything from the kernel again.
   package func resync() { reachability?.resync() }
 
+  /// The counters of netlink processing; all zero if netlink is not read.
   package var statistics: MonitorStatistics { reachability?.statistics ?? MonitorStatistics() }
 
   // MARK: What is in flight
 
   private var activity: EventRecord.Activity { isCounting ? counter?.activity ?? announced : announced }
 
-  /// How many requests programs have announced here.
+  /// Sets the number of requests that programs have announced here.
   package func setRequests(_ count: Int) { counter?.setRequests(count) }
 
-  /// The requests of this program, with their labels: a service is told of them, and where none counts, they count here.
+  /// Sets the requests of this program, with their labels. They are reported to a service; if no service counts, they count
+  /// here.
   ///
-  /// - Parameter date: The time at which that came about.
+  /// - Parameter date: The time of the change, on the monotonic clock.
   package func setRequests(_ requests: [UInt64: String?], at date: Duration) {
     link?.requests = requests
     counter?.setRequests(requests.count, at: date)
   }
 
-  /// Begins to look at connections, and calls `body` when the last record says what is in flight.
+  /// Starts to watch connections, and calls `body` when the last record has the current count.
   package func watchConnections(_ body: @escaping () -> Void) {
     guard let counter else { return body() }
     counter.watch { [unowned self] in
@@ -210,10 +219,10 @@ package final class LineSource {
     }
   }
 
-  /// Nobody wants to know about connections any more.
+  /// Stops watching connections and UDP.
   package func restConnections() { counter?.rest() }
 
-  /// What is in flight is known when this returns.
+  /// Starts to count here. When this returns, the count is known.
   private func beginCounting() {
     guard let counter, !isCounting else { return }
     if !hasWarned { counter.warnOfUnseenPrograms() }
@@ -223,7 +232,7 @@ package final class LineSource {
     activityReason = nil
   }
 
-  /// Who hears of a count may change it: a client of ours that turns out to be gone takes its requests with it.
+  /// The receiver of a count may change the count: if it finds that a client is gone, the client's requests end.
   private func addCount() {
     while isCounting, let reason = activityReason {
       activityReason = nil
@@ -241,10 +250,10 @@ package final class LineSource {
     add(record)
   }
 
-  /// The programs whose connections are in flight, by looks of our own, whoever counts: so nobody learns more than his own
-  /// rights let him.
+  /// Returns the programs whose connections are in flight. The search is always made by this process, even if a service counts,
+  /// so that users see only what their own permissions allow. Nil if connections are not counted.
   ///
-  /// - Parameter time: how long /proc may be searched for them.
+  /// - Parameter time: The longest time to search /proc.
   package func programs(of record: EventRecord, within time: Duration) -> [NamedCount]? {
     guard let connections = record.activity.connections else { return nil }
     if connections == 0 { return [] }
@@ -270,7 +279,7 @@ package final class LineSource {
       link.wantsQuality = options.tellsQuality
     }
     self.link = link
-    // If nothing tells of a service that comes later, netlink is enough.
+    // Even without a watch for services that come later, netlink is enough.
     try? link.start()
   }
 
@@ -305,7 +314,7 @@ package final class LineSource {
     guard !isFinished else { return }
     hasLostService = true
     figures?.serviceWasLost(last?.path)
-    // Nobody counts any more.
+    // The counts of the service are not known any more.
     announced = EventRecord.Activity()
     beginCounting()
     if reachability == nil { watchNetlink() } else { addActivity(because: .serviceLost) }
@@ -317,7 +326,8 @@ package final class LineSource {
     options.say(sentence)
   }
 
-  /// Labels of the requests that the service counts, as far as it tells this user. Waits for the answer.
+  /// Returns the labels of the requests that the service counts, as far as this user may see them. Waits for the response, at
+  /// most 250 milliseconds.
   package func labels(of record: EventRecord) -> [NamedCount] {
     guard link?.isConnected == true, record.activity.requests > 0 else { return [] }
     return ServiceStatistics.ofRunningService(within: Self.patience)?.labels ?? []
@@ -325,12 +335,12 @@ package final class LineSource {
 
   // MARK: Figures
 
-  /// Tells the last record again, with the figures of this moment.
+  /// Passes on the last record again, with the current figures.
   private func addFigures(_ event: EventRecord.Event, _ moment: Moment) {
     if let record = lastRecord(as: event, moment.wall, moment.monotonic) { tell(record) }
   }
 
-  /// The last record with another event and date, and the newest figures. Nil if there is nothing to tell.
+  /// Returns the last record with another event and date, and the newest figures. Nil if there is nothing to pass on.
   private func lastRecord(as event: EventRecord.Event, _ wall: Int64, _ monotonic: Int64) -> EventRecord? {
     guard !isFinished, var record = last else { return nil }
     figures?.set(&record)
@@ -339,18 +349,18 @@ package final class LineSource {
     return record
   }
 
-  /// Looks how well the link works that carries the traffic, for somebody else than the lines.
+  /// Samples the quality of the link that carries the path, for a caller other than the lines.
   ///
-  /// - Parameter isFirst: nobody has looked for a while.
+  /// - Parameter isFirst: Whether nobody has sampled for a while.
   package func lookAtQuality(isFirst: Bool) -> LinkQuality? {
     last.flatMap { figures?.lookAtQuality(over: $0.path, isFirst: isFirst) }
   }
 
   // MARK: WiFi
 
-  /// What is told of the WiFi network from now on.
+  /// Sets which values of the WiFi network are reported from now on.
   ///
-  /// - Returns: what there is to tell now.
+  /// - Returns: The current values; nil if they are not known.
   package func report(_ wifi: WiFiReporting) -> WiFiConnection? {
     self.wifi = wifi
     return reachability?.report(wifi)
@@ -363,10 +373,11 @@ package final class LineSource {
     tell(record)
   }
 
-  /// What a service says of a path that is not the one that was told is too late, or too early.
+  /// Takes a WiFi record of a service. It is ignored if its path is not the one that was reported last, because it comes before
+  /// or after a change.
   private func receive(wifi record: EventRecord) {
     let isLate = !record.path.saysTheSame(as: last?.path ?? record.path)
-    // The first one is its answer to us.
+    // The first record is the response to this client.
     if reachability != nil || link?.sharesNetwork != true || isLate || record.path.reason == .initial { return }
     addWiFi(record.path, record.nanosecondsSince1970, record.monotonicNanoseconds)
   }
@@ -380,12 +391,12 @@ package final class LineSource {
   private func handOn(_ record: EventRecord) {
     number += 1
     if figures?.areWanted == true { return handOnFigures(record) }
-    // Whoever holds a path makes the next change of a link a copy of them all.
+    // A path that is held makes the next change of a link copy all links, so it is held only if necessary.
     if counter != nil || link != nil || wifi.isWanted { last = record }
     tell(record)
   }
 
-  /// Apart, because a record that is not changed is not copied.
+  /// Separate, because a record that is not changed is not copied.
   private func handOnFigures(_ record: EventRecord) {
     var record = record
     figures?.follow(record)

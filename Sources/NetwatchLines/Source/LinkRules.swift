@@ -1,20 +1,26 @@
 import Glibc
 import Netwatch
 
-/// Which links count, and as what, by globs of their names: `--interface` and its like.
+/// The rules that select links and set their kinds, by globs of their names: `--interface` and similar options.
 package struct LinkRules: Hashable {
-  /// Only these count as ways out; empty for all.
+  /// The globs of links that count as ways out; empty for all.
   package var included: [String] = []
+  /// The globs of links that are ignored.
   package var ignored: [String] = []
+  /// The globs of links that are modems.
   package var modems: [String] = []
+  /// The globs of links that are tunnels.
   package var tunnels: [String] = []
-  /// Names of links, or of their WiFi networks.
+  /// The globs of expensive links, for the names of links or of their WiFi networks.
   package var expensive: [String] = []
-  /// Names of links, or of their WiFi networks. They win.
+  /// The globs of links that are not expensive, for the names of links or of their WiFi networks. They take precedence over
+  /// ``expensive``.
   package var notExpensive: [String] = []
 
+  /// Creates rules without any globs.
   package init() {}
 
+  /// Returns a configuration with these rules for a target.
   package func configuration(for target: NetworkTarget) -> MonitorConfiguration {
     var configuration = MonitorConfiguration()
     configuration.target = target
@@ -32,7 +38,7 @@ package struct LinkRules: Hashable {
     return configuration
   }
 
-  /// Nil if there are no globs.
+  /// Returns a rule that matches any of the globs; nil if there are none.
   private static func rule(_ globs: [String]) -> (@Sendable (_ name: String) -> Bool)? {
     globs.isEmpty ? nil : { @Sendable name in globs.contains { matches($0, name) } }
   }

@@ -2,9 +2,10 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// Sends a gateway an empty datagram, so that the kernel asks whether it is there; one that refuses the datagram is.
+/// Sends a gateway an empty datagram, so that the kernel checks whether the gateway is there. A gateway that refuses the
+/// datagram is alive.
 ///
-/// The port is 9, which is for data that nobody wants (discard, RFC 863). Belongs to its loop.
+/// The port is 9, whose data is discarded (RFC 863). The object belongs to the thread of its loop.
 final class GatewayNudge {
   private static let port: UInt16 = 9
 
@@ -14,8 +15,10 @@ final class GatewayNudge {
   private let refused: () -> Void
   private var registration: EventLoop.Registration?
 
-  /// - Parameter refused: called when the gateway has refused a datagram.
-  /// - Throws: where the kernel has no way there, which proves nothing.
+  /// Opens and connects the socket.
+  ///
+  /// - Parameter refused: The closure that is called when the gateway has refused a datagram.
+  /// - Throws: A `SystemError` if the kernel has no route to the gateway, which proves nothing.
   init(to gateway: Neighbour, on loop: EventLoop, refused: @escaping () -> Void) throws(SystemError) {
     self.gateway = gateway
     self.loop = loop
@@ -33,11 +36,12 @@ final class GatewayNudge {
 
   /// Sends one empty datagram.
   func send() {
-    // What it says of an earlier one is read by whom the loop wakes.
+    // The error of an earlier datagram is read when the loop reports it.
     _ = Glibc.send(descriptor.rawValue, nil, 0, CInt(MSG_NOSIGNAL))
   }
 
-  /// A VPN may have routes for everything. Where that is not permitted, before Linux 5.7, the routes decide.
+  /// Binds the socket to the link, because a VPN may have routes for all addresses. If this is not permitted, before Linux 5.7,
+  /// the routes decide.
   private func bindToLink() {
     var name = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
     guard unsafe if_indextoname(UInt32(bitPattern: gateway.interfaceIndex), &name) != nil else { return }
@@ -72,13 +76,13 @@ final class GatewayNudge {
     }
   }
 
-  /// An error that waits here is the gateway's refusal, or the kernel's word that it is not there.
+  /// Reads the pending error: the refusal of the gateway, or the kernel's error that it is not there.
   private func readAnswer() {
     var byte: UInt8 = 0
     while true {
       let count = unsafe recv(descriptor.rawValue, &byte, 1, 0)
       if count < 0, errno == ECONNREFUSED { return refused() }
-      // EHOSTUNREACH and the like are taken with the read.
+      // EHOSTUNREACH and similar errors are cleared by reading them.
       if count < 0, errno == EAGAIN || errno == EWOULDBLOCK { return }
       if count < 0, errno != EINTR { return }
     }

@@ -1,21 +1,22 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// The name servers that this machine is configured to ask.
+/// The name servers that this machine is configured to use.
 struct NameServers: Equatable {
-  /// glibc asks no more of them (MAXNS of resolv.h), systemd-resolved may know of some more.
+  /// The most servers that are read. glibc uses fewer (MAXNS of resolv.h); systemd-resolved may have more than glibc.
   private static let limit = 16
   private static let longestFile = 16_384
-  /// The files that decide: resolv.conf(5), and that of systemd-resolved.
+  /// The files with the configuration: resolv.conf(5), and that of systemd-resolved.
   static let files = (resolvConf: "/etc/resolv.conf", resolved: "/run/systemd/resolve/resolv.conf")
   private static let resolvedListener: [IPAddress] = [.v4(0x7f00_0035), .v4(0x7f00_0036)]
 
-  /// Those that are elsewhere.
+  /// The addresses of servers on other machines.
   let addresses: [IPAddress]
-  /// There is one on this machine, which does not say whom it asks.
+  /// Whether there is a server on this machine, which does not tell which servers it asks.
   let hasLocal: Bool
 
-  /// Those that resolv.conf(5) names. systemd-resolved has itself named there, and keeps those that it asks in a file of its own.
+  /// Returns the servers in resolv.conf(5). systemd-resolved enters itself there, and keeps the servers that it asks in its own
+  /// file.
   static func configured(
     resolvConf: String = files.resolvConf, resolved: String = files.resolved
   ) -> NameServers {
@@ -35,7 +36,7 @@ struct NameServers: Equatable {
     return Array(text.split(whereSeparator: \.isNewline).lazy.compactMap(Self.address).prefix(limit))
   }
 
-  /// Reads `nameserver 192.0.2.1`, or an IPv6 address with its link: `nameserver fe80::1%eth0`.
+  /// Parses `nameserver 192.0.2.1`, or an IPv6 address with its link: `nameserver fe80::1%eth0`.
   private static func address(in line: Substring) -> IPAddress? {
     let words = line.split { $0 == " " || $0 == "\t" }
     guard words.count > 1, words[0] == "nameserver" else { return nil }

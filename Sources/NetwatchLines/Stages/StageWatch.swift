@@ -4,44 +4,47 @@ import NetwatchNetlink
 import NetwatchResolver
 import NetwatchStream
 
-/// Finds out which stage of the way to the internet fails, for lines: runs a ``StageMachine`` on the kernel's table of
-/// neighbours, the configured name servers and what probes find.
+/// Finds the stage of the way to the internet that fails, for lines. It runs a ``StageMachine`` on the kernel's neighbour
+/// table, the configured name servers and the results of probes.
 ///
-/// Belongs to its loop. Where nobody asks for stages, nothing of this exists.
+/// The watch belongs to the thread of its loop. If no stages are wanted, it is not created.
 final class StageWatch {
-  /// Between two nudges.
+  /// The time between two nudges of a gateway.
   private static let nudgeInterval = Duration.seconds(5)
-  /// How long a name server may take. A probe waits longer, so its answer is not the first.
+  /// The time to wait for a name server. A probe waits longer, so its result does not come first.
   private static let patience = Duration.seconds(4)
 
   private let loop: EventLoop
   private let tell: (Moment) -> Void
   private let gateways: GatewayWatch
   private var machine = StageMachine()
-  /// The name that a probe needs an address for; nil where it needs none.
+  /// The name whose address a probe needs; nil if it needs none.
   private let host: HostName?
   private var lookup: ServerLookup?
-  /// What the last question to the name servers has led to; nil where none was put over this path.
+  /// The finding of the last request to the name servers; nil if there was none over this path.
   private var answer: StageFinding?
-  /// The one that is asked; nil where there are several, of which nobody says who has answered.
+  /// The only configured server; nil if there are several, because it is not known which one has answered.
   private var onlyServer: IPAddress?
-  /// Where routes to them lead.
+  /// The finding about the routes to the name servers.
   private var routes = StageFinding(.notExamined)
   private var configurationWatch: PathWatch?
   private var path: NetworkPath?
 
   private let tellsEach: Bool
   private let nudges: Bool
-  /// Before this there is none.
+  /// The earliest time of the next nudge.
   private var nextNudge = Duration.zero
   private var nudged: [Neighbour: GatewayNudge] = [:]
   private lazy var nudgeTimer = LoopTimer(on: loop) { [unowned self] in nudge() }
 
+  /// Creates a watch that follows no path yet.
+  ///
   /// - Parameters:
-  ///   - host: the name that a probe needs an address for; nil where none is made, or it needs none.
-  ///   - nudges: whether datagrams are sent to a gateway that nothing proves to be alive.
-  ///   - tellsEach: whether each stage that is known better is told, not only that another one fails first.
-  ///   - tell: called with the time of what is to be told.
+  ///   - host: The name whose address a probe needs; nil if there is no probe or it needs no address.
+  ///   - nudges: Whether datagrams are sent to a gateway that nothing proves to be alive.
+  ///   - tellsEach: Whether each change of a stage is reported, not only a change of the first failing one.
+  ///   - tell: The closure that is called for each change, with its time.
+  /// - Throws: A `NetlinkError` if the kernel refuses a socket.
   init(
     on loop: EventLoop, probing host: HostName?, nudges: Bool, tellsEach: Bool,
     tell: @escaping (Moment) -> Void
@@ -57,7 +60,7 @@ final class StageWatch {
       handle(.neighboursWereRead, at: moment)
       setNudgeTimer()
     }
-    // DHCP names other servers when the path is there already.
+    // DHCP may configure other servers after the path is known.
     configurationWatch = try? PathWatch(of: [NameServers.files.resolvConf, NameServers.files.resolved], on: loop) {
       [unowned self] in
       forgetServers()
@@ -70,9 +73,9 @@ final class StageWatch {
 
   // MARK: What is known
 
-  /// From now on of this path. Whoever calls tells of it, so nothing is told from here.
+  /// Watches this path from now on. The caller reports the stages, so `tell` is not called.
   ///
-  /// - Parameter internet: what a probe has found; nil where none is made.
+  /// - Parameter internet: The result of a probe; nil if there is none.
   func follow(_ path: NetworkPath, _ internet: InternetAccess?) {
     let former = self.path
     self.path = path
@@ -83,7 +86,7 @@ final class StageWatch {
     do {
       try gateways.follow(path) { _ = machine.handle(.path(path, gateways: $0)) }
     } catch {
-      // What the kernel does not tell of neighbours is not known.
+      // Without the kernel's data, the state of the gateways is not known.
       _ = machine.handle(.path(path, gateways: []))
     }
     _ = machine.handle(.nameServers(answer ?? routes))
@@ -92,7 +95,7 @@ final class StageWatch {
     setNudgeTimer()
   }
 
-  /// The links have changed, and not the path.
+  /// Notes that the links have changed, but not the path.
   func linksChanged(_ path: NetworkPath, at moment: Moment) {
     guard let former = self.path, path.verdict == former.verdict, !path.isReachable else { return }
     self.path = path
@@ -107,7 +110,7 @@ final class StageWatch {
 
   // MARK: Name servers
 
-  /// What they have said is not about others, or another path.
+  /// Forgets the findings about name servers, because they do not apply to other servers or another path.
   private func forgetServers() {
     answer = nil
     lookup = nil
@@ -129,10 +132,11 @@ final class StageWatch {
     }
   }
 
-  /// A probe begins: the name servers are asked for what it needs, unless they owe an answer still.
+  /// Asks the name servers for the address that a probe needs, because a probe begins. If a request is still pending, nothing
+  /// happens.
   func probeBegins() {
     guard lookup == nil, let host, let name = try? host.inASCII() else { return }
-    // The line that waits for the probe has not come by.
+    // The record that waits for the probe has not passed through here.
     if path == nil { lookUpServers() }
     var configuration = ResolverConfiguration()
     configuration.timeout = Self.patience
@@ -144,7 +148,7 @@ final class StageWatch {
   private func conclude(_ outcome: Resolution.Outcome) {
     lookup = nil
     switch outcome {
-    // The hosts file knows the name, so nobody was asked.
+    // The name is in the hosts file, so no server was asked.
     case .success(let resolution) where resolution.timeToLive == nil: answer = nil
     case .success: answer = StageFinding(.answered, onlyServer)
     case .failure(let error):
@@ -176,7 +180,7 @@ final class StageWatch {
       if nudged[gateway] == nil {
         nudged[gateway] = try? GatewayNudge(to: gateway, on: loop) { [unowned self] in
           handle(.answered(gateway), at: .now)
-          // Not now: it would end what has called us.
+          // Not now, because that would release the object that has called this.
           loop.schedule(after: .zero) { [weak self] in self?.setNudgeTimer() }
         }
       }

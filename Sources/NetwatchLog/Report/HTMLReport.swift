@@ -1,12 +1,12 @@
 import Netwatch
 
-/// A page about the time in the log: one file, which loads nothing and needs no script.
+/// The HTML report about the time in the log: one file that loads nothing and needs no script.
 package struct HTMLReport {
-  /// The most days that the page shows, the last ones.
+  /// The most days that the page shows: the last ones. The value is 366.
   package static let mostDays = 366
-  /// The most outages that the page lists, the longest ones.
+  /// The most outages that the page lists: the longest ones.
   static let mostOutages = 20
-  /// The width of a day's picture, in its own units.
+  /// The width of a day's picture, in the picture's units.
   private static let width = 1_440.0
 
   private let history: LogHistory
@@ -14,10 +14,12 @@ package struct HTMLReport {
   private let traffic: [TrafficTally.Sum]
   private let now: Int64
 
+  /// Creates a report.
+  ///
   /// - Parameters:
-  ///   - history: what is shown.
-  ///   - traffic: the bytes of days and links; those of days that are not shown are left out.
-  ///   - now: when the page is made, in microseconds since 1970.
+  ///   - history: The history to show.
+  ///   - traffic: The bytes by day and link. Those of days that are not shown are left out.
+  ///   - now: The time at which the page is made, in microseconds since 1970.
   package init(_ history: LogHistory, traffic: [TrafficTally.Sum], now: Int64) {
     let days = DaySummary.days(of: history, limit: Self.mostDays)
     let first = days.first.map { LocalTime($0.start).day } ?? 0
@@ -27,6 +29,7 @@ package struct HTMLReport {
     self.now = now
   }
 
+  /// The page as HTML.
   package var text: String {
     """
     <!DOCTYPE html>
@@ -98,11 +101,11 @@ package struct HTMLReport {
       """
   }
 
-  /// Rectangles, those of outages last and wide enough to be seen.
+  /// Returns the rectangles of a day. Those of outages come last, and are wide enough to be visible.
   private func picture(_ day: DaySummary) -> String {
     let scale = Self.width / Double(day.end - day.start)
     var (ground, outages) = ("", "")
-    // Neighbours of one kind are one rectangle.
+    // Adjacent spans of one kind are one rectangle.
     var open: (kind: String, start: Double, end: Double)?
     func close() {
       guard let (kind, start, end) = open else { return }
@@ -159,7 +162,7 @@ package struct HTMLReport {
       "Days", ["Day", "Reachable", "Outages", "Not reachable", "Suspended", "Networks"], rows, numbers: [2])
   }
 
-  /// The networks of a day, the longest used first.
+  /// Returns the networks of a day, those with the longest use first.
   private func names(_ day: DaySummary) -> String {
     let sorted = day.networks.sorted { ($0.value, $1.key) > ($1.value, $0.key) }
     let names = sorted.prefix(3).map { "\(Self.escaped($0.key)) (\($0.value.asDuration))" }
@@ -202,7 +205,9 @@ package struct HTMLReport {
     return table("Bytes", ["Day", "Link", "Received", "Sent", "Share"], rows, numbers: [2, 3])
   }
 
-  /// - Parameter rows: cells as HTML.
+  /// Returns a table.
+  ///
+  /// - Parameter rows: The rows, whose cells are HTML.
   private func table(_ title: String, _ columns: [String], _ rows: [[String]], numbers: Set<Int> = []) -> String {
     func mark(_ column: Int) -> String { numbers.contains(column) ? " class=\"n\"" : "" }
     let head = columns.enumerated().map { "<th scope=\"col\"\(mark($0))>\($1)</th>" }.joined()
@@ -222,7 +227,7 @@ package struct HTMLReport {
 
   // MARK: Pieces
 
-  /// Text of strangers as HTML, in text and in attributes.
+  /// Returns text from outside as HTML, for text and for attributes.
   static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
@@ -240,13 +245,13 @@ package struct HTMLReport {
 
   private static func dateAndTime(_ wall: Int64) -> String { LocalTime(wall).dateAndTime }
 
-  /// A day such as 20261124 as `2026-11-24`.
+  /// Returns a day such as 20261124 in the form `2026-11-24`.
   private static func date(_ day: Int64) -> String {
     let parts = [day / 10_000, day / 100 % 100, day % 100]
     return parts.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: "-")
   }
 
-  /// With one digit behind the point.
+  /// Returns a number with at most one digit after the point.
   private static func number(_ value: Double) -> String {
     let tenths = Int((min(max(value, 0), 10_000) * 10).rounded())
     return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"

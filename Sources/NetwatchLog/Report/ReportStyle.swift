@@ -1,4 +1,4 @@
-/// How the page looks: on a phone, on paper, in light and in dark.
+/// The style sheet of the report: for phones and paper, in light and in dark.
 enum ReportStyle {
   static let css = """
     :root { color-scheme: light dark; --text: #1b1f24; --soft: #57606a; --page: #fff; --line: #d0d7de; --well: #eff2f5;

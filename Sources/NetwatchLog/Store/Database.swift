@@ -6,13 +6,13 @@ import CLibSQLite
     /// Reads and writes, and creates the file if there is none.
     case write
     case read
-    /// Reads a file that nobody changes, such as one in a folder where SQLite cannot put its shared memory.
+    /// Reads a file that no process changes, such as one in a folder in which SQLite cannot create its shared memory.
     case readUnchanging
   }
 
   private let connection: OpaquePointer
 
-  /// - Parameter busyTimeout: how long a call waits for other processes, in milliseconds.
+  /// - Parameter busyTimeout: The time that a call waits for other processes, in milliseconds. Default: 5,000.
   init(_ path: String, _ access: Access, busyTimeout: CInt = 5_000) throws(DatabaseError) {
     let flags =
       switch access {
@@ -35,7 +35,7 @@ import CLibSQLite
 
   deinit { unsafe sqlite3_close_v2(connection) }
 
-  /// Bytes that a URI cannot have as they are.
+  /// Returns the path with escapes for the bytes that a URI cannot contain.
   private static func percentEncoded(_ path: String) -> String {
     var result = ""
     for byte in path.utf8 {
@@ -50,7 +50,7 @@ import CLibSQLite
     return result
   }
 
-  /// Runs one or several statements whose rows nobody wants.
+  /// Runs one or several statements and ignores their rows.
   func execute(_ statements: String) throws(DatabaseError) {
     try check(unsafe sqlite3_exec(connection, statements, nil, nil, nil))
   }
@@ -62,13 +62,13 @@ import CLibSQLite
     return unsafe Statement(statement, of: self)
   }
 
-  /// The first column of the first row as a number; 0 if there is no row.
+  /// Returns the first column of the first row as a number; 0 if there is no row.
   func number(_ query: String) throws(DatabaseError) -> Int64 {
     let statement = try prepare(query)
     return try statement.step() ? statement.integer(0) : 0
   }
 
-  /// The first column of the first row as text; empty if there is no row.
+  /// Returns the first column of the first row as text; empty if there is no row.
   func text(_ query: String) throws(DatabaseError) -> String {
     let statement = try prepare(query)
     return try statement.step() ? statement.text(0) : ""
@@ -76,7 +76,7 @@ import CLibSQLite
 
   var lastInsertedRow: Int64 { unsafe sqlite3_last_insert_rowid(connection) }
 
-  /// Does everything that `body` does or nothing of it, and waits for other writers before it begins.
+  /// Runs `body` in a transaction: either all of its changes are made or none. It first waits for other writers.
   func inTransaction<Result>(_ body: () throws(DatabaseError) -> Result) throws(DatabaseError) -> Result {
     try execute("BEGIN IMMEDIATE")
     do throws(DatabaseError) {
@@ -84,7 +84,7 @@ import CLibSQLite
       try execute("COMMIT")
       return result
     } catch {
-      // SQLite itself has rolled back after some errors; then this one has nothing to do.
+      // SQLite has already rolled back after some errors; then this does nothing.
       try? execute("ROLLBACK")
       throw error
     }
@@ -96,10 +96,10 @@ import CLibSQLite
   }
 }
 
-/// A prepared statement of SQL.
+/// A prepared SQL statement.
 @safe final class Statement {
   private let statement: OpaquePointer
-  /// Held: a statement must not outlive its connection.
+  /// The database is held because a statement must not outlive its connection.
   private let database: Database
 
   fileprivate init(_ statement: OpaquePointer, of database: Database) {
@@ -109,17 +109,17 @@ import CLibSQLite
 
   deinit { unsafe sqlite3_finalize(statement) }
 
-  /// Runs the statement to its end with these values in the place of its question marks, in their order.
+  /// Runs the statement to its end, with these values for its question marks, in their order.
   func run(_ values: Value...) throws(DatabaseError) { try run(values) }
 
-  /// Runs the statement to its end with these values in the place of its question marks, in their order.
+  /// Runs the statement to its end, with these values for its question marks, in their order.
   func run(_ values: [Value]) throws(DatabaseError) {
     try bind(values)
     defer { unsafe sqlite3_reset(statement) }
     while try step() {}
   }
 
-  /// The first column of the first row as a number; nil if there is no row.
+  /// Returns the first column of the first row as a number; nil if there is no row.
   func number(_ values: [Value]) throws(DatabaseError) -> Int64? {
     try bind(values)
     defer { unsafe sqlite3_reset(statement) }
@@ -142,7 +142,7 @@ import CLibSQLite
         let length = CInt(clamping: text.utf8.count)
         try database.check(unsafe netwatch_bind_text(statement, place, text, length))
       case .bytes(let bytes):
-        // An empty array may have no address, and that would be NULL.
+        // An empty array may have no address, which SQLite would take as NULL.
         let code = unsafe bytes.withUnsafeBytes { bytes in
           unsafe bytes.isEmpty
             ? sqlite3_bind_zeroblob(statement, place, 0)
@@ -153,7 +153,7 @@ import CLibSQLite
     }
   }
 
-  /// Whether there is another row.
+  /// Advances to the next row. Returns false if there is none.
   func step() throws(DatabaseError) -> Bool {
     let code = unsafe sqlite3_step(statement)
     if code == SQLITE_ROW { return true }
@@ -164,7 +164,7 @@ import CLibSQLite
 
   func integer(_ column: CInt) -> Int64 { unsafe sqlite3_column_int64(statement, column) }
 
-  /// What is not UTF-8 in it is replaced.
+  /// Returns a column as text. Bytes that are not UTF-8 are replaced.
   func text(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
 
   func bytes(_ column: CInt) -> [UInt8] {

@@ -1,22 +1,24 @@
 import CLibSQLite
 
-/// What SQLite says when it cannot do something.
+/// An error of SQLite.
 package struct DatabaseError: Error, Hashable, CustomStringConvertible {
-  /// What follows from an error.
+  /// The kind of an error, which determines the reaction to it.
   package enum Kind: Hashable, Sendable {
     /// The disk or the quota is full.
     case full
     /// Another process has held the database for longer than the busy timeout.
     case busy
-    /// The file is no database, or its pages contradict each other.
+    /// The file is not a database, or its pages are inconsistent.
     case damaged
-    /// The file or its folder may not be read or written.
+    /// This process has no permission to read or write the file or its folder.
     case notPermitted
+    /// Any other error.
     case other
   }
 
   /// SQLite's extended result code.
   package let code: CInt
+  /// The message of SQLite.
   package let description: String
 
   init(code: CInt, _ description: String) {
@@ -24,9 +26,10 @@ package struct DatabaseError: Error, Hashable, CustomStringConvertible {
     self.description = description
   }
 
-  /// What a check of the pages has found.
+  /// Returns an error for the result of a failed check of the pages.
   static func damaged(_ message: String) -> DatabaseError { DatabaseError(code: SQLITE_CORRUPT, message) }
 
+  /// The kind of the error, from its code.
   package var kind: Kind {
     switch code & 0xff {
     case SQLITE_FULL: .full

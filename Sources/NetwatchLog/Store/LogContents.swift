@@ -1,23 +1,26 @@
 import Glibc
 import Netwatch
 
-/// What stands in a log.
+/// The contents of a log.
 package struct LogContents: Sendable {
-  /// Each with the number of its run, in the order in which they were stored.
+  /// The entries with the numbers of their runs, in the order in which they were stored.
   package let entries: [(run: Int64, entry: LogEntry)]
+  /// The runs of the writers.
   package let runs: [LogRun]
-  /// By day and link.
+  /// The bytes by day and link.
   package let traffic: [TrafficTally.Sum]
 
+  /// Returns the entries since a time in microseconds since 1970.
   package func entries(since moment: Int64) -> [LogEntry] {
     entries.lazy.map(\.entry).filter { $0.moment.wall >= moment }
   }
 
+  /// The history of the network that follows from the entries.
   package var history: LogHistory { LogHistory(entries, runs: runs, now: .now) }
 
-  /// Reads a log, also while somebody writes it.
+  /// Reads a log, even while another process writes to it.
   ///
-  /// - Throws: a sentence if there is none, or it cannot be read.
+  /// - Throws: A `PlainError` if there is no log, or it cannot be read.
   package init(reading place: LogPlace) throws(PlainError) {
     guard unsafe access(place.file, F_OK) == 0 || errno != ENOENT else {
       throw PlainError(
@@ -28,7 +31,7 @@ package struct LogContents: Sendable {
     } catch let error as PlainError {
       throw error
     } catch let error as DatabaseError {
-      // In a folder that is read-only SQLite cannot make its shared memory, which nobody needs if nobody writes.
+      // In a read-only folder, SQLite cannot create its shared memory, which is not needed if no process writes.
       if error.kind == .notPermitted, let contents = try? LogContents(place, .readUnchanging) {
         self = contents
         return
@@ -51,7 +54,7 @@ package struct LogContents: Sendable {
     guard try LogSchema.isOurs(database, place) else {
       throw PlainError("the log '\(place.file)' is empty; its writer has not begun yet")
     }
-    // One snapshot for all queries.
+    // The transaction gives all queries one snapshot.
     try database.execute("BEGIN")
     var states: [Int64: LogState] = [:]
     let state = try database.prepare("SELECT id, status, reason, medium, interface, ssid, expensive, vpn FROM state")

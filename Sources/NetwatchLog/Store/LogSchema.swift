@@ -1,9 +1,9 @@
 import Netwatch
 
-/// The tables of the log. Times are microseconds; what a state does not have is an empty text.
+/// The tables of the log. Times are in microseconds. A missing value of a state is stored as an empty text.
 enum LogSchema {
   static let pageSize: Int64 = 4_096
-  /// What tells our databases from others: "ntwl" as a number.
+  /// The number that identifies databases of netwatch: "ntwl" as a number.
   private static let application: Int64 = 0x6e74_776c
   private static let version: Int64 = 1
 
@@ -21,9 +21,10 @@ enum LogSchema {
       PRIMARY KEY (day, interface)) WITHOUT ROWID;
     """
 
-  /// Makes the tables in a new database, and looks at those of an old one.
+  /// Creates the tables in a new database, and checks those of an existing one.
   ///
-  /// - Throws: `PlainError` if it is another program's; `DatabaseError`, of the kind `damaged` if pages contradict each other.
+  /// - Throws: A `PlainError` if the database belongs to another program. A `DatabaseError`, with the kind `damaged` if pages
+  ///   are inconsistent.
   static func prepare(_ database: Database, _ place: LogPlace) throws {
     if try isOurs(database, place) {
       let said = try database.text("PRAGMA quick_check(1)")
@@ -36,7 +37,8 @@ enum LogSchema {
     }
   }
 
-  /// Whether it has our tables; not, if it is empty.
+  /// Returns whether the database has the tables of netwatch; false if it is empty. Throws a `PlainError` if it belongs to
+  /// another program or a later version.
   static func isOurs(_ database: Database, _ place: LogPlace) throws -> Bool {
     let application = try database.number("PRAGMA application_id")
     if application == Self.application {
@@ -53,7 +55,7 @@ enum LogSchema {
     return false
   }
 
-  /// In the order of the columns.
+  /// Returns the values of a state, in the order of the columns.
   static func values(of state: LogState) -> [Statement.Value] {
     [
       .text(state.status.rawValue), .text(state.reason), .text(state.medium?.rawValue ?? ""), .text(state.interface),
@@ -61,7 +63,7 @@ enum LogSchema {
     ]
   }
 
-  /// Reads the columns from `first` on.
+  /// Reads a state from the columns from `first` on.
   static func state(in row: Statement, from first: CInt) -> LogState {
     let ssid = row.bytes(first + 4)
     return LogState(

@@ -1,21 +1,23 @@
 import Glibc
 import Netwatch
 
-/// The database of the log, as its writer has it.
+/// The database of the log, for its writer.
 ///
-/// Every call of ``append(_:traffic:)`` is one transaction, and SQLite writes its write-ahead log to the disk before the call
-/// returns (`synchronous=FULL`): a process that is killed loses what it has not appended, and so does a power loss.
+/// Each call of ``append(_:traffic:)`` is one transaction. SQLite writes its write-ahead log to the disk before the call
+/// returns (`synchronous=FULL`). So a killed process or a power loss loses only what was not appended.
 package final class LogStore {
-  /// What the caller has to tell, for the file that was at the log's place.
+  /// An open log, with a warning about the file that was at its place.
   package struct Opening {
+    /// The open log.
     package let store: LogStore
     /// A sentence about a damaged file that was moved aside; nil if there was none.
     package let warning: String?
   }
 
-  /// The most that the database may take on the disk, in bytes, with its write-ahead log: 16 MB.
+  /// The default of the most bytes that the database may take on the disk, including its write-ahead log: 16 MB.
   package static let sizeLimit: Int64 = 16_000_000
-  /// SQLite copies its write-ahead log into the database at this many pages, and cuts the file to their size then.
+  /// The number of pages at which SQLite copies its write-ahead log into the database, and then cuts the log file to their
+  /// size.
   private static let pagesOfWriteAheadLog: Int64 = 64
 
   private let database: Database
@@ -27,21 +29,23 @@ package final class LogStore {
   private let insertTraffic: Statement
   private let touchRun: Statement
   private var run: Int64?
-  /// The numbers of states that this writer has met.
+  /// The numbers of the states that this writer has stored or found.
   private var states: [LogState: Int64] = [:]
 
-  /// Opens the log, and makes one if there is none. The umask of the process decides who may read it.
+  /// Opens the log, and creates one if there is none. The umask of the process determines who may read it.
   ///
   /// - Parameters:
-  ///   - place: where it lies.
-  ///   - sizeLimit: the most that it may take on the disk, in bytes. Default: 16 MB.
-  /// - Throws: `PlainError` if the folder cannot be made, or the file is a database of another program; `DatabaseError`.
+  ///   - place: The location of the log.
+  ///   - sizeLimit: The most bytes that the log may take on the disk. Default: 16 MB.
+  /// - Returns: The open log, and a warning if a damaged file was moved aside.
+  /// - Throws: A `PlainError` if the folder cannot be created, or the file is a database of another program. A `DatabaseError`
+  ///   if SQLite fails.
   package static func open(_ place: LogPlace, sizeLimit: Int64 = LogStore.sizeLimit) throws -> Opening {
     try place.makeFolder()
     guard let lock = WriterLock(place.lock, isWriter: true) else {
       throw PlainError(unsafe "cannot write the log in '\(place.folder)': \(String(cString: strerror(errno)))")
     }
-    // Two writers must not both find a damaged file, and the second one move away the new file of the first.
+    // Otherwise, two writers could both find a damaged file, and the second could move away the new file of the first.
     guard lock.take(.opening, waiting: true) else { throw PlainError("cannot lock '\(place.lock)'") }
     defer { lock.release(.opening) }
     do {
@@ -64,7 +68,7 @@ package final class LogStore {
       PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=\(Self.pagesOfWriteAheadLog);
       PRAGMA journal_size_limit=\(Self.pagesOfWriteAheadLog * LogSchema.pageSize)
       """)
-    // The write-ahead log has as many pages as its limit, and those of one large transaction.
+    // The write-ahead log has at most its limit and the pages of one large transaction.
     largest = max(sizeLimit / LogSchema.pageSize - 4 * Self.pagesOfWriteAheadLog, 2 * Self.pagesOfWriteAheadLog)
     insertEntry = try database.prepare("INSERT INTO entry VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)")
     insertState = try database.prepare("INSERT INTO state VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)")
@@ -82,11 +86,13 @@ package final class LogStore {
     unsafe chmod(place.file, 0o600)
   }
 
-  /// Stores all of this, or nothing of it.
+  /// Stores all of the entries and traffic in one transaction, or nothing. Then drops the oldest entries if the log is too
+  /// large.
   ///
   /// - Parameters:
-  ///   - entries: in their order.
-  ///   - traffic: what links have carried since the call before. Of several writers one alone counts it.
+  ///   - entries: The entries, in their order.
+  ///   - traffic: The bytes of links since the last call. If there are several writers, only one of them stores traffic.
+  /// - Throws: A ``DatabaseError``.
   package func append(_ entries: [LogEntry], traffic: [TrafficTally.Sum] = []) throws(DatabaseError) {
     guard !entries.isEmpty || !traffic.isEmpty else { return }
     let countsTraffic = !traffic.isEmpty && lock.take(.traffic)
@@ -101,14 +107,15 @@ package final class LogStore {
         }
       }
     } catch {
-      // What was rolled back has no number.
+      // States and runs that were rolled back have no numbers.
       (states, run) = (knownStates, knownRun)
       throw error
     }
     try dropOldest()
   }
 
-  /// Says that the writer is still there, which a reader wants to know of one that was killed.
+  /// Stores that the writer still runs at this time, so that readers know it even if the writer is killed later. Throws a
+  /// ``DatabaseError``.
   package func touch(_ moment: LogMoment) throws(DatabaseError) {
     guard let run else { return }
     try touchRun.run(.integer(moment.wall), .integer(moment.monotonic), .integer(run))
@@ -143,7 +150,7 @@ package final class LogStore {
       try insertState.run(values)
       id = database.lastInsertedRow
     }
-    // Networks come and go; what is forgotten is looked up again.
+    // The cache is cleared when it is large, because networks change. A missing state is looked up again.
     if states.count >= 1_000 { states = [:] }
     states[state] = id
     return id ?? 0
@@ -151,7 +158,7 @@ package final class LogStore {
 
   // MARK: The size
 
-  /// Drops the oldest sixteenth of the entries when the database is as large as it may be. SQLite uses their pages again.
+  /// Drops the oldest sixteenth of the entries when the database has reached its limit. SQLite reuses their pages.
   private func dropOldest() throws(DatabaseError) {
     let used = try database.number("PRAGMA page_count") - database.number("PRAGMA freelist_count")
     guard used > largest else { return }
@@ -169,7 +176,9 @@ package final class LogStore {
 
   // MARK: Damage
 
-  /// - Returns: the new path of the file.
+  /// Moves a damaged database aside.
+  ///
+  /// - Returns: The new path of the file.
   private static func moveAside(_ place: LogPlace) throws(PlainError) -> String {
     let aside = "\(place.file).damaged-\(LogMoment.now.wall / 1_000_000)"
     for suffix in ["-wal", "-shm", ""] {

@@ -1,16 +1,16 @@
 import CLinux
 import Glibc
 
-/// Byte locks on a file beside the database. The kernel releases them when their process ends, however it ends, and they hold
-/// across containers, where numbers of processes do not.
+/// Byte locks on a file beside the database. The kernel releases them when their process ends, for whatever reason. Unlike
+/// process numbers, they also work across containers.
 final class WriterLock {
-  /// What a byte of the file stands for.
+  /// A byte of the file, and its meaning.
   enum Byte {
     /// Held while a writer opens the database.
     case opening
-    /// Held by the writer that counts traffic: one at a time, so that no byte is counted twice.
+    /// Held by the writer that stores traffic. There is only one at a time, so that no byte is counted twice.
     case traffic
-    /// Held by a writer for as long as its run lasts.
+    /// Held by a writer as long as its run lasts.
     case run(Int64)
 
     fileprivate var offset: Int64 {
@@ -24,7 +24,7 @@ final class WriterLock {
 
   private let descriptor: CInt
 
-  /// Nil if the file is not there and cannot be made.
+  /// Opens the file. Nil if it does not exist and cannot be created.
   init?(_ path: String, isWriter: Bool) {
     descriptor = unsafe isWriter ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600) : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -32,7 +32,7 @@ final class WriterLock {
 
   deinit { close(descriptor) }
 
-  /// Takes a lock if nobody else has it.
+  /// Takes a lock. Returns false if another process has it and `waiting` is false.
   func take(_ byte: Byte, waiting: Bool = false) -> Bool {
     var lock = request(byte, F_WRLCK)
     while unsafe netwatch_lock(descriptor, waiting, &lock) != 0 { guard errno == EINTR else { return false } }
@@ -44,7 +44,7 @@ final class WriterLock {
     _ = unsafe netwatch_lock(descriptor, false, &lock)
   }
 
-  /// Whether another open file holds it.
+  /// Returns whether another open file holds the lock.
   func isHeld(_ byte: Byte) -> Bool {
     var lock = request(byte, F_WRLCK)
     return unsafe netwatch_query_lock(descriptor, &lock) == 0 && lock.l_type != F_UNLCK

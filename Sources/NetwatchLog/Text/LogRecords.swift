@@ -2,16 +2,19 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchStream
 
-/// The log for programs: JSON lines, each an object, or CSV (RFC 4180, with line feeds) with a line of names first.
+/// The log in the formats for programs: JSON lines, each one an object, or CSV (RFC 4180, with line feeds) with a line of
+/// column names first.
 package final class LogRecords {
-  /// What the lines say of a state. A year has some hundred states, and each of them again and again.
+  /// The cached texts of states. A year has some hundred different states, each of them many times.
   private var objects: [LogState: String] = [:]
   private var cells: [LogState: String] = [:]
 
+  /// Creates a converter with an empty cache.
   package init() {}
 
   // MARK: JSON
 
+  /// Returns an entry as one JSON object, without a newline.
   package func json(_ entry: LogEntry) -> String {
     let moment = entry.moment
     let clocks = #""mono_us":\#(moment.monotonic),"boot_us":\#(moment.boot)"#
@@ -23,6 +26,7 @@ package final class LogRecords {
     }
   }
 
+  /// Returns an outage as one JSON object, without a newline.
   package func json(_ outage: Outage) -> String {
     let began = outage.isBeginningSeen ? "seen" : "unseen"
     return #"{"v":1,"time":"\#(time(outage.began))","event":"outage","seconds":\#(seconds(outage.length)),"#
@@ -37,7 +41,7 @@ package final class LogRecords {
     return text
   }
 
-  /// The members that say what carried the traffic.
+  /// Returns the members about the link that carried the path.
   private func json(_ state: LogState) -> String {
     let isCarried = state.medium != nil
     return #""medium":\#(state.medium?.rawValue.json ?? "null"),"interface":\#(json(orNull: state.interface)),"#
@@ -49,10 +53,13 @@ package final class LogRecords {
 
   // MARK: CSV
 
+  /// The line with the column names of entries in CSV.
   package static let entryColumns =
     "time,event,status,medium,interface,ssid,ssid_hex,expensive,vpn,reason,changes,seconds,mono_us,boot_us"
+  /// The line with the column names of outages in CSV.
   package static let outageColumns = "time,seconds,reason,began,ended,medium,interface,ssid,ssid_hex,expensive,vpn"
 
+  /// Returns an entry as one line of CSV, without a newline.
   package func csv(_ entry: LogEntry) -> String {
     let clocks = "\(entry.moment.monotonic),\(entry.moment.boot)"
     let start = time(entry.moment.wall)
@@ -69,6 +76,7 @@ package final class LogRecords {
     return text
   }
 
+  /// Returns an outage as one line of CSV, without a newline.
   package func csv(_ outage: Outage) -> String {
     row(
       [
@@ -84,7 +92,8 @@ package final class LogRecords {
     ]
   }
 
-  /// Spreadsheets calculate what begins like a formula, and strangers choose names of networks: an apostrophe makes it text.
+  /// Returns a line of CSV. Spreadsheets calculate cells that begin like a formula, and outsiders choose names of networks. So
+  /// such cells get an apostrophe, which makes them text.
   private func row(_ cells: [String]) -> String {
     cells.map { cell in
       let isFormula = cell.utf8.first.map { "=+-@\t\r".utf8.contains($0) } ?? false
@@ -96,14 +105,14 @@ package final class LogRecords {
 
   // MARK: Pieces
 
-  /// A number of seconds with the microseconds behind the point.
+  /// Returns a number of seconds with six digits after the point.
   private func seconds(_ microseconds: Int64) -> String {
     let (whole, part) = max(microseconds, 0).quotientAndRemainder(dividingBy: 1_000_000)
     let digits = "\(part)"
     return "\(whole).\(String(repeating: "0", count: 6 - digits.count))\(digits)"
   }
 
-  /// A moment as the stream writes it.
+  /// Returns a time in the format of the stream.
   private func time(_ wall: Int64) -> String {
     var text = LineBuffer(capacity: 64)
     text.appendTime(nanosecondsSince1970: min(max(wall, 0), LogMoment.latest) * 1_000)

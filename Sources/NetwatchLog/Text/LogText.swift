@@ -1,19 +1,23 @@
 import Netwatch
 
-/// The log as lines for people.
+/// The log in the format for people.
 ///
 /// ```
 /// 2026-11-24 14:02:11  * wifi           wlan0         "Home", route up
 /// 2026-11-24 14:05:40  - not reachable                no carrier
 /// ```
 package final class LogText {
-  /// Whether the terminal shows more than ASCII.
+  /// Whether the terminal shows characters beyond ASCII.
   private let isUnicode: Bool
-  /// What stands behind the date. A year has some hundred states, and each of them again and again.
+  /// The cached texts of states, which follow the date. A year has some hundred different states, each of them many times.
   private var words: [LogState: String] = [:]
 
+  /// Creates a converter with an empty cache.
+  ///
+  /// - Parameter isUnicode: Whether the terminal shows characters beyond ASCII.
   package init(isUnicode: Bool) { self.isUnicode = isUnicode }
 
+  /// Returns an entry as one line, without a newline.
   package func line(_ entry: LogEntry) -> String {
     switch entry.content {
     case .suspend(let length):
@@ -34,6 +38,7 @@ package final class LogText {
       + details.joined(separator: ", ")
   }
 
+  /// Returns an outage as one line, without a newline.
   package func line(_ outage: Outage) -> String {
     let path = outage.lost?.networkName.map { quoted($0) }
     let unseen = outage.isBeginningSeen ? nil : "beginning not seen"
@@ -41,7 +46,7 @@ package final class LogText {
     return "\(date(outage.began))  \(mark(.notReachable)) \(outage.lengthWords)  \(details)"
   }
 
-  /// What all of it comes to.
+  /// Returns a sentence with the number of outages, their total time, and the availability.
   package func summary(_ history: LogHistory) -> String {
     let times = LogTimes(history.spans)
     guard let availability = times.availability else { return "Nothing was watched in this time." }

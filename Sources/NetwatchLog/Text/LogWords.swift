@@ -1,7 +1,7 @@
 import Netwatch
 
 extension Int64 {
-  /// Microseconds as a duration for people: `50 ms`, `12.3 s`, `4 min 5 s`, `3 h 12 min`, `2 d 4 h`.
+  /// The microseconds as a duration for people, such as `50 ms`, `12.3 s`, `4 min 5 s`, `3 h 12 min` or `2 d 4 h`.
   package var asDuration: String {
     let milliseconds = Swift.max(self, 0) / 1_000
     let seconds = milliseconds / 1_000
@@ -14,7 +14,7 @@ extension Int64 {
     }
   }
 
-  /// A number of bytes for people: `512 B`, `1.2 kB`, `31.0 MB`.
+  /// The number of bytes for people, such as `512 B`, `1.2 kB` or `31.0 MB`.
   package var asBytes: String {
     var (value, unit) = (Swift.max(self, 0), "B")
     for next in ["kB", "MB", "GB", "TB", "PB", "EB"] where value >= 1_000 {
@@ -27,7 +27,8 @@ extension Int64 {
 }
 
 extension Double {
-  /// A part of a whole for people, with two digits behind the point: `99.98 %`. What is not all is never rounded up to 100.
+  /// The fraction as a percentage for people, with two digits after the point, such as `99.98 %`. It is rounded down, so that
+  /// only the whole is 100.
   package var asPercent: String {
     let hundredths = Int((Swift.min(Swift.max(self, 0), 1) * 10_000).rounded(.down))
     let rest = hundredths % 100
@@ -36,7 +37,7 @@ extension Double {
 }
 
 extension String {
-  /// The words of a code of the stream, such as `no carrier` of `no_carrier`.
+  /// The words of a code of the stream, such as `no carrier` for `no_carrier`.
   package var words: String {
     String(
       decoding: utf8.map { $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
@@ -44,7 +45,7 @@ extension String {
 }
 
 extension Outage {
-  /// How long it lasted, for people.
+  /// The duration of the outage, for people.
   package var lengthWords: String {
     switch ending {
     case .seen: length.asDuration

@@ -1,17 +1,19 @@
-/// What has happened on one day of the local calendar, in microseconds.
+/// The summary of one day of the local calendar. Times are in microseconds.
 package struct DaySummary: Hashable, Sendable {
   /// The beginning of the day, in microseconds since 1970.
   package let start: Int64
-  /// The beginning of the next day: a day has 23, 24 or 25 hours.
+  /// The beginning of the next day, in microseconds since 1970. A day has 23, 24 or 25 hours.
   package let end: Int64
+  /// The reachable, unreachable and suspended times of the day.
   package private(set) var times = LogTimes()
-  /// For how long each network carried the traffic, by its name.
+  /// The time for which each network carried the path, by the network's name.
   package private(set) var networks: [String: Int64] = [:]
+  /// The number of outages that began on the day.
   package private(set) var outages = 0
-  /// What was seen of the day, in its order.
+  /// The spans of the day, in order.
   package private(set) var spans: [LogSpan] = []
 
-  /// Each day from the first to the last that is known, the first one first; at most the last `limit` of them.
+  /// Returns the summaries of the days from the first known one to the last, in order; at most the last `limit` of them.
   package static func days(of history: LogHistory, limit: Int) -> [DaySummary] {
     guard let first = history.spans.map(\.began).min(), let last = history.spans.map(\.end).max() else { return [] }
     let earliest = LocalTime(last).startOfDay(later: 1 - max(limit, 1))
@@ -19,7 +21,7 @@ package struct DaySummary: Hashable, Sendable {
     var days: [DaySummary] = []
     while start < last, days.count < limit {
       let end = LocalTime(start).startOfDay(later: 1)
-      // No calendar has a day without a length; a broken one must not hold us up.
+      // In no calendar is a day empty; if one is, stop instead of looping for ever.
       guard end > start else { break }
       days.append(DaySummary(start: start, end: end))
       start = end

@@ -1,7 +1,7 @@
 import Glibc
 import Netwatch
 
-/// A moment as the local calendar has it.
+/// A time in the local calendar.
 package struct LocalTime: Hashable, Sendable {
   private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -14,7 +14,9 @@ package struct LocalTime: Hashable, Sendable {
   private let second: Int
   private let weekday: Int
 
-  /// - Parameter microseconds: since 1970 in UTC; what no calendar has counts as 1970.
+  /// Converts a time.
+  ///
+  /// - Parameter microseconds: The microseconds since 1970 in UTC. A time that the calendar does not have counts as 1970.
   package init(_ microseconds: Int64) {
     var seconds = time_t(min(max(microseconds, 0), LogMoment.latest) / 1_000_000)
     var local = unsafe tm()
@@ -28,14 +30,14 @@ package struct LocalTime: Hashable, Sendable {
     weekday = unsafe Int(local.tm_wday)
   }
 
-  /// The moment of a date and a time of day in microseconds since 1970; nil for what is not in the calendar.
+  /// Returns the time of a local date and time of day, in microseconds since 1970. Nil if the calendar does not have it.
   package static func moment(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0) -> Int64? {
     guard 1970...9999 ~= year, 1...12 ~= month, 1...31 ~= day, 0...23 ~= hour, 0...59 ~= minute else { return nil }
     var local = unsafe tm()
     unsafe (local.tm_year, local.tm_mon, local.tm_mday) = (CInt(year - 1_900), CInt(month - 1), CInt(day))
     unsafe (local.tm_hour, local.tm_min, local.tm_isdst) = (CInt(hour), CInt(minute), -1)
     let seconds = unsafe mktime(&local)
-    // What is no day of this month becomes one of the next.
+    // A day that the month does not have becomes a day of the next month.
     guard seconds >= 0, unsafe Int(local.tm_mday) == day else { return nil }
     return Int64(seconds) * 1_000_000
   }
@@ -43,7 +45,7 @@ package struct LocalTime: Hashable, Sendable {
   /// The day as a number, such as 20261124.
   package var day: Int64 { Int64(year * 10_000 + month * 100 + dayOfMonth) }
 
-  /// The beginning of this day, or of one some days later, in microseconds since 1970.
+  /// Returns the beginning of this day, or of one `days` later, in microseconds since 1970.
   package func startOfDay(later days: Int = 0) -> Int64 {
     var local = unsafe tm()
     unsafe (local.tm_year, local.tm_mon) = (CInt(clamping: year - 1_900), CInt(clamping: month - 1))
@@ -51,9 +53,9 @@ package struct LocalTime: Hashable, Sendable {
     return Int64(unsafe mktime(&local)) * 1_000_000
   }
 
-  /// As `2026-11-24`.
+  /// The date, such as `2026-11-24`.
   package var date: String { text { $0.append(date: self) } }
-  /// As `2026-11-24 14:05:09`.
+  /// The date and time, such as `2026-11-24 14:05:09`.
   package var dateAndTime: String {
     text { buffer in
       buffer.append(date: self)
@@ -63,7 +65,7 @@ package struct LocalTime: Hashable, Sendable {
       }
     }
   }
-  /// As `Tue 24 Nov`.
+  /// The weekday and date, such as `Tue 24 Nov`.
   package var shortDate: String {
     "\(Self.weekdays[min(max(weekday, 0), 6)]) \(dayOfMonth) \(Self.months[min(max(month, 1), 12) - 1])"
   }

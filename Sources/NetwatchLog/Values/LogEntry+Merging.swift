@@ -1,5 +1,5 @@
 extension [LogEntry] {
-  /// The last `limit` entries, the first of which says how many changes it stands for.
+  /// Returns the last `limit` entries. The first of them has the number of changes that are merged into it.
   package func merged(to limit: Int) -> [LogEntry] {
     guard count > limit, limit > 0 else { return self }
     let (old, kept) = (prefix(count - limit + 1), suffix(limit - 1))

@@ -1,15 +1,19 @@
-/// What has happened according to the log: times without a change, and outages, each in their order.
+/// The history of the network according to the log: spans without a change, and outages, each in order.
 ///
-/// Several writers may have watched at once, such as the service and a `--follow` in a terminal. What more than one has seen is
-/// told once.
+/// Several writers may have watched at once, such as the service and a `--follow` in a terminal. What several of them have seen
+/// is included only once.
 package struct LogHistory: Sendable {
+  /// The spans without a change, in order.
   package private(set) var spans: [LogSpan] = []
+  /// The outages, in order.
   package private(set) var outages: [Outage] = []
 
+  /// Creates the history from entries.
+  ///
   /// - Parameters:
-  ///   - entries: each with the number of its run, in the order in which they were stored.
-  ///   - runs: the writers.
-  ///   - now: the present, until which writers that are there have watched.
+  ///   - entries: The entries with the numbers of their runs, in the order in which they were stored.
+  ///   - runs: The runs of the writers.
+  ///   - now: The current time. Writers that still run have watched until then.
   package init(_ entries: [(run: Int64, entry: LogEntry)], runs: [LogRun], now: LogMoment) {
     var histories: [Int64: RunHistory] = [:]
     var ends: [Int64: LogMoment] = [:]
@@ -31,7 +35,7 @@ package struct LogHistory: Sendable {
     outages = Self.merged(histories.flatMap { run, history in history.outages.map { (run, $0) } })
   }
 
-  /// The part of the history since a moment. An outage belongs to it if it ended later.
+  /// Returns the part of the history since a time in microseconds since 1970. An outage is included if it ended later.
   package func since(_ moment: Int64) -> LogHistory {
     var result = self
     result.spans = spans.compactMap { $0.clipped(to: moment..<Int64.max) }
@@ -39,7 +43,8 @@ package struct LogHistory: Sendable {
     return result
   }
 
-  /// The first writer that was there tells about a moment, the others about what it has not seen.
+  /// Merges the spans of several writers. The writer that began first counts; the others only add times that are not covered
+  /// yet.
   private static func merged(_ runs: [[LogSpan]]) -> [LogSpan] {
     let runs = runs.filter { !$0.isEmpty }.sorted { ($0.first?.began ?? 0) < ($1.first?.began ?? 0) }
     var result: [LogSpan] = []
@@ -57,8 +62,8 @@ package struct LogHistory: Sendable {
     return result
   }
 
-  /// Outages at the same time that different writers have seen are one, and what one of them has seen of it counts. Those of one
-  /// writer are never one: they only seem to overlap if the wall clock was set.
+  /// Merges outages that different writers have seen at the same time. Outages of one writer are never merged: they only seem
+  /// to overlap if the wall clock was set.
   private static func merged(_ outages: [(run: Int64, outage: Outage)]) -> [Outage] {
     var result: [(run: Int64, outage: Outage)] = []
     for (run, outage) in outages.sorted(by: { ($0.outage.began, $0.run) < ($1.outage.began, $1.run) }) {
@@ -73,7 +78,7 @@ package struct LogHistory: Sendable {
 }
 
 extension Outage {
-  /// What two writers know of the same outage.
+  /// Returns the outage as it follows from the data of two writers.
   fileprivate func joined(with later: Outage) -> Outage {
     var joined = self
     if !isBeginningSeen, later.isBeginningSeen {

@@ -2,24 +2,26 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchStream
 
-/// One line that the writer reads: a line of the stream, to which netwatch has added what only the log needs.
+/// One line that the writer reads: a line of the stream, with additional data from netwatch for the log.
 package struct LogLine: Sendable {
+  /// The kind and data of a line.
   package enum Content: Sendable {
-    /// The path, and how many changes are merged into it.
+    /// The path, and the number of changes that are merged into it.
     case change(LogState, count: Int64)
-    /// What the link that carries the traffic has received and sent since its counter began.
+    /// The bytes that the link that carries the path has received and sent since its counter began.
     case traffic(LinkTraffic)
   }
 
+  /// The time of the line.
   package let moment: LogMoment
+  /// The kind and data of the line.
   package let content: Content
 
-  /// Reads a line without its newline.
+  /// Reads a line without its newline. Nil if the line is not one of the stream, or not one that the log stores.
   ///
   /// - Parameters:
-  ///   - line: the bytes.
-  ///   - now: the present, which tells how long the machine has been suspended if the line does not.
-  /// - Returns: nil for a line that is not one of the stream, and for one that the log does not store.
+  ///   - line: The bytes of the line.
+  ///   - now: The current time, for the time in suspend if the line does not have it.
   package init?(_ line: ArraySlice<UInt8>, now: LogMoment) {
     guard let value = JSONValue(line), let record = EventRecord(value) else { return nil }
     let monotonic = record.monotonicNanoseconds / 1_000

@@ -1,22 +1,26 @@
-/// Decides what the log stores: each change, each suspend, and the traffic of each day.
+/// Decides what the log stores: each change, each suspend, and the traffic of each day. Pure: it reads no clock.
 package struct LogMachine: Sendable {
+  /// The input of the machine.
   package enum Event: Sendable {
+    /// A line was read.
     case line(LogLine)
-    /// The wall clock was set, the machine has awoken, or it is time to look.
+    /// The wall clock was set, the machine has resumed from suspend, or it is time to compare the clocks.
     case clock(LogMoment)
   }
 
-  /// Two readings of two clocks are never quite simultaneous; no suspend is shorter.
+  /// The shortest time in microseconds that counts as a suspend. Two clocks are never read at exactly the same time, and no
+  /// suspend is shorter.
   static let shortestSuspend: Int64 = 100_000
 
-  /// The suspended time that is stored, by the last moment; nil before the first.
+  /// The time in suspend that is already stored, at the last moment; nil before the first.
   private var suspended: Int64?
-  /// What links have carried and is not stored yet.
+  /// The traffic that is not stored yet.
   package private(set) var traffic = TrafficTally()
 
+  /// Creates a machine without any traffic.
   package init() {}
 
-  /// What is to be stored, in this order.
+  /// Handles an event, and returns the entries to store, in order.
   package mutating func handle(_ event: Event) -> [LogEntry] {
     switch event {
     case .clock(let moment): return suspend(until: moment)
@@ -31,7 +35,7 @@ package struct LogMachine: Sendable {
     }
   }
 
-  /// The traffic that is to be stored, each with its day and link. The next call has what was added since.
+  /// Returns the traffic to store, by day and link, and resets it. The next call returns what was added since.
   package mutating func takeTraffic() -> [TrafficTally.Sum] { traffic.take() }
 
   private mutating func suspend(until moment: LogMoment) -> [LogEntry] {

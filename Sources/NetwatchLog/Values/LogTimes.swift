@@ -1,7 +1,10 @@
-/// How long something could be reached, in microseconds.
+/// The total times of spans, in microseconds.
 package struct LogTimes: Hashable, Sendable {
+  /// The time in which the network was reachable.
   package private(set) var reachable: Int64 = 0
+  /// The time in which the network was not reachable.
   package private(set) var notReachable: Int64 = 0
+  /// The time in which the machine was suspended.
   package private(set) var suspended: Int64 = 0
 
   init() {}
@@ -18,9 +21,9 @@ package struct LogTimes: Hashable, Sendable {
     }
   }
 
-  /// The time that is known and not suspended.
+  /// The time in which the status was known and the machine was not suspended.
   package var watched: Int64 { reachable.addingSaturated(notReachable) }
 
-  /// The part of ``watched`` in which something could be reached, from 0 to 1; nil if nothing was watched.
+  /// The part of ``watched`` in which the network was reachable, from 0 to 1; nil if nothing was watched.
   package var availability: Double? { watched > 0 ? Double(reachable) / Double(watched) : nil }
 }

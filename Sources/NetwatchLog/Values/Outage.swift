@@ -1,27 +1,29 @@
-/// A time in which nothing could be reached: from the change that took the path away to the one that brought it back.
+/// A time in which the network was not reachable: from the change that lost the path to the one that restored it.
 package struct Outage: Hashable, Sendable {
+  /// How an outage has ended.
   package enum Ending: String, Hashable, Sendable {
-    /// The path came back, and the log has the moment.
+    /// The path came back, and the log has the time.
     case seen
-    /// Nobody watched when it came back: netwatch or its writer was ended, or the machine lost its power.
+    /// The end is not known, because nothing watched: netwatch or its writer had ended, or the machine had lost power.
     case unseen
-    /// It lasts, and netwatch watches.
+    /// The outage continues, and netwatch watches.
     case ongoing
   }
 
-  /// When it began, in microseconds since 1970, as the wall clock said then.
+  /// The beginning, in microseconds since 1970, by the wall clock at that time.
   package var began: Int64
-  /// How long it lasted while the machine was awake, in microseconds by the monotonic clock. If its end was not seen, it lasted
-  /// at least this long.
+  /// The time that it lasted while the machine was awake, in microseconds of the monotonic clock. If the end was not seen, it
+  /// lasted at least this long.
   package var length: Int64
-  /// Why the path was lost, as a word of the stream.
+  /// The reason for the loss of the path, as a word of the stream.
   package var reason: String
   /// The path that was lost; nil if that is not known.
   package var lost: LogState?
-  /// Whether the log has the moment when it began. If not, it began before netwatch watched.
+  /// Whether the log has the time of the beginning. If not, the outage began before netwatch watched.
   package var isBeginningSeen: Bool
+  /// How the outage has ended.
   package var ending: Ending
 
-  /// When it ended, or was seen last, in microseconds since 1970.
+  /// The end or the last time at which it was seen, in microseconds since 1970.
   package var end: Int64 { began.addingSaturated(length) }
 }

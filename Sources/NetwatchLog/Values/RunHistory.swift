@@ -1,18 +1,18 @@
-/// What follows from the entries of one writer: a pure machine that is given them in their order.
+/// The spans and outages that follow from the entries of one writer, which are added in order. Pure: it reads no clock.
 struct RunHistory: Sendable {
   private(set) var spans: [LogSpan] = []
   private(set) var outages: [Outage] = []
-  /// The state since its moment; nil before the first change.
+  /// The current state and the time of its beginning; nil before the first change.
   private var current: (state: LogState, since: LogMoment)?
   private var last: LogMoment?
-  /// The outage that has not ended, and since when it is known to last; nil while the status is unknown.
+  /// The outage that has not ended, and the time since which it is known to last; that time is nil while the status is unknown.
   private var outage: (value: Outage, since: LogMoment?)?
 
   mutating func add(_ entry: LogEntry) {
     switch entry.content {
     case .change(let state, let count): change(to: state, at: entry.moment, isMerged: count > 1)
     case .suspend(let length):
-      // When it fell asleep, by the clock of its awakening.
+      // The suspend began this long before the resume, by the wall clock at the resume.
       closeSpan(at: entry.moment)
       spans.append(LogSpan(began: entry.moment.wall.subtractingSaturated(length), length: length, content: .suspended))
       if let state = current?.state { current = (state, entry.moment) }
@@ -20,7 +20,7 @@ struct RunHistory: Sendable {
     last = entry.moment
   }
 
-  /// The writer has been there until `moment`.
+  /// Ends the history at `moment`, until which the writer has watched.
   mutating func end(at moment: LogMoment, isLive: Bool) {
     closeSpan(at: moment)
     closeOutage(at: moment, isLive ? .ongoing : .unseen)
@@ -29,7 +29,7 @@ struct RunHistory: Sendable {
 
   private mutating func change(to state: LogState, at moment: LogMoment, isMerged: Bool) {
     if isMerged {
-      // The path may have come and gone in between.
+      // The path may have come back and been lost again in between.
       closeOutage(at: last ?? moment, .unseen)
     } else {
       closeSpan(at: moment)
@@ -50,7 +50,7 @@ struct RunHistory: Sendable {
       }
       outage?.since = moment
     case .wifi, .wwan: closeOutage(at: moment, .seen)
-    // It neither begins nor ends, and this time does not count.
+    // An unknown status neither begins nor ends an outage, and its time does not count.
     case .unknown: countOutage(until: moment)
     }
   }

@@ -2,21 +2,25 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// Runs a ``ConnectionActivity`` on the kernel: scans while somebody watches, hears of ends while something is in flight, and
-/// tells how many TCP connections are.
+/// Counts the TCP connections that are in flight, by running a ``ConnectionActivity`` on the kernel's data. It scans while the
+/// count is wanted, and receives the ends of connections while something is in flight.
 ///
-/// Belongs to its loop, which does other work between the parts of a scan.
+/// The counter belongs to the thread of its loop. The loop does other work between the parts of a scan.
 package final class ConnectionCounter {
+  /// The rules of a counter, and the connections that do not count.
   package struct Configuration: Hashable, Sendable {
+    /// The rules by which a connection counts as in flight.
     package var rules = ConnectionRules()
+    /// The connections that do not count. Default: none.
     package var exclusions: [ConnectionExclusion] = []
 
+    /// Creates a configuration with the default rules and no exclusions.
     package init() {}
   }
 
-  /// /proc is searched for so long at a time.
+  /// The longest time of one turn of searching /proc.
   private static let searchTime = Duration.milliseconds(2)
-  /// Ends are read so often at most, however many connections close on the machine.
+  /// The shortest time between two reads of ends, however many connections close on the machine.
   private static let endsPause = Duration.milliseconds(10)
 
   private let loop: EventLoop
@@ -32,20 +36,24 @@ package final class ConnectionCounter {
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in perform(.timerFired) }
   private lazy var search = LoopTimer(on: loop) { [unowned self] in identify() }
   private var timing = ScanTiming.fromEnvironment()
-  /// The scan that is read.
+  /// The scan that is being read.
   private var reading: ConnectionActivity.Scan?
-  /// The scan that has been read, while programs are searched for.
+  /// The scan that has been read and whose programs are being searched for.
   private var unidentified: (scan: ConnectionActivity.Scan, isWhole: Bool)?
   private var afterScan: [() -> Void] = []
-  /// Nil while nobody needs to hear of ends.
+  /// The source of ends; nil while they are not needed.
   private var ends: ConnectionEnds?
   private var endsRegistration: EventLoop.Registration?
   private lazy var endsTimer = LoopTimer(on: loop) { [unowned self] in hearEnds() }
 
+  /// Creates a counter that does not scan yet.
+  ///
   /// - Parameters:
-  ///   - changed: is called when another number is in flight, or one has come and gone.
-  ///   - decision: says when the indicator decides next; a scan is over then.
-  ///   - failed: is called when the kernel does not tell. Nothing is counted any more.
+  ///   - changed: The closure that is called when the number of connections in flight changes, or when one has come and gone.
+  ///   - decision: The closure that returns when the indicator decides next. A scan is finished by then. Nil if no decision is
+  ///     due.
+  ///   - failed: The closure that is called when the kernel refuses the scan. Nothing is counted any more.
+  /// - Throws: An error if the socket for the scan cannot be opened or watched.
   package init(
     _ configuration: Configuration, on loop: EventLoop, changed: @escaping (ConnectionActivity.Change) -> Void,
     decision: @escaping () -> Duration?, failed: @escaping (NetlinkError) -> Void
@@ -66,36 +74,36 @@ package final class ConnectionCounter {
     stopHearing()
   }
 
-  /// Programs whose connections do not count, if it cannot be seen which connections those are; empty if all is well.
+  /// The names of excluded programs, if this process cannot see which connections are theirs. Empty otherwise.
   package var unseenPrograms: [String] {
     ignoredPrograms.isEmpty || SocketOwners.canSeePrograms ? [] : ignoredPrograms.sorted()
   }
 
   // MARK: Watching
 
-  /// Begins to scan.
+  /// Starts to scan.
   package func watch() { perform(.watched) }
 
-  /// Nobody wants to know any more: nothing wakes us.
+  /// Stops scanning. Nothing wakes the thread any more.
   package func rest() {
     finishScan()
     perform(.unwatched)
   }
 
-  /// Scans, and returns when it is done.
+  /// Scans, and returns when the scan is finished.
   package func scanNow() {
     watch()
     finishScan()
   }
 
-  /// Calls `body` when there has been a scan: now, or when the one that is under way is over.
+  /// Calls `body` after a scan: now if no scan is in progress, else at the end of the scan.
   package func afterScan(_ body: @escaping () -> Void) {
     watch()
     if machine.isScanning { afterScan.append(body) } else { body() }
   }
 
-  /// Programs with connections in flight, as far as this user may know, those with most of them first. Those that are not found
-  /// in time are left out.
+  /// Returns the programs with connections in flight, as far as this user may see them, those with most connections first.
+  /// Programs that are not found within `time` are left out.
   package func programs(within time: Duration) -> [(name: String, connections: Int)] {
     let inodes = machine.inodes
     owners.find(inodes, within: time)
@@ -126,11 +134,11 @@ package final class ConnectionCounter {
     if let moment = decision() { _ = machine.hasten(for: moment, at: KernelClock.monotonic.now) }
   }
 
-  /// - Returns: the end of the scan, if the kernel refuses it.
+  /// Begins a scan. Returns the end of the scan if the kernel refuses it.
   private func begin(_ number: ConnectionActivity.Scan) -> ConnectionActivity.Event? {
     timing?.begin()
     defer { timing?.endPart() }
-    // What the scan lists may have ended by then: ends are read behind it.
+    // Connections that the scan lists may have ended by then, so ends are read after the scan.
     stopHearing()
     do throws(NetlinkError) {
       try scan.begin()
@@ -185,7 +193,8 @@ package final class ConnectionCounter {
     for body in bodies { body() }
   }
 
-  /// Looks for the programs of what would count, a while at a time; the scan ends when they are known.
+  /// Searches for the programs of the connections that would count, for a short time at each turn. The scan ends when they are
+  /// known.
   private func identify() {
     guard let (number, isWhole) = unidentified else { return }
     search.stop()
@@ -220,8 +229,8 @@ package final class ConnectionCounter {
 
   // MARK: Ends
 
-  /// Hears of ends while something is in flight, or the indicator is about to decide. Where the kernel does not tell of them,
-  /// the next scan shows them.
+  /// Receives ends while something is in flight or the indicator is about to decide. If the kernel does not report ends, the
+  /// next scan shows them.
   private func followEnds() {
     guard machine.isWatched, machine.count > 0 || decision() != nil else {
       stopHearing()
@@ -248,7 +257,7 @@ package final class ConnectionCounter {
     stopHearing()
     let now = KernelClock.monotonic.now
     var change: ConnectionActivity.Change?
-    // What is lost, the next scan shows.
+    // Ends that are lost here show in the next scan.
     _ = try? ends.read(overrun: {}) { connection in
       if exclusions.contains(where: { $0.covers(connection) }) { return }
       change = machine.end(connection.facts, mayBeNew: ignoredPrograms.isEmpty, at: now) ?? change

@@ -2,20 +2,20 @@ import CLibNetlink
 import Glibc
 import Netwatch
 
-/// Turns the bytes of sock_diag into what the kernel says of TCP sockets, in place and without allocating.
+/// Decodes the sock_diag messages about TCP and UDP sockets, in place and without allocating.
 ///
-/// A message that is too short, or that lies about a length, is left out.
+/// A message that is too short, or that gives a wrong length, is left out.
 enum ConnectionDecoder {
   enum Message: Hashable {
     case connection(Connection)
-    /// The kernel has destroyed the connection: the last that it says of it. Its stage means nothing.
+    /// The kernel has destroyed the connection; this is its last message about it. The stage has no meaning.
     case ended(Connection)
     /// A program listens on this port.
     case listener(port: UInt16)
     case ignored
   }
 
-  /// A connection and its ends; IPv4 in IPv6 counts as IPv4.
+  /// A connection and its two ends. An IPv4 address that is mapped into IPv6 counts as IPv4.
   struct Connection: Hashable {
     var facts: ConnectionFacts
     let localPort: UInt16
@@ -23,7 +23,7 @@ enum ConnectionDecoder {
     let local: IPAddress
     let remote: IPAddress
 
-    /// Nothing of it leaves this machine.
+    /// Whether the connection stays within this machine.
     var isLocal: Bool { remote.isLoopback || local == remote }
   }
 
@@ -44,11 +44,11 @@ enum ConnectionDecoder {
   private static let inodeOffset = 68
   private static let messageLength = 72
 
-  /// Tells of each message of a socket, if the environment asks for it.
+  /// Returns a log that prints each message of a socket, if the environment asks for it.
   static func log(_ source: String) -> NetlinkDebugLog? { NetlinkDebugLog(source) { "\(message($0, $1))" } }
 
   static func message(_ frame: NetlinkFrame, _ bytes: RawSpan) -> Message {
-    // A list has the type of its question, which is the older one; what is told to a group has the newer one.
+    // The entries of a list have the type of the request, which is the older one. Messages to a group have the newer one.
     let isEnd = CInt(frame.type) == SOCK_DIAG_BY_FAMILY
     guard isEnd || CInt(frame.type) == TCPDIAG_GETSOCK, frame.payload.count >= messageLength else { return .ignored }
     let start = frame.payload.lowerBound
@@ -58,7 +58,7 @@ enum ConnectionDecoder {
       return .ignored
     }
     connection.facts.queued = bytes.load(start + queuedOffset, as: UInt32.self)
-    // The end of what we say takes a byte's place.
+    // The end of our data takes the place of one byte.
     if hasEnded(state), connection.facts.queued > 0 { connection.facts.queued -= 1 }
     if stage == .connecting { connection.facts.attemptAge = attemptAge(bytes, start) }
     if let value = bytes.attribute(Int(INET_DIAG_INFO), in: (start + messageLength)..<frame.payload.upperBound) {
@@ -68,13 +68,13 @@ enum ConnectionDecoder {
     return isEnd ? .ended(connection) : .connection(connection)
   }
 
-  /// A socket of UDP. Nil for what is none.
+  /// Decodes a UDP socket. Nil if the message is not about one.
   static func datagramSocket(_ frame: NetlinkFrame, _ bytes: RawSpan) -> Connection? {
     guard CInt(frame.type) == SOCK_DIAG_BY_FAMILY, frame.payload.count >= messageLength else { return nil }
     return connection(bytes, frame.payload.lowerBound, .open)
   }
 
-  /// Its ends, and whose it is.
+  /// Decodes the two ends of a connection, its user and its inode.
   private static func connection(_ bytes: RawSpan, _ start: Int, _ stage: ConnectionFacts.Stage) -> Connection? {
     let family = bytes.load(start + familyOffset, as: UInt8.self)
     guard let local = address(bytes, start + localOffset, family),
@@ -109,10 +109,11 @@ enum ConnectionDecoder {
     }
   }
 
-  /// What the kernel calls the timer that repeats what has not been acknowledged.
+  /// The kernel's number of the timer that retransmits unacknowledged data.
   private static let retransmissionTimer = 1
 
-  /// How long it has been trying to connect: the first attempts come a second apart, and a timer runs to the next.
+  /// Returns the time since the first attempt to connect, in nanoseconds. The first attempts are one second apart, and a timer
+  /// runs until the next one.
   private static func attemptAge(_ bytes: RawSpan, _ start: Int) -> Int64 {
     guard Int(bytes.load(start + timerOffset, as: UInt8.self)) == retransmissionTimer else { return 0 }
     let attempts = Int64(bytes.load(start + retransmitsOffset, as: UInt8.self)) + 1
@@ -125,13 +126,13 @@ enum ConnectionDecoder {
     case AF_INET: return .v4(UInt32(bigEndian: bytes.load(offset, as: UInt32.self)))
     case AF_INET6:
       let bits = UInt128(bigEndian: bytes.load(offset, as: UInt128.self))
-      // ::ffff:0:0/96.
+      // ::ffff:0:0/96, IPv4 mapped into IPv6.
       return bits >> 32 == 0xffff ? .v4(UInt32(truncatingIfNeeded: bits)) : .v6(bits)
     default: return nil
     }
   }
 
-  /// struct tcp_info, of which older kernels have less.
+  /// Reads struct tcp_info; older kernels have fewer fields.
   private static func readInfo(_ bytes: RawSpan, _ info: Range<Int>, into facts: inout ConnectionFacts) {
     func number(_ offset: Int) -> UInt32 {
       info.count >= offset + 4 ? bytes.load(info.lowerBound + offset, as: UInt32.self) : 0
@@ -150,17 +151,18 @@ enum ConnectionDecoder {
     facts.bytesAcknowledged = count(120) ?? 0
     facts.bytesReceived = count(128) ?? 0
     facts.busyTime = count(168).map { Int64(clamping: min($0, 1 << 40) * 1_000) } ?? 0
-    // Before Linux 4.19 it is not told. The beginning of a connection counts as an acknowledged byte.
+    // Before Linux 4.19 this field is missing. The beginning of a connection counts as an acknowledged byte.
     facts.bytesSent = count(200) ?? (facts.bytesAcknowledged &- min(facts.bytesAcknowledged, 1)) &+ UInt64(facts.queued)
   }
 
-  /// What programs have sent and received, to the byte.
+  /// Calculates the bytes that programs have sent and received, exactly.
   ///
-  /// Acknowledged bytes count the SYN of whoever connects, but not that of whoever accepts, and our FIN. Sent bytes without the
-  /// repeated ones count neither. Received bytes count the FIN of the other side.
+  /// Acknowledged bytes include our FIN, and the SYN of the side that connects but not of the side that accepts. Sent bytes
+  /// without the retransmitted ones include neither. Received bytes include the FIN of the other side.
   ///
-  /// - Parameter state: nil if the connection has ended. Whether the other side's FIN has come is not told then: it has if ours
-  ///   was acknowledged, except that a program that closes first may have gone before. So this can be one byte too few.
+  /// - Parameter state: The state; nil if the connection has ended. Then it is not known whether the other side's FIN has come.
+  ///   It is assumed if ours was acknowledged, although a program that closes first may have gone before it came. So the count
+  ///   can be one byte too low.
   private static func readPayload(
     _ bytes: RawSpan, _ info: Range<Int>, state: UInt8?, into facts: inout ConnectionFacts
   ) {
@@ -170,7 +172,7 @@ enum ConnectionDecoder {
       facts.payloadSent = facts.bytesSent - min(facts.bytesSent, repeated)
       finReceived = facts.bytesAcknowledged > facts.payloadSent
     } else {
-      // Before Linux 4.19, as if we had connected.
+      // Before Linux 4.19: calculated as if this side had connected.
       let added: UInt64 = state == nil ? 2 : 1
       facts.payloadSent = facts.bytesAcknowledged - min(facts.bytesAcknowledged, added)
     }

@@ -2,23 +2,23 @@ import CLibNetlink
 import Glibc
 import Netwatch
 
-/// Hears of each TCP connection of this network namespace when the kernel destroys it. Needs no privilege.
+/// Receives each TCP connection of this network namespace when the kernel destroys it. Needs no privilege.
 ///
-/// As long as this exists, the kernel builds a message for every TCP socket that closes on the machine.
+/// As long as this object exists, the kernel builds a message for every TCP socket that closes on the machine.
 final class ConnectionEnds {
   private static let groups = [SKNLGRP_INET_TCP_DESTROY, SKNLGRP_INET6_TCP_DESTROY]
-  /// Room for some six thousand messages, if net.core.rmem_max allows it.
+  /// The size of the receive buffer: room for about six thousand messages, if net.core.rmem_max allows it.
   private static let wantedBuffer = 4 << 20
-  /// What a message takes of the receive buffer.
+  /// The bytes that one message takes in the receive buffer.
   private static let messageCost = 1_280
-  /// More are left for the next time, so that the loop has a turn.
+  /// The most messages that are read in one turn. More are left for the next turn, so that the loop can do other work.
   private static let mostAtOnce = 100_000
 
-  /// How many messages have room.
+  /// The number of messages that fit into the receive buffer.
   let capacity: Int
   private let socket: NetlinkSocket
 
-  /// Readable when an end was told.
+  /// The descriptor; readable when an end was reported.
   var descriptor: CInt { socket.descriptor }
 
   init() throws(NetlinkError) {
@@ -31,12 +31,12 @@ final class ConnectionEnds {
     for group in Self.groups { try socket.join(group: Int32(group.rawValue)) }
   }
 
-  /// Reads what has been told since the last time.
+  /// Reads the ends that were reported since the last call.
   ///
   /// - Parameters:
-  ///   - overrun: is called when ends were lost.
-  ///   - body: is called with each connection that led away from this machine.
-  /// - Returns: how many messages there were.
+  ///   - overrun: The closure that is called when ends were lost.
+  ///   - body: The closure that gets each connection that left this machine.
+  /// - Returns: The number of messages.
   func read(
     overrun: () -> Void, _ body: (ConnectionDecoder.Connection) -> Void
   ) throws(NetlinkError) -> Int {
@@ -56,9 +56,10 @@ final class ConnectionEnds {
 
   private enum Label { case ipv4, ipv6, mapped, accept, refuse }
 
-  /// Lets pass what did not lead to 127/8, ::ffff:127.0.0.0/104 or ::1: a machine may have more of those than of all others.
+  /// A filter that drops connections to 127/8, ::ffff:127.0.0.0/104 and ::1, because a machine may have more of those than of
+  /// all others.
   static var exceptLoopback: [sock_filter] {
-    // The header of netlink has 16 bytes; then come the family, and in 24 bytes the address of the other end.
+    // The netlink header has 16 bytes. The family follows, and at 24 bytes from there the address of the other end.
     let (family, remote): (UInt32, UInt32) = (16, 40)
     var program = FilterAssembler<Label>()
     program.load(byte: family)

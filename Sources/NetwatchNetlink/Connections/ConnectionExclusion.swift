@@ -1,18 +1,20 @@
 import Netwatch
 
-/// Connections that do not count: `--activity-ignore`.
+/// A rule for connections that do not count, from `--activity-ignore`.
 package enum ConnectionExclusion: Hashable, Sendable {
-  /// At either end.
+  /// The port at either end.
   case port(UInt16)
-  /// The other end lies in it.
+  /// The range of addresses that contains the other end.
   case range(IPAddress, prefixLength: Int)
-  /// A program's name as `ps` has it.
+  /// The name of the program, as `ps` shows it.
   case program(String)
 
-  /// The kernel keeps so much of a program's name.
+  /// The most bytes of a program's name that the kernel keeps.
   package static let nameLimit = 15
 
-  /// A port, an address, an address with the length of a prefix, or a program's name.
+  /// Reads a port, an address, an address with a prefix length, or a program's name.
+  ///
+  /// - Throws: A `PlainError` that tells what to write instead.
   package init(_ text: String) throws(PlainError) {
     let isNumber = !text.isEmpty && text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
     if isNumber || text.hasPrefix("-") && Int(text) != nil {
@@ -46,7 +48,7 @@ package enum ConnectionExclusion: Hashable, Sendable {
     return normalized(address, length)
   }
 
-  /// IPv4 in IPv6 is IPv4.
+  /// Makes a range, in which IPv4 mapped into IPv6 becomes IPv4.
   private static func normalized(_ address: IPAddress, _ length: Int) -> ConnectionExclusion {
     if case .v6(let bits) = address, bits >> 32 == 0xffff, length >= 96 {
       return .range(.v4(UInt32(truncatingIfNeeded: bits)), prefixLength: length - 96)
@@ -54,12 +56,12 @@ package enum ConnectionExclusion: Hashable, Sendable {
     return .range(address, prefixLength: length)
   }
 
-  /// The programs among exclusions.
+  /// Returns the names of the programs among exclusions.
   static func programs(_ exclusions: [ConnectionExclusion]) -> Set<String> {
     Set(exclusions.compactMap { if case .program(let name) = $0 { name } else { nil } })
   }
 
-  /// Whether it covers a connection, as far as that can be told without its program.
+  /// Returns whether the rule covers a connection, as far as that is known without its program.
   func covers(_ connection: ConnectionDecoder.Connection) -> Bool {
     switch self {
     case .port(let port): port == connection.localPort || port == connection.remotePort

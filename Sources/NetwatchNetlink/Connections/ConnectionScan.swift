@@ -2,13 +2,14 @@ import CLibNetlink
 import Glibc
 import Netwatch
 
-/// Lists the TCP connections of this network namespace, by sock_diag. Needs no privilege.
+/// Lists the TCP connections of this network namespace by sock_diag. Needs no privilege.
 ///
-/// The kernel lists some eighty at a time, when we read; so a scan does not hold up what else the loop does.
+/// The kernel lists about eighty connections at each read. So a scan does not block the other work of the loop.
 final class ConnectionScan {
   private let conversation: NetlinkConversation
   private var request: NetlinkRequest
-  /// Of this scan and of the one before: the kernel lists who listens first, but they may come amid a scan.
+  /// The ports on which programs listen, in this scan and in the one before. The kernel lists listeners first, but new ones may
+  /// start during a scan.
   private var listeners = PortSet()
   private var knownListeners = PortSet()
 
@@ -18,19 +19,20 @@ final class ConnectionScan {
     request = try .connections()
   }
 
-  /// Readable when there is a part to ``read(_:)``.
+  /// The descriptor; readable when there is a part to ``read(_:)``.
   var descriptor: CInt { conversation.descriptor }
 
-  /// Asks. The kernel gathers the first part at once.
+  /// Sends the request. The kernel gathers the first part at once.
   func begin() throws(NetlinkError) {
     swap(&listeners, &knownListeners)
     listeners.removeAll()
     try conversation.send(&request)
   }
 
-  /// Asks, and reads the whole list before it returns. The kernel gathers each part as it is read, so nothing waits.
+  /// Sends the request and reads the whole list before it returns. The kernel gathers each part as it is read, so the call does
+  /// not wait.
   ///
-  /// - Returns: whether no connection is missing.
+  /// - Returns: Whether the list is complete.
   func readAll(_ body: (ConnectionDecoder.Connection) -> Void) throws(NetlinkError) -> Bool {
     do throws(NetlinkError) {
       try begin()
@@ -44,9 +46,9 @@ final class ConnectionScan {
     }
   }
 
-  /// Reads what is there, one part of the list at most.
+  /// Reads what is available, at most one part of the list.
   ///
-  /// - Parameter body: is called with each connection that leaves this machine.
+  /// - Parameter body: The closure that gets each connection that leaves this machine.
   func read(_ body: (ConnectionDecoder.Connection) -> Void) throws(NetlinkError) -> NetlinkConversation.Reply {
     let reply = try conversation.receive { frame, bytes in
       switch ConnectionDecoder.message(frame, bytes) {
@@ -64,7 +66,7 @@ final class ConnectionScan {
   }
 }
 
-/// Some of the 65,536 ports.
+/// A set of ports.
 private struct PortSet {
   private var words = [UInt64](repeating: 0, count: 1_024)
 

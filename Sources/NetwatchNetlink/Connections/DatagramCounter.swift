@@ -3,17 +3,17 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// Runs a ``DatagramActivity`` on the kernel: samples counters while somebody watches, and looks at sockets of UDP while
-/// datagrams flow.
+/// Counts whether datagrams of requests are in flight, by running a ``DatagramActivity`` on the kernel's data. It samples
+/// counters while the count is wanted, and lists UDP sockets while datagrams flow.
 ///
-/// Belongs to its loop.
+/// The counter belongs to the thread of its loop.
 package final class DatagramCounter {
-  /// A download shows 1.0 to 1.6 s after its begin: two samples may be needed to see it.
+  /// The time between two samples. A download shows 1.0 to 1.6 s after its begin, because two samples may be needed to see it.
   private static let interval = Duration.milliseconds(250)
-  /// /proc is searched for so long for the programs of sockets.
+  /// The longest time of one search of /proc for the programs of sockets.
   private static let searchTime = Duration.milliseconds(2)
-  /// What goes to these ports is no request: DNS, DHCP, NTP, NetBIOS, SNMP, IKE, syslog, DHCPv6, DNS over TLS or QUIC, OpenVPN, SSDP,
-  /// WS-Discovery, STUN, IPsec, VXLAN, mDNS, LLMNR, Geneve, Tailscale, WireGuard.
+  /// The ports whose datagrams are not requests: DNS, DHCP, NTP, NetBIOS, SNMP, IKE, syslog, DHCPv6, DNS over TLS or QUIC,
+  /// OpenVPN, SSDP, WS-Discovery, STUN, IPsec, VXLAN, mDNS, LLMNR, Geneve, Tailscale, WireGuard.
   private static let ports: Set<UInt16> = [
     53, 67, 68, 123, 137, 138, 161, 162, 500, 514, 546, 547, 853, 1194, 1900, 3702, 3478, 4500, 4789, 5353, 5355, 6081,
     41_641, 51_820,
@@ -33,10 +33,14 @@ package final class DatagramCounter {
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in sample() }
   private let loop: EventLoop
 
+  /// Creates a counter that does not sample yet.
+  ///
   /// - Parameters:
-  ///   - path: which links there are, and which one carries the traffic; nil while that is not known.
-  ///   - changed: is called when another number is in flight.
-  ///   - failed: is called when the kernel does not tell. Nothing is counted any more.
+  ///   - exclusions: The connections that do not count.
+  ///   - path: The closure that returns the current path; nil while it is not known.
+  ///   - changed: The closure that is called when the number in flight changes.
+  ///   - failed: The closure that is called when the kernel or /proc refuses. Nothing is counted any more.
+  /// - Throws: A `NetlinkError` if the sockets cannot be opened.
   package init(
     _ exclusions: [ConnectionExclusion], on loop: EventLoop, path: @escaping () -> NetworkPath?,
     changed: @escaping (ConnectionActivity.Change) -> Void, failed: @escaping (any Error) -> Void
@@ -54,14 +58,14 @@ package final class DatagramCounter {
     counters = try LinkCounters()
   }
 
-  /// Begins to sample. Two samples are needed to see anything.
+  /// Starts to sample. Two samples are needed to detect a flow.
   package func watch() {
     if isWatched { return }
     isWatched = true
     sample()
   }
 
-  /// Nobody wants to know any more: nothing wakes us.
+  /// Stops sampling. Nothing wakes the thread any more.
   package func rest() {
     isWatched = false
     timer.stop()
@@ -85,7 +89,7 @@ package final class DatagramCounter {
     }
   }
 
-  /// Nil where /proc does not tell.
+  /// Reads the counters. Nil if /proc does not have them.
   private func read() -> DatagramActivity.Counters? {
     guard let totals = DatagramTotals.now else { return nil }
     var sample = DatagramActivity.Counters()
@@ -106,8 +110,8 @@ package final class DatagramCounter {
 
   // MARK: Sockets
 
-  /// Whether a program holds a socket for what flows: one that has another machine as its only other end, at no port of names,
-  /// clocks or tunnels.
+  /// Returns whether a program holds a socket for what flows: one that is connected to another machine, at a port that is not
+  /// for names, clocks or tunnels.
   private func hasSocket() throws(NetlinkError) -> Bool {
     var inodes: [UInt32] = []
     for place in requests.indices {
@@ -116,7 +120,7 @@ package final class DatagramCounter {
           inodes.append(socket.facts.inode)
         }
       }
-      // Without udp_diag the kernel knows no answer, without IPv6 it knows none of that.
+      // A kernel without udp_diag refuses both requests. A kernel without IPv6 refuses only the second.
       if reply.error != 0, !reply.isRefusedForNow, place == 0 {
         throw NetlinkError(operation: "sock_diag", code: reply.error)
       }
@@ -127,7 +131,7 @@ package final class DatagramCounter {
       switch owners.owner(of: inode) {
       case .program(let name): !ignoredPrograms.contains(name)
       case .unknown: true
-      // The search goes on at the next sample.
+      // The search continues at the next sample.
       case nil: false
       }
     }

@@ -2,14 +2,15 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// Runs a ``ProgramMeter`` on the kernel: looks when it is told to, and reads the ends of connections in between.
+/// Measures the traffic of programs, by running a ``ProgramMeter`` on the kernel's data. It lists connections at each look, and
+/// reads the ends of connections in between.
 ///
-/// Belongs to its loop. The groups that tell of ends are joined as long as this exists.
+/// The sampler belongs to the thread of its loop. It is subscribed to the ends of connections as long as it exists.
 package final class ProgramSampler {
-  /// /proc is searched for this long after a look. What is not found then is looked for after the next one.
+  /// The longest search of /proc after a look. Programs that are not found then are searched for after the next look.
   private static let searchTime = Duration.milliseconds(100)
-  /// The ends are read this often if there are few, and more often if there is little room for them: 3,000 may come in a second
-  /// all of a sudden.
+  /// The time between two reads of ends if there are few. It is shorter if the buffer has little room, because 3,000 ends may
+  /// come in a second without warning.
   private static let longestPause = Duration.milliseconds(250)
   private static let suddenRate = 3_000.0
   private static let shortestPause = Duration.milliseconds(5)
@@ -26,21 +27,24 @@ package final class ProgramSampler {
   private let longestPause: Duration
   private var pause: Duration
   private var timing = ScanTiming.fromEnvironment()
-  /// New connections that no program held when it was last looked for them.
+  /// The new connections that no program held at the last search.
   private var unfound: Set<UInt64> = []
   /// The user whose programs can be seen; nil for every user.
   private let user: UInt32?
 
-  /// - Parameter failed: is called when the kernel does not tell any more.
+  /// Creates a sampler and subscribes to the ends of connections.
+  ///
+  /// - Parameter failed: The closure that is called when the kernel no longer reports ends.
+  /// - Throws: A `NetlinkError` if the sockets cannot be opened.
   package init(on loop: EventLoop, failed: @escaping (NetlinkError) -> Void) throws(NetlinkError) {
     self.loop = loop
     self.failed = failed
-    // Shorter than the time between two looks, so that each of them is one for the activity too.
+    // The interval is shorter than the time between two looks, so that each look also counts for the activity.
     var rules = ConnectionRules()
     rules.interval = .milliseconds(100)
     activity = ConnectionActivity(rules)
     user = geteuid() == 0 ? nil : geteuid()
-    // First of all: an end that comes before the first look is known to be one.
+    // The ends are subscribed to first, so that an end before the first look is recognized.
     ends = try ConnectionEnds()
     longestPause = min(Self.longestPause, .seconds(Double(ends.capacity) / Self.suddenRate))
     pause = longestPause
@@ -49,14 +53,14 @@ package final class ProgramSampler {
     timer.set(after: pause)
   }
 
-  /// Looks at every connection, and gives the figures since the first look.
+  /// Looks at every connection, and returns the figures since the first look.
   ///
-  /// - Parameter link: the link that carries the traffic; nil if there is none.
+  /// - Parameter link: The link that carries the traffic; nil if there is none.
   package func look(at link: (index: Int32, name: InterfaceName)?) throws(NetlinkError) -> ProgramFigures {
     timing?.begin()
     let began = Moment.now(for: .sampling)
     try lookAtConnections()
-    // Those that have ended meanwhile: their last bytes are known now.
+    // The last bytes of connections that have ended meanwhile are known now.
     _ = try readEnds()
     identify()
     meter.setInFlight(activity.cookies)
@@ -84,7 +88,7 @@ package final class ProgramSampler {
   private func readEndsInTime() {
     do throws(NetlinkError) {
       let count = try readEnds()
-      // Before a third of the room is filled.
+      // The next read comes before a third of the buffer is filled.
       let wanted = pause * (Double(ends.capacity) / 3 / Double(max(count, 1)))
       pause = min(max(wanted, Self.shortestPause), longestPause)
       timer.set(after: pause)
@@ -102,8 +106,8 @@ package final class ProgramSampler {
 
   // MARK: Programs
 
-  /// Finds the programs of connections that are new. Those of other users are not looked for, because an ordinary user may not
-  /// see what they hold.
+  /// Finds the programs of new connections. Those of other users are not searched for, because an ordinary user may not see the
+  /// sockets of their programs.
   private func identify() {
     var strangers: [UInt64: UInt32] = [:]
     var foreign: [UInt64] = []
@@ -118,7 +122,7 @@ package final class ProgramSampler {
     for (cookie, inode) in strangers {
       switch owners.owner(of: inode) {
       case .program(let name): meter.identify(cookie, as: name)
-      // The program may have closed it meanwhile: then its end is told before the next look.
+      // The program may have closed the connection meanwhile. Then its end is reported before the next look.
       case .unknown where unfound.contains(cookie): meter.identify(cookie, as: nil)
       case .unknown: missing.insert(cookie)
       case nil: break

@@ -1,51 +1,55 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Looks at the TCP connections that leave over a link, for a ``QualityMeter``. Sends nothing over the network, and needs no
+/// Samples the TCP connections that leave over a link, for a ``QualityMeter``. Sends nothing over the network, and needs no
 /// privilege.
 ///
-/// Belongs to its loop. There is a timer only between ``setTimer()`` and ``stop()``.
+/// The sampler belongs to the thread of its loop. There is a timer only between ``setTimer()`` and ``stop()``.
 package final class QualitySampler {
   private let loop: EventLoop
   private let input: NetlinkInput
   private let isDue: () -> Void
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in isDue() }
   private var meter = QualityMeter()
-  /// Opened at the first look.
+  /// The scan; opened at the first look.
   private var scan: ConnectionScan?
-  /// Why the kernel does not list connections; nil if it does.
+  /// The last error of listing connections; nil if there was none.
   package private(set) var failure: NetlinkError?
 
+  /// Creates a sampler without a timer.
+  ///
   /// - Parameters:
-  ///   - input: a recording holds what the looks have found, without any address. Of a replay there is no timer: it says when
-  ///     to look.
-  ///   - isDue: called when it is time for the next look.
+  ///   - input: The source of the connections. A recording stores them without addresses. A replay has no timer, because the
+  ///     trace determines when to look.
+  ///   - isDue: The closure that is called when it is time for the next look.
   package init(on loop: EventLoop, of input: NetlinkInput = .kernel, isDue: @escaping () -> Void) {
     self.loop = loop
     self.input = input
     self.isDue = isDue
   }
 
-  /// Makes the next look due.
+  /// Sets the timer for the next look.
   package func setTimer() {
     try? input.follow { timer.set(forNextTickEvery: QualityMeter.interval) }
   }
 
-  /// No look is due any more. What was counted until now is forgotten.
+  /// Stops the timer and forgets what was counted.
   package func stop() {
     timer.stop()
     meter = QualityMeter()
   }
 
-  /// The link has joined another network, or another link carries the traffic. No look is due any more.
+  /// Stops the timer, because the link has joined another network or another link carries the path.
   package func forget() {
     timer.stop()
     meter.forget()
   }
 
-  /// The figures now, and when that is; nil instead of figures if the kernel does not list all connections.
+  /// Returns the current figures and their time. The figures are nil if the kernel does not list all connections.
   ///
-  /// - Parameter addresses: those of the link.
+  /// - Parameters:
+  ///   - link: The link that carries the path.
+  ///   - addresses: The addresses of the link. Connections from other addresses do not count.
   package func look(
     over link: (index: Int32, name: InterfaceName), from addresses: Set<IPAddress>
   ) -> (figures: LinkQuality?, moment: Moment) {

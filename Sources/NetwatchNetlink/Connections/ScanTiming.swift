@@ -2,7 +2,7 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// `NETWATCH_DEBUG=looks`: what each scan of the TCP connections has cost, on stderr.
+/// The timing of each scan of the TCP connections, for `NETWATCH_DEBUG=looks`. It is written to stderr.
 struct ScanTiming {
   var connections = 0
   private var parts = 0
@@ -10,7 +10,7 @@ struct ScanTiming {
   private var longest: Int64 = 0
   private var partBegan: Int64 = 0
 
-  /// Nil unless the environment asks for it.
+  /// Returns a timing if the environment asks for it; else nil.
   static func fromEnvironment() -> ScanTiming? { NetlinkDebugLog.isAskedFor("looks") ? ScanTiming() : nil }
 
   mutating func begin() {
@@ -28,7 +28,7 @@ struct ScanTiming {
   }
 
   mutating func end(inFlight: Int) {
-    // What was worked out at the end is part of it.
+    // The work at the end of the scan is also part of it.
     endPart()
     var line = LineBuffer()
     line.append(

@@ -1,13 +1,13 @@
 import Glibc
 import NetwatchEventLoop
 
-/// Which programs hold sockets, as far as /proc shows this user. Its work is bounded: what is not found in time is
-/// looked for from there on the next time.
+/// Finds the programs that hold sockets, as far as this user may see them in /proc. The time of a search is limited: what is
+/// not found in time is searched for from there the next time.
 final class SocketOwners {
   enum Owner: Hashable {
-    /// As `ps` has it.
+    /// The name of the program, as `ps` shows it.
     case program(String)
-    /// No process that we may look into holds it.
+    /// No process that this process may examine holds the socket.
     case unknown
   }
 
@@ -17,34 +17,35 @@ final class SocketOwners {
     let descriptor: CInt
   }
 
-  /// More places than these are not tried.
+  /// The most places that are kept for the next search.
   private static let mostFreed = 256
 
-  /// Where sockets were found, until they are released; nil if nobody releases them.
+  /// The places where sockets were found, until the sockets are released; nil if nobody releases them.
   private var places: [UInt32: Place]?
-  /// Where sockets were that are gone: the kernel gives the lowest free descriptor to the next one.
+  /// The places of sockets that are gone. The kernel gives the lowest free descriptor to the next socket.
   private var freed: [Place] = []
-  /// Of sockets that were asked for the last time.
+  /// The owners of the sockets that the last search asked for.
   private var owners: [UInt32: Owner] = [:]
-  /// Those that are still to be searched, the newest last, and what this search has looked for from its beginning.
+  /// The processes that this search has not examined yet, the newest last; and the sockets that it looks for since its
+  /// beginning.
   private var processes: [pid_t] = []
   private var sought: Set<UInt32> = []
-  /// They hold sockets of these, and so probably the next ones.
+  /// The processes that hold some of these sockets, and so probably the next ones.
   private var holders: [pid_t] = []
 
-  /// - Parameter isTold: whether ``release(_:)`` is called for each socket that is gone. Then new sockets are found without
-  ///   going through all that a process holds, if they have taken the places of former ones.
+  /// - Parameter isTold: Whether ``release(_:)`` is called for each socket that is gone. Then new sockets that take the places
+  ///   of former ones are found without a pass over all descriptors of a process.
   init(isTold: Bool = false) { places = isTold ? [:] : nil }
 
-  /// A socket is gone.
+  /// Notes that a socket is gone.
   func release(_ inode: UInt32) {
     if let place = places?.removeValue(forKey: inode), freed.count < Self.mostFreed { freed.append(place) }
   }
 
-  /// Nil for what has not been found yet.
+  /// Returns the owner of a socket; nil if it has not been found yet.
   func owner(of inode: UInt32) -> Owner? { owners[inode] }
 
-  /// Looks for the owners of these sockets, and forgets all others.
+  /// Searches for the owners of these sockets for at most `time`, and forgets all others.
   func find(_ inodes: some Sequence<UInt32>, within time: Duration) {
     var known: [UInt32: Owner] = [:]
     var wanted: Set<UInt32> = []
@@ -103,11 +104,11 @@ final class SocketOwners {
 
   // MARK: /proc
 
-  /// `NS_GET_USERNS` of <linux/nsfs.h>: the user namespace that a namespace belongs to.
+  /// `NS_GET_USERNS` of <linux/nsfs.h>: returns the user namespace that a namespace belongs to.
   private static let getUserNamespace: UInt = 0xb701
 
-  /// Whether programs that use our network can be seen at all. Not where the network belongs to a user namespace around
-  /// ours, and not where /proc hides all other processes, or what they hold.
+  /// Whether programs that use this network can be seen at all. They cannot if the network belongs to a user namespace around
+  /// this one, or if /proc hides all other processes or their descriptors.
   static var canSeePrograms: Bool {
     let network = unsafe open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)
     if network >= 0 {
@@ -119,7 +120,7 @@ final class SocketOwners {
     }
     let ourselves = getpid()
     let processes = allProcesses()
-    // The first process of a PID namespace is always there, unless it is hidden.
+    // The first process of a PID namespace always exists, unless it is hidden.
     guard processes.contains(1) else { return false }
     var isRefused = false
     for process in processes where process != ourselves {
@@ -130,7 +131,7 @@ final class SocketOwners {
     return !isRefused
   }
 
-  /// Whether we may see what a process holds, by the first thing that it holds; nil if it holds nothing.
+  /// Whether this process may see the descriptors of another, tested with the first one; nil if there is none.
   private static func canSee(_ process: pid_t) -> Bool? {
     var canSee: Bool?
     let isOpen = unsafe forEachEntry(of: "/proc/\(process)/fd") { name, folder in
@@ -151,7 +152,9 @@ final class SocketOwners {
     return processes
   }
 
-  /// - Parameter body: returns whether it wants more.
+  /// Calls `body` with each socket that a process holds.
+  ///
+  /// - Parameter body: The closure that returns whether it wants more.
   private static func forEachSocket(of process: pid_t, _ body: (_ inode: UInt32, _ descriptor: CInt) -> Bool) {
     unsafe forEachEntry(of: "/proc/\(process)/fd") { name, folder in
       unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { target in
@@ -164,7 +167,7 @@ final class SocketOwners {
     }
   }
 
-  /// Of `socket:[4711]`.
+  /// Reads the inode from a text such as `socket:[4711]`.
   private static func inode(_ target: some Collection<UInt8>) -> UInt32? {
     let prefix = "socket:[".utf8
     guard target.starts(with: prefix) else { return nil }
@@ -176,8 +179,10 @@ final class SocketOwners {
     return name.flatMap { $0.isEmpty ? nil : .program($0) } ?? .unknown
   }
 
-  /// - Parameter body: gets each name, and the folder's descriptor; returns whether it wants more.
-  /// - Returns: false if the folder cannot be opened.
+  /// Calls `body` with each entry of a folder.
+  ///
+  /// - Parameter body: The closure that gets each name and the folder's descriptor, and returns whether it wants more.
+  /// - Returns: False if the folder cannot be opened.
   @discardableResult
   private static func forEachEntry(of path: String, _ body: (UnsafePointer<CChar>, CInt) -> Bool) -> Bool {
     guard let folder = unsafe opendir(path) else { return false }

@@ -3,23 +3,24 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// Tells what the kernel's table of neighbours says of the routers that the traffic goes through. No packet is sent.
+/// Reports the state of the path's routers in the kernel's neighbour table. No packet is sent.
 ///
-/// Belongs to its loop. It has sockets of its own, so whoever does not want it pays nothing.
+/// The watch belongs to the thread of its loop. It has its own sockets, so it costs nothing if it is not used.
 package final class GatewayWatch {
   private let loop: EventLoop
   private let conversation: NetlinkConversation
   private let events: NetlinkSocket
   private var registration: EventLoop.Registration?
   private var watched: [Neighbour] = []
-  /// What the routers were found for.
+  /// The verdict for which the routers were found.
   private var verdict: NetworkPath.Verdict?
 
-  /// Called with each thing that the kernel says of a router.
+  /// The closure that gets each state that the kernel reports of a router.
   package var heard: (Neighbour, NeighbourState) -> Void = { _, _ in }
-  /// Called when all that can be read for now was read, with the time of that.
+  /// The closure that is called when everything available has been read, with the time of that.
   package var turnEnded: (Moment) -> Void = { _ in }
 
+  /// Opens the sockets. Throws a `NetlinkError` if the kernel refuses them.
   package init(on loop: EventLoop) throws(NetlinkError) {
     self.loop = loop
     conversation = try NetlinkConversation(
@@ -30,9 +31,11 @@ package final class GatewayWatch {
 
   // MARK: Routers
 
-  /// From now on the routers of this path are watched; what the kernel knows of new ones is told before this returns.
+  /// Watches the routers of this path from now on. The known states of new routers are reported before this method returns.
   ///
-  /// - Parameter found: called with the routers, before anything is told of them.
+  /// - Parameters:
+  ///   - path: The path whose routers are watched.
+  ///   - found: The closure that gets the routers, before their states are reported.
   package func follow(_ path: NetworkPath, found: ([Neighbour]) -> Void) throws {
     if path.verdict != verdict {
       verdict = path.verdict
@@ -41,7 +44,7 @@ package final class GatewayWatch {
       let new = routers.filter { !watched.contains($0) }
       watched = routers
       _ = events.attach(NeighbourFilter.program(passing: routers))
-      // Where that is not permitted, what is known is as old as the path.
+      // If this is not permitted, the known states are as old as the path.
       try? listen()
       for router in new { try read(router) }
     } else {
@@ -49,7 +52,7 @@ package final class GatewayWatch {
     }
   }
 
-  /// Not before there is a router to hear of.
+  /// Subscribes to the neighbours. It waits until there is a router to watch.
   private func listen() throws {
     guard registration == nil, !watched.isEmpty else { return }
     try events.join(RTNLGRP_NEIGH)
@@ -64,7 +67,7 @@ package final class GatewayWatch {
     }
   }
 
-  /// Those that packets of the tunnel's own go through.
+  /// Returns the routers that carry the tunnel's own packets.
   private func routers(beneathTunnelOver carrier: Int32) throws(NetlinkError) -> [Neighbour] {
     var routers: [Neighbour] = []
     for target in [Destinations.internet.ipv4.first, Destinations.internet.ipv6.first].compactMap({ $0 }) {
@@ -76,7 +79,7 @@ package final class GatewayWatch {
     return routers
   }
 
-  /// Whether a route leads to an address, for this user.
+  /// Returns whether a route leads to an address, for this user.
   package func isRouted(_ address: IPAddress) -> Bool {
     switch try? route(to: address, user: getuid(), over: 0) {
     case .hop, .hops, .own: true
@@ -106,10 +109,10 @@ package final class GatewayWatch {
       while try events.readFrames({ frame, bytes in
         if frame.kind == .overrun || hear(frame, bytes) == .failed { isDoubtful = true }
       }) {}
-      // Who deletes an entry lets it fail first. To be asked, the kernel has to be done with that.
+      // A program that deletes an entry first makes it fail. The kernel is asked when it is done with that.
       if isDoubtful { for router in watched { try read(router) } }
     } catch {
-      // What was heard last is the last that is known.
+      // The last states that were reported remain.
       stopListening()
     }
     turnEnded(moment)
@@ -134,6 +137,7 @@ package final class GatewayWatch {
     registration = nil
   }
 
+  /// Stops watching and forgets the routers.
   package func stop() {
     stopListening()
     watched = []

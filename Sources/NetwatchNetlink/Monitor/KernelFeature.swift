@@ -1,17 +1,17 @@
-/// What netwatch uses of the kernel and does without.
+/// A feature of the kernel that netwatch uses if it is present.
 package enum KernelFeature: String, Hashable, Sendable, CaseIterable {
-  /// SO_ATTACH_FILTER.
+  /// SO_ATTACH_FILTER: a filter that drops messages before they wake netwatch.
   case socketFilter
-  /// NETLINK_GET_STRICT_CHK, since Linux 4.20.
+  /// NETLINK_GET_STRICT_CHK: strict checking of requests, since Linux 4.20.
   case strictChecking
-  /// RTNLGRP_NEXTHOP, since Linux 5.3.
+  /// RTNLGRP_NEXTHOP: events about next-hop objects, since Linux 5.3.
   case nextHopEvents
-  /// RTNLGRP_NEIGH.
+  /// RTNLGRP_NEIGH: events about neighbours.
   case neighbourEvents
-  /// Generic netlink.
+  /// Generic netlink with nl80211: data about WiFi networks.
   case wireless
 
-  /// What is lost without it, for a person.
+  /// A sentence for people that tells what does not work without the feature.
   package var loss: String {
     switch self {
     case .socketFilter: "no socket filter here: every change of a route wakes netwatch, also those that do not matter"

@@ -1,10 +1,10 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Whether the DHCP leases of WiFi links say that the network is metered.
+/// Tells whether the DHCP leases of WiFi links mark the network as metered.
 ///
-/// A lease is read when its address comes. A DHCP client may write its file only then, so the file is watched too, from the
-/// first address of a WiFi link on. Belongs to its loop.
+/// A lease is read when its address is reported. A DHCP client may write its file only then, so the files are also watched,
+/// from the first address of a WiFi link on. The watch belongs to the thread of its loop.
 final class LeaseWatch {
   private struct Radio {
     let name: InterfaceName
@@ -16,7 +16,7 @@ final class LeaseWatch {
   private let input: NetlinkInput
   private var radios: [Int32: Radio] = [:]
   private var watch: PathWatch?
-  /// A file has changed: there is something to ``readAgain(_:)``.
+  /// The closure that is called when a file has changed, so that ``readAgain(_:)`` should be called.
   var hasChanged: () -> Void = {}
 
   init(on loop: EventLoop, of input: NetlinkInput) {
@@ -24,7 +24,7 @@ final class LeaseWatch {
     self.input = input
   }
 
-  /// Notes a WiFi link by which this machine may have joined a network. What is known of its addresses stays.
+  /// Notes a WiFi link that may have joined a network as a client. Its known addresses stay.
   func add(_ index: Int32, _ name: InterfaceName) {
     guard radios[index]?.name != name else { return }
     radios[index] = Radio(name: name)
@@ -37,11 +37,11 @@ final class LeaseWatch {
 
   /// Reads the lease of an address that a link has.
   ///
-  /// - Returns: Whether the network of the link is metered by one of its leases; nil for links of other kinds.
+  /// - Returns: Whether one of the link's leases marks its network as metered; nil for links of other kinds.
   func add(_ address: IPAddress, to index: Int32) -> Bool? {
     guard let radio = radios[index], address.family == .ipv4 else { return nil }
     let isNew = radios[index]?.addresses.insert(address).inserted ?? false
-    // First of all, so that no file falls between.
+    // The watch comes first, so that no change of a file is missed.
     if isNew { watchFiles() }
     if input.lease(radio.name.text, index, address) {
       radios[index]?.metered.insert(address)
@@ -51,16 +51,16 @@ final class LeaseWatch {
     return radios[index]?.metered.isEmpty == false
   }
 
-  /// Forgets the lease of an address that a link has no more.
+  /// Forgets the lease of an address that was removed from a link.
   ///
-  /// - Returns: Whether the network of the link is metered by one of its leases; nil for links of other kinds.
+  /// - Returns: Whether one of the link's leases marks its network as metered; nil for links of other kinds.
   func remove(_ address: IPAddress, from index: Int32) -> Bool? {
     guard radios[index]?.addresses.remove(address) != nil else { return nil }
     radios[index]?.metered.remove(address)
     return radios[index]?.metered.isEmpty == false
   }
 
-  /// Forgets all addresses, because every address that there is will be told anew.
+  /// Forgets all addresses, because every address is about to be reported again.
   func beginListing() {
     for index in radios.keys {
       radios[index]?.addresses = []
@@ -68,14 +68,14 @@ final class LeaseWatch {
     }
   }
 
-  /// Calls `body` with each link, and whether its network is metered by one of its leases.
+  /// Calls `body` with each link, and with whether one of its leases marks its network as metered.
   func endListing(_ body: (_ index: Int32, _ isMetered: Bool) -> Void) {
     for (index, radio) in radios { body(index, !radio.metered.isEmpty) }
   }
 
   /// Reads the leases of all addresses again.
   ///
-  /// - Parameter body: Called with each link, and whether its network is metered by one of its leases.
+  /// - Parameter body: The closure that gets each link, and whether one of its leases marks its network as metered.
   func readAgain(_ body: (_ index: Int32, _ isMetered: Bool) -> Void) {
     for index in radios.keys.sorted() {
       for address in (radios[index]?.addresses ?? []).sorted(by: { $0.description < $1.description }) {
@@ -96,7 +96,7 @@ final class LeaseWatch {
       return
     }
     try? input.follow {
-      // Clients put a whole file in the place of the old one.
+      // DHCP clients replace the file with a new one.
       watch = try PathWatch(
         of: indices.sorted().map(DHCPLeases().file(ofLink:)), hearsArrivalsOnly: true, on: loop
       ) { [unowned self] in hasChanged() }

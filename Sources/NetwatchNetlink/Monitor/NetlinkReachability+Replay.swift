@@ -1,12 +1,14 @@
 extension NetlinkReachability {
-  /// Does again what was done when the trace was recorded, from its first turn on and without a pause. ``start()`` has
-  /// played what stands before.
+  /// Repeats the work that was done when the trace was recorded, from its first turn on and without pauses. ``start()`` has
+  /// already played the part before.
   ///
-  /// Returns at the end of the trace, at its first fault, or when `isEnough`.
+  /// Returns at the end of the trace, at its first fault, or when `isEnough` returns true.
   ///
   /// - Parameters:
-  ///   - sample: reads the counters of links; nil where nobody wants to know them.
-  ///   - look: looks at the TCP connections, for the quality of the link; nil where nobody wants to know it.
+  ///   - player: The player of the trace.
+  ///   - isEnough: The closure that returns whether to stop.
+  ///   - sample: The closure that reads the counters of links; nil if traffic was not asked for.
+  ///   - look: The closure that samples the TCP connections for the link's quality; nil if quality was not asked for.
   package func replay(
     _ player: TracePlayer, until isEnough: () -> Bool, sample: (() -> Void)? = nil, look: (() -> Void)? = nil
   ) {

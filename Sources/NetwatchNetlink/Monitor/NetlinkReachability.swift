@@ -3,17 +3,18 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchResolver
 
-/// Runs a ``ReachabilityMachine`` on the kernel: facts in, lookups out, paths published.
+/// Runs a ``ReachabilityMachine`` on the kernel: facts go in, lookups come out, and paths are published.
 ///
-/// Belongs to the loop of its source.
+/// It belongs to the thread of its source's loop.
 package final class NetlinkReachability {
+  /// The type of the closure that gets each path, its change and its time.
   package typealias Publish = (NetworkPath, ReachabilityMachine.Change, Moment) -> Void
 
-  /// How long to go on when listing fails at the very start.
+  /// The time to keep trying if listing fails at the start.
   private static let startPatience = Duration.seconds(5)
-  /// Who wants the addresses of a host anew sooner would ask for nothing else.
+  /// The shortest interval between two resolutions of a host. Shorter ones would keep the resolver busy all the time.
   private static let shortestRefresh = Duration.seconds(1)
-  /// Between two attempts there, in microseconds.
+  /// The pause between two attempts at the start, in microseconds.
   private static let startPause: UInt32 = 10_000
 
   let source: NetlinkSource
@@ -23,22 +24,28 @@ package final class NetlinkReachability {
   private var routes: RouteQueries
   private var timers: [ReachabilityMachine.Timer: LoopTimer] = [:]
   private let target: NetworkTarget
-  /// What is told between two paths.
+  /// The source of WiFi values between two paths.
   let wifi: WiFiWatch
-  /// What the kernel has refused last.
+  /// The last error from the kernel.
   private var refusal: NetlinkError?
-  /// Where the name of a host leads.
+  /// The addresses of the host, if the target is one.
   private var host: HostWatch?
-  /// What the machine wants done, the first thing last; and where in it belongs what it wants because of that.
+  /// The effects that the machine wants, the first one last; and the position for effects that result from the current one.
   private var effects: [ReachabilityMachine.Effect] = []
   private var place = 0
   private var isPerforming = false
-  /// What is published meanwhile is no change of the network, after which names would lead elsewhere.
+  /// Whether new addresses of the host are being handled. A path that is published meanwhile is not a change of the network, so
+  /// the name is not resolved again.
   private var isTellingAddresses = false
 
+  /// Creates a monitor that does not follow the kernel yet.
+  ///
   /// - Parameters:
-  ///   - publish: gets each path that is new in some respect; the change says in which.
-  ///   - fail: is called when netlink is lost. Nothing is published any more.
+  ///   - source: The netlink sockets and their loop.
+  ///   - configuration: The target and the options.
+  ///   - publish: The closure that gets each path that has changed; the change tells in which respect.
+  ///   - fail: The closure that is called when netlink is lost. Nothing is published any more.
+  /// - Throws: A `NetlinkError` if the requests cannot be made.
   package init(
     on source: NetlinkSource, configuration: MonitorConfiguration, publish: @escaping Publish,
     fail: @escaping (NetlinkError) -> Void
@@ -56,19 +63,20 @@ package final class NetlinkReachability {
     }
   }
 
+  /// The counters of the machine.
   package var statistics: MonitorStatistics { machine.statistics }
   var watchedAddresses: [IPAddress] { machine.watched }
-  /// Routes to single addresses matter.
+  /// Whether routes to single addresses matter.
   var watchesHostRoutes: Bool { machine.usesHostRoutes }
   var watchedRouters: (inUse: Neighbour?, dead: [Neighbour]) { machine.watchedRouters }
-  /// What the kernel lacks of what was needed, in a fixed order.
+  /// The kernel features that were needed but are missing, in a fixed order.
   package var missingFeatures: [KernelFeature] { source.missing }
 
-  /// Lists, asks and publishes the first path, all before this returns; then follows the kernel on the loop.
+  /// Lists, asks and publishes the first path, all before this method returns. Then it follows the kernel on the loop.
   ///
-  /// Of a host's path the first one comes later, when the addresses of the host are known.
+  /// If the target is a host, the first path comes later, when the addresses of the host are known.
   ///
-  /// - Throws: what makes that impossible, after it has left the loop.
+  /// - Throws: The error that makes this impossible. The monitor has left the loop then.
   package func start() throws {
     source.add(self)
     do {
@@ -102,7 +110,7 @@ package final class NetlinkReachability {
     dispatch(.started)
   }
 
-  /// How the present verdict came about. Asks for the rules, which a verdict needs only beneath a tunnel.
+  /// Returns how the current verdict came about. It asks the kernel for the rules, which a verdict needs only beneath a tunnel.
   package func findings() throws(NetlinkError) -> PathFindings {
     var rules: [AddressFamily: [RoutingRule]] = [:]
     for family in AddressFamily.allCases {
@@ -117,9 +125,9 @@ package final class NetlinkReachability {
       resolution: resolution)
   }
 
-  /// What tells the network that carries the published path from others.
+  /// Returns the facts that distinguish the network of the published path from other networks.
   ///
-  /// - Returns: nil if nothing is reachable, or as long as the kernel does not know the gateway's hardware address.
+  /// - Returns: Nil if nothing is reachable, or as long as the kernel does not know the gateway's hardware address.
   package func networkFacts() throws(NetlinkError) -> NetworkIdentity.Facts? {
     guard let index = machine.published.interfaceIndex,
       let link = machine.evaluator.snapshot.interfaces.interface(index)
@@ -127,7 +135,7 @@ package final class NetlinkReachability {
     return try GatewayQueries(routes, by: source.conversation).facts(of: link)
   }
 
-  /// Leaves the loop. Nothing is published any more.
+  /// Stops: leaves the loop and publishes nothing any more.
   package func stop() {
     source.remove(self)
     wifi.stop()
@@ -136,7 +144,7 @@ package final class NetlinkReachability {
     timers = [:]
   }
 
-  /// Asks the driver for the signal of the WiFi network, and tells what has changed.
+  /// Asks the driver for the signal of the WiFi network, and reports changes.
   func sampleSignal() {
     source.touchMoment(because: .signal)
     wifi.sample(at: source.moment)
@@ -144,7 +152,7 @@ package final class NetlinkReachability {
 
   // MARK: Events
 
-  /// The addresses of the target's host, the best one first; nil where nobody could be asked for them.
+  /// Handles the addresses of the target's host, the best one first; nil if no name server could be asked for them.
   package func receive(resolved addresses: [IPAddress]?) {
     source.touchMoment(because: addresses.map { .resolved($0) } ?? .unresolved)
     isTellingAddresses = true
@@ -152,10 +160,10 @@ package final class NetlinkReachability {
     isTellingAddresses = false
   }
 
-  /// Tells the machine, and does what it wants. What an event leads to is done before what was wanted earlier.
+  /// Passes an event to the machine, and performs its effects. The effects of this event are performed before earlier ones.
   func dispatch(_ event: ReachabilityMachine.Event) {
     machine.handle(event, at: .nanoseconds(source.moment.monotonic)).forEach { effect in
-      // To append costs 150 instructions less, of 10,600 for a whole event, and mostly there is one effect.
+      // Appending costs 150 instructions less, of 10,600 for a whole event, and mostly there is one effect.
       if place == effects.count { effects.append(effect) } else { effects.insert(effect, at: place) }
     }
     guard !isPerforming, !effects.isEmpty else { return }
@@ -211,10 +219,10 @@ package final class NetlinkReachability {
     let association = association
     let connection = association.flatMap { wifi.connection(of: $0.radio) }
     publish(path(connection), change, source.moment)
-    // Whoever is not told of links has not been told of their signal either.
+    // Watchers that are not told of links have not been told of their signal either.
     let isTold = change != .interfaces || machine.configuration.publishesInterfaceChanges
     wifi.handle(isTold ? .published(association, connection) : .sampled(connection), at: source.moment)
-    // Name servers may answer differently over another path.
+    // Name servers may respond differently over another path.
     if case .reachability = change, !isTellingAddresses { host?.pathChanged() }
   }
 
@@ -225,7 +233,7 @@ package final class NetlinkReachability {
     host = HostWatch(of: name, on: source.loop, configuration) { [unowned self] in receive(resolved: $0) }
   }
 
-  /// What was published last. Field by field: asking the machine for a path would copy the machine.
+  /// The path that was published last. It is made field by field, because asking the machine for a path would copy the machine.
   private func path(_ connection: WiFiConnection?) -> NetworkPath {
     NetworkPath(
       verdict: machine.published, reason: machine.reason, interfaces: machine.evaluator.snapshot.interfaces,
@@ -241,19 +249,19 @@ package final class NetlinkReachability {
     return WiFiMachine.Association(radio: radio.index, ssid: ssid)
   }
 
-  /// The addresses that traffic leaves from now; they change without a new path, too.
+  /// The addresses that traffic leaves from now. They may also change without a new path.
   package var localAddresses: Set<IPAddress> { path(nil).localAddresses }
 
-  /// What is told of the WiFi network from now on.
+  /// Sets which values of the WiFi network are reported from now on.
   ///
-  /// - Returns: what there is to tell now; nil where no WiFi network carries the traffic, or its driver does not answer.
+  /// - Returns: The current values; nil if no WiFi network carries the path, or its driver does not respond.
   package func report(_ reporting: WiFiReporting) -> WiFiConnection? {
     let wasWanted = wifi.reporting.isWanted
     wifi.reporting = reporting
     let association = association
     let connection = association.flatMap { wifi.connection(of: $0.radio) }
     source.touchMoment(because: .signal)
-    // Whoever has asked before has not been told what is known now.
+    // A caller that has asked before has not been told the current values.
     wifi.handle(wasWanted ? .sampled(connection) : .published(association, connection), at: source.moment)
     return connection.map { reporting.part(of: $0) }
   }

@@ -3,25 +3,25 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// The kernel's netlink on one loop: one socket of events for all that watch, one for questions.
+/// The kernel's netlink on one loop: one socket of events for all watchers, and one for requests.
 ///
-/// Belongs to the loop, whose handlers keep it alive while somebody watches.
+/// The source belongs to the thread of its loop. The handlers on the loop keep it alive while there are watchers.
 package final class NetlinkSource {
-  /// RTNLGRP_* to hear of everything that can move a path.
+  /// The RTNLGRP_* groups of everything that can change a path.
   private static let groups: [rtnetlink_groups] = [
     RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,
     RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE, RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF,
   ]
-  /// Room for some thousand messages while the machine is busy elsewhere.
+  /// The size of the receive buffer in bytes: room for some thousand messages while the thread is busy.
   private static let receiveBufferSize = 1 << 20
-  /// Two readings of two clocks are never quite simultaneous; no suspend is shorter.
+  /// The shortest time that counts as a suspend. Two clocks are never read at exactly the same time, and no suspend is shorter.
   private static let suspendThreshold = Duration.milliseconds(100)
 
   let loop: EventLoop
-  /// What is asked of rtnetlink.
+  /// The socket for requests to rtnetlink.
   let conversation: NetlinkConversation
   let links: LinkQueries
-  /// When the message that is worked on was read.
+  /// The time at which the current message was read.
   private(set) var moment = Moment.now
   let input: NetlinkInput
   private let events: NetlinkSocket
@@ -32,15 +32,16 @@ package final class NetlinkSource {
   private var registration: EventLoop.Registration?
   private var wallClock: WallClockWatch?
   private var suspendedTime = Duration.zero
-  /// What this kernel lacks, as far as it was needed.
+  /// The features that this kernel lacks, as far as they were needed.
   private(set) var missingFeatures: Set<KernelFeature> = []
   private var hearsNeighbours = false
 
-  /// Opens the sockets. They are joined before anything is listed, so that nothing falls between.
+  /// Opens the sockets. They join their groups before anything is listed, so that no change is missed.
   ///
   /// - Parameters:
-  ///   - input: a replay has no sockets, and does nothing on the loop.
-  ///   - receiveBuffer: in bytes; small ones are for tests of overruns.
+  ///   - input: The source of the messages. A replay has no sockets, and does nothing on the loop.
+  ///   - receiveBuffer: The size of the receive buffer in bytes. Default: 1 MiB. Small ones are for tests of overruns.
+  /// - Throws: A `NetlinkError` if the kernel refuses the sockets.
   package init(
     on loop: EventLoop, input: NetlinkInput = .kernel, receiveBuffer: Int? = nil
   ) throws(NetlinkError) {
@@ -56,7 +57,7 @@ package final class NetlinkSource {
     try events.makeNonBlocking()
     events.setReceiveBuffer(bytes: receiveBuffer ?? Self.receiveBufferSize)
     attach(RouteFilter.program(watching: Destinations.internet.all))
-    // First of all: a trace does not say which group it was that could not be joined.
+    // This group comes first, because a trace does not record which group could not be joined.
     joinIfPossible(RTNLGRP_NEXTHOP, else: .nextHopEvents)
     for group in Self.groups { try events.join(group) }
     if !conversation.isStrict { missingFeatures.insert(.strictChecking) }
@@ -71,7 +72,7 @@ package final class NetlinkSource {
     suspendedTime = Self.currentSuspendedTime
   }
 
-  /// Begins to read, once the first path is known.
+  /// Starts to read events, once the first path is known.
   func follow() throws {
     guard registration == nil else { return }
     try input.follow {
@@ -80,7 +81,7 @@ package final class NetlinkSource {
     }
   }
 
-  /// Without a watcher it leaves the loop.
+  /// Removes a watcher. Without any watcher, the source leaves the loop.
   func remove(_ watcher: NetlinkReachability) {
     watchers.removeAll { $0 === watcher }
     if watchers.isEmpty { stop() }
@@ -94,12 +95,12 @@ package final class NetlinkSource {
     leases.stop()
   }
 
-  /// Nobody watches.
+  /// Whether there is no watcher.
   var isIdle: Bool { watchers.isEmpty }
 
   func touchMoment(because cause: NetlinkInput.Cause) { moment = input.moment(cause) }
 
-  /// Lets the routes pass that somebody watches, and no others.
+  /// Sets the filter to pass the routes that the watchers need, and no others.
   func watchRoutes() {
     var addresses: [IPAddress] = []
     for watcher in watchers {
@@ -111,7 +112,7 @@ package final class NetlinkSource {
       RouteFilter.program(
         watching: addresses, passesHostRoutes: watchers.contains(where: \.watchesHostRoutes),
         routersInUse: Array(inUse), deadRouters: Array(dead)))
-    // Not before there is a router to hear of, and not if each word of every neighbour would wake us.
+    // Neighbours are subscribed to only if there is a router to watch, and if the filter drops all other neighbours.
     guard isFiltered, !hearsNeighbours, !inUse.isEmpty else { return }
     hearsNeighbours = true
     joinIfPossible(RTNLGRP_NEIGH, else: .neighbourEvents)
@@ -129,7 +130,7 @@ package final class NetlinkSource {
 
   // MARK: Reading
 
-  /// Lists links, then addresses. False if something changed meanwhile, so that it may not be whole.
+  /// Lists links, then addresses. Returns false if something changed meanwhile, so that the list may be incomplete.
   func list(for watcher: NetlinkReachability) throws(NetlinkError) -> Bool {
     leases.beginListing()
     let isWhole = try links.list { identify($0) { watcher.dispatch(.fact($0)) } }
@@ -151,7 +152,7 @@ package final class NetlinkSource {
     tell(.drained)
   }
 
-  /// Reads what nl80211 has told.
+  /// Reads the messages of nl80211.
   func readRadios() {
     touchMoment(because: .turn(.wirelessEvent))
     let joined = radios.read { tell(.fact(.wireless(index: $0, $1))) }
@@ -159,7 +160,7 @@ package final class NetlinkSource {
     for watcher in watchers { watcher.wifi.hear(of: joined, at: moment) }
   }
 
-  /// Reads what DHCP clients have written.
+  /// Reads the leases that DHCP clients have written.
   func readLeases() {
     touchMoment(because: .leases)
     leases.readAgain { tell(.fact(.lease(index: $0, isMetered: $1))) }
@@ -169,14 +170,14 @@ package final class NetlinkSource {
   private func receive(_ frame: NetlinkFrame, _ bytes: RawSpan) {
     if frame.kind == .overrun { return tell(.overrun) }
     switch NetlinkDecoder.message(frame, bytes, as: .notification) {
-    // The bulk, about which nobody else knows more.
+    // These are the most frequent messages, and no other source adds to them.
     case .event(.routing(let families, let isRemoval)): tell(.fact(.routing(families, isRemoval: isRemoval)))
     case .event(let event): identify(event) { tell(.fact($0)) }
     case .route, .routeOverNextHop, .nextHop, .rule, .ignored: break
     }
   }
 
-  /// Adds what only others than rtnetlink know of a link.
+  /// Adds what other sources than rtnetlink know of a link.
   @inline(never) private func identify(_ event: NetworkEvent, _ body: (NetworkEvent) -> Void) {
     switch event {
     case .link(var fact):
@@ -203,12 +204,12 @@ package final class NetlinkSource {
   }
 
   private func tell(_ event: ReachabilityMachine.Event) {
-    // By position: to hold the array while its elements are called would copy it if one leaves.
+    // By position, because holding the array while its elements are called would copy it if one leaves.
     var position = 0
     while position < watchers.count {
       let watcher = watchers[position]
       watcher.dispatch(event)
-      // If it has left, the next one has its place.
+      // If this watcher has left, the next one is at its position.
       if position < watchers.count, watchers[position] === watcher { position += 1 }
     }
   }
@@ -218,12 +219,12 @@ package final class NetlinkSource {
     for watcher in watchers { watcher.fail(error) }
   }
 
-  /// What the kernel lacks, in the order in which it is told of.
+  /// The features that the kernel lacks, in the order in which they are reported.
   package var missing: [KernelFeature] {
     KernelFeature.allCases.filter { missingFeatures.contains($0) || $0 == .wireless && radios.isRefused }
   }
 
-  /// To the access point of a radio, as it is now.
+  /// Returns the current connection of a radio to its access point.
   func connection(of radio: Int32, hasFrequency: Bool) -> WiFiConnection? {
     radios.connection(of: radio, hasFrequency: hasFrequency)
   }
@@ -232,7 +233,7 @@ package final class NetlinkSource {
 
   private func wallClockWasSet() {
     let now = Self.currentSuspendedTime
-    // A step of the wall clock alone means nothing.
+    // If only the wall clock was set, nothing has happened to the network.
     guard now - suspendedTime > Self.suspendThreshold else { return }
     suspendedTime = now
     resume()
@@ -247,8 +248,8 @@ package final class NetlinkSource {
   private static var currentSuspendedTime: Duration { KernelClock.boot.now - KernelClock.monotonic.now }
 }
 
-/// Adds to facts what only sysfs knows, asking once for each link, and again when somebody switches it on: a device of USB
-/// comes in pieces, and the link may be there before the rest.
+/// Adds to facts about links what only sysfs knows. It reads sysfs once for each link, and again when the link is switched on:
+/// the parts of a USB device appear one after another, and the link may be there before the rest.
 struct KnownDevices {
   private struct Device {
     let name: InterfaceName
@@ -260,13 +261,13 @@ struct KnownDevices {
   private var devices: [Int32: Device] = [:]
   private let read: (_ name: String, _ index: Int32, _ hardwareAddress: UInt64?) -> DeviceTraits
 
-  /// - Parameter read: looks a link up in sysfs; no traits where the entry is of another one.
+  /// - Parameter read: The closure that looks a link up in sysfs. It returns no traits if the entry is of another link.
   init(read: @escaping (_ name: String, _ index: Int32, _ hardwareAddress: UInt64?) -> DeviceTraits) {
     self.read = read
   }
 
-  /// Software links say their kind themselves. A partial message, as wireless events are, has a name but no address to
-  /// compare: what is known stays.
+  /// Adds the traits of a device. Software links report their kind themselves. A partial message, such as a wireless event, has
+  /// a name but no address to compare; then the known traits stay.
   mutating func identify(_ fact: inout LinkFact) {
     guard fact.isComplete, let name = fact.name, fact.kind == nil, fact.flags & Interface.loopbackFlag == 0 else {
       return

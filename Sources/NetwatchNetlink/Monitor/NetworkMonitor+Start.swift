@@ -3,14 +3,17 @@ import Netwatch
 import NetwatchEventLoop
 
 extension NetworkMonitor {
-  /// Starts a monitor on the kernel's netlink, with a thread of its own. Needs no privilege.
+  /// Starts a monitor on the kernel's netlink, with its own thread. Needs no privilege.
   ///
-  /// When it returns the path is known: ``NetworkMonitor/currentPath`` is the kernel's present answer. This takes about a
-  /// millisecond, during which the caller waits; with a host as target, as long as its name takes to resolve, two seconds at
-  /// most.
-  /// - Parameter other: a monitor whose thread and netlink socket this one shares. Several targets cost little more than one
-  ///   this way. Each of them runs on for itself when others stop.
-  /// - Throws: ``NetworkMonitorError`` where netlink is not permitted.
+  /// When this method returns, the path is known: ``NetworkMonitor/currentPath`` is the kernel's current answer. The caller
+  /// waits for about a millisecond. If the target is a host, the caller waits until its name is resolved, at most two seconds.
+  ///
+  /// - Parameters:
+  ///   - configuration: The target and the options of the monitor. Default: the internet as target, and the default options.
+  ///   - other: A monitor whose thread and netlink socket this one shares, so that several targets cost little more than one.
+  ///     Each monitor continues when the others stop. Default: nil, no sharing.
+  /// - Returns: The running monitor.
+  /// - Throws: A ``NetworkMonitorError`` if netlink is not permitted, or the system has no thread or descriptor left.
   public static func start(
     _ configuration: MonitorConfiguration = .init(), sharing other: NetworkMonitor? = nil
   ) throws(NetworkMonitorError) -> NetworkMonitor {
@@ -19,7 +22,7 @@ extension NetworkMonitor {
       do {
         return try shared.monitor(configuration)
       } catch let error as SystemError where error.code == ECANCELED && other != nil {
-        // The other one has just ended, and its thread with it.
+        // The other monitor has just ended, and its thread with it.
         return try SharedNetlink.start().monitor(configuration)
       }
     } catch let error as NetworkMonitorError {
@@ -35,7 +38,13 @@ extension NetworkMonitor {
     }
   }
 
-  /// The same for one target, with everything else as usual.
+  /// Starts a monitor for one target with default options. See `start(_:sharing:)`.
+  ///
+  /// - Parameters:
+  ///   - target: The target whose reachability is monitored.
+  ///   - other: A monitor whose thread and netlink socket this one shares. Default: nil, no sharing.
+  /// - Returns: The running monitor.
+  /// - Throws: A ``NetworkMonitorError`` if netlink is not permitted, or the system has no thread or descriptor left.
   public static func start(
     target: NetworkTarget, sharing other: NetworkMonitor? = nil
   ) throws(NetworkMonitorError) -> NetworkMonitor {

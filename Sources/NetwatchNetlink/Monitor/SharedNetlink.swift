@@ -1,7 +1,7 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// A thread with netlink on it, for one monitor or several.
+/// A thread with netlink, for one or several monitors.
 final class SharedNetlink: Sendable {
   private let handle: LoopHandle
   private let source: LoopConfined<NetlinkSource>
@@ -35,7 +35,9 @@ final class SharedNetlink: Sendable {
     }
   }
 
-  /// - Parameter monitor: is kept as long as somebody holds the sequence. Where its path leads decides what is counted.
+  /// Samples the traffic of the link that carries the monitor's path into `continuation`.
+  ///
+  /// - Parameter monitor: The monitor whose path determines the link. It is kept alive as long as the sequence is held.
   func sampleTraffic(
     of monitor: NetworkMonitor, every interval: Duration, into continuation: AsyncStream<LinkTraffic>.Continuation
   ) {
@@ -70,12 +72,12 @@ final class SharedNetlink: Sendable {
   }
 }
 
-/// Somebody who wants to know what the link carries. From any thread.
+/// A reader of traffic. Can be used from any thread.
 private final class TrafficReader: Sendable {
   private let handle: LoopHandle
   private let interval: Duration
   private let continuation: AsyncStream<LinkTraffic>.Continuation
-  /// On the loop. Nil before the first path, and after the end.
+  /// The sampler, which belongs to the loop. Nil before the first path and after the end.
   private let sampler = InlineLock<LoopConfined<TrafficSampler>?>(nil)
 
   init(_ handle: LoopHandle, every interval: Duration, into continuation: AsyncStream<LinkTraffic>.Continuation) {
@@ -110,10 +112,10 @@ private final class TrafficReader: Sendable {
   }
 }
 
-/// Makes a feed of the first path, and publishes the others into it.
+/// Makes a feed from the first path, and publishes the following paths into it.
 private final class FeedPublisher {
   private(set) var feed: MonitorFeed?
-  /// Called once, with the feed when there is one, and then let go: what it answers to may hold what holds this.
+  /// The closure that is called once, with the new feed, and then released: it may hold an object that holds this one.
   var isReady: ((MonitorFeed) -> Void)?
   var statistics: () -> MonitorStatistics = { MonitorStatistics() }
   private let publishesInterfaceChanges: Bool

@@ -1,11 +1,11 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Reads the counters of links at whole multiples of an interval of the monotonic clock, while somebody wants to know.
+/// Reads the counters of links at whole multiples of an interval of the monotonic clock, while there are links to count.
 ///
-/// Belongs to its loop. If no link is counted, there is no timer.
+/// The sampler belongs to the thread of its loop. If no link is counted, there is no timer.
 package final class TrafficSampler {
-  /// Who wants to know sooner would see the reading more than the traffic.
+  /// The shortest interval. At shorter ones, the figures would show the traffic of reading them.
   package static let shortestInterval = Duration.milliseconds(100)
 
   private let input: NetlinkInput
@@ -16,10 +16,14 @@ package final class TrafficSampler {
   private let loop: EventLoop
   private var links: [(index: Int32, name: InterfaceName, meter: TrafficMeter)] = []
 
+  /// Creates a sampler that counts no links yet.
+  ///
   /// - Parameters:
-  ///   - interval: between two samples. At least ``shortestInterval``.
-  ///   - input: a recording holds the samples. Of a replay there is no timer: it says when to ``sample()``.
-  ///   - tell: is given the figures of all links that are counted, once in each interval.
+  ///   - input: The source of the counters. A recording stores the samples. A replay has no timer, because the trace determines
+  ///     when to call ``sample()``.
+  ///   - interval: The time between two samples, at least ``shortestInterval``.
+  ///   - tell: The closure that gets the figures of all counted links, once in each interval.
+  /// - Throws: A `NetlinkError` if the socket cannot be opened.
   package init(
     on loop: EventLoop, of input: NetlinkInput = .kernel, every interval: Duration,
     tell: @escaping ([LinkTraffic], Moment) -> Void
@@ -39,11 +43,12 @@ package final class TrafficSampler {
     }
     guard !links.isEmpty else { return stop() }
     guard former.isEmpty else { return }
-    // The base of the first rates.
+    // The first rates are measured from this sample on.
     _ = figures(at: input.moment(.sampling))
     setTimer()
   }
 
+  /// Stops counting, and stops the timer.
   package func stop() {
     timer.stop()
     links = []
@@ -51,7 +56,7 @@ package final class TrafficSampler {
 
   private func tick() {
     sample()
-    // Whoever was told may have stopped it.
+    // The closure may have stopped the sampler.
     if !links.isEmpty { setTimer() }
   }
 
@@ -59,7 +64,7 @@ package final class TrafficSampler {
     try? input.follow { timer.set(forNextTickEvery: interval) }
   }
 
-  /// Reads the counters, and tells of them.
+  /// Reads the counters and passes the figures to the closure.
   package func sample() {
     let moment = input.moment(.sampling)
     tell(figures(at: moment), moment)
@@ -68,7 +73,7 @@ package final class TrafficSampler {
   private func figures(at moment: Moment) -> [LinkTraffic] {
     links.indices.compactMap { position in
       let link = links[position]
-      // A link that is gone is told of by a path.
+      // The loss of a link is reported by a path.
       return counters.sample(link.index, link.name, at: moment).map { links[position].meter.handle($0) }
     }
   }

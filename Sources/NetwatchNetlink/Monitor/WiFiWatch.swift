@@ -1,12 +1,12 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Runs a ``WiFiMachine`` on the driver: reads the signal while somebody wants to know it, and tells of roams.
+/// Runs a ``WiFiMachine`` on the driver: reads the signal while it was asked for, and reports roaming.
 ///
-/// Belongs to its loop. There is a timer only while a WiFi network carries the traffic and changes of its signal
-/// were asked for.
+/// The watch belongs to the thread of its loop. There is a timer only while a WiFi network carries the path and changes of its
+/// signal were asked for.
 final class WiFiWatch {
-  /// Between two looks at the signal. A bar shows no signal that is older than twice this.
+  /// The time between two samples of the signal. A bar never shows a signal that is older than twice this.
   private static let interval = Duration.seconds(5)
 
   private let loop: EventLoop
@@ -14,24 +14,27 @@ final class WiFiWatch {
   private let read: (_ radio: Int32, _ hasFrequency: Bool) -> WiFiConnection?
   private var machine = WiFiMachine()
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in isDue() }
-  /// The radio of the network that carries the traffic.
+  /// The radio of the network that carries the path.
   private var radio: Int32?
-  /// What was asked for.
+  /// The values that were asked for.
   var reporting: WiFiReporting {
     didSet {
       machine.signalChanges = reporting.signal
       if !reporting.isWanted { stop() }
     }
   }
-  /// Called with what has to be published, and why.
+  /// The closure that gets the values to publish, and the reason.
   var tell: (WiFiConnection, ReachabilityReason) -> Void = { _, _ in }
 
-  /// It is time to ``sample(at:)``.
+  /// The closure that is called when it is time for ``sample(at:)``.
   var isDue: () -> Void = {}
 
+  /// Creates a watch without a timer.
+  ///
   /// - Parameters:
-  ///   - input: a replay has no timer: it says when to sample.
-  ///   - read: asks the driver.
+  ///   - input: The source of the values. A replay has no timer, because the trace determines when to sample.
+  ///   - reporting: The values that were asked for.
+  ///   - read: The closure that asks the driver.
   init(
     on loop: EventLoop, of input: NetlinkInput, _ reporting: WiFiReporting,
     read: @escaping (_ radio: Int32, _ hasFrequency: Bool) -> WiFiConnection?
@@ -43,7 +46,7 @@ final class WiFiWatch {
     machine.signalChanges = reporting.signal
   }
 
-  /// As it is now, with whatever was asked for.
+  /// Returns the current values of the connection, as far as they were asked for.
   func connection(of radio: Int32) -> WiFiConnection? {
     read(radio, reporting.includesDetails)
   }
@@ -55,7 +58,7 @@ final class WiFiWatch {
     if machine.isSampling { setTimer() } else { timer.stop() }
   }
 
-  /// What nl80211 has told, in order; nil if something may be missing.
+  /// Handles what nl80211 has reported, in order; nil if messages may be missing.
   func hear(of joined: [(WiFiMachine.Association, accessPoint: UInt64)]?, at moment: Moment) {
     guard reporting.isWanted else { return }
     guard let joined else {
@@ -67,7 +70,7 @@ final class WiFiWatch {
     }
   }
 
-  /// Asks the driver, and tells what has changed.
+  /// Asks the driver, and reports changes.
   func sample(at moment: Moment) { handle(.sampled(radio.flatMap { connection(of: $0) }), at: moment) }
 
   private func setTimer() {
@@ -77,7 +80,7 @@ final class WiFiWatch {
 
   func stop() {
     radio = nil
-    // From here on there is nothing to sample.
+    // From now on there is nothing to sample.
     machine = WiFiMachine()
     machine.signalChanges = reporting.signal
     timer.stop()

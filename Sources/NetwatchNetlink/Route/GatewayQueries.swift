@@ -2,7 +2,7 @@ import CLibNetlink
 import Glibc
 import Netwatch
 
-/// Questions about the gateway of a link: which one it is, and its hardware address. No packet is sent.
+/// Requests about the gateway of a link: its address and its hardware address. No packet is sent.
 struct GatewayQueries {
   private let conversation: NetlinkConversation
   private let routes: RouteQueries
@@ -12,18 +12,18 @@ struct GatewayQueries {
     self.conversation = conversation
   }
 
-  /// What tells the network of a link from others: of IPv4, or of IPv6 if IPv4 has no gateway there. The same family each
-  /// time, so that one network has one ID.
+  /// Returns the facts that distinguish the network of a link from others: those of IPv4, or those of IPv6 if IPv4 has no
+  /// gateway there. The order is always the same, so that one network has one ID.
   ///
-  /// - Returns: nil if the link leads to the internet over no gateway, or as long as the kernel does not know the gateway's
-  ///   hardware address.
+  /// - Returns: Nil if the link does not lead to the internet over a gateway, or as long as the kernel does not know the
+  ///   gateway's hardware address.
   func facts(of link: Interface) throws(NetlinkError) -> NetworkIdentity.Facts? {
     for family in [AddressFamily.ipv4, .ipv6] {
       guard let gateway = try gateway(family, over: link.index) else { continue }
       guard let address = try hardwareAddress(of: Neighbour(interfaceIndex: link.index, address: gateway)) else {
         return nil
       }
-      // A gateway that is in no network of the link, as on many rented servers, is a network of its own.
+      // A gateway outside all networks of the link, as on many rented servers, counts as its own network.
       let length = link.addresses.filter { $0.address.shares($0.prefixLength, with: gateway) }.map(\.prefixLength).max()
       return NetworkIdentity.Facts(
         gateway: address, address: gateway, prefixLength: length ?? (family == .ipv4 ? 32 : 128))
@@ -31,7 +31,7 @@ struct GatewayQueries {
     return nil
   }
 
-  /// The next hop to the internet over a link, whatever tunnel may lie above it.
+  /// Returns the next hop to the internet over a link, even if a tunnel lies above the link.
   private func gateway(_ family: AddressFamily, over link: Int32) throws(NetlinkError) -> IPAddress? {
     let request = RouteRequest(family, .link(link), to: RouteRequest.internet)
     for standIn in Destinations.internet[family] {
@@ -45,10 +45,10 @@ struct GatewayQueries {
     return nil
   }
 
-  /// - Returns: nil if the kernel does not know it now.
+  /// Returns the hardware address of a neighbour; nil if the kernel does not know it now.
   private func hardwareAddress(of neighbour: Neighbour) throws(NetlinkError) -> UInt64? {
     var address: UInt64?
-    // Whatever the kernel refuses, the address is not known.
+    // If the kernel refuses, the address is not known.
     _ = try conversation.ask(about: neighbour) { frame, bytes in
       address = Self.hardwareAddress(of: neighbour, frame, bytes) ?? address
     }
@@ -59,7 +59,7 @@ struct GatewayQueries {
   private static let headerLength = 12
   private static let addressLength = 6
 
-  /// The hardware address in an answer; nil if it is not known, or not one of Ethernet or WiFi.
+  /// Returns the hardware address in a response; nil if it is not known, or not one of Ethernet or WiFi.
   static func hardwareAddress(of neighbour: Neighbour, _ frame: NetlinkFrame, _ bytes: RawSpan) -> UInt64? {
     guard Int(frame.type) == RTM_NEWNEIGH, let (found, state) = NetlinkDecoder.neighbourState(bytes, frame.payload),
       found == neighbour, [.reachable, .stale, .permanent].contains(state),
@@ -73,8 +73,8 @@ struct GatewayQueries {
 }
 
 extension NetlinkConversation {
-  /// Asks for one entry of the table of neighbours. A kernel before 5.0 lists neighbours and looks none up, so `body` may be called
-  /// with others, too.
+  /// Asks for one entry of the neighbour table. A kernel before 5.0 can list neighbours but not look one up, so `body` may also
+  /// be called with others.
   func ask(
     about neighbour: Neighbour, _ body: (NetlinkFrame, RawSpan) -> Void
   ) throws(NetlinkError) -> NetlinkConversation.Reply {

@@ -2,9 +2,10 @@ import CLibNetlink
 import Netwatch
 import NetwatchEventLoop
 
-/// The 64-bit counters of links, read from the kernel when somebody asks. Needs no privilege.
+/// The 64-bit counters of links, read from the kernel on request. Needs no privilege.
 ///
-/// The kernel answers within the send, so nothing here waits, but for other changes to the network that hold its lock.
+/// The kernel responds within the send, so the calls do not wait, except for other changes to the network that hold the
+/// kernel's lock.
 package final class LinkCounters {
   struct Bytes: Hashable {
     let received: UInt64
@@ -17,6 +18,7 @@ package final class LinkCounters {
   private let conversation: NetlinkConversation
   private var request: NetlinkRequest
 
+  /// Opens the socket. Throws a `NetlinkError` if the kernel refuses it.
   package init(of input: NetlinkInput = .kernel) throws(NetlinkError) {
     self.input = input
     conversation = try NetlinkConversation(
@@ -25,9 +27,12 @@ package final class LinkCounters {
     request = try .counters()
   }
 
-  /// What a meter needs to know of a link now; nil for one that is not there, and where the kernel does not tell.
+  /// Returns the counters of a link for a meter. Nil if the link does not exist, or the kernel does not have the counters.
   ///
-  /// - Parameter moment: when the question is put, for all links of a sample alike. Nil: now.
+  /// - Parameters:
+  ///   - index: The index of the link.
+  ///   - name: The name of the link.
+  ///   - moment: The time of the sample, which is the same for all its links. Default: nil, now.
   package func sample(_ index: Int32, _ name: InterfaceName, at moment: Moment? = nil) -> TrafficMeter.Sample? {
     let moment = moment ?? input.moment(.sampling)
     guard let bytes = try? read(index) else { return nil }
@@ -37,9 +42,10 @@ package final class LinkCounters {
       traffic, at: .nanoseconds(moment.monotonic), suspendedTime: .nanoseconds(moment.suspended))
   }
 
-  /// Nil for a link that is not there.
+  /// Reads the counters of a link. Nil if the link does not exist.
   ///
-  /// - Throws: what prevents the question. A kernel before Linux 4.7 does not know it, and answers with nothing.
+  /// - Throws: A `NetlinkError` if the request fails. A kernel before Linux 4.7 does not know the request, and the result is
+  ///   nil.
   func read(_ index: Int32) throws(NetlinkError) -> Bytes? {
     request.setStatisticsIndex(index)
     var bytes: Bytes?

@@ -1,8 +1,9 @@
 import Netwatch
 
-/// Questions about links and addresses.
+/// Requests about links and addresses.
 ///
-/// The kernel answers within the send, so nothing here waits, but for other changes to the network that hold its lock.
+/// The kernel responds within the send, so the calls do not wait, except for other changes to the network that hold the
+/// kernel's lock.
 final class LinkQueries {
   private let conversation: NetlinkConversation
   private var linkList: NetlinkRequest
@@ -18,20 +19,20 @@ final class LinkQueries {
 
   /// Lists links, then addresses.
   ///
-  /// - Returns: false if something changed meanwhile, so that it may not be whole.
+  /// - Returns: False if something changed meanwhile, so that the list may be incomplete.
   func list(_ body: (NetworkEvent) -> Void) throws(NetlinkError) -> Bool {
     guard try ask(&linkList, body).isComplete("RTM_GETLINK dump") else { return false }
     return try ask(&addressList, body).isComplete("RTM_GETADDR dump")
   }
 
-  /// Reads one link. Silent if it does not exist.
+  /// Reads one link. If the link does not exist, `body` is not called.
   func read(_ index: Int32, _ body: (NetworkEvent) -> Void) throws(NetlinkError) {
     link.setLinkIndex(index)
     try ask(&link, body).check("RTM_GETLINK")
   }
 
-  /// Returns when the kernel has finished what it was doing: it tells of some removals before it does them, and reading a
-  /// link takes the lock under which it does.
+  /// Returns when the kernel has finished its pending changes. It reports some removals before it performs them, and reading a
+  /// link takes the lock that it holds meanwhile.
   func waitForPendingChanges() throws(NetlinkError) { try read(1) { _ in } }
 
   private func ask(

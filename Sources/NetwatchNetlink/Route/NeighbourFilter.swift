@@ -2,20 +2,21 @@ import CLibNetlink
 import Glibc
 import Netwatch
 
-/// A socket filter for the table of neighbours that passes what is about some of them: on a busy network each neighbour would
-/// wake us several times a minute.
+/// A socket filter for the neighbour table that passes the messages about some neighbours. On a busy network, each neighbour
+/// would otherwise wake the thread several times a minute.
 ///
-/// It compares the last four bytes of an address, which is all of it for IPv4. Whoever reads has to look at the rest.
+/// The filter compares the last four bytes of an address, which is the whole address for IPv4. The reader has to compare the
+/// rest.
 struct NeighbourFilter {
   private static let familyOffset: UInt32 = 16
-  /// Behind struct nlmsghdr and struct ndmsg.
+  /// The offset of the attributes, after struct nlmsghdr and struct ndmsg.
   private static let attributesOffset: UInt32 = 28
   private static let attributeHeader: UInt32 = 4
-  /// SKF_AD_OFF + SKF_AD_NLATTR: finds the attribute of type X from offset A on, or 0.
+  /// SKF_AD_OFF + SKF_AD_NLATTR: finds the attribute of type X from offset A on, or returns 0.
   private static let findAttribute = UInt32(bitPattern: -0x1000 + 12)
-  /// A word of scratch memory.
+  /// The number of a word in scratch memory.
   private static let attribute: UInt32 = 0
-  /// More would be more than a machine has routers.
+  /// The most neighbours that are compared. A machine does not have more routers.
   private static let limit = 24
 
   private enum Label: Hashable { case pass, drop, family(AddressFamily) }

@@ -1,7 +1,7 @@
 import CLibNetlink
 import Netwatch
 
-/// Addresses, neighbours, and what only hints at a change of the routes.
+/// Decodes addresses, neighbours, and messages that only hint at a change of the routes.
 extension NetlinkDecoder {
   // MARK: Addresses
 
@@ -24,12 +24,12 @@ extension NetlinkDecoder {
       case IFA_LOCAL: local = ipAddress(bytes, value, family: family)
       case IFA_ADDRESS: peer = ipAddress(bytes, value, family: family)
       case IFA_FLAGS: flags = bytes.number(value, as: UInt32.self) ?? flags
-      // Its first field is the preferred lifetime.
+      // The first field is the preferred lifetime.
       case IFA_CACHEINFO: isOver = bytes.number(value, as: UInt32.self) == 0
       default: break
       }
     }
-    // Of a point-to-point link IFA_ADDRESS is the other end.
+    // On a point-to-point link, IFA_ADDRESS is the other end.
     guard index > 0, let address = local ?? peer else { return .ignored }
     if isRemoved { return .event(.addressRemoved(index: index, address, prefixLength: prefixLength)) }
     if isOver { flags |= InterfaceAddress.deprecatedFlag }
@@ -47,12 +47,12 @@ extension NetlinkDecoder {
     switch state {
     case .failed: return .event(.neighbour(neighbour, isReachable: false))
     case .reachable, .stale, .permanent: return .event(.neighbour(neighbour, isReachable: true))
-    // While the kernel looks for it, nothing is known.
+    // While the kernel looks for the neighbour, its state is not known.
     case .incomplete, .absent: return .ignored
     }
   }
 
-  /// Who a message about a neighbour is about, and its state; nil if it is about none.
+  /// Decodes the neighbour of a message, and its state; nil if the message is not about one.
   static func neighbourState(_ bytes: RawSpan, _ payload: Range<Int>) -> (Neighbour, NeighbourState)? {
     guard payload.count >= neighbourHeaderLength else { return nil }
     let start = payload.lowerBound
@@ -80,19 +80,20 @@ extension NetlinkDecoder {
     switch CInt(family) {
     case AF_INET: return .ipv4
     case AF_INET6: return .ipv6
-    // A group of next hops belongs to no family.
+    // A group of next hops does not have a family.
     case AF_UNSPEC: return .both
     default: return .none
     }
   }
 
-  /// Routes, rules and next hops: their headers all begin with the family.
+  /// Decodes a change of routes, rules or next hops. Their headers all begin with the family.
   static func hint(_ bytes: RawSpan, _ payload: Range<Int>, isRemoval: Bool) -> Message {
     let families = families(bytes, payload)
     return families.isEmpty ? .ignored : .event(.routing(families, isRemoval: isRemoval))
   }
 
-  /// Of the settings only one moves a lookup: whether routes over links without carrier count. There is no other word of it.
+  /// Decodes a change of settings. Only one setting affects a lookup: whether routes over links without a carrier count. No
+  /// other message reports it.
   static func netconf(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
     let attributes = min(payload.lowerBound + 4, payload.upperBound)
     let value = bytes.attribute(NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN, in: attributes..<payload.upperBound)

@@ -1,8 +1,9 @@
 import CLibNetlinkRoute
 import Netwatch
 
-/// What a message says, for ``NetlinkDebugLog``; libnl knows the names of flags and states.
+/// The description of a message for ``NetlinkDebugLog``. libnl has the names of flags and states.
 extension NetlinkDecoder.Message: CustomStringConvertible {
+  /// The content of the message, in words.
   package var description: String {
     switch self {
     case .event(.link(let fact)):

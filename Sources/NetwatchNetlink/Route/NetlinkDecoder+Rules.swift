@@ -1,7 +1,7 @@
 import CLibNetlink
 import Netwatch
 
-/// The rules that choose the routing table, from a listing.
+/// Decodes the rules that choose the routing table, from a list.
 extension NetlinkDecoder {
   /// struct fib_rule_hdr: family, dst_len, src_len, tos, table, two reserved bytes, action, flags (4).
   private static let ruleHeaderLength = 12
@@ -12,7 +12,7 @@ extension NetlinkDecoder {
     var rule = RoutingRule()
     rule.action = bytes.load(start + 7, as: UInt8.self)
     rule.isInverted = bytes.load(start + 8, as: UInt32.self) & UInt32(FIB_RULE_INVERT) != 0
-    // A source, or a type of service. The destination is ours, but whether it fits is not worth the while.
+    // A source, or a type of service. The destination could be compared with ours, but that is not worth the effort.
     rule.hasOtherSelectors = (1...3).contains { bytes.load(start + $0, as: UInt8.self) != 0 }
     var table = UInt32(bytes.load(start + 4, as: UInt8.self))
 
@@ -23,12 +23,12 @@ extension NetlinkDecoder {
       case Int(FRA_FWMARK): rule.mark = bytes.number(value, as: UInt32.self) ?? 0
       case Int(FRA_FWMASK): rule.markMask = bytes.number(value, as: UInt32.self) ?? .max
       case Int(FRA_SUPPRESS_PREFIXLEN):
-        // All ones: nothing is suppressed.
+        // If all bits are set, nothing is suppressed.
         rule.suppressedPrefixLength = bytes.number(value, as: Int32.self).flatMap { $0 < 0 ? nil : $0 }
       case Int(FRA_UID_RANGE): rule.users = users(bytes, value)
       case Int(FRA_IIFNAME), Int(FRA_OIFNAME), Int(FRA_IP_PROTO), Int(FRA_SPORT_RANGE), Int(FRA_DPORT_RANGE),
         Int(FRA_TUN_ID), Int(FRA_L3MDEV), Int(FRA_SRC), Int(FRA_DST):
-        // A zero, as in every rule of some kernels, selects nothing.
+        // A zero selects nothing; some kernels send it in every rule.
         if value.contains(where: { bytes.load($0, as: UInt8.self) != 0 }) { rule.hasOtherSelectors = true }
       default: break
       }

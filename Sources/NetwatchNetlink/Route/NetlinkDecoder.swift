@@ -1,24 +1,24 @@
 import CLibNetlink
 import Netwatch
 
-/// Turns rtnetlink's bytes into facts and answers, in place and without allocating.
+/// Decodes rtnetlink messages into facts and responses, in place and without allocating.
 ///
-/// A message that is too short, or that lies about a length, is left out; the rest is still read.
+/// A message that is too short, or that gives a wrong length, is left out; the following messages are still read.
 enum NetlinkDecoder {
   enum Message: Hashable {
     case event(NetworkEvent)
     case route(RouteAnswer)
-    /// A route whose way out is a next-hop object, by its number.
+    /// A route that uses a next-hop object, with the number of the object.
     case routeOverNextHop(UInt32, RouteHop)
     case nextHop(NextHopObject)
     case rule(RoutingRule)
     case ignored
   }
 
-  /// What a route message is: a notification that something changed, or the answer to a question.
+  /// The meaning of a route message: a notification that something changed, or the response to a request.
   enum Context { case notification, answer }
 
-  /// Tells of each message of a socket, if the environment asks for it.
+  /// Returns a log that prints each message of a socket, if the environment asks for it.
   static func log(_ source: String, as context: Context) -> NetlinkDebugLog? {
     NetlinkDebugLog(source) { "\(message($0, $1, as: context))" }
   }
@@ -49,7 +49,7 @@ enum NetlinkDecoder {
   private static func link(_ bytes: RawSpan, _ payload: Range<Int>, isRemoved: Bool) -> Message {
     guard payload.count >= linkHeaderLength else { return .ignored }
     let start = payload.lowerBound
-    // A bridge announces its ports under its own family; there "removed" means no port any more.
+    // A bridge reports its ports under its own family. There, "removed" means that the link is no longer a port.
     guard bytes.load(start, as: UInt8.self) == UInt8(AF_UNSPEC) else { return .ignored }
     let index = bytes.load(start + 4, as: Int32.self)
     guard index > 0 else { return .ignored }
@@ -79,7 +79,7 @@ enum NetlinkDecoder {
     range.prefix(8).reduce(0) { $0 << 8 | UInt64(bytes.load($1, as: UInt8.self)) }
   }
 
-  /// IFLA_LINKINFO: the driver's kind of a software link, and what that driver says of it.
+  /// Reads IFLA_LINKINFO: the driver's kind of a software link, and the data of that driver.
   private static func readInfo(_ bytes: RawSpan, _ info: Range<Int>, into fact: inout LinkFact) {
     var data: Range<Int>?
     bytes.forEachAttribute(in: info) { type, value in
@@ -102,14 +102,14 @@ enum NetlinkDecoder {
       }
     }
 
-    /// A tunnel to anybody or to a group names no other end.
+    /// A tunnel without a fixed other end, or to a group, has no remote address.
     func remote(_ address: IPAddress?) {
       if let address, !address.isUnspecified, !address.isMulticast { fact.remote = address }
     }
   }
 
-  /// The attributes of IFLA_INFO_DATA that matter: a bond's active port, the link beneath if IFLA_LINK does not say it, and
-  /// the other end of a tunnel.
+  /// Returns the attributes of IFLA_INFO_DATA that matter for a kind: a bond's active port, the link beneath if IFLA_LINK does
+  /// not have it, and the other end of a tunnel.
   private static func attributes(of kind: String) -> (port: Int?, lower: Int?, remote4: Int?, remote6: Int?) {
     switch kind {
     case "bond": (IFLA_BOND_ACTIVE_SLAVE, nil, nil, nil)
@@ -139,7 +139,7 @@ enum NetlinkDecoder {
     switch Int(bytes.load(start + 7, as: UInt8.self)) {
     case RTN_UNICAST: break
     case RTN_LOCAL: return .route(.own)
-    // An IPv6 route that refuses comes as a route, where IPv4 answers with an error.
+    // An IPv6 route that refuses is sent as a route; for IPv4 the response is an error.
     default: return .route(.refused)
     }
 
@@ -171,12 +171,13 @@ enum NetlinkDecoder {
       }
       return .route(.hops(hops))
     }
-    // With net.ipv4.nexthop_compat_mode=0 the number of the object stands for its links and gateways.
+    // With net.ipv4.nexthop_compat_mode=0, the response has the number of the object instead of its links and gateways.
     if hop.interfaceIndex <= 0, nextHop > 0 { return .routeOverNextHop(nextHop, hop) }
     return .route(hop.interfaceIndex > 0 ? .hop(hop) : .refused)
   }
 
-  /// struct rta_cacheinfo: two numbers, then the time to the end of the route in USER_HZ; 0 for none, negative if it is over.
+  /// Reads struct rta_cacheinfo: two numbers, then the time until the route ends in USER_HZ. 0 means no end; a negative time is
+  /// over.
   private static func lifetime(_ bytes: RawSpan, _ range: Range<Int>) -> UInt32 {
     guard range.count >= 12 else { return 0 }
     let ticks = bytes.load(range.lowerBound + 8, as: Int32.self)
@@ -200,7 +201,7 @@ enum NetlinkDecoder {
     return hops
   }
 
-  /// What a route and each of its hops have in common.
+  /// Reads the attributes that a route and each of its hops have in common.
   private static func read(
     _ type: Int, _ value: Range<Int>, into hop: inout RouteHop, _ bytes: RawSpan, family: UInt8
   ) {
@@ -208,7 +209,7 @@ enum NetlinkDecoder {
     case Int(RTA_OIF.rawValue): hop.interfaceIndex = bytes.number(value, as: Int32.self) ?? 0
     case Int(RTA_GATEWAY.rawValue): hop.gateway = ipAddress(bytes, value, family: family)
     case Int(RTA_VIA.rawValue):
-      // struct rtvia: the next hop is of another family, which comes first.
+      // struct rtvia: the next hop has another family, which is in the first field.
       guard let other = bytes.number(value, as: UInt16.self) else { return }
       let address = (value.lowerBound + 2)..<value.upperBound
       hop.gateway = ipAddress(bytes, address, family: UInt8(truncatingIfNeeded: other))

@@ -2,12 +2,12 @@ import CLibNetlink
 import Glibc
 import Netwatch
 
-/// Questions to rtnetlink.
+/// The requests to rtnetlink.
 extension NetlinkRequest {
-  /// Every link.
+  /// Makes the request for every link.
   static func links() throws(NetlinkError) -> NetlinkRequest { try links(flags: NLM_F_DUMP) }
 
-  /// One link. The index is filled in later.
+  /// Makes the request for one link. ``setLinkIndex(_:)`` sets the index later.
   static func link() throws(NetlinkError) -> NetlinkRequest { try links(flags: 0) }
 
   private static func links(flags: CInt) throws(NetlinkError) -> NetlinkRequest {
@@ -17,30 +17,30 @@ extension NetlinkRequest {
     }
   }
 
-  /// For ``link()``: the index stands in the header behind family, padding and type.
+  /// Sets the index in ``link()``, which is in the header after family, padding and type.
   mutating func setLinkIndex(_ index: Int32) { set(index, at: 16 + 4) }
 
-  /// The 64-bit counters of one link. The index is filled in later. Since Linux 4.7.
+  /// Makes the request for the 64-bit counters of one link. ``setStatisticsIndex(_:)`` sets the index later. Since Linux 4.7.
   static func counters() throws(NetlinkError) -> NetlinkRequest {
     var header = if_stats_msg()
     header.filter_mask = 1 << UInt32(IFLA_STATS_LINK_64 - 1)
     return try unsafe build(RTM_GETSTATS, flags: 0) { [header] in unsafe append(header, to: $0) }
   }
 
-  /// For ``counters()``: the index stands in the header behind family and padding.
+  /// Sets the index in ``counters()``, which is in the header after family and padding.
   mutating func setStatisticsIndex(_ index: Int32) { set(index, at: 16 + 4) }
 
-  /// Every address.
+  /// Makes the request for every address.
   static func addresses() throws(NetlinkError) -> NetlinkRequest {
     try unsafe build(RTM_GETADDR, flags: NLM_F_DUMP) { unsafe append(ifaddrmsg(), to: $0) }
   }
 
-  /// All rules of a family.
+  /// Makes the request for all rules of a family.
   static func rules(_ family: AddressFamily) throws(NetlinkError) -> NetlinkRequest {
     try unsafe build(RTM_GETRULE, flags: NLM_F_DUMP) { unsafe append(header(family), to: $0) }
   }
 
-  /// All routes of a family that lead over a link, as long as the kernel checks strictly.
+  /// Makes the request for all routes of a family over a link. Without strict checking, the kernel lists all routes.
   static func routes(_ family: AddressFamily, over link: Int32) throws(NetlinkError) -> NetlinkRequest {
     try unsafe build(RTM_GETROUTE, flags: NLM_F_DUMP) { message in
       unsafe append(header(family), to: message)
@@ -48,31 +48,31 @@ extension NetlinkRequest {
     }
   }
 
-  /// A next-hop object, or a group of them. Since Linux 5.3.
+  /// Makes the request for a next-hop object or a group of them. Since Linux 5.3.
   static func nextHop(_ number: UInt32) throws(NetlinkError) -> NetlinkRequest {
     try unsafe build(RTM_GETNEXTHOP, flags: 0) { message in
       unsafe append(nhmsg(), to: message) && nla_put_u32(message, CInt(NHA_ID), number) == 0
     }
   }
 
-  /// A route lookup.
+  /// Makes the request for a route lookup.
   ///
   /// - Parameters:
-  ///   - user: whose packets; only a lookup with a user sees rules for users.
-  ///   - port: as for TCP to this port, for rules that look at it.
-  ///   - wantsRoute: the route itself, with all its hops.
-  ///   - link: only over this link; 0 for any.
-  ///   - mark: as for packets with this mark.
+  ///   - user: The user who sends the packets. Rules for users apply only to a lookup with a user.
+  ///   - port: The TCP port of the packets, for rules that use it; nil for none.
+  ///   - wantsRoute: Whether to get the route itself, with all its hops.
+  ///   - link: The only link to use; 0 for any.
+  ///   - mark: The mark of the packets; 0 for none.
   static func lookUp(
     _ target: IPAddress, user: uid_t, port: UInt16?, wantsRoute: Bool = false, link: Int32 = 0, mark: UInt32 = 0
   ) throws(NetlinkError) -> NetlinkRequest {
     var request = try unsafe build(RTM_GETROUTE, flags: 0) { message in
       var route = header(target.family)
-      // Under strict checking IPv4 wants the full length.
+      // Under strict checking, IPv4 requires the full length.
       route.rtm_dst_len = target.family == .ipv4 ? 32 : 128
-      // IPv6 always names the table, and refuses the flag.
+      // IPv6 always reports the table, and refuses the flag.
       if target.family == .ipv4 { route.rtm_flags = UInt32(RTM_F_LOOKUP_TABLE) }
-      // Through a link, IPv4 answers "on the link" without any route, unless it is asked for the route itself.
+      // For a lookup over a link, IPv4 responds "on the link" even without a route, unless the route itself is asked for.
       if wantsRoute || link != 0 { route.rtm_flags |= UInt32(RTM_F_FIB_MATCH) }
       guard unsafe append(route, to: message), unsafe append(target, CInt(RTA_DST.rawValue), to: message),
         unsafe nla_put_u32(message, CInt(RTA_UID.rawValue), user) == 0,
@@ -87,14 +87,14 @@ extension NetlinkRequest {
     return request
   }
 
-  /// One entry of the table of neighbours. Since Linux 5.0.
+  /// Makes the request for one entry of the neighbour table. Since Linux 5.0.
   static func neighbour(_ neighbour: Neighbour) throws(NetlinkError) -> NetlinkRequest {
     try unsafe build(RTM_GETNEIGH, flags: 0) { message in
       unsafe append(header(of: neighbour), to: message) && append(neighbour.address, CInt(NDA_DST), to: message)
     }
   }
 
-  /// All neighbours of a family on a link, as long as the kernel checks strictly; otherwise all.
+  /// Makes the request for all neighbours of a family on a link. Without strict checking, the kernel lists those of all links.
   static func neighbours(like neighbour: Neighbour) throws(NetlinkError) -> NetlinkRequest {
     var header = header(of: neighbour)
     header.ndm_ifindex = 0

@@ -2,25 +2,27 @@ import CLibNetlink
 import Glibc
 import Netwatch
 
-/// A socket filter that keeps unrelated routes in the kernel: 54,000 of them cost nothing.
+/// A socket filter that drops unrelated routes in the kernel: 54,000 of them cost nothing.
 ///
-/// It passes everything but route messages whose destination does not contain a watched address, what bridges say of their ports,
-/// and neighbours other than watched routers. The length of a route's prefix alone would not do: 192.0.0.0/9, as address calculators write it, moves the default target.
+/// The filter drops route messages whose destination does not contain a watched address, messages of bridges about their ports,
+/// and neighbours other than watched routers. It passes everything else. The length of a route's prefix alone would not be
+/// enough: 192.0.0.0/9, as address calculators write it, changes the default target.
 ///
-/// Classic BPF. Loads turn big-endian fields into numbers; host-order fields, as in the headers, come out swapped.
+/// The filter is classic BPF. Loads convert big-endian fields into numbers; fields in host order, as in the headers, come out
+/// swapped.
 struct RouteFilter {
   private static let familyOffset: UInt32 = 16
   private static let prefixLengthOffset: UInt32 = 17
   private static let attributesOffset: UInt32 = 28
   private static let attributeHeader: UInt32 = 4
-  /// SKF_AD_OFF + SKF_AD_NLATTR: finds the attribute of type X from offset A on, or 0.
+  /// SKF_AD_OFF + SKF_AD_NLATTR: finds the attribute of type X from offset A on, or returns 0.
   private static let findAttribute = UInt32(bitPattern: -0x1000 + 12)
 
-  /// Addresses of one family that are compared. The kernel limits a program's memory (net.core.optmem_max); beyond this
-  /// every route passes.
+  /// The most addresses of one family that are compared. The kernel limits a program's memory (net.core.optmem_max). With more
+  /// addresses, every route passes.
   private static let limit = 24
 
-  /// struct ndmsg has its state here.
+  /// The offset of the state in struct ndmsg.
   private static let neighbourStateOffset: UInt32 = 24
 
   private enum Label: Hashable {
@@ -28,7 +30,7 @@ struct RouteFilter {
     case pass, drop, family(AddressFamily), target(Int), word(Int, Int), wholeWord(Int, Int), lastWord(Int, Int)
   }
 
-  /// Words of scratch memory.
+  /// The numbers of the words in scratch memory.
   private static let attribute: UInt32 = 0
   private static let difference: UInt32 = 1
 
@@ -37,12 +39,13 @@ struct RouteFilter {
 
   private init(passesHostRoutes: Bool) { self.passesHostRoutes = passesHostRoutes }
 
-  /// The program for a socket where each of `targets` is looked up.
+  /// Returns the program for a socket whose reader looks up each of `targets`.
   ///
   /// - Parameters:
-  ///   - passesHostRoutes: whether every route to a single address matters, too.
-  ///   - routersInUse: IPv6 routers whose end in the kernel's table of neighbours matters.
-  ///   - deadRouters: those whose return there matters.
+  ///   - targets: The addresses to watch.
+  ///   - passesHostRoutes: Whether every route to a single address also matters. Default: false.
+  ///   - routersInUse: The IPv6 routers whose failure in the neighbour table matters.
+  ///   - deadRouters: The IPv6 routers whose return in the neighbour table matters.
   static func program(
     watching targets: [IPAddress], passesHostRoutes: Bool = false, routersInUse: [IPAddress] = [],
     deadRouters: [IPAddress] = []
@@ -64,7 +67,7 @@ struct RouteFilter {
       emit(family, targets.filter { $0.family == family }, isLast: family == AddressFamily.allCases.last)
     }
     assembler.mark(.link)
-    // A bridge announces each step of each port under its own family; the link itself is announced under none.
+    // A bridge reports each step of each port under its own family; the link itself is reported under no family.
     assembler.load(byte: Self.familyOffset)
     assembler.jump(ifEqual: UInt32(AF_UNSPEC), to: .pass, else: .drop)
     assembler.mark(.neighbour)
@@ -75,7 +78,7 @@ struct RouteFilter {
     assembler.finish(accepting: 0)
   }
 
-  /// Lets a neighbour pass that has failed and is in use, or is there again.
+  /// Passes a neighbour that has failed and is in use, or that is back.
   private mutating func emitRouters(inUse: [IPAddress], dead: [IPAddress]) {
     let valid = [NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE, NUD_PERMANENT]
     for (number, (addresses, states)) in [(inUse, [NUD_FAILED]), (dead, valid)].enumerated() {
@@ -89,7 +92,7 @@ struct RouteFilter {
     assembler.go(to: .drop)
   }
 
-  /// Lets a neighbour pass that has one of these addresses.
+  /// Passes a neighbour that has one of these addresses.
   private mutating func emit(_ addresses: [[UInt32]], list number: Int) {
     assembler.mark(.router(number, 0))
     guard !addresses.isEmpty else { return assembler.go(to: .drop) }
@@ -119,7 +122,7 @@ struct RouteFilter {
     assembler.mark(.family(family))
     assembler.load(byte: Self.familyOffset)
     let number = UInt32(family == .ipv4 ? AF_INET : AF_INET6)
-    // Routes of neither family (MPLS, multicast) move nothing.
+    // Routes of neither family (MPLS, multicast) do not matter.
     assembler.jump(ifEqual: number, to: .target(base(family)), else: isLast ? .drop : .family(.ipv6))
     assembler.mark(.target(base(family)))
     guard !targets.isEmpty else { return assembler.go(to: .drop) }
@@ -130,7 +133,7 @@ struct RouteFilter {
     assembler.load(Self.attributesOffset)
     assembler.setIndex(UInt32(RTA_DST.rawValue))
     assembler.load(word: Self.findAttribute)
-    // A prefix without an address: nothing to compare, so better let it through.
+    // A prefix without an address cannot be compared, so it passes.
     assembler.jump(ifEqual: 0, to: .pass)
     assembler.store(memory: Self.attribute)
     for (position, target) in targets.enumerated() {
@@ -140,7 +143,7 @@ struct RouteFilter {
     }
   }
 
-  /// Compares the prefix with one address, a word of 32 bits at a time.
+  /// Compares the prefix with one address, 32 bits at a time.
   private mutating func emit(_ words: [UInt32], _ label: Int, next: Label) {
     for (position, word) in words.enumerated() {
       let bitsBefore = UInt32(position) * 32
@@ -151,14 +154,14 @@ struct RouteFilter {
       assembler.store(memory: Self.difference)
       assembler.load(byte: Self.prefixLengthOffset)
       if position + 1 < words.count {
-        // The prefix reaches past this word: all of it has to be equal.
+        // The prefix extends past this word, so the whole word has to be equal.
         assembler.jump(ifGreater: bitsBefore + 32, to: .wholeWord(label, position), else: .lastWord(label, position))
         assembler.mark(.wholeWord(label, position))
         assembler.load(memory: Self.difference)
         assembler.jump(ifEqual: 0, to: .word(label, position + 1), else: next)
         assembler.mark(.lastWord(label, position))
       }
-      // The prefix ends in this word: shift out what lies behind its end. It has at least one bit here.
+      // The prefix ends in this word, so the bits after its end are shifted out. It has at least one bit here.
       assembler.load(byte: Self.prefixLengthOffset)
       assembler.negate()
       assembler.add(bitsBefore + 32)

@@ -1,25 +1,28 @@
 import Glibc
 import Netwatch
 
-/// Questions about routes, rules and next hops, for one monitor.
+/// Requests about routes, rules and next hops, for one monitor.
 final class RouteQueries {
-  /// How often a question is put again that the kernel had no memory for, and the pauses before it, in microseconds.
+  /// The pauses before a request is repeated that the kernel had no memory for, in microseconds. There is one repetition for
+  /// each pause.
   private static let pauses: [UInt32] = [1_000, 4_000, 16_000]
-  /// More members of a group of next hops only cost questions.
+  /// The most members of a next-hop group that are looked up.
   private static let memberLimit = 32
 
   private let conversation: NetlinkConversation
   private let pause: (UInt32) -> Void
   private let user = getuid()
   private let port: UInt16?
-  /// What is asked for every event, as bytes that are built once.
+  /// The requests that are sent for every event; their bytes are built once.
   private var plainIPv4: NetlinkRequest?
   private var plainIPv6: NetlinkRequest?
-  /// The same about the DNS root servers, which stand for the internet if nothing else does.
+  /// The same requests for the DNS root servers, which represent the internet if nothing else does.
   private var lastIPv4: NetlinkRequest?
   private var lastIPv6: NetlinkRequest?
 
-  /// - Parameter pause: waits, in microseconds.
+  /// Creates the requests for a target.
+  ///
+  /// - Parameter pause: The closure that waits for a time in microseconds.
   init(
     _ destinations: Destinations, port: UInt16?, by conversation: NetlinkConversation, pause: @escaping (UInt32) -> Void
   ) throws(NetlinkError) {
@@ -40,11 +43,11 @@ final class RouteQueries {
     return try .lookUp(address, user: user, port: port)
   }
 
-  /// Asks the kernel what the machine wants to know.
+  /// Asks the kernel for the answer that the machine needs.
   ///
   /// - Parameters:
-  ///   - address: what the question is about, as the machine says; nil where it leads nowhere.
-  ///   - lower: the link that a tunnel names as its own; 0 for none.
+  ///   - address: The address to look up, as the machine gives it. Nil if it leads nowhere; then the answer is no route.
+  ///   - lower: The link beneath a tunnel, as the tunnel reports it; 0 for none.
   func ask(
     _ request: RouteRequest, address: @autoclosure () -> IPAddress?, lower: @autoclosure () -> Int32
   ) throws(NetlinkError) -> RouteAnswer {
@@ -63,11 +66,11 @@ final class RouteQueries {
     return try lookUp(&built)
   }
 
-  /// A lookup that only some layouts need.
+  /// Makes a lookup that only some configurations need.
   @inline(never) private func rareLookUp(
     _ request: RouteRequest, _ address: IPAddress, _ lower: Int32
   ) throws(NetlinkError) -> NetlinkRequest {
-    // What carries a tunnel is sent by the kernel or by a program of root's; rules for this user are not about it.
+    // The packets of a tunnel are sent by the kernel or by a program of root, so rules for this user do not apply to them.
     let user = request.isBeneath ? 0 : user
     let port = request.isBeneath ? nil : port
     switch request.scope {
@@ -87,7 +90,7 @@ final class RouteQueries {
 
   private func lookUp(_ request: inout NetlinkRequest) throws(NetlinkError) -> RouteAnswer {
     var answer = RouteAnswer.noRoute
-    // What the answer names instead of a way out.
+    // The next-hop object, if the response has its number instead of a link.
     var nextHop: (number: UInt32, hop: RouteHop)?
     func read(_ message: NetlinkDecoder.Message) {
       switch message {
@@ -108,15 +111,15 @@ final class RouteQueries {
   private func answer(to request: NetlinkRequest, refusedWith code: CInt) throws(NetlinkError) -> RouteAnswer {
     switch code {
     case EHOSTUNREACH, EACCES, EPERM: return .refused
-    // A black hole; but a kernel that does not know an option says the same.
+    // A black hole. But a kernel that does not know an option returns the same error.
     case EINVAL: return request.hasOptions ? .noRoute : .refused
-    // The last ones: the kernel does without the family, or the link has gone.
+    // The last ones mean that the kernel does not have the family, or the link is gone.
     case ENETUNREACH, ESRCH, ENOENT, ENETDOWN, EADDRNOTAVAIL, EOPNOTSUPP, EAFNOSUPPORT, ENODEV, ENXIO: return .noRoute
     default: throw NetlinkError(operation: "RTM_GETROUTE", code: code)
     }
   }
 
-  /// The hops of a route that names a next-hop object, or a group of them.
+  /// Returns the hops of a route that uses a next-hop object or a group of them.
   private func answer(over number: UInt32, _ route: RouteHop) throws(NetlinkError) -> RouteAnswer {
     guard let object = try object(number) else { return .noRoute }
     if object.isBlackhole { return .refused }
@@ -133,7 +136,7 @@ final class RouteQueries {
     return hops.count == 1 ? .hop(hops[0]) : hops.isEmpty ? .noRoute : .hops(hops)
   }
 
-  /// Nil if it has gone.
+  /// Returns a next-hop object; nil if it is gone.
   private func object(_ number: UInt32) throws(NetlinkError) -> NextHopObject? {
     var object: NextHopObject?
     var request = try NetlinkRequest.nextHop(number)
@@ -141,7 +144,7 @@ final class RouteQueries {
     return object
   }
 
-  /// Refused by kernels without rules or without the family.
+  /// Returns the rules of a family. The answer is `refused` by kernels without rules or without the family.
   func rules(_ family: AddressFamily) throws(NetlinkError) -> RouteAnswer {
     var rules: [RoutingRule] = []
     var request = try NetlinkRequest.rules(family)
@@ -150,14 +153,14 @@ final class RouteQueries {
     return reply.error == 0 ? .rules(rules) : .refused
   }
 
-  /// A route to a single address, with a gateway, that somebody has written for a link. Without strict checking the kernel
-  /// lists all routes of the machine, which may be a million: then nothing is found.
+  /// Finds a route to a single address with a gateway over a link, as a program or a person has added it. Without strict
+  /// checking, the kernel would list all routes of the machine, which may be a million; then nothing is found.
   private func hostRoute(over link: Int32, _ family: AddressFamily) throws(NetlinkError) -> RouteAnswer {
     guard conversation.isStrict else { return .noRoute }
     var answer = RouteAnswer.noRoute
     var request = try NetlinkRequest.routes(family, over: link)
     _ = try ask(&request) { message in
-      // Among many routes the link that a next-hop object leads over is not worth another question each.
+      // A route over a next-hop object is skipped, because among many routes a request for each object would be too expensive.
       guard case .route(.hop(let hop)) = message, hop.interfaceIndex == link, hop.isHostRoute(family) else { return }
       answer = .hop(hop)
     }

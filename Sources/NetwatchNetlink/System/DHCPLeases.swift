@@ -3,23 +3,24 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// The leases that DHCP clients keep in files that every user may read: those of systemd-networkd and of ISC dhclient.
+/// The leases in files of DHCP clients that every user may read: those of systemd-networkd and of ISC dhclient.
 ///
-/// A phone that shares its connection sends ANDROID_METERED in the vendor option of DHCP (43), asked or not. Leases of
-/// NetworkManager have their address alone, and those of dhcpcd are for root.
+/// A phone that shares its connection sends ANDROID_METERED in the vendor option of DHCP (43), even if it was not asked for.
+/// The leases of NetworkManager have only the address, and those of dhcpcd can be read only by root.
 struct DHCPLeases {
   /// The folder of systemd-networkd, with a file for each link, named by the link's index.
   var networkd = "/run/systemd/netif/leases"
-  /// The folders of dhclient, in which `dhclient.leases` and `dhclient.LINK.leases` are appended to.
+  /// The folders of dhclient, which appends to `dhclient.leases` and `dhclient.LINK.leases` in them.
   var dhclient = ["/var/lib/dhcp", "/var/lib/dhclient"]
 
   private static let mark = Array("ANDROID_METERED".utf8)
-  /// The newest leases of dhclient are at the end of its file, which may be long.
+  /// The number of bytes to read at the end of dhclient's file. The newest leases are there, and the file may be long.
   private static let tailLength = 64 << 10
 
-  /// Whether the server that leased an address to a link has said that its network is metered. No if there is no such lease.
+  /// Returns whether the server that leased an address to a link has marked its network as metered. False if there is no such
+  /// lease.
   ///
-  /// The address is compared because files may be of another network namespace, or older than the address.
+  /// The address is compared because a file may be from another network namespace, or older than the address.
   func isMetered(link: String, index: Int32, address: IPAddress) -> Bool {
     if let text = FileDescriptor.text(of: file(ofLink: index), capacity: 16 << 10),
       let isMetered = Self.isMetered(networkd: text, address: address)
@@ -38,12 +39,13 @@ struct DHCPLeases {
     return false
   }
 
-  /// The file of systemd-networkd about a link. It may come after the address.
+  /// Returns the path of systemd-networkd's file about a link. The file may be created after the address.
   func file(ofLink index: Int32) -> String { "\(networkd)/\(index)" }
 
   // MARK: Formats
 
-  /// A line for each key, as `ADDRESS=192.168.43.50`. Nil if the lease is of another address.
+  /// Reads a lease of systemd-networkd, with a line for each key, such as `ADDRESS=192.168.43.50`. Nil if the lease is for
+  /// another address.
   static func isMetered(networkd text: String, address: IPAddress) -> Bool? {
     var isOfAddress = false
     var isMetered = false
@@ -57,8 +59,8 @@ struct DHCPLeases {
     return isOfAddress ? isMetered : nil
   }
 
-  /// `lease {`, a line for each statement, and `}`; the last lease of an address counts. No line is broken within a text, because
-  /// dhclient escapes what is not a graphic character. Nil if there is no lease of the address.
+  /// Reads leases of dhclient: `lease {`, a line for each statement, and `}`. The last lease of the address counts; nil if
+  /// there is none. A text never spans lines, because dhclient escapes characters that are not graphic.
   static func isMetered(dhclient text: String, link: String, address: IPAddress) -> Bool? {
     var found: Bool?
     var isOfLink = false
@@ -73,7 +75,7 @@ struct DHCPLeases {
       } else if let value = statement.value(of: "fixed-address ") {
         isOfAddress = IPAddress(String(decoding: value.dropLast(), as: UTF8.self)) == address
       } else if let value = statement.value(of: "option vendor-encapsulated-options ") {
-        // A text in quotes, or bytes as 41:4e:….
+        // The value is a text in quotes, or bytes such as 41:4e:….
         isMetered = holdsMark(value) || holdsMark(hexadecimal: value.filter { $0 != UInt8(ascii: ":") })
       } else if statement.first == UInt8(ascii: "}"), isOfLink, isOfAddress {
         found = isMetered
@@ -91,7 +93,7 @@ struct DHCPLeases {
     return false
   }
 
-  /// As far as the digits go, two for each byte.
+  /// Reads digits until the first other character, two for each byte.
   private static func holdsMark(hexadecimal digits: [UInt8]) -> Bool {
     func value(_ digit: UInt8) -> UInt8? { Character(Unicode.Scalar(digit)).hexDigitValue.map { UInt8($0) } }
     var bytes: [UInt8] = []
@@ -105,9 +107,9 @@ struct DHCPLeases {
 
   // MARK: Files
 
-  /// The end of a file; nil if it cannot be read. The first lease in it may be cut.
+  /// Returns the end of a file; nil if it cannot be read. The first lease in it may be incomplete.
   private static func tail(of path: String) -> String? {
-    // A pipe in its place would wait for a writer.
+    // A pipe at this path would otherwise wait for a writer.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     let file = FileDescriptor(owning: descriptor)
@@ -122,7 +124,7 @@ struct DHCPLeases {
 }
 
 extension Collection<UInt8> {
-  /// What follows `key` at the beginning; nil if something else is there.
+  /// The bytes after `key` if the collection begins with it; else nil.
   fileprivate func value(of key: String) -> SubSequence? {
     starts(with: key.utf8) ? dropFirst(key.utf8.count) : nil
   }

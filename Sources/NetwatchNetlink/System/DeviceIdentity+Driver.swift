@@ -2,18 +2,18 @@ import CLibNetlink
 import Glibc
 
 extension DeviceIdentity {
-  /// struct ifreq: the name in sixteen bytes, then a union whose pointer we use; 40 bytes in all.
+  /// struct ifreq: the name in sixteen bytes, then a union whose pointer is used here; 40 bytes in all.
   private static let requestSize = 40
   private static let nameSize = 16
   /// SIOCETHTOOL, a cast in the headers.
   private static let ethtool: UInt = 0x8946
 
-  /// The driver behind a link, as `ethtool -i` has it: in whichever network namespace we are, unlike sysfs.
+  /// Returns the driver of a link, as `ethtool -i` shows it. Unlike sysfs, this works in every network namespace.
   ///
-  /// - Returns: nil for links without one, and if the kernel does not say.
+  /// - Returns: Nil for a link without a driver, or if the kernel does not report it.
   static func driver(ofLink link: String) -> String? {
     guard link.utf8.count < nameSize else { return nil }
-    // Any socket will do; one of this family is permitted wherever we run.
+    // Any socket will do; one of this family is permitted wherever netwatch runs.
     let descriptor = socket(AF_NETLINK, CInt(SOCK_RAW.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }

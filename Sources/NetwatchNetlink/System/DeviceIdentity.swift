@@ -3,14 +3,14 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// What sysfs says of a network device.
+/// The data of a network device in sysfs.
 ///
-/// Under `unshare -n` sysfs still shows the devices of the namespace in which it was mounted, so an entry counts only if
-/// its index and hardware address are those of the link.
+/// Under `unshare -n`, sysfs still shows the devices of the namespace in which it was mounted. So an entry counts only if its
+/// index and hardware address are those of the link.
 struct DeviceIdentity {
-  /// Where sysfs is mounted.
+  /// The folder where sysfs is mounted.
   var root = "/sys"
-  /// The driver of a link, where sysfs has no entry for it.
+  /// The closure that returns the driver of a link if sysfs has no entry for the link.
   var driver: (_ link: String) -> String? = driver(ofLink:)
 
   func traits(name: String, index: Int32, hardwareAddress: UInt64?) -> DeviceTraits {
@@ -21,7 +21,7 @@ struct DeviceIdentity {
     var traits = DeviceTraits(
       type: Self.deviceType(FileDescriptor.text(of: "\(entry)/uevent")),
       isWireless: unsafe access("\(entry)/phy80211", F_OK) == 0)
-    // The link's device is an interface of the USB device above it.
+    // The device of the link is an interface; its parent is the USB device.
     traits.isTether =
       traits.type != "wwan"
       && Self.isTether(
@@ -29,8 +29,8 @@ struct DeviceIdentity {
     return traits
   }
 
-  /// Phones that share their connection speak RNDIS or Apple's own protocol, which nothing else does; or Ethernet over USB,
-  /// as adapters with a cable do, which then is not all that the device offers.
+  /// Returns whether a device shares a phone's connection. Phones use RNDIS or Apple's protocol, which no other devices use. Or
+  /// they use Ethernet over USB, as cable adapters do, but then the device also has other interfaces.
   static func isTether(_ driver: String?, _ device: @autoclosure () -> USBDevice) -> Bool {
     switch driver {
     case "rndis_host", "ipheth": true
@@ -45,7 +45,7 @@ struct DeviceIdentity {
     return line.map { String($0.dropFirst(key.count)) }
   }
 
-  /// The first eight bytes of an address written as `00:1b:…`, as the decoder has them.
+  /// Returns the first eight bytes of an address such as `00:1b:…`, in the decoder's form.
   private static func number(_ address: String) -> UInt64 {
     address.split(separator: ":").prefix(8).reduce(0) { $0 << 8 | (UInt64($1, radix: 16) ?? 0) }
   }

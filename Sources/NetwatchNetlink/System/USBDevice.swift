@@ -1,15 +1,15 @@
 import Glibc
 import NetwatchEventLoop
 
-/// What a USB device offers, as the folders of its interfaces in sysfs say.
+/// The interfaces of a USB device, from their folders in sysfs.
 struct USBDevice {
   struct Interface: Hashable {
     let deviceClass: UInt8
     let subclass: UInt8
     let `protocol`: UInt8
-    /// What the device itself calls it; most say nothing.
+    /// The name that the device gives the interface; most devices give none.
     let name: String?
-    /// Nil while it has none.
+    /// The driver of the interface; nil while it has none.
     let driver: String?
   }
 
@@ -17,7 +17,9 @@ struct USBDevice {
 
   init() {}
 
-  /// - Parameter folder: the device's own. Where there is none, or it is no USB device's, there are no interfaces.
+  /// Reads the interfaces of a device.
+  ///
+  /// - Parameter folder: The folder of the device. If it does not exist or is not one of a USB device, there are no interfaces.
   init(at folder: String) {
     guard let list = unsafe opendir(folder) else { return }
     defer { unsafe closedir(list) }
@@ -25,16 +27,16 @@ struct USBDevice {
       let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) {
         unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }
-      // `1-4:1.0`: port, configuration, interface.
+      // A name such as `1-4:1.0`: port, configuration, interface.
       guard name.contains(":"), let interface = Interface(at: "\(folder)/\(name)") else { continue }
       interfaces.append(interface)
     }
   }
 
-  /// Something of it is what phones and modems have, and network adapters have not.
+  /// Whether the device has an interface of phones or modems, which network adapters do not have.
   var isPhoneOrModem: Bool { interfaces.contains { $0.isOfPhone || $0.isOfModem } }
 
-  /// The last component of what the link `driver` leads to.
+  /// Returns the driver of an interface: the last component of the target of the link `driver`.
   static func driver(ofInterface folder: String) -> String? {
     FileDescriptor.target(ofLink: "\(folder)/driver")?.split(separator: "/").last.map { String($0) }
   }
@@ -60,7 +62,8 @@ extension USBDevice.Interface {
   private static var stillImage: UInt8 { 0x06 }
   private static var vendor: UInt8 { 0xff }
 
-  /// ADB, or the pictures and files of a phone. MTP has the numbers of PTP, which came first, or none but a name.
+  /// Whether this is ADB, or the picture and file transfer of a phone. MTP has the numbers of PTP, its predecessor, or only a
+  /// name.
   var isOfPhone: Bool {
     if deviceClass == Self.vendor, name == "MTP" { return true }
     return switch (deviceClass, subclass, `protocol`) {
@@ -69,7 +72,7 @@ extension USBDevice.Interface {
     }
   }
 
-  /// Serial lines with the commands of a modem, and control channels of one.
+  /// Whether this is a serial line with modem commands, or the control channel of a modem.
   var isOfModem: Bool {
     switch (deviceClass, subclass) {
     // Abstract control model, wireless handset, device management, MBIM.

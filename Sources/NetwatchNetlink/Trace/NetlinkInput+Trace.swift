@@ -1,7 +1,7 @@
 import Netwatch
 
 extension NetlinkInput {
-  /// The kernel, and a trace of what it says.
+  /// Returns an input that reads from the kernel and records a trace of it.
   package static func recorded(_ writer: TraceWriter) -> NetlinkInput {
     let kernel = kernel
     return unsafe NetlinkInput(
@@ -61,7 +61,7 @@ extension NetlinkInput {
       onFailure: { body in writer.onFailure = { body($0) } })
   }
 
-  /// A trace. The kernel is not asked and not told anything, and nothing waits.
+  /// Returns an input that replays a trace. It sends nothing to the kernel, and nothing waits.
   package static func replayed(_ player: TracePlayer) -> NetlinkInput {
     unsafe NetlinkInput(
       open: { _ in nil },

@@ -1,30 +1,41 @@
 import Glibc
 
-/// A trace that cannot be written, or not be played to its end.
+/// An error that prevents writing a trace, or playing it to its end.
 package struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The kind of the error.
   package enum Problem: Hashable, Sendable {
+    /// The file cannot be read; the code is from `errno`.
     case unreadable(code: CInt)
+    /// The file cannot be written; the code is from `errno`.
     case unwritable(code: CInt)
-    /// A new trace takes no other file's place.
+    /// A file with this name exists already. A new trace does not replace a file.
     case exists
+    /// The file does not begin like a trace.
     case notATrace
+    /// The trace has another version of the format.
     case version
+    /// The line is longer than any line of a trace.
     case tooLong
-    /// What stands there.
+    /// The line is not a record of a trace; with the text of the line.
     case malformed(String)
-    /// What stands there, and what the machine needs next.
+    /// The record does not fit here; with the text of the line, and what the machine needs next.
     case unexpected(String, needed: String)
+    /// The record is a setting, but other records precede it.
     case settingTooLate
+    /// The trace has more settings than are allowed.
     case tooManySettings
-    /// The end has come where the machine needs more.
+    /// The trace ends, but the machine needs more records.
     case cut
   }
 
+  /// The path of the trace.
   package let file: String
-  /// Counted from 1; 0 where it is about none.
+  /// The number of the line, from 1; 0 if the error is not about a line.
   package let line: Int
+  /// What is wrong.
   package let problem: Problem
 
+  /// A sentence about the error for people.
   package var description: String {
     switch problem {
     case .unreadable(let code): "cannot read '\(file)': \(message(code))"

@@ -1,10 +1,10 @@
 import Netwatch
 
-/// Reads one line of a trace. Nil for what is none: every byte is input.
+/// Parses the lines of a trace. The result is nil for a line that is malformed, because a trace may contain any bytes.
 extension TraceFormat {
   typealias Line = ArraySlice<UInt8>
 
-  /// Clocks that are further on would not fit into what is counted from them. A century is enough for each.
+  /// The latest accepted time of a clock. Later ones would overflow in calculations; a century is enough for each clock.
   private static let latest = Int64.max / 2
 
   static func record(_ line: Line) -> TraceRecord? {
@@ -86,7 +86,7 @@ extension TraceFormat {
     }
   }
 
-  /// What the quality of a link follows from, in the order in which it is written.
+  /// Returns the numbers that the quality of a link is calculated from, in the order in which they are written.
   static func numbers(of connection: ConnectionFacts) -> [UInt64] {
     [
       connection.cookie, UInt64(connection.roundTripTime), connection.bytesAcknowledged,
@@ -169,7 +169,7 @@ extension TraceFormat {
     }
   }
 
-  /// With `%20` and the like turned back; see ``TraceFormat``.
+  /// Replaces escapes such as `%20` by their bytes; see ``TraceFormat``. Nil if an escape or the text is invalid.
   private static func unescaped(_ field: Line) -> String? {
     var bytes: [UInt8] = []
     var position = field.startIndex

@@ -1,25 +1,27 @@
 import Netwatch
 
-/// Stands in the kernel's place: gives what a trace holds, in its order, to whoever asks for what comes next.
+/// Replays a trace in place of the kernel: each read gets the next record of the trace.
 ///
-/// After the first fault it has nothing more to give: every read fails, and who plays the trace looks at ``fault``.
+/// After the first fault there are no more records: every read fails, and the caller that plays the trace checks ``fault``.
 package final class TracePlayer {
   private let reader: TraceReader
-  /// The record that comes next, if it has been looked at.
+  /// The next record, if it has been read.
   private var next: TraceRecord?
   private var moment = Moment(monotonic: 0, wall: 0)
-  /// Why it cannot go on.
+  /// The error that ended the replay; nil if there is none.
   package private(set) var fault: TraceError?
-  /// Called once, with the fault.
+  /// The closure that is called once, with the fault.
   package var onFault: ((TraceError) -> Void)?
 
+  /// Creates a player of a trace.
   package init(_ reader: TraceReader) { self.reader = reader }
 
+  /// The settings of the trace, in their order.
   package var settings: [TraceReader.Setting] { reader.settings }
 
   // MARK: What comes next
 
-  /// What made netwatch work next. Nil at the end, or after a fault.
+  /// Returns what made netwatch work next. Nil at the end or after a fault.
   func nextCause() -> NetlinkInput.Cause? {
     switch peek() {
     case nil: return nil
@@ -30,7 +32,7 @@ package final class TracePlayer {
     }
   }
 
-  /// The time of `cause`, which has to come next.
+  /// Returns the time of `cause`, which has to be the next record.
   func moment(of cause: NetlinkInput.Cause) -> Moment {
     guard case .cause(cause, let moment) = peek() else {
       refuse(needing: "'\(cause.kind)'")
@@ -41,7 +43,7 @@ package final class TracePlayer {
     return moment
   }
 
-  /// What `channel` gives next; a datagram goes to the beginning of `buffer`.
+  /// Returns what `channel` reads next. The bytes of a datagram are copied to the beginning of `buffer`.
   func receive(
     on channel: NetlinkInput.Channel, into buffer: UnsafeMutableRawBufferPointer
   ) throws(NetlinkError) -> NetlinkInput.Received {
@@ -61,7 +63,7 @@ package final class TracePlayer {
     }
   }
 
-  /// Succeeds if `call` did, and fails as it did.
+  /// Fails if the trace has a failure of `call` next; else succeeds.
   func perform(_ call: NetlinkInput.Call, on channel: NetlinkInput.Channel) throws(NetlinkError) {
     guard case .failed(channel, call, let code) = peek() else { return }
     next = nil
@@ -77,21 +79,21 @@ package final class TracePlayer {
     return traits
   }
 
-  /// Those that netwatch had of its own. A trace that does not say so has none.
+  /// The namespaces that belonged to the recording netwatch alone. Empty if the trace has no such record.
   var namespaces: OwnNamespaces {
     guard case .namespaces(let namespaces) = peek() else { return [] }
     next = nil
     return namespaces
   }
 
-  /// A trace that does not say so has none.
+  /// Returns whether the trace has a metered lease of this address next.
   func isMetered(_ address: IPAddress, ofLink index: Int32) -> Bool {
     guard case .meteredLease(index, address) = peek() else { return false }
     next = nil
     return true
   }
 
-  /// What a look at the TCP connections has found; nil if it was not whole.
+  /// Returns the TCP connections of a look; nil if the list was incomplete.
   func connections() -> [ConnectionFacts]? {
     var connections: [ConnectionFacts] = []
     while true {
@@ -121,7 +123,7 @@ package final class TracePlayer {
     return next
   }
 
-  /// What comes next is something else, or nothing.
+  /// Stops the replay, because the next record does not fit, or there is none.
   func refuse(needing needed: String) {
     stop(because: reader.failure(next == nil ? .cut : .unexpected(reader.excerpt, needed: needed)))
   }

@@ -1,25 +1,28 @@
 import Glibc
 import NetwatchEventLoop
 
-/// Reads a trace, one line after the other. Never more of it is in memory than the longest line that a trace can have.
+/// Reads a trace, one line after the other. The memory that it uses is limited by the longest line of a trace.
 package final class TraceReader {
-  /// What decides the lines beside the input, such as an option of the command. The value is nil for one that is on or off.
+  /// A setting that determines the output beside the input, such as an option of the command. The value is nil for one that is
+  /// on or off.
   package typealias Setting = (key: String, value: String?)
 
-  /// As recorded.
+  /// The settings of the trace, in their order.
   package private(set) var settings: [Setting] = []
   let name: String
-  /// How many lines have been read.
+  /// The number of lines that have been read.
   private(set) var line = 0
   private let file: FileDescriptor
   private var buffer: [UInt8] = []
-  /// Where the next line begins in the buffer.
+  /// The position of the next line in the buffer.
   private var position = 0
   private var current: [UInt8] = []
-  /// The current line is no setting, and nobody has had it yet.
+  /// Whether the current line is the first one after the settings and has not been returned yet.
   private var isWaiting = false
 
-  /// Reads the settings of a file.
+  /// Opens a trace and reads its settings.
+  ///
+  /// - Throws: A ``TraceError`` if the file cannot be read or is not a trace.
   package init(opening path: String) throws(TraceError) {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { throw TraceError(file: path, line: 0, problem: .unreadable(code: errno)) }
@@ -30,7 +33,7 @@ package final class TraceReader {
 
   // MARK: Records
 
-  /// Nil at the end.
+  /// Returns the next record; nil at the end.
   func next() throws(TraceError) -> TraceRecord? {
     if !isWaiting { guard try readLine() else { return nil } }
     isWaiting = false
@@ -38,7 +41,7 @@ package final class TraceReader {
     throw failure(TraceFormat.setting(current[...]) == nil ? .malformed(excerpt) : .settingTooLate)
   }
 
-  /// The beginning of the current line for a message, with nothing in it that could steer a terminal.
+  /// The beginning of the current line for a message, without characters that could control a terminal.
   var excerpt: String {
     let shown = current.prefix(60).map { 0x20..<0x7f ~= $0 ? $0 : UInt8(ascii: "?") }
     return String(decoding: shown, as: UTF8.self) + (current.count > shown.count ? "..." : "")
@@ -47,7 +50,7 @@ package final class TraceReader {
   func failure(_ problem: TraceError.Problem) -> TraceError { TraceError(file: name, line: line, problem: problem) }
 
   private func readSettings() throws(TraceError) {
-    // What is cut within the first line might be anything.
+    // A file that ends within the first line might be anything.
     do throws(TraceError) {
       guard try readLine() else { throw failure(.notATrace) }
     } catch {
@@ -68,8 +71,7 @@ package final class TraceReader {
 
   // MARK: Lines
 
-  /// Makes the next line the current one, without its newline; false at the end. What follows the last newline is no line:
-  /// it was cut.
+  /// Reads the next line, without its newline; false at the end. Text after the last newline is not a line, because it was cut.
   private func readLine() throws(TraceError) -> Bool {
     var searched = position
     while true {
@@ -95,7 +97,7 @@ package final class TraceReader {
     }
   }
 
-  /// False at the end of the file.
+  /// Reads more of the file. Returns false at its end.
   private func fill() throws(TraceError) -> Bool {
     var part = [UInt8](repeating: 0, count: 1 << 16)
     while true {

@@ -1,9 +1,9 @@
 import Netwatch
 
-/// One record of a trace, as ``TraceFormat`` has it.
+/// One record of a trace; see ``TraceFormat``.
 enum TraceRecord: Hashable, Sendable {
   case cause(NetlinkInput.Cause, Moment)
-  /// One datagram came out of a socket.
+  /// One datagram was read from a socket.
   case datagram(NetlinkInput.Channel, [UInt8])
   /// The kernel dropped messages.
   case overrun(NetlinkInput.Channel)
@@ -12,13 +12,13 @@ enum TraceRecord: Hashable, Sendable {
   /// A system call failed.
   case failed(NetlinkInput.Channel, NetlinkInput.Call, code: CInt)
   case device(index: Int32, DeviceTraits)
-  /// The DHCP lease of an address of a WiFi link says that the network is metered.
+  /// The DHCP lease of an address of a WiFi link marks the network as metered.
   case meteredLease(index: Int32, IPAddress)
-  /// Those that netwatch had of its own.
+  /// The namespaces that belong to netwatch alone.
   case namespaces(OwnNamespaces)
-  /// What a look at the TCP connections says of one.
+  /// One TCP connection of a look.
   case connection(ConnectionFacts)
-  /// The look is over. If it is not whole, it says nothing.
+  /// The end of a look. If the list is incomplete, the look has no result.
   case connectionsEnd(isWhole: Bool)
 }
 
@@ -40,7 +40,7 @@ extension NetlinkInput.Cause {
 }
 
 extension ReachabilityMachine.Timer {
-  /// As a trace names it.
+  /// The name of the timer in a trace.
   var name: String {
     switch self {
     case .hold: "hold"

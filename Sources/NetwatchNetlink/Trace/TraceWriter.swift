@@ -2,19 +2,22 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// Writes a trace, as ``TraceFormat`` has it: each record with one write(2), so that whatever ends us, what was done is there.
+/// Writes a trace; see ``TraceFormat``. Each record is written with one write(2), so that it is in the file however the process
+/// ends.
 package final class TraceWriter {
   private let path: String
   private let file: FileDescriptor
   private var line = LineBuffer()
   private var lines = 0
   private var failure: TraceError?
-  /// Called once, with the first failure. Nothing is written after it.
+  /// The closure that is called once, with the first failure. Nothing is written after it.
   package var onFailure: ((TraceError) -> Void)?
 
-  /// Makes the file, for its owner alone, and writes the settings.
+  /// Creates the file with permissions for its owner only, and writes the settings.
   ///
-  /// A file that exists is left alone; a pipe or a device is written to.
+  /// An existing file is not changed. A pipe or a device is written to.
+  ///
+  /// - Throws: A ``TraceError`` if the file exists, or cannot be created or written.
   package init(creating path: String, _ settings: [TraceReader.Setting] = []) throws(TraceError) {
     self.path = path
     file = try Self.open(path)
@@ -75,7 +78,7 @@ package final class TraceWriter {
     }
   }
 
-  /// One datagram, with zeros in the place of keys.
+  /// Writes one datagram. Cryptographic keys in it are replaced by zeros.
   func write(_ datagram: RawSpan, from channel: NetlinkInput.Channel) {
     let keys = channel == .wirelessEvent ? WirelessDecoder.placesOfKeys(in: datagram) : []
     write { line in
@@ -133,7 +136,7 @@ package final class TraceWriter {
     }
   }
 
-  /// One connection of a look.
+  /// Writes one connection of a look.
   func write(_ connection: ConnectionFacts) {
     write { line in
       line.append(text: TraceFormat.connection)
@@ -175,7 +178,7 @@ extension LineBuffer {
     append(text: word)
   }
 
-  /// What could be taken for the end of a field is written as `%20`, and so is what would steer a terminal.
+  /// Appends a text in which spaces, control characters and `%` are escaped, such as `%20`.
   fileprivate mutating func append(escaped text: String) {
     for byte in text.utf8 {
       if byte > 0x20, byte != 0x7f, byte != UInt8(ascii: "%") {

@@ -1,10 +1,10 @@
 import CLibNetlink
 import Glibc
 
-/// Classic BPF with labels, so that nobody counts instructions.
+/// Builds classic BPF programs with labels, so that no code has to count instructions.
 ///
-/// Conditional jumps reach 255 instructions ahead at most; each is written as a short hop and an unconditional jump, which
-/// has no such limit.
+/// Conditional jumps reach at most 255 instructions ahead. So each one is written as a short jump and an unconditional jump,
+/// which has no such limit.
 struct FilterAssembler<Label: Hashable> {
   private var instructions: [sock_filter] = []
   private var marks: [Label: Int] = [:]
@@ -13,10 +13,10 @@ struct FilterAssembler<Label: Hashable> {
   mutating func load(word offset: UInt32) { append(BPF_LD | BPF_W | BPF_ABS, offset) }
   mutating func load(half offset: UInt32) { append(BPF_LD | BPF_H | BPF_ABS, offset) }
   mutating func load(byte offset: UInt32) { append(BPF_LD | BPF_B | BPF_ABS, offset) }
-  /// The word at the index register plus `offset`.
+  /// Loads the word at the index register plus `offset`.
   mutating func load(indirectWord offset: UInt32) { append(BPF_LD | BPF_W | BPF_IND, offset) }
   mutating func load(_ value: UInt32) { append(BPF_LD | BPF_IMM, value) }
-  /// One of the sixteen words of scratch memory, as the next two use them.
+  /// Loads one of the sixteen words of scratch memory. The methods below with `memory` use the same words.
   mutating func load(memory word: UInt32) { append(BPF_LD | BPF_MEM, word) }
   mutating func setIndex(_ value: UInt32) { append(BPF_LDX | BPF_IMM, value) }
   mutating func loadIndex(memory word: UInt32) { append(BPF_LDX | BPF_MEM, word) }
@@ -53,7 +53,7 @@ struct FilterAssembler<Label: Hashable> {
     instructions.append(sock_filter(code: UInt16(code), jt: 0, jf: 0, k: value))
   }
 
-  /// The program. A label that was never marked leads to the next instruction.
+  /// Returns the program. A jump to a label that was never marked leads to the next instruction.
   func assemble() -> [sock_filter] {
     var program = instructions
     for (position, label) in jumps {

@@ -2,40 +2,44 @@ import CLibNetlink
 import Glibc
 import Netwatch
 
-/// Questions to one netlink family and the kernel's answers, over a socket of their own so that no notification comes
-/// between question and answer.
+/// Sends requests to one netlink family and receives the kernel's responses. It has its own socket, so that no notification
+/// comes between a request and its response.
 final class NetlinkConversation {
-  /// How the kernel has answered so far, beside what it said.
+  /// The state of a response, apart from its messages.
   struct Reply {
-    /// False if something may be missing: messages were lost, or the tables changed meanwhile.
+    /// Whether the response is complete. False if messages were lost, or the tables changed meanwhile.
     fileprivate(set) var isWhole = true
     /// The errno of a refusal; 0 for none.
     fileprivate(set) var error: CInt = 0
     fileprivate(set) var isOver = false
 
-    /// The kernel had no memory, or was interrupted: the same question may be answered.
+    /// Whether the kernel had no memory or was interrupted, so that repeating the request may succeed.
     var isRefusedForNow: Bool { error != 0 && NetlinkError(operation: "", code: error).isTransient }
 
-    /// Throws if it is worth another try.
+    /// Throws if repeating the request may succeed.
     func check(_ operation: String) throws(NetlinkError) {
       if isRefusedForNow { throw NetlinkError(operation: operation, code: error) }
     }
 
-    /// Whether all was told; if not, it is worth another try.
+    /// Returns whether the response is complete. If it is not, the request should be repeated. Throws if it was refused for
+    /// good.
     func isComplete(_ operation: String) throws(NetlinkError) -> Bool {
       if error != 0, !isRefusedForNow { throw NetlinkError(operation: operation, code: error) }
       return isWhole && error == 0
     }
   }
 
-  /// The kernel honours all of a request to rtnetlink, or refuses it.
+  /// Whether the kernel applies every part of a request to rtnetlink, or refuses the request.
   let isStrict: Bool
   private let socket: NetlinkSocket
   private var sequence: UInt32 = 0
   private var isListing = false
   private var reply = Reply()
 
-  /// - Parameter waits: false for answers that are read part by part, when the socket is readable.
+  /// Opens the socket of a conversation.
+  ///
+  /// - Parameter waits: Whether calls wait for responses, at most five seconds. False for responses that are read part by part,
+  ///   when the socket is readable. Default: true.
   init(
     _ channel: NetlinkInput.Channel, of input: NetlinkInput, protocol family: CInt, waits: Bool = true,
     log: NetlinkDebugLog?
@@ -45,10 +49,10 @@ final class NetlinkConversation {
     if waits { socket.setReceiveTimeout(seconds: 5) } else { try socket.makeNonBlocking() }
   }
 
-  /// Readable when there is something to ``receive(_:)``.
+  /// The descriptor; readable when there is something to ``receive(_:)``.
   var descriptor: CInt { socket.descriptor }
 
-  /// Sends a question. An answer to an earlier one that still comes is left out.
+  /// Sends a request. A late response to an earlier request is ignored.
   func send(_ request: inout NetlinkRequest) throws(NetlinkError) {
     sequence &+= 1
     request.setSequence(sequence)
@@ -57,17 +61,17 @@ final class NetlinkConversation {
     try socket.send(request.bytes)
   }
 
-  /// Reads one datagram, if there is one.
+  /// Reads one datagram if there is one.
   ///
-  /// - Parameter body: is called with each message of the answer.
+  /// - Parameter body: The closure that gets each message of the response.
   func receive(_ body: (NetlinkFrame, RawSpan) -> Void) throws(NetlinkError) -> Reply {
     _ = try read(body)
     return reply
   }
 
-  /// Puts a question and waits for the whole answer.
+  /// Sends a request and waits for the whole response.
   ///
-  /// - Parameter body: is called with each message of the answer.
+  /// - Parameter body: The closure that gets each message of the response.
   func ask(
     _ request: inout NetlinkRequest, _ body: (NetlinkFrame, RawSpan) -> Void
   ) throws(NetlinkError) -> Reply {
@@ -81,7 +85,7 @@ final class NetlinkConversation {
   private func read(_ body: (NetlinkFrame, RawSpan) -> Void) throws(NetlinkError) -> Bool {
     try socket.readFrames { frame, bytes in
       if frame.kind == .overrun { reply.isWhole = false }
-      // The rest of an earlier answer that was given up.
+      // Skip the rest of an earlier response that was given up.
       guard frame.sequence == sequence else { return }
       if frame.isInterrupted { reply.isWhole = false }
       switch frame.kind {
@@ -98,12 +102,12 @@ final class NetlinkConversation {
   }
 }
 
-/// A request as bytes, built by libnl. The ones that are sent for every event are built once.
+/// A request as bytes, built by libnl. The requests that are sent for every event are built once.
 struct NetlinkRequest {
   private(set) var bytes: [UInt8]
-  /// The answer is a list, and its end is told.
+  /// Whether the response is a list, whose end is marked.
   let isListing: Bool
-  /// It uses what some kernels do not know, and refuse.
+  /// Whether the request has options that some kernels do not know and refuse.
   var hasOptions = false
   private static let sequenceOffset = 8
 
@@ -121,7 +125,7 @@ struct NetlinkRequest {
     return NetlinkRequest(bytes: bytes, isListing: flags & NLM_F_DUMP != 0)
   }
 
-  /// Adds the header of the family's own, which stands behind that of netlink.
+  /// Appends the header of the family, which follows that of netlink.
   static func append<Header: BitwiseCopyable>(_ header: Header, to message: OpaquePointer) -> Bool {
     var header = header
     return unsafe nlmsg_append(message, &header, MemoryLayout<Header>.size, CInt(NLMSG_ALIGNTO)) == 0

@@ -3,23 +3,23 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// `NETWATCH_DEBUG=netlink`: each message of a socket on stderr, in words and with its bytes.
+/// The log for `NETWATCH_DEBUG=netlink`: each message of a socket on stderr, in words and as bytes.
 struct NetlinkDebugLog {
   private let source: String
   private let describe: (NetlinkFrame, RawSpan) -> String
 
-  /// Nil unless the environment asks for it.
+  /// Creates a log. Nil unless the environment asks for it.
   ///
   /// - Parameters:
-  ///   - source: what the socket's messages are.
-  ///   - describe: what a message says, in words.
+  ///   - source: The name of the socket's messages.
+  ///   - describe: The closure that describes a message in words.
   init?(_ source: String, _ describe: @escaping (NetlinkFrame, RawSpan) -> String) {
     guard Self.isAskedFor("netlink") else { return nil }
     self.source = source
     self.describe = describe
   }
 
-  /// Whether `NETWATCH_DEBUG` has a topic among its own, with commas between them.
+  /// Returns whether the topics in `NETWATCH_DEBUG`, which are separated by commas, include this one.
   static func isAskedFor(_ topic: String) -> Bool {
     String(environment: "NETWATCH_DEBUG")?.split(separator: ",").contains { $0 == topic } ?? false
   }

@@ -2,21 +2,22 @@ import CLibNetlink
 import Glibc
 import Netwatch
 
-/// Netlink that does not do what was asked.
+/// An error of netlink: the kernel refuses or fails a call.
 package struct NetlinkError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The call that failed, as in its manual page.
+  /// The call that failed, as its manual page names it.
   package let operation: String
   /// The system's error number.
   package let code: CInt
 
-  /// The error of the system call that just failed, or that a libnl call made: libnl folds several into one of its own.
+  /// Returns the error of the last system call or libnl call, from `errno`. libnl's own codes combine several errors into one.
   static func last(_ operation: String) -> NetlinkError {
     NetlinkError(operation: operation, code: errno)
   }
 
-  /// The same may succeed a moment later.
+  /// Whether repeating the call may succeed a moment later.
   var isTransient: Bool { [ENOBUFS, ENOMEM, EINTR, EAGAIN].contains(code) }
 
+  /// A sentence about the error for people.
   package var description: String {
     let system = unsafe String(cString: strerror(code))
     switch code {

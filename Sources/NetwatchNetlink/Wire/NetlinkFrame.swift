@@ -1,13 +1,13 @@
 import CLibNetlink
 
-/// What the messages of every netlink family have in common: struct nlmsghdr, and where the content lies.
+/// The part that messages of every netlink family have in common: struct nlmsghdr, and the position of the content.
 struct NetlinkFrame: Hashable {
   enum Kind: Hashable {
-    /// A message of the family's own.
+    /// A message of the family.
     case payload
-    /// The end of a listing.
+    /// The end of a list.
     case done
-    /// A refusal, or with code 0 an acknowledgement.
+    /// A refusal; with code 0, an acknowledgement.
     case error(code: Int32)
     /// Messages were dropped: by the kernel, or inside this socket (NLMSG_OVERRUN).
     case overrun
@@ -16,14 +16,14 @@ struct NetlinkFrame: Hashable {
   let kind: Kind
   let type: UInt16
   let sequence: UInt32
-  /// The tables changed while this listing was made.
+  /// Whether the tables changed while this list was made.
   let isInterrupted: Bool
-  /// Where the content lies, behind the header.
+  /// The position of the content after the header.
   let payload: Range<Int>
-  /// Where the whole lies.
+  /// The position of the whole message.
   let record: Range<Int>
 
-  /// What stands for a datagram that the kernel dropped.
+  /// A frame that represents dropped messages.
   static var overrun: NetlinkFrame {
     NetlinkFrame(
       kind: .overrun, type: UInt16(NLMSG_OVERRUN), sequence: 0, isInterrupted: false, payload: 0..<0, record: 0..<0)
@@ -32,9 +32,9 @@ struct NetlinkFrame: Hashable {
   /// Length (4), type (2), flags (2), sequence (4), port (4).
   private static let headerLength = 16
 
-  /// Calls `body` with each message of a datagram, in order. A message that is too short, or that lies about its length, ends it.
+  /// Calls `body` with each message of a datagram, in order. It stops at a message that is too short or gives a wrong length.
   ///
-  /// Inlined: this is on the way of every event.
+  /// Inlined, because every event passes through here.
   @inline(__always)
   static func forEach(in bytes: RawSpan, _ body: (NetlinkFrame) -> Void) {
     var cursor = NetlinkCursor(0..<bytes.byteCount)
@@ -53,12 +53,12 @@ struct NetlinkFrame: Hashable {
     }
   }
 
-  /// A refusal without room for a code is nothing that anybody knows.
+  /// Returns the kind of a control message. A refusal that is too short for a code counts as a payload.
   private static func control(_ type: UInt16, _ bytes: RawSpan, _ payload: Range<Int>) -> Kind {
     let code = bytes.number(payload, as: Int32.self)
     switch CInt(type) {
     case NLMSG_OVERRUN: return .overrun
-    // A listing can also end with an error, in the place of the length.
+    // A list can also end with an error, which is in the place of the length.
     case NLMSG_DONE where code ?? 0 >= 0: return .done
     case NLMSG_DONE, NLMSG_ERROR: return code.map { .error(code: $0 == .min ? .max : abs($0)) } ?? .payload
     default: return .payload
@@ -66,7 +66,8 @@ struct NetlinkFrame: Hashable {
   }
 }
 
-/// Walks length-prefixed, four-byte aligned records: messages and attributes alike. Every length is input.
+/// Iterates over length-prefixed, four-byte aligned records: both messages and attributes. Every length is checked, because it
+/// is input.
 struct NetlinkCursor {
   private(set) var offset: Int
   private let end: Int
@@ -76,7 +77,7 @@ struct NetlinkCursor {
     end = range.upperBound
   }
 
-  /// The bounds of the next record with a header of `header` bytes, or nil at the end and where the length is a lie.
+  /// Returns the bounds of the next record with a header of `header` bytes; nil at the end or if the length is wrong.
   mutating func next(length: Int, header: Int) -> Range<Int>? {
     guard length >= header, length <= end - offset else { return nil }
     let record = offset..<(offset + length)
@@ -88,18 +89,18 @@ struct NetlinkCursor {
 }
 
 extension RawSpan {
-  /// Reads a number in the machine's own byte order. `offset` must lie inside: it is checked, and a lie traps, so callers
-  /// check lengths first.
+  /// Reads a number in the machine's byte order. `offset` must be inside the span: it is checked, and a wrong one traps, so
+  /// callers check lengths first.
   func load<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type)
   }
 
-  /// A number that fills an attribute, or nil where it is shorter.
+  /// Reads the number in an attribute; nil if the attribute is too short.
   func number<Value: FixedWidthInteger & BitwiseCopyable>(_ range: Range<Int>, as type: Value.Type) -> Value? {
     range.count >= MemoryLayout<Value>.size ? load(range.lowerBound, as: type) : nil
   }
 
-  /// Text up to the first zero byte. What is not UTF-8 is replaced. Up to 15 bytes take no allocation.
+  /// Reads text up to the first zero byte. Bytes that are not UTF-8 are replaced. Up to 15 bytes need no allocation.
   func text(_ range: Range<Int>) -> String {
     unsafe extracting(range).withUnsafeBytes { bytes in
       let end = unsafe bytes.firstIndex(of: 0) ?? bytes.endIndex
@@ -112,9 +113,10 @@ extension RawSpan {
   /// NLA_F_NESTED and NLA_F_NET_BYTEORDER are not part of the type.
   private static let typeMask: UInt16 = 0x3fff
 
-  /// Calls `body` with each attribute of a range: its type, and where its value lies. One that lies about its length ends it.
+  /// Calls `body` with each attribute of a range: its type and the position of its value. It stops at one that gives a wrong
+  /// length.
   ///
-  /// Inlined: this is on the way of every event.
+  /// Inlined, because every event passes through here.
   @inline(__always)
   func forEachAttribute(in range: Range<Int>, _ body: (_ type: Int, _ value: Range<Int>) -> Void) {
     var cursor = NetlinkCursor(range)
@@ -127,7 +129,7 @@ extension RawSpan {
     }
   }
 
-  /// Where the value of the first attribute of a type lies.
+  /// Returns the position of the value of the first attribute of a type.
   func attribute(_ wanted: Int, in range: Range<Int>) -> Range<Int>? {
     var found: Range<Int>?
     forEachAttribute(in: range) { type, value in if type == wanted, found == nil { found = value } }

@@ -3,32 +3,36 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// Where everything comes from that a monitor learns: the kernel, the kernel and into a trace, or a trace.
+/// The source of all input of a monitor: the kernel, the kernel with recording to a trace, or a trace.
 ///
-/// This is the only place that knows which of them it is. A trace is that of a source with one watcher.
+/// No other code knows which of these is used. A trace is recorded from a source with one watcher.
 @safe package struct NetlinkInput {
-  /// A socket, as a trace calls it.
+  /// A socket, with its name in a trace.
   package enum Channel: String, Hashable, Sendable, CaseIterable {
     /// The notifications of rtnetlink.
     case event
-    /// The answers to what rtnetlink was asked.
+    /// The responses of rtnetlink.
     case reply
     /// The notifications of nl80211.
     case wirelessEvent = "wireless-event"
-    /// The answers to what nl80211 was asked.
+    /// The responses of nl80211.
     case wirelessReply = "wireless-reply"
     /// The counters of links.
     case counters
   }
 
-  /// A system call on a socket that the machine hears of when it fails.
+  /// A system call on a socket whose failure affects the machine.
   package enum Call: String, Hashable, Sendable, CaseIterable {
+    /// Reading from the socket.
     case receive = "recv"
+    /// Writing to the socket.
     case send = "send"
+    /// Joining a group of notifications.
     case join = "join"
+    /// Attaching a filter.
     case attach = "attach"
 
-    /// The name of the call in errors.
+    /// The name of the call in error messages.
     var operation: String {
       switch self {
       case .receive, .send: rawValue
@@ -38,65 +42,69 @@ import NetwatchEventLoop
     }
   }
 
-  /// What made netwatch look at the kernel. Everything else that it reads follows from one of these.
+  /// The reason why netwatch reads from the kernel. Everything else that it reads follows from one of these.
   package enum Cause: Hashable, Sendable {
-    /// The beginning, or an order to read everything again.
+    /// The beginning, or a request to read everything again.
     case start
-    /// A socket of events became readable.
+    /// A socket for events became readable.
     case turn(Channel)
+    /// A timer of the machine fired.
     case timer(ReachabilityMachine.Timer)
     /// The machine was suspended.
     case resumed
     /// The addresses of the target's host, the best one first.
     case resolved([IPAddress])
-    /// Nobody could be asked for them.
+    /// No name server could be asked for the addresses.
     case unresolved
-    /// The counters of links are to be read.
+    /// It is time to read the counters of links.
     case sampling
-    /// The signal of the WiFi network is to be read.
+    /// It is time to read the signal of the WiFi network.
     case signal
-    /// The TCP connections are to be looked at, for the quality of the link.
+    /// It is time to list the TCP connections, for the quality of the link.
     case quality
     /// A DHCP client has written a lease.
     case leases
   }
 
+  /// The result of reading from a socket.
   package enum Received: Hashable, Sendable {
-    /// This many bytes of the buffer are messages.
+    /// The number of bytes of messages in the buffer.
     case messages(Int)
+    /// There is nothing to read now.
     case wouldBlock
-    /// The kernel dropped messages. It says so once; what is queued stays readable.
+    /// The kernel dropped messages. It reports this once; the queued messages stay readable.
     case overrun
   }
 
-  /// Opens a socket of a netlink family (NETLINK_*) that only the kernel can send to; nil if there is no kernel to talk to.
+  /// Opens a socket of a netlink family (NETLINK_*) that only the kernel can send to. Nil if there is no kernel, as in a
+  /// replay.
   let open: (_ family: CInt) throws(NetlinkError) -> OpaquePointer?
-  /// Does what `body` does on a socket, or what stands in its place.
+  /// Performs `body` on a socket, or replays its result.
   let perform: (Call, Channel, _ body: () throws(NetlinkError) -> Void) throws(NetlinkError) -> Void
   /// Reads one datagram from a descriptor into a buffer.
   let receive: (Channel, _ descriptor: CInt, UnsafeMutableRawBufferPointer) throws(NetlinkError) -> Received
-  /// Waits, in microseconds.
+  /// Waits for a time in microseconds.
   let pause: (UInt32) -> Void
-  /// Begins what `body` does to hear of news by itself, which is part of a trace already.
+  /// Performs `body`, which starts to follow news on the loop. A replay does not, because the trace already has the news.
   let follow: (_ body: () throws -> Void) throws -> Void
-  /// The time of a cause. Has to be asked for before anything is read because of it.
+  /// Returns the time of a cause. It must be called before anything is read because of that cause.
   let moment: (Cause) -> Moment
-  /// The namespaces that this process has of its own.
+  /// Returns the namespaces that belong to this process alone.
   let namespaces: () -> OwnNamespaces
   let traits: (_ name: String, _ index: Int32, _ hardwareAddress: UInt64?) -> DeviceTraits
-  /// Whether the DHCP lease of an address says that the network is metered. A trace has those alone that do.
+  /// Returns whether the DHCP lease of an address marks the network as metered. A trace has records only of those that do.
   let lease: (_ link: String, _ index: Int32, _ address: IPAddress) -> Bool
-  /// Gives what `list` finds, or what stands in its place; nil if not all connections could be listed. Of each, a trace has what
-  /// the quality of a link follows from, and no address.
+  /// Returns the connections that `list` finds, or those of a trace; nil if the list is incomplete. A trace has only the
+  /// numbers that the quality of a link is calculated from, and no address.
   let connections: (_ list: () -> [ConnectionFacts]?) -> [ConnectionFacts]?
-  /// There is nothing more to replay, so whatever is concluded now has no ground.
+  /// Returns whether the trace is at its end, so that further conclusions would have no basis.
   let isLost: () -> Bool
-  /// Calls what it is given once, if nothing more can be recorded or replayed.
+  /// Sets the closure that is called once if nothing more can be recorded or replayed.
   package let onFailure: (@escaping (any Error) -> Void) -> Void
 }
 
 extension NetlinkInput {
-  /// The kernel that this process runs on.
+  /// The input from the kernel that this process runs on.
   package static var kernel: NetlinkInput {
     unsafe NetlinkInput(
       open: connect,
@@ -122,8 +130,8 @@ extension NetlinkInput {
       unsafe nl_socket_free(handle)
       throw error
     }
-    // Messages of other processes are refused (ECONNREFUSED at the sender), so that no sender has to be looked at. The
-    // kernel is port 0.
+    // Messages of other processes are refused (ECONNREFUSED at the sender), so senders do not have to be checked. The kernel
+    // has port 0.
     var kernel = sockaddr_nl()
     kernel.nl_family = sa_family_t(AF_NETLINK)
     let result = unsafe withUnsafePointer(to: &kernel) { kernel in
@@ -143,7 +151,7 @@ extension NetlinkInput {
     _ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer
   ) throws(NetlinkError) -> Received {
     while true {
-      // With MSG_TRUNC the result is the message's own length, also where it did not fit.
+      // With MSG_TRUNC, the result is the length of the message even if it did not fit.
       let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, CInt(MSG_TRUNC))
       if count < 0 {
         switch errno {
@@ -158,16 +166,17 @@ extension NetlinkInput {
   }
 }
 
-/// When the kernel's message was read.
+/// The time at which the kernel's message was read.
 package struct Moment: Hashable, Sendable {
-  /// On the monotonic clock, in nanoseconds.
+  /// The time of the monotonic clock, in nanoseconds.
   package let monotonic: Int64
-  /// Since 1970 in UTC, in nanoseconds.
+  /// The time of the wall clock, in nanoseconds since 1970 in UTC.
   package let wall: Int64
-  /// How long the machine has been suspended since it was started, in nanoseconds. Read for samples of counters and of
-  /// connections; 0 for all else.
+  /// The total time that the machine has been suspended since its start, in nanoseconds. It is read for samples of counters and
+  /// of connections, and 0 otherwise.
   package var suspended: Int64 = 0
 
+  /// The current time.
   package static var now: Moment {
     Moment(monotonic: KernelClock.monotonic.nanoseconds, wall: KernelClock.wall.nanoseconds)
   }

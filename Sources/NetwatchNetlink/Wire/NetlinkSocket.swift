@@ -1,13 +1,14 @@
 import CLibNetlink
 import Glibc
 
-/// A netlink socket. libnl opens and joins; it is read into one fixed buffer, which costs no allocation and no second system
-/// call for the size.
+/// A netlink socket. libnl opens it and joins groups. Messages are read into one fixed buffer, which needs no allocation and no
+/// second system call for the size.
 @safe final class NetlinkSocket {
-  /// Larger than any message: the kernel makes a listing's parts as large as the reader's buffer, up to 32 KiB.
+  /// The size of the buffer in bytes. It is larger than any message: the kernel makes the parts of a list as large as the
+  /// reader's buffer, up to 32 KiB.
   static let bufferSize = 64 << 10
 
-  /// Negative if there is no kernel, as in a replay; what is set on it is set nowhere then.
+  /// The descriptor. Negative if there is no kernel, as in a replay; settings then have no effect.
   let descriptor: CInt
   private let handle: OpaquePointer?
   private let input: NetlinkInput
@@ -15,9 +16,11 @@ import Glibc
   private let log: NetlinkDebugLog?
   private let buffer: UnsafeMutableRawBufferPointer
 
+  /// Opens a socket.
+  ///
   /// - Parameters:
-  ///   - channel: what a trace calls it.
-  ///   - family: NETLINK_*, the kernel's subsystem.
+  ///   - channel: The name of the socket in a trace.
+  ///   - family: The kernel's subsystem, NETLINK_*. Default: NETLINK_ROUTE.
   init(
     _ channel: NetlinkInput.Channel = .event, of input: NetlinkInput = .kernel,
     protocol family: CInt = NETLINK_ROUTE, log: NetlinkDebugLog? = nil
@@ -42,7 +45,7 @@ import Glibc
     try join(group: Int32(group.rawValue))
   }
 
-  /// Of generic netlink the groups' numbers are known at run time only.
+  /// Joins a group by its number. For generic netlink, the numbers are known only at run time.
   func join(group number: Int32) throws(NetlinkError) {
     try input.perform(.join, channel) { () throws(NetlinkError) in
       guard unsafe nl_socket_add_membership(handle, number) == 0 else { throw .last(NetlinkInput.Call.join.operation) }
@@ -54,12 +57,13 @@ import Glibc
     guard unsafe nl_socket_set_nonblocking(handle) == 0 else { throw .last("fcntl(O_NONBLOCK)") }
   }
 
-  /// The forced way needs CAP_NET_ADMIN; the other one is capped by net.core.rmem_max without a word.
+  /// Sets the size of the receive buffer. SO_RCVBUFFORCE needs CAP_NET_ADMIN; SO_RCVBUF is silently limited by
+  /// net.core.rmem_max.
   func setReceiveBuffer(bytes: Int) {
     if !set(SO_RCVBUFFORCE, CInt(clamping: bytes)) { set(SO_RCVBUF, CInt(clamping: bytes)) }
   }
 
-  /// The size of the receive buffer as the kernel counts, which includes what it needs for itself; nil if there is no kernel.
+  /// The size of the receive buffer in bytes, as the kernel counts it, including its own overhead. Nil if there is no kernel.
   var receiveBuffer: Int? {
     var size: CInt = 0
     var length = socklen_t(MemoryLayout<CInt>.size)
@@ -68,19 +72,19 @@ import Glibc
 
   func setReceiveTimeout(seconds: Int) { set(SO_RCVTIMEO, timeval(tv_sec: seconds, tv_usec: 0)) }
 
-  /// Lets the kernel honour the filters of a request instead of ignoring what it does not know.
+  /// Makes the kernel apply the filters of a request strictly, instead of ignoring those that it does not know.
   ///
-  /// - Returns: false if the kernel cannot (before Linux 4.20).
+  /// - Returns: False if the kernel does not support this (before Linux 4.20).
   func enableStrictChecking() -> Bool { unsafe handle == nil || set(NETLINK_GET_STRICT_CHK, CInt(1), of: SOL_NETLINK) }
 
-  /// Replaces the filter. If the kernel refuses it, or has no room for it (net.core.optmem_max), everything passes.
+  /// Replaces the filter. If the kernel refuses it, or has no room for it (net.core.optmem_max), all messages pass.
   ///
-  /// - Returns: whether the filter is in place.
+  /// - Returns: Whether the filter is attached.
   func attach(_ program: [sock_filter]) -> Bool {
     let result: ()? = try? input.perform(.attach, channel) { () throws(NetlinkError) in
       if setFilter(program) { return }
-      // Old and new count together until the old one is gone; kernels before 6.8 have room for ten addresses or so. The
-      // old one must not stay: it would keep back what the new one lets pass.
+      // The old and the new filter both take memory until the old one is gone; kernels before 6.8 have room for about ten
+      // addresses. The old filter must not stay, because it would drop messages that the new one passes.
       set(SO_DETACH_FILTER, CInt(0))
       guard setFilter(program) else { throw .last(NetlinkInput.Call.attach.operation) }
     }
@@ -111,12 +115,12 @@ import Glibc
     }
   }
 
-  /// Reads one datagram, if there is one. What the kernel has dropped stands as a message among the others.
+  /// Reads one datagram if there is one. Dropped messages are reported as one more frame.
   ///
-  /// Inlined: this is on the way of every event.
+  /// Inlined, because every event passes through here.
   ///
-  /// - Parameter body: is called with each message.
-  /// - Returns: false if nothing can be read for now.
+  /// - Parameter body: The closure that gets each message.
+  /// - Returns: False if there is nothing to read now.
   @inline(__always)
   func readFrames(_ body: (NetlinkFrame, RawSpan) -> Void) throws(NetlinkError) -> Bool {
     switch try receive() {

@@ -2,26 +2,26 @@ import CLibNetlink
 import Netwatch
 import NetwatchEventLoop
 
-/// What nl80211 knows of the links, asked as seldom as can be.
+/// The state of WiFi links in nl80211, which is asked as rarely as possible.
 ///
-/// Its sockets are opened when a link comes that may be a radio's, and where the first one is, it is listened to. On a loop,
-/// whose thread it belongs to.
+/// The request socket is opened when a link appears that may be a radio's. After the first radio is found, its events are also
+/// received. The object belongs to the thread of its loop.
 final class Radios {
-  /// What radios call themselves: Ethernet, or one of the kinds of monitors.
+  /// The hardware types of radios: Ethernet, or one of the types of monitor mode.
   private static let hardwareTypes = [
     ARPHRD_ETHER, ARPHRD_IEEE80211, ARPHRD_IEEE80211_PRISM, ARPHRD_IEEE80211_RADIOTAP,
   ]
 
   private let loop: EventLoop
   private let input: NetlinkInput
-  /// There is something to ``read(_:)``.
+  /// The closure that is called when there is something to ``read(_:)``.
   var isReadable: () -> Void = {}
   private var queries: WirelessQueries?
   private var events: WirelessEvents?
   private var registration: EventLoop.Registration?
-  /// Without a wireless link for links of other kinds.
+  /// The known links by index. The wireless link is nil for links of other kinds.
   private var known: [Int32: (link: WirelessLink?, isRunning: Bool)] = [:]
-  /// Generic netlink is not to be had.
+  /// Whether the kernel refuses generic netlink.
   private(set) var isRefused = false
 
   init(on loop: EventLoop, of input: NetlinkInput) {
@@ -29,10 +29,10 @@ final class Radios {
     self.input = input
   }
 
-  /// What is known of a link. Asks if it is new or has begun to run, and never else: while the kernel leaves a network, an
-  /// answer takes as long as that does, and a loss must be told at once.
+  /// Returns the known state of a link. nl80211 is asked only if the link is new or has just started to run: while the kernel
+  /// leaves a network, a response is delayed until that is done, and a loss must be reported at once.
   ///
-  /// - Returns: nil for links of other kinds.
+  /// - Returns: Nil for links of other kinds.
   func link(of fact: LinkFact) -> WirelessLink? {
     let running = Interface.runningFlag | Interface.lowerUpFlag
     let isRunning = fact.flags & running == running
@@ -50,7 +50,7 @@ final class Radios {
 
   func forget(_ index: Int32) { known[index] = nil }
 
-  /// As it is now. Nil where nobody says.
+  /// Returns the current connection to the access point. Nil if the driver does not report it.
   func connection(of index: Int32, hasFrequency: Bool) -> WiFiConnection? {
     guard known[index]?.link != nil else { return nil }
     return (try? queries?.connection(index, hasFrequency: hasFrequency)) ?? nil
@@ -63,7 +63,8 @@ final class Radios {
     known = [:]
   }
 
-  /// Nil where it is no radio's, and where nl80211 does not answer: what rtnetlink says is enough to go on.
+  /// Asks nl80211 about a link. Nil if the link is not a radio's, or nl80211 does not respond; the data of rtnetlink is enough
+  /// then.
   private func ask(_ index: Int32) -> WirelessLink? {
     do throws(NetlinkError) {
       guard let queries else {
@@ -71,7 +72,7 @@ final class Radios {
         queries = new
         return try new.link(index)
       }
-      // It comes with the driver of the first radio.
+      // nl80211 may be loaded with the driver of the first radio.
       if !queries.isAvailable { try queries.findFamily() }
       return try queries.link(index)
     } catch {
@@ -88,10 +89,10 @@ final class Radios {
     }
   }
 
-  /// Reads what nl80211 has told.
+  /// Reads the messages of nl80211.
   ///
-  /// - Parameter body: gets each link that may have joined another network, or be used for something else.
-  /// - Returns: each access point that was joined, in order; nil if some may be missing.
+  /// - Parameter body: The closure that gets each link that may have joined another network or changed its mode.
+  /// - Returns: Each access point that was joined, in order; nil if some may be missing.
   func read(_ body: (_ index: Int32, WirelessLink) -> Void) -> [(WiFiMachine.Association, accessPoint: UInt64)]? {
     var indices: [Int32] = []
     var joined: [(index: Int32, accessPoint: UInt64)] = []
@@ -106,7 +107,7 @@ final class Radios {
     }
     if !isWhole { indices = Array(known.keys) }
     for index in indices where known[index] != nil {
-      // A radio that nl80211 does not know any more is about to go; it has not become something else.
+      // A radio that nl80211 no longer knows is about to disappear; it has not become a link of another kind.
       guard let link = ask(index) else { continue }
       known[index]?.link = link
       body(index, link)

@@ -7,7 +7,8 @@ extension WirelessDecoder {
     Int(NL80211_ATTR_KEYS.rawValue), Int(NL80211_ATTR_REKEY_DATA.rawValue),
   ]
 
-  /// Where nl80211's news of an association carries keys: with FILS, an access point's master key comes to every listener.
+  /// Returns the positions of keys in a message about an association. With FILS, an access point's master key is sent to every
+  /// listener.
   static func placesOfKeys(in datagram: RawSpan) -> [Range<Int>] {
     var places: [Range<Int>] = []
     NetlinkFrame.forEach(in: datagram) { frame in

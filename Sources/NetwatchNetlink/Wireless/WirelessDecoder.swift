@@ -1,42 +1,42 @@
 import CLibNetlink
 import Netwatch
 
-/// Turns generic netlink's bytes into what the kernel says of wireless links, in place and without allocating.
+/// Decodes generic netlink messages about wireless links, in place and without allocating.
 ///
-/// A message that is too short, or that lies about a length, is left out. Every attribute may be missing.
+/// A message that is too short, or that gives a wrong length, is left out. Every attribute may be missing.
 enum WirelessDecoder {
   enum Message: Hashable {
-    /// nl80211 is there: an answer of the controller, or news.
+    /// nl80211 is available: a response of the controller, or a notification.
     case family(Family)
-    /// nl80211 has gone.
+    /// nl80211 is gone.
     case familyRemoved
     case wireless(Content)
     case ignored
   }
 
-  /// The numbers that nl80211 has got in this kernel.
+  /// The numbers of nl80211 in this kernel.
   struct Family: Hashable {
     let id: UInt16
-    /// The groups that tell of associations, and of links that come, go and change their type.
+    /// The groups for associations, and for links that appear, disappear or change their mode.
     var associations: Int32?
     var configuration: Int32?
   }
 
-  /// What is of interest in a message of nl80211.
+  /// The content of an nl80211 message, as far as netwatch uses it.
   struct Content: Hashable {
     /// NL80211_CMD_*.
     let command: UInt8
     var index: Int32?
     var mode: WirelessLink.Mode?
     var ssid: SSID?
-    /// What is said of a peer. Its address is that of the access point where there is one.
+    /// The values about a peer. The address is that of the access point if there is one.
     var connection = WiFiConnection()
-    /// Of a list of networks, the one that the link belongs to.
+    /// The network in a list that the link belongs to.
     var joined: JoinedNetwork?
-    /// Of IEEE 802.11, in the answer to somebody who wanted to join: 0 where he was let in.
+    /// The IEEE 802.11 status code in the response to an attempt to join; 0 if it succeeded.
     var statusCode: UInt16 = 0
 
-    /// The access point that the link has joined, where that is what the message tells.
+    /// The access point that the link has joined, if that is what the message reports.
     var joinedAccessPoint: UInt64? {
       switch UInt32(command) {
       case NL80211_CMD_ROAM.rawValue: connection.accessPointAddress
@@ -46,23 +46,25 @@ enum WirelessDecoder {
     }
   }
 
-  /// What the list of networks says of the one that a link belongs to.
+  /// The values of the network that a link belongs to, from the list of networks.
   struct JoinedNetwork: Hashable {
     /// Nil if the network hides its name.
     var ssid: SSID?
-    /// What says that the network is metered; nil if nothing does.
+    /// The element that marks the network as metered; nil if there is none.
     var metered: MeteredMark?
   }
 
   /// struct genlmsghdr: command, version, reserved (2).
   static let genericHeaderLength = 4
 
-  /// Tells of each message of a socket that has nl80211's alone, if the environment asks for it.
+  /// Returns a log that prints each message of a socket that only nl80211 uses, if the environment asks for it.
   static func log(_ source: String) -> NetlinkDebugLog? {
     NetlinkDebugLog(source) { "\(message($0, $1, family: $0.type))" }
   }
 
-  /// - Parameter family: the number of nl80211; nil while it is not known.
+  /// Decodes a message.
+  ///
+  /// - Parameter family: The number of nl80211; nil while it is not known.
   static func message(_ frame: NetlinkFrame, _ bytes: RawSpan, family: UInt16?) -> Message {
     let payload = frame.payload
     guard payload.count >= genericHeaderLength else { return .ignored }
@@ -142,7 +144,7 @@ enum WirelessDecoder {
     return content
   }
 
-  /// A network that hides its name has none.
+  /// Reads a network's name. Nil if the network hides its name.
   private static func name(_ bytes: RawSpan, _ range: Range<Int>) -> SSID? {
     SSID(bytes.extracting(range)).flatMap { $0.isHidden ? nil : $0 }
   }
@@ -164,8 +166,8 @@ enum WirelessDecoder {
     }
   }
 
-  /// In kilobits per second; the kernel has steps of 100. Rates above 6.5 Gb/s are in the longer number alone. Before the first
-  /// data of a connection there is none.
+  /// Reads a rate in kilobits per second; the kernel has steps of 100. Rates above 6.5 Gb/s are only in the longer number.
+  /// Before the first data of a connection there is no rate.
   private static func rate(_ bytes: RawSpan, _ info: Range<Int>) -> Int? {
     let long = bytes.attribute(Int(NL80211_RATE_INFO_BITRATE32.rawValue), in: info)
     let short = bytes.attribute(Int(NL80211_RATE_INFO_BITRATE.rawValue), in: info)
@@ -176,7 +178,8 @@ enum WirelessDecoder {
     return rate.flatMap { $0 > 0 ? Int($0) * 100 : nil }
   }
 
-  /// A network that hides its name has it in the answer to who asks for it, and not in each of its beacons.
+  /// Reads a network if the link belongs to it. A network that hides its name sends it in the response to a probe for it, but
+  /// not in its beacons.
   private static func joinedNetwork(_ bytes: RawSpan, _ network: Range<Int>) -> JoinedNetwork? {
     var isJoined = false
     var joined = JoinedNetwork()

@@ -1,30 +1,30 @@
 import CLibNetlink
 import Netwatch
 
-/// Hears from the kernel which wireless link may belong to another network now, or may be used for something else.
+/// Receives the kernel's notifications about wireless links that may have joined another network or changed their mode.
 ///
-/// Needs no privilege. It can be opened before the kernel has nl80211, and follows it when it comes.
+/// Needs no privilege. It can be opened before the kernel has nl80211, and follows nl80211 when it is loaded.
 final class WirelessEvents {
-  /// What associates a link, ends that, or changes what the link is. Joining a mesh is not announced.
+  /// The commands that associate a link, end that, or change the link's mode. Joining a mesh is not announced.
   private static let commands: [nl80211_commands] = [
     NL80211_CMD_CONNECT, NL80211_CMD_ROAM, NL80211_CMD_DISCONNECT, NL80211_CMD_DEAUTHENTICATE,
     NL80211_CMD_DISASSOCIATE, NL80211_CMD_JOIN_IBSS, NL80211_CMD_NEW_INTERFACE, NL80211_CMD_SET_INTERFACE,
     NL80211_CMD_DEL_INTERFACE,
   ]
-  /// "notify" of the controller, which tells of families; its number never changes.
+  /// The group "notify" of the controller, which reports families; its number is fixed.
   private static let familyGroup = GENL_ID_CTRL
-  /// Room for some hundred messages.
+  /// The size of the receive buffer in bytes: room for some hundred messages.
   private static let receiveBufferSize = 1 << 18
 
   private let socket: NetlinkSocket
   private let queries: WirelessQueries
   private var family: UInt16?
 
-  /// Joins before it looks for nl80211, so that nothing falls between.
+  /// Joins its group before it looks for nl80211, so that no change is missed.
   ///
   /// - Parameters:
-  ///   - queries: look for nl80211 again whenever it comes or goes.
-  ///   - receiveBuffer: in bytes; small ones are for tests of overruns.
+  ///   - queries: The requests, which look for nl80211 again whenever it appears or disappears.
+  ///   - receiveBuffer: The size of the receive buffer in bytes. Default: 256 KiB. Small ones are for tests of overruns.
   init(
     _ queries: WirelessQueries, of input: NetlinkInput = .kernel, receiveBuffer: Int? = nil
   ) throws(NetlinkError) {
@@ -33,20 +33,21 @@ final class WirelessEvents {
       .wirelessEvent, of: input, protocol: NETLINK_GENERIC, log: WirelessDecoder.log("event"))
     try socket.makeNonBlocking()
     socket.setReceiveBuffer(bytes: receiveBuffer ?? Self.receiveBufferSize)
-    // Without it more wakes us than has to.
+    // Without the filter, more messages than necessary wake the thread.
     _ = socket.attach(Self.filter)
     try socket.join(group: Self.familyGroup)
     try follow(queries.findFamily())
   }
 
-  /// Readable when there is something to ``read(_:)``.
+  /// The descriptor; readable when there is something to ``read(_:)``.
   var descriptor: CInt { socket.descriptor }
 
-  /// Reads all there is.
+  /// Reads all messages.
   ///
-  /// - Parameter body: is called with each link that has to be asked about, and the access point that it has joined, if that
-  ///   is what it has done.
-  /// - Returns: false if every link has to be: messages were lost, or nl80211 has come or gone.
+  /// - Parameter body: The closure that gets each link whose state has to be requested, and the access point that it has
+  ///   joined, if that is the news.
+  /// - Returns: False if the state of every link has to be requested: messages were lost, or nl80211 has appeared or
+  ///   disappeared.
   func read(_ body: (_ index: Int32, _ accessPoint: UInt64?) -> Void) throws(NetlinkError) -> Bool {
     var isWhole = true
     var familyHasChanged = false
@@ -59,12 +60,12 @@ final class WirelessEvents {
       case .ignored: break
       }
     }) {}
-    // The news of a family can be among what was lost.
+    // A message about a family may be among the lost ones.
     if familyHasChanged || !isWhole { try follow(queries.findFamily()) }
     return isWhole && !familyHasChanged
   }
 
-  /// The kernel has ended the membership of groups that have gone.
+  /// Joins the groups of a family. The kernel has ended the membership of groups that are gone.
   private func follow(_ found: WirelessDecoder.Family?) throws(NetlinkError) {
     guard found?.id != family else { return }
     family = nil
@@ -73,10 +74,10 @@ final class WirelessEvents {
     family = found?.id
   }
 
-  /// Lets pass what matters; the rest, such as each frame of a handshake, wakes nobody.
+  /// The filter that passes the messages of interest. Others, such as each frame of a handshake, do not wake the thread.
   static var filter: [sock_filter] {
     let pass = true
-    /// The command stands behind the header of netlink.
+    /// The offset of the command, after the netlink header.
     let commandOffset: UInt32 = 16
     var assembler = FilterAssembler<Bool>()
     assembler.load(byte: commandOffset)

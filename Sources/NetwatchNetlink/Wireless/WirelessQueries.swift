@@ -2,10 +2,10 @@ import CLibNetlink
 import Glibc
 import Netwatch
 
-/// Questions to the kernel's nl80211, over a socket of their own.
+/// Requests to the kernel's nl80211, over their own socket.
 ///
-/// Where the kernel has no nl80211, there are no wireless links: every answer is nil, and costs nothing. While the kernel
-/// leaves a network, a question waits for it to finish, which can take some tens of milliseconds.
+/// If the kernel does not have nl80211, there are no wireless links: every response is nil, and costs nothing. While the kernel
+/// leaves a network, a request waits until that is done, which can take some tens of milliseconds.
 final class WirelessQueries {
   private let conversation: NetlinkConversation
   private var family: UInt16?
@@ -13,10 +13,10 @@ final class WirelessQueries {
   private var interface: NetlinkRequest
   private var stationList: NetlinkRequest
   private var networkList: NetlinkRequest
-  /// How often to read the list of networks while scans rewrite it.
+  /// The most attempts to read the list of networks while scans rewrite it.
   private static let attempts = 3
 
-  /// Opens the socket, and looks for nl80211.
+  /// Opens the socket and looks for nl80211.
   init(of input: NetlinkInput = .kernel) throws(NetlinkError) {
     conversation = try NetlinkConversation(
       .wirelessReply, of: input, protocol: NETLINK_GENERIC, log: WirelessDecoder.log("reply"))
@@ -27,10 +27,10 @@ final class WirelessQueries {
     try findFamily()
   }
 
-  /// The kernel has nl80211.
+  /// Whether the kernel has nl80211.
   var isAvailable: Bool { family != nil }
 
-  /// Looks for nl80211 again: cfg80211 may be loaded or unloaded at any time.
+  /// Looks for nl80211 again, because cfg80211 may be loaded or unloaded at any time.
   @discardableResult func findFamily() throws(NetlinkError) -> WirelessDecoder.Family? {
     family = nil
     var found: WirelessDecoder.Family?
@@ -45,7 +45,7 @@ final class WirelessQueries {
     return found
   }
 
-  /// Nil where nl80211 does not know the link: it is of another kind, or it has gone.
+  /// Returns the state of a link. Nil if nl80211 does not know the link, because it is of another kind or gone.
   func link(_ index: Int32) throws(NetlinkError) -> WirelessLink? {
     guard isAvailable else { return nil }
     interface.setWirelessLink(index)
@@ -54,7 +54,7 @@ final class WirelessQueries {
       guard case .wireless(let content) = message, content.index == index, let mode = content.mode else { return }
       link = WirelessLink(mode: mode, ssid: content.ssid)
     }
-    // Nobody has this number any more.
+    // No family has this number any more.
     if reply.error == ENOENT { family = nil }
     guard let link else { return nil }
     guard link.isStation else { return link }
@@ -62,9 +62,9 @@ final class WirelessQueries {
     return WirelessLink(mode: link.mode, ssid: link.ssid ?? joined?.ssid, metered: joined?.metered)
   }
 
-  /// The connection to the access point, or to the first peer that the driver tells the signal of. Nil while there is none.
+  /// Returns the connection to the access point, or to the first peer whose signal the driver reports. Nil while there is none.
   ///
-  /// - Parameter hasFrequency: whether the frequency is asked for, too.
+  /// - Parameter hasFrequency: Whether to request the frequency also.
   func connection(_ index: Int32, hasFrequency: Bool) throws(NetlinkError) -> WiFiConnection? {
     guard isAvailable else { return nil }
     stationList.setWirelessLink(index)
@@ -82,10 +82,10 @@ final class WirelessQueries {
     return connection
   }
 
-  /// The network as the list of networks has it: its name, and whether it is metered.
+  /// Returns the data of the link's network in the list of networks: the name, and whether it is metered.
   ///
-  /// Where wpa_supplicant associates, which is nearly everywhere, the kernel tells the name with the link only if the access
-  /// point names its country.
+  /// If wpa_supplicant associates the link, which is the usual case, the kernel reports the name with the link only if the
+  /// access point names its country.
   private func joinedNetwork(_ index: Int32) throws(NetlinkError) -> WirelessDecoder.JoinedNetwork? {
     var joined: WirelessDecoder.JoinedNetwork?
     networkList.setWirelessLink(index)

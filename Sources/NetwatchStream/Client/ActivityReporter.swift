@@ -1,28 +1,31 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Tells the netwatch service what an app's `ActivityIndicator` counts, so that the status bar shows it:
+/// Reports the requests that an app's `ActivityIndicator` counts to the netwatch service, so that the status bar shows them.
 ///
 /// ```swift
 /// let reporter = try ActivityReporter(of: indicator)
 /// ```
 ///
-/// The reporter works as long as you hold it, on a thread of its own. If there is no service, it does nothing; when a service
-/// comes, or comes back, it is told. The app's requests never wait for the reporter.
+/// The reporter works on its own thread as long as you hold it. If there is no service, it does nothing. When a service starts
+/// or comes back, the reporter reports the running requests to it. The app's requests never wait for the reporter.
 public final class ActivityReporter: Sendable {
   private let indicator: ActivityIndicator
   private let handle: LoopHandle
   private let report: Report
 
+  /// Creates a reporter and starts its thread.
+  ///
   /// - Parameters:
   ///   - indicator: The indicator whose requests are reported.
-  ///   - label: A text for people who look at the service: what the app's requests are about. What is beyond 256 bytes is cut
-  ///     off. Default: none.
+  ///   - label: A text that describes the app's requests to people who look at the service. Text beyond 256 bytes is cut off.
+  ///     Default: nil, no label.
   /// - Throws: A `SystemError` if the system has no thread or descriptor left.
   public convenience init(of indicator: ActivityIndicator, label: String? = nil) throws {
     try self.init(of: indicator, label: label, to: ServiceAddress.candidates)
   }
 
+  /// Creates a reporter that connects to the first of `addresses` at which a service answers. Throws a `SystemError`.
   package init(of indicator: ActivityIndicator, label: String? = nil, to addresses: [ServiceAddress]) throws {
     self.indicator = indicator
     (handle, report) = try EventLoop.startInBackground(name: "netwatch-report") { loop in
@@ -41,11 +44,11 @@ public final class ActivityReporter: Sendable {
   }
 }
 
-/// The half that lives on the loop's thread.
+/// The half of an ``ActivityReporter`` that lives on the loop's thread.
 ///
 /// `@unchecked`: `init` and every job that uses a report run on that thread; after ``close()`` it may be released anywhere.
 private final class Report: @unchecked Sendable {
-  /// The time between two looks at the count while something runs; the first begin and the last end are told at once.
+  /// The time between two looks at the count while a request runs. The first begin and the last end are reported at once.
   private static let interval = Duration.milliseconds(250)
 
   private unowned let loop: EventLoop
@@ -59,7 +62,7 @@ private final class Report: @unchecked Sendable {
     self.loop = loop
     self.label = label
     link = ServiceLink(to: addresses, on: loop)
-    // If nothing tells of a service that comes later, one that is there is told.
+    // Without a watch for services that come later, a service that already runs still gets the report.
     try? link?.start()
   }
 

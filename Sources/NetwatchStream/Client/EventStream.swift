@@ -1,7 +1,7 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// The events of the netwatch service: the state of the machine as soon as the service answers, then each change.
+/// The events of the netwatch service: the machine's state as soon as the service answers, then each change.
 ///
 /// ```swift
 /// for await record in try EventStream() {
@@ -9,28 +9,30 @@ import NetwatchEventLoop
 /// }
 /// ```
 ///
-/// An app reads what a status bar reads, without a netlink socket of its own: how the machine is reachable, and how many
-/// requests all programs have in flight. The service is the one that `netwatch run` finds: `$NETWATCH_SOCKET`, else the user's
-/// own, else the machine's.
+/// An app reads what a status bar reads, without a netlink socket: how the machine is reachable, and how many requests all
+/// programs have in flight. The service is the one that `netwatch run` uses: the one at `$NETWATCH_SOCKET` if that is set, else
+/// the user's, else the machine's.
 ///
 /// **Every record is complete state.** You never need an earlier one. If the reader is slow, records are left out, but never
 /// the newest.
 ///
-/// **If there is no service, nothing comes** until one starts. If the service ends, one record says so: its path has the status
-/// `.unknown` and the reason `.serviceLost`, and no request is in flight. When a service is back, its state comes as the next
-/// record. You do not have to do anything.
+/// **If there is no service, no record comes** until one starts. If the service ends, one record reports it: the path has the
+/// status `.unknown` and the reason `.serviceLost`, and no request is in flight. When a service is back, the next record has
+/// its state. You do not have to do anything.
 ///
-/// **Nothing is polled.** The kernel tells when a service makes its socket. The stream then tries to connect at once, and again
-/// after 20, 80 and 400 milliseconds. If the service refuses the connection, the stream waits for the next one.
+/// **Nothing is polled.** The kernel reports when a service creates its socket. The stream then tries to connect at once, and
+/// again after 20, 80 and 400 milliseconds. If the service refuses the connection, the stream waits for the next socket.
 ///
 /// **The sequence ends** when the task that reads it is cancelled; it throws no error. Several tasks may read one stream: each
-/// iterator gets the state first, and each gets every change. You can use a stream from any thread or actor; it reads the socket
-/// on a thread of its own, which runs as long as you hold the stream or one of its iterators.
+/// iterator gets the current state first, then every change. You can use a stream from any thread or actor. It reads the socket
+/// on its own thread, which runs as long as you hold the stream or one of its iterators.
 public final class EventStream: AsyncSequence, Sendable {
+  /// The type of a record.
   public typealias Element = EventRecord
+  /// The stream throws no error.
   public typealias Failure = Never
 
-  /// Nil until a service has answered.
+  /// The newest record; nil until a service has answered.
   private let records = Broadcast<EventRecord?, Never>(nil)
   private let isOfThisNetwork = Lock(false)
   private let handle: LoopHandle
@@ -38,14 +40,15 @@ public final class EventStream: AsyncSequence, Sendable {
 
   /// Starts to look for a service.
   ///
-  /// - Parameter trafficInterval: How often a record comes with what the link that carries the traffic receives and sends, in
-  ///   ``EventRecord/traffic``; the event of such a record is ``EventRecord/Event/traffic``. At least 0.1 s, at most a day.
-  ///   Default: nil, for never; then the service does not read the counters for you.
+  /// - Parameter trafficInterval: The time between two records with the traffic of the link that carries the path, in
+  ///   ``EventRecord/traffic``. The event of such a record is ``EventRecord/Event/traffic``. Values are limited to the range
+  ///   from 0.1 seconds to one day. Default: nil, no such records; then the service does not read the counters for you.
   /// - Throws: A `SystemError` if the system has no thread, descriptor or inotify instance left.
   public convenience init(trafficEvery trafficInterval: Duration? = nil) throws {
     try self.init(from: ServiceAddress.candidates, trafficEvery: trafficInterval)
   }
 
+  /// Starts to look for a service at `addresses`. Throws a `SystemError`.
   package init(from addresses: [ServiceAddress], trafficEvery trafficInterval: Duration? = nil) throws {
     let (records, isOfThisNetwork) = (records, isOfThisNetwork)
     (handle, link) = try EventLoop.startInBackground(
@@ -77,15 +80,16 @@ public final class EventStream: AsyncSequence, Sendable {
 
   /// Whether the newest record is about the network of this process.
   ///
-  /// The socket of a service can be reached from every network namespace, so a container may read what the service of its host
-  /// says about the host's network. False until a service has answered.
+  /// False until a service has answered. The socket of a service can be reached from every network namespace, so a container
+  /// may read what its host's service reports about the host's network.
   public var sharesNetwork: Bool { isOfThisNetwork.withLock { $0 } }
 
+  /// Returns an iterator that gets the current state first, then each change. It keeps the stream running.
   public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-  /// What is known when the service that sent `record` is gone: nothing.
+  /// The record that follows `record` when its service is gone: nothing is known any more.
   private static func loss(after record: EventRecord) -> EventRecord {
-    // A service that was waited for in vain is no news.
+    // If no service came since the last loss, there is nothing new to report.
     if record.path.reason == .serviceLost { return record }
     return EventRecord(
       sequence: record.sequence + 1, nanosecondsSince1970: KernelClock.wall.nanoseconds,
@@ -93,7 +97,7 @@ public final class EventStream: AsyncSequence, Sendable {
       path: NetworkPath(verdict: .unknown, reason: .serviceLost, interfaces: []))
   }
 
-  /// Reads an ``EventStream``, and keeps it running.
+  /// Reads an ``EventStream`` and keeps it running.
   public struct Iterator: AsyncIteratorProtocol {
     private let stream: EventStream
     private let reader: BroadcastReader<EventRecord?, Never>
@@ -103,10 +107,10 @@ public final class EventStream: AsyncSequence, Sendable {
       reader = BroadcastReader(stream.records, initial: true)
     }
 
-    /// The next record; nil if the task is cancelled.
+    /// Waits for the next record and returns it. Nil if the task is cancelled.
     public mutating func next() async -> EventRecord? { await next(isolation: #isolation) }
 
-    /// The next record; nil if the task is cancelled.
+    /// Waits for the next record on the caller's actor and returns it. Nil if the task is cancelled.
     public mutating func next(isolation: isolated (any Actor)?) async -> EventRecord? {
       while let record = await reader.next(isolation: isolation) {
         if let record { return record }

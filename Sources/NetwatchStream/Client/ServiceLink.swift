@@ -2,15 +2,15 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// A connection to the first service that answers, made again when one comes. The service counts requests on our behalf: those
-/// that ``requests`` has, whichever service there is.
+/// A connection to the first service that answers. The service counts the requests in ``requests`` for this process.
 ///
-/// It belongs to the thread of its loop. If there is no service, nothing happens; when one comes back, it is told.
+/// The link belongs to the thread of its loop. If there is no service, nothing happens. When a service starts or comes back,
+/// the link connects to it and sends the requests that run.
 package final class ServiceLink {
-  /// The socket's file is there before anyone listens, and systemd does not touch it afterwards: after a sign of life, a
-  /// few tries, then silence until the next sign.
+  /// The times between attempts to connect. The socket's file exists before a service listens on it, and systemd does not touch
+  /// the file afterwards. So each change of the file is followed by a few attempts, and then by none until the next change.
   private static let retries: [Duration] = [.milliseconds(20), .milliseconds(80), .milliseconds(400)]
-  /// A list of every link can be long; what is longer comes from no service of ours.
+  /// The longest line in bytes. A list of every link can be long; a longer line does not come from a service of ours.
   private static let lineLimit = 4 << 20
   private static let readSize = 16 << 10
 
@@ -19,28 +19,30 @@ package final class ServiceLink {
   private let record: ((EventRecord) -> Void)?
   private let statistics: (ServiceStatistics) -> Void
   private let lost: () -> Void
-  /// The requests that this connection has begun.
+  /// The numbers of the requests that this connection has begun.
   private var told: Set<UInt64> = []
   private var watch: PathWatch?
   private var retry: LoopTimer?
   private var attempt = 0
-  /// Whether a service that is lost, or is not there yet, is waited for.
+  /// Whether the link waits for a service that is lost or has not started yet.
   private var isWaiting = false
   private var socket: FileDescriptor?
-  /// Nil while there is no connection.
+  /// The registration with the loop; nil while there is no connection.
   private var registration: EventLoop.Registration?
   private var process: CInt?
   private var input: [UInt8] = []
   private var output: [UInt8] = []
-  /// Whether the service has said anything but errors: one that refuses us does not.
+  /// Whether the service has sent anything but errors. A service that refuses the connection has not.
   private var isWelcome = false
 
+  /// Creates a link that is not connected yet.
+  ///
   /// - Parameters:
-  ///   - addresses: Where services listen.
+  ///   - addresses: The addresses of services, tried in this order.
   ///   - loop: The loop that the link belongs to.
-  ///   - record: Called with each event of the service; nil asks for no events.
-  ///   - statistics: Called with the service's counters, if they were asked for.
-  ///   - lost: Called when the service is gone.
+  ///   - record: The closure that gets each event of the service. Nil, the default, asks for no events.
+  ///   - statistics: The closure that gets the service's counters when they were asked for.
+  ///   - lost: The closure that is called when the connection to the service is lost.
   package init(
     to addresses: [ServiceAddress] = ServiceAddress.candidates, on loop: EventLoop,
     record: ((EventRecord) -> Void)? = nil, statistics: @escaping (ServiceStatistics) -> Void = { _ in },
@@ -56,39 +58,42 @@ package final class ServiceLink {
 
   deinit { if let registration { loop.remove(registration) } }
 
-  /// As much of a label as a service takes.
+  /// Returns the part of a label that a service accepts.
   private static func fitting(_ label: String) -> String {
     var label = label
     while label.utf8.count > ClientMessage.labelLimit { label.unicodeScalars.removeLast() }
     return label
   }
 
-  /// How often the service sends figures of the link that carries the traffic; nil for never. Counts from the next connection on.
+  /// The time between two lines with the traffic of the link that carries the path; nil for none. Applies from the next
+  /// connection on.
   package var trafficInterval: Duration?
-  /// Which changes of the WiFi network's signal the service sends; nil for none. Counts from the next connection on.
+  /// The changes of the WiFi network's signal that the service sends; nil for none. Applies from the next connection on.
   package var signalChanges: WiFiReporting.SignalChanges?
-  /// Whether the service sends how well the link works that carries the traffic. Counts from the next connection on.
+  /// Whether the service sends the quality of the link that carries the path. Applies from the next connection on.
   package var wantsQuality = false
-  /// The requests that run, and for each a text about it for people who look at the service; what is beyond 256 bytes of that is
-  /// cut off. The service hears of 4,096 of them, those with the lowest numbers.
+  /// The requests that run, by number, each with a label or nil. A label's text beyond 256 bytes is cut off. The service gets
+  /// at most 4,096 requests: those with the lowest numbers first.
   package var requests: [UInt64: String?] = [:] { didSet { tellRequests() } }
+  /// Whether there is a connection to a service now.
   package var isConnected: Bool { registration != nil }
-  /// Whether what the service says of reachability holds for this process. Known when the service has said anything.
+  /// Whether the service reports on the network namespace of this process. Known after the first line from the service.
   package private(set) var sharesNetwork = false
 
-  /// Connects to the service if there is one, and waits for one otherwise.
+  /// Connects to a service if there is one, and waits for one otherwise.
   ///
-  /// - Throws: An error if the kernel will not tell of services that come later. If there is one now, the link is connected.
+  /// - Throws: A `SystemError` if the kernel cannot report services that start later. If a service runs now, the link is
+  ///   connected even then.
   package func start() throws(SystemError) {
     isWaiting = true
     defer { connect() }
-    // The watch first: a service that comes in between is not missed.
+    // The watch comes first, so that a service that starts in between is not missed.
     if watch == nil {
       watch = try PathWatch(of: addresses.map(\.path), hearsArrivalsOnly: true, on: loop) { [unowned self] in look() }
     }
   }
 
-  /// Ends the connection, and waits for no other.
+  /// Ends the connection and stops waiting for a service.
   func stop() {
     isWaiting = false
     disconnect()
@@ -145,13 +150,13 @@ package final class ServiceLink {
     disconnect()
     lost()
     guard isWaiting else { return }
-    // Who refuses us would be asked for ever.
+    // A service that refuses the connection would otherwise be asked for ever.
     if wasWelcome { look() } else { tryAgain() }
   }
 
   // MARK: Writing
 
-  /// Sends messages, now or when there is room. Without a connection they are dropped.
+  /// Sends messages now, or when the socket has room. Without a connection they are dropped.
   func send(_ messages: ClientMessage...) { send(messages) }
 
   private func send(_ messages: [ClientMessage]) {
@@ -182,7 +187,7 @@ package final class ServiceLink {
         unsafe Glibc.send(number, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
       }
       if count < 0, errno == EINTR { continue }
-      // An error shows as a hang-up too.
+      // An error also shows as a hang-up.
       guard count > 0 else { break }
       output.removeFirst(count)
     }
@@ -231,7 +236,7 @@ package final class ServiceLink {
     let event = EventRecord(value)
     let answer = event == nil ? value["stats"].map { ServiceStatistics($0) } : nil
     guard event != nil || answer != nil else { return }
-    // In the first line of a connection.
+    // The identity is in the first line of a connection.
     let identity = value["service"].map { ServiceIdentity($0) }
     if identity != nil || !isWelcome { sharesNetwork = ServiceIdentity.sharesNetwork(identity, of: process) }
     isWelcome = true

@@ -1,13 +1,13 @@
 import NetwatchEventLoop
 
 extension ServiceStatistics {
-  /// Asks the service that a client would find, and waits for its answer.
+  /// Asks the service that a client would find for its counters, and waits for the response.
   ///
   /// - Parameters:
-  ///   - addresses: Where services listen.
-  ///   - time: The time that the service may take to answer. Default: 1 second.
-  ///   - isOfOurNetwork: Whether the service has to be in the network namespace of the calling thread.
-  /// - Returns: Nil if there is no service, or it does not answer in time.
+  ///   - addresses: The addresses of services, tried in this order.
+  ///   - time: The time that the service has to respond. Default: 1 second.
+  ///   - isOfOurNetwork: Whether the service has to be in the network namespace of the calling thread. Default: false.
+  /// - Returns: The counters. Nil if there is no service, or it does not respond in time.
   package static func ofRunningService(
     _ addresses: [ServiceAddress] = ServiceAddress.candidates, within time: Duration = .seconds(1),
     ofOurNetwork isOfOurNetwork: Bool = false

@@ -1,22 +1,26 @@
 import Netwatch
 
-/// What a client writes to the service: one JSON object a line.
+/// A message from a client to the service: one JSON object per line.
 enum ClientMessage: Hashable, Sendable {
+  /// A request begins, with an id and perhaps a label.
   case begin(String, label: String?)
+  /// The request with this id ends.
   case end(String)
-  /// Whether events are sent from here on.
+  /// Whether the service sends events from now on.
   case events(Bool)
-  /// How often figures of the link that carries the traffic are sent from here on; nil for never.
+  /// The time between two lines with traffic from now on; nil for none.
   case traffic(every: Duration?)
-  /// Which changes of the WiFi network's signal are sent from here on; nil for none.
+  /// The changes of the WiFi network's signal that the service sends from now on; nil for none.
   case signal(WiFiReporting.SignalChanges?)
-  /// Whether lines about the WiFi network have its frequency and rates from here on.
+  /// Whether lines about the WiFi network have its frequency and rates from now on.
   case wifiDetails(Bool)
-  /// Whether lines about the WiFi network have the address of the access point from here on.
+  /// Whether lines about the WiFi network have the address of the access point from now on.
   case accessPoint(Bool)
-  /// Whether figures of how well the link works that carries the traffic are sent from here on.
+  /// Whether the service sends the quality of the link that carries the path from now on.
   case quality(Bool)
+  /// Asks for ``pong``.
   case ping
+  /// Asks for the service's counters.
   case stats
 
   /// The most bytes of an id.
@@ -25,13 +29,13 @@ enum ClientMessage: Hashable, Sendable {
   static let labelLimit = 256
   /// The most requests that may run on behalf of one connection.
   static let requestLimit = 4_096
-  /// Between two lines with figures, in seconds. Who wants to know sooner would see the reading more than the traffic, and a
-  /// day is longer than anybody waits.
+  /// The allowed time between two lines with figures, in seconds. At shorter intervals, the figures would show the traffic of
+  /// reading them.
   static let trafficIntervals = 0.1...86_400.0
   /// The answer to ``ping``.
   static let pong = "{\"v\":1,\"pong\":1}\n"
 
-  /// Reads a line without its newline.
+  /// Reads a line without its newline. Throws a `ProtocolError` if the line is not a message.
   init(_ line: ArraySlice<UInt8>) throws(ProtocolError) {
     guard let message = JSONValue(line), case .object = message else {
       throw .notUnderstood("this is not a JSON object on one line")
@@ -121,18 +125,18 @@ enum ClientMessage: Hashable, Sendable {
 
 /// The reason why the service answers a client's line with an error.
 enum ProtocolError: Error, Hashable, Sendable {
-  /// The connection goes on.
+  /// The line is not a message. The connection continues.
   case notUnderstood(String)
-  /// The connection ends.
+  /// The message exceeds a limit. The connection ends.
   case limit(String)
 
-  /// The answer to the client.
+  /// The response to the client, as a line with its newline.
   var line: String {
     switch self {
     case .notUnderstood(let message), .limit(let message): Self.line(message)
     }
   }
 
-  /// An error as a line with its newline.
+  /// Returns an error as a line with its newline.
   static func line(_ message: String) -> String { "{\"v\":1,\"error\":\(message.json)}\n" }
 }

@@ -2,13 +2,13 @@ import Netwatch
 import NetwatchEventLoop
 
 extension EventRecord {
-  /// Reads a line of the stream. Nil if it is none, such as an answer, or if a number in it is beyond what can be.
+  /// Reads a line of the stream. Nil if the line is not an event (such as a response), or if a number in it is out of range.
   package init?(line: ArraySlice<UInt8>) {
     guard let record = JSONValue(line).flatMap({ EventRecord($0) }) else { return nil }
     self = record
   }
 
-  /// Reads a line of the stream, version 1; unknown keys are ignored.
+  /// Reads a line of the stream, version 1 of the schema. Unknown keys are ignored.
   package init?(_ value: JSONValue) {
     guard value["v"]?.integer == 1, let sequence = value["seq"]?.integer(in: 0...Int64.max),
       let monotonic = value["mono_ns"]?.integer(in: 0...Int64.max),
@@ -18,7 +18,7 @@ extension EventRecord {
       let activity = value["activity"].flatMap(Activity.init)
     else { return nil }
     guard let connection = WiFiConnection(reachability["wifi"]) else { return nil }
-    // Such a line says nothing of the path's, and a later version may have reasons of its own.
+    // Lines of these events do not give the path's reason, and a later version may have new reasons.
     let known =
       switch event {
       case .activity, .traffic, .quality, .stages: ReachabilityReason?.none
@@ -49,11 +49,11 @@ extension EventRecord {
 }
 
 extension WiFiConnection {
-  /// Nil for what no driver says.
+  /// Nil if a value is out of the range that drivers report.
   fileprivate init?(_ value: JSONValue?) {
     self.init()
     let signal = value?["signal_dbm"] ?? .null
-    // Drivers tell it in eight bits, if at all.
+    // Drivers report the signal in eight bits, if at all.
     self.signal = signal.integer(in: -128...127).map { WiFiSignal(dBm: Int($0)) }
     guard signal == .null || self.signal != nil else { return nil }
     frequency = value?["frequency_mhz"]?.integer(in: 1...Int64(UInt32.max)).map { Int($0) }
@@ -94,7 +94,7 @@ extension LinkTraffic {
 }
 
 extension LinkQuality {
-  /// Nil for what no meter says.
+  /// Nil if a value is missing or out of range.
   fileprivate init?(_ value: JSONValue, of index: Int32) {
     guard let name = value["interface"]?.string,
       let connections = value["connections"]?.integer(in: 0...Int64(Int32.max))
@@ -113,7 +113,7 @@ extension LinkQuality {
 }
 
 extension NetworkStages {
-  /// What a later version says in words of its own is not known.
+  /// A word that only a later version knows counts as not examined.
   fileprivate init(_ value: JSONValue) {
     self.init { stage in
       guard let finding = value[stage.rawValue],
@@ -125,7 +125,7 @@ extension NetworkStages {
 }
 
 extension EventRecord.Activity {
-  /// Far above what a service can count, and far below what arithmetic cannot bear.
+  /// The largest count: far above what a service can count, and small enough that sums do not overflow.
   private static let most = Int64(Int32.max)
 
   fileprivate init?(_ value: JSONValue) {
@@ -141,7 +141,7 @@ extension EventRecord.Activity {
       guard let count = value.integer(in: 0...inFlight) else { return nil }
       self[keyPath: part] = Int(count)
     }
-    // There is no other reason to tell them apart.
+    // The line tells these parts apart only if one is counted, and their sum cannot exceed the total.
     guard (connections ?? 0) + (datagrams ?? 0) <= self.inFlight, connections != nil || datagrams != nil else {
       return nil
     }
@@ -168,7 +168,8 @@ extension NetworkPath.Verdict {
 }
 
 extension VPN {
-  /// The stream does not say its index. An older service does not say whether the carrier is known, and knew it always.
+  /// The stream does not give the index of the tunnel's interface. An older service does not report whether the carrier is
+  /// known, because it always was.
   fileprivate init?(_ value: JSONValue) {
     guard let name = value["interface"]?.string, let kind = value["kind"]?.string else { return nil }
     self.init(
@@ -192,9 +193,9 @@ extension NetworkPath.FamilyPath {
   }
 }
 
-/// Reads `2026-11-21T02:15:00.123456Z`.
+/// Reads a time such as `2026-11-21T02:15:00.123456Z`.
 ///
-/// - Returns: Since 1970.
+/// - Returns: The nanoseconds since 1970.
 private func nanoseconds(of text: String) -> Int64? {
   let bytes = Array(text.utf8)
   let pattern = Array("0000-00-00T00:00:00.000000Z".utf8)
@@ -207,7 +208,7 @@ private func nanoseconds(of text: String) -> Int64? {
   let time = CivilTime(
     year: number(0..<4), month: number(5..<7), day: number(8..<10), hour: number(11..<13), minute: number(14..<16),
     second: number(17..<19))
-  // An Int64 of nanoseconds ends in 2262.
+  // Nanoseconds in an Int64 end in 2262.
   guard let time, time.year < 2262 else { return nil }
   return time.secondsSince1970 * 1_000_000_000 + number(20..<26) * 1_000
 }

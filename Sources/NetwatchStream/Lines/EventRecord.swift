@@ -1,96 +1,105 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// One event of the stream: the complete state of the machine, and what has changed.
+/// One event of the stream: the complete state of the machine, and which part of it has changed.
 public struct EventRecord: Hashable, Sendable {
-  /// What a record is about.
+  /// The kind of a record: which part of the state it is about.
   public enum Event: String, Hashable, Sendable, CaseIterable {
-    /// The state as it is when a reader comes.
+    /// The current state, as the first record that a reader gets.
     case initial
     /// The path has changed.
     case reachability
     /// The activity has changed.
     case activity
-    /// A link has changed that does not carry the path. Only `netwatch --follow --interfaces` writes such lines.
+    /// A link that does not carry the path has changed. Only `netwatch --follow --interfaces` writes such lines.
     case interfaces
-    /// Figures of what links carry. Only who asks for them gets such lines; they have the number of the last state.
+    /// The traffic of links was sampled. Only readers that ask for traffic get such records. Their ``EventRecord/sequence`` is
+    /// that of the last state.
     case traffic
-    /// The signal of the WiFi network, or the access point. Only who asks for them gets such lines; they have the number of the
-    /// last state.
+    /// The signal of the WiFi network or the access point has changed. Only readers that ask for it get such records. Their
+    /// ``EventRecord/sequence`` is that of the last state.
     case wifi
-    /// Figures of how well the link works that carries the traffic. Only who asks for them gets such lines; they have the number
-    /// of the last state.
+    /// The quality of the link that carries the path was sampled. Only readers that ask for quality get such records. Their
+    /// ``EventRecord/sequence`` is that of the last state.
     case quality
-    /// Another stage of the way to the internet than before fails first, or none does any more. Only who asks for stages gets
-    /// such lines; they have the number of the last state.
+    /// The first failing stage of the way to the internet is another one than before, or no stage fails any more. Only readers
+    /// that ask for stages get such records. Their ``EventRecord/sequence`` is that of the last state.
     case stages
   }
 
-  /// The state of the activity indicator that all programs share.
+  /// The state of the activity indicator that all programs share, and the number of requests in flight.
   public struct Activity: Hashable, Sendable {
-    /// What the indicator does; `state.isVisible` says whether it is shown.
+    /// The state of the indicator; `state.isVisible` tells whether it is shown. Default: inactive.
     public var state = ActivityState.inactive
-    /// The number of requests that run.
+    /// The number of requests that run. Default: 0.
     public var inFlight = 0
-    /// The part of ``inFlight`` that is TCP connections of programs that announce nothing; nil if they are not counted.
+    /// The part of ``inFlight`` that is TCP connections of programs that do not announce requests. Nil if they are not counted.
     public var connections: Int?
-    /// The part of ``inFlight`` that goes over UDP, such as QUIC: an estimate, 0 or 1 for all of it. Nil if it is not counted.
+    /// The part of ``inFlight`` that uses UDP, such as QUIC. This is an estimate: 0, or 1 for all of it together. Nil if it is
+    /// not counted.
     public var datagrams: Int?
 
+    /// Creates the state of an inactive indicator without requests.
     public init() {}
 
-    /// The part of ``inFlight`` that programs have announced.
+    /// The part of ``inFlight`` that programs have announced as requests.
     package var requests: Int {
-      // Each may be any number; a difference of numbers from 0 always fits.
+      // The parts may be any numbers; a difference of two numbers from 0 up always fits.
       max(max(inFlight, 0) - max(connections ?? 0, 0), 0) - max(datagrams ?? 0, 0)
     }
   }
 
-  /// Why a record about the activity was published.
+  /// The reason why a record about the activity was published.
   public enum ActivityReason: String, Hashable, Sendable, CaseIterable {
+    /// A request has begun.
     case requestBegan = "request_began"
+    /// A request has ended.
     case requestEnded = "request_ended"
+    /// The activation delay is over.
     case activationDelay = "activation_delay"
+    /// The completion delay is over.
     case completionDelay = "completion_delay"
+    /// The indicator was disabled.
     case disabled
     /// The service that counted the requests is gone.
     case serviceLost = "service_lost"
   }
 
-  /// The number of the record among those that its source has published, from 1.
+  /// The number of the record among those that its source has published. The first record has the number 1.
   public var sequence: UInt64
   /// The time of the wall clock when the kernel's message was read, in nanoseconds since 1970 in UTC.
   public var nanosecondsSince1970: Int64
   /// The time of the monotonic clock when the kernel's message was read, in nanoseconds.
   public var monotonicNanoseconds: Int64
-  /// What the record is about.
+  /// The kind of the record.
   public var event: Event
-  /// How the machine is reachable, and why. A record from the service has no list of links.
+  /// How the machine is reachable, and why. A record from the service does not list the links.
   public var path: NetworkPath
-  /// What the activity indicator shows, and how many requests run.
+  /// The state of the activity indicator and the number of requests in flight.
   public var activity = Activity()
-  /// Why the activity has changed, if ``event`` is ``Event/activity``; the reason of every other record is that of its path.
+  /// The reason for a change of the activity if ``event`` is ``Event/activity``. The reason of every other record is in its
+  /// path.
   public var activityReason = ActivityReason.requestBegan
   /// Whether the line of the record lists all links.
   public var listsInterfaces = false
-  /// What a probe of the internet has found; nil if none was made.
+  /// The result of the last probe of the internet; nil if none was made.
   public var internet: InternetAccess?
-  /// What links carry, as it was sampled last: of the link that carries the traffic, and of the others if those were asked
-  /// for. Nil if nobody asked.
+  /// The traffic of links at the last sample: of the link that carries the path, and of other links if they were asked for. Nil
+  /// if traffic was not asked for.
   public var traffic: [LinkTraffic]?
-  /// How well a link works, as it was looked at last: the one that carried the traffic then. Nil if that is not known.
+  /// The quality at the last sample of the link that carried the path then. Nil if it is not known.
   public var quality: LinkQuality?
-  /// Whether the line of the record says how well the link works.
+  /// Whether the line of the record has the quality of the link.
   public var tellsQuality = false
   private var rare = Rare.nothing
 
-  /// What few readers ask for, apart so that every other record stays small.
+  /// The values that few readers ask for. They are stored separately so that every other record stays small.
   private indirect enum Rare: Hashable, Sendable {
     case nothing
     case known(stages: NetworkStages?, portalURL: PortalURL?)
   }
 
-  /// How far the way to the internet works; nil if nobody asked.
+  /// The stages of the way to the internet and which of them work; nil if stages were not asked for.
   public var stages: NetworkStages? {
     get { if case .known(let stages, _) = rare { stages } else { nil } }
     set {
@@ -99,7 +108,7 @@ public struct EventRecord: Hashable, Sendable {
     }
   }
 
-  /// Where the login page is that answers in place of the internet. Nil if there is none, or it does not say.
+  /// The address of the login page of the captive portal. Nil if there is no portal, or it does not give an address.
   public var portalURL: PortalURL? {
     get { if case .known(_, let portal) = rare { portal } else { nil } }
     set {
@@ -108,6 +117,14 @@ public struct EventRecord: Hashable, Sendable {
     }
   }
 
+  /// Creates a record; the properties that are not named here have their defaults.
+  ///
+  /// - Parameters:
+  ///   - sequence: The number of the record, from 1.
+  ///   - nanosecondsSince1970: The time of the wall clock, in nanoseconds since 1970 in UTC.
+  ///   - monotonicNanoseconds: The time of the monotonic clock, in nanoseconds.
+  ///   - event: The kind of the record.
+  ///   - path: How the machine is reachable, and why.
   public init(
     sequence: UInt64, nanosecondsSince1970: Int64, monotonicNanoseconds: Int64, event: Event, path: NetworkPath
   ) {
@@ -118,23 +135,24 @@ public struct EventRecord: Hashable, Sendable {
     self.path = path
   }
 
-  /// What the link that ``path`` names carries; nil where that is not known.
+  /// The traffic of the link that ``path`` uses; nil if it is not known.
   public var carrierTraffic: LinkTraffic? {
     traffic?.first { $0.interfaceIndex == path.interfaceIndex && $0.kernelName == path.verdict.interfaceName }
   }
 
-  /// How well the link works that ``path`` names; nil if that is not known.
+  /// The quality of the link that ``path`` uses; nil if it is not known.
   public var carrierQuality: LinkQuality? { quality.flatMap { $0.isOf(path.carrier) ? $0 : nil } }
 
-  /// It is about this moment.
+  /// Sets both times of the record to the current time.
   package mutating func setDateToNow() {
     nanosecondsSince1970 = KernelClock.wall.nanoseconds
     monotonicNanoseconds = KernelClock.monotonic.nanoseconds
   }
 
-  /// The reason that the line of the record gives: of a change of the activity or of figures, that; of everything else, the path's.
+  /// The reason in the line of the record: the activity's for a change of the activity, a fixed word for figures and stages,
+  /// and the path's for everything else.
   public var reason: String {
-    // Not `==`, which would compare the raw values, as text.
+    // Not `==`, because it would compare the raw values as text.
     switch event {
     case .activity: activityReason.rawValue
     case .traffic, .quality: "sampled"
@@ -143,7 +161,7 @@ public struct EventRecord: Hashable, Sendable {
     }
   }
 
-  /// The state of this record, as the first record that a reader gets.
+  /// The state of this record as the first record that a reader gets.
   package var asInitial: EventRecord {
     var first = self
     first.event = .initial

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The two numbers that tell a file from every other one for as long as the file exists; all processes see the same two.
+/// The device and inode of a file. They identify the file as long as it exists, and all processes see the same two numbers.
 struct FileIdentity: Hashable, Sendable {
   let device: UInt64
   let inode: UInt64
@@ -9,7 +9,7 @@ struct FileIdentity: Hashable, Sendable {
 extension FileIdentity {
   init(_ status: stat) { self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)) }
 
-  /// Nil if nothing stands at the path, or this process may not look.
+  /// Nil if there is no file at the path, or this process has no permission to look.
   private init?(path: String) {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { return nil }
@@ -19,7 +19,7 @@ extension FileIdentity {
   /// The network namespace of the calling thread.
   static var ownNetwork: FileIdentity? { FileIdentity(path: "/proc/thread-self/ns/net") }
 
-  /// The network namespace of another process; nil if this process may not look.
+  /// Returns the network namespace of another process; nil if this process has no permission to look.
   static func network(of process: CInt) -> FileIdentity? {
     process > 0 ? FileIdentity(path: "/proc/\(process)/ns/net") : nil
   }

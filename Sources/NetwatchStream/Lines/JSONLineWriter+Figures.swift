@@ -1,6 +1,6 @@
 import Netwatch
 
-/// Figures of links, which only stand in lines of those who have asked for them.
+/// Figures of links. They are only in the lines of readers that have asked for them.
 extension LineBuffer {
   mutating func append(_ quality: LinkQuality?) {
     guard let quality else { return append("null") }
@@ -19,7 +19,9 @@ extension LineBuffer {
     if let value { append(tenths: value) } else { append("null") }
   }
 
-  /// - Parameter isNamed: whether it says the name of the link, which stands beside it where links are listed.
+  /// Appends the traffic of a link, or `null`.
+  ///
+  /// - Parameter isNamed: Whether to write the name of the link. A list of links already has the name beside it.
   mutating func append(_ traffic: LinkTraffic?, isNamed: Bool) {
     guard let traffic else { return append("null") }
     append("{")
@@ -39,6 +41,7 @@ extension LineBuffer {
     append("}")
   }
 
+  /// Appends the key `stages` with the state of each stage.
   package mutating func append(_ stages: NetworkStages) {
     append(#","stages":{"failing":"#)
     if let failing = stages.failing { appendQuoted(failing.rawValue) } else { append("null") }

@@ -3,33 +3,34 @@ import NetwatchEventLoop
 
 /// Writes an ``EventRecord`` as one JSON line, version 1 of the schema.
 ///
-/// The writer uses its memory again for each line, so nothing is allocated once it has grown to the longest one.
+/// The writer reuses its memory for each line, so nothing is allocated once the memory has grown to the longest line.
 public struct JSONLineWriter: ~Copyable {
   private var buffer = LineBuffer()
   private var clock = ClockText()
 
+  /// Creates a writer whose ``line`` is empty.
   public init() {}
 
-  /// The last line, its newline included.
+  /// The last line, including its newline.
   public var line: [UInt8] {
     buffer.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) } }
   }
 
-  /// Calls `body` with the last line, its newline included, without copying it.
+  /// Calls `body` with the last line, including its newline, without copying it. Rethrows the error of `body`.
   public func withLine<Result, Failure: Error>(_ body: (RawSpan) throws(Failure) -> Result) throws(Failure) -> Result {
     try buffer.withBytes(body)
   }
 
-  /// Makes ``line`` say `record`.
+  /// Writes `record` to ``line``, replacing the last line.
   public mutating func write(_ record: EventRecord) { write(record, programs: nil) }
 
-  /// Makes ``line`` say `record`, and more than is known of it.
+  /// Writes `record` and more to ``line``, replacing the last line.
   ///
   /// - Parameters:
   ///   - record: The event.
-  ///   - programs: The programs whose connections are in flight; nil leaves that out.
-  ///   - network: The ID of the network, nil inside if that is not known; nil leaves it out.
-  ///   - service: The service that the line comes from; nil leaves that out.
+  ///   - programs: The programs whose connections are in flight. Nil leaves the key out.
+  ///   - network: The ID of the network; the inner nil means that it is not known. The outer nil leaves the key out.
+  ///   - service: The service that sends the line. Nil leaves the key out.
   package mutating func write(
     _ record: EventRecord, programs: [NamedCount]? = nil, network: NetworkIdentity?? = nil,
     service: ServiceIdentity? = nil
@@ -42,13 +43,13 @@ public struct JSONLineWriter: ~Copyable {
   }
 }
 
-/// The time of a line. Of two lines in one second, only the microseconds differ.
+/// The text of a line's time. If two lines are in the same second, only the microseconds are written anew.
 private struct ClockText: ~Copyable {
   private(set) var upToSecond = LineBuffer(capacity: 64)
   private(set) var microsecond: UInt64 = 0
   private var second: UInt64?
 
-  /// Before 1970 counts as 1970.
+  /// Times before 1970 count as 1970.
   mutating func update(nanosecondsSince1970: Int64) {
     let (second, nanosecond) = UInt64(clamping: nanosecondsSince1970).quotientAndRemainder(dividingBy: 1_000_000_000)
     microsecond = nanosecond / 1_000
@@ -194,6 +195,7 @@ extension LineBuffer {
     append(path.wifi)
   }
 
+  /// Appends a tunnel as JSON, or `null`.
   package mutating func append(_ vpn: VPN?) {
     guard let vpn else { return append("null") }
     append(#"{"interface":"#)
@@ -222,7 +224,7 @@ extension LineBuffer {
     append("}")
   }
 
-  /// What is there only if somebody has asked for it, and the driver tells it.
+  /// Appends the values that are present only if they were asked for and the driver reports them.
   private mutating func append(_ connection: WiFiConnection) {
     if let frequency = connection.frequency {
       append(#","frequency_mhz":"#)
@@ -290,8 +292,8 @@ extension LineBuffer {
     appendForeign(count: name.count, byte: { name[$0] }, text: { name.text })
   }
 
-  /// A name of a stranger's making: what ``Unicode/Scalar/steersText`` is escaped. Only what is not plain ASCII is made a
-  /// string of.
+  /// Appends a name that an outsider has chosen; characters that ``Unicode/Scalar/steersText`` names are escaped. A string is
+  /// only made of names that are not plain ASCII.
   private mutating func appendForeign(count length: Int, byte: (Int) -> UInt8, text: () -> String) {
     append("\"")
     let start = count
@@ -307,7 +309,7 @@ extension LineBuffer {
     append("\"")
   }
 
-  /// A string with its quotes.
+  /// Appends a text as a JSON string with its quotes.
   package mutating func appendQuoted(_ text: String) {
     append("\"")
     for scalar in text.unicodeScalars { appendEscaped(scalar) }
@@ -329,7 +331,7 @@ extension LineBuffer {
     }
   }
 
-  /// RFC 3339 in UTC, to the microsecond, with its quotes. Before 1970 counts as 1970.
+  /// Appends a time as RFC 3339 in UTC with its quotes, to the microsecond. Times before 1970 count as 1970.
   package mutating func appendTime(nanosecondsSince1970: Int64) {
     let (second, nanosecond) = UInt64(clamping: nanosecondsSince1970).quotientAndRemainder(dividingBy: 1_000_000_000)
     append("\"")
@@ -339,7 +341,7 @@ extension LineBuffer {
     append("Z\"")
   }
 
-  /// RFC 3339 in UTC, to the second.
+  /// Appends a time as RFC 3339 in UTC, to the second.
   fileprivate mutating func append(_ time: CivilTime) {
     appendDecimal(UInt64(time.year), digits: 4)
     append("-")
@@ -356,7 +358,7 @@ extension LineBuffer {
 }
 
 extension String {
-  /// The text as a string of JSON, with its quotes.
+  /// The text as a JSON string with its quotes.
   package var json: String {
     var line = LineBuffer(capacity: utf8.count + 64)
     line.appendQuoted(self)
@@ -365,7 +367,7 @@ extension String {
 }
 
 extension OperationalState {
-  /// As `ip link` has it, in lower case.
+  /// The name that `ip link` shows, in lower case.
   package var name: StaticString {
     switch self {
     case .unknown: "unknown"

@@ -1,24 +1,31 @@
 import Netwatch
 
-/// JSON as a value: what peers write, and what is told of no fixed shape. Foundation would do, at three times the start-up time.
+/// A JSON value: for what peers send, and for values without a fixed shape. Foundation has this too, but triples the start-up
+/// time.
 package indirect enum JSONValue: Hashable, Sendable {
+  /// `null`.
   case null
+  /// `true` or `false`.
   case bool(Bool)
-  /// Exact where it is a whole number that fits.
+  /// A whole number that fits into an Int64, exactly.
   case integer(Int64)
+  /// Any other number.
   case number(Double)
+  /// A string.
   case string(String)
+  /// An array.
   case array([JSONValue])
-  /// Of two equal keys the last one counts.
+  /// An object. If a key occurs twice, the last value counts.
   case object([String: JSONValue])
 
-  /// Nil if `bytes` are not one JSON text (RFC 8259), or nested deeper than any line of ours.
+  /// Parses one JSON text (RFC 8259). Nil if `bytes` are not one, or it is nested deeper than 8 levels.
   package init?(_ bytes: ArraySlice<UInt8>) {
     var parser = JSONParser(bytes)
     guard let value = parser.parse() else { return nil }
     self = value
   }
 
+  /// The value of a key if this is an object that has the key; else nil.
   package subscript(key: String) -> JSONValue? {
     if case .object(let members) = self { members[key] } else { nil }
   }
@@ -28,12 +35,12 @@ package indirect enum JSONValue: Hashable, Sendable {
   var array: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
   var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
 
-  /// A whole number within `range`; nil for everything else.
+  /// Returns the whole number if it is within `range`; nil for everything else.
   package func integer(in range: ClosedRange<Int64>) -> Int64? { integer.flatMap { range.contains($0) ? $0 : nil } }
 }
 
 extension LineBuffer {
-  /// Appends JSON. Members of an object come in the order of their keys.
+  /// Appends a JSON value. The members of an object are in the order of their keys.
   package mutating func append(_ value: JSONValue) {
     switch value {
     case .null: append("null")
@@ -51,7 +58,7 @@ extension LineBuffer {
     }
   }
 
-  /// Appends what `append` makes of each element, with commas between.
+  /// Appends what `append` writes for each element, with commas between the elements and `marks` around them.
   package mutating func appendList<Element>(
     _ elements: [Element], between marks: (StaticString, StaticString) = ("[", "]"),
     _ append: (inout LineBuffer, Element) -> Void

@@ -1,25 +1,26 @@
 import Netwatch
 
-/// What a service has been through, and what runs on behalf of its clients.
+/// The counters of a service, and the requests that run for its clients.
 package struct ServiceStatistics: Hashable, Sendable {
-  /// The most labels that a service names: those with the most requests.
+  /// The most labels that a service lists: those with the most requests.
   static let labelLimit = 32
 
-  /// Changes of reachability that were published.
+  /// The number of published changes of reachability.
   package var transitions: UInt64
-  /// How often the kernel dropped messages.
+  /// The number of times that the kernel dropped messages.
   package var netlinkOverruns: UInt64
-  /// Clients that get events now.
+  /// The number of clients that receive events now.
   package var subscribers: Int
-  /// Requests that run, of all users.
+  /// The number of running requests of all users.
   package var requests = 0
-  /// The labels of those that the asking user may see: its own, or all if it is root.
+  /// The labels of the requests that the asking user may see: the user's own, or all if the user is root.
   package var labels: [NamedCount] = []
-  /// The outages since the service started, by their reasons. Nil if an older service does not say.
+  /// The number of outages since the service started, by reason. Nil if the service is an older one that does not report them.
   package var outages: [ReachabilityReason: UInt64]?
-  /// The time of these outages, with that of the one that has not ended yet, in milliseconds.
+  /// The total time of these outages in milliseconds, including the outage that has not ended yet.
   package var outageMilliseconds: UInt64 = 0
 
+  /// Creates counters; those that are not named here are zero or nil.
   package init(transitions: UInt64 = 0, netlinkOverruns: UInt64 = 0, subscribers: Int = 0) {
     self.transitions = transitions
     self.netlinkOverruns = netlinkOverruns
@@ -28,7 +29,7 @@ package struct ServiceStatistics: Hashable, Sendable {
 }
 
 extension ServiceStatistics {
-  /// What a service has counted of the machine; nothing of its clients.
+  /// Creates counters from what a service has counted of the machine. Those of its clients are zero.
   ///
   /// - Parameter now: The time of the monotonic clock.
   package init(of monitor: MonitorStatistics, _ outages: OutageMeter, at now: Duration) {
@@ -38,7 +39,8 @@ extension ServiceStatistics {
     outageMilliseconds = UInt64(clamping: outages.time(at: now).nanoseconds / 1_000_000)
   }
 
-  /// The labels with the most requests, cleaned. There may be a hundred thousand, so they are neither sorted nor cleaned all.
+  /// Returns the labels with the most requests, made harmless for a terminal. There may be a hundred thousand labels, so not
+  /// all of them are sorted and cleaned.
   static func mostFrequent(_ counts: [String: Int]) -> [NamedCount] {
     typealias Entry = (key: String, value: Int)
     func precedes(_ one: Entry, _ other: Entry) -> Bool { (other.value, one.key) < (one.value, other.key) }
@@ -51,7 +53,7 @@ extension ServiceStatistics {
     return first.map { NamedCount(name: $0.key.harmless, count: $0.value) }
   }
 
-  /// Reads the key `stats` of an answer. A number that cannot be is 0.
+  /// Reads the value of the key `stats` of a response. A number that is out of range counts as 0.
   init(_ value: JSONValue) {
     func number(_ value: JSONValue?) -> Int64 { value?.integer(in: 0...Int64.max) ?? 0 }
     func count(_ value: JSONValue?) -> Int { Int(value?.integer(in: 0...Int64(Int32.max)) ?? 0) }
@@ -63,13 +65,13 @@ extension ServiceStatistics {
       label["label"]?.string.map { NamedCount(name: $0, count: count(label["requests"])) }
     }
     guard let counts = value["outages"] else { return }
-    // A reason that only a newer service knows has no name here.
+    // A reason that only a newer service knows has no case here, and is left out.
     let known = ReachabilityReason.allCases.compactMap { reason in counts[reason.rawValue].map { (reason, $0) } }
     outages = Dictionary(known.map { ($0, UInt64(number($1))) }) { $1 }
     outageMilliseconds = UInt64(number(value["outage_ms"]))
   }
 
-  /// The answer to a client that asks.
+  /// The response to a client that asks for the counters, as a line with its newline.
   var line: String {
     let labels = labels.map { "{\"label\":\($0.name.json),\"requests\":\($0.count)}" }.joined(separator: ",")
     return "{\"v\":1,\"stats\":{\"transitions\":\(transitions),\"netlink_overruns\":\(netlinkOverruns),"

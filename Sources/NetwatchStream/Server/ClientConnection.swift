@@ -2,35 +2,37 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// One client of the service: what it has not got yet, what it has begun to write, and what runs on its behalf.
+/// One client of the service: its connection, the output that waits for it, its unfinished input, and the requests that run for
+/// it.
 ///
-/// The service keeps a bounded amount for each client: the rest of one line and some answers. A client that does not read
-/// misses events, but not the newest one; if a client does not read its answers, the service does not read from it.
+/// The service keeps a bounded amount for each client: the rest of one line and some responses. A client that does not read
+/// misses events, but not the newest one. If a client does not read its responses, the service does not read from it.
 final class ClientConnection {
   let descriptor: FileDescriptor
   var registration: EventLoop.Registration?
   let user: uid_t
-  /// Whether it may begin requests, and end them.
+  /// Whether the client may begin and end requests.
   let mayBegin: Bool
   var wantsEvents = true {
-    // Nothing is owed to one that wants none.
+    // A client that wants no events does not need the newest line.
     didSet { if !wantsEvents { isBehind = false } }
   }
-  /// How often it gets figures of the link; nil for never.
+  /// The time between two lines with traffic; nil for none.
   var trafficInterval: Duration?
   var wifi = WiFiSubscription()
-  /// What it was told of how well the link works; nil if it has not asked.
+  /// The figures of the link's quality that the client was sent last; nil if the client has not asked for them.
   var quality: QualityNews?
   var requests = ClientRequests()
-  /// Whether it has the present state as its first line. Until then a line for it is one.
+  /// Whether the client has received the current state as its first line. Until then, the next line for it is its first line.
   var isGreeted = false
-  /// Whether only a few answers may wait, because memory is. What is more is left out, and the newest state stands for it.
+  /// Whether only a few responses may wait, because memory is short. Further responses are left out; the client gets the newest
+  /// state instead.
   var isShort = false { didSet { if isShort, isFull { collapse() } } }
-  /// What the server has taken note of as its ``size``.
+  /// The ``size`` that the server has last counted.
   var notedSize = 0
-  /// It has closed its writing side; it may still read.
+  /// Whether the client has closed its writing side. It may still read.
   private(set) var isInputOver = false
-  /// An event has been left out; the newest line is owed.
+  /// Whether an event has been left out, so that the client has to get the newest line.
   private(set) var isBehind = false
   private var output: [UInt8] = []
   private var input: [UInt8] = []
@@ -45,14 +47,14 @@ final class ClientConnection {
     self.mayBegin = mayBegin
   }
 
-  /// Roughly what it makes the service keep, in bytes.
+  /// The approximate memory that the service uses for this client, in bytes.
   var size: Int { output.capacity + input.capacity + requests.size }
 
-  /// So much of its answers waits that no more of its lines are looked at.
+  /// Whether the waiting responses have reached their limit, so that the service reads no more lines of this client.
   private var isFull: Bool { output.count >= answerLimit }
   private var answerLimit: Int { isShort ? Self.shortAnswerLimit : Self.usualAnswerLimit }
 
-  /// What to wait for.
+  /// The readiness of the socket to wait for.
   var interest: EventLoop.Readiness {
     var interest: EventLoop.Readiness = []
     if !isInputOver, !isFull { interest.insert(.readable) }
@@ -62,9 +64,9 @@ final class ClientConnection {
 
   // MARK: Writing
 
-  /// Writes a line of the stream if there is room, else leaves it out.
+  /// Writes a line of the stream if there is room; else leaves it out.
   ///
-  /// - Returns: False if the client is gone, here and below.
+  /// - Returns: False if the client is gone. This also holds for the methods below.
   func offer(_ line: RawSpan) -> Bool {
     guard output.isEmpty, !isBehind else {
       isBehind = true
@@ -75,15 +77,15 @@ final class ClientConnection {
     return true
   }
 
-  /// Writes a line that says nothing of the state, if there is room; else nobody misses it.
+  /// Writes a line that does not change the state, if there is room. Otherwise the line is dropped and not sent later.
   func offer(passing line: RawSpan) -> Bool {
     guard output.isEmpty, !isBehind, isGreeted else { return true }
     return begin(line) != nil
   }
 
-  /// Writes a line where nothing is under way, and keeps what of it has no room.
+  /// Writes a line when no output waits, and keeps the part that has no room.
   ///
-  /// - Returns: whether there is room for any of it; nil if the client is gone.
+  /// - Returns: Whether any part of the line was taken; nil if the client is gone.
   private func begin(_ line: RawSpan) -> Bool? {
     guard let written = unsafe line.withUnsafeBytes({ unsafe write($0) }) else { return nil }
     guard written > 0 else { return false }
@@ -93,20 +95,20 @@ final class ClientConnection {
     return true
   }
 
-  /// Writes an answer, after what is under way.
+  /// Writes a response after the output that waits.
   func answer(_ text: String) -> Bool {
     output += Array(text.utf8)
     return flush(newest: nil)
   }
 
-  /// Writes what is owed.
+  /// Writes the output that waits, then the newest line if an event was left out.
   ///
-  /// - Parameter newest: The line with the present state; nil if there is none, or the client does not want it now.
+  /// - Parameter newest: The line with the current state; nil if there is none, or the client does not want it now.
   func flush(newest: RawSpan?) -> Bool {
     if !output.isEmpty {
       guard let written = unsafe output.withUnsafeBytes({ unsafe write($0) }) else { return false }
       output.removeFirst(written)
-      // An idle client shall not hold what a busy moment needed.
+      // An idle client must not keep the memory that a busy moment needed.
       if output.isEmpty { output = [] }
     }
     if output.isEmpty, isBehind, let newest {
@@ -116,20 +118,20 @@ final class ClientConnection {
     return true
   }
 
-  /// Leaves out the lines that wait behind the one under way.
+  /// Drops the lines that wait behind the one that is being written.
   private func collapse() {
     guard let end = output.firstIndex(of: UInt8(ascii: "\n")), end + 1 < output.endIndex else { return }
     output = Array(output[...end]) + Array(ProtocolError.line("answers were left out, because nobody read them").utf8)
     isBehind = wantsEvents
   }
 
-  /// Tells the client why its connection ends, if there is room: nobody waits for a client to read.
+  /// Sends the client the reason why its connection ends, if there is room. The service does not wait for a client to read.
   @discardableResult func end(because message: String) -> Bool {
     _ = answer(ProtocolError.line(message))
     return false
   }
 
-  /// - Returns: how many bytes were taken; nil if the client is gone.
+  /// - Returns: The number of bytes that were taken; nil if the client is gone.
   private func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
     while true {
       let count = unsafe send(descriptor.rawValue, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
@@ -144,7 +146,9 @@ final class ClientConnection {
 
   // MARK: Reading
 
-  /// - Returns: The number of bytes that have come, which may be 0; nil if the client is gone.
+  /// Reads from the socket.
+  ///
+  /// - Returns: The number of bytes that were read, which may be 0. Nil if the client is gone.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
     let room = isShort ? min(buffer.count, Self.lineLimit) : buffer.count
     while true {
@@ -159,10 +163,10 @@ final class ClientConnection {
     }
   }
 
-  /// Splits what has come into lines; the rest waits for its newline, or for room for answers.
+  /// Splits the input into lines. The rest waits for its newline, or for room for responses.
   ///
-  /// - Parameter body: gets each line without its newline; false stops.
-  /// - Returns: false if a line is longer than any may be.
+  /// - Parameter body: The closure that gets each line without its newline. It returns false to stop.
+  /// - Returns: False if a line exceeds the limit.
   func splitLines(_ bytes: UnsafeRawBufferPointer, _ body: (ArraySlice<UInt8>) -> Bool) -> Bool {
     unsafe input.append(contentsOf: bytes)
     var start = input.startIndex
@@ -180,25 +184,25 @@ final class ClientConnection {
   }
 }
 
-/// The requests that run on behalf of one connection, by their ids.
+/// The requests that run for one connection, by their ids.
 struct ClientRequests {
-  /// What one id and its label take in a dictionary, which is at most three quarters full.
+  /// The memory of one id and its label in a dictionary, which is at most three quarters full.
   private static let placeSize = 2 * MemoryLayout<String>.size * 4 / 3 + 1
-  /// Of a string that has memory of its own.
+  /// The overhead of a string that has its own memory.
   private static let textOverhead = 48
-  /// Up to this many bytes a string has none.
+  /// The most bytes of a string that needs no memory outside the dictionary.
   private static let shortText = 15
 
   private var labels: [String: String?] = [:]
-  /// Of the ids and labels that are not short, in bytes.
+  /// The memory of the ids and labels that are not short, in bytes.
   private var textSize = 0
 
   var count: Int { labels.count }
 
-  /// Roughly the memory that they take, in bytes.
+  /// The approximate memory of all requests, in bytes.
   var size: Int { labels.capacity * Self.placeSize + textSize }
 
-  /// Roughly the memory that one more takes, in bytes.
+  /// Returns the approximate memory that one more request takes, in bytes.
   func growth(by id: String, label: String?) -> Int {
     let places = labels.count < labels.capacity ? 0 : max(labels.capacity, 1) * Self.placeSize
     return places + Self.size(of: id, label)
@@ -206,23 +210,23 @@ struct ClientRequests {
 
   func isRunning(_ id: String) -> Bool { labels[id] != nil }
 
-  /// An id that runs stays as it is.
+  /// Begins a request. If its id already runs, nothing changes.
   mutating func begin(_ id: String, label: String?) {
     guard !isRunning(id) else { return }
     labels[id] = .some(label)
     textSize += Self.size(of: id, label)
   }
 
-  /// - Returns: false if no request has this id.
+  /// Ends a request. Returns false if no request has this id.
   mutating func end(_ id: String) -> Bool {
     guard let label = labels.removeValue(forKey: id) else { return false }
     textSize -= Self.size(of: id, label)
-    // An idle client shall not hold what a busy moment needed.
+    // An idle client must not keep the memory that a busy moment needed.
     if labels.isEmpty { self = ClientRequests() }
     return true
   }
 
-  /// Calls `body` with each label; requests without one are passed over.
+  /// Calls `body` with each label. Requests without a label are skipped.
   func forEachLabel(_ body: (String) -> Void) {
     for case .some(let label) in labels.values { body(label) }
   }
@@ -234,23 +238,24 @@ struct ClientRequests {
   }
 }
 
-/// What all clients together make the service keep: lines that they do not read, lines that they have not finished, ids
-/// and labels. In bytes; whoever changes something says so.
+/// The memory that the service uses for all clients, in bytes: lines that they have not read, unfinished lines, ids and labels.
+/// Code that changes any of these must call ``change(from:to:)``.
 struct ClientMemory {
   private let limit: Int
   private(set) var used = 0
-  /// From three quarters of the limit until only half of it is used. Queues of answers collapse then, and are kept short.
+  /// Whether memory is short: from three quarters of the limit until only half of it is used. Meanwhile, queues of responses
+  /// are cut and kept short.
   private(set) var isTight = false
 
   init(limit: Int) { self.limit = limit }
 
-  /// Whether a request may begin that takes so much. The rest is for lines and answers.
+  /// Returns whether a request of this size may begin. An eighth of the limit is kept for lines and responses.
   func allowsRequest(of size: Int) -> Bool { size <= limit / 8 * 7 - used }
 
-  /// From here on a client that makes it more has to go.
+  /// Whether the limit is exceeded. A client that then needs more memory is disconnected.
   var isExhausted: Bool { used > limit }
 
-  /// Takes note that a client has `new` instead of `old`.
+  /// Notes that the memory of a client changes from `old` to `new`.
   mutating func change(from old: Int, to new: Int) {
     used += new - old
     isTight = used > (isTight ? limit / 2 : limit / 4 * 3)

@@ -1,9 +1,9 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Lines that only those clients get who have asked for them, with the number of the last state.
+/// Lines that only those clients get that have asked for them. They have the number of the last state.
 extension EventServer {
-  /// A client that has asked for some has gone, or gets events again, or does not.
+  /// Updates the timers when a client that has asked for figures is gone, or its wish for events changes.
   func noteFigures(of client: ClientConnection) {
     if client.trafficInterval != nil { setTrafficClock() }
     if client.wifi.reporting.isWanted { setWiFiReporting() }
@@ -52,7 +52,7 @@ extension EventServer {
     timer.set(forNextTickEvery: QualityMeter.interval)
   }
 
-  /// Tells a client that has asked what the last look has found.
+  /// Sends the figures of the last sample to a client that has asked for them.
   ///
   /// - Returns: False if the client is gone.
   func answerQuality(_ client: ClientConnection) -> Bool {
@@ -62,7 +62,7 @@ extension EventServer {
   }
 
   private func tellQuality() {
-    // First of all: whoever is dropped below may be the last one who asks.
+    // The timer is set first: a client that is dropped below may be the last one that asks, and stops the timer.
     qualityTimer?.set(forNextTickEvery: QualityMeter.interval)
     quality = lookAtQuality(false)
     guard let quality else { return }
@@ -72,9 +72,9 @@ extension EventServer {
     }
   }
 
-  /// Sends figures to a client that has asked, if they are news to it.
+  /// Sends figures to a client that has asked for them, if they are news to it.
   private func offer(_ quality: LinkQuality, to client: ClientConnection, at now: Duration) -> Bool {
-    // A client that has no room now is told after a later look.
+    // A client that has no room now gets figures after a later sample.
     guard client.isGreeted, !client.interest.contains(.writable), quality.isOf(newest?.path.carrier),
       client.quality?.take(quality, at: now) == true,
       var record = newest?.withoutWiFiDetails
@@ -96,7 +96,7 @@ extension EventServer {
     return reportWiFi(wanted)
   }
 
-  /// Tells a client that has asked for something new what is known now.
+  /// Sends the current values to a client that has changed what it asks of the WiFi network.
   ///
   /// - Returns: False if the client is gone.
   func answerWiFi(_ client: ClientConnection) -> Bool {
@@ -112,7 +112,7 @@ extension EventServer {
 
   func tellWiFi(_ record: EventRecord) {
     guard var state = newest else { return }
-    // Who comes now, or has missed a state, gets that state with what is known now.
+    // A client that connects now, or that has missed a state, gets that state with the current values.
     state.path = state.path.with(record.path.connection, reason: state.path.reason)
     newest = state
     writer.write(state.withoutWiFiDetails)
@@ -129,13 +129,13 @@ extension EventServer {
 }
 
 extension EventRecord {
-  /// Says of the WiFi network what was asked for.
+  /// Returns the record with only those values of the WiFi network that were asked for.
   func withWiFi(_ reporting: WiFiReporting) -> EventRecord {
     var record = self
     record.path = path.with(reporting.part(of: path.connection), reason: path.reason)
     return record
   }
 
-  /// As it is for who has not asked.
+  /// The record for a client that has not asked for values of the WiFi network.
   var withoutWiFiDetails: EventRecord { path.wifi == nil ? self : withWiFi(WiFiReporting()) }
 }

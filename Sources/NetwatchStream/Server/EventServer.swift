@@ -3,15 +3,15 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// Hands the stream to every client of a socket, and counts the requests that clients begin.
+/// Sends the stream to every client of a socket, and counts the requests that clients begin.
 ///
-/// On a loop, whose thread it belongs to. Nobody waits for a slow client; see `ClientConnection`.
+/// The server belongs to the thread of its loop. It does not wait for slow clients; see `ClientConnection`.
 @safe package final class EventServer {
-  /// The most connections that may be open, unless the service is told otherwise.
+  /// The default of the most open connections: 1,024.
   package static let standardConnectionLimit = 1_024
-  /// Connections that are accepted before others have their turn.
+  /// The most connections that are accepted before the loop handles other events.
   private static let acceptsPerTurn = 64
-  /// Of the kernel's buffer for each client; the kernel takes twice as much.
+  /// The size of the kernel's send buffer for each client, in bytes; the kernel uses twice as much.
   private static let sendBuffer: CInt = 16 << 10
 
   let loop: EventLoop
@@ -24,47 +24,51 @@ import NetwatchEventLoop
   private let lastSubscriberLeft: () -> Void
   private var registration: EventLoop.Registration?
   private(set) var clients: [ObjectIdentifier: ClientConnection] = [:]
-  /// Those that have not had their first line, and are not listened to before.
+  /// The clients that have not received their first line. The server does not read from them before.
   private var arrivals: [ClientConnection] = []
-  /// How many connections users have who are neither this one nor root.
+  /// The number of connections of each user who is neither the server's user nor root.
   private var strangers: [uid_t: Int] = [:]
   private var memory: ClientMemory
   private var isShortOfMemory = false
   private var requestCount = 0
   var writer = JSONLineWriter()
-  /// For lines that not every client gets.
+  /// The writer of lines that not every client gets.
   var figureWriter = JSONLineWriter()
-  /// Nil until somebody asks for figures of the link.
+  /// The timer of the traffic lines; nil until a client asks for them.
   var trafficClock: TrafficClock?
   let sampleTraffic: (NetworkPath) -> TrafficMeter.Sample?
   let reportWiFi: (WiFiReporting) -> WiFiConnection?
-  /// Nil until somebody asks how well the link works.
+  /// The timer of the quality samples; nil until a client asks for them.
   var qualityTimer: LoopTimer?
-  /// What the last look has found; nil while nobody asks.
+  /// The figures of the last sample; nil while no client asks for them.
   var quality: LinkQuality?
   let lookAtQuality: (_ isFirst: Bool) -> LinkQuality?
   private var greeter = JSONLineWriter()
   private var isGreeterStale = true
   var newest: EventRecord?
-  /// Given up for a moment where no descriptor is left, to refuse a client properly.
+  /// A descriptor that is closed for a moment if no other is left, so that a client can be refused with a message.
   private var spare: FileDescriptor?
   private let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
 
+  /// Creates a server that accepts clients at once.
+  ///
   /// - Parameters:
-  ///   - socket: Where clients connect.
+  ///   - socket: The socket that clients connect to.
   ///   - loop: The loop that the server belongs to.
   ///   - connectionLimit: The most clients that may be connected. Default: 1,024.
   ///   - memoryLimit: The most bytes that clients may make the server keep. Default: 64 MiB.
-  ///   - identity: What the server says about itself in the first line of a connection.
-  ///   - requestsChanged: Called when the number of requests that run has changed, by a client's message or by its end.
-  ///   - statistics: Gives those of the service as a whole; the server fills in what it knows of its clients.
-  ///   - sampleTraffic: Reads the counters of the link that carries the traffic of a path; nil where there is none.
-  ///   - reportWiFi: Called with what clients ask to know of the WiFi network from then on; gives what is known now.
-  ///   - lookAtQuality: Looks how well the link works that carries the traffic; nil if that is not known. `isFirst` says that
-  ///     nobody has looked for a while.
-  ///   - prepareGreeting: Called when clients have come, who get the present state when `greet` is called.
-  ///   - lastSubscriberLeft: Called when nobody wants events any more.
-  /// - Throws: An error if the loop cannot watch the socket.
+  ///   - identity: The identity of the service, for the first line of each connection.
+  ///   - requestsChanged: The closure that is called when the number of running requests has changed, by a client's message or
+  ///     by its end.
+  ///   - statistics: The closure that returns the counters of the service as a whole. The server adds those of its clients.
+  ///   - sampleTraffic: The closure that reads the counters of the link that carries a path; nil if no link does.
+  ///   - reportWiFi: The closure that gets what clients ask of the WiFi network from now on. It returns the current values.
+  ///   - lookAtQuality: The closure that samples the quality of the link that carries the path; nil if it is not known.
+  ///     `isFirst` is true if there was no sample for a while.
+  ///   - prepareGreeting: The closure that is called when clients have connected. They get the current state when it calls
+  ///     `greet`.
+  ///   - lastSubscriberLeft: The closure that is called when no client wants events any more.
+  /// - Throws: A `SystemError` if the loop cannot watch the socket.
   package init(
     _ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int = EventServer.standardConnectionLimit,
     memoryLimit: Int = 64 << 20, identity: ServiceIdentity = ServiceIdentity(),
@@ -97,9 +101,10 @@ import NetwatchEventLoop
     unsafe readBuffer.deallocate()
   }
 
+  /// The number of clients that want events.
   package var subscriberCount: Int { clients.values.count { $0.wantsEvents } }
 
-  /// Sends `record` to everyone who wants events; from now on it is what new clients get first.
+  /// Sends `record` to every client that wants events. From now on it is the first record of new clients.
   package func publish(_ record: EventRecord) {
     isGreeterStale = true
     if record.event == .wifi { return tellWiFi(record) }
@@ -117,7 +122,7 @@ import NetwatchEventLoop
     adaptToMemory()
   }
 
-  /// Calls `body` with the line that says all: for the first time with what says who we are as well.
+  /// Calls `body` with the newest line. A client's first line also has the identity of the service.
   private func withNewestLine<Result>(for client: ClientConnection, _ body: (RawSpan) -> Result) -> Result {
     if client.isGreeted {
       guard client.wifi.reporting.isWanted, let newest else { return writer.withLine(body) }
@@ -154,7 +159,7 @@ import NetwatchEventLoop
     }
   }
 
-  /// With no descriptor left, the listening socket would stay readable and this loop would spin.
+  /// Refuses one client. If no descriptor is left, the listening socket would stay readable and this loop would spin.
   private func refuseOne() -> Bool {
     spare = nil
     let descriptor = accept4(socket.descriptor.rawValue, nil, nil, CInt(SOCK_CLOEXEC.rawValue))
@@ -193,11 +198,12 @@ import NetwatchEventLoop
     greetSoon(client)
   }
 
-  /// Of the connections, for each user who is neither this one nor root.
+  /// The most connections of each user who is neither the server's user nor root.
   private var strangerLimit: Int { max(1, connectionLimit / 4) }
 
   private func greetSoon(_ client: ClientConnection) {
-    // The kernel's news that was there before it came is read first: a service that was asleep would tell of yesterday.
+    // The kernel's messages that came before the client are read first. Otherwise, a service that was suspended would send an
+    // old state.
     if arrivals.isEmpty {
       loop.schedule(after: .zero) { [weak self] in
         self?.prepareGreeting { self?.greetArrivals() }
@@ -220,7 +226,7 @@ import NetwatchEventLoop
         drop(client)
         continue
       }
-      // A change that came first was its greeting.
+      // A client that has already received a change does not need a greeting.
       guard newest != nil, client.wantsEvents, !client.isGreeted else { continue }
       finish(client, isThere: withNewestLine(for: client) { client.offer($0) })
     }
@@ -228,18 +234,20 @@ import NetwatchEventLoop
 
   // MARK: Clients speak
 
-  /// - Returns: False if the client is gone or has to go, here and below.
+  /// Reads from and writes to a client.
+  ///
+  /// - Returns: False if the client is gone or has to go. This also holds for the methods below.
   private func exchange(with client: ClientConnection, _ readiness: EventLoop.Readiness) -> Bool {
     if readiness.contains(.writable) {
       let isOwed = newest != nil && client.wantsEvents
       let isThere = isOwed ? withNewestLine(for: client) { client.flush(newest: $0) } : client.flush(newest: nil)
-      // Then lines that have waited for room.
+      // Then handles lines that have waited for room.
       guard isThere, unsafe obey(UnsafeRawBufferPointer(start: nil, count: 0), of: client) else { return false }
     }
     guard readiness.contains(.readable), client.interest.contains(.readable) else { return !readiness.hasHungUp }
     guard let count = unsafe client.read(into: readBuffer) else { return false }
     if count > 0 { return unsafe obey(UnsafeRawBufferPointer(rebasing: readBuffer[..<count]), of: client) }
-    // Who has said all may still listen.
+    // A client that has closed its writing side may still read.
     return !client.isInputOver || !readiness.hasHungUp
   }
 
@@ -309,13 +317,13 @@ import NetwatchEventLoop
     changeRequestCount(by: 1)
   }
 
-  /// It gets the state at once, as after it has connected.
+  /// Sends the state to a client at once, as after it has connected.
   private func tellAnew(_ client: ClientConnection) {
     client.isGreeted = false
     if !arrivals.contains(where: { $0 === client }) { greetSoon(client) }
   }
 
-  /// As far as the user of a client may know.
+  /// Returns the counters and labels that the user of a client may know.
   private func statistics(for client: ClientConnection) -> ServiceStatistics {
     var statistics = generalStatistics()
     statistics.subscribers = subscriberCount
@@ -336,7 +344,7 @@ import NetwatchEventLoop
 
   // MARK: Clients go
 
-  /// Ends a turn of a client.
+  /// Ends a turn of a client: drops the client if it is gone or uses too much memory.
   func finish(_ client: ClientConnection, isThere: Bool) {
     guard isThere else { return drop(client) }
     let isMore = noteSize(of: client)
@@ -358,7 +366,7 @@ import NetwatchEventLoop
     }
   }
 
-  /// - Returns: whether the client makes us keep more than before.
+  /// Notes the memory that the client uses now. Returns whether it is more than before.
   @discardableResult private func noteSize(of client: ClientConnection) -> Bool {
     let (old, new) = (client.notedSize, client.size)
     memory.change(from: old, to: new)

@@ -2,12 +2,13 @@ import CLinux
 import Glibc
 import NetwatchEventLoop
 
-/// What stands at a path, whoever has put it there: it is looked at, but neither opened nor followed to somewhere else.
+/// A file at a path, whichever user has created it. It is examined, but it is not opened for reading, and links are not
+/// followed.
 struct FileAtPath: ~Copyable {
   private let descriptor: FileDescriptor
   private let status: stat
 
-  /// Nil if there is nothing, or it cannot be looked at.
+  /// Nil if there is no file at the path, or it cannot be examined.
   init?(_ path: String) {
     let number = unsafe open(path, netwatch_open_path | O_NOFOLLOW | O_CLOEXEC)
     guard number >= 0 else { return nil }
@@ -22,12 +23,12 @@ struct FileAtPath: ~Copyable {
   var isSocket: Bool { status.st_mode & S_IFMT == S_IFSOCK }
   var isOwn: Bool { status.st_uid == geteuid() }
 
-  /// Changes the mode of this very file, whatever stands at the path by now.
+  /// Changes the mode of this file, even if another file is at the path by now.
   ///
-  /// - Returns: false if that failed; `errno` says why.
+  /// - Returns: False if that failed; the reason is in `errno`.
   func setMode(_ mode: mode_t) -> Bool { unsafe chmod("/proc/self/fd/\(descriptor.rawValue)", mode) == 0 }
 
-  /// Removes what stands at a path if it is this file.
+  /// Removes the file at a path if it is the one with this identity.
   static func remove(_ path: String, _ identity: FileIdentity) {
     guard let there = FileAtPath(path), there.identity == identity else { return }
     unsafe unlink(path)

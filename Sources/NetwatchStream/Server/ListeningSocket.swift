@@ -3,18 +3,20 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// The socket that a service listens on. Its file goes with it, if it made the file.
+/// The Unix socket that a service listens on. If this object has created the socket's file, it removes the file at its end.
 package final class ListeningSocket {
   let descriptor: FileDescriptor
   /// Whether any user may connect.
   let servesEveryone: Bool
   private let lock: SocketLock?
-  /// The file that we made; nil if somebody else has.
+  /// The file that this object has created; nil if the socket was inherited.
   private let file: (path: String, identity: FileIdentity)?
 
   private static let backlog: CInt = 512
 
-  /// Takes over a socket that listens already, from whoever started this process.
+  /// Takes over a socket that already listens, from the process that started this one (such as systemd).
+  ///
+  /// - Throws: A `PlainError` if the descriptor is not a listening Unix socket.
   package init(inherited descriptor: CInt) throws(PlainError) {
     var isListening: CInt = 0
     var length = socklen_t(MemoryLayout<CInt>.size)
@@ -40,14 +42,16 @@ package final class ListeningSocket {
     file = nil
   }
 
-  /// Makes the socket; a file that a dead service has left is taken over.
+  /// Creates the socket and listens. A socket's file that an ended service has left is replaced.
+  ///
+  /// - Throws: A `PlainError` if another service listens at the address, or the socket cannot be created.
   package init(at address: ServiceAddress) throws(PlainError) {
     let (folder, _) = address.parts
     if address == .system { unsafe mkdir(folder, 0o755) }
-    // A path that no socket can have shall not have a lock either.
+    // A path that is invalid for a socket must not get a lock's file either.
     try unsafe address.withSocketAddress { _, _ in }
     guard let lock = try SocketLock(for: address) else { throw Self.inUse(address) }
-    // A service of another kind, which does not know the lock.
+    // A service of another kind may not use the lock, so the address is also tried.
     if address.listener != nil { throw Self.inUse(address) }
 
     let socket = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
@@ -55,14 +59,14 @@ package final class ListeningSocket {
     descriptor = FileDescriptor(owning: socket)
     servesEveryone = address.servesEveryone
     let mode: mode_t = servesEveryone ? 0o666 : 0o600
-    // The file is made with the mode that its socket has, less what the umask takes away: nobody else gets in meanwhile.
+    // The file gets the mode of its socket, less the umask, so that no other user can connect in between.
     guard fchmod(socket, mode) == 0 else { throw Self.failure("fchmod") }
     try Self.bind(socket, to: address)
     guard let made = FileAtPath(address.path), made.isSocket, made.isOwn else { throw .notMade(address.path) }
     self.lock = consume lock
     file = (address.path, made.identity)
     guard listen(socket, Self.backlog) == 0 else { throw Self.failure("listen") }
-    // Also the sign for those who wait: the file was there before anyone listened.
+    // The change of mode also notifies clients that wait: the file existed before this service listened.
     if !made.setMode(mode), servesEveryone { throw Self.failure("chmod \(address.path)") }
   }
 

@@ -1,20 +1,22 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Decides when clients get figures of the link. Clients with equal intervals get them together, and one sample is enough for
-/// all intervals that end at the same moment.
+/// Decides when clients get the traffic of the link. Clients with equal intervals get it together, and one sample is enough for
+/// all intervals that end at the same time.
 ///
-/// Belongs to its loop. If no client asks, there is no timer.
+/// The clock belongs to the thread of its loop. If no client asks for traffic, there is no timer.
 final class TrafficClock {
   private let sample: () -> TrafficMeter.Sample?
   private let tell: (_ interval: Duration, LinkTraffic) -> Void
-  /// By their intervals.
+  /// The meters and their next ticks, by interval.
   private var groups: [Duration: (meter: TrafficMeter, due: Duration)] = [:]
   private var timer: LoopTimer?
 
+  /// Creates a clock without a timer.
+  ///
   /// - Parameters:
-  ///   - sample: reads the counters of the link that carries the traffic; nil where none does.
-  ///   - tell: is given what those get who want figures at this interval.
+  ///   - sample: The closure that reads the counters of the link that carries the path; nil if no link does.
+  ///   - tell: The closure that gets the traffic for the clients with this interval.
   init(
     on loop: EventLoop, sample: @escaping () -> TrafficMeter.Sample?,
     tell: @escaping (_ interval: Duration, LinkTraffic) -> Void
@@ -24,13 +26,13 @@ final class TrafficClock {
     timer = LoopTimer(on: loop) { [unowned self] in tick() }
   }
 
-  /// The intervals that somebody wants from now on.
+  /// Sets the intervals that clients want from now on.
   func setIntervals(_ wanted: Set<Duration>) {
     let now = KernelClock.monotonic.now
     groups = groups.filter { wanted.contains($0.key) }
     for interval in wanted where groups[interval] == nil {
       var meter = TrafficMeter()
-      // The base of the first rates.
+      // The first rates are measured from this sample on.
       if let base = sample() { _ = meter.handle(base) }
       groups[interval] = (meter, now.nextTick(every: interval))
     }

@@ -1,19 +1,19 @@
 import Netwatch
 
-/// What a client has asked to know of the WiFi network, and how strong the signal was when it was told last.
+/// What a client asks of the WiFi network, and the signal that it was sent last.
 struct WiFiSubscription {
   var reporting = WiFiReporting()
-  /// Nil before the answer to what it has asked.
+  /// The signal that was sent last; nil before the first response.
   private var told: WiFiSignal?
 
-  /// Whether a record about the WiFi network alone is for this client; others may have asked for more.
+  /// Returns whether a record that is only about the WiFi network is for this client. Other clients may have asked for more.
   func isNews(_ record: EventRecord) -> Bool {
     guard record.path.reason == .signalChanged else { return reporting.isWanted }
     guard let signal = record.path.wifi?.signal, let told else { return false }
     return reporting.signal?.hasNews(signal, after: told) ?? false
   }
 
-  /// The client is told of this record.
+  /// Notes that the client gets this record.
   mutating func note(_ record: EventRecord) {
     guard reporting.signal != nil else { return }
     told = record.path.wifi?.signal

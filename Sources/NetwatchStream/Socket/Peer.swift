@@ -2,14 +2,14 @@ import CLinux
 import Glibc
 import NetwatchEventLoop
 
-/// The process at the other end of a Unix socket: of a client's socket the one that listened, of a server's the one that
-/// connected.
+/// The process at the other end of a Unix socket: the one that listened for a client's socket, the one that connected for a
+/// server's.
 struct Peer {
-  /// 0 if the process is not in our PID namespace.
+  /// The number of the process; 0 if it is not in the PID namespace of this process.
   let process: CInt
   let user: uid_t
 
-  /// Nil if the kernel does not tell.
+  /// Nil if the kernel does not report the peer.
   init?(of descriptor: CInt) {
     var credentials = peer_credentials()
     var length = socklen_t(MemoryLayout<peer_credentials>.size)
@@ -20,6 +20,6 @@ struct Peer {
 
   var isRoot: Bool { user == 0 }
 
-  /// Whether the peer belongs to the user of this process. No, if that cannot be told.
+  /// Whether the peer has the same user as this process. False if that cannot be determined.
   var isOwnUser: Bool { user == geteuid() && !UserNamespace.isAmbiguous(user) }
 }

@@ -3,27 +3,31 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// The Unix socket that a service listens on.
+/// The address of a service: the path of the Unix socket that it listens on.
 package struct ServiceAddress: Hashable, Sendable {
+  /// The path of the socket's file.
   package let path: String
 
+  /// Creates an address from a path.
   package init(path: String) { self.path = path }
 
-  /// The service of the whole machine.
+  /// The address of the service of the whole machine.
   package static let system = ServiceAddress(path: "/run/netwatch/netwatch.sock")
 
-  /// Whether any user may read, and the owner and root may begin requests; the socket's mode is 0666. Any other socket
-  /// serves its owner alone, and has the mode 0600.
+  /// Whether every user may read; then only the owner and root may begin requests, and the socket's mode is 0666. Any other
+  /// socket serves only its owner, and has the mode 0600.
   var servesEveryone: Bool { self == .system }
 
-  /// The addresses that a client tries, in this order: `$NETWATCH_SOCKET`; or the user's own, then the system's.
+  /// The addresses that a client tries, in this order: `$NETWATCH_SOCKET` alone if it is set; else the user's, then the
+  /// machine's.
   package static var candidates: [ServiceAddress] {
     explicit.map { [$0] } ?? (user.map { [$0, .system] } ?? [.system])
   }
 
-  /// The address that a service listens on unless it is given one.
+  /// The address that a service listens on if none is given: `$NETWATCH_SOCKET`, else the user's; for root without either, the
+  /// machine's.
   ///
-  /// - Throws: An error if there is neither `$NETWATCH_SOCKET` nor `$XDG_RUNTIME_DIR`, and the user is not root.
+  /// - Throws: A `PlainError` if neither `$NETWATCH_SOCKET` nor `$XDG_RUNTIME_DIR` is set and the user is not root.
   package static func standard() throws(PlainError) -> ServiceAddress {
     if let explicit { return explicit }
     if let user { return user }
@@ -43,14 +47,14 @@ package struct ServiceAddress: Hashable, Sendable {
     String(environment: name).flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// The folder and the name in it.
+  /// The folder, and the name of the file in it.
   var parts: (folder: String, name: String) {
     guard let slash = path.lastIndex(of: "/") else { return (".", path) }
     let folder = slash == path.startIndex ? "/" : String(path[..<slash])
     return (folder, String(path[path.index(after: slash)...]))
   }
 
-  /// Calls `body` with the address as the kernel wants it.
+  /// Calls `body` with the address in the kernel's form. Throws if the path is too long for a socket, or empty.
   func withSocketAddress<Result>(
     _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
   ) throws(PlainError) -> Result {
@@ -72,16 +76,16 @@ package struct ServiceAddress: Hashable, Sendable {
 
   // MARK: Connecting
 
-  /// Connects to the service if it may be believed: if it belongs to this user or to root.
+  /// Connects to the service if it can be trusted: if it belongs to this user or to root.
   ///
-  /// - Returns: Nil if no such service listens.
+  /// - Returns: The connection. Nil if no such service listens.
   func connect() -> FileDescriptor? {
     guard let descriptor = anyConnection() else { return nil }
     guard let peer = Peer(of: descriptor.rawValue), peer.isRoot || peer.isOwnUser else { return nil }
     return descriptor
   }
 
-  /// The process that listens; nil if there is none, or not for this user.
+  /// The process that listens; nil if there is none, or this user may not connect.
   var listener: CInt? {
     guard let descriptor = anyConnection() else { return nil }
     return Peer(of: descriptor.rawValue)?.process
@@ -91,7 +95,7 @@ package struct ServiceAddress: Hashable, Sendable {
     let socket = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     guard socket >= 0 else { return nil }
     let descriptor = FileDescriptor(owning: socket)
-    // On a Unix socket this is done at once, or refused: EAGAIN says that too many wait.
+    // On a Unix socket this succeeds or fails at once; EAGAIN means that too many connections wait.
     let result = try? unsafe withSocketAddress { unsafe Glibc.connect(socket, $0, $1) }
     if result == 0 { return consume descriptor }
     return nil
@@ -99,7 +103,7 @@ package struct ServiceAddress: Hashable, Sendable {
 }
 
 extension PlainError {
-  /// Why a socket or its lock could not be made, from `errno`.
+  /// The error that a socket or its lock could not be created; the reason is from `errno`.
   static func notMade(_ path: String) -> PlainError {
     let failure = SystemError.last("make \(path)")
     let advice = failure.code == ENOENT ? "make its folder, or name another socket" : "name another socket"

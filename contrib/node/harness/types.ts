@@ -1,4 +1,4 @@
-// It is compiled, not run: index.d.ts takes what is right, and refuses what is wrong.
+// This file is compiled, not run: index.d.ts has to accept correct uses and to refuse wrong ones.
 import { Monitor, Path, Status, current, version } from 'libnetwatch';
 
 const path: Path = current({ interface: ['wl*'], hold: 2, linkLocal: true, target: undefined });

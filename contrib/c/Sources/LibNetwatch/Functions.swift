@@ -3,7 +3,8 @@ import Glibc
 import Netwatch
 import NetwatchLines
 
-// The functions of netwatch.h, which says what each of them does. They keep errno, and leave a sentence behind where they fail.
+// The functions of netwatch.h, which describes each of them. They do not change errno. If they fail, they store a sentence for
+// netwatch_error_text().
 
 @c @implementation
 public func netwatch_open(
@@ -100,17 +101,22 @@ public func netwatch_error_text() -> UnsafePointer<CChar>! { unsafe LastError.te
 @c @implementation
 public func netwatch_version() -> UnsafePointer<CChar>! { unsafe version.text }
 
-/// Lives as long as the library.
+/// The version of the library as text for C, which is valid as long as the process runs.
 private let version = unsafe VersionText(text: UnsafePointer(strdup(NetwatchVersion.text)))
 
-/// `@unchecked`: nobody writes to it.
+/// A text for C that never changes.
+///
+/// `@unchecked`: nothing writes to the text.
 @safe private struct VersionText: @unchecked Sendable {
   let text: UnsafePointer<CChar>?
 }
 
-/// Calls `body` for a caller in C.
+/// Calls `body` for a caller in C, keeps `errno` as it was, and stores the sentence about a failure for this thread.
 ///
-/// - Parameter failure: What the caller gets for the number of an error.
+/// - Parameters:
+///   - failure: Makes the result for the caller from the number of an error.
+///   - body: The work of the function.
+/// - Returns: The result of `body`, or that of `failure` if `body` throws.
 private func answering<Answer>(
   failure: (_ code: CInt) -> Answer, _ body: () throws(NetworkMonitorError) -> Answer
 ) -> Answer {

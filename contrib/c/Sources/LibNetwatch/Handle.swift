@@ -3,26 +3,28 @@ import Netwatch
 import NetwatchLines
 import NetwatchStream
 
-/// What a `netwatch *` leads to: a monitor, its callback, and the texts that were handed out.
+/// The object behind a `netwatch *`: a monitor, its callback, and the texts that callers have got.
 ///
-/// `@unchecked`: the header gives a handle to one thread at a time, and what other threads may do is `Sendable` in the monitor.
+/// `@unchecked`: by the rules of the header, only one thread at a time uses a handle. What other threads may call is `Sendable` in
+/// the monitor.
 @safe final class Handle: @unchecked Sendable {
   typealias Callback = @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Void
 
-  /// Longer labels are cut off in any case.
+  /// The most bytes that are read of a label. The monitor shortens labels to less than that.
   private static let longestLabel = 1_024
 
   let monitor: PolledMonitor
-  /// The process that has opened it.
+  /// The process that has opened the handle. After a fork, the child must not use the handle.
   private let process = getpid()
   private var callback: Callback?
   private var context: UnsafeMutableRawPointer?
   private var isClosing = false
   private var writer = JSONLineWriter()
-  /// What was handed out since the last dispatch.
+  /// The texts that callers have got since the last dispatch. The next dispatch frees them.
   private var texts: [UnsafeMutablePointer<CChar>] = unsafe []
-  /// Those of the present state.
+  /// The texts of the present state, by field.
   private var fields: [Field: UnsafeMutablePointer<CChar>] = unsafe [:]
+  /// The line of the present state, if a caller has asked for it.
   private var lineOfState: UnsafeMutablePointer<CChar>?
 
   init(_ options: [String]) throws(NetworkMonitorError) {
@@ -32,16 +34,20 @@ import NetwatchStream
 
   deinit { freeTexts() }
 
-  /// The handle is the caller's from now on, until ``close()``.
+  /// Returns a pointer to the handle for a caller in C. The caller owns the handle until ``close()``.
   func handOut() -> OpaquePointer { unsafe OpaquePointer(Unmanaged.passRetained(self).toOpaque()) }
 
-  /// The handle that a pointer leads to, wherever it was opened.
+  /// Returns the handle behind a pointer, whichever process has opened it.
+  ///
+  /// - Throws: `EINVAL` if the pointer is NULL.
   static func any(at pointer: OpaquePointer?) throws(NetworkMonitorError) -> Handle {
     guard let pointer = unsafe pointer else { throw NetworkMonitorError(EINVAL, "the handle is NULL") }
     return unsafe Unmanaged<Handle>.fromOpaque(UnsafeRawPointer(pointer)).takeUnretainedValue()
   }
 
-  /// The handle that a pointer leads to, if this process has opened it.
+  /// Returns the handle behind a pointer, if this process has opened it.
+  ///
+  /// - Throws: `EINVAL` if the pointer is NULL, `ECHILD` if the handle belongs to the parent process.
   static func own(at pointer: OpaquePointer?) throws(NetworkMonitorError) -> Handle {
     let handle = try unsafe any(at: pointer)
     guard handle.isOwn else {
@@ -59,7 +65,7 @@ import NetwatchStream
   }
 
   func dispatch() throws(NetworkMonitorError) -> Int {
-    // Within a callback the monitor refuses, and what was handed out stays.
+    // Within a callback, the monitor throws an error, and the texts that callers have got stay valid.
     if monitor.isDispatching { return try monitor.dispatch() }
     freeTexts()
     defer { if isClosing { close() } }
@@ -72,7 +78,7 @@ import NetwatchStream
     if !isClosing { unsafe callback?(OpaquePointer(Unmanaged.passUnretained(self).toOpaque()), context) }
   }
 
-  /// Within a callback, when dispatch returns. The handle may be gone afterwards.
+  /// Closes the handle; within a callback, only when dispatch returns. The handle may be freed when this method returns.
   func close() {
     if isOwn, monitor.isDispatching {
       isClosing = true
@@ -84,7 +90,7 @@ import NetwatchStream
 
   // MARK: Texts
 
-  /// What `netwatch_get` knows.
+  /// The fields of `netwatch_get`.
   private enum Field: String {
     case medium, interface, reason, vpn, ssid, ipv4, ipv6, gateway4, gateway6, expensive, visible
     case inFlight = "in_flight"
@@ -122,13 +128,13 @@ import NetwatchStream
     return unsafe UnsafePointer(copy)
   }
 
-  /// A name of a stranger's making may have any character, and a NUL would end it in C.
+  /// Returns the text with each NUL replaced. Names that strangers choose may contain a NUL, which would end the text in C.
   private static func withoutNUL(_ text: String) -> String {
     guard text.utf8.contains(0) else { return text }
     return String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value == 0 ? "\u{FFFD}" : $0 }))
   }
 
-  /// The state as a line without its line feed.
+  /// Returns the state as one line of JSON without the line feed.
   func line() -> UnsafePointer<CChar>? {
     if let known = unsafe lineOfState { return unsafe UnsafePointer(known) }
     writer.write(monitor.record)

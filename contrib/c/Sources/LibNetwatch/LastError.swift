@@ -2,18 +2,19 @@ import Glibc
 
 /// The sentence about the last failure in each thread.
 enum LastError {
-  /// Nil where the system has no key left: then nobody hears a sentence, and the numbers of errors tell.
+  /// The key of the sentence in each thread. Nil if the system has no key left: then callers get only the numbers of errors.
   private static let key: pthread_key_t? = {
     var key = pthread_key_t()
     return unsafe pthread_key_create(&key) { unsafe free($0) } == 0 ? key : nil
   }()
 
-  /// That of this thread; nil after a success.
+  /// The sentence about the last failure in this thread. Nil if the last call in this thread has succeeded.
   static var text: UnsafePointer<CChar>? {
     guard let key, let text = unsafe pthread_getspecific(key) else { return nil }
     return unsafe UnsafePointer(text.assumingMemoryBound(to: CChar.self))
   }
 
+  /// Stores the sentence about a failure in this thread. Nil after a success.
   static func set(_ sentence: String?) {
     guard let key else { return }
     let old = unsafe pthread_getspecific(key)

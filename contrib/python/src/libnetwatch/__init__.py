@@ -5,8 +5,8 @@
     for path in libnetwatch.follow():
         print(path.status.name, path.interface, path.reason)
 
-`current()` gives the state now, `follow()` each change, `paths()` the same for asyncio, and `request()` counts work as a request.
-`Monitor` is what they are made of, for loops of your own.
+`current()` returns the state now. `follow()` yields each change, and `paths()` does so for asyncio. `request()` counts work as a
+request. Use a `Monitor` in a loop of your own.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ async def paths(**options: Unpack[Options]) -> AsyncGenerator[Path, None]:
 def request(label: Optional[str] = None, *, monitor: Optional[Monitor] = None) -> Iterator[None]:
     """Counts the body of a `with` statement as a request: something that this process waits for from the network.
 
-    A netwatch service is told, if there is one, so that status bars and `netwatch --follow` show the request.
+    If a netwatch service runs, the request is reported to it, so that status bars and `netwatch --follow` show it.
 
-    label: What the request is, for people to read. Default: nothing.
-    monitor: The monitor that counts the request. Default: a monitor that is opened for this request alone, which takes some
+    label: A short description of the request, for people. Default: none.
+    monitor: The monitor that counts the request. Default: a monitor that is opened only for this request, which takes some
         milliseconds. Pass your own monitor if you begin requests often, or if `Path.visible` of your monitor has to show them.
     """
     if monitor is not None:
@@ -94,6 +94,6 @@ def request(label: Optional[str] = None, *, monitor: Optional[Monitor] = None) -
 
 
 def version() -> str:
-    """The version of the C library, such as "0.1.0". Raises NetwatchError if the library cannot be loaded."""
+    """Returns the version of the C library, such as "0.1.0". Raises NetwatchError if the library cannot be loaded."""
     text: bytes = library().netwatch_version()
     return text.decode()

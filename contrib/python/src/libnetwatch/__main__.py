@@ -1,9 +1,9 @@
-"""Prints the state, then a line of JSON for each change, until the reader of standard output is gone.
+"""Prints the state, then a line of JSON for each change, until the reader of standard output has closed it.
 
     python -m libnetwatch [NAME=VALUE]...
 
-The options are those of `netwatch`, without the dashes: `target=10.1.2.3`, `interface=wl*`, `no-service`. The exit status is 0 when
-the reader is gone, 64 if an option is wrong, and 2 if the network cannot be watched.
+The options are those of `netwatch`, without the dashes: `target=10.1.2.3`, `interface=wl*`, `no-service`. The exit status is 0 if
+the reader has closed standard output, 64 if an option is wrong, and 2 if the network cannot be watched.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def main() -> int:
         with Monitor.with_options(sys.argv[1:]) as monitor:
             poll = select.poll()
             poll.register(monitor.fileno(), select.POLLIN)
-            # No event is asked of standard output: POLLERR and POLLHUP are always reported.
+            # No event is requested for standard output: POLLERR and POLLHUP are always reported.
             poll.register(1, 0)
             show(monitor.path)
             while all(descriptor != 1 for descriptor, _ in poll.poll()):
                 for path in monitor.dispatch():
                     show(path)
     except BrokenPipeError:
-        # Python writes what is left of standard output when it ends.
+        # Python flushes standard output when it ends, which would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except NetwatchError as error:
         print(f"libnetwatch: {error.strerror}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Finds the C library and declares its functions, as netwatch.h has them."""
+"""Finds the C library and declares its functions as in netwatch.h."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ import os
 from pathlib import Path as FilePath
 from typing import Iterator, Optional
 
-# C calls it with a handle and a context, which are not looked at.
+# The C library passes a handle and a context, which this callback does not use.
 ChangeCallback = ctypes.CFUNCTYPE(None)
 
 
 class NetwatchError(OSError):
     """A call of the C library that failed.
 
-    `errno` is the number, such as `errno.EINVAL` for an option that does not exist. `strerror` is a sentence about it.
+    `errno` is the number of the error, such as `errno.EINVAL` for an option that does not exist. `strerror` is a sentence about
+    the failure.
     """
 
 
 def _candidates() -> Iterator[str]:
-    """The places of the library, best first: NETWATCH_LIBRARY alone if it is set, the wheel's own library, the system's."""
+    """Yields the places of the library in their order: only NETWATCH_LIBRARY if it is set; else the wheel's copy, the system's."""
     override = os.environ.get("NETWATCH_LIBRARY")
     if override:
         yield override
@@ -33,7 +34,7 @@ def _candidates() -> Iterator[str]:
 
 @functools.lru_cache(maxsize=None)
 def library() -> ctypes.CDLL:
-    """The C library, which is loaded at the first call. Raises NetwatchError if it cannot be loaded."""
+    """Returns the C library, which is loaded at the first call. Raises NetwatchError if it cannot be loaded."""
     problems = []
     for candidate in _candidates():
         try:
@@ -65,13 +66,13 @@ def _declared(loaded: ctypes.CDLL) -> ctypes.CDLL:
 
 
 def failure(number: int) -> NetwatchError:
-    """The error for a negative errno value that a function of the library has just returned in this thread."""
+    """Returns the error for a negative errno value that a function of the library has just returned in this thread."""
     text: Optional[bytes] = library().netwatch_error_text()
     return NetwatchError(-number, text.decode("utf-8", "replace") if text else os.strerror(-number))
 
 
 def encoded(text: str) -> bytes:
-    """The bytes of a text for C. Raises ValueError if the text contains a null character, at which C would cut it."""
+    """Returns the bytes of a text for C. Raises ValueError if the text has a null character, because C would cut it there."""
     if "\0" in text:
         raise ValueError(f"{text!r} contains a null character")
     return text.encode("utf-8", "surrogateescape")

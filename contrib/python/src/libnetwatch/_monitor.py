@@ -45,9 +45,9 @@ class Monitor:
     A monitor has no thread of its own. `follow()` and `paths()` wait for changes. In a loop of your own, wait until
     `fileno()` is readable, then call `dispatch()`.
 
-    Any thread may call any method; only one thread at a time should wait for changes. After `os.fork()`, and so in a process
-    that `multiprocessing` has forked, every method but `close()` raises `NetwatchError` with the number `errno.ECHILD` in the
-    child. The parent's monitor is not affected, and the child may open a monitor of its own.
+    Any thread may call any method; only one thread at a time should wait for changes. In a child made by `os.fork()`, which
+    `multiprocessing` may use, every method except `close()` raises `NetwatchError` with the number `errno.ECHILD`. The parent's
+    monitor is not affected, and the child may open a monitor of its own.
 
     Each argument is an option of the command `netwatch`:
 
@@ -56,14 +56,16 @@ class Monitor:
     ignore: A pattern, or patterns, for links to treat as if they did not exist.
     wwan: A pattern, or patterns, for links to treat as cellular.
     tunnel: A pattern, or patterns, for links to treat as tunnels.
-    hold: The time in seconds that a loss must last before it is told. Default: 0.
-    link_local: Whether a link-local address is enough. Default: False.
-    interfaces: Whether to put every link into `Path.line`, and to tell when one of them changes. Default: False.
-    no_service: Whether to ignore a netwatch service that runs. Default: False.
-    activity: What counts as in flight: "requests", "tcp", "udp" or "all". Default: "requests".
-    activity_ignore: Ports, addresses or programs whose TCP connections do not count.
+    hold: The time in seconds that a loss must last before it is reported. Default: 0.
+    link_local: Whether an IPv4 address of 169.254.0.0/16 is accepted as usable. Default: False.
+    interfaces: Whether to list every link in `Path.line`, and to report each change of this list. Default: False.
+    no_service: Whether to use no netwatch service, even if one runs. Default: False.
+    activity: What counts as in flight: "requests", "tcp", "udp", "all", or several with commas between them. Default:
+        "requests".
+    activity_ignore: Ports, addresses or programs whose TCP connections and UDP traffic do not count. Default: none.
     activity_interval: The time in seconds between two looks at TCP connections. Default: 0.5.
-    activity_patience: The time in seconds after which a TCP connection that waits counts as a long poll. Default: 30.
+    activity_patience: The time in seconds after which a waiting TCP connection is treated as a long poll, not as a request.
+        Default: 30.
 
     Raises NetwatchError if the monitor cannot be opened, with the number `errno.EINVAL` for a value that makes no sense.
     """
@@ -110,7 +112,7 @@ class Monitor:
 
     @classmethod
     def with_options(cls, options: Iterable[str]) -> Self:
-        """Opens a monitor with options as text: "name=value", with the names of the command's options without dashes."""
+        """Opens a monitor with options as text: "name=value". The names are those of the command's options without the dashes."""
         monitor = cls.__new__(cls)
         monitor._open(options)
         return monitor
@@ -120,9 +122,9 @@ class Monitor:
 
     def _open(self, options: Iterable[str]) -> None:
         self._process = os.getpid()
-        # Whoever uses the handle holds it, but nobody waits for the network meanwhile.
+        # A thread holds the lock while it uses the handle, but never while it waits for the network.
         self._lock = threading.RLock()
-        # The writing ends of pipes with which close() wakes up who waits for changes.
+        # The writing ends of the pipes through which close() wakes the threads and tasks that wait for changes.
         self._wakers: Set[int] = set()
         self._failure: Optional[NetwatchError] = None
         texts = [encoded(option) for option in options]
@@ -167,7 +169,7 @@ class Monitor:
     def close(self) -> None:
         """Closes the monitor and ends its requests. `follow()` and `paths()` then end, also in other threads.
 
-        Closing it again does nothing.
+        If the monitor is already closed, this does nothing.
         """
         if self._process != os.getpid():
             # Another thread of the parent may have held the lock during the fork, and the pipes are shared with the parent.
@@ -193,7 +195,7 @@ class Monitor:
         return self._path
 
     def fileno(self) -> int:
-        """The descriptor that is readable when `dispatch()` has something to do. Neither read nor close it."""
+        """Returns the descriptor, which is readable when `dispatch()` has something to do. Do not read from it or close it."""
         with self._lock_of_this_process():
             result: int = library().netwatch_fd(self._own_handle())
             if result < 0:
@@ -216,19 +218,19 @@ class Monitor:
             paths = [_path_of(line) for line in self._lines]
             if paths:
                 self._path = paths[-1]
-            # What came before the failure is told first, and the failure at the next call.
+            # Changes before the failure are returned first. The next call raises the failure.
             elif error is not None:
                 raise error
             self._lines.clear()
             return paths
 
     def _lock_of_this_process(self) -> threading.RLock:
-        """The lock. Raises as `_own_handle()` does, in a child before it would wait for a thread that only its parent has."""
+        """Returns the lock. Raises as `_own_handle()` does, so that a child does not wait for a thread that only its parent has."""
         self._own_handle()
         return self._lock
 
     def _turn(self) -> Optional[List[Path]]:
-        """The same as `dispatch()`, or None if the monitor is closed."""
+        """Returns a path for each change, as `dispatch()` does, or None if the monitor is closed."""
         with self._lock:
             return None if self._handle is None else self.dispatch()
 
@@ -253,7 +255,7 @@ class Monitor:
                     self._wakers.discard(waker)
 
     def follow(self) -> Iterator[Path]:
-        """Yields the state at once, then each change, and waits for the next one. It ends when the monitor is closed.
+        """Yields the state at once, then each change, and waits for the next one, until the monitor is closed.
 
         Ctrl-C ends the wait with KeyboardInterrupt.
         """
@@ -271,9 +273,7 @@ class Monitor:
                     poll.poll()
 
     async def paths(self) -> AsyncGenerator[Path, None]:
-        """Yields the state at once, then each change, and lets the asyncio loop run meanwhile.
-
-        It ends when the monitor is closed.
+        """Yields the state at once, then each change, until the monitor is closed. The asyncio loop runs meanwhile.
         """
         loop = asyncio.get_running_loop()
         with self._waiting() as descriptors:
@@ -292,9 +292,9 @@ class Monitor:
         """Counts the body of a `with` statement as a request: something that this process waits for from the network.
 
         The activity indicator, `Path.visible`, is shown one second after the first request has begun, and hidden 0.17 seconds
-        after the last one has ended. A netwatch service is told, if there is one.
+        after the last one has ended. If a netwatch service runs, the request is reported to it.
 
-        label: What the request is, for people to read. Default: nothing.
+        label: A short description of the request, for people. Default: none.
         """
         text = None if label is None else encoded(label)
         with self._lock_of_this_process():
@@ -304,7 +304,7 @@ class Monitor:
         try:
             yield
         finally:
-            # In a child that was forked meanwhile, the request is the parent's.
+            # In a child that was forked meanwhile, the request belongs to the parent.
             if self._process == os.getpid():
                 with self._lock:
                     if self._handle is not None:

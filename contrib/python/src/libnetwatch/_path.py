@@ -13,7 +13,7 @@ class Status(enum.IntEnum):
     """Whether the target is reachable. The numbers are those of AFNetworking."""
 
     UNKNOWN = -1
-    """Not known yet, because the name of a host is still being looked up, or because there was no answer."""
+    """Not known yet: the name of a host is still being looked up, or no name server has answered."""
 
     NOT_REACHABLE = 0
     """There is no way to the target."""
@@ -22,7 +22,7 @@ class Status(enum.IntEnum):
     """Reachable over a cellular link."""
 
     WIFI = 2
-    """Reachable over any other link. Wired links are among them: `Path.medium` tells which kind of link it is."""
+    """Reachable over any other link, including wired links. `Path.medium` is the kind of the link."""
 
 
 _STATUS_OF_WORD = {
@@ -44,7 +44,7 @@ class Path:
     """Whether the target is reachable."""
 
     reason: str
-    """Why this path was told, such as "initial", "no_carrier" or "route_up". netwatch-events(5) lists the reasons."""
+    """Why this path was reported, such as "initial", "no_carrier" or "route_up". netwatch-events(5) lists the reasons."""
 
     medium: Optional[str] = None
     """The kind of the link: "wifi", "wired", "wwan", "bluetooth", "virtual" or "other". None unless reachable."""
@@ -56,7 +56,7 @@ class Path:
     """The name of the tunnel that the traffic goes through, such as "wg0". None if there is no tunnel."""
 
     ssid: Optional[str] = None
-    """The name of the WiFi network. None if the link is not in one."""
+    """The name of the WiFi network. None if the traffic does not go over one."""
 
     ipv4: Optional[str] = None
     """The IPv4 source address. None if IPv4 does not reach the target."""
@@ -77,7 +77,7 @@ class Path:
     """Whether to show the activity indicator."""
 
     in_flight: int = 0
-    """The number of requests that run."""
+    """The number of requests in flight."""
 
     line: str = field(default="", repr=False, compare=False)
     """The whole state as one line of JSON, without a line feed. netwatch-events(5) describes it."""
@@ -95,7 +95,7 @@ class Path:
 
     @classmethod
     def from_line(cls, line: str) -> Path:
-        """The path that a line of JSON describes, as `Path.line` has it and `netwatch --follow --json` prints it."""
+        """Returns the path that a line of JSON describes: one of `Path.line`, or one that `netwatch --follow --json` prints."""
         event = json.loads(line)
         reachability, activity = event["reachability"], event["activity"]
 
@@ -119,6 +119,6 @@ class Path:
             in_flight=activity["in_flight"],
             line=line,
         )
-        # What functools.cached_property would find later.
+        # This saves functools.cached_property from decoding the line again.
         path.__dict__["event"] = event
         return path

@@ -21,7 +21,7 @@ public struct HTTPTracer: HTTPEventObserver, RequestInterceptor {
 
   public init(tracer: any Tracer = InstrumentationSystem.tracer) { self.tracer = tracer }
 
-  /// The same, for calls of the span that the caller is in.
+  /// Traces requests as children of the span that the caller is in.
   public var here: HTTPTracer {
     var tracer = self
     tracer.context = .current ?? .topLevel
