@@ -182,7 +182,7 @@ import Testing
     (["wait", "--for", "lunch=1"], "not-vpn"), (["wait", "--for", "ssid="], "1 to 32 bytes"),
     (["wait", "--for", "ssid=\(String(repeating: "x", count: 33))"], "1 to 32 bytes"),
     (["wait", "--for", "network=1234"], "the 16 digits that netwatch status --network-id prints"),
-    (["wait", "--for", "not-reachable", "--for", "wifi"], "goes with no other condition"),
+    (["wait", "--for", "not-reachable", "--for", "wifi"], "cannot be combined with another condition"),
     (["--check", "--for", "not-reachable", "--probe", "http://192.0.2.1/"], "leave out one"),
     (["explain", "--for", "wifi"], "--for; leave it out"),
     (["status", "--prometheus", "--network-id"], "leave out --network-id"),

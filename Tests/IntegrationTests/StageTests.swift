@@ -283,12 +283,12 @@ extension NetworkNamespace {
   }
 
   @Test(arguments: [
-    (["--check", "--for", "stage=internet"], "stage=internet is known by asking alone; add --probe."),
+    (["--check", "--for", "stage=internet"], "stage=internet needs an answer from a server; add --probe."),
     (["--nudge"], "--nudge belongs to --stages; add it."),
     (["--stages", "--nudge"], "--nudge belongs to --follow; add -f."),
     (["-f", "--stages", "--record", "/tmp/x"], "--record does not hold which stage fails; leave out --stages."),
     (["wait", "--stages"], "wait does nothing with --stages; leave it out."),
-    (["open"], "open needs a URL to ask; add --probe, as netwatch --follow has it."),
+    (["open"], "open needs a URL to ask; add --probe URL."),
     (["open", "--stages", "--probe", "http://a/"], "open does nothing with --stages; leave it out."),
   ])
   func `wrong usage says what to do`(arguments: [String], sentence: String) throws {

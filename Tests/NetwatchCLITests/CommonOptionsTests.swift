@@ -9,7 +9,7 @@ import Testing
   private static let values = [
     "--format": "waybar", "--color": "never", "--template": "{ssid}", "--icons": "ascii", "--hide-when": "wired",
     "--for": "unmetered", "-i": "eth*", "--ignore": "docker0", "--target": "192.0.2.1", "--activity": "tcp,udp",
-    "--hold": "2.5", "--exec": "true",
+    "--hold": "2.5", "--exec": "true", "--count": "3",
   ]
 
   private static func value(for names: [String]) throws -> String {
@@ -50,7 +50,8 @@ import Testing
     ["--format"],
     ["--format", "--json"], ["--format=json"], ["--format", "sixel"], ["--json", "status"], ["--", "--json"],
     ["status", "--prometheus"],
-    ["--follow", "--check"], ["--template", "{nothing}"], ["--hold", "1"], ["--signal"], ["-f", "--hold", "-1"],
+    ["--follow", "--check"], ["--template", "{nothing}"], ["--hold", "1"], ["-f", "--count", "0"],
+    ["-f", "--count", "x"], ["--count", "1"], ["--signal"], ["-f", "--hold", "-1"],
     ["stauts"], [""],
   ])
   func `everything else is left to ArgumentParser`(_ words: [String]) {

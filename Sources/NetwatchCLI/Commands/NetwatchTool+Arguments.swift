@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import Netwatch
 
 extension NetwatchTool {
@@ -12,6 +13,9 @@ extension NetwatchTool {
       if [["--help"], ["-h"], ["help"]].contains(words) { return try StandardOutput().write(shortHelp) }
       try refuseUnknownCommand(words.first ?? "")
       main(arguments(words))
+    } catch let code as ExitCode {
+      // ArgumentParser would do the same after a search that takes four times as long as the command.
+      Glibc.exit(code.rawValue)
     } catch {
       exit(withError: error)
     }

@@ -44,6 +44,13 @@ extension NetwatchTool {
   /// Options of `netwatch` alone.
   static let commonFollowOptions: [CommonOption] = [
     (["--hold"], { $0.hold = try Duration(seconds: $1) }),
+    (
+      ["--count"],
+      { tool, value in
+        guard let count = Int(value) else { throw ValidationError("--count needs a number.") }
+        tool.count = count
+      }
+    ),
     (["--exec"], { $0.hookCommand = $1 }),
   ]
 
