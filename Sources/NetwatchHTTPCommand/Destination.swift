@@ -1,13 +1,13 @@
 import FoundationEssentials
 import Glibc
 
-/// Where the bytes go.
+/// The place to which the bytes are written.
 enum Destination {
   case file(URL)
-  /// Standard output, or what is there and no file: a device, a named pipe.
+  /// Standard output, or an existing path that is not a regular file, such as a device or a named pipe.
   case stream(CInt)
 
-  /// - Throws: a sentence.
+  /// - Throws: A failure with a sentence for the user.
   init(_ path: String) throws(GetFailure) {
     if path == "-" {
       guard fcntl(STDOUT_FILENO, F_GETFD) >= 0 else { throw GetFailure("standard output is closed") }
@@ -29,6 +29,6 @@ enum Destination {
     self = .stream(descriptor)
   }
 
-  /// What would upset it must not go there.
+  /// Whether the bytes go to a terminal, which binary data could disturb.
   var isTerminal: Bool { if case .stream(let descriptor) = self { isatty(descriptor) == 1 } else { false } }
 }

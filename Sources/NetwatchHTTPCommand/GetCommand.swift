@@ -4,7 +4,7 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 
-/// `netwatch get`: a download, as a person at a terminal or a script wants it.
+/// `netwatch get`: a download, for a person at a terminal or for a script.
 struct GetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get", abstract: "Download a file, and resume an interrupted download.",
@@ -65,7 +65,7 @@ struct GetCommand: ParsableCommand {
       throw ValidationError(error.description)
     }
     if output == "" { throw ValidationError("--output needs the name of a file.") }
-    // What the parser has made of bytes that are no text.
+    // The parser writes this character for bytes that are not valid UTF-8.
     if let output, output.contains("\u{fffd}") { throw ValidationError("The name of the file is not UTF-8.") }
     guard 0...86_400 ~= pathLossGrace else {
       throw ValidationError("--path-loss-grace needs a number of seconds from 0 to 86400.")

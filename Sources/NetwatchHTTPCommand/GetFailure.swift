@@ -2,17 +2,17 @@ import Glibc
 import HTTPTypes
 import NetwatchHTTP
 
-/// Why there is no file: a sentence.
+/// The reason why there is no file, as a sentence.
 struct GetFailure: Error, Hashable, CustomStringConvertible {
   let description: String
-  /// Whether it may be otherwise the next time.
+  /// Whether another attempt may succeed.
   var mayPass = false
 
   init(_ description: String) { self.description = description }
 
   /// - Parameters:
-  ///   - path: the file as the user has named it.
-  ///   - pins: whether there were any.
+  ///   - path: The file as the user has named it.
+  ///   - pins: Whether the user has given pins.
   init(_ error: HTTPError, _ address: WebAddress, _ path: String, pins: Bool) {
     switch error.kind {
     case .fileFailed: self.init(error.code, path)
@@ -26,7 +26,7 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
     }
   }
 
-  /// What the system says of a file.
+  /// The failure of a system call on a file.
   init(_ code: CInt, _ path: String) {
     switch code {
     case EEXIST: self.init("\(path) is there already; --force replaces it, and --output names another")
@@ -40,7 +40,7 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
 
   private init(response error: HTTPError) {
     if let status = error.response?.status, status.kind != .successful {
-      // Over HTTP/2 servers send no words.
+      // Servers send no reason phrase over HTTP/2.
       let known = Self.wellKnown.first { $0.code == status.code }?.reasonPhrase ?? ""
       let reason = status.reasonPhrase.isEmpty ? known : status.reasonPhrase
       self.init("the server answers \(status.code)\(reason.isEmpty ? "" : " \(reason)")")

@@ -6,14 +6,15 @@ import NetwatchEventLoop
 import NetwatchHTTP
 import NetwatchStream
 
-/// One run of `get`: the main thread's loop has the signals and the progress, the session's own thread the rest.
+/// One run of `get`. The main thread's loop handles the signals and the progress, and the session's own thread handles the
+/// rest.
 final class Getter {
   private static let longestPause = Duration.seconds(60)
   private static let longestGoodbye = Duration.milliseconds(500)
 
   private let options: GetCommand
   private let address: WebAddress
-  /// Of the file, for people.
+  /// The name of the file in messages.
   private let name: String
   private let loop: EventLoop
   private let indicator = ActivityIndicator()
@@ -28,7 +29,7 @@ final class Getter {
   private var rate = TransferRate()
   private var started = Duration.zero
 
-  /// - Throws: a sentence, or a `SystemError`.
+  /// - Throws: A failure with a sentence for the user, or a `SystemError`.
   init(_ options: GetCommand) throws {
     self.options = options
     address = try WebAddress(options.url)
@@ -39,7 +40,7 @@ final class Getter {
     loop = try EventLoop()
   }
 
-  /// - Throws: where it cannot begin.
+  /// - Throws: The error if the download cannot begin.
   func run() throws -> ProcessEnding {
     let signals = try SignalSource(Self.obeyedSignals, on: loop) { [unowned self] in obey($0.number) }
     let reporter = try ActivityReporter(of: indicator, label: address.host)
@@ -56,7 +57,7 @@ final class Getter {
     return ending ?? .exited(1)
   }
 
-  /// OpenSSL takes itself apart at the end of the process; nobody may be using it then.
+  /// Waits for the end of the session, because OpenSSL frees its state at the end of the process, and must not be in use then.
   private func close() throws(SystemError) {
     guard let session else { return }
     session.invalidate()
@@ -84,7 +85,7 @@ final class Getter {
     guard let url = URL(string: address.text) else { throw HTTPError(.badURL, "request") }
     var request = try HTTPRequest(.get, to: url)
     request.headerFields[.userAgent] = "netwatch"
-    // The same bytes as those of a file, wherever they go.
+    // Requests the bytes of the file without compression, wherever they go.
     request.headerFields[.acceptEncoding] = "identity"
     for text in options.headers {
       let header = try HTTPField(option: text)
@@ -158,7 +159,7 @@ final class Getter {
 
   // MARK: Signals
 
-  /// What whoever started us ignores, such as nohup, stays ignored.
+  /// The signals that are obeyed. A signal that the parent process ignores, as with nohup, stays ignored.
   private static var obeyedSignals: [CInt] {
     [SIGINT, SIGTERM, SIGHUP].filter { number in
       var action = sigaction()
@@ -170,12 +171,12 @@ final class Getter {
 
   private func obey(_ number: CInt) {
     guard ending == nil else { return }
-    // Nothing of a stream is kept; and whoever asks twice does not want to wait.
+    // Nothing of a stream is kept, and a user who interrupts twice does not want to wait.
     let isOver = !isRunning || signal != nil || retrieval is StreamCopy
     signal = number
     retrieval?.stop()
     if isOver { return interrupted() }
-    // libcurl waits for an answer to the host's name before it gives up. What has come is on the disk already.
+    // libcurl waits for the lookup of the host's name before it gives up. The received bytes are already on the disk.
     loop.schedule(after: Self.longestGoodbye) { [unowned self] in
       if ending == nil { interrupted() }
     }

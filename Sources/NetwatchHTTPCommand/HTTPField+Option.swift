@@ -2,7 +2,7 @@ import HTTPTypes
 import Netwatch
 
 extension HTTPField {
-  /// Reads a header field as a person writes it: `Name: value`.
+  /// Creates a header field from the text of an option: `Name: value`.
   init(option text: String) throws(PlainError) {
     guard let colon = text.firstIndex(of: ":") else {
       throw PlainError("A header field is written as 'Name: value'.")

@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// `netwatch-http`: what netwatch needs libcurl for, in a program of its own, so that netwatch itself maps none.
+/// `netwatch-http`: the parts of netwatch that need libcurl, in a separate program, so that netwatch itself does not load it.
 @main
 struct NetwatchHTTPCommand: ParsableCommand {
-  // People know it as `netwatch get` alone, so that is what its help and its errors say.
+  // Users only know this program as `netwatch get`, so help and errors use that name.
   static let configuration = CommandConfiguration(
     commandName: "netwatch", abstract: "Makes HTTP requests for netwatch.", shouldDisplay: false,
     subcommands: [
@@ -11,7 +11,7 @@ struct NetwatchHTTPCommand: ParsableCommand {
     ])
 
   static func main() {
-    // Every option is in the help already.
+    // The help already has every option.
     main(CommandLine.arguments.dropFirst().map { $0 == "--help-all" ? "--help" : $0 })
   }
 }

@@ -3,7 +3,7 @@ import CLinux
 import Glibc
 import Netwatch
 
-/// `netwatch-http probe`: asks once whether the internet is there, for `--probe`.
+/// `netwatch-http probe`: tests once whether the internet is reachable, for `--probe`.
 struct ProbeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "probe",
@@ -32,14 +32,14 @@ struct ProbeCommand: ParsableCommand {
     var line = "\(finding.access.rawValue) (\(finding.words))\n"
     if let portal = request.portal { line += "\(portal)\n" }
     line.withUTF8 { text in _ = unsafe write(STDOUT_FILENO, text.baseAddress, text.count) }
-    // libcurl would wait for a name that is still looked up.
+    // libcurl would wait for a name that is still being looked up.
     _exit(0)
   }
 
-  /// Nobody wants the answer any more when netwatch is gone, however it has ended.
+  /// Makes the kernel end this process when netwatch has ended, in whatever way, because nobody needs the result any more.
   private static func dieWithParent() {
     _ = netwatch_set_parent_death_signal(SIGKILL)
-    // It may have been gone before; then nobody reads.
+    // netwatch may have ended before. Its end of the pipe is then closed.
     var reader = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
     if unsafe poll(&reader, 1, 0) > 0, reader.revents & Int16(POLLERR) != 0 { _exit(0) }
   }

@@ -1,28 +1,29 @@
 import CLibCurl
 import Netwatch
 
-/// One GET of libcurl's: no redirect is followed, no cookie kept, no proxy asked, and of the body no more read than matters.
+/// One GET request with libcurl. It follows no redirect, keeps no cookie, uses no proxy, and reads only the part of the body
+/// that matters.
 @safe final class ProbeRequest {
-  /// What a probe has found, and why, for people.
+  /// The result of a probe, and the reason in words for people.
   typealias Finding = (access: InternetAccess, words: String)
 
-  /// More than the text beside any redirect, in bytes.
+  /// The most bytes that are read of a redirect's body, more than the text of any redirect has.
   private static let longestRedirect = 65_536
 
   private let handle: UnsafeMutableRawPointer
   private let url: String
   private var answer: ProbeAnswer
-  /// What has come of a body that is of no use.
+  /// The number of bytes of a body that is not used.
   private var redirectedBytes = 0
-  /// Where the login page is, once the request was performed and one has answered: where it redirects to, or what was asked. Nil if
-  /// there is none, or if the address is none that can be opened.
+  /// The address of the login page, once the request was performed and a captive portal has answered: the target of its
+  /// redirect, or the URL of the probe. Nil if there is none, or if the address cannot be opened.
   private(set) var portal: PortalURL?
-  /// The first option that libcurl has refused.
+  /// The error of the first option that libcurl has refused.
   private var refusal: CURLcode?
   private let words: UnsafeMutablePointer<CChar>
   private var headers: UnsafeMutablePointer<curl_slist>?
 
-  /// - Parameter expected: what the body of the answer has to begin with; nil where there is to be none.
+  /// - Parameter expected: The text with which the body of the response has to begin; nil if there must be no body.
   init(_ url: String, expecting expected: String?) throws {
     guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let handle = unsafe curl_easy_init() else {
       throw PlainError("libcurl does not start")
@@ -42,19 +43,20 @@ import Netwatch
   }
 
   /// - Parameters:
-  ///   - timeout: in seconds.
-  ///   - interface: the link to go out over; nil for any.
+  ///   - timeout: The time limit in seconds.
+  ///   - interface: The interface from which the request leaves; nil for any.
   func set(timeout: Double, userAgent: String, interface: String?) {
     set(CURLOPT_TIMEOUT_MS, Int(max(1, min(timeout * 1_000, 1e9))))
     set(CURLOPT_NOSIGNAL, 1)
-    // The time counts for the name, too: libcurl would wait for who looks it up. Older ones do not know this option.
+    // The time also counts for the lookup of the name, although libcurl would wait for the thread that looks it up. Older
+    // versions do not know this option.
     _ = unsafe netwatch_curl_set_long(handle, CURLOPT_QUICK_EXIT, 1)
     set(CURLOPT_USERAGENT, userAgent)
-    // "if!": never a host of this name.
+    // "if!" makes libcurl take the text for an interface, never for a host.
     if let interface { set(CURLOPT_INTERFACE, "if!\(interface)") }
     set(CURLOPT_PROTOCOLS_STR, "http,https")
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-    // Whether a proxy of the environment answers says nothing of the path.
+    // A response from a proxy of the environment would not show whether the internet is reachable.
     set(CURLOPT_PROXY, "")
     for header in ["Cache-Control: no-cache", "Connection: close"] {
       unsafe headers = curl_slist_append(headers, header)
@@ -79,27 +81,27 @@ import Netwatch
   }
   private func check(_ code: CURLcode) { if code != CURLE_OK { refusal = refusal ?? code } }
 
-  /// - Throws: where nothing could be asked.
+  /// - Throws: The error if nothing could be requested.
   func perform() throws -> Finding {
     if let refusal { throw failure(refusal) }
     let code = unsafe curl_easy_perform(handle)
     readStatus()
     let finding = try finding(code)
-    // A page that answers with another server's certificate is not one to send people to.
+    // A page that answers with the certificate of another server is not one to send people to.
     if finding.access == .portal, answer.status != nil { portal = PortalURL(redirection ?? url) }
     return finding
   }
 
-  /// Absolute, wherever the answer's Location leads; nil if it has none.
+  /// The absolute URL to which the response's Location leads; nil if it has none.
   private var redirection: String? {
     unsafe netwatch_curl_get_string(handle, CURLINFO_REDIRECT_URL).map { unsafe String(cString: $0) }
   }
 
-  /// - Returns: false where the rest does not matter.
+  /// - Returns: False if the rest of the body does not matter.
   private func receive(_ body: UnsafeRawBufferPointer) -> Bool {
     readStatus()
     unsafe answer.append(body: body)
-    // libcurl says where a redirect leads at its end alone.
+    // libcurl reports the target of a redirect only at the end of the response.
     redirectedBytes += answer.isRedirect ? body.count : 0
     return answer.access == nil || answer.isRedirect && redirectedBytes <= Self.longestRedirect
   }
@@ -115,7 +117,7 @@ import Netwatch
     if let status = answer.status { return (answer.access ?? .unknown, "status \(status)") }
     switch code {
     case CURLE_URL_MALFORMAT, CURLE_FAILED_INIT, CURLE_OUT_OF_MEMORY: throw failure(code)
-    // Somebody else's certificate, or no TLS at all.
+    // The certificate is that of another server, or the server does not use TLS.
     case CURLE_PEER_FAILED_VERIFICATION: return finding(.portal, code)
     case CURLE_SSL_CONNECT_ERROR: return finding(isAnsweredWithoutTLS ? .portal : .absent, code)
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT, CURLE_OPERATION_TIMEDOUT, CURLE_GOT_NOTHING,
@@ -125,7 +127,8 @@ import Netwatch
     }
   }
 
-  /// OpenSSL names an error of its own where it has read what is no TLS. A connection that is cut is no answer.
+  /// Whether the server has answered without TLS. OpenSSL then reports an error of its own. A connection that was cut is not an
+  /// answer.
   private var isAnsweredWithoutTLS: Bool {
     let said = unsafe String(cString: words)
     return said.contains("SSL routines") && !said.contains("unexpected eof")

@@ -1,14 +1,16 @@
-/// A download as one line of a terminal, however wide that is: `  42 % [====>      ]  13.2 MB of 31.0 MB  2.1 MB/s  0:08 left`.
+/// The progress of a download as one line that fits the terminal:
+/// `  42 % [====>      ]  13.2 MB of 31.0 MB  2.1 MB/s  0:08 left`.
 struct ProgressLine {
   private static let leastBar = 10
 
   var received: Int64
-  /// Nil where the server has not said it.
+  /// The length of the file; nil if the server has not sent it.
   var total: Int64?
   var bytesPerSecond: Double?
   var timeLeft: Duration?
 
-  /// Shorter than `columns`: many terminals go on to the next line with what is written into their last column.
+  /// Returns a line that is shorter than `columns`. Many terminals continue on the next line after their last column is
+  /// written.
   func text(columns: Int) -> String {
     let room = columns - 1
     guard let total else { return variants.first { $0.utf8.count <= room } ?? "" }
@@ -22,7 +24,7 @@ struct ProgressLine {
     return short.first { $0.utf8.count <= room } ?? ""
   }
 
-  /// What stands beside the bar, the longest first.
+  /// The texts beside the bar, the longest first.
   private var variants: [String] {
     let come = received.asBytes.leftPadded(to: 7)
     guard let total else {
@@ -34,7 +36,7 @@ struct ProgressLine {
     return [[both, rate, left], [both, left], [both], [come]].map { $0.joined(separator: "  ") }
   }
 
-  /// What is not known yet has its place too, so that the bar stays as long as it is.
+  /// The rate. It takes up its place even if it is not known yet, so that the bar keeps its length.
   private var rate: String {
     (bytesPerSecond.map { "\(Int64(clamping: $0).asBytes)/s" } ?? "").leftPadded(to: 9)
   }
@@ -60,7 +62,7 @@ struct ProgressLine {
 }
 
 extension Int64 {
-  /// The nearest one there is.
+  /// The nearest `Int64`; 0 if the value is NaN or negative.
   fileprivate init(clamping value: Double) {
     self = value.isNaN ? 0 : value >= 9.2e18 ? .max : value <= 0 ? 0 : Int64(value)
   }

@@ -1,9 +1,9 @@
 extension Int64 {
-  /// `512 B`, `1.2 kB`, `31.0 MB`, `310 MB`: seven columns at most.
+  /// The number of bytes in at most seven columns: `512 B`, `1.2 kB`, `31.0 MB`, `310 MB`.
   var asBytes: String {
     var (value, unit) = (self, "B")
     for next in ["kB", "MB", "GB", "TB", "PB", "EB"] where value >= 1_000 {
-      // Below a hundred with one digit behind the point, which is not rounded up: what is not there is not shown.
+      // A value below a hundred has one decimal. It is not rounded up, so that the text never shows more than there is.
       if value < 100_000 || next == "EB" {
         return "\(value / 1_000).\(value % 1_000 / 100) \(next)"
       }
@@ -15,7 +15,7 @@ extension Int64 {
 }
 
 extension Duration {
-  /// `0:08`, `12:34`, `3:04:05`, `4 d`.
+  /// The duration as a clock or in days: `0:08`, `12:34`, `3:04:05`, `4 d`.
   var asClock: String {
     let seconds = max(0, components.seconds)
     func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }

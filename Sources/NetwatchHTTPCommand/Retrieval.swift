@@ -1,12 +1,12 @@
 import NetwatchHTTP
 
-/// One try to get the file. From any thread.
+/// One attempt to get the file. All members can be used from any thread.
 protocol Retrieval: AnyObject, Sendable {
-  /// How much has come, in bytes, and of how much; the latter is nil where the server has not said it.
+  /// The bytes that were received, and the length of the file; nil if the server has not sent it.
   var amount: (received: Int64, total: Int64?) { get }
-  /// How much of it another try need not ask for; nil where it has to begin anew.
+  /// The number of bytes that another attempt does not have to request. Nil if it has to begin again.
   var kept: Int64? { get }
-  /// Ends it with `cancelled`, and keeps what has come.
+  /// Ends the attempt with `cancelled`, and keeps the received bytes.
   func stop()
 }
 

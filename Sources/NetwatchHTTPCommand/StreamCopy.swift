@@ -4,18 +4,19 @@ import NetwatchEventLoop
 import NetwatchHTTP
 import Synchronization
 
-/// A body that goes to a descriptor as it comes: a pipe, a terminal, a device. A slow reader makes the server wait.
+/// A body that is written to a descriptor as it arrives: a pipe, a terminal or a device. A slow reader makes the server wait.
 final class StreamCopy: Retrieval {
   private let progress = Mutex((received: Int64(0), total: Int64?.none))
   private let task = Mutex<Task<Void, Never>?>(nil)
 
   var amount: (received: Int64, total: Int64?) { progress.withLock { $0 } }
-  /// What is out is out.
+  /// Nothing can be continued, because written bytes cannot be taken back.
   var kept: Int64? { nil }
 
   /// - Parameters:
-  ///   - refusesBinary: fails with `cannotDecodeContentData` for what would upset a terminal.
-  ///   - completion: called once, on any thread. With SIGPIPE as it is by default, a reader that leaves ends the process.
+  ///   - refusesBinary: Whether to fail with `cannotDecodeContentData` on data that would disturb a terminal.
+  ///   - completion: Called once, on any thread. With the default action of SIGPIPE, a reader that closes the pipe ends the
+  ///     process.
   init(
     _ session: HTTPSessionManager, _ request: HTTPRequest, _ options: HTTPTaskOptions, to descriptor: CInt,
     _ name: String, refusesBinary: Bool, completion: @escaping @Sendable (HTTPError?) -> Void

@@ -1,19 +1,19 @@
 import Netwatch
 
-/// A URL as a person has written it, taken apart: what is secret in it is kept from what is sent, printed or stored.
+/// A URL from the command line, in parts. Secrets in it are separated from what is sent, printed or stored.
 struct WebAddress: Hashable, Sendable {
   let isSecure: Bool
-  /// With the port, where one was written.
+  /// The host, with its port if the URL has one.
   let host: String
-  /// Nil where the URL names none.
+  /// The user; nil if the URL has none.
   let user: String?
   let password: String?
-  /// Without user, password and fragment.
+  /// The URL without the user, the password and the fragment.
   let text: String
-  /// What stands behind the last slash of the path, where a file can be called so without surprise.
+  /// The name after the last slash of the path; nil if it would be a surprising name for a file.
   let fileName: String?
 
-  /// - Throws: A sentence that shows nothing of the text but what cannot be secret.
+  /// - Throws: A sentence that shows only those parts of the text that cannot be secret.
   init(_ text: String) throws(PlainError) {
     guard !text.isEmpty else { throw PlainError("Give the URL of a file.") }
     guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
@@ -39,7 +39,7 @@ struct WebAddress: Hashable, Sendable {
   }
 
   private static func host(_ text: String) throws(PlainError) -> String {
-    // An address of IPv6 has colons of its own, in brackets.
+    // An IPv6 address has colons itself, and is in brackets.
     let nameEnd = text.hasPrefix("[") ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":")
     let name = text[..<(nameEnd ?? text.endIndex)]
     guard !name.isEmpty, !name.contains(where: { " \"<>\\^`{|}".contains($0) }), !name.hasPrefix("[") || nameEnd != nil
@@ -62,7 +62,7 @@ struct WebAddress: Hashable, Sendable {
 
   private static func fileName(_ path: String) -> String? {
     guard let slash = path.lastIndex(of: "/"), let name = path[path.index(after: slash)...].percentDecoded,
-      // Hidden files, and the folders . and ..
+      // No hidden files, and not the folders . and ..
       !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 255
     else { return nil }
     let isPlain = name.unicodeScalars.allSatisfy { scalar in

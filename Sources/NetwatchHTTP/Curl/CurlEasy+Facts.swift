@@ -3,13 +3,13 @@ import CLibOpenSSL
 import Glibc
 import Netwatch
 
-/// What libcurl knows of the transfer that the handle has made last.
+/// What libcurl knows of the last transfer of the handle.
 extension CurlEasy {
-  /// What has ended the transfer, in libcurl's words.
+  /// Returns the error that has ended the transfer, with libcurl's message.
   ///
-  /// - Parameter hasAnswer: Whether the server has begun to answer.
+  /// - Parameter hasAnswer: Whether the server has begun to respond.
   func failure(_ code: CURLcode, hasAnswer: Bool) -> HTTPError {
-    // The server has closed a connection that was used before, and libcurl would send the body once more.
+    // The server has closed a reused connection, and libcurl would have to send the body again.
     if code == CURLE_SEND_FAIL_REWIND, !hasAnswer {
       return HTTPError(
         .connectionLost, "request", code: CInt(code.rawValue),
@@ -34,7 +34,7 @@ extension CurlEasy {
     return HTTPError(code, "request", message: message.isEmpty ? nil : message)
   }
 
-  /// The connection that the transfer uses, or has used last; nil before it has one.
+  /// The connection that the transfer uses, or has used last. Nil before it has one.
   var connection: Connection? {
     guard let local = text(CURLINFO_LOCAL_IP).flatMap({ IPAddress($0) }),
       let peer = text(CURLINFO_PRIMARY_IP).flatMap({ IPAddress($0) })
@@ -44,11 +44,11 @@ extension CurlEasy {
       peer: peer, peerPort: UInt16(truncatingIfNeeded: integer(CURLINFO_PRIMARY_PORT)))
   }
 
-  /// Whether libcurl has words for a failure. It has none when it sends a request again of which the server has said, by HTTP/2,
-  /// that nothing was done (RFC 9113, section 8.7).
+  /// Whether libcurl has a message for a failure. It has none if it sends a request again because the server has reported, over
+  /// HTTP/2, that it has not processed it (RFC 9113, section 8.7).
   var hasFailure: Bool { unsafe words.pointee != 0 }
 
-  /// Whether HTTP/2 was agreed on for the connection that the transfer uses.
+  /// Whether HTTP/2 was negotiated for the connection that the transfer uses.
   var speaksHTTP2: Bool {
     guard let tls = unsafe netwatch_curl_get_tls(handle) else { return false }
     var (name, length) = unsafe (UnsafePointer<UInt8>?.none, UInt32(0))
@@ -56,7 +56,7 @@ extension CurlEasy {
     return unsafe UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("h2".utf8)
   }
 
-  /// Whether something of the request has been written to a connection.
+  /// Whether a part of the request was written to a connection.
   var hasSent: Bool { integer(CURLINFO_REQUEST_SIZE) > 0 }
 
   func text(_ info: CURLINFO) -> String? {

@@ -1,12 +1,12 @@
 import CLibCurl
 import Netwatch
 
-/// What libcurl is told of hosts' addresses.
+/// The addresses of hosts that libcurl is given.
 extension CurlEasy {
-  /// Has libcurl forget the addresses of hosts, which it keeps for a minute, before the request that has been prepared.
+  /// Makes libcurl forget the addresses of hosts, which it keeps for a minute, before the prepared request.
   func forget(_ hosts: [Authority]) { setNames(hosts.flatMap { Self.entries("-", $0) }) }
 
-  /// The same request is made once more, with the addresses that libcurl wanted to look up. It keeps them for a minute.
+  /// Repeats the request with the addresses that libcurl wanted to look up. libcurl keeps them for a minute.
   func repeatAttempt(with addresses: [IPAddress], of host: Authority) {
     repeatAttempt()
     let list = addresses.map { $0.family == .ipv6 ? "[\($0)]" : $0.description }.joined(separator: ",")

@@ -1,16 +1,18 @@
 import CLibCurl
 import CLibOpenSSL
 
-/// The handshakes of the connections that libcurl makes for a request.
+/// The TLS handshakes of the connections that libcurl makes for a request.
 extension CurlEasy {
+  /// Sets the options of TLS.
+  ///
   /// - Parameters:
-  ///   - versions: Of TLS, as CURLOPT_SSLVERSION has them.
-  ///   - proxy: One that may speak TLS; nil if there is none.
+  ///   - versions: The versions of TLS, as in CURLOPT_SSLVERSION.
+  ///   - proxy: The proxy that may use TLS; nil if there is none.
   func prepareTLS(_ url: CurlURL, versions: Int, proxy: (host: String, trust: HostTrust)?) {
     set(CURLOPT_SSL_VERIFYPEER, 1)
     set(CURLOPT_SSL_VERIFYHOST, url.trust?.policy.validatesDomainName ?? true ? 2 : 0)
     set(CURLOPT_SSLVERSION, versions)
-    // libcurl parses the system's bundle once for all connections (since 7.87), but only if it has no folder as well.
+    // libcurl parses the system's bundle once for all connections (since 7.87), but only if no folder is set.
     set(CURLOPT_CAPATH, nil)
     if url.trust?.evaluator.hasOwnRoots ?? false { set(CURLOPT_CAINFO, nil) }
     tlsProxy = proxy
@@ -29,13 +31,17 @@ extension CurlEasy {
     set(CURLOPT_PROXY_SSLVERSION, versions)
     set(CURLOPT_PROXY_CAPATH, nil)
     if trust.evaluator.hasOwnRoots { set(CURLOPT_PROXY_CAINFO, nil) }
-    // The mark of a proxy's handshakes: libcurl says nowhere whose they are. It is an option of TLS 1.0, which is not spoken.
+    // This marks the handshakes of a proxy, because libcurl reports nowhere whose they are. It is an option of TLS 1.0, which
+    // is not used.
     set(CURLOPT_PROXY_SSL_OPTIONS, Int(CURLSSLOPT_ALLOW_BEAST))
-    // A server could have the name and the port of the proxy, and another policy: it must not resume what the proxy's has judged.
+    // A server could have the name and the port of the proxy, but another policy. It must not resume a session that the proxy's
+    // policy has accepted.
     set(CURLOPT_SSL_SESSIONID_CACHE, 0)
   }
 
-  /// - Returns: false if the connection must not be made.
+  /// Prepares a handshake.
+  ///
+  /// - Returns: False if the connection must not be made.
   private func begins(handshakeIn context: OpaquePointer) -> Bool {
     let handshake: Handshake
     let trust: HostTrust
@@ -55,11 +61,11 @@ extension CurlEasy {
   }
 
   private func isOfProxy(_ context: OpaquePointer) -> Bool {
-    // libcurl keeps this option of OpenSSL's for no other connections (CURLSSLOPT_ALLOW_BEAST).
+    // libcurl leaves this OpenSSL option on for no other connections (CURLSSLOPT_ALLOW_BEAST).
     unsafe SSL_CTX_get_options(context) & netwatch_ssl_no_empty_fragments != 0
   }
 
-  /// What was wrong with TLS; nil if the failure is another one.
+  /// Returns the failure of TLS; nil if the failure is another one.
   func tlsFailure(_ code: CURLcode, _ words: String) -> TLSFailure? {
     if let failure = handshakes.last(where: { $0.failure != nil })?.failure { return failure }
     guard let host = handshakes.last?.host ?? url?.server?.host else { return nil }
@@ -72,8 +78,8 @@ extension CurlEasy {
     return code == CURLE_PEER_FAILED_VERIFICATION ? TLSFailure(.certificateInvalid, host: host, words) : nil
   }
 
-  /// The number of a failure of OpenSSL's, which libcurl writes as `error:0A000412`, and in 8.14 behind `TLS connect error: `. Alerts
-  /// of the other side begin at 1000.
+  /// Returns the number of an OpenSSL failure in a message of libcurl, which writes it as `error:0A000412`, and in 8.14 after
+  /// `TLS connect error: `. Alerts of the other side begin at 1000.
   static func reason(in words: String) -> Int? {
     guard let mark = words.ranges(of: "error:").last,
       let number = UInt32(words[mark.upperBound...].prefix(8), radix: 16), number >> 23 & 0xff == UInt32(ERR_LIB_SSL)
@@ -83,11 +89,11 @@ extension CurlEasy {
 
   private func refusal(_ alert: Int, _ host: String, _ code: CURLcode) -> TLSFailure? {
     let hasCertificate = url?.trust?.certificate != nil
-    // Another request may have made the connection.
+    // Another request may have made the connection, so there may be no handshake here.
     let failure =
       handshakes.last?.refusal(alert)
       ?? Handshake.refusal(alert, host, wantsCertificate: hasCertificate, hasCertificate: hasCertificate)
-    // With TLS 1.3, a server looks at the client's certificate when the handshake is over for the client.
+    // With TLS 1.3, a server checks the client's certificate after the client has finished the handshake.
     let isAboutCertificate = [.clientCertificateRequired, .clientCertificateRejected].contains(failure.reason)
     return isAboutCertificate || code == CURLE_SSL_CONNECT_ERROR ? failure : nil
   }

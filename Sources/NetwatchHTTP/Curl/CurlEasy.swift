@@ -3,48 +3,49 @@ import Glibc
 import HTTPTypes
 import Netwatch
 
-/// One transfer of libcurl, used again for the next request. The handle never leaves this folder.
+/// One transfer of libcurl, which is reused for the next request. The handle never leaves this folder.
 @safe final class CurlEasy {
-  /// What requests have in common that differ in their URLs and plain header fields alone: libcurl keeps its options for them.
+  /// The properties of a request that its options depend on. Requests that only differ in their URLs and plain header fields
+  /// have the same shape, and libcurl keeps the options for them.
   struct Shape: Hashable {
     let method: HTTPRequest.Method
     let isSecure: Bool
     let choosesCoding: Bool
-    /// Who is trusted, by its identity.
+    /// The identity of the host's trust.
     let trust: ObjectIdentifier?
   }
 
   private enum HeadPlace { case statusLine, firstField, furtherField }
 
   let handle: UnsafeMutableRawPointer
-  /// Nil between requests. Not counted, which would cost more than what most calls do: the session's engine holds it for as
-  /// long as it has this handle.
+  /// The delegate; nil between requests. It is not counted, because that would cost more than most calls do. The session's
+  /// engine holds it for as long as it has this handle.
   private var delegate: Unmanaged<CurlDelegate>?
-  /// Where libcurl writes what went wrong.
+  /// The buffer into which libcurl writes its error messages.
   let words: UnsafeMutablePointer<CChar>
   private var headers: UnsafeMutablePointer<curl_slist>?
   var names: UnsafeMutablePointer<curl_slist>?
-  /// Of the options that are set; nil for those that are good for one request alone.
+  /// The shape of the current options; nil for options that are only valid for one request.
   private var shape: Shape?
-  /// The one that is set.
+  /// The URL that is set.
   private(set) var url: CurlURL?
-  /// The proxy that may speak TLS, and whether it is trusted; nil for none.
+  /// The proxy that may use TLS, and its trust; nil if there is none.
   var tlsProxy: (host: String, trust: HostTrust)?
-  /// Of the connections that libcurl has made since ``prepare(_:shape:)``.
+  /// The handshakes of the connections that libcurl has made since ``prepare(_:shape:)``.
   var handshakes: [Handshake] = []
-  /// The error of bind(2), if a connection could not leave from the session's address.
+  /// The error of bind(2), if a connection could not leave from the session's address. 0 if there is none.
   private(set) var bindError: CInt = 0
-  /// Makes the sockets of this handle's connections, and outlives them. Not counted, as `delegate`.
+  /// Makes the sockets of this handle's connections, and outlives them. It is not counted, like `delegate`.
   private var sockets: Unmanaged<CurlSockets>?
-  /// Where libcurl has opened connections to since ``prepare(_:shape:)``, and their sockets.
+  /// The sockets and peers of the connections that libcurl has opened since ``prepare(_:shape:)``.
   private(set) var opened: [(socket: CInt, peer: SocketAddress)] = []
-  /// The first option that libcurl has refused since ``prepare()``.
+  /// The error of the first option that libcurl has refused since ``prepare(_:shape:)``.
   private(set) var refusal: HTTPError?
-  /// What comes next of a response's heads.
+  /// The next expected line of a response's head.
   private var place = HeadPlace.statusLine
-  /// Of all heads and trailers since ``prepare(_:shape:)``. libcurl keeps them until the handle's next request.
+  /// The bytes of all heads and trailers since ``prepare(_:shape:)``. libcurl keeps them until the handle's next request.
   private(set) var headBytes = 0
-  /// The response came by HTTP/2.
+  /// Whether the response came over HTTP/2.
   private(set) var isMultiplexed = false
 
   init() throws(HTTPError) {
@@ -68,7 +69,7 @@ import Netwatch
     unsafe Unmanaged<CurlEasy>.fromOpaque(pointer).takeUnretainedValue()
   }
 
-  /// Calls `body` with the delegate of the handle that libcurl was given `pointer` for.
+  /// Calls `body` with the delegate of the handle to which `pointer` belongs.
   private static func withDelegate<Result>(
     _ pointer: UnsafeMutableRawPointer?, _ otherwise: Result, _ body: (CurlEasy, CurlDelegate) -> Result
   ) -> Result {
@@ -78,15 +79,15 @@ import Netwatch
     }
   }
 
-  /// libcurl is done with the request.
+  /// Notifies the delegate that libcurl has finished the request.
   func end(_ code: CURLcode) { unsafe delegate?.takeUnretainedValue().ended(code) }
 
-  /// Between two requests: whoever made the last one is forgotten.
+  /// Forgets the delegate between two requests.
   func rest() { unsafe delegate = nil }
 
-  /// Begins a new request. Connections, cookies and TLS sessions stay.
+  /// Begins a new request. Connections, cookies and TLS sessions are kept.
   ///
-  /// - Returns: false where the options of the last request stand, because they were of the same `shape`.
+  /// - Returns: False if the options of the last request are kept, because they had the same `shape`.
   func prepare(_ delegate: CurlDelegate, shape: Shape?) -> Bool {
     unsafe self.delegate = Unmanaged.passUnretained(delegate)
     refusal = nil
@@ -96,7 +97,7 @@ import Netwatch
     place = .statusLine
     unsafe clear(&headers, of: CURLOPT_HTTPHEADER)
     if let shape, shape == self.shape { return false }
-    // A reset forgets the list of files, and does not free it (7.88). The cookies are the session's, and stay.
+    // A reset forgets the list of cookie files, and does not free it (7.88). The cookies belong to the session, and are kept.
     set(CURLOPT_COOKIEFILE, nil)
     unsafe curl_easy_reset(handle)
     url = nil
@@ -106,7 +107,7 @@ import Netwatch
     return true
   }
 
-  /// The same request is made once more.
+  /// Prepares the same request for another attempt.
   func repeatAttempt() {
     unsafe words.pointee = 0
     if !opened.isEmpty { opened = [] }
@@ -138,14 +139,14 @@ import Netwatch
         switch acceptance {
         case .taken: return body.count
         case .paused: return netwatch_curl_write_pause
-        // Anything but the number of bytes is an error; of none, too.
+        // Any result but the number of bytes is an error, even if there are no bytes.
         case .refused: return body.count == 0 ? 1 : 0
         }
       })
   }
 
-  /// The line has been read by libcurl. The one behind a status line comes to the write callback first, where it is looked at
-  /// before libcurl keeps it.
+  /// Takes note of a line that libcurl has read. The line after a status line goes to the write callback first, where it is
+  /// checked before libcurl keeps it.
   private func passed(_ line: UnsafeRawBufferPointer) {
     headBytes += line.count
     if place == .statusLine {
@@ -157,8 +158,8 @@ import Netwatch
     }
   }
 
-  /// A line that continues none is no HTTP (RFC 9112, section 2.2). libcurl 7.88 appends it to the last field of the handle's
-  /// request before, whose memory it has given back.
+  /// Checks the first field. A line that continues no field is not HTTP (RFC 9112, section 2.2). libcurl 7.88 appends it to the
+  /// last field of the handle's previous request, whose memory is already freed.
   private func accepts(firstField line: UnsafeRawBufferPointer, for delegate: CurlDelegate) -> BodyAcceptance {
     set(CURLOPT_HEADER, 0)
     place = .furtherField
@@ -169,8 +170,8 @@ import Netwatch
     return .taken
   }
 
-  /// Tells the delegate that its request does not wait in libcurl's queue for a connection any more: a name is looked up, a connection
-  /// is made, or the request goes out.
+  /// Notifies the delegate when its request leaves libcurl's queue for a connection: a name is looked up, a connection is made,
+  /// or the request is sent.
   private func prepareBeginning() {
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_RESOLVER_START_DATA, pointer))
     check(
@@ -191,7 +192,7 @@ import Netwatch
       })
   }
 
-  /// To be called where the request has a body.
+  /// To be called if the request has a body.
   func prepareBody() {
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_READDATA, pointer))
     check(
@@ -211,7 +212,7 @@ import Netwatch
       })
   }
 
-  /// Has libcurl open and close the sockets of this handle's connections there, also after the request.
+  /// Makes libcurl open and close the sockets of this handle's connections there, also after the request.
   func use(_ sockets: CurlSockets) {
     unsafe self.sockets = Unmanaged.passUnretained(sockets)
     check(
@@ -247,7 +248,7 @@ import Netwatch
     if url === self.url { return }
     self.url = url
     set(CURLOPT_URL, url.text)
-    // Instead of the text, but for what libcurl says of it.
+    // The parts are used instead of the text, except in libcurl's messages.
     unsafe set(CURLOPT_CURLU, pointer: url.parts)
   }
   func set(_ option: CURLoption, _ value: Int) { check(unsafe netwatch_curl_set_long(handle, option, value)) }
@@ -255,7 +256,7 @@ import Netwatch
     check(unsafe netwatch_curl_set_offset(handle, option, curl_off_t(value)))
   }
   func set(_ option: CURLoption, _ value: String?) { check(unsafe netwatch_curl_set_string(handle, option, value)) }
-  /// What `pointer` leads to has to outlive the request.
+  /// Sets an option to a pointer. What `pointer` points to has to outlive the request.
   func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
     check(unsafe netwatch_curl_set_pointer(handle, option, pointer))
   }
@@ -270,7 +271,7 @@ import Netwatch
     unsafe list = longer
   }
 
-  /// Frees what an option leads to, which libcurl is told first.
+  /// Frees the list of an option, after it is removed from libcurl.
   private func clear(_ list: inout UnsafeMutablePointer<curl_slist>?, of option: CURLoption) {
     if unsafe list == nil { return }
     check(unsafe netwatch_curl_set_pointer(handle, option, nil))
@@ -285,23 +286,23 @@ import Netwatch
 
   func share(_ share: CurlShare) {
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_SHARE, share.handle))
-    // Reads no file, but switches cookies on.
+    // Reads no file, but enables cookies.
     set(CURLOPT_COOKIEFILE, "")
   }
 
-  /// - Parameter callback: is given `pointer`.
+  /// - Parameter callback: Gets `pointer`.
   func setTLSCallback(_ callback: @escaping curl_ssl_ctx_callback, _ pointer: UnsafeMutableRawPointer) {
     check(unsafe netwatch_curl_set_ssl_callback(handle, callback))
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_SSL_CTX_DATA, pointer))
   }
 
-  /// Stops reading and sending, or goes on; received data may come from within this call.
+  /// Stops reading and sending, or continues. Received data may be delivered within this call.
   ///
-  /// - Returns: false where such data were refused. libcurl says it here alone, and would go on without them.
+  /// - Returns: False if such data was refused. libcurl only reports it here, and would continue without the data.
   @discardableResult
   func pause(_ isPaused: Bool) -> Bool {
     let code = unsafe curl_easy_pause(handle, isPaused ? CURLPAUSE_ALL : CURLPAUSE_CONT)
-    // A transfer without a connection cannot be paused, and has nothing to say.
+    // A transfer without a connection cannot be paused, and has no data.
     return code == CURLE_OK || code == CURLE_BAD_FUNCTION_ARGUMENT
   }
 
@@ -323,17 +324,17 @@ import Netwatch
     return Int64(value)
   }
 
-  /// Whether something may be behind the answer that libcurl has not read. It reads 16 KiB at a time (CURL_MAX_WRITE_SIZE), and
-  /// sees what follows an answer within them; over TLS it reads a record at a time.
+  /// Whether there may be bytes after the response that libcurl has not read. It reads 16 KiB at a time (CURL_MAX_WRITE_SIZE),
+  /// and sees what follows a response within them. Over TLS, it reads one record at a time.
   var mayHaveLeftMore: Bool {
     if shape?.isSecure ?? true { return true }
     let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
     return length < 0 || length >= 16_384 || headBytes + Int(length) >= 16_384
   }
 
-  /// What the request has taken.
+  /// Returns the metrics of the request.
   ///
-  /// - Parameter lead: From the attempt's beginning until libcurl has got it.
+  /// - Parameter lead: The time from the beginning of the attempt until libcurl has got it.
   func metrics(after lead: Duration, furtherAttempts: Int) -> HTTPMetrics {
     var metrics = HTTPMetrics()
     func duration(_ info: CURLINFO) -> Duration? {

@@ -3,7 +3,7 @@ import CLibOpenSSL
 
 /// libcurl as a whole.
 enum CurlLibrary {
-  /// Once a process; safe from any thread, in libcurl as well as in Swift.
+  /// The result of starting libcurl, once in a process. Safe from any thread, in libcurl as well as in Swift.
   private static let status =
     CertificateHandle.libraryIsStarted ? curl_global_init(Int(CURL_GLOBAL_DEFAULT)) : CURLE_FAILED_INIT
 
@@ -11,10 +11,11 @@ enum CurlLibrary {
     guard status == CURLE_OK else { throw HTTPError(status, "curl_global_init") }
   }
 
-  /// The folder of certificates that libcurl was built to trust, beside its bundle; nil for none.
+  /// The folder of certificates that libcurl was built to trust, in addition to its bundle; nil if there is none.
   private static let certificateFolder = unsafe netwatch_curl_certificate_folder().map { unsafe String(cString: $0) }
 
-  /// Has a context look there for the certificates that its bundle lacks, each when it is needed. Twice does no harm.
+  /// Makes a context load certificates from the folder that its bundle lacks, each when it is needed. A second call does no
+  /// harm.
   static func addCertificateFolder(to context: OpaquePointer) {
     guard let folder = certificateFolder, let store = unsafe SSL_CTX_get_cert_store(context),
       let lookup = unsafe X509_STORE_add_lookup(store, X509_LOOKUP_hash_dir())
@@ -22,7 +23,7 @@ enum CurlLibrary {
     unsafe X509_LOOKUP_ctrl(lookup, CInt(X509_L_ADD_DIR), folder, Int(X509_FILETYPE_PEM), nil)
   }
 
-  /// Has a context trust what libcurl trusts by itself: its bundle, which is parsed at once, and its folder.
+  /// Makes a context trust what libcurl trusts by default: its bundle, which is parsed at once, and its folder.
   static func addSystemRoots(to context: OpaquePointer) {
     if let file = unsafe netwatch_curl_certificate_file(), let store = unsafe SSL_CTX_get_cert_store(context) {
       unsafe X509_STORE_load_file(store, file)
@@ -31,11 +32,11 @@ enum CurlLibrary {
     unsafe addCertificateFolder(to: context)
   }
 
-  /// Whether libcurl can speak TLS with proxies.
+  /// Whether libcurl supports TLS with proxies.
   static let reachesProxiesByTLS = netwatch_curl_features() & CURL_VERSION_HTTPS_PROXY != 0
-  /// Whether libcurl can use a connection again that speaks HTTP/2 without TLS. Before 8.0.0 such a request fails (curl/curl#10634).
+  /// Whether libcurl can reuse a connection with HTTP/2 without TLS. Before 8.0.0, such a request fails (curl/curl#10634).
   static let reusesPlainHTTP2 = version >= 0x08_0000
-  /// Whether libcurl can speak HTTP/2.
+  /// Whether libcurl supports HTTP/2.
   static let speaksHTTP2 = netwatch_curl_features() & CURL_VERSION_HTTP2 != 0
   /// Whether libcurl reports whose address it lacks, that of the proxy or that of the server. Since 8.13.0 it reports both alike.
   static let tellsProxyFromHost = version < 0x08_0d00

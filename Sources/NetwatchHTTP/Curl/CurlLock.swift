@@ -1,7 +1,7 @@
 import CLibCurl
 import Glibc
 
-/// A lock that libcurl takes too. The thread that has it may take it again.
+/// A recursive lock that libcurl also takes. The thread that has it may take it again.
 @safe final class CurlLock {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
@@ -22,7 +22,7 @@ import Glibc
 
   func unlock() { unsafe pthread_mutex_unlock(mutex) }
 
-  /// Has libcurl take it for whatever transfers do with what they share. It must outlive the share.
+  /// Makes libcurl take the lock whenever transfers use what they share. The lock must outlive the share.
   func guards(_ share: UnsafeMutableRawPointer) -> Bool {
     let pointer = unsafe Unmanaged.passUnretained(self).toOpaque()
     let codes = [

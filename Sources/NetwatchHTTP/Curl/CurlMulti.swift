@@ -3,18 +3,18 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 
-/// All requests of a session as libcurl has them, and what they have in common. libcurl says which sockets and which deadline it
-/// waits for, and the loop waits.
+/// All requests of a session in libcurl, and what they have in common. libcurl reports which sockets and which deadline it
+/// waits for, and the loop waits for them.
 @safe final class CurlMulti {
-  /// Handles that wait for the next request.
+  /// The most handles that are kept for the next requests.
   private static let mostIdle = 64
-  /// A handle that has read longer heads is not kept, because libcurl would keep them with it.
+  /// The most bytes of heads that a kept handle may have read, because libcurl keeps the heads with it.
   private static let mostHeadBytes = 16 * 1_024
 
-  /// The proxies among them are asked for once: libcurl would search the environment for each request, on this thread, while the
-  /// app may be changing it.
+  /// The settings. The proxies in them are read from the environment once. libcurl would search the environment for each
+  /// request, on this thread, while the app may be changing it.
   let settings: CurlSettings
-  /// Nil if cookies are neither kept nor sent.
+  /// The cookies; nil if they are neither kept nor sent.
   let sharedCookies: CurlShare?
   let trust: SessionTrust
   private let handle: UnsafeMutableRawPointer
@@ -22,11 +22,11 @@ import NetwatchEventLoop
   private var sockets: CurlSockets?
   private(set) var idle: [CurlEasy] = []
   private var lastURL: CurlURL?
-  /// Hosts to be looked up anew: libcurl is told with the next request.
+  /// The hosts that libcurl has to look up again. libcurl gets them with the next request.
   private var namesToForget: [Authority] = []
-  /// What libcurl waits for. Nil: for sockets alone.
+  /// The time that libcurl waits for. Nil: it waits for sockets only.
   private var deadline: Duration?
-  /// May be early: it is not moved each time that libcurl asks for a later one.
+  /// The timer for `deadline`. It may be early, because it is not moved each time libcurl asks for a later time.
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in
     // An early timer is set again by `fireDue`.
     if let deadline, deadline <= KernelClock.monotonic.now {
@@ -35,10 +35,10 @@ import NetwatchEventLoop
     }
   }
   private var isDue = false
-  /// The handle that libcurl has waited for a socket for until now, most recently.
+  /// The handle and the socket for which libcurl has stopped waiting most recently.
   private var lastLetGo = unsafe (easy: UnsafeMutableRawPointer?.none, socket: CInt(-1))
 
-  /// - Parameter cookies: Nil if requests have none.
+  /// - Parameter cookies: The cookies; nil if requests have none.
   init(
     on loop: EventLoop, _ settings: CurlSettings, _ trust: SessionTrust, cookies: CurlShare?
   ) throws(HTTPError) {
@@ -57,7 +57,7 @@ import NetwatchEventLoop
 
   deinit {
     idle = []
-    // It closes connections, and tells of their sockets.
+    // This closes connections, and reports their sockets.
     unsafe curl_multi_cleanup(handle)
   }
 
@@ -93,13 +93,13 @@ import NetwatchEventLoop
 
   // MARK: Connections
 
-  /// Calls `opened` with each connection that begins from now on, and `closed` before its socket is closed.
+  /// Calls `opened` with each connection that begins from now on, and `closed` before a connection's socket is closed.
   func onConnections(opened: @escaping (CInt, Connection) -> Void, closed: @escaping (CInt) -> Void) {
     sockets?.onOpened = opened
     sockets?.onClosed = closed
   }
 
-  /// Ends connections, which libcurl then finds dead: this works with every version.
+  /// Ends connections, which libcurl then finds dead. This works with every version of libcurl.
   func abort(_ connections: [CInt]) { sockets?.abort(connections) }
 
   // MARK: Transfers
@@ -114,7 +114,7 @@ import NetwatchEventLoop
     if idle.count < Self.mostIdle, easy.headBytes <= Self.mostHeadBytes { idle.append(easy) }
   }
 
-  /// To be called for a handle whose options have been reset.
+  /// Makes a handle use the sockets of this object. To be called after the options of the handle were reset.
   func connect(_ easy: CurlEasy) { if let sockets { easy.use(sockets) } }
 
   func add(_ easy: CurlEasy) throws(HTTPError) {
@@ -122,26 +122,26 @@ import NetwatchEventLoop
     guard code == CURLM_OK else { throw HTTPError(code, "curl_multi_add_handle") }
   }
 
-  /// Breaks off. A connection in the middle of a response is closed.
+  /// Removes a handle, which breaks its transfer off. A connection in the middle of a response is closed.
   func remove(_ easy: CurlEasy) { unsafe curl_multi_remove_handle(handle, easy.handle) }
 
-  /// The proxy of a request that may speak TLS; nil for none.
+  /// Returns the proxy of a request that may use TLS; nil if there is none.
   func tlsProxy(isSecure: Bool) -> (host: String, trust: HostTrust)? {
     guard settings.proxies.maySpeakTLS, let proxy = settings.proxies.proxy(isSecure: isSecure) else { return nil }
-    // What is no name is judged as one that no certificate has.
+    // A host that is not a valid name is judged as a name that no certificate has.
     return (HostName.canonical(proxy.host) ?? proxy.host, trust.proxy)
   }
 
   // MARK: Places
 
-  /// Nil if there is no such place.
+  /// Returns the URL of a request; nil if it is not valid.
   func url(of request: HTTPRequest) -> CurlURL? {
     if let lastURL, lastURL.isOf(request) { return lastURL }
     lastURL = CurlURL(of: request, trust)
     return lastURL
   }
 
-  /// Whether the host's security policy lets a request go there.
+  /// Returns whether the security policy of the host allows a request to a URL.
   func allows(_ url: CurlURL) -> Bool {
     guard let trust = url.trust else { return false }
     return url.isSecure || !trust.policy.requiresTLS
@@ -149,10 +149,10 @@ import NetwatchEventLoop
 
   func allows(_ request: HTTPRequest) -> Bool { url(of: request).map { allows($0) } ?? false }
 
-  /// The next request has libcurl forget the addresses of these hosts.
+  /// Makes libcurl forget the addresses of these hosts with the next request.
   func forget(_ hosts: [Authority]) { namesToForget += hosts }
 
-  /// To be called for each request before libcurl gets it.
+  /// Passes the hosts that libcurl has to forget. To be called for each request before libcurl gets it.
   func forgetNames(by easy: CurlEasy) {
     guard !namesToForget.isEmpty else { return }
     easy.forget(namesToForget)
@@ -170,7 +170,8 @@ import NetwatchEventLoop
       default: sockets?.letGo(socket)
       }
     } catch {
-      // The request runs into its timeout. Told of it, libcurl would fail all others too, and crash (7.88).
+      // The request runs into its timeout. If libcurl were told of the failure, it would fail all other requests, and crash
+      // (7.88).
     }
   }
 
@@ -189,7 +190,8 @@ import NetwatchEventLoop
     takeEnds()
   }
 
-  /// To be called after whatever may have given libcurl something to do: at the end of each turn of the loop.
+  /// Lets libcurl act if it is due. To be called after anything that may have given libcurl work: at the end of each turn of
+  /// the loop.
   func fireDue() {
     while isDue {
       isDue = false

@@ -1,27 +1,27 @@
 import CLibCurl
 import Glibc
 
-/// The proxies of a session: one that it was given, or those that the environment names, by the variables that libcurl reads for each
-/// request unless it is told not to.
+/// The proxies of a session: the one that it was given, or those that the environment names. libcurl would read the same
+/// variables for each request.
 struct CurlProxies {
   private let server: HTTPProxy.Server?
-  /// Whether libcurl is to use what the environment names.
+  /// Whether libcurl uses the proxies of the environment.
   private let usesEnvironment: Bool
-  /// Nil also for what is no proxy's URL.
+  /// The proxy for requests without TLS. Nil if there is none, or if its URL is not valid.
   private let http: Authority?
   private let https: Authority?
-  /// Whether a proxy may speak TLS.
+  /// Whether a proxy may use TLS.
   let maySpeakTLS: Bool
 
-  /// Reads the environment, which nobody may be changing meanwhile.
+  /// Reads the proxies from the environment, which no other thread may change meanwhile.
   ///
-  /// - Parameter variable: The value of one; nil if it is not set.
+  /// - Parameter variable: Returns the value of an environment variable; nil if it is not set.
   init(_ variable: (String) -> String? = String.init(environment:)) {
     func text(_ names: String...) -> String? {
       names.lazy.compactMap(variable).first { !$0.isEmpty }
     }
     let all = text("all_proxy", "ALL_PROXY")
-    // Not HTTP_PROXY: a server sets it for the programs that it runs, from a field of the request.
+    // HTTP_PROXY is not read, because a server sets it from a field of the request for the programs that it runs.
     let (http, https) = (text("http_proxy") ?? all, text("https_proxy", "HTTPS_PROXY") ?? all)
     server = nil
     usesEnvironment = http != nil || https != nil
@@ -47,7 +47,7 @@ struct CurlProxies {
     https = authority
   }
 
-  /// The proxy of a request, unless it is an exception.
+  /// Returns the proxy of a request, unless the request is an exception.
   func proxy(isSecure: Bool) -> Authority? { isSecure ? https : http }
 
   func apply(to easy: CurlEasy) {
@@ -65,7 +65,7 @@ struct CurlProxies {
     easy.set(CURLOPT_PROXYAUTH, credential.scheme.curlMethods)
   }
 
-  /// With libcurl's port for proxies that name none.
+  /// Returns the host and the port of a proxy's URL. If it has no port, libcurl's default port for proxies is used.
   private static func authority(of text: String) -> Authority? {
     guard let url = unsafe curl_url() else { return nil }
     defer { unsafe curl_url_cleanup(url) }
@@ -83,7 +83,7 @@ struct CurlProxies {
 }
 
 extension HTTPCredential.Scheme {
-  /// CURLAUTH_*.
+  /// The methods of the scheme, as in CURLAUTH_*.
   var curlMethods: Int {
     switch self {
     case .basic: Int(netwatch_curl_auth_basic)

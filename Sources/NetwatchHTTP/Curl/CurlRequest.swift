@@ -1,14 +1,14 @@
 import CLibCurl
 import HTTPTypes
 
-/// A request as libcurl's options.
+/// A request in the form of libcurl's options.
 struct CurlRequest {
   let shared: SharedRequest
   let body: HTTPBody?
   let credential: HTTPCredential?
   private var request: HTTPRequest { shared.value }
 
-  /// Nil where there is more to it: a body, a credential, cookies of its own.
+  /// Returns the shape of the request. Nil if it has a body, a credential or its own cookies.
   private func shape(_ url: CurlURL) -> CurlEasy.Shape? {
     guard hasNoBody, body?.contentType == nil, credential == nil, request.headerFields[.cookie] == nil
     else {
@@ -19,16 +19,16 @@ struct CurlRequest {
       trust: url.trust.map { ObjectIdentifier($0) })
   }
 
-  /// A body whose length is not known is one.
+  /// Whether the request has no body. A body of unknown length counts as one.
   private var hasNoBody: Bool { body.map { $0.length == 0 } ?? true }
 
-  /// Whether the request says itself how its answer may be encoded. A part is asked for as it is: a part of something
-  /// compressed cannot be taken apart.
+  /// Returns whether the request itself decides how its response may be encoded. A part is requested without encoding, because
+  /// a part of a compressed body cannot be decompressed.
   static func choosesCoding(_ request: HTTPRequest) -> Bool {
     request.headerFields.contains(.acceptEncoding) || request.headerFields.contains(.range)
   }
 
-  /// - Throws: `badURL`, `serverCertificateUntrusted` for a host without a policy, or what libcurl says to an option.
+  /// - Throws: `badURL`, `serverCertificateUntrusted` for a host without a policy, or libcurl's error for an option.
   func apply(
     to easy: CurlEasy, of multi: CurlMulti, for delegate: CurlDelegate
   ) throws(HTTPError) {
@@ -51,7 +51,7 @@ struct CurlRequest {
     return HTTPError(.badURL, "request", message: "\(request.scheme ?? "")://\(request.authority ?? "")")
   }
 
-  /// What is no `HTTPField`, and stands in the head all the same.
+  /// Checks the texts that are not an `HTTPField`, but also go into the head.
   private func checkTexts() throws(HTTPError) {
     try HTTPFields.check(text: body?.contentType, "the content type of the body")
     if body?.contentEncoding != nil, request.headerFields.contains(.contentEncoding) {
@@ -69,11 +69,12 @@ struct CurlRequest {
     easy.set(CURLOPT_NOSIGNAL, 1)
     multi.settings.applyConnections(to: easy)
     easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    // The task's own deadline counts.
+    // The task has its own deadline.
     easy.set(CURLOPT_CONNECTTIMEOUT, 1_000_000)
     if let agent = multi.settings.userAgent { easy.set(CURLOPT_USERAGENT, agent) }
     applyMethod(to: easy)
-    // A body is decoded here: libcurl 7.88 takes one without its end for whole, and 8.14 does not let a head decide.
+    // Bodies are decoded here, because libcurl 7.88 accepts one without its end as complete, and 8.14 does not let a head
+    // decide.
     easy.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
     if multi.settings.acceptsCompressedResponses, !Self.choosesCoding(request) {
       easy.set(CURLOPT_ACCEPT_ENCODING, ContentCoding.accepted)
@@ -97,7 +98,7 @@ struct CurlRequest {
     } else if method == .head {
       easy.set(CURLOPT_NOBODY, 1)
     } else if Self.mostHaveBody(method) {
-      // Says that there is none.
+      // Sends a length of 0.
       easy.set(CURLOPT_POST, 1)
       easy.set(CURLOPT_POSTFIELDSIZE, 0)
       easy.set(CURLOPT_POSTFIELDS, "")
@@ -107,7 +108,7 @@ struct CurlRequest {
     }
   }
 
-  /// Whether requests with this method most often have a body, so that one without says so.
+  /// Returns whether requests with this method usually have a body, so that one without a body declares it.
   private static func mostHaveBody(_ method: HTTPRequest.Method) -> Bool {
     method == .post || method == .put || method == .patch
   }
@@ -124,7 +125,7 @@ struct CurlRequest {
       case "cookie":
         cookies += cookies.isEmpty ? field.value : "; \(field.value)"
         continue
-      // How long the body is, nobody knows better than the body.
+      // The length of the body is only known from the body.
       case "content-length", "transfer-encoding": continue
       case "content-type": hasType = true
       case "expect": hasExpectation = true
@@ -132,7 +133,7 @@ struct CurlRequest {
       case "accept-encoding": hasAcceptEncoding = true
       default: break
       }
-      // A header without a value would be taken for one that is to be left out.
+      // libcurl would take a header without a value for one to be left out.
       easy.addHeader(field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
     }
     if isPart, !hasAcceptEncoding { easy.addHeader("Accept-Encoding: identity") }
@@ -145,7 +146,7 @@ struct CurlRequest {
       }
     }
     if let coding = body?.contentEncoding { easy.addHeader("Content-Encoding: \(coding)") }
-    // A server that does not know it would make each larger upload wait for a second.
+    // A server that does not support it would delay each larger upload by a second.
     if let body, body.length != 0, !hasExpectation { easy.addHeader("Expect:") }
     easy.useHeaders()
   }

@@ -1,38 +1,38 @@
 import CLibCurl
 import Netwatch
 
-/// What a session has libcurl do in all of its requests.
+/// The settings of libcurl for all requests of a session.
 struct CurlSettings {
-  /// Nil sends none.
+  /// The user agent; nil sends none.
   var userAgent: String?
   var acceptsCompressedResponses = true
   var version = HTTPVersion.http2
-  /// Of TLS, as CURLOPT_SSLVERSION has them.
+  /// The versions of TLS, as in CURLOPT_SSLVERSION.
   var tlsVersions = Int(CURL_SSLVERSION_TLSv1_2)
   var proxies = CurlProxies()
-  /// In the place of a connection to the server.
+  /// The path of a Unix socket, which replaces the connection to the server.
   var unixSocketPath: String?
   var localEndpoint: LocalEndpoint?
   var connectionsPerHost = 6
-  /// To all hosts; nil for no limit.
+  /// The most connections to all hosts; nil for no limit.
   var connections: Int?
-  /// That are kept between requests.
+  /// The most connections that are kept between requests; nil for the default.
   var idleConnections: Int?
-  /// Seconds, as in the following two.
+  /// In seconds, like the following two.
   var keepAliveInterval: Int?
   var idleConnectionAge = 118
   var connectionAge: Int?
 
-  /// How many are kept between requests. The library's own number falls with that of the transfers, and would close connections
-  /// whenever few are under way.
+  /// The most connections that are kept between requests. libcurl's default number falls with the number of transfers, and
+  /// would close connections whenever few transfers are running.
   var mostIdle: Int { idleConnections ?? max(4 * connectionsPerHost, 64) }
   var mostToOneHost: Int { min(connectionsPerHost, connections ?? .max) }
-  /// Into how many parts the connections can be divided: to libcurl, 0 is no limit.
+  /// The most parts into which the connections can be divided. A part of 0 connections would mean no limit to libcurl.
   var mostParts: Int { min(mostToOneHost, mostIdle) }
 
-  /// The settings of several engines, which together have no more connections than these settings allow.
+  /// Returns the settings of several engines, which together have no more connections than these settings allow.
   ///
-  /// - Parameter count: At most ``mostParts``.
+  /// - Parameter count: The number of engines, at most ``mostParts``.
   func parts(_ count: Int) -> [CurlSettings] {
     (0..<count).map { index in
       func part(_ total: Int) -> Int { total / count + (index < total % count ? 1 : 0) }
@@ -44,7 +44,7 @@ struct CurlSettings {
     }
   }
 
-  /// What libcurl has to know before it makes or chooses a connection.
+  /// Sets the options that libcurl needs before it makes or chooses a connection.
   func applyConnections(to easy: CurlEasy) {
     proxies.apply(to: easy)
     if let unixSocketPath { easy.set(CURLOPT_UNIX_SOCKET_PATH, unixSocketPath) }
@@ -61,7 +61,7 @@ struct CurlSettings {
 
   func applyVersion(to easy: CurlEasy, isSecure: Bool) {
     switch version {
-    // A libcurl that does not know HTTP/2 refuses to be asked for it.
+    // A libcurl without HTTP/2 refuses the option.
     case .http2 where isSecure && CurlLibrary.speaksHTTP2, .http2PriorKnowledge where isSecure:
       easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
     case .http2PriorKnowledge:
@@ -72,7 +72,7 @@ struct CurlSettings {
       }
     case .http1_1, .http2: return easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     }
-    // Rather share a connection that is being made than make another one.
+    // Share a connection that is being made, instead of making another one.
     easy.set(CURLOPT_PIPEWAIT, 1)
   }
 }

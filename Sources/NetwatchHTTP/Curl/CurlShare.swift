@@ -1,17 +1,17 @@
 import CLibCurl
 
-/// What the transfers of a session have in common beside their connections: cookies.
+/// The cookies that the transfers of a session share.
 ///
-/// `@unchecked`: what is not constant belongs to libcurl, which uses it under `lock`, as this does. Without a lock all that use it
-/// are on one thread.
+/// `@unchecked`: what is not constant belongs to libcurl, which uses it under `lock`, as this class does. Without a lock, all
+/// users are on one thread.
 @safe final class CurlShare: @unchecked Sendable {
   let handle: UnsafeMutableRawPointer
-  /// libcurl shows cookies to handles of transfers alone; this one never makes any.
+  /// A handle that never makes a transfer. libcurl only shows cookies to handles of transfers.
   private let reader: UnsafeMutableRawPointer
-  /// Nil for one thread.
+  /// The lock; nil if only one thread uses the cookies.
   private let lock: CurlLock?
 
-  /// - Parameter isLocked: Whether it is used by several threads.
+  /// - Parameter isLocked: Whether several threads use the cookies.
   init(isLocked: Bool) throws(HTTPError) {
     try CurlLibrary.start()
     guard let handle = unsafe curl_share_init() else { throw HTTPError(.other, "curl_share_init") }
@@ -39,7 +39,7 @@ import CLibCurl
     return body()
   }
 
-  /// Those that have not expired.
+  /// The cookies that have not expired.
   var all: [SessionCookie] {
     locked {
       let lines = unsafe netwatch_curl_get_list(reader, CURLINFO_COOKIELIST)
@@ -62,11 +62,11 @@ import CLibCurl
     }
   }
 
-  /// - Parameter condition: Called without the lock.
+  /// - Parameter condition: Returns whether to remove a cookie. Called without the lock.
   func remove(where condition: (SessionCookie) -> Bool) {
     let removed = Set(all.filter(condition))
     guard !removed.isEmpty else { return }
-    // libcurl removes one cookie or all of them. No transfer sees the time in between.
+    // libcurl removes one cookie or all of them. No transfer sees the state in between.
     locked {
       let kept = all.filter { !removed.contains($0) }
       unsafe netwatch_curl_set_string(reader, CURLOPT_COOKIELIST, "ALL")

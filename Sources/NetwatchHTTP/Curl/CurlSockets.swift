@@ -5,21 +5,23 @@ import NetwatchEventLoop
 
 /// The sockets that libcurl waits for, watched by the loop.
 ///
-/// libcurl lets go of a connection's socket with each request, and wants it back with the next one. So one stays watched until
-/// something happens to it that nobody waits for, or until libcurl closes it: that spares the kernel two calls a request.
+/// libcurl stops waiting for a connection's socket after each request, and waits for it again with the next one. Therefore a
+/// socket stays watched until an event arrives that libcurl does not wait for, or until libcurl closes it. This saves two
+/// system calls for each request.
 @safe final class CurlSockets {
   private final class Watch {
     let registration: EventLoop.Registration
-    /// It was opened here. libcurl has others, which the process's children may inherit: they are never kept.
+    /// Whether the socket was opened here. libcurl has others, which the process's children may inherit: they are never kept.
     let isOwn: Bool
-    /// What the kernel was asked for.
+    /// The events that the kernel was asked for.
     var interest: EventLoop.Readiness
-    /// libcurl waits for it.
+    /// Whether libcurl waits for the socket.
     var isWanted = true
-    /// It belongs to a connection of HTTP/1 without a request: whatever comes now is no answer.
+    /// Whether the socket belongs to a connection of HTTP/1 without a request. Bytes that arrive now are not a response.
     var isResting = false
-    /// It has been wanted again: it belongs to a connection that is up, which libcurl does not close without a word. One that is
-    /// still being made it does, and the number may come back with another socket.
+    /// Whether libcurl has waited for the socket again. It then belongs to an established connection, which libcurl does not
+    /// close without a notice. A connection that is still being made is closed without one, and its number may come back with
+    /// another socket.
     var isEstablished = false
 
     init(_ registration: EventLoop.Registration, for interest: EventLoop.Readiness, isOwn: Bool) {
@@ -30,26 +32,26 @@ import NetwatchEventLoop
   }
 
   private let loop: EventLoop
-  /// Where connections leave from; nil for where the kernel says.
+  /// The address from which connections leave; nil if the kernel chooses.
   private let localAddress: IPAddress?
-  /// Of the last connection that could not.
+  /// The error of the last connection that could not be bound to the address.
   private(set) var bindError: CInt = 0
   private let act: (CInt, EventLoop.Readiness) -> Void
   private var watches: [CInt: Watch] = [:]
-  /// The one that was looked up last, which most often is the next one.
+  /// The watch that was looked up last, which is usually the next one.
   private var last: (socket: CInt, watch: Watch)?
-  /// Those that were opened here.
+  /// The sockets that were opened here.
   private var connections: Set<CInt> = []
-  /// Where the sockets go that libcurl has not begun to wait for: their local addresses are not known before.
+  /// The peers of sockets that libcurl does not wait for yet. Their local addresses are not known before.
   private var fresh: [CInt: SocketAddress] = [:]
-  /// Called with each connection that begins, once both its ends are known. Nil: nobody wants to hear of connections.
+  /// Called with each connection that begins, once both of its ends are known. Nil: connections are not reported.
   var onOpened: ((CInt, Connection) -> Void)?
   /// Called before a connection's socket is closed.
   var onClosed: ((CInt) -> Void)?
 
   /// - Parameters:
-  ///   - localAddress: Where connections leave from; nil for where the kernel says.
-  ///   - act: called when something has happened that libcurl waits for.
+  ///   - localAddress: The address from which connections leave; nil if the kernel chooses.
+  ///   - act: Called when an event has arrived that libcurl waits for.
   init(on loop: EventLoop, from localAddress: IPAddress? = nil, _ act: @escaping (CInt, EventLoop.Readiness) -> Void) {
     self.loop = loop
     self.localAddress = localAddress
@@ -62,11 +64,11 @@ import NetwatchEventLoop
     unsafe Unmanaged<CurlSockets>.fromOpaque(pointer).takeUnretainedValue()
   }
 
-  /// - Parameter peer: Where the socket goes; nil for what is no address of IP.
+  /// - Parameter peer: The address of the other end; nil if it is not an IP address.
   func open(_ family: CInt, _ type: CInt, _ transport: CInt, to peer: SocketAddress?) -> CInt {
     let socket = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), transport)
     guard socket >= 0 else { return socket }
-    // libcurl would look the address up as if it were a name, and ask here first.
+    // libcurl would look the address up as if it were a name, and ask the callback first.
     if let localAddress, let peer, !SocketAddress.bind(socket, to: localAddress, for: peer) {
       bindError = errno
       close(socket)
@@ -78,18 +80,18 @@ import NetwatchEventLoop
     return socket
   }
 
-  /// Before the socket is closed.
+  /// To be called before the socket is closed.
   func forget(_ socket: CInt) {
     if connections.remove(socket) != nil, fresh.removeValue(forKey: socket) == nil { onClosed?(socket) }
     remove(socket)
   }
 
-  /// Ends connections at once. Those that libcurl has closed already are left alone.
+  /// Ends connections at once. Those that libcurl has already closed are left alone.
   func abort(_ sockets: [CInt]) {
     for socket in sockets where connections.contains(socket) { SocketAddress.abort(socket) }
   }
 
-  /// libcurl has called connect(2).
+  /// libcurl has called connect(2), so the local address is known.
   private func began(_ socket: CInt) {
     guard let peer = fresh[socket], let local = SocketAddress(localOf: socket) else { return }
     fresh[socket] = nil
@@ -111,7 +113,7 @@ import NetwatchEventLoop
         watch.isResting = false
         return
       } catch {
-        // Another socket with the same number.
+        // It is another socket with the same number.
         remove(socket)
       }
     }
@@ -126,7 +128,7 @@ import NetwatchEventLoop
     return watch
   }
 
-  /// libcurl does not wait for it any more.
+  /// Takes note that libcurl does not wait for the socket any more.
   func letGo(_ socket: CInt) {
     if let watch = watch(of: socket), watch.isEstablished || watch.isOwn {
       watch.isWanted = false
@@ -135,10 +137,10 @@ import NetwatchEventLoop
     }
   }
 
-  /// The last request of a connection has its whole answer. One that has something more to read is ended, now or when that
-  /// comes: libcurl 7.88 would take it for the next request's answer.
+  /// Takes note that the last request of a connection has its whole response. If the connection has more bytes to read, it is
+  /// ended, now or when they arrive. libcurl 7.88 would take them for the response to the next request.
   ///
-  /// - Parameter mayHaveMore: False where libcurl has read all that was there. To look costs a system call, 2 % of a request.
+  /// - Parameter mayHaveMore: False if libcurl has read all bytes. A check costs a system call, 2 % of a request.
   func rest(_ socket: CInt, mayHaveMore: Bool) {
     guard let watch = watch(of: socket), !watch.isWanted, watch.isOwn else { return }
     watch.isResting = true

@@ -1,20 +1,20 @@
 import CLibCurl
 import HTTPTypes
 
-/// Where a request goes, in libcurl's words. The next request most often goes to the same place, and asks for no other.
+/// The URL of a request in libcurl's form. The next request usually has the same URL, and can use the same object.
 @safe final class CurlURL {
   let text: String
-  /// What libcurl makes of the text, so that it does not read it again for each request. Nil if it has to: it refuses the
-  /// text, or it would lose a part of it.
+  /// The parts of the text, so that libcurl does not parse it for each request. Nil if libcurl has to: it refuses the text, or
+  /// would lose a part of it.
   let parts: UnsafeMutableRawPointer?
   let isSecure: Bool
-  /// Nil if the session refuses the host.
+  /// The trust of the host; nil if the session refuses the host.
   let trust: HostTrust?
   private let scheme: String?
   private let authority: String?
   private let path: String?
 
-  /// Nil where it is no place for HTTP.
+  /// Returns nil if the request is not for http or https.
   init?(of request: HTTPRequest, _ trust: SessionTrust) {
     guard let text = request.urlText, let scheme = request.scheme?.lowercased(), scheme == "https" || scheme == "http"
     else { return nil }
@@ -27,14 +27,14 @@ import HTTPTypes
     self.trust = trust.trust(of: request)
   }
 
-  /// With its port.
+  /// The server, with its port.
   var server: Authority? {
     authority.flatMap(Authority.init).map { Authority($0.host, $0.port ?? (isSecure ? 443 : 80)) }
   }
 
   deinit { unsafe curl_url_cleanup(parts.map { OpaquePointer($0) }) }
 
-  /// libcurl copies the parts for each request, and forgets the zone of an IPv6 address (7.88).
+  /// Returns the parts of a text. libcurl copies the parts for each request, and forgets the zone of an IPv6 address (7.88).
   private static func parse(_ text: String) -> OpaquePointer? {
     guard let parts = unsafe curl_url() else { return nil }
     var zone: UnsafeMutablePointer<CChar>?

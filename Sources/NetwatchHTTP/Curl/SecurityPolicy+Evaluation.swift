@@ -2,16 +2,16 @@ import CLibCurl
 import CLibOpenSSL
 
 extension SecurityPolicy {
-  /// Judges a chain of certificates for a host, exactly as a handshake with the host would.
+  /// Evaluates a certificate chain for a host, exactly as a handshake with the host would.
   ///
-  /// The call reads no network and can be made on any thread. With the system's roots it parses them all, which takes about 25 ms
-  /// of CPU.
+  /// The call uses no network, and can be made on any thread. If the policy uses the system's roots, the call parses all of
+  /// them, which takes about 25 ms of CPU time.
   ///
   /// - Parameters:
-  ///   - chain: The server's certificate, then the others in the order in which the server sends them.
+  ///   - chain: The server's certificate, followed by the other certificates in the order in which the server sends them.
   ///   - host: The name or the address of the server, without a port.
-  /// - Throws: `serverCertificateUntrusted` with ``HTTPError/tlsFailure`` if the policy does not trust the server; `badURL` if `host` is
-  ///   no host; `badSecurityPolicy` if `chain` is empty.
+  /// - Throws: `serverCertificateUntrusted` with ``HTTPError/tlsFailure`` if the policy does not trust the server; `badURL` if
+  ///   `host` is not a host; `badSecurityPolicy` if `chain` is empty.
   public func evaluate(_ chain: [Certificate], for host: String) throws(HTTPError) {
     let operation = "evaluate chain"
     try CurlLibrary.start()
@@ -35,7 +35,7 @@ extension SecurityPolicy {
       unsafe X509_STORE_CTX_set_default(store, "ssl_server") == 1
     else { throw HTTPError(.other, "X509_STORE_CTX_init") }
     let parameters = unsafe X509_STORE_CTX_get0_param(store)
-    // As OpenSSL and libcurl have it in a handshake.
+    // OpenSSL and libcurl set the same parameters in a handshake.
     unsafe X509_VERIFY_PARAM_set_auth_level(parameters, SSL_CTX_get_security_level(context))
     unsafe X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN))
     if let failure = unsafe evaluator.judge(store, name) { throw HTTPError(failure, operation) }

@@ -1,41 +1,49 @@
 import FoundationEssentials
 import Netwatch
 
-/// Keeps values in memory, up to a cost. When it is exceeded, those that were not asked for the longest go first.
+/// A cache that keeps values in memory, up to a limit on their total cost. When the limit is exceeded, the values that were
+/// used least recently are removed first.
 ///
-/// From any thread.
+/// All members can be used from any thread.
 public final class AutoPurgingCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let store: Lock<RecencyStore<Key, Value>>
 
+  /// Creates an empty cache.
+  ///
   /// - Parameters:
-  ///   - capacity: Default 100 MB. What costs more than that is not kept.
-  ///   - preferredAfterPurge: What stays at most when room has to be made. Default 60 MB.
+  ///   - capacity: The most that all values may cost together. Default: 100,000,000 (100 MB). A value that costs more is not
+  ///     kept.
+  ///   - preferredAfterPurge: The most that the values may cost together after some were removed to make room. Default:
+  ///     60,000,000 (60 MB).
   public init(capacity: Int = 100_000_000, preferredAfterPurge: Int = 60_000_000) {
     store = Lock(RecencyStore(capacity: capacity, preferred: preferredAfterPurge))
   }
 
-  /// Takes the place of what is kept under the key.
+  /// Inserts a value, which replaces the old value of the key. If the value costs more than the capacity, the key has no value
+  /// afterwards.
   public func insert(_ value: Value, cost: Int, for key: Key) {
     store.withLock { $0.insert(value, cost: cost, for: key) }
   }
 
-  /// Counts as a use.
+  /// Returns the value of a key, and marks it as used. Nil if there is none.
   public func value(for key: Key) -> Value? { store.withLock { $0.value(for: key) } }
 
-  /// - Returns: whether there was one.
+  /// Removes the value of a key.
+  ///
+  /// - Returns: Whether there was a value.
   @discardableResult
   public func remove(_ key: Key) -> Bool { store.withLock { $0.remove(key) } }
 
-  /// Forgets everything.
+  /// Removes all values.
   public func removeAll() { store.withLock { $0.removeAll() } }
 
-  /// What all of it costs.
+  /// The total cost of all values.
   public var usage: Int { store.withLock { $0.usage } }
-  /// How many values there are.
+  /// The number of values.
   public var count: Int { store.withLock { $0.count } }
 }
 
 extension AutoPurgingCache where Value: CacheCost {
-  /// Keeps a value, with the cost that the value itself reports. Replaces the value that the key had before.
+  /// Inserts a value that knows its own ``CacheCost/cacheCost``. It replaces the old value of the key.
   public func insert(_ value: Value, for key: Key) { insert(value, cost: value.cacheCost, for: key) }
 }

@@ -1,18 +1,18 @@
 import FoundationEssentials
 
-/// Knows what it costs to keep.
+/// A value that knows what it costs to keep it in a cache.
 public protocol CacheCost: Sendable {
-  /// In bytes.
+  /// The cost of the value, in bytes.
   var cacheCost: Int { get }
 }
 
 extension Data: CacheCost {
-  /// Its length.
+  /// The number of bytes.
   public var cacheCost: Int { count }
 }
 
 extension EncodedImage: CacheCost {
-  /// What it takes once it is decoded, four bytes a pixel, and at least its bytes.
+  /// The size of the decoded image in bytes, four for each pixel, and at least the size of the encoded image.
   public var cacheCost: Int {
     let (pixels, isTooMany) = header.width.multipliedReportingOverflow(by: header.height)
     let (bytes, areTooMany) = pixels.multipliedReportingOverflow(by: 4)

@@ -4,7 +4,7 @@ import HTTPTypes
 struct CacheOwner: Hashable, Sendable {
   private let session: UInt64
   private let credential: HTTPCredential?
-  /// Nobody else's: what a callback answers to challenges is not known.
+  /// A random number, so that the owner equals no other: it is not known what a callback answers to challenges.
   private let callback: UInt64?
   private let handlesCookies: Bool
 
@@ -15,10 +15,10 @@ struct CacheOwner: Hashable, Sendable {
     handlesCookies = session.configuration.handlesCookies
   }
 
-  /// Whether nobody else may have a response: it is private, or credentials or fields that another one would not send may
-  /// have made it what it is.
+  /// Returns whether only this owner may get a response. That is so if the response is private, or if it may depend on
+  /// credentials or fields that another owner would not send.
   ///
-  /// - Parameter request: as it was sent.
+  /// - Parameter request: The request as it was sent.
   func isAlone(with response: HTTPResponse, to request: HTTPRequest) -> Bool {
     let control = CacheControl(response.headerFields[.cacheControl] ?? "")
     if control.isPrivate || response.headerFields.contains(.vary) { return true }

@@ -4,34 +4,35 @@ import NetwatchEventLoop
 
 /// A response that a ``Downloader`` has kept.
 public struct CachedReply<Value: Sendable>: Sendable {
-  /// As it came, with the newest head.
+  /// The response and its value. After a validation, it has the newest head.
   public let reply: HTTPReply<Value>
   let freshness: CacheFreshness
-  /// Whose it is; nil if anybody may have it.
+  /// The only owner that may get the response. Nil if all callers may.
   let owner: CacheOwner?
 }
 
 extension CachedReply {
-  /// A value of your own, for any session and credential.
+  /// Creates a cached response from a value of your own, for any session and credential.
   ///
   /// - Parameters:
-  ///   - value: What a downloader is to bring in the place of the server.
-  ///   - request: The request that it is the answer to.
-  ///   - lifetime: How long it is used before the server is asked. The time goes on while the machine sleeps. Default: a hundred
-  ///     years.
+  ///   - value: The value that a downloader returns instead of asking the server.
+  ///   - request: The request that the value answers.
+  ///   - lifetime: The time for which the value is used before the server is asked. It also passes while the machine sleeps.
+  ///     Default: a hundred years.
   public init(_ value: Value, to request: HTTPRequest, lifetime: Duration = .seconds(100 * 365 * 86_400)) {
     reply = HTTPReply(HTTPResponse(status: .ok), value, to: request, HTTPMetrics())
     freshness = CacheFreshness(lifetime: lifetime, from: KernelClock.boot.now)
     owner = nil
   }
 
-  /// Another value that was made of this one, such as an image in another size: as fresh as this one, and for the same callers.
+  /// Returns a cached response with another value that was made from this one, such as an image in another size. It is as fresh
+  /// as this one, and for the same callers.
   public func with<Other: Sendable>(_ value: Other) -> CachedReply<Other> {
     CachedReply<Other>(reply: reply.with(value), freshness: freshness, owner: owner)
   }
 }
 
 extension CachedReply: CacheCost where Value: CacheCost {
-  /// Its value's.
+  /// The cost of the value, in bytes.
   public var cacheCost: Int { reply.value.cacheCost }
 }

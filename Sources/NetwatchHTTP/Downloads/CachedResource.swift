@@ -1,22 +1,22 @@
 import HTTPTypes
 
-/// What a ``Downloader`` keeps a response under: its method, URL and header fields, but for `Cache-Control` and `Pragma`,
-/// which say what caches are good for, and not what is wanted.
+/// The key under which a ``Downloader`` keeps a response: the method, the URL and the header fields of the request.
+/// `Cache-Control` and `Pragma` are left out, because they control caches and do not describe what is requested.
 public struct CachedResource: Hashable, Sendable {
   private static let ofCaches: Set<String> = ["cache-control", "pragma"]
 
   private let method: String
   private let url: String
-  /// Sorted by name: only fields of the same name have an order.
+  /// The header fields, sorted by name. Only fields with the same name have an order.
   private let fields: [String]
   private let identifier: String?
 
-  /// The place of a request's reply, or of something that was made of it.
+  /// Creates the key of the response to a request, or of something that was made from that response.
   ///
   /// - Parameters:
   ///   - request: The request. The fragment of its URL makes no difference.
-  ///   - identifier: What tells several values of a request apart, such as an image and the same one in another size. A downloader
-  ///     reads and writes only what has none. Default: nil.
+  ///   - identifier: A text that distinguishes several values of one request, such as an image in several sizes. A downloader
+  ///     only uses keys without one. Default: nil.
   public init(_ request: HTTPRequest, identifier: String? = nil) {
     self.identifier = identifier
     method = request.method.rawValue

@@ -1,11 +1,11 @@
-/// What a server says of the part that it sends: `bytes 5-9/10`, `bytes 5-9/*`, `bytes */10`.
+/// The value of the `Content-Range` field of a response: `bytes 5-9/10`, `bytes 5-9/*` or `bytes */10`.
 struct ContentRange: Hashable, Sendable {
-  /// Nil where the server says that it cannot send what was asked for.
+  /// The bytes that the server sends. Nil if the server reports that it cannot send the requested ones.
   let bytes: Range<Int64>?
-  /// Nil where it does not say how long the whole is.
+  /// The length of the whole file. Nil if the server does not report it.
   let total: Int64?
 
-  /// Nil for what contradicts itself, and for another unit.
+  /// Returns nil for a text that contradicts itself, and for a unit other than bytes.
   init?(_ text: String) {
     guard text.prefix(6).lowercased() == "bytes " else { return nil }
     let parts = text.dropFirst(6).split(separator: "/", omittingEmptySubsequences: false)
@@ -23,7 +23,7 @@ struct ContentRange: Hashable, Sendable {
     bytes = first..<(last + 1)
   }
 
-  /// Nil for anything but digits, and for too many of them.
+  /// Returns nil for anything but 1 to 18 digits.
   private static func number(_ text: Substring) -> Int64? {
     guard 1...18 ~= text.utf8.count, text.utf8.allSatisfy({ 48...57 ~= $0 }) else { return nil }
     return Int64(text)

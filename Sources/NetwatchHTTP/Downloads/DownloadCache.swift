@@ -1,23 +1,23 @@
-/// Keeps what a ``Downloader`` has downloaded: an ``AutoPurgingCache``, or a type of yours.
+/// A cache for what a ``Downloader`` has downloaded: an ``AutoPurgingCache``, or your own type.
 ///
-/// Its functions are called from any thread, and while one runs, its download waits. A cache may forget anything at any time, and
-/// need not keep what is inserted: that decision is yours.
+/// The functions are called from any thread, and the download waits until they return. A cache may forget anything at any time,
+/// and does not have to keep what is inserted.
 public protocol DownloadCache<Kept>: Sendable {
-  /// What is kept: the ``CachedReply`` of a downloader's value.
+  /// The type of the cached values: the ``CachedReply`` of a downloader's value.
   associatedtype Kept: Sendable
 
-  /// What is kept under a resource. Nil if there is nothing.
+  /// Returns the value that is kept for a resource. Nil if there is none.
   func value(for resource: CachedResource) -> Kept?
-  /// Keeps something in the place of what is kept under the resource, or decides not to.
+  /// Keeps a value in place of the old value of the resource, or decides not to keep it.
   func insert(_ value: Kept, for resource: CachedResource)
-  /// Forgets what is kept under a resource.
+  /// Removes the value that is kept for a resource.
   ///
-  /// - Returns: Whether there was anything.
+  /// - Returns: Whether there was a value.
   @discardableResult
   func remove(_ resource: CachedResource) -> Bool
 }
 
 extension AutoPurgingCache: DownloadCache where Key == CachedResource, Value: CacheCost {
-  /// The values of the cache.
+  /// The type of the cached values.
   public typealias Kept = Value
 }

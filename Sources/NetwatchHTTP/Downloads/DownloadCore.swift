@@ -3,18 +3,18 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 
-/// Carries out what a ``ResumeMachine`` says: its legs are tasks of the session.
+/// Carries out the effects of a ``ResumeMachine``. The legs of the download are tasks of the session.
 final class DownloadCore: Sendable {
   typealias Completion = @Sendable (Result<HTTPReply<URL>, HTTPError>) -> Void
 
   private struct State: Sendable {
     var machine: ResumeMachine
     var file: PartialFile?
-    /// The task that runs, or waits to be begun.
+    /// The task that is running, or that waits to be begun.
     var leg: HTTPTask?
-    /// How the last leg has ended.
+    /// The outcome of the last leg.
     var end: Result<HTTPReply<URL>, HTTPError>?
-    /// The session is not done before this is.
+    /// Fulfilled after the completion, for which `waitUntilInvalidated()` of the session waits.
     var hold: OneShot<Void>?
     var completion: Completion?
   }
@@ -36,9 +36,9 @@ final class DownloadCore: Sendable {
         machine: ResumeMachine(url: call.request.urlText ?? ""), hold: session.pending.hold(), completion: completion))
   }
 
-  /// To be called once, away from the caller's thread: it opens files.
+  /// Opens the files of the download. To be called once, away from the caller's thread, because files are slow.
   ///
-  /// - Parameter given: takes the place of what lies beside the file; nil for that.
+  /// - Parameter given: The resume data to use instead of the data beside the file. Nil uses the data beside the file.
   func load(_ target: URL, replacesExisting: Bool, createsFolders: Bool, _ given: ResumeData?) {
     do throws(HTTPError) {
       if let refusal = call.refusal { throw refusal }
@@ -79,7 +79,7 @@ final class DownloadCore: Sendable {
 
   // MARK: From the loop
 
-  /// Where the next bytes go; nil where they are no part of the file.
+  /// Returns the offset in the file for the next bytes; nil if they are not part of the file.
   func offset(ofNext count: Int, _ file: PartialFile) throws(HTTPError) -> Int64? {
     let machine = machine
     guard case .receiving = machine.phase else { return nil }
@@ -123,7 +123,8 @@ final class DownloadCore: Sendable {
 
   // MARK: Effects
 
-  /// What concerns the legs is done under the lock, so that they hear of wishes in their order; the rest is returned.
+  /// Carries out the effects that concern the legs, under the lock, so that a leg gets the wishes in their order. Returns the
+  /// other effects.
   private func change(_ event: ResumeMachine.Event) -> [ResumeMachine.Effect] {
     state.withLock { state in
       var effects = state.machine.handle(event)
@@ -156,7 +157,7 @@ final class DownloadCore: Sendable {
           state.leg = nil
           return (state.end, state.file)
         }
-        // The completion may begin another download of it.
+        // Released first, because the completion may begin another download of the same file.
         file?.release()
         complete(end ?? .failure(HTTPError(.cancelled, "cancel")), over)
       default: break
@@ -177,20 +178,20 @@ final class DownloadCore: Sendable {
     }
   }
 
-  /// Nil where there is no session any more.
+  /// Returns the task of the next leg. Nil if the session no longer exists.
   private func leg(_ range: ResumeRange?, isSuspended: Bool, _ file: PartialFile?) -> HTTPTask? {
     guard let session, let file else { return nil }
     var call = call
     call.request.headerFields[.range] = range.map { "bytes=\($0.offset)-" }
     call.request.headerFields[.ifRange] = range?.validator.text
-    // A part of a compressed body is of no use to anybody.
+    // A part of a compressed body is useless.
     if call.request.headerFields[.acceptEncoding] == nil { call.request.headerFields[.acceptEncoding] = "identity" }
     call.options.onProgress = nil
     let status = TaskStatus()
     let order = session.order(
       call, status: status, makeSink: { _ in ResumeSink(self, file) },
       completion: .later { outcome, over in
-        // Never within the lock: a session that has ended drops an order while it is being given.
+        // Never called within the lock: a session that has ended drops an order while it is handed over.
         Task { self.legEnded(outcome, over) }
       })
     return HTTPTask(order, status, session.engines.inbox(of: order.id), isSuspended: isSuspended)
@@ -198,7 +199,7 @@ final class DownloadCore: Sendable {
 }
 
 extension ResumeMachine.LegEnd {
-  /// - Parameter goesOn: Whether the download goes on when the path to the server is back.
+  /// - Parameter goesOn: Whether the download continues when the path to the server is back.
   fileprivate init(_ error: HTTPError, goesOn: Bool) {
     switch error.kind {
     case .cancelled: self = .cancelled

@@ -1,11 +1,11 @@
 import HTTPTypes
 
-/// What makes two downloads the same: method, URL, header fields, policy, and what the request wants of caches.
+/// The identity of a download. Downloads are equal if their method, URL, header fields, policy and cache control are equal.
 struct DownloadKey: Hashable, Sendable {
   let resource: CachedResource
   let policy: HTTPCachePolicy
   private let control: CacheControl
-  /// The first one that was asked for.
+  /// The request that came first.
   let request: HTTPRequest
 
   init(_ request: HTTPRequest, _ policy: HTTPCachePolicy) {

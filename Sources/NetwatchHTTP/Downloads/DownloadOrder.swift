@@ -1,7 +1,7 @@
-/// Which of the requests that wait is the next.
+/// The order in which waiting requests begin.
 public enum DownloadOrder: Hashable, Sendable {
-  /// Each in its turn.
+  /// The request that has waited longest begins next.
   case firstInFirstOut
-  /// What was asked for last is what somebody looks at now.
+  /// The newest request begins next, because it is most likely for what is on the screen now.
   case lastInFirstOut
 }

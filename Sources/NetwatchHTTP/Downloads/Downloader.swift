@@ -2,16 +2,17 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 
-/// Downloads what many may ask for at once, such as images: equal requests share one transfer, few transfers run at a time, and
-/// what has come is kept in memory for as long as HTTP allows.
+/// A downloader of resources that many callers may request at once, such as images. Equal requests share one transfer, few
+/// transfers run at a time, and responses are kept in memory for as long as HTTP allows.
 ///
-/// From any thread; no call waits. It comes to the end of what it was asked for when nobody holds it.
+/// All members can be used from any thread, and no call waits. Requested downloads are completed even if the downloader is
+/// released.
 public final class Downloader<Serializer: ResponseSerializer>: Sendable where Serializer.Value: CacheCost {
-  /// What a download brings.
+  /// The type of the value of a download.
   public typealias Value = Serializer.Value
-  /// What keeps it, unless you have a ``DownloadCache`` of your own.
+  /// The type of the default cache. You can use your own ``DownloadCache`` instead.
   public typealias Cache = AutoPurgingCache<CachedResource, CachedReply<Value>>
-  /// Takes it, or why there is none.
+  /// A closure that gets the response with its value, or the error of the download.
   public typealias Completion = @Sendable (Result<HTTPReply<Value>, HTTPError>) -> Void
 
   private struct State: Sendable {
@@ -21,15 +22,15 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     var lastReceipt: UInt64 = 0
   }
 
-  /// The session is not done before `hold` is.
+  /// A completion, and the hold on the session. `waitUntilInvalidated()` of the session waits until `hold` is fulfilled.
   private typealias Waiter = (completion: Completion, hold: OneShot<Void>)
-  /// How a transfer has ended. It is over when `end` is released.
+  /// The outcome of a transfer. The transfer is over when `end` is released.
   private typealias Outcome = (result: Result<HTTPReply<Value>, HTTPError>, end: OneShot<Void>)
 
-  /// Makes the requests.
+  /// The session that makes the requests.
   public let session: HTTPSessionManager
-  /// Others may share it. What a server has answered to one session's credentials or cookies, or has called private, is
-  /// given to no other session, and to no other credential.
+  /// The cache, which other downloaders may share. No other session and no other credential gets a response that depends on a
+  /// session's credentials or cookies, or that the server has marked as private.
   public let cache: any DownloadCache<CachedReply<Value>>
   private let serializer: Serializer
   private let options: HTTPTaskOptions
@@ -38,13 +39,17 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   private let state: Lock<State>
   private let now: @Sendable () -> Duration
 
+  /// Creates a downloader.
+  ///
   /// - Parameters:
-  ///   - session: makes the requests.
-  ///   - serializer: makes a value of each response; ``ImageResponseSerializer``, or ``HTTPResponseSerializer`` for bytes.
-  ///   - limit: how many transfers run at once.
-  ///   - order: which of those that wait is the next.
-  ///   - cache: What keeps the replies: a ``DownloadCache``. Default: a new ``AutoPurgingCache``.
-  ///   - options: of all transfers. Completions run where they say, one at a time.
+  ///   - session: The session that makes the requests.
+  ///   - serializer: Makes a value from each response: ``ImageResponseSerializer`` for images, or ``HTTPResponseSerializer``
+  ///     for bytes.
+  ///   - limit: The most transfers that run at the same time. Default: 4.
+  ///   - order: The order in which waiting requests begin. Default: `firstInFirstOut`.
+  ///   - cache: The cache of the responses. Default: a new ``AutoPurgingCache``.
+  ///   - options: The options of all transfers. Options that are not set come from the session. The executor of the options
+  ///     runs the completions, one at a time.
   public convenience init(
     session: HTTPSessionManager, as serializer: Serializer, limit: Int = 4, order: DownloadOrder = .firstInFirstOut,
     cache: any DownloadCache<CachedReply<Value>> = Cache(), options: HTTPTaskOptions = HTTPTaskOptions()
@@ -54,7 +59,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     }
   }
 
-  /// - Parameter now: goes on while the machine sleeps.
+  /// - Parameter now: Returns a time that also passes while the machine sleeps.
   init(
     session: HTTPSessionManager, as serializer: Serializer, limit: Int, order: DownloadOrder,
     cache: any DownloadCache<CachedReply<Value>>, options: HTTPTaskOptions, now: @escaping @Sendable () -> Duration
@@ -69,13 +74,15 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     state = Lock(State(machine: DownloaderMachine(limit: limit, order: order)))
   }
 
-  /// Asks for a download.
+  /// Requests a download.
   ///
   /// - Parameters:
-  ///   - request: What to ask for: a path relative to the base URL of the session, a URL, an `HTTPRequest` or an ``HTTPCall``.
-  ///     A call's body and options have no effect, since equal requests share one transfer.
-  ///   - policy: what the cache is good for.
-  ///   - completion: called once for each receipt, never before this returns.
+  ///   - request: The request: a path relative to the base URL of the session, a URL, an `HTTPRequest` or an ``HTTPCall``. The
+  ///     body and the options of a call have no effect, because equal requests share one transfer.
+  ///   - policy: Whether the cache may answer, and when the server is asked. Default: `standard`.
+  ///   - completion: Called once for each receipt by the executor of the options. It may run before this call returns, for
+  ///     example if the cache has the response.
+  /// - Returns: The receipt, by which you can cancel the request.
   @discardableResult
   public func download(
     _ request: some RequestConvertible, policy: HTTPCachePolicy = .standard, completion: @escaping Completion
@@ -102,14 +109,17 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     return DownloadReceipt(number: receipt)
   }
 
-  /// Ends one receipt with `cancelled`, unless it was answered. The last one takes its transfer with it.
+  /// Cancels a receipt, whose completion gets `cancelled`, unless it was already called. The transfer is cancelled with its
+  /// last receipt.
   public func cancel(_ receipt: DownloadReceipt) { handle(.cancelled(receipt.number)) }
 
-  /// Asks for a download, and waits for it. A Swift task that is cancelled cancels its receipt.
+  /// Requests a download, and waits for its response. Cancelling the Swift task cancels the receipt.
   ///
   /// - Parameters:
-  ///   - request: What to ask for: a path relative to the base URL of the session, a URL, an `HTTPRequest` or an ``HTTPCall``.
-  ///   - policy: What the cache is good for.
+  ///   - request: The request: a path relative to the base URL of the session, a URL, an `HTTPRequest` or an ``HTTPCall``. The
+  ///     body and the options of a call have no effect, because equal requests share one transfer.
+  ///   - policy: Whether the cache may answer, and when the server is asked. Default: `standard`.
+  /// - Throws: The error of the download.
   public func value(
     for request: some RequestConvertible, policy: HTTPCachePolicy = .standard
   ) async throws(HTTPError) -> HTTPReply<Value> {
@@ -125,7 +135,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     return try result.get()
   }
 
-  /// The transfers that run.
+  /// The number of transfers that are running.
   public var activeCount: Int { state.withLock { $0.machine.activeCount } }
 
   // MARK: The machine
@@ -135,7 +145,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     callbacks.flush()
   }
 
-  /// Under the lock, so that transfers are begun before they are cancelled.
+  /// Called under the lock, so that transfers are begun before they are cancelled.
   private func handle(_ event: DownloaderMachine<DownloadKey>.Event, _ outcome: Outcome?, _ state: inout State) {
     if case .ended(let id) = event { state.tasks[id] = nil }
     for effect in state.machine.handle(event) {
@@ -159,7 +169,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     callbacks.enqueue {
       waiter.completion(result)
       waiter.hold.fulfill()
-      // Of the transfer: the last one who is answered ends it.
+      // The last receipt that is answered ends the transfer.
       withExtendedLifetime(end) {}
     }
   }
@@ -195,7 +205,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     return kept.owner == nil || kept.owner == owner ? kept : nil
   }
 
-  /// Nil if the server is to be asked.
+  /// Returns the response from the cache, or the error if the policy forbids the server. Nil if the server is to be asked.
   private func answerWithoutServer(for key: DownloadKey) -> Result<HTTPReply<Value>, HTTPError>? {
     if let kept = kept(for: key), isUsable(kept, for: key) {
       return .success(HTTPReply(kept.reply.response, kept.reply.value, to: kept.reply.request, HTTPMetrics()))
@@ -214,7 +224,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   private func value(
     of reply: HTTPReply<ReceivedBody>, _ key: DownloadKey, _ stale: CachedReply<Value>?, began: Duration
   ) throws(HTTPError) -> HTTPReply<Value> {
-    // What a redirect has led to is another resource: it neither confirms what is kept here, nor takes its place.
+    // The target of a redirect is another resource: it neither validates the cached response, nor replaces it.
     let isDirect = reply.request.urlText == key.request.urlText
     let value: HTTPReply<Value>
     if isDirect, reply.response.status == .notModified, let stale, stale.freshness.conditions != nil {
@@ -239,7 +249,8 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
 }
 
 extension HTTPError {
-  /// As RFC 9111, section 5.2.1.7, has a cache answer that must not ask the server.
+  /// The error of a request that the cache cannot answer and that must not go to the server, with the status that RFC 9111,
+  /// section 5.2.1.7, requires.
   fileprivate static var notInCache: HTTPError {
     var error = HTTPError(
       .badServerResponse, "download", code: CInt(HTTPResponse.Status.gatewayTimeout.code),
@@ -250,8 +261,8 @@ extension HTTPError {
 }
 
 extension HTTPTaskOptions {
-  /// What follows redirects as these options do, and takes out what was for the first URL alone: it could be true of another
-  /// one by chance (RFC 9110 §15.4).
+  /// Returns a closure that follows redirects as these options do, and removes the conditions of the first URL. Another URL
+  /// could meet them by chance (RFC 9110 §15.4).
   fileprivate func redirects(
     without conditions: HTTPFields
   ) -> @Sendable (HTTPRedirect) async -> HTTPRequest? {

@@ -1,43 +1,43 @@
-/// Which requests run, which wait, and who waits for them. Pure: events in, effects out.
+/// The states of a downloader: which requests run, which wait, and which receipts they have. Pure: events in, effects out.
 ///
-/// Equal requests share a transfer. A transfer counts as active from its beginning to its end, and one that is cancelled while
-/// it waits was never active.
+/// Equal requests share a transfer. A transfer is active from its beginning to its end. A transfer that is cancelled while it
+/// waits was never active.
 struct DownloaderMachine<Key: Hashable & Sendable>: Sendable {
   typealias Receipt = UInt64
   typealias TransferID = UInt64
 
   enum Event: Sendable {
-    /// - Parameter receipt: a new one each time.
+    /// - Parameter receipt: A new receipt each time.
     case requested(Receipt, Key)
     case cancelled(Receipt)
     case ended(TransferID)
   }
 
-  /// To be carried out in this order.
+  /// What the downloader has to do. Effects are carried out in the order in which they are returned.
   enum Effect: Hashable, Sendable {
     case begin(TransferID, Key)
-    /// Its end is still to come.
+    /// Cancel a running transfer, which reports its end later.
     case cancel(TransferID)
-    /// Nobody wants the transfer, which has not begun.
+    /// Forget a transfer that has not begun, because it has no receipts any more.
     case drop(TransferID)
     case answerCancelled(Receipt)
-    /// With what the transfer has brought.
+    /// Answer receipts with the outcome of their transfer.
     case answer([Receipt], of: TransferID)
   }
 
   private let limit: Int
   private let order: DownloadOrder
   private var entries: [TransferID: (key: Key, receipts: [Receipt], isActive: Bool)] = [:]
-  /// Those that others can join.
+  /// The transfers that new requests can join.
   private var open: [Key: TransferID] = [:]
   private var transfers: [Receipt: TransferID] = [:]
-  /// Also some that were cancelled, and are skipped.
+  /// The transfers that have not begun. Cancelled ones are among them, and are skipped.
   private var waiting: [TransferID] = []
   private var firstWaiting = 0
   private var nextID: TransferID = 0
   private(set) var activeCount = 0
 
-  /// - Parameter limit: how many may be active; at least one.
+  /// - Parameter limit: The most transfers that are active at the same time. Less than 1 counts as 1.
   init(limit: Int, order: DownloadOrder) {
     self.limit = max(limit, 1)
     self.order = order
@@ -71,7 +71,7 @@ struct DownloaderMachine<Key: Hashable & Sendable>: Sendable {
     entry.receipts.removeAll { $0 == receipt }
     entries[id] = entry
     guard entry.receipts.isEmpty else { return [.answerCancelled(receipt)] }
-    // Whoever comes now must not be given what was cancelled.
+    // A new request must not join a transfer that was cancelled.
     open[entry.key] = nil
     if entry.isActive { return [.cancel(id), .answerCancelled(receipt)] }
     entries[id] = nil
@@ -111,7 +111,7 @@ struct DownloaderMachine<Key: Hashable & Sendable>: Sendable {
     return waiting[firstWaiting - 1]
   }
 
-  /// Keeps what is skipped from growing without an end.
+  /// Keeps the list from growing without limit by the transfers that are skipped.
   private mutating func compact() {
     guard waiting.count > 64, waiting.count > 4 * (entries.count - activeCount) else { return }
     waiting = waiting[firstWaiting...].filter { entries[$0] != nil }

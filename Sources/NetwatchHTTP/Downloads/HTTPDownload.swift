@@ -1,19 +1,20 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// A download that can be paused, and that goes on where it was: after a pause, after a failure, after the end of the process.
+/// A download that can be paused, and that continues where it stopped: after a pause, after a failure, and after the end of the
+/// process.
 ///
-/// What has come lies in `NAME.netwatch-part` beside its destination, and what is known of it in `NAME.netwatch-part.json`.
-/// Whoever downloads the same URL to the same place finds both, and asks the server for the rest, as long as the server says
-/// that the file is still the same. Where it does not say so, the download begins anew, in a new file: what has come before stays
-/// until that one is whole, or has more. A URL that differs in its query alone, such as in a signature, goes on if the file has an
-/// entity tag.
+/// The received bytes are in `NAME.netwatch-part` beside the destination, and the facts about them in
+/// `NAME.netwatch-part.json`. A later download of the same URL to the same place finds both, and requests only the rest, if the
+/// server reports that the file is unchanged. Otherwise the download begins again in a new file. The old bytes are kept until
+/// the new file is complete, or has more bytes. If only the query of the URL differs, as with a new signature, the download
+/// continues if the file has an entity tag.
 ///
-/// Files of another owner, with more than one name, or that others may write are never gone on with. A name that would become too
-/// long for the file system is cut, and ends with a checksum.
+/// Files that belong to another owner, that have more than one name, or that others can write are never continued. A name that
+/// would become longer than the file system allows is cut, and ends with a checksum.
 ///
-/// From any thread; no call waits. A download that is paused, and that nobody holds any more, ends with `cancelled`, and its
-/// files stay.
+/// All members can be used from any thread, and no call waits. A paused download that is released ends with `cancelled`, and
+/// its files are kept.
 public final class HTTPDownload: Sendable {
   private let core: DownloadCore
 
@@ -23,43 +24,46 @@ public final class HTTPDownload: Sendable {
     if core.machine.isPaused { core.send(.stopped) }
   }
 
-  /// Suspended also while it pauses.
+  /// The current state of the download. It is `suspended` until the download begins, and also while it is paused.
   public var state: HTTPTask.State { core.taskState }
-  /// Of the whole file, with what has come before. It falls where the download has to begin anew.
+  /// The progress of the whole file, including the bytes of earlier downloads. It falls if the download has to begin again.
   public var progress: HTTPProgress { core.progress }
-  /// Nil where going on would mean to begin anew.
+  /// The facts that another download needs to continue this one. Nil if it would have to begin again.
   public var resumeData: ResumeData? { core.machine.data }
 
-  /// Begins, or goes on.
+  /// Begins the download, or continues it after a pause.
   public func resume() { core.send(.resumed) }
 
-  /// Gives the connection up, and keeps what has come.
+  /// Pauses the download: gives up the connection, and keeps the received bytes.
   public func pause() { core.send(.paused) }
 
-  /// Ends it with `cancelled`, unless it is over. Nothing of it stays, unless that is wanted.
+  /// Cancels the download, which ends with `cancelled`, unless it is already over.
   ///
-  /// - Parameter keepsFiles: whether another download can go on with what has come.
+  /// - Parameter keepsFiles: Whether the received bytes are kept, so that another download can continue with them. Default:
+  ///   false, they are removed.
   public func cancel(keepsFiles: Bool = false) { core.send(keepsFiles ? .stopped : .cancelled) }
 }
 
 extension HTTPSessionManager {
-  /// A download that can be paused, and that goes on with what an earlier one has left. It is made suspended: `resume()` begins
-  /// it.
+  /// Creates a suspended download that can be paused, and that continues with the bytes that an earlier download has left.
+  /// `resume()` begins it.
   ///
-  /// The file is what the server stores: it is asked not to compress it. A response that is no success is an error, and never
-  /// lands in the file. Where the file was whole already, the response may be a 416.
+  /// The file gets the bytes that the server stores, because the request asks the server not to compress them. A response with
+  /// an error status is an error, and is never written to the file. If the file was already complete, the response can be a
+  /// 416.
+  ///
   /// - Parameters:
-  ///   - request: What to download: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``. The method has
-  ///     to be GET. `Range` and `If-Range` are the download's own.
-  ///   - file: Where it is to lie.
-  ///   - replacesExisting: Whether a file that is there is replaced, at the end and at once. Default: false, which makes it an
-  ///     error.
-  ///   - createsFolders: Whether the folder of the file, and those above it, are made if they do not exist. Default: false,
-  ///     which makes it an error.
-  ///   - resumeData: What ``HTTPDownload/resumeData`` of an earlier download to the same place has said. Default: nil, which
-  ///     means what lies beside the file.
-  ///   - options: Those that are not set are the session's.
-  ///   - completion: Called once, by the options' executor.
+  ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``. The method must be
+  ///     GET. The download sets `Range` and `If-Range` itself.
+  ///   - file: The place of the file.
+  ///   - replacesExisting: Whether an existing file is replaced, atomically and at the end. Default: false, an existing file is
+  ///     an error.
+  ///   - createsFolders: Whether missing folders above the file are made. Default: false, a missing folder is an error.
+  ///   - resumeData: The ``HTTPDownload/resumeData`` of an earlier download to the same place. Default: nil, the data beside
+  ///     the file is used.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - completion: Called once by the executor of the options.
+  /// - Returns: The download, which is suspended.
   public func resumableDownload(
     _ request: some RequestConvertible, to file: URL, replacesExisting: Bool = false, createsFolders: Bool = false,
     resumeData: ResumeData? = nil, options: HTTPTaskOptions = HTTPTaskOptions(),
@@ -70,20 +74,20 @@ extension HTTPSessionManager {
     return HTTPDownload(core)
   }
 
-  /// Downloads a file, goes on with what an earlier download has left, and waits for the end. A Swift task that is cancelled
-  /// cancels its request, and what has come is kept.
+  /// Downloads a file, continues with the bytes that an earlier download has left, and returns when the file is complete.
+  /// Cancelling the Swift task cancels the download, and keeps the received bytes.
   ///
   /// - Parameters:
-  ///   - request: What to download: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``. The method has
-  ///     to be GET. `Range` and `If-Range` are the download's own.
-  ///   - file: Where it is to lie.
-  ///   - replacesExisting: Whether a file that is there is replaced, at the end and at once. Default: false, which makes it an
-  ///     error.
-  ///   - createsFolders: Whether the folder of the file, and those above it, are made if they do not exist. Default: false,
-  ///     which makes it an error.
-  ///   - resumeData: What ``HTTPDownload/resumeData`` of an earlier download to the same place has said. Default: nil, which
-  ///     means what lies beside the file.
-  ///   - options: Those that are not set are the session's.
+  ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``. The method must be
+  ///     GET. The download sets `Range` and `If-Range` itself.
+  ///   - file: The place of the file.
+  ///   - replacesExisting: Whether an existing file is replaced, atomically and at the end. Default: false, an existing file is
+  ///     an error.
+  ///   - createsFolders: Whether missing folders above the file are made. Default: false, a missing folder is an error.
+  ///   - resumeData: The ``HTTPDownload/resumeData`` of an earlier download to the same place. Default: nil, the data beside
+  ///     the file is used.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  /// - Throws: The error of the download; `cancelled` if the Swift task is cancelled.
   public func resumableDownload(
     _ request: some RequestConvertible, to file: URL, replacesExisting: Bool = false, createsFolders: Bool = false,
     resumeData: ResumeData? = nil, options: HTTPTaskOptions = HTTPTaskOptions()
@@ -94,7 +98,7 @@ extension HTTPSessionManager {
       options: options
     ) { continuation.yield($0) }
     download.resume()
-    // The stream itself would end with its reader's task, and before its completion has run.
+    // The stream itself would end when the reader's task is cancelled, before the completion has run.
     let end = await withTaskCancellationHandler {
       await Task { await ends.first { _ in true } }.value
     } onCancel: {

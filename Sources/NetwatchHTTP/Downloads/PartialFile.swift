@@ -2,27 +2,26 @@ import FoundationEssentials
 import Glibc
 import Netwatch
 
-/// The bytes of a download that is not whole yet, and what is known of them: `NAME.netwatch-part` and
-/// `NAME.netwatch-part.json`. While a download begins again, its bytes go into `NAME.netwatch-part.new`, and what was kept
-/// stays as it is.
+/// The bytes of an incomplete download, and the facts about them: `NAME.netwatch-part` and `NAME.netwatch-part.json`. While a
+/// download begins again, its bytes go into `NAME.netwatch-part.new`, and the old file stays unchanged.
 ///
-/// Nobody else has it open for a download: neither another task nor another process.
+/// The file is locked: no other task and no other process uses it for a download.
 final class PartialFile: Sendable {
-  /// More than ``ResumeData`` can need.
+  /// The most bytes of the resume data, more than ``ResumeData`` can need.
   private static let mostData: Int64 = 256 * 1_024
-  /// What comes behind the name of the target, and is the longest.
+  /// The longest suffix that is added to the name of the target.
   private static let longestSuffix = ".netwatch-part.json.new"
 
   let target: URL
   private let replacesExisting: Bool
   private let isFlushed: Bool
   private let path: String
-  /// What an earlier download has left, or this one's only file; and the new one, if the download has begun again.
+  /// The file of an earlier download, or the only file of this one; and the new file if the download has begun again.
   private let files: Lock<(kept: OpenFile, fresh: OpenFile?)>
   private var dataPath: String { path + ".json" }
   private var freshPath: String { path + ".new" }
 
-  /// - Parameter isFlushed: whether the whole file is written to its disk before it gets its name.
+  /// - Parameter isFlushed: Whether the complete file is flushed to its disk before it gets its name.
   static func open(for target: URL, replacesExisting: Bool, isFlushed: Bool = false) throws(HTTPError) -> PartialFile {
     let name = try OpenFile.path(of: target, replacesExisting: replacesExisting)
     let base = OpenFile.companion(of: name, suffix: longestSuffix)
@@ -39,7 +38,7 @@ final class PartialFile: Sendable {
 
   // MARK: What is known
 
-  /// Nil where nothing was written down, nothing that can be, or somebody else may have written it.
+  /// Returns the resume data. Nil if there is none, if it is not valid, or if somebody else may have written it.
   func load() -> ResumeData? {
     guard let file = OpenFile.openTrusted(dataPath), let size = file.size(), size <= Self.mostData else {
       return nil
@@ -50,7 +49,7 @@ final class PartialFile: Sendable {
     return try? JSONDecoder().decode(ResumeData.self, from: Data(bytes))
   }
 
-  /// All of it or nothing, whenever the process ends.
+  /// Writes the resume data: all of it or nothing, whenever the process ends.
   func record(_ data: ResumeData) throws(HTTPError) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -76,7 +75,8 @@ final class PartialFile: Sendable {
 
   func size() -> Int64 { current.size() ?? 0 }
 
-  /// Where that fails, the file is gone: its old bytes must never be taken for those of a new one.
+  /// Removes all bytes. If that fails, the file is removed, because its old bytes must never be mistaken for those of a new
+  /// one.
   func empty() throws(HTTPError) {
     do throws(HTTPError) {
       try cut(to: 0)
@@ -86,7 +86,7 @@ final class PartialFile: Sendable {
     }
   }
 
-  /// Takes the bytes back that came behind an offset.
+  /// Removes the bytes after an offset.
   func cut(to offset: Int64) throws(HTTPError) {
     guard ftruncate(current.number, off_t(offset)) == 0 else { throw HTTPError(file: path, "truncate") }
   }
@@ -97,15 +97,15 @@ final class PartialFile: Sendable {
 
   // MARK: Beginning again
 
-  /// From here on bytes go into a new file.
+  /// Makes a new file, which gets all bytes from now on.
   func beginFresh() throws(HTTPError) {
     let file = try OpenFile.createTrusted(freshPath, rights: OpenFile.rights)
-    // Its turn to be the one that is locked may come.
+    // It may later take the place of the locked file.
     _ = flock(file.number, LOCK_EX | LOCK_NB)
     files.withLock { $0.fresh = file }
   }
 
-  /// The new file takes the place of the old one. Whenever the process ends, the data do not stand beside other bytes.
+  /// Puts the new file in the place of the old one. Whenever the process ends, the resume data is never beside the wrong bytes.
   func promoteFresh(_ data: ResumeData) throws(HTTPError) {
     try forget()
     guard unsafe rename(freshPath, path) == 0 else { throw HTTPError(file: freshPath, "rename") }
@@ -115,7 +115,7 @@ final class PartialFile: Sendable {
     try record(data)
   }
 
-  /// The old file is what there is.
+  /// Removes the new file, and keeps the old one.
   func dropFresh() {
     guard files.withLock({ $0.fresh != nil }) else { return }
     _ = unsafe unlink(freshPath)
@@ -124,7 +124,7 @@ final class PartialFile: Sendable {
 
   // MARK: Ends
 
-  /// Puts what is whole into its place.
+  /// Puts the complete file in its place.
   func install() throws(HTTPError) {
     let isFresh = files.withLock { $0.fresh != nil }
     let (file, own) = (current, isFresh ? freshPath : path)
@@ -138,7 +138,7 @@ final class PartialFile: Sendable {
     if isFresh { _ = unsafe unlink(path) }
   }
 
-  /// Another download may have it from here on.
+  /// Unlocks the files. Another download may use them from now on.
   func release() {
     let files = files.withLock { $0 }
     for file in [files.kept, files.fresh] { if let file { flock(file.number, LOCK_UN) } }
@@ -146,7 +146,7 @@ final class PartialFile: Sendable {
 
   func discard() {
     dropFresh()
-    // In this order: without its bytes, the data would be of no harm, but of no use either.
+    // In this order: resume data without its bytes would do no harm, but would also be of no use.
     _ = unsafe unlink(dataPath)
     _ = unsafe unlink(path)
   }

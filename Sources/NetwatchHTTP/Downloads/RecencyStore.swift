@@ -1,6 +1,6 @@
-/// Values with a cost, the most recently used ones. Pure; all but the purge takes the same time, however many there are.
+/// Values with a cost, of which the most recently used are kept. Pure. Each operation but the purge takes constant time.
 struct RecencyStore<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  /// The older one is nearer to the oldest.
+  /// A value with its neighbours in the order of use.
   private struct Slot: Sendable {
     let key: Key
     let value: Value
@@ -10,7 +10,7 @@ struct RecencyStore<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   let capacity: Int
-  /// What a purge leaves at most.
+  /// The most that the values may cost together after a purge.
   let preferred: Int
   private(set) var usage = 0
   private var slots: [Slot?] = []
@@ -26,18 +26,18 @@ struct RecencyStore<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   var count: Int { places.count }
 
-  /// What costs more than there is room for is not kept, and takes the place of nothing but its key's.
+  /// Inserts a value. A value that costs more than the capacity is not kept, and only removes the old value of its key.
   mutating func insert(_ value: Value, cost: Int, for key: Key) {
     let cost = max(cost, 0)
     remove(key)
     guard cost <= capacity else { return }
-    // So there is no sum that could be too large.
+    // Written as a difference, because the sum could overflow.
     let isOver = cost > capacity - usage
     if isOver { purge(leaving: max(preferred - cost, 0)) }
     place(Slot(key: key, value: value, cost: cost))
   }
 
-  /// Counts as a use.
+  /// Returns the value of a key, and marks it as used.
   mutating func value(for key: Key) -> Value? {
     guard let index = places[key], let slot = slots[index] else { return nil }
     if index != newest {

@@ -1,9 +1,9 @@
 import HTTPTypes
 
-/// What matters of a server's answer to a download.
+/// The parts of a server's response that matter to a download.
 struct ResumeAnswer: Hashable, Sendable {
   var status: Int
-  /// Of the body; nil where that is not known before its end.
+  /// The length of the body. Nil if it is not known before the end.
   var length: Int64?
   var contentRange: String?
   var entityTag: String?
@@ -23,7 +23,7 @@ extension ResumeAnswer {
     ResumeData.Validator(entityTag: entityTag, lastModified: lastModified, date: date)
   }
 
-  /// Whether what it says of the whole contradicts what was said before. What it does not say contradicts nothing.
+  /// Returns whether the response contradicts what is known of the file. A field that is missing contradicts nothing.
   func contradicts(_ validator: ResumeData.Validator) -> Bool {
     switch validator {
     case .entityTag(let tag): entityTag.map { $0 != tag } ?? false
@@ -31,7 +31,7 @@ extension ResumeAnswer {
     }
   }
 
-  /// Whether it says that the whole is what was sent before.
+  /// Returns whether the response confirms that the file is unchanged.
   func confirms(_ validator: ResumeData.Validator) -> Bool {
     switch validator {
     case .entityTag(let tag): entityTag == tag

@@ -1,17 +1,17 @@
 import NetwatchEventLoop
 
-/// What is known of a download that was paused or broken off: enough to go on with it, in this process or another.
+/// The facts about a paused or interrupted download that are needed to continue it, in this process or in another one.
 ///
-/// Where it comes from, it may have been changed: nothing but what a server could have sent is decoded.
+/// The data may have been changed by others, so only values that a server could have sent are decoded.
 public struct ResumeData: Hashable, Sendable {
-  /// What the server has to find unchanged before it sends the rest.
+  /// The property of the file that must be unchanged before the server sends the rest.
   public enum Validator: Hashable, Sendable {
-    /// A strong one, with its quotes.
+    /// A strong entity tag, with its quotes.
     case entityTag(String)
-    /// As the server has written it.
+    /// A date of the last change, as the server has written it.
     case lastModified(String)
 
-    /// As it stands in `If-Range`.
+    /// The text of the validator, as it is sent in `If-Range`.
     public var text: String {
       switch self {
       case .entityTag(let text), .lastModified(let text): text
@@ -19,15 +19,23 @@ public struct ResumeData: Hashable, Sendable {
     }
   }
 
-  /// Of the request, without a fragment.
+  /// The URL of the request, without a fragment.
   public let url: String
-  /// The bytes that have come.
+  /// The number of bytes that were received.
   public let offset: Int64
+  /// The property of the file that must be unchanged before the server sends the rest.
   public let validator: Validator
-  /// Nil where the server has not said how long the whole is.
+  /// The length of the whole file in bytes. Nil if the server has not reported it.
   public let total: Int64?
 
-  /// Nil for what cannot be: an offset behind the end, a validator that no server may send.
+  /// Creates resume data. Returns nil for values that are not possible, such as an offset after the end of the file, or a
+  /// validator that no server may send.
+  ///
+  /// - Parameters:
+  ///   - url: The URL of the request, without a fragment. It must begin with `http://` or `https://`.
+  ///   - offset: The number of bytes that were received.
+  ///   - validator: The property of the file that must be unchanged.
+  ///   - total: The length of the whole file in bytes. Nil if the server has not reported it.
   public init?(url: String, offset: Int64, validator: Validator, total: Int64?) {
     guard Self.isURL(url), offset >= 0, total.map({ $0 >= offset }) ?? true, validator.isSound else { return nil }
     self.url = url
@@ -36,8 +44,9 @@ public struct ResumeData: Hashable, Sendable {
     self.total = total
   }
 
-  /// Whether a request for this URL may go on with it: for the same URL, or for one that differs in its query alone, such as in a
-  /// signature that is new each time. Then the file has to have an entity tag: two files may have been changed in one second.
+  /// Returns whether a request for a URL can continue with this data. The URL must be the same, or differ in its query alone,
+  /// such as in a signature that is new each time. In the second case the file must have an entity tag, because two files may
+  /// have been changed in the same second.
   func isFor(_ url: String) -> Bool {
     if url == self.url { return true }
     guard case .entityTag = validator else { return false }
@@ -51,23 +60,23 @@ public struct ResumeData: Hashable, Sendable {
 }
 
 extension ResumeData.Validator {
-  /// A longer one is not worth keeping.
+  /// The most bytes of an entity tag. A longer one is not kept.
   private static let mostBytes = 1_024
 
-  /// The best one that an answer gives: a strong entity tag, or else a date that is strong by RFC 9110.
+  /// Returns the best validator of a response: a strong entity tag, or else a date that is strong by RFC 9110.
   init?(entityTag: String?, lastModified: String?, date: String?) {
     if let entityTag, Self.entityTag(entityTag).isSound {
       self = .entityTag(entityTag)
       return
     }
-    // What was changed in the second in which it was sent may be changed once more, and have the same date.
+    // A file that was changed in the second in which it was sent may be changed again, and keep its date.
     guard let lastModified, let changed = CivilTime(httpDate: lastModified), let date,
       let sent = CivilTime(httpDate: date), changed.secondsSince1970 < sent.secondsSince1970
     else { return nil }
     self = .lastModified(lastModified)
   }
 
-  /// Whether it may be written into a header field, and means what it should.
+  /// Whether the validator is safe in a header field, and has a meaning.
   var isSound: Bool {
     switch self {
     case .entityTag(let text):
@@ -89,7 +98,9 @@ extension ResumeData: Codable {
     case lastModified = "last_modified"
   }
 
-  /// - Throws: also for another version, and for what cannot be.
+  /// Decodes resume data.
+  ///
+  /// - Throws: A `DecodingError`, also for another version of the format and for values that are not possible.
   public init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     let version = try values.decode(Int.self, forKey: .version)
@@ -110,6 +121,7 @@ extension ResumeData: Codable {
     self = data
   }
 
+  /// Encodes the resume data, with the version of the format.
   public func encode(to encoder: any Encoder) throws {
     var values = encoder.container(keyedBy: CodingKeys.self)
     try values.encode(Self.version, forKey: .version)

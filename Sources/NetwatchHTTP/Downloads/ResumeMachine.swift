@@ -1,4 +1,4 @@
-/// A download that can be paused, from its first request to its one completion. Pure: events in, effects out.
+/// The states of a download that can be paused, from its first request to its one completion. Pure: events in, effects out.
 ///
 /// ```
 ///   unloaded --loaded--> ready <--------------+ paused: broken off, and the next request is made
@@ -12,71 +12,71 @@
 ///              +-----------+--------------------------> over
 /// ```
 ///
-/// Each request is a leg: it asks for the rest of what is there, and has a body that is put behind it, or begins anew. What is
-/// there stays until what begins anew is whole, or is more.
+/// Each request is a leg. A leg requests the rest of the file, and its body is appended; or it begins again. The old bytes are
+/// kept until the new file is complete, or has more bytes.
 struct ResumeMachine: Sendable {
   enum Event: Hashable, Sendable {
     case resumed
     case paused
-    /// For good, but what has come is kept.
+    /// The download ends, but the received bytes are kept.
     case stopped
     case cancelled
-    /// What an earlier download has left: its data, and how many bytes are in its file.
+    /// The result of an earlier download: its data, and the number of bytes in its file.
     case loaded(ResumeData?, size: Int64)
     case answered(ResumeAnswer)
-    /// So many bytes of the body are in the file.
+    /// This number of bytes was added to the file.
     case received(Int64)
-    /// - Parameter isWhole: whether the transfer has found nothing missing.
+    /// - Parameter isWhole: Whether the transfer found nothing missing.
     case bodyEnded(isWhole: Bool)
     case legEnded(LegEnd)
   }
 
   enum LegEnd: Hashable, Sendable {
     case success, cancelled, failure
-    /// The network between here and the server is gone, and the next leg waits for it.
+    /// The path to the server is lost, and the next leg waits for it.
     case pathLost
   }
 
-  /// To be carried out in this order.
+  /// What the core has to do. Effects are carried out in the order in which they are returned.
   enum Effect: Hashable, Sendable {
     /// Make the next leg.
     case ask(ResumeRange?, isSuspended: Bool)
-    /// Begin the leg that was made suspended.
+    /// Begin the leg, which was created suspended.
     case begin
     /// Cancel the leg.
     case breakOff
     /// Empty the file.
     case truncate
-    /// Take back what has come behind this offset.
+    /// Remove the bytes after this offset.
     case cut(Int64)
-    /// Put what comes now into a new file.
+    /// Write the next bytes into a new file.
     case beginFresh
-    /// Put the new file into the place of the old one, and write down what is known of it.
+    /// Put the new file in the place of the old one, and write its resume data.
     case promoteFresh
     /// Remove the new file.
     case dropFresh
-    /// Write down what is known, beside the file.
+    /// Write the resume data beside the file.
     case record
-    /// What was written down holds no more.
+    /// Remove the resume data, which is no longer valid.
     case forget
-    /// Put the file into its place.
+    /// Put the complete file in its place.
     case install
-    /// Remove the file, and what was written down.
+    /// Remove the file and its resume data.
     case discard
     /// Let the leg fail.
     case refuse(ResumeRefusal)
-    /// With the end of the last leg.
+    /// Complete the download with the outcome of the last leg.
     case complete
   }
 
   enum Phase: Hashable, Sendable {
     case unloaded
-    /// The next leg is made, and suspended.
+    /// The next leg was created, and is suspended.
     case ready
     case asked
-    /// - Parameter end: the offset at which the body has to end; nil where nobody knows.
+    /// - Parameter end: The offset at which the body has to end; nil if it is not known.
     case receiving(end: Int64?)
-    /// The body is no part of the file.
+    /// The body is not part of the file.
     case skipping(Verdict)
     case judged(Verdict)
     case over
@@ -84,13 +84,13 @@ struct ResumeMachine: Sendable {
 
   enum Verdict: Hashable, Sendable {
     case whole, broken
-    /// A part has come, and the next one is to be asked for.
+    /// A part has arrived, and the next one has to be requested.
     case more
-    /// The answer was odd: it is asked for all of it.
+    /// The response was not consistent, so the whole file is requested.
     case again
   }
 
-  /// What has come of a file.
+  /// The received part of a file.
   private struct Content: Hashable {
     var offset: Int64 = 0
     var total: Int64?
@@ -100,13 +100,13 @@ struct ResumeMachine: Sendable {
   let url: String
   private(set) var phase = Phase.unloaded
   private var content = Content()
-  /// What stays in the old file while `content` comes into a new one.
+  /// The content of the old file, while `content` is received into a new one.
   private var kept: Content?
-  /// Whether the server has said, and not oddly, that the kept file is no more what it was.
+  /// Whether the server has reported, in a consistent response, that the old file is outdated.
   private var isKeptOutdated = false
   private var legStart: Int64 = 0
   private var wish = Wish.paused
-  /// By this machine: its leg's cancellation is no failure.
+  /// Whether this machine has cancelled the leg. That is not a failure.
   private var isBrokenOff = false
 
   private enum Wish: Hashable {
@@ -119,7 +119,7 @@ struct ResumeMachine: Sendable {
   var offset: Int64 { content.offset }
   var total: Int64? { content.total }
 
-  /// What is worth keeping; nil where the next leg has to begin anew.
+  /// The resume data. Nil if the next leg has to begin again.
   var data: ResumeData? {
     guard let validator = content.validator else { return nil }
     return ResumeData(url: url, offset: offset, validator: validator, total: total)
@@ -127,7 +127,7 @@ struct ResumeMachine: Sendable {
 
   var isPaused: Bool { wish == .paused && phase != .over }
 
-  /// How many more bytes the file may take now; nil where there is no limit.
+  /// The number of bytes that the file may still take now. Nil if there is no limit.
   var room: Int64? {
     switch phase {
     case .receiving(let end): end.map { $0 - offset }
@@ -169,7 +169,7 @@ struct ResumeMachine: Sendable {
   }
 
   private mutating func loaded(_ data: ResumeData?, _ size: Int64) -> [Effect] {
-    // A file that is shorter than it was, or longer than the whole, is not what the data belongs to.
+    // A file that is shorter than recorded, or longer than the whole, does not belong to the data.
     if let data, data.isFor(url), size >= data.offset, data.total.map({ size <= $0 }) ?? true {
       content = Content(offset: size, total: data.total, validator: data.validator)
     }
@@ -207,7 +207,7 @@ struct ResumeMachine: Sendable {
       return []
     case 416:
       let whole = answer.contentRange.flatMap(ContentRange.init)?.total
-      // Without a length, a server that has found the file to be the same has nothing behind what is there.
+      // If the length is missing but the server has confirmed that the file is unchanged, nothing follows the received bytes.
       let isLength = whole.map { $0 == offset } ?? answer.confirms(validator)
       let isWhole = isLength && total.map { $0 == offset } ?? true && !answer.contradicts(validator)
       phase = .skipping(isWhole ? .whole : .again)
@@ -223,18 +223,18 @@ struct ResumeMachine: Sendable {
     content = Content(offset: 0, total: answer.length, validator: answer.validator)
     phase = .receiving(end: answer.length)
     if kept != nil { return [.beginFresh] }
-    // In this order: data of the new file must not stand beside bytes of the old one, whenever the process ends.
+    // In this order: the data of the new file must never be beside bytes of the old one, whenever the process ends.
     return [.truncate, data == nil ? .forget : .record]
   }
 
-  /// The next leg asks for all of it, and what there is stays meanwhile.
+  /// Makes the next leg request the whole file, and keeps the old bytes meanwhile.
   private mutating func keep() {
     isKeptOutdated = false
     kept = content
     content = Content()
   }
 
-  /// Breaks an odd answer off. Its bytes are no part of what stays.
+  /// Refuses an inconsistent response. The bytes of its leg are not kept.
   private mutating func distrust(_ refusal: ResumeRefusal) -> [Effect] {
     phase = .judged(.again)
     guard offset > legStart else {
@@ -248,7 +248,7 @@ struct ResumeMachine: Sendable {
 
   private mutating func received(_ count: Int64) -> [Effect] {
     guard count >= 0, room.map({ count <= $0 }) ?? true else {
-      // A new file is not better than what is kept, and there is no third one.
+      // A new file is no better than the old one, and there is no third one.
       return kept == nil && legStart > 0 ? distrust(.tooLong) : [.refuse(.tooLong)]
     }
     content.offset += count
@@ -267,7 +267,7 @@ struct ResumeMachine: Sendable {
         return keepBetter()
       }
       if let end, offset != end || total != end {
-        // A server may send less than it was asked for, but not nothing.
+        // A server may send less than was requested, but not nothing.
         phase = .judged(offset > legStart ? .more : .broken)
         return offset > legStart ? keepBetter() : keepBetter() + [.refuse(.tooShort)]
       }
@@ -284,7 +284,7 @@ struct ResumeMachine: Sendable {
     }
   }
 
-  /// What is left of an unfinished leg: the new file if it is worth more than the old one, else the old one.
+  /// Keeps the better file after an unfinished leg: the new one if it is worth more than the old one, otherwise the old one.
   private mutating func keepBetter() -> [Effect] {
     guard let kept else {
       return phase == .judged(.broken) && offset == legStart ? [] : [data == nil ? .forget : .record]
@@ -321,18 +321,18 @@ struct ResumeMachine: Sendable {
   }
 }
 
-/// What a leg asks for.
+/// The range that a leg requests.
 struct ResumeRange: Hashable, Sendable {
   let offset: Int64
   let validator: ResumeData.Validator
 }
 
-/// Why an answer is not taken.
+/// The reason why a response is refused.
 enum ResumeRefusal: Hashable, Sendable {
   case status(Int)
-  /// A part that nobody has asked for.
+  /// The server has sent a part that was not requested.
   case otherRange
-  /// The rest of another file.
+  /// The server has sent the rest of another file.
   case changed
   case tooLong
   case tooShort

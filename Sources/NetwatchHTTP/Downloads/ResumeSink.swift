@@ -1,9 +1,9 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Puts the body of one leg of a download where the download wants it. Belongs to the loop.
+/// Writes the body of one leg of a download to the place that the download wants. Belongs to the loop.
 final class ResumeSink: BodySink {
-  /// A body that is no part of the file is read up to here, so that the connection can be used again.
+  /// The most bytes that are read of a body that is not part of the file, so that the connection can be reused.
   private static let mostSkipped = 64 * 1_024
 
   private let download: DownloadCore

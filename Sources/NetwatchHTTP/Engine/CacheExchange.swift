@@ -1,32 +1,33 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// What the cache of a session has to do with one attempt. Belongs to the loop.
+/// The part of a session's cache in one attempt. Belongs to the loop.
 final class CacheExchange {
   private enum State { case looking, due, over }
-  /// What is delivered in the place of the server's answer.
+  /// The response that is delivered instead of the server's.
   typealias Delivery = (response: HTTPResponse, body: CachedAnswer?, use: HTTPCacheUse)
 
   let cache: HTTPDiskCache
-  /// As the server sees it: the fields that libcurl adds may select an answer.
+  /// The request as the server gets it. The fields that libcurl adds may select a response in the cache.
   let request: HTTPRequest
   /// Whether the cache may answer the request at all, and store its answer.
   let isCacheable: Bool
-  /// An answer to a credential that does not stand in the request's fields may differ from that to another one.
+  /// Whether a credential is sent that is not in the request's fields. A response may depend on it.
   private let hasCredential: Bool
   private let onCaching: (@Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse?)?
   private var state = State.over
-  /// Answers the request.
+  /// The stored response that answers the request; nil if there is none.
   private var stored: CachedAnswer?
-  /// The cache may keep an answer to the request.
+  /// Whether the cache may have a response to the request.
   private var hasOlder = true
-  /// What the server was asked to say of ``stored``.
+  /// The conditions that were added to the request, so that the server validates ``stored``.
   private var conditions: HTTPFields?
   private var asked: Int64 = 0
   private(set) var delivery: Delivery?
-  /// The server does not know what was found. The next attempt does not look again: the cache may be unable to remove it.
+  /// Whether the server's 304 cannot refresh ``stored``. The next attempt then does not look into the cache, which may be
+  /// unable to remove the response.
   private(set) var isUseless = false
-  /// Of the body on its way to the cache; nil for one that is not stored.
+  /// Writes the body to the cache; nil if it is not stored.
   var writer: CacheWriter?
 
   init(
@@ -40,24 +41,24 @@ final class CacheExchange {
     isCacheable = !hasBody && CacheFreshness.mayBeAnswered(request)
   }
 
-  /// In seconds since 1970.
+  /// The current time, in seconds since 1970.
   static var now: Int64 { Int64(max(0, min(Date().timeIntervalSince1970, Double(StoredAnswer.mostSeconds - 1)))) }
 
   // MARK: Before the request is sent
 
-  /// The cache has answered, and nobody has looked at that.
+  /// Whether the cache has answered, and the answer was not used yet.
   var isDue: Bool { state == .due }
 
-  /// ``found(_:)`` follows.
+  /// Begins to look into the cache. ``found(_:)`` follows.
   ///
-  /// - Returns: The URL to be looked for; nil if there is nothing to look for.
+  /// - Returns: The URL to look up; nil if there is nothing to look up.
   func beginLookup(_ policy: HTTPCachePolicy) -> String? {
     guard isCacheable, policy != .ignoresCache, let url = request.urlText else { return nil }
     state = .looking
     return url
   }
 
-  /// Whether an answer that is kept for the URL answers the request.
+  /// Returns whether a response that is stored for the URL answers the request.
   var isWanted: @Sendable (StoredAnswer) -> Bool {
     { [request, hasCredential] in !Self.isAmbiguous($0, hasCredential) && $0.answers(request) }
   }
@@ -69,7 +70,9 @@ final class CacheExchange {
     stored = answer
   }
 
-  /// - Returns: The fields to be added to the request; nil if ``delivery`` is the answer.
+  /// Decides what follows after the cache has answered.
+  ///
+  /// - Returns: The fields to add to the request; nil if ``delivery`` is the response.
   func decide(_ policy: HTTPCachePolicy) -> HTTPFields? {
     state = .over
     let now = Self.now
@@ -93,7 +96,9 @@ final class CacheExchange {
 
   // MARK: After the server's answer
 
-  /// - Returns: Whether ``delivery`` takes the place of the answer; the request has to be sent again if there is none.
+  /// Decides whether the cache replaces the server's response.
+  ///
+  /// - Returns: Whether it is replaced by ``delivery``. If that is nil, the request has to be sent again.
   func isReplaced(_ response: HTTPResponse) -> Bool {
     guard delivery == nil, let stored else { return false }
     if conditions != nil, response.status == .notModified {
@@ -110,7 +115,9 @@ final class CacheExchange {
     return CacheDecision.errors.contains(response.status.code) && standIn()
   }
 
-  /// - Returns: Whether ``delivery`` takes the place of an answer that does not come.
+  /// Uses the stored response instead of one that does not come, if HTTP allows it.
+  ///
+  /// - Returns: Whether ``delivery`` has the stored response.
   func standIn() -> Bool {
     let now = Self.now
     guard delivery == nil, let stored, stored.answer.mayStandIn(for: request, at: now) else { return false }
@@ -118,7 +125,7 @@ final class CacheExchange {
     return true
   }
 
-  /// Begins to store an answer that is delivered, if it may be. One that may not be leaves no older one behind.
+  /// Begins to store a delivered response, if that is allowed. If it is not, an older stored response is removed.
   func store(_ response: HTTPResponse) {
     guard delivery == nil else { return }
     let changed = CacheDecision.invalidated(by: request, response)
@@ -134,7 +141,7 @@ final class CacheExchange {
     }
   }
 
-  /// Nil for what the caller does not want to be stored.
+  /// Returns the response to be stored. Nil if the caller does not want to store it.
   private func asStored(_ response: HTTPResponse) -> HTTPResponse? {
     guard let onCaching else { return response }
     return onCaching(request, response)

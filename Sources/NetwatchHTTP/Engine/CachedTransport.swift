@@ -1,10 +1,10 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Carries an answer that is in a cache.
+/// A transport that delivers a response from a cache.
 struct CachedTransport: HTTPTransport {
   let response: HTTPResponse
-  /// Nil for an answer without a body.
+  /// The stored response; nil for a response without a body.
   let answer: CachedAnswer?
 
   func send(_ request: HTTPRequest, body: HTTPBody?) async throws(HTTPError) -> HTTPTransportAnswer {
@@ -24,7 +24,7 @@ struct CachedTransport: HTTPTransport {
 
       init(answer: CachedAnswer?) { self.answer = answer }
 
-      /// - Throws: `fileFailed` for a file that was cut after it was found.
+      /// - Throws: `fileFailed` if the file was truncated after it was found.
       mutating func next() async throws(HTTPError) -> Data? {
         guard let answer, position < answer.bodyCount else { return nil }
         var part = Data(count: Int(Swift.min(Int64(Self.size), answer.bodyCount - position)))

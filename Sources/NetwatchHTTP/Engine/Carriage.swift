@@ -1,17 +1,18 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// An attempt that is made by an ``HTTPTransport``, as its transfer has it on the loop. Ends with it.
+/// An attempt that an ``HTTPTransport`` makes, as its transfer on the loop holds it. When this is released, the attempt is
+/// cancelled.
 final class Carriage {
-  /// The body on its way to the loop.
+  /// The parts of the body on their way to the loop.
   let buffer: BodyBuffer
   private let task: Task<Void, Never>
-  /// A part that has not been taken.
+  /// A part of the body that was not taken yet.
   var held: Data?
 
   /// - Parameters:
-  ///   - buffer: Takes the body.
-  ///   - tell: Called with the head before the body comes, or with why there is none.
+  ///   - buffer: Gets the body.
+  ///   - tell: Called with the head, before the body comes; or with the error if there is no head.
   init(
     of request: HTTPRequest, _ body: HTTPBody?, by transport: any HTTPTransport, _ buffer: BodyBuffer,
     _ tell: @escaping @Sendable (Result<HTTPResponse, HTTPError>) -> Void

@@ -1,14 +1,14 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Where the credentials that a session was given may go: to the origin of its base URL, and to those that its caller names.
+/// The origins to which the credentials of a session may be sent: that of its base URL, and those that its caller names.
 final class CredentialScope: Sendable {
-  /// What a server or a proxy alone may see.
+  /// The fields with credentials, which only the server or the proxy may get.
   static let fields: [HTTPField.Name] = [.authorization, .proxyAuthorization, .cookie]
 
-  /// Of the session's tasks; nil if there is none.
+  /// The credential of the session's tasks; nil if there is none.
   let credential: HTTPCredential?
-  /// Nil: each task's own.
+  /// The origin of the base URL. Nil: each task's own origin.
   private let base: Origin?
   private let named: Set<Origin>
 
@@ -24,13 +24,13 @@ final class CredentialScope: Sendable {
 
   private static func origin(of url: URL) throws(HTTPError) -> Origin? { Origin(try HTTPRequest(.get, to: url)) }
 
-  /// Whether it goes to one of the origins.
+  /// Returns whether a request goes to one of the origins.
   func covers(_ request: HTTPRequest) -> Bool {
     guard let origin = Origin(request) else { return false }
     return origin == base || named.contains(origin)
   }
 
-  /// Takes the session's credentials out of a call that goes elsewhere. What its caller has given for it alone stays.
+  /// Removes the session's credentials from a call to another origin. Credentials that the caller has given for this call stay.
   func confine(_ call: inout PreparedCall) {
     confine(&call.request, own: call.own)
     guard base != nil, let credential = call.options.credential, credential == self.credential, !covers(call.request)
@@ -38,9 +38,9 @@ final class CredentialScope: Sendable {
     call.options.credential = nil
   }
 
-  /// Takes the session's credentials out of the fields of a request that goes elsewhere.
+  /// Removes the session's credentials from the fields of a request to another origin.
   ///
-  /// - Parameter own: The fields that the caller has given for this request alone, which stay.
+  /// - Parameter own: The fields that the caller has given for this request only, which stay.
   func confine(_ request: inout HTTPRequest, own: HTTPFields) {
     guard base != nil, !request.headerFields.isEmpty else { return }
     let given = Self.fields.filter { request.headerFields.contains($0) && !own.contains($0) }
@@ -48,7 +48,8 @@ final class CredentialScope: Sendable {
     for name in given { request.headerFields[name] = nil }
   }
 
-  /// Whether the credentials in a request may follow a redirect to another origin. The caller's own may not.
+  /// Returns whether the credentials in a request may follow a redirect to another origin. The caller's own credentials may
+  /// not.
   func covers(_ next: HTTPRequest, own: HTTPFields) -> Bool {
     covers(next) && !Self.fields.contains { own.contains($0) }
   }

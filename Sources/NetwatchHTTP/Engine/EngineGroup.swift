@@ -1,21 +1,21 @@
 import Netwatch
 import Synchronization
 
-/// The engines of a session, one on each of its threads: which of them has a task, and what all of them are asked. From any
-/// thread.
+/// The engines of a session, one on each of its threads. It chooses the engine of a task, and sends commands to all engines.
+/// All members can be used from any thread.
 final class EngineGroup: Sendable {
-  /// The ways to the engines, at least one.
+  /// The inboxes of the engines, at least one.
   let inboxes: [Inbox<EngineCommand>]
-  /// The base of the tasks' ids. Random, so that two sessions can share an observer.
+  /// The base of the tasks' ids. It is random, so that two sessions can share an observer.
   let firstID: UInt64
   let pending: PendingCompletions
   private let count = Atomic<UInt64>(0)
-  /// Nil for a single engine.
+  /// The loads of the engines; nil for a single engine.
   private let loads: EngineLoads?
-  /// Nil when no engine is left.
+  /// The cookies; nil when no engine is left.
   private weak let cookies: CurlShare?
 
-  /// - Throws: `badConfiguration`, or what prevents a thread.
+  /// - Throws: `badConfiguration`, or the error that prevents the start of a thread.
   init(
     on threads: HTTPThreads?, _ configuration: HTTPSessionConfiguration, _ policy: SecurityPolicy,
     observer: (any RequestObserver)?, path: (any PathSource)?
@@ -50,19 +50,19 @@ final class EngineGroup: Sendable {
 
   // MARK: Tasks
 
-  /// The id of another task, which also says which engine the task belongs to.
+  /// Returns the id of a new task, which also tells the engine of the task.
   func nextID() -> RequestID {
     let number = count.wrappingAdd(1, ordering: .relaxed).newValue
     guard let loads else { return RequestID(firstID &+ number) }
     return RequestID(firstID &+ number &* UInt64(inboxes.count) &+ UInt64(loads.beginTask()))
   }
 
-  /// The way to the engine of a task.
+  /// Returns the inbox of the engine that has a task.
   func inbox(of id: RequestID) -> Inbox<EngineCommand> {
     loads == nil ? inboxes[0] : inboxes[Int(place(of: id) % UInt64(inboxes.count))]
   }
 
-  /// Tasks that were made later have a higher one.
+  /// Returns the place of a task in the order of creation. Later tasks have higher places.
   func place(of id: RequestID) -> UInt64 { (id.number ?? 0) &- firstID }
 
   // MARK: All engines
@@ -74,8 +74,8 @@ final class EngineGroup: Sendable {
 
   func invalidate(cancels: Bool) { forEach { $0.invalidate(cancels: cancels) } }
 
-  /// Runs `body`, on the engine if there is one, and on this thread if there are several: so that a task that is begun
-  /// afterwards finds what was done. Drops `body` if the session has ended.
+  /// Runs `body`: on the engine if there is only one, and on the calling thread if there are several. A task that begins
+  /// afterwards finds the changes. Drops `body` if the session has ended.
   func withCookies(_ body: @escaping @Sendable (CurlShare) -> Void) {
     guard loads != nil else { return inboxes[0].send(.run { body($0.cookies) }) }
     // The last engine may not have been released yet.

@@ -1,17 +1,17 @@
 import Netwatch
 
-/// How many tasks each engine of a session has, for a session with several. From any thread.
+/// The number of tasks on each engine of a session with several engines. All members can be used from any thread.
 final class EngineLoads: Sendable {
   /// One of the engines.
   struct Place: Sendable {
     let loads: EngineLoads
     let index: Int
 
-    /// A task of this engine has ended.
+    /// Counts the end of a task of this engine.
     func taskEnded() { loads.counts.withLock { $0[index] -= 1 } }
   }
 
-  /// How many connections each engine may have, at least 1.
+  /// The number of connections that each engine may have, at least 1.
   private let shares: [Int]
   private let counts: InlineLock<[Int]>
 
@@ -20,8 +20,8 @@ final class EngineLoads: Sendable {
     counts = InlineLock(shares.map { _ in 0 })
   }
 
-  /// The engine for another task: the one with the fewest tasks for its share of the connections, and of those the first. So
-  /// one task after the other goes to the same engine, which has the connection of the last one.
+  /// Chooses the engine of a new task: the one with the fewest tasks for its share of the connections, or the first of several.
+  /// Therefore tasks that follow each other go to the same engine, which still has the connection of the last task.
   func beginTask() -> Int {
     counts.withLock { counts in
       var best = 0

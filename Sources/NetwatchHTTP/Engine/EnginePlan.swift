@@ -1,18 +1,18 @@
 import Netwatch
 
-/// What an engine is made of, on the way to its thread.
+/// The parts that an engine is made from, on the way to its thread.
 struct EnginePlan: Sendable {
   let configuration: HTTPSessionConfiguration
   let policy: SecurityPolicy
   let overrides: AddressOverrides
   let observer: (any RequestObserver)?
   let path: (any PathSource)?
-  /// Of the session.
+  /// Shared by all engines of the session.
   let cookies: CurlShare
-  /// Of the session.
+  /// Shared by all engines of the session.
   let pending: PendingCompletions
-  /// With the engine's share of the connections.
+  /// The settings of libcurl, with the engine's share of the connections.
   let settings: CurlSettings
-  /// Where the engine counts down the tasks that have ended; nil if it is the session's only one.
+  /// The counter of the engine's tasks; nil if it is the session's only engine.
   let load: EngineLoads.Place?
 }

@@ -1,11 +1,11 @@
 import NetwatchEventLoop
 
-/// A thread for engines. It lives while somebody holds this, and then until its last engine has left.
+/// A thread for engines. It lives as long as this object, and then until its last engine has ended.
 final class EngineThread: Sendable {
   private let handle: LoopHandle
   private let engines: LoopConfined<LoopEngines>
 
-  /// - Throws: What prevents a thread.
+  /// - Throws: `other`, with the error that prevents the start of the thread.
   init() throws(HTTPError) {
     do {
       (handle, engines) = try EventLoop.startInBackground(name: "netwatch-http") { loop in
@@ -18,13 +18,13 @@ final class EngineThread: Sendable {
 
   deinit { handle.submit { [engines] loop in engines.value(on: loop)?.letGo() } }
 
-  /// Has the thread make an engine. What the inbox is sent meanwhile waits for it.
+  /// Makes an engine on the thread. Commands that reach the inbox before wait for the engine.
   ///
-  /// Nobody waits for the thread, on which this may be called: by a callback of another session.
+  /// The call does not wait for the thread, because it may be made on that thread: by a callback of another session.
   ///
-  /// - Throws: If the thread has failed.
+  /// - Throws: `other` if the thread has failed.
   func add(_ plan: EnginePlan, _ inbox: Inbox<EngineCommand>) throws(HTTPError) {
-    // Dropped with the job by a thread that fails.
+    // A thread that fails drops this with the job.
     let answer = OneShot(otherwise: false) { isMade in
       guard !isMade else { return }
       inbox.close()

@@ -1,10 +1,10 @@
 import Netwatch
 
-/// Tells observers and readers of sequences what happens to the tasks of an engine. On its thread.
+/// Sends the events of an engine's tasks to observers and to the readers of sequences. Belongs to the engine's thread.
 final class EventHub {
   private let observers: [any HTTPEventObserver]
   private var readers: [EventReader] = []
-  /// Whether anybody wants to hear of anything: otherwise no event is made.
+  /// Whether there is an observer or a reader. Otherwise no event is made.
   private(set) var isObserved: Bool
 
   init(_ observers: [any HTTPEventObserver]) {
@@ -27,7 +27,7 @@ final class EventHub {
     isObserved = !observers.isEmpty || !readers.isEmpty
   }
 
-  /// Nothing happens any more.
+  /// Ends the sequences, because no event follows.
   func end() {
     readers = []
     isObserved = false

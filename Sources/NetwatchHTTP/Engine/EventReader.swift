@@ -1,6 +1,6 @@
 import Netwatch
 
-/// A sequence of events that somebody reads. It ends when no engine has it any more.
+/// The writing end of a sequence of events. The sequence ends when no engine holds this any more.
 final class EventReader: Sendable {
   private let stream: AsyncStream<HTTPEvent>.Continuation
 

@@ -1,7 +1,7 @@
 import CLibCurl
 import Netwatch
 
-/// What a configuration is to libcurl and to OpenSSL, if it can be used.
+/// The settings of libcurl and of OpenSSL that a configuration results in, if it can be used.
 extension HTTPSessionConfiguration {
   /// - Throws: `badSecurityPolicy`.
   func sessionTrust(_ policy: SecurityPolicy) throws(HTTPError) -> SessionTrust {
@@ -96,7 +96,7 @@ extension HTTPSessionConfiguration {
     guard time >= .seconds(least) || least == 1 && time > .zero else {
       throw refusal("\(name): \(time) is out of range; write a longer time\(least == 1 ? ", or nil" : "")")
     }
-    // A hundred years are as good as ever, for whoever counts in 32 bits too.
+    // A hundred years count as no limit, and fit code that counts in 32 bits.
     let (seconds, rest) = min(time, .seconds(1_000_000_000)).components
     return min(Int(seconds) + (rest > 0 ? 1 : 0), most)
   }

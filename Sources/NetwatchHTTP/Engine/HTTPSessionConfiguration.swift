@@ -2,129 +2,135 @@ import FoundationEssentials
 import HTTPTypes
 import Netwatch
 
-/// How a session is made.
+/// The settings of a session, which cannot change after the session is made.
 public struct HTTPSessionConfiguration: Sendable {
-  /// The options of the tasks. Each call may set some of them anew.
+  /// The default options of the session's tasks. A call can replace some of them.
   public var taskOptions = HTTPTaskOptions()
-  /// Sent with every request that has no field of that name.
+  /// The header fields that are sent with every request that has no field of that name. Default: none.
   ///
-  /// `Authorization`, `Cookie` and `Proxy-Authorization` are for the origin (scheme, host and port) of the session's base URL
-  /// and for ``credentialOrigins``, and are sent nowhere else. A session without a base URL sends them to the origin of each
-  /// task's URL, and not to where that one redirects.
+  /// `Authorization`, `Cookie` and `Proxy-Authorization` are sent only to the origin (scheme, host and port) of the session's
+  /// base URL and to ``credentialOrigins``. A session without a base URL sends them to the origin of each task's URL, but not
+  /// to another origin after a redirect.
   public var headerFields = HTTPFields()
-  /// The origins that may have the session's credentials beside the one of its base URL: those in ``headerFields``, those that
-  /// ``requestSerializer`` adds, and the credential of ``taskOptions``. Of each URL only scheme, host and port count.
-  /// Default: none.
+  /// The further origins that get the session's credentials, beside the origin of its base URL. The credentials are those in
+  /// ``headerFields``, those that ``requestSerializer`` adds, and the credential of ``taskOptions``. Of each URL, only scheme,
+  /// host and port count. Default: none.
   public var credentialOrigins: [URL] = []
-  /// The `User-Agent` of every request that has none of its own. Default: `HTTPFields.userAgent()`, the name of the process and
-  /// its system; nil sends none.
+  /// The `User-Agent` of every request that does not set its own. Nil sends none. Default: `HTTPFields.userAgent()`, the name
+  /// of the process and its system.
   public var userAgent: String? = HTTPFields.userAgent()
-  /// Writes the parameters of verbs. Default: into the query, or into a body that is written like one.
+  /// The serializer that writes the parameters of calls. Default: it writes them into the query, or into a body in the format
+  /// of a query.
   public var requestSerializer: any RequestSerializer = HTTPRequestSerializer()
-  /// Makes values of the responses of calls that name no serializer and no type. Default: the body, with a status from 200 to
-  /// 299.
+  /// The serializer of the responses to calls that name no serializer and no type. Default: it returns the body of a response
+  /// with a status from 200 to 299.
   public var responseSerializer: any ResponseSerializer = HTTPResponseSerializer()
-  /// Makes values of the types that verbs ask for. Default: a `JSONDecoder`. Do not change its settings afterwards.
+  /// The decoder of the types that calls ask for. Default: a `JSONDecoder`. Do not change its settings afterwards.
   public var decoder: any DataDecoder = JSONDecoder()
-  /// Change requests, and decide whether they are tried again: first those of the call, then these, in their order. Default:
-  /// none.
+  /// The interceptors of all requests. They change requests, and decide whether failed ones are retried. The interceptors of a
+  /// call come first, then these, in their order. Default: none.
   ///
-  /// What they write into `Authorization`, `Cookie` and `Proxy-Authorization` is a credential of the session: see
+  /// What interceptors write into `Authorization`, `Cookie` and `Proxy-Authorization` is a credential of the session: see
   /// ``headerFields``.
   public var interceptors: [any RequestInterceptor] = []
-  /// Carries the requests in the place of libcurl, for tests of an app. Default: nil. See ``ScriptedTransport`` and
-  /// ``RecordedTransport``.
+  /// The transport that carries the requests instead of libcurl, for tests of an app. Default: nil, libcurl. See
+  /// ``ScriptedTransport`` and ``RecordedTransport``.
   public var transport: (any HTTPTransport)?
-  /// Keeps the answers of servers, and answers requests in their place, as ``HTTPTaskOptions/cachePolicy`` says. Default: nil, every
-  /// request goes to its server.
+  /// The cache that stores responses, and answers requests instead of the server if ``HTTPTaskOptions/cachePolicy`` allows it.
+  /// Default: nil, every request goes to its server.
   ///
-  /// GET and HEAD are looked up after the interceptors have changed them, and so is each request that a redirect leads to.
-  /// Requests with a `Range` or with conditions of their own (`If-None-Match` and the like) go to the server. A request with
-  /// another method removes the answer for its URL if it succeeds. Cookies of a stored answer are not set again.
+  /// GET and HEAD requests are looked up in the cache after the interceptors have changed them, and so is each request after a
+  /// redirect. Requests that have a `Range` or conditions (such as `If-None-Match`) go to the server. A successful request with
+  /// another method removes the stored response for its URL. The cookies of a stored response are not set again.
   ///
-  /// A stored answer also stands in for a server that fails or cannot be reached, for as long as `stale-if-error` allows (RFC
-  /// 5861). ``HTTPMetrics/cacheUse`` tells what the cache has done.
+  /// A stored response also replaces the response of a server that fails or cannot be reached, for as long as `stale-if-error`
+  /// allows (RFC 5861). ``HTTPMetrics/cacheUse`` reports what the cache has done.
   public var cache: HTTPDiskCache?
-  /// Hear of all that happens to the tasks. Default: none. See also ``HTTPSessionManager/taskEvents(bufferingNewest:)``.
+  /// The observers of all events of the session's tasks. Default: none. See also
+  /// ``HTTPSessionManager/taskEvents(bufferingNewest:)``.
   public var eventObservers: [any HTTPEventObserver] = []
-  /// The most connections to one host, at least 1. Above 65,536 counts as that. Default: 6. A request for which there is none
-  /// waits.
-  /// With HTTP/2, all requests to a host share one connection; on each thread, if the session has several ``HTTPThreads``.
-  public var maximumConnectionsPerHost = 6
-  /// How long the route of a connection may be gone or changed before the connection is lost. Default 3 seconds; with 0 it is
-  /// lost at once. Only for a session with a ``PathSource``.
+  /// The most connections to one host, at least 1. A request waits while all of them are in use. More than 65,536 counts as
+  /// 65,536. Default: 6.
   ///
-  /// If the route comes back unchanged within this time, nothing has happened. Tasks on a lost connection end with `pathLost`,
-  /// unless ``HTTPTaskOptions/retriesWhenReachable`` lets them start again. A connection whose local address was removed is
-  /// lost without delay.
+  /// With HTTP/2, all requests to a host share one connection. If the session has several ``HTTPThreads``, they share one
+  /// connection on each thread.
+  public var maximumConnectionsPerHost = 6
+  /// The time for which the route of a connection may be gone or changed before the connection counts as lost. With 0, it is
+  /// lost at once. Default: 3 seconds. It only has an effect in a session with a ``PathSource``.
+  ///
+  /// If the route comes back unchanged within this time, the connection continues. Tasks on a lost connection end with
+  /// `pathLost`, unless ``HTTPTaskOptions/retriesWhenReachable`` lets them start again. A connection whose local address was
+  /// removed is lost without delay.
   public var pathLossGrace = Duration.seconds(3)
-  /// The version of HTTP that is asked for. Default: `http2`, with https servers that speak it.
+  /// The version of HTTP that is requested. Default: `http2`, which is used with https servers that support it.
   public var httpVersion = HTTPVersion.http2
-  /// Whether what servers store in cookies is sent back, while the session lives. Default true.
+  /// Whether cookies are stored and sent back while the session lives. Default: true.
   public var handlesCookies = true
-  /// Whether compressed responses are asked for and decompressed. Default: true. A request with a field `Accept-Encoding` of
-  /// its own, or with `Range`, gets its answer as the server sends it, and so does one whose answer has an encoding other
-  /// than gzip, deflate, br and zstd. A compressed body that is damaged or stops before its end fails with
-  /// `cannotDecodeContentData`. The field `Content-Encoding` of the response is kept in every case.
+  /// Whether compressed responses are requested and decompressed. Default: true.
+  ///
+  /// A response is delivered as the server sends it if the request sets `Accept-Encoding` or `Range`, or if the encoding is not
+  /// gzip, deflate, br or zstd. A compressed body that is damaged or incomplete fails with `cannotDecodeContentData`. The
+  /// response always keeps its `Content-Encoding` field.
   public var acceptsCompressedResponses = true
 
   // MARK: Trust
 
-  /// The policies of hosts that have one of their own, by host. The other hosts, and proxies, are judged by the policy that the session
-  /// is made with. Default: none.
+  /// The security policies of single hosts, by host. Other hosts, and proxies, are judged by the policy that the session is
+  /// made with. Default: none.
   ///
-  /// A key is a name (`api.example.org`), an address, or a domain (`*.example.org`): all names beneath `example.org`, at any
-  /// depth, but not `example.org` itself. The most exact key counts. Letter case and a dot at the end do not matter, and
-  /// international names are compared as they are looked up. A redirect is judged by the policy of the host that it leads to,
-  /// and a connection that was made under one policy is never used under another.
+  /// A key is a name (`api.example.org`), an address, or a domain (`*.example.org`). A domain stands for all names beneath
+  /// `example.org`, at any depth, but not for `example.org` itself. The most exact key counts. Letter case and a dot at the end
+  /// do not matter, and international names are compared in the form in which they are looked up. After a redirect, the policy
+  /// of the new host applies. A connection that was made under one policy is never used under another one.
   public var hostPolicies: [String: SecurityPolicy] = [:]
-  /// Whether a request to a host without one of the ``hostPolicies`` fails with `serverCertificateUntrusted`, with https or
-  /// without, before anything is sent. Default: false. A redirect to such a host fails with `badURL`.
+  /// Whether a request to a host without one of the ``hostPolicies`` fails with `serverCertificateUntrusted` before anything is
+  /// sent, with or without https. A redirect to such a host fails with `badURL`. Default: false.
   public var refusesHostsWithoutPolicy = false
-  /// With what the session names itself to servers that ask for a client certificate, by host as in ``hostPolicies``; `*` stands
-  /// for all other hosts. Proxies are never shown one. Default: none.
+  /// The client certificates for servers that ask for one, by host as in ``hostPolicies``. The key `*` stands for all other
+  /// hosts. Proxies are never sent one. Default: none.
   public var clientCertificates: [String: ClientCertificate] = [:]
-  /// The oldest version of TLS that is spoken with servers and proxies. Default: TLS 1.2.
+  /// The oldest version of TLS that is accepted from servers and proxies. Default: TLS 1.2.
   public var minimumTLSVersion = TLSVersion.v1_2
-  /// The newest version of TLS that is spoken. Default: nil, the newest one that OpenSSL knows.
+  /// The newest version of TLS that is used. Default: nil, the newest one that OpenSSL supports.
   public var maximumTLSVersion: TLSVersion?
 
   // MARK: Connections
 
-  /// The proxy of all requests. Default: what the environment says when the session is made.
+  /// The proxy of all requests. Default: the proxies that the environment names when the session is made.
   public var proxy = HTTPProxy.environment
-  /// The path of a Unix socket to which all connections are made, whatever the host of a request is: `/var/run/docker.sock`. At
-  /// most 107 bytes. Default: nil.
+  /// The path of a Unix socket to which all connections are made, whatever the host of a request is, such as
+  /// `/var/run/docker.sock`. At most 107 bytes. Default: nil.
   ///
-  /// The host still stands in the request, and TLS checks its name. Nothing is looked up, and a session like this never waits for
-  /// a path to the network.
+  /// Requests still contain their host, and TLS checks its name. No name is looked up, and the session never waits for a path
+  /// to the network.
   ///
-  /// Only without a proxy and without ``localEndpoint``; what the environment says of proxies does not count.
+  /// It cannot be combined with a proxy or with ``localEndpoint``. Proxies that the environment names are ignored.
   public var unixSocketPath: String?
   /// The interface or the address from which connections leave this machine. Default: nil, the kernel chooses.
   ///
-  /// If there is no such interface or address, requests fail with `cannotConnect`.
+  /// If this machine does not have the interface or the address, requests fail with `cannotConnect`.
   public var localEndpoint: LocalEndpoint?
-  /// The most connections of the session to all hosts, at least 1. A request for which there is none waits. Default: nil, no
-  /// limit.
+  /// The most connections of the session to all hosts, at least 1. A request waits while all of them are in use. Default: nil,
+  /// no limit.
   public var maximumConnections: Int?
-  /// The most connections that are kept between requests, at least 1. Default: nil, four times ``maximumConnectionsPerHost``, and
-  /// at least 64.
+  /// The most connections that are kept between requests, at least 1. Default: nil, which means four times
+  /// ``maximumConnectionsPerHost``, and at least 64.
   public var maximumIdleConnections: Int?
-  /// How long a connection may have been idle to be used again, in whole seconds, rounded up. Default: 118 seconds, as libcurl
-  /// has it. With 0, it is used again within a second.
+  /// The time for which an idle connection can be reused, in whole seconds, rounded up. With 0, it can be reused within one
+  /// second. Default: 118 seconds, as in libcurl.
   public var maximumIdleTime = Duration.seconds(118)
-  /// How old a connection may be to be used again, in whole seconds, rounded up. Default: nil, no limit.
+  /// The age up to which a connection can be reused, in whole seconds, rounded up. Default: nil, no limit.
   public var maximumConnectionAge: Duration?
-  /// How often the kernel asks the other end of an idle connection whether it is still there (TCP keep-alive, RFC 9293, section
-  /// 3.8.4), in whole seconds, rounded up. Default: nil, never.
+  /// The interval at which the kernel probes the other end of an idle connection (TCP keep-alive, RFC 9293, section 3.8.4), in
+  /// whole seconds, rounded up. Default: nil, never.
   public var keepAliveInterval: Duration?
-  /// The addresses of host names that are not looked up, for tests: `["api.example.org": [IPAddress("127.0.0.1")!]]`. A key may
-  /// have a port, `api.example.org:8443`, and is then for that port alone. Default: none.
+  /// The addresses of host names that are not looked up, for tests: `["api.example.org": [IPAddress("127.0.0.1")!]]`. A key
+  /// with a port, such as `api.example.org:8443`, is for that port only. Default: none.
   ///
-  /// The addresses are tried in their order. Certificates are checked for the name, as always. Names of proxies are found here
-  /// too; `localhost` and addresses are not.
+  /// The addresses are tried in their order. Certificates are checked for the name as always. The names of proxies are also
+  /// found here, but not `localhost` and not addresses.
   public var addressOverrides: [String: [IPAddress]] = [:]
 
+  /// Creates a configuration with the default settings.
   public init() {}
 }

@@ -1,6 +1,7 @@
 import Netwatch
 
-/// Threads on which sessions make their requests, for sessions that share one, and for a session that uses several.
+/// Threads on which sessions make their requests. Use them for sessions that share a thread, or for a session that uses
+/// several.
 ///
 /// ```swift
 /// let shared = try HTTPThreads()
@@ -8,28 +9,27 @@ import Netwatch
 /// let images = try HTTPSessionManager(baseURL: mirror, threads: shared)
 /// ```
 ///
-/// A session that is given no threads has one of its own, which is enough unless that thread keeps a processor busy. Sessions
-/// share nothing but the threads. A callback that runs on a thread of a session (see ``HTTPExecutor/immediate``) holds up all
-/// sessions on that thread while it runs.
+/// A session without `HTTPThreads` starts one thread for itself, which is enough unless that thread keeps a processor busy.
+/// Sessions share nothing but the threads. A callback that runs on a session's thread (see ``HTTPExecutor/immediate``) blocks
+/// all sessions on that thread while it runs.
 ///
 /// With several threads, a session gives each task to the thread with the fewest of its tasks, and the task stays there. The
-/// limits of the session's connections hold for the session: each thread has a share of them, and a task waits for a connection
-/// of its own thread. Therefore a session uses at most as many of the threads as it may have connections: to one host, in all,
-/// and idle. Each thread has its own connections, also with HTTP/2. Cookies are those of the session.
+/// connection limits are those of the whole session. Each thread has a share of them, and a task waits for a connection of its
+/// own thread. Therefore a session uses at most as many threads as it may have connections: to one host, in all, and idle. Each
+/// thread has its own connections, also with HTTP/2. The cookies are shared by the whole session.
 ///
-/// The threads end when nobody holds this object any more and each session on them has come to its end. A session does not hold
-/// this object.
+/// The threads end when this object is released and each session on them has ended. A session does not retain this object.
 public final class HTTPThreads: Sendable {
   /// The number of threads.
   public var count: Int { threads.count }
   private let threads: [EngineThread]
-  /// How many sessions have been given threads.
+  /// The number of sessions that were given threads, modulo the number of threads.
   private let sessions = InlineLock(0)
 
   /// Starts the threads.
   ///
   /// - Parameter count: The number of threads, from 1 to 64. Default: 1.
-  /// - Throws: `badConfiguration` for another number, or what prevents a thread.
+  /// - Throws: `badConfiguration` for another number, or the error that prevents the start of a thread.
   public init(count: Int = 1) throws(HTTPError) {
     guard 1...64 ~= count else {
       throw HTTPError(
@@ -40,7 +40,8 @@ public final class HTTPThreads: Sendable {
     self.threads = threads
   }
 
-  /// Threads for a session. The first is another one each time: a session that does one thing at a time uses no other.
+  /// Returns threads for a session. The first one is another thread each time, because a session that does one thing at a time
+  /// uses no other.
   func choose(_ count: Int) -> [EngineThread] {
     let first = sessions.withLock { sessions in
       defer { sessions = (sessions + 1) % threads.count }

@@ -1,22 +1,22 @@
 import Glibc
 import HTTPTypes
 
-/// Reads the head of a response, line by line as libcurl hands it over.
+/// Reads the head of a response, line by line as libcurl delivers it.
 ///
-/// Every line is what a server chose to send.
+/// The lines are untrusted: a server can send anything.
 @safe final class HeadReader {
-  /// More than an honest server needs.
+  /// The most bytes of a head, more than an honest server needs.
   static let mostBytes = 256 * 1_024
 
-  /// Nil until its empty line has come, and again when another head follows.
+  /// The head. Nil until its empty line has arrived, and again when another head follows.
   private(set) var head: ResponseHead?
-  /// The fields behind the body; nil for none.
+  /// The fields after the body; nil if there are none.
   private(set) var trailers: HTTPFields?
   private var trailerBytes = 0
   private let memory: HeadMemory
-  /// The lines that have come are its first ones, and have not been read.
+  /// A remembered head that begins with the lines that have arrived. These lines were not parsed.
   private var known: ResponseHead?
-  /// What of `known` has not come.
+  /// The part of `known` that has not arrived.
   private var expected = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
 
   // MARK: What has been read
@@ -25,18 +25,18 @@ import HTTPTypes
   private var bodyLength: Int64?
   private var codings = BodyCodings()
   private var isEncoded = false
-  /// The last line was a field, which the next one may continue.
+  /// Whether the last line was a field, which the next line may continue.
   private var canFold = false
-  /// The value of the last field, with what continues it; empty where nothing does.
+  /// The value of the last field with the lines that continue it. Empty if no line does.
   private var folded: [UInt8] = []
   private var hasFoldedLength = false
   private var bytes = 0
-  /// For the next time; nil where this one is not worth it.
+  /// The text of the head, to be remembered. Nil if it is too long for that.
   private var text: [UInt8]? = []
 
   init(_ memory: HeadMemory) { self.memory = memory }
 
-  /// The head of another attempt's response.
+  /// Begins to read the head of another attempt's response.
   func begin() {
     head = nil
     known = memory.last
@@ -57,9 +57,9 @@ import HTTPTypes
     text = []
   }
 
-  /// The head of a response that has not come by libcurl. Its body has no codings.
+  /// Sets a head that has not come from libcurl. Its body has no codings.
   ///
-  /// - Parameter length: Of the body, where that is known better than from the head.
+  /// - Parameter length: The length of the body, if it is known better than from the head.
   func take(_ response: HTTPResponse, length: Int64?) {
     let length = length ?? response.headerFields[.contentLength].flatMap { Int64($0) }
     head = ResponseHead(
@@ -67,9 +67,9 @@ import HTTPTypes
       codings: BodyCodings())
   }
 
-  /// - Returns: what is wrong with it; nil for a line of HTTP.
+  /// - Returns: The fault of the line; nil if it is a line of HTTP.
   func append(_ line: UnsafeRawBufferPointer) -> String? {
-    // Most often: with nothing counted, copied or looked up.
+    // The usual case, in which nothing is counted, copied or looked up.
     if let next = unsafe expected.baseAddress, let start = line.baseAddress, unsafe line.count <= expected.count,
       unsafe memcmp(next, start, line.count) == 0
     {
@@ -89,9 +89,9 @@ import HTTPTypes
     return nil
   }
 
-  /// A line behind the body. What is no field is left out.
+  /// Reads a line after the body. A line that is not a field is left out.
   ///
-  /// - Returns: what is wrong with it; nil for a line of HTTP.
+  /// - Returns: The fault of the line; nil if it is a line of HTTP.
   func append(trailer line: UnsafeRawBufferPointer) -> String? {
     trailerBytes += line.count
     guard trailerBytes <= Self.mostBytes else { return "its trailers are too long" }
@@ -111,7 +111,7 @@ import HTTPTypes
     trailers?[fields.endIndex - 1] = HTTPField(name: last.name, lenientValue: value)
   }
 
-  /// It is another one after all.
+  /// Parses the lines that have arrived, because the head differs from the remembered one.
   private func readBeginning(of known: ResponseHead) {
     var rest = unsafe known.text[..<(known.text.count - expected.count)]
     unsafe expected = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -133,7 +133,7 @@ import HTTPTypes
     if unsafe content.isEmpty {
       end()
     } else if let status = unsafe Self.status(content) {
-      // It follows a whole one.
+      // This head follows a complete one.
       if head != nil { text = nil }
       head = nil
       response = HTTPResponse(status: status)
@@ -173,7 +173,7 @@ import HTTPTypes
     return unsafe HTTPField(name: name, lenientValue: UnsafeRawBufferPointer(rebasing: value))
   }
 
-  /// Nil for what is no field.
+  /// Returns the name and the value of a field. Nil if the line is not a field.
   private func nameAndValue(
     _ line: Slice<UnsafeRawBufferPointer>
   ) -> (HTTPField.Name, Slice<UnsafeRawBufferPointer>)? {
@@ -183,24 +183,24 @@ import HTTPTypes
     return unsafe (name, Self.trimmed(line[(colon + 1)...]))
   }
 
-  /// A line that continues the last field, which one space joins (RFC 9112, section 5.2).
+  /// Adds a line that continues the last field, joined by one space (RFC 9112, section 5.2).
   private func fold(_ text: Slice<UnsafeRawBufferPointer>) {
     guard canFold, unsafe !text.isEmpty, let last = response?.headerFields.last else { return }
-    // libcurl reads each line alone, and would see another body than this head announces.
+    // libcurl reads each line alone, and would expect another body than this head announces.
     if last.name == .contentLength || last.name == .transferEncoding { hasFoldedLength = true }
     if folded.isEmpty { folded = unsafe last.withUnsafeBytesOfValue { unsafe Array($0) } }
     if !folded.isEmpty { folded.append(UInt8(ascii: " ")) }
     unsafe folded.append(contentsOf: text)
   }
 
-  /// No further line continues the last field.
+  /// Ends the last field, which no further line continues.
   private func endFold() {
     guard !folded.isEmpty, let fields = response?.headerFields, let last = fields.last else { return }
     response?.headerFields[fields.endIndex - 1] = HTTPField(name: last.name, lenientValue: folded)
     folded = []
   }
 
-  /// `HTTP/1.1 200 OK`, `HTTP/2 200`.
+  /// Returns the status of a line such as `HTTP/1.1 200 OK` or `HTTP/2 200`.
   private static func status(_ line: Slice<UnsafeRawBufferPointer>) -> HTTPResponse.Status? {
     guard unsafe line.starts(with: "HTTP/".utf8), let space = unsafe line.firstIndex(of: UInt8(ascii: " ")) else {
       return nil
@@ -211,7 +211,7 @@ import HTTPTypes
     return HTTPResponse.Status(code: Int(number), reasonPhrase: unsafe String(decoding: reason, as: UTF8.self))
   }
 
-  /// Nil for anything but digits, and for too many of them.
+  /// Returns the number of 1 to 18 digits. Nil for any other text.
   private static func number(_ text: Slice<UnsafeRawBufferPointer>) -> Int64? {
     guard unsafe 1...18 ~= text.count else { return nil }
     return unsafe text.reduce(Int64?(0)) { value, byte in
@@ -228,23 +228,23 @@ import HTTPTypes
   }
 }
 
-/// What a session remembers of the heads that its servers have sent: the next ones are much the same.
+/// What a session remembers of the heads that its servers have sent, because the next ones are similar.
 final class HeadMemory {
   var last: ResponseHead?
 
   // MARK: Names of fields
-  // Servers send the same ones again and again, and to check one takes a while.
+  // Servers send the same names again and again, and checking a name takes time.
 
-  /// A server that thinks up names gains nothing.
+  /// The most names that are remembered, so that a server that invents names gains nothing.
   private static let capacity = 64
 
   private var names: [(bytes: [UInt8], name: HTTPField.Name)] = []
-  /// Where the next new one goes.
+  /// The index at which the next new name is stored.
   private var next = 0
-  /// Behind the one that was found last: the next head has them in the same order.
+  /// The index after the name that was found last, because the next head has the names in the same order.
   private var cursor = 0
 
-  /// Nil for what is no name.
+  /// Returns the name of a field. Nil if the bytes are not a name.
   func name(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
     for offset in names.indices {
       var index = cursor + offset

@@ -1,10 +1,10 @@
 import NetwatchEventLoop
 
-/// The engines on a loop. Ends the loop when there is none, and nobody is to bring one.
+/// The engines on a loop. Ends the loop when no engine is left and no further one can come.
 final class LoopEngines {
   private let loop: EventLoop
   private var engines: [SessionEngine] = []
-  /// Somebody may bring another engine.
+  /// Whether another engine may be added.
   private var isHeld = true
 
   init(on loop: EventLoop) {
@@ -31,7 +31,7 @@ final class LoopEngines {
     if engines.isEmpty, !isHeld { end() }
   }
 
-  /// No further engine comes.
+  /// Ends the loop with its last engine, because no further engine comes.
   func letGo() {
     isHeld = false
     if engines.isEmpty { end() }

@@ -1,14 +1,14 @@
 import HTTPTypes
 
-/// A call with all that it takes from its session: what a task is made of.
+/// A call together with all that it takes from its session, from which a task is made.
 struct PreparedCall: Sendable {
   var request: HTTPRequest
   var body: HTTPBody?
   var shared: SharedOptions
-  /// The fields that the caller has given for this request alone.
+  /// The fields that the caller has given for this request only.
   var own: HTTPFields
   var kind = HTTPTaskInfo.Kind.data
-  /// Why there is nothing to send. Then the request is none.
+  /// The reason why nothing can be sent. The request is then empty.
   var refusal: HTTPError?
 
   var options: HTTPTaskOptions {

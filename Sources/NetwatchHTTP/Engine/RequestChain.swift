@@ -1,17 +1,17 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// The requests of one task: the first one, and those that its servers' answers lead to. Decides on each answer.
+/// The requests of one task: the first one, and those that follow from the responses. Decides what follows each response.
 ///
-/// Redirects are followed by RFC 9110. What a caller has answered to a challenge is kept with the origin that it is for, and goes
-/// to no other one.
+/// Redirects are followed as RFC 9110 requires. A credential that the caller has given for a challenge is kept with its origin,
+/// and sent to no other one.
 struct RequestChain {
-  /// What is done about an answer.
+  /// What follows a response.
   enum Step {
-    /// It is the task's.
+    /// The response is that of the task.
     case accept
     case follow(HTTPRequest)
-    /// Ask the caller for the request that is sent next; nil for none.
+    /// Ask the caller for the next request. If it is nil, the response is that of the task.
     case askRedirect(@Sendable () async -> HTTPRequest?)
     case askChallenge(@Sendable () async -> HTTPCredential?)
   }
@@ -22,12 +22,12 @@ struct RequestChain {
   let order: TransferOrder
   private(set) var shared: SharedRequest
   private(set) var body: HTTPBody?
-  /// Whether the request may be sent twice: RFC 9110, section 9.2.2, or the caller's word.
+  /// Whether the request may be sent twice: its method allows that (RFC 9110, section 9.2.2), or the caller does.
   private(set) var allowsRepetition = false
-  /// What the request's origin is to be sent; nil for nothing.
+  /// The credential for the request's origin; nil if there is none.
   private(set) var credential: HTTPCredential?
   private(set) var redirects = 0
-  /// What the caller has answered to challenges.
+  /// The credentials that the caller has given for challenges.
   private var answers: [Origin: (credential: HTTPCredential, count: Int)] = [:]
 
   init(_ order: TransferOrder) {
@@ -42,7 +42,7 @@ struct RequestChain {
     set { shared = SharedRequest(newValue) }
   }
 
-  /// To be called whenever the request or the answers have changed.
+  /// Updates what depends on the request or the answers. To be called whenever they have changed.
   private mutating func update() {
     allowsRepetition = order.options.allowsRepetition || Self.idempotent.contains(request.method)
     let own = order.options.credential
@@ -57,8 +57,10 @@ struct RequestChain {
 
   // MARK: Answers
 
-  /// - Parameter allows: Whether the security policy lets a request go to its place.
-  /// - Throws: what fails the task.
+  /// Decides what follows a response.
+  ///
+  /// - Parameter allows: Returns whether the security policy allows a request.
+  /// - Throws: The error that the task fails with.
   func step(after head: ResponseHead, allows: (HTTPRequest) -> Bool) throws(HTTPError) -> Step {
     let (options, response) = (order.options, head.response)
     if [301, 302, 303, 307, 308].contains(head.code), options.maximumRedirects > 0,
@@ -92,7 +94,7 @@ struct RequestChain {
     update()
   }
 
-  /// The chain begins anew, with a request in the place of the task's.
+  /// Begins the chain again, with a request instead of the task's own.
   mutating func restart(_ first: HTTPRequest) {
     request = first
     body = order.body
@@ -100,19 +102,19 @@ struct RequestChain {
     update()
   }
 
-  /// The same request is sent with another credential.
+  /// Sends the current request again with another credential.
   mutating func answer(with credential: HTTPCredential) {
     guard let origin = Origin(request) else { return }
     answers[origin] = (credential, refusals + 1)
     update()
   }
 
-  /// How many credentials of the caller's the request's origin has refused.
+  /// The number of credentials that the request's origin has refused.
   private var refusals: Int { Origin(request).flatMap { answers[$0]?.count } ?? 0 }
 
   // MARK: Redirects
 
-  /// Nil if there is no such place for a request.
+  /// Returns the request after a redirect. Nil if the location cannot be requested.
   private func next(to location: String, after response: HTTPResponse) -> HTTPRequest? {
     guard let base = request.urlText.flatMap({ URL(string: $0) }),
       let url = URL(string: location, relativeTo: base)?.absoluteURL,
@@ -131,8 +133,8 @@ struct RequestChain {
     return next
   }
 
-  /// What a caller wants in the place of `next`. If he sends it to another origin, it goes without the credentials that were
-  /// for the first one; those that he has added are sent.
+  /// Returns the request that a caller wants instead of `next`. If it goes to another origin, credentials that were meant for
+  /// the first origin are removed. Credentials that the caller has added are sent.
   private static func changed(_ next: HTTPRequest, to wanted: HTTPRequest) -> HTTPRequest {
     guard !next.isSameOrigin(as: wanted) else { return wanted }
     var request = wanted
@@ -142,7 +144,8 @@ struct RequestChain {
     return request
   }
 
-  /// 301 and 302 turn a POST into a GET, as every browser does; 303 all but HEAD.
+  /// Returns the method after a redirect. 301 and 302 turn a POST into a GET, as in every browser; 303 turns all methods but
+  /// HEAD into GET.
   private static func method(after status: HTTPResponse.Status, _ method: HTTPRequest.Method) -> HTTPRequest.Method {
     switch status.code {
     case 301, 302: method == .post ? .get : method
@@ -153,6 +156,6 @@ struct RequestChain {
 }
 
 extension ResponseHead {
-  /// Whether another request may follow: to another place, or with a credential.
+  /// Whether another request may follow: to another URL, or with a credential.
   var mayLeadOn: Bool { 300..<400 ~= code || code == HTTPResponse.Status.unauthorized.code }
 }

@@ -1,18 +1,18 @@
 import HTTPTypes
 
-/// The head of a response, once it is whole. One that is the same, to the byte, is not read again.
+/// The complete head of a response. If the next head has the same bytes, it is not parsed again.
 @safe final class ResponseHead {
-  /// A longer one is not remembered.
+  /// The most bytes of a head that is remembered.
   static let mostBytes = 4_096
 
-  /// Lives as long as this. Empty where the head is not remembered.
+  /// The bytes of the head, which live as long as this object. Empty if the head is not remembered.
   let text: UnsafeRawBufferPointer
   let response: HTTPResponse
-  /// Of `response`, which would have to read it from its text.
+  /// The status code of `response`, which would have to parse it from text.
   let code: Int
-  /// Of the body as it is delivered; nil where that is not known before the end.
+  /// The length of the body as it is delivered. Nil if it is not known before the end.
   let bodyLength: Int64?
-  /// Of the body.
+  /// The codings of the body.
   let codings: BodyCodings
 
   init(text: [UInt8], response: HTTPResponse, code: Int, bodyLength: Int64?, codings: BodyCodings) {

@@ -3,7 +3,7 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 
-/// What a session's engine is asked to do.
+/// A command for a session's engine.
 enum EngineCommand: Sendable {
   case start(TransferOrder, isSuspended: Bool)
   case resume(RequestID)
@@ -12,10 +12,12 @@ enum EngineCommand: Sendable {
   case run(@Sendable (SessionEngine) -> Void)
 }
 
-/// A session on one thread: the transfers there, and what they wait for. A session with several threads has one on each.
+/// The part of a session on one thread: its transfers there, and what they wait for. A session with several threads has one
+/// engine on each.
 final class SessionEngine {
-  // With 64 tasks that await, requests per second against an HTTP client in C: 0.88 where each turn wakes its callers, 0.93 to
-  // 0.95 so, and 0.91 to 0.94 with 32 callers and 6 turns (`contrib/bench/http`).
+  // The limits on callers that wait to be woken together. The measure is the requests per second with 64 tasks that await,
+  // compared with an HTTP client in C. It is 0.88 if each turn wakes its callers, and 0.93 to 0.95 with these limits. With 32
+  // callers and 6 turns, it is 0.91 to 0.94 (`contrib/bench/http`).
   private static let mostWaitingCallers = 24
   private static let mostTurnsOfCallers = 4
 
@@ -24,11 +26,11 @@ final class SessionEngine {
   let cookies: CurlShare
   let heads = HeadMemory()
   let bodies = BodyMemory()
-  /// The way to here from elsewhere. Nil once the session has ended.
+  /// The inbox for commands from other threads. Nil once the session has ended.
   private(set) var inbox: Inbox<EngineCommand>?
   private let loop: EventLoop
   private let pending: PendingCompletions
-  /// Nil for a session's only engine.
+  /// The counter of this engine's tasks; nil for a session's only engine.
   private let load: EngineLoads.Place?
   private let leave: (SessionEngine) -> Void
   private(set) var curl: CurlMulti?
@@ -36,35 +38,37 @@ final class SessionEngine {
   /// One timer for all deadlines.
   private lazy var deadline = LoopTimer(on: loop) { [unowned self] in lookAtDeadlines() }
   private var waiting: [RequestID: LoopTimer] = [:]
-  /// Those between two attempts.
+  /// The timers of transfers that wait between two attempts.
   private var delayed: [RequestID: LoopTimer] = [:]
   let events: EventHub
   let interceptors: [any RequestInterceptor]
-  /// Nil: libcurl.
+  /// The transport of all requests. Nil: libcurl.
   let transport: (any HTTPTransport)?
-  /// Nil: every request goes to its server.
+  /// The cache. Nil: every request goes to its server.
   let cache: HTTPDiskCache?
   private var pathSubscription: (any AnyObject & Sendable)?
-  /// Nil without a path, and where netlink is not permitted.
+  /// Watches the routes of connections. Nil without a path, and if netlink is not permitted.
   private var connections: ConnectionWatch?
-  /// Nil until the first name is looked up.
+  /// Looks names up. Nil until the first lookup.
   private var lookups: NameLookups?
-  /// What libcurl may know the addresses of, with the time when it was told.
+  /// The hosts whose addresses libcurl was given and may still know, with the time.
   private var namesInUse: [(host: Authority, addresses: [IPAddress], since: Duration)] = []
   private let overrides: AddressOverrides
   private var isClosing = false
   private var turnTime: Duration?
-  /// Ended in this turn of the loop. Handed over together: whoever is woken for the first finds the others too.
+  /// The transfers that ended in this turn of the loop. They are delivered together, so that a caller that is woken for the
+  /// first also finds the others.
   private var finished: [Transfer] = []
-  /// To be woken together: one after the other, each would wake a thread that has gone to sleep again before the next.
+  /// The callers that are woken together. If they were woken one after the other, each call would wake a thread that has gone
+  /// to sleep again.
   private var waitingCallers: [TransferOrder] = []
-  /// For so many turns they have waited for more.
+  /// The number of turns for which these callers have waited for more.
   private var turnsOfCallers = 0
-  /// Empty between turns, and kept so that it is not made anew.
+  /// A buffer for commands. It is empty between turns, and kept so that it is not allocated again.
   private var commands: [EngineCommand] = []
 
   /// - Parameters:
-  ///   - inbox: The way to the engine.
+  ///   - inbox: The inbox of the engine.
   ///   - leave: Called with the engine when it has ended.
   init(
     _ plan: EnginePlan, _ inbox: Inbox<EngineCommand>, on loop: EventLoop, leave: @escaping (SessionEngine) -> Void
@@ -92,7 +96,7 @@ final class SessionEngine {
     inbox.open(loop.handle) { loop in confined.value(on: loop)?.carryOutCommands() }
   }
 
-  /// The same for the whole of a turn of the loop.
+  /// The current time, which stays constant during a turn of the loop.
   var now: Duration {
     if let turnTime { return turnTime }
     let now = KernelClock.monotonic.now
@@ -100,7 +104,7 @@ final class SessionEngine {
     return now
   }
 
-  /// What was ready at once has been handled.
+  /// Ends a turn of the loop: all events that were ready at once have been handled.
   func turnEnded() {
     curl?.fireDue()
     deliver()
@@ -140,7 +144,7 @@ final class SessionEngine {
 
   func transfer(_ id: RequestID) -> Transfer? { transfers[id] }
 
-  /// The tasks that are not over, in no order.
+  /// Returns the tasks that are not over, in no order.
   func tasks(_ kind: HTTPTaskInfo.Kind?) -> [(order: TransferOrder, status: TaskStatus)] {
     let chosen = transfers.values.filter { kind == nil || $0.order.kind == kind }
     return chosen.map { ($0.order, $0.publicStatus()) }
@@ -150,7 +154,7 @@ final class SessionEngine {
     for transfer in transfers.values { transfer.fail(HTTPError(.cancelled, "cancel")) }
   }
 
-  /// A transfer is over, and is forgotten when it has delivered.
+  /// Takes note that a transfer is over. It is forgotten after its delivery.
   func complete(_ transfer: Transfer) {
     transfers[transfer.order.id] = nil
     load?.taskEnded()
@@ -166,7 +170,7 @@ final class SessionEngine {
     if !waitingCallers.isEmpty { wakeCallers() }
   }
 
-  /// At once, unless more of them are likely to come: while other transfers get on.
+  /// Wakes the waiting callers at once, unless more are likely to follow, because other transfers make progress.
   private func wakeCallers() {
     if loop.hasEvents, !transfers.isEmpty, waitingCallers.count < Self.mostWaitingCallers,
       turnsOfCallers < Self.mostTurnsOfCallers
@@ -179,19 +183,20 @@ final class SessionEngine {
     waitingCallers.removeAll(keepingCapacity: true)
   }
 
-  /// - Returns: what comes back to a transfer from any thread, or from within libcurl. It does nothing when that is over.
+  /// Returns a closure that runs `body` with a transfer later, on the loop. It can be called from any thread, and from within
+  /// libcurl. It does nothing if the transfer is over by then.
   func reentry(_ id: RequestID, _ body: @escaping @Sendable (Transfer) -> Void) -> @Sendable () -> Void {
     { [inbox] in inbox?.send(.run { engine in if let transfer = engine.transfer(id) { body(transfer) } }) }
   }
 
-  /// - Parameter cancels: whether tasks that run are ended with `invalidated`, or come to their own end.
+  /// - Parameter cancels: Whether running tasks end with `invalidated` at once. If not, they run to their own end.
   func invalidate(cancels: Bool) {
     isClosing = true
     guard cancels else { return }
     for transfer in transfers.values { transfer.fail(HTTPError(.invalidated, "request")) }
   }
 
-  /// Nothing moves any more, which whoever waits has to learn.
+  /// Fails all transfers, because the loop has failed and nothing moves any more.
   func loopFailed(_ error: SystemError) {
     isClosing = true
     let failure = HTTPError(.other, error.operation, code: error.code, underlying: error)
@@ -215,10 +220,10 @@ final class SessionEngine {
 
   // MARK: Names
 
-  /// The addresses come later, by ``Transfer/lookedUp(_:)``.
+  /// Looks up the addresses of a host. They come later, by ``Transfer/lookedUp(_:)``.
   func lookUp(_ host: Authority, for transfer: Transfer) {
     if let addresses = overrides.addresses(of: host) { return transfer.lookedUp(.success(addresses)) }
-    // libcurl was told a moment ago, and has not read it before it began another request.
+    // libcurl got the addresses a moment ago, but has not read them before it began another request.
     if let known = namesInUse.last(where: { $0.host == host && now - $0.since < .seconds(1) }) {
       return transfer.lookedUp(.success(known.addresses))
     }
@@ -237,7 +242,7 @@ final class SessionEngine {
 
   func dropLookup(of transfer: Transfer) { lookups?.drop(transfer.order.id, at: now) }
 
-  /// libcurl is told the addresses of a host.
+  /// Takes note that libcurl gets the addresses of a host.
   func uses(_ addresses: [IPAddress], of host: Authority) {
     namesInUse.removeAll { now - $0.since > .seconds(60) || $0.host == host }
     namesInUse.append((host, addresses, now))
@@ -245,7 +250,7 @@ final class SessionEngine {
 
   // MARK: Deadlines
 
-  /// The timer is moved only for a transfer that wants to be looked at sooner.
+  /// Moves the timer, but only if the transfer has an earlier deadline.
   func watchDeadline(of transfer: Transfer) {
     guard let at = transfer.deadline, deadline.deadline.map({ at < $0 }) ?? true else { return }
     deadline.set(at: at)
@@ -274,11 +279,11 @@ final class SessionEngine {
     let timer = LoopTimer(on: loop) { [unowned self] in self.transfer(id)?.losePatience() }
     timer.set(at: transfer.patienceEnd)
     waiting[id] = timer
-    // The subscription came first: a path that arrives now is not missed.
+    // The subscription was made first, so that a path that arrives now is not missed.
     if transfer.hasPath { transfer.handle(.pathArrived) }
   }
 
-  /// Another attempt is made after this time.
+  /// Makes another attempt after this time.
   func delay(_ transfer: Transfer, by delay: Duration) {
     let id = transfer.order.id
     let timer = LoopTimer(on: loop) { [unowned self] in self.transfer(id)?.handle(.delayEnded) }
@@ -298,21 +303,24 @@ final class SessionEngine {
     }
   }
 
-  /// Whether the kernel is asked for the route to a peer, instead of ``path`` for all of them.
+  /// Whether the kernel is asked for the route to each peer, instead of ``path`` for all of them.
   var asksKernel: Bool { connections != nil && path?.isAboutInternetOnly ?? false }
 
-  /// - Parameter peers: The addresses of a server or of its proxy; nil if they are not known, none if nobody knows one.
+  /// Returns whether there is a path to a server.
+  ///
+  /// - Parameter peers: The addresses of the server or of its proxy. Nil if they are not known; empty if the name has no
+  ///   address.
   func hasPath(to peers: [IPAddress]?) -> Bool {
     guard let connections, asksKernel else { return path?.hasPath ?? true }
     guard let peers else { return true }
     return peers.isEmpty ? path?.hasPath ?? true : !connections.isUnreachable(peers)
   }
 
-  /// Until when what looks like a lost path may be a short loss; now, if the network has not changed lately.
+  /// The time until which a path that seems lost may only be interrupted. It is now if the network has not changed lately.
   var graceEnd: Duration { connections?.graceEnd(at: now) ?? now }
 
   private func followConnections(_ grace: Duration) {
-    // Where netlink is not permitted, everything else works.
+    // If netlink is not permitted, everything else works.
     guard let watch = try? ConnectionWatch(on: loop, grace: grace) else { return }
     watch.onLoss = { [unowned self] in lose($0) }
     watch.onChange = { [unowned self] in
@@ -324,7 +332,7 @@ final class SessionEngine {
     connections = watch
   }
 
-  /// The tasks come first: libcurl would take the end of a connection for the end of a body without a length.
+  /// The tasks come first, because libcurl would take the end of a connection for the end of a body without a length.
   private func lose(_ lost: [(socket: CInt, Connection)]) {
     turnTime = nil
     curl?.forget(namesInUse.map(\.host))

@@ -1,4 +1,4 @@
-/// The options of a task, which are large: copies of its call share them. Most tasks of a session have the same ones.
+/// The options of a task. They are large, so the copies of a call share them. Most tasks of a session have the same options.
 final class SharedOptions: Sendable {
   let value: HTTPTaskOptions
 

@@ -1,6 +1,6 @@
 import Netwatch
 
-/// What others may know of a transfer, from any thread.
+/// The public state of a transfer. All members can be used from any thread.
 final class TaskStatus: Sendable {
   private struct Facts: Sendable {
     var phase = TransferMachine.Phase.suspended
@@ -9,7 +9,7 @@ final class TaskStatus: Sendable {
   }
 
   private let facts: InlineLock<Facts>
-  /// The callers' wish, which the transfer may not have followed yet, and how many tasks can change it.
+  /// The wish of the callers, which the transfer may not have followed yet; and the number of task objects that can change it.
   private let wish: InlineLock<(isSuspended: Bool, holders: Int)>
 
   init(_ phase: TransferMachine.Phase = .suspended, _ progress: HTTPProgress = HTTPProgress()) {
@@ -29,7 +29,7 @@ final class TaskStatus: Sendable {
     }
   }
 
-  /// The transfer is over.
+  /// Ends the status with the transfer.
   func end() {
     let readers = facts.withLock { facts in
       facts.phase = .over(wasActive: false)
@@ -39,13 +39,14 @@ final class TaskStatus: Sendable {
     for reader in readers { reader.finish() }
   }
 
-  /// The progress now, and whenever it changes; a reader that is slow gets the newest. Ends with the transfer.
+  /// Returns the current progress, and then each change. A slow reader gets the newest figures. The sequence ends with the
+  /// transfer.
   func progressUpdates() -> AsyncStream<HTTPProgress> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { reader in
       let isOver = facts.withLock { facts in
         reader.yield(facts.progress)
         if case .over = facts.phase { return true }
-        // Those that nobody reads any more are dropped.
+        // Sequences that nobody reads any more are removed.
         facts.readers.removeAll { if case .terminated = $0.yield(facts.progress) { true } else { false } }
         facts.readers.append(reader)
         return false
@@ -56,12 +57,12 @@ final class TaskStatus: Sendable {
 
   // MARK: Its holders
 
-  /// One more public task stands for the transfer.
+  /// Counts a new task object for the transfer.
   func retain() { wish.withLock { $0.holders += 1 } }
 
-  /// One less.
+  /// Counts the release of a task object.
   ///
-  /// - Returns: whether nobody can resume the transfer any more, although it is suspended.
+  /// - Returns: Whether no task object is left that could resume the suspended transfer.
   func release() -> Bool {
     wish.withLock { wish in
       wish.holders -= 1
@@ -69,7 +70,7 @@ final class TaskStatus: Sendable {
     }
   }
 
-  /// - Parameter send: Called under a lock, so that the loop hears of the wishes of several threads in the same order.
+  /// - Parameter send: Called under a lock, so that the loop gets the wishes of several threads in the same order.
   func wish(isSuspended: Bool, _ send: () -> Void) {
     wish.withLock { wish in
       wish.isSuspended = isSuspended

@@ -1,21 +1,23 @@
 import HTTPTypes
 
-/// What a task does if its session has a cache: it looks there before an attempt is sent, and stores what the server answers.
+/// The cache in a task, if its session has one: the task looks into the cache before an attempt is sent, and stores the
+/// server's response.
 ///
-/// To the task's machine, an attempt that the cache answers is like one that is sent. While the cache looks, somebody is asked.
+/// For the task's machine, an attempt that the cache answers is like an attempt that is sent. While the cache looks, the
+/// machine is in the state in which somebody is asked.
 extension Transfer {
-  /// A server that cannot be reached, or a path that is lost.
+  /// The errors of a server that cannot be reached, or of a path that is lost.
   private static let standInKinds: Set<HTTPError.Kind> = [
     .notResolved, .cannotConnect, .connectionLost, .timedOut, .pathLost,
   ]
 
-  /// Whether the cache may have an answer for which no path is needed. Interceptors may need one.
+  /// Returns whether the cache may have a response for which no path is needed. Interceptors may need a path.
   static func looksBeforeItWaits(_ order: TransferOrder, _ engine: SessionEngine, _ adapts: Bool) -> Bool {
     guard engine.cache != nil else { return false }
     return order.options.cachePolicy == .requiresCache || !adapts && CacheFreshness.mayBeAnswered(order.request)
   }
 
-  /// The request is sent once the cache has answered, unless it has an answer that can be used.
+  /// Asks the cache. The request is sent after the cache has answered, unless the answer can be used.
   func ask(_ cache: HTTPDiskCache) {
     let hasBody = chain.body.map { $0.length != 0 } ?? false
     let wasUseless = exchange?.isUseless ?? false
@@ -39,11 +41,11 @@ extension Transfer {
     }
   }
 
-  /// With what libcurl adds, as far as it may select an answer.
+  /// The request with the fields that libcurl adds, as far as they may select a response.
   private var requestWithDefaults: HTTPRequest {
     var request = chain.request
     if request.headerFields[.userAgent] == nil { request.headerFields[.userAgent] = curl.settings.userAgent }
-    // What is asked for in the request's own words is delivered as it is, and all else is decompressed.
+    // A response in an encoding that the request itself asks for is delivered as it is, and any other is decompressed.
     if !curl.settings.acceptsCompressedResponses, request.headerFields[.acceptEncoding] == nil {
       request.headerFields[.acceptEncoding] = "identity"
     }
@@ -55,7 +57,7 @@ extension Transfer {
     attempt.isBegun = false
     if mustWaitForPath {
       if exchange.standIn() { return deliver(exchange) }
-      // It was none: nothing is sent.
+      // This does not count as an attempt, because nothing is sent.
       attempts -= 1
       order.facts.dropAttempt()
       return handle(.attemptWentOffline)
@@ -95,7 +97,7 @@ extension Transfer {
     return exchange.standIn()
   }
 
-  /// The task's deadline has come.
+  /// Handles the task's deadline, which has passed.
   func timedOut() {
     let failure = HTTPError(.timedOut, "request")
     guard let exchange, machine.isAttached, end.map({ engine.now < $0 }) ?? true, standsIn(exchange, for: failure)
@@ -104,7 +106,7 @@ extension Transfer {
     replaceAnswer(exchange)
   }
 
-  /// The attempt goes on with the answer of the cache. If that is worth nothing, the next attempt does not look for it.
+  /// Continues the attempt with the response of the cache. If that response is unusable, the next attempt does not look for it.
   func replaceAnswer(_ exchange: CacheExchange) {
     giveBack()
     guard exchange.delivery != nil else { return handle(.attemptRedirected) }

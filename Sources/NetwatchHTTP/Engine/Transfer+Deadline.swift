@@ -1,9 +1,9 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Until when a task may stand still.
+/// The deadlines of a task.
 extension Transfer {
-  /// When nothing has moved for too long; nil where that does not matter now.
+  /// The time at which nothing has moved for too long, or at which the task's total time is over. Nil if there is no limit now.
   var deadline: Duration? {
     guard machine.isAttached, !machine.isSuspended, !isStalled, let timeout = options.timeout else { return end }
     if attempt.verdict.isAsking || exchange?.delivery != nil { return end }
@@ -11,7 +11,7 @@ extension Transfer {
     return end.map { min($0, idleEnd) } ?? idleEnd
   }
 
-  /// Whether ``deadline`` has come. A request that still waits for a connection has stood still for no time.
+  /// Returns whether ``deadline`` has passed. The time in which a request waits for a connection does not count.
   func isLate(at now: Duration) -> Bool {
     guard let deadline, deadline <= now else { return false }
     if !attempt.isBegun { lastMoved = now }

@@ -1,12 +1,13 @@
 import FoundationEssentials
 
-/// What a task tells those who observe its session. Only if there are any: see ``EventHub/isObserved``.
+/// The events of a task for the observers of its session. They are only made if there is an observer: see
+/// ``EventHub/isObserved``.
 extension Transfer {
   func tell(_ kind: HTTPEvent.Kind) {
     engine.events.tell(HTTPEvent(task: order.info, request: order.request, date: Date(), kind: kind))
   }
 
-  /// Lets who serializes the response tell what has become of it.
+  /// Sends an event after the response was serialized elsewhere.
   func observeSerialization() {
     order.facts.makeExtras().onSerialized = {
       [inbox = engine.inbox, info = order.info, request = order.request] result, duration in
@@ -15,7 +16,7 @@ extension Transfer {
     }
   }
 
-  /// Before the machine has the event.
+  /// Called before the machine gets the event.
   func tell(of event: TransferMachine.Event) {
     switch (event, machine.phase) {
     case (.suspended, .running(let attempt)) where !attempt.isSuspended: tell(.suspended)

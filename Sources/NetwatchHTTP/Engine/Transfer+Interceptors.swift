@@ -1,10 +1,10 @@
 import HTTPTypes
 
-/// What a task does where interceptors have a say: before an attempt, and after one that has failed.
+/// The interceptors in a task: they are asked before an attempt, and after one that has failed.
 extension Transfer {
   private var interceptors: [any RequestInterceptor] { options.interceptors + engine.interceptors }
 
-  /// Asks for the request of an attempt. ``attach()`` follows.
+  /// Asks the interceptors for the request of an attempt. ``attach()`` follows.
   func adapt() {
     startClock()
     wait { [interceptors, order] in
@@ -30,7 +30,9 @@ extension Transfer {
     }
   }
 
-  /// - Returns: false if nobody is asked.
+  /// Asks the interceptors whether another attempt follows a response.
+  ///
+  /// - Returns: False if no interceptor is asked.
   func askAboutRetry(after head: ResponseHead) -> Bool {
     // Another attempt would get the same from the cache.
     guard mayRetry, exchange?.delivery == nil, source?.canRewind ?? true else { return false }
@@ -45,9 +47,11 @@ extension Transfer {
     return true
   }
 
-  /// - Returns: false if nobody is asked: the failure is that of the task.
+  /// Asks the interceptors whether another attempt follows a failure.
+  ///
+  /// - Returns: False if no interceptor is asked. The task then ends with the failure.
   func askAboutRetry(after failure: HTTPError) -> Bool {
-    // What has gone to a file or a stream cannot be taken back.
+    // Bytes that have gone to a file or a stream cannot be taken back.
     guard mayRetry, !attempt.verdict.isAsking, !attempt.verdict.isAccepted || order.makeSink == nil else {
       return false
     }
@@ -67,7 +71,7 @@ extension Transfer {
 
   private var mayRetry: Bool { machine.adapts && retries.values.reduce(0, +) < options.maximumRetries }
 
-  /// The answer of an interceptor, and its place in the list; of none, `next`.
+  /// The answer of an interceptor, and its index in the list. If no interceptor has one, the answer is `next`.
   private typealias Answer = (decision: RetryDecision, interceptor: Int)
 
   private func question(response: HTTPResponse?, error: HTTPError?) -> @Sendable () async -> Answer {

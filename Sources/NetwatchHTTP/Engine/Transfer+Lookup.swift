@@ -2,13 +2,14 @@ import CLibCurl
 import HTTPTypes
 import Netwatch
 
-/// What a task does where libcurl needs the address of a host: it takes the attempt back, looks the name up, and gives libcurl
-/// the attempt once more, with the addresses. To the task's machine all this is one attempt.
+/// The name lookups of a task. When libcurl needs the address of a host, the task takes the attempt back, looks the name up,
+/// and gives libcurl the attempt again with the addresses. For the task's machine, all this is one attempt.
 extension Transfer {
-  /// From here on libcurl looks names up by itself: it does not take what it is told.
+  /// The most lookups of an attempt. After them, libcurl looks names up itself, because it does not accept the addresses that
+  /// it is given.
   private static let mostLookups = 8
 
-  /// Whether the lookup that libcurl is about to begin is made here: then ``lookUp(after:of:)`` follows.
+  /// Returns whether the task makes the lookup that libcurl is about to begin. If so, ``lookUp(after:of:)`` follows.
   func beginLookup() -> Bool {
     hasBegun()
     if attempt.isLeftToLibrary {
@@ -22,8 +23,10 @@ extension Transfer {
     return true
   }
 
-  /// - Parameter code: What libcurl has ended the attempt with.
-  /// - Returns: Whether the attempt goes on.
+  /// Looks a name up after libcurl has ended the attempt for want of the addresses.
+  ///
+  /// - Parameter code: The code with which libcurl has ended the attempt.
+  /// - Returns: Whether the attempt continues.
   func lookUp(after code: CURLcode, of easy: CurlEasy) -> Bool {
     guard attempt.isLookupDue else { return false }
     attempt.isLookupDue = false
@@ -38,13 +41,14 @@ extension Transfer {
     return true
   }
 
-  /// The server, and its proxy if it may have one.
+  /// The server, and its proxy if one may be used.
   private var hosts: [Authority] {
     guard let url = curl.url(of: chain.request) else { return [] }
     return [url.server, curl.settings.proxies.proxy(isSecure: url.isSecure)].compactMap(\.self)
   }
 
-  /// The host whose address libcurl lacks. A proxy that speaks SOCKS may want the server's address from the client, after its own.
+  /// Returns the host whose address libcurl lacks. With a SOCKS proxy, the client may need the server's address after the
+  /// address of the proxy.
   private func missingHost(_ code: CURLcode, _ easy: CurlEasy) -> Authority? {
     guard let url = curl.url(of: chain.request) else { return nil }
     guard let proxy = curl.settings.proxies.proxy(isSecure: url.isSecure) else { return url.server }

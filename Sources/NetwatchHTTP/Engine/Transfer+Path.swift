@@ -2,9 +2,9 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 
-/// What a task does when the path to its server is lost.
+/// The paths of a task: what it does when the path to its server is lost, and how it waits for one.
 extension Transfer {
-  /// Some of the session's connections are lost, this task's perhaps among them. Not from within libcurl.
+  /// Handles the loss of some of the session's connections, perhaps with that of this task. Never called from within libcurl.
   func connectionsLost(_ lost: [(socket: CInt, connection: Connection)]) {
     guard machine.isAttached, let easy else { return }
     if let own = easy.connection {
@@ -14,17 +14,17 @@ extension Transfer {
       keptSource = source
       handle(.connectionLost)
     } else if easy.opened.contains(where: { own in lost.contains { $0.socket == own.socket } }) {
-      // libcurl tries the server's next address when this one fails.
+      // libcurl tries the server's next address if this one fails.
       attempt.hasLostConnection = true
     }
   }
 
-  /// What fails the task after an attempt that libcurl has ended; nil if the attempt is made again once there is a path.
+  /// Returns the error of the task after libcurl has ended an attempt. Nil if the attempt is repeated when there is a path.
   func failureOfPath(_ failure: HTTPError, of easy: CurlEasy) -> HTTPError? {
     guard let path = engine.path else { return failure }
     let peers = easy.opened.map(\.peer.address)
     guard engine.asksKernel else {
-      // A path that somebody else knows says nothing of connections.
+      // A path from another source does not report the state of single connections.
       let waits = options.retriesWhenReachable && !path.hasPath && failure.kind.maySpeakOfPath
       return waits && mayRepeat(easy) ? nil : failure
     }
@@ -37,13 +37,13 @@ extension Transfer {
     guard failure.kind.maySpeakOfPath, isLost else { return failure }
     let waits = options.reachabilityTimeout != nil || engine.graceEnd > engine.now
     guard mayRepeat(easy), options.retriesWhenReachable || waits && !easy.hasSent else {
-      // What was lost in the middle may have been lost by the server.
+      // A connection that was lost in the middle may have been ended by the server.
       return failure.kind == .connectionLost ? failure : .lossOfPath(to: peers, failure)
     }
     return nil
   }
 
-  /// Whether a request that libcurl has not made waits for a path after a failure.
+  /// Returns whether a request that a transport has made waits for a path after a failure.
   func waitsForPath(after failure: HTTPError) -> Bool {
     guard let path = engine.path, options.retriesWhenReachable, !attempt.hasAnswer, chain.allowsRepetition else {
       return false
@@ -51,9 +51,9 @@ extension Transfer {
     return !path.hasPath && failure.kind.maySpeakOfPath
   }
 
-  /// Whether libcurl may send a request now that must not be sent twice. By itself it sends any request twice whose connection
-  /// has ended before an answer, if the connection was used before; the server may have done what a POST asks for. It has not
-  /// if nothing of the body has come, or if it has said so.
+  /// Returns whether libcurl may send a request now that must not be sent twice. By itself, libcurl sends any request again if
+  /// its reused connection ended before a response. The server may already have done what a POST asks for. It has not if it has
+  /// got nothing of the body, or if it has reported so.
   func maySendOnce(_ easy: CurlEasy) -> Bool {
     let hasBody = chain.body.map { $0.length != 0 } ?? false
     let isFirst = !easy.hasSent || attempt.hasAnswer || hasBody && !attempt.hasSupplied
@@ -68,13 +68,14 @@ extension Transfer {
     return true
   }
 
-  /// RFC 9110, section 9.2.2: what has reached a server may be sent again if that does no harm.
+  /// Returns whether the request may be sent again. If it has reached a server, repeating it must do no harm (RFC 9110, section
+  /// 9.2.2).
   private func mayRepeat(_ easy: CurlEasy) -> Bool {
     guard !attempt.hasAnswer, source?.rewind() ?? true else { return false }
     return !easy.hasSent || chain.allowsRepetition
   }
 
-  /// The body of an attempt that is made again. Nil if it has to be opened.
+  /// Returns the body of an attempt that is repeated. Nil if it has to be opened.
   func takeKeptSource() -> (any BodySource)? {
     defer { keptSource = nil }
     return keptSource?.rewind() ?? false ? keptSource : nil
@@ -82,7 +83,7 @@ extension Transfer {
 
   // MARK: Waiting
 
-  /// Whether an attempt can be made now.
+  /// Whether there is a path for an attempt now.
   var hasPath: Bool { mayUsePath && engine.hasPath(to: attempt.peers) }
 
   /// Whether the options let the task use the path as it is.
@@ -92,22 +93,22 @@ extension Transfer {
     return options.allowsExpensivePath || path.isExpensive == false
   }
 
-  /// Why the task can never begin.
+  /// The reason why the task can never begin; nil if there is none.
   var refusalOfPath: HTTPError? {
-    // A Unix socket is reached without any path.
+    // A Unix socket needs no path.
     guard options.restrictsPath, engine.path == nil, curl.settings.unixSocketPath == nil else { return nil }
     return HTTPError(
       .badConfiguration, "wait for a path",
       message: "the options say which path the task may use; give the session a path, such as a NetworkMonitor")
   }
 
-  /// Until when the task waits for a path.
+  /// The time until which the task waits for a path.
   var patienceEnd: Duration {
     if let patience = options.reachabilityTimeout { return engine.now + patience.asDelay }
     return options.retriesWhenReachable ? engine.now + .seconds(60) : engine.graceEnd
   }
 
-  /// No path has come in time.
+  /// Fails the task, because no path has come in time.
   func losePatience() {
     if !mayUsePath {
       let medium = engine.path?.medium.map { "goes over \($0.rawValue)" } ?? "is not known"
@@ -125,7 +126,7 @@ extension Transfer {
 extension HTTPError {
   /// - Parameters:
   ///   - peers: The addresses of the server, or of its proxy, that were tried.
-  ///   - failure: What libcurl says.
+  ///   - failure: The error of libcurl; nil if there is none.
   fileprivate static func lossOfPath(to peers: [IPAddress], _ failure: HTTPError?) -> HTTPError {
     let peers = peers.map(\.description).joined(separator: ", ")
     return HTTPError(
@@ -136,7 +137,7 @@ extension HTTPError {
 }
 
 extension HTTPError.Kind {
-  /// A lost path can look like this.
+  /// Whether a lost path can cause this kind of failure.
   fileprivate var maySpeakOfPath: Bool {
     [.notResolved, .cannotConnect, .connectionLost, .timedOut, .secureConnectionFailed].contains(self)
   }

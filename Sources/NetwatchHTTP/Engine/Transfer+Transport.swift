@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// What a task does if an ``HTTPTransport`` makes its attempts, and not libcurl.
+/// The attempts of a task that an ``HTTPTransport`` makes instead of libcurl.
 extension Transfer {
   func carry(_ request: HTTPRequest, by transport: any HTTPTransport) throws(HTTPError) {
     guard curl.allows(request) else {
@@ -18,7 +18,7 @@ extension Transfer {
     let tell: @Sendable (Result<HTTPResponse, HTTPError>) -> Void = { head in
       inbox?.send(
         .run { engine in
-          // Another one may have taken its place, with an answer from the cache.
+          // The carriage may have been replaced by one with a response from the cache.
           if let transfer = engine.transfer(id), transfer.carriage?.buffer === buffer { transfer.carried(head) }
         })
     }
@@ -44,7 +44,7 @@ extension Transfer {
     readCarried()
   }
 
-  /// Takes what has come of the body, as far as somebody wants it now.
+  /// Reads the parts of the body that have arrived, until the reader has enough.
   func readCarried() {
     while let carriage, attempt.hasAnswer, machine.isAttached, !machine.isSuspended, !attempt.verdict.isAsking {
       if carriage.held == nil {

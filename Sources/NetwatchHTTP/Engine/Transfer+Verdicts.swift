@@ -1,12 +1,14 @@
 import HTTPTypes
 
-/// What a task does about the head of a response: it is the task's, another request follows, or somebody is asked.
+/// The decision about the head of a response: it is that of the task, another request follows, or somebody is asked.
 extension Transfer {
   static var noHead: HTTPError {
     HTTPError(.connectionLost, "response", message: "the server has sent no head")
   }
 
-  /// - Returns: false if the attempt has to be broken off.
+  /// Decides what follows the head of a response.
+  ///
+  /// - Returns: False if the attempt has to be broken off.
   func decide(on head: ResponseHead?) -> Bool {
     do throws(HTTPError) {
       guard let head else { throw Self.noHead }
@@ -72,7 +74,7 @@ extension Transfer {
     do throws(HTTPError) {
       guard let head = reader.head else { throw Self.noHead }
       try accept(head)
-      // Without a body, the attempt has ended while somebody was asked.
+      // If there is no body, the attempt has ended while somebody was asked.
       if !machine.isAttached, failure == nil { exchange?.writer?.finish() }
       handle(.accepted)
     } catch {
@@ -92,7 +94,7 @@ extension Transfer {
     exchange?.store(head.response)
   }
 
-  /// Nil if there is nothing to be taken off.
+  /// Returns the decoder of the body. Nil if the body has no coding to remove.
   private func makeDecoder(_ codings: BodyCodings) -> BodyDecoder? {
     guard let transfer = codings.transfer else { return BodyDecoder(nil) }
     let isAsked = curl.settings.acceptsCompressedResponses && !CurlRequest.choosesCoding(chain.request)

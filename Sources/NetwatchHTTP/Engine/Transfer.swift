@@ -3,39 +3,39 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 
-/// One task on its session's loop: runs the machine's effects, and is what libcurl talks to.
+/// One task on its session's loop. Carries out the effects of the machine, and is the delegate of libcurl.
 final class Transfer: CurlDelegate {
-  /// The body of a redirect is read up to here, so that the connection can be used again.
+  /// The most bytes that are read of a redirect's body, so that the connection can be reused.
   private static let mostSkipped = 64 * 1_024
 
   let order: TransferOrder
-  /// Which holds it too, until it is over.
+  /// The engine, which holds the transfer until it is over.
   let engine: SessionEngine
   let curl: CurlMulti
-  /// Nil: the body is kept in `memory`.
+  /// The destination of the body. Nil: the body is kept in `memory`.
   let sink: (any BodySink)?
   private var memory: MemoryBody
   private(set) var machine: TransferMachine
   var chain: RequestChain
   private(set) var easy: CurlEasy?
   private(set) var source: (any BodySource)?
-  /// Of an attempt that is to be made again.
+  /// The body of an attempt that is to be repeated.
   var keptSource: (any BodySource)?
-  /// Of an attempt that libcurl does not make.
+  /// The attempt that a transport makes instead of libcurl; nil for libcurl.
   var carriage: Carriage?
-  /// Nil for a session without a cache.
+  /// The cache in this attempt; nil for a session without a cache.
   var exchange: CacheExchange?
   var attempt = TransferAttempt(began: .zero)
   var attempts = 0
   private(set) var status: TaskStatus?
-  /// The attempts that interceptors have asked for, by the place of each in their list.
+  /// The number of attempts that each interceptor has asked for, by its index in the list.
   var retries: [Int: Int] = [:]
-  /// The time before the attempt that an interceptor has asked for.
+  /// The delay before the attempt that an interceptor has asked for.
   var retryDelay = Duration.zero
   let reader: HeadReader
   var progress = HTTPProgress()
   var failure: HTTPError?
-  /// The reader of the body has enough for now.
+  /// Whether the reader of the body has enough for now.
   private(set) var isStalled = false
   var lastMoved = Duration.zero
   private(set) var end: Duration?
@@ -79,7 +79,7 @@ final class Transfer: CurlDelegate {
     if let status, !machine.isOver { status.change(to: machine.phase) }
   }
 
-  /// What others may know of the transfer, from now on also if nobody has asked before.
+  /// Returns the public state of the transfer. If there is none yet, it exists from now on.
   func publicStatus() -> TaskStatus {
     if let status { return status }
     let status = TaskStatus(machine.phase, progress)
@@ -92,13 +92,13 @@ final class Transfer: CurlDelegate {
     order.report(progress)
   }
 
-  /// Begins, or goes on. What cannot be sent fails without having begun.
+  /// Begins or resumes the transfer. A request that cannot be sent fails without having begun.
   func resume() {
     if let refusal = order.refusal ?? refusalOfPath { return fail(refusal) }
     handle(.resumed)
   }
 
-  /// Ends the task at once. Not from within libcurl.
+  /// Ends the task at once. Never called from within libcurl.
   func fail(_ failure: HTTPError) {
     guard !machine.isOver else { return }
     self.failure = failure
@@ -121,7 +121,7 @@ final class Transfer: CurlDelegate {
         try carry(request.value, by: transport)
         return startClock()
       }
-      // libcurl asks for nothing of an empty body.
+      // libcurl does not ask for an empty body.
       if let body = chain.body, body.length != 0 {
         source = takeKeptSource()
         if source == nil { source = try body.open(engine.reentry(order.id) { $0.proceed() }) }
@@ -142,7 +142,7 @@ final class Transfer: CurlDelegate {
     startClock()
   }
 
-  /// The time for the whole task counts from the first call.
+  /// Starts the time for the whole task, which counts from the first call.
   func startClock() {
     if end == nil, let limit = options.totalTimeout { end = engine.now + limit.asDelay }
     engine.watchDeadline(of: self)
@@ -178,7 +178,7 @@ final class Transfer: CurlDelegate {
     ended(CURLE_WRITE_ERROR)
   }
 
-  /// What has come of a body that was kept in memory is of no use.
+  /// Drops the part of a body that was kept in memory, because it is useless.
   func forgetBody() {
     memory = MemoryBody(engine.bodies)
     progress.received = 0
@@ -190,9 +190,9 @@ final class Transfer: CurlDelegate {
     proceed()
   }
 
-  /// To be called once, when it is over.
+  /// Delivers the outcome. To be called once, when the transfer is over.
   ///
-  /// - Returns: whether a caller waits, whom the order is to wake; otherwise the completion has run, or will.
+  /// - Returns: Whether a caller waits, whom the order has to wake. Otherwise the completion has run, or will run.
   func deliver() -> Bool {
     let outcome: TransferOrder.Outcome
     let head = reader.head
@@ -217,7 +217,7 @@ final class Transfer: CurlDelegate {
   }
 
   // MARK: From libcurl
-  // From within it, but for the end: neither adds nor removes a transfer.
+  // Called from within libcurl, except for the end. They neither add nor remove a transfer.
 
   override func hasBegun() {
     attempt.isBegun = true
@@ -234,7 +234,7 @@ final class Transfer: CurlDelegate {
   override func received(headLine line: UnsafeRawBufferPointer) -> Bool {
     lastMoved = engine.now
     attempt.hasAnswer = true
-    // After a verdict only trailers come. The next attempt forgets them.
+    // After a verdict, only trailers come. The next attempt drops them.
     let flaw =
       if case .undecided = attempt.verdict { unsafe reader.append(line) } else { unsafe reader.append(trailer: line) }
     if let flaw {
@@ -242,7 +242,7 @@ final class Transfer: CurlDelegate {
       return false
     }
     guard case .undecided = attempt.verdict, let head = reader.head else { return true }
-    // libcurl may have an answer to a 401, and its body is not to be seen then.
+    // libcurl may be able to answer a 401 itself. Its body must not be seen then.
     return head.code == HTTPResponse.Status.unauthorized.code || decide(on: head)
   }
 
@@ -259,7 +259,7 @@ final class Transfer: CurlDelegate {
       unsafe exchange?.writer?.write(bytes)
       return attempt.skipped <= Self.mostSkipped ? .taken : .refused
     case .accepted:
-      // libcurl 8.14 comes with the rest after a refusal.
+      // libcurl 8.14 delivers the rest after a refusal.
       if failure != nil { return .refused }
       guard let decoder = attempt.decoder else { return unsafe accept(bytes) }
       return unsafe decode(bytes, decoder)
@@ -297,7 +297,7 @@ final class Transfer: CurlDelegate {
     }
   }
 
-  /// In bytes of the body as it is delivered.
+  /// The most bytes of the body, as it is delivered.
   private var limit: Int64? {
     guard sink == nil else { return options.maximumResponseBytes }
     return min(options.maximumBytesInMemory, options.maximumResponseBytes ?? .max)
@@ -313,7 +313,7 @@ final class Transfer: CurlDelegate {
     guard let source else { return .failed }
     if machine.isSuspended { return .paused }
     let left = progress.totalToSend.map { Int(clamping: $0 - progress.sent) } ?? room.count
-    // More would be the connection's next request, in the server's eyes.
+    // More bytes would be the connection's next request for the server.
     if left == 0 { return .bytes(0) }
     let supply = unsafe source.supply(UnsafeMutableRawBufferPointer(rebasing: room.prefix(left)))
     guard case .bytes(let count) = supply else { return supply }
@@ -346,7 +346,7 @@ final class Transfer: CurlDelegate {
     conclude()
   }
 
-  /// The attempt has brought what it has to: the response, a redirect, or a failure.
+  /// Handles the result of an attempt: a response, a redirect or a failure.
   func conclude() {
     if let exchange, case .replaced = attempt.verdict, failure == nil { return replaceAnswer(exchange) }
     var event = TransferMachine.Event.attemptEnded
@@ -360,21 +360,21 @@ final class Transfer: CurlDelegate {
     end(event, mayRepeat: mayRepeat)
   }
 
-  /// libcurl is done with the attempt.
+  /// Ends an attempt that libcurl has finished.
   func end(_ event: TransferMachine.Event, mayRepeat: Bool = true) {
     guard event == .attemptEnded, let failure, mayRepeat, askAboutRetry(after: failure) else { return handle(event) }
   }
 
-  /// The next attempt may send the same body.
+  /// Keeps the body for the next attempt.
   ///
-  /// - Returns: false if what was sent of it is gone.
+  /// - Returns: False if the part of the body that was sent cannot be made again.
   func keepSource() -> Bool {
     guard let source else { return true }
     keptSource = source.rewind() ? source : nil
     return keptSource != nil
   }
 
-  /// Not from within libcurl.
+  /// Handles a failed attempt. Never called from within libcurl.
   func attemptFailed(_ failure: HTTPError, of easy: CurlEasy) {
     if let exchange, standsIn(exchange, for: failure) { return replaceAnswer(exchange) }
     self.failure = failureOfPath(failure, of: easy)
@@ -384,7 +384,7 @@ final class Transfer: CurlDelegate {
     end(self.failure == nil ? .attemptWentOffline : .attemptEnded, mayRepeat: mayRepeat)
   }
 
-  /// The body has come as the server has sent it. A failure that is known stands.
+  /// Ends the body, which is complete. An earlier failure is kept.
   func endBody() {
     guard failure == nil else { return }
     do throws(HTTPError) { try attempt.decoder?.end() } catch { failure = error }

@@ -1,17 +1,17 @@
 import HTTPTypes
 import Netwatch
 
-/// One attempt of a transfer, from its beginning to libcurl's end: what has happened to it so far.
+/// The state of one attempt of a transfer, from its beginning to libcurl's end.
 struct TransferAttempt {
-  /// What becomes of the answer.
+  /// What becomes of the response.
   enum Verdict {
-    /// The head has not come, or a further one may follow.
+    /// The head has not arrived, or another head may follow.
     case undecided
     /// The caller is asked.
     case asking
-    /// Its body is read and thrown away.
+    /// The body is read and thrown away, and this request follows.
     case skipped(HTTPRequest)
-    /// Its body is read and thrown away, because the cache has the answer.
+    /// The body is read and thrown away, because the cache has the response.
     case replaced
     case accepted
 
@@ -27,30 +27,31 @@ struct TransferAttempt {
 
   let began: Duration
   var verdict = Verdict.undecided
-  /// Where the requests go: nil if that is not known, none if nobody has an address for the name.
+  /// The addresses of the server or of its proxy. Nil if they are not known; empty if the name has no address.
   var peers: [IPAddress]?
-  /// Nil for a body that is delivered as it comes.
+  /// The decoder of the body; nil if the body is delivered as it arrives.
   var decoder: BodyDecoder?
-  /// In bytes of a body that is thrown away.
+  /// The number of bytes that were thrown away.
   var skipped = 0
-  /// It has a connection, or is making one: it does not wait in libcurl's queue.
+  /// Whether the attempt has a connection, or is making one. If not, it waits in libcurl's queue.
   var isBegun = false
-  /// Some line of an answer has come to what was sent last.
+  /// Whether a line of a response has arrived since the request was sent last.
   var hasAnswer = false
-  /// libcurl has taken some of the body to be sent, or its end.
+  /// Whether libcurl has taken a part of the request's body, or its end.
   var hasSupplied = false
-  /// What was sent last went out over HTTP/2.
+  /// Whether the request was sent over HTTP/2 last.
   var wasMultiplexed = false
-  /// A connection that was being made is lost. Another one may succeed.
+  /// Whether a connection was lost while it was being made. Another one may succeed.
   var hasLostConnection = false
-  /// How often a name was looked up.
+  /// The number of name lookups.
   var lookups = 0
-  /// libcurl has wanted to look a name up.
+  /// Whether libcurl was about to look a name up.
   var isLookupDue = false
-  /// The next lookup is libcurl's: there is nothing to look up, or the addresses are none that it could be told.
+  /// Whether libcurl makes the next lookup itself, because there is nothing to look up, or because libcurl cannot be given the
+  /// addresses.
   var isLeftToLibrary = false
-  /// Whose address is waited for.
+  /// The host whose addresses are being looked up.
   var host: Authority?
-  /// From the beginning until libcurl has got the attempt last.
+  /// The time from the beginning until libcurl has got the attempt last.
   var lookupDuration = Duration.zero
 }

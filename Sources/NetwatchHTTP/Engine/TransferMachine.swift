@@ -1,4 +1,4 @@
-/// What a task does, from its creation to its one end. Pure: events in, effects out.
+/// The states of a task, from its creation to its one end. Pure: events in, effects out.
 ///
 /// ```
 ///             resumed           path                     ended, cancelled
@@ -11,72 +11,73 @@
 ///                    running <---- delayed <-+ an interceptor wants another attempt
 /// ```
 ///
-/// A running task that is suspended, or whose request, redirect, challenge or failure somebody is thinking about, is held back:
-/// libcurl is paused, and an end that comes nevertheless waits until nothing holds it back any more.
+/// A running task is held back while it is suspended, or while somebody decides about its request, a redirect, a challenge or a
+/// failure. libcurl is then paused. If the attempt ends nevertheless, the end waits until nothing holds the task back.
 struct TransferMachine {
   enum Event: CaseIterable {
     case resumed
     case suspended
-    /// The task is to end with the failure that its driver has at hand.
+    /// The task ends with the failure that its driver has stored.
     case cancelled
     case pathArrived
-    /// The time before another attempt is over.
+    /// The delay before another attempt is over.
     case delayEnded
-    /// Somebody is asked about a redirect or a challenge.
+    /// Somebody is asked about the request, a redirect or a challenge.
     case asked
-    /// The response is the one.
+    /// The response is that of the task, or the answer lets the attempt continue.
     case accepted
-    /// Another attempt is to be made, at once.
+    /// Another attempt follows at once.
     case refused
-    /// Another attempt is to be made after a time, as if it were the first.
+    /// Another attempt follows after a delay, as if it were the first.
     case retried
-    /// libcurl is done with the attempt, and somebody is asked whether it is the last one.
+    /// libcurl has ended the attempt, and somebody is asked whether it is the last one.
     case attemptFailed
-    /// libcurl is done with the attempt, and it is the last one.
+    /// libcurl has ended the attempt, and it is the last one.
     case attemptEnded
-    /// libcurl is done with the attempt, and another one is to follow.
+    /// libcurl has ended the attempt, and another one follows.
     case attemptRedirected
-    /// The attempt has failed for want of a path, and may be made again.
+    /// The attempt has failed because there is no path, and may be repeated.
     case attemptWentOffline
-    /// The connection of the attempt is lost, and the attempt may be made again. libcurl does not know it.
+    /// The connection of the attempt is lost, and the attempt may be repeated. libcurl has not noticed it.
     case connectionLost
   }
 
-  /// To be carried out in this order.
+  /// What the transfer has to do, in this order.
   struct Effects: OptionSet, Hashable {
     let rawValue: UInt16
-    /// Take libcurl's handle away, in whatever state the attempt is.
+    /// Take the handle from libcurl, whatever the state of the attempt is.
     static let detach = Effects(rawValue: 1 << 0)
     static let pause = Effects(rawValue: 1 << 1)
     static let endActivity = Effects(rawValue: 1 << 2)
-    /// For a path or for the end of a delay.
+    /// Stop waiting for a path or for the end of a delay.
     static let stopWaiting = Effects(rawValue: 1 << 3)
     static let waitForPath = Effects(rawValue: 1 << 4)
     static let delay = Effects(rawValue: 1 << 5)
     static let beginActivity = Effects(rawValue: 1 << 6)
-    /// Ask for the request that is to be sent.
+    /// Ask the interceptors for the request to send.
     static let adapt = Effects(rawValue: 1 << 7)
     /// Make an attempt.
     static let attach = Effects(rawValue: 1 << 8)
     static let proceed = Effects(rawValue: 1 << 9)
-    /// Deliver the outcome, and forget the task.
+    /// Deliver the outcome and forget the task.
     static let complete = Effects(rawValue: 1 << 10)
   }
 
   enum Phase: Hashable {
-    /// Not begun, or suspended while it waited.
+    /// The task has not begun, or was suspended while it waited.
     case suspended
     case waiting
-    /// Between two attempts.
+    /// The task waits between two attempts.
     case delayed
     case running(Attempt)
-    /// The completion is a part of the request: where that was active, its activity ends after the completion has run.
+    /// The task is over. The completion is part of the request: if the task was active, its activity ends after the completion
+    /// has run.
     case over(wasActive: Bool)
   }
 
   struct Attempt: Hashable {
     enum End: Hashable { case last, again, later, offline }
-    /// How it has ended; nil while libcurl has it.
+    /// How the attempt has ended; nil while libcurl has it.
     var end: End?
     var isSuspended = false
     var isAsking = false
@@ -85,9 +86,9 @@ struct TransferMachine {
   }
 
   private(set) var phase = Phase.suspended
-  /// Begins only once there is a path.
+  /// Whether the task waits for a path before it begins.
   let waitsForPath: Bool
-  /// Somebody is asked for the request before it is sent.
+  /// Whether interceptors are asked for the request before it is sent.
   let adapts: Bool
 
   init(waitsForPath: Bool, adapts: Bool) {
@@ -103,7 +104,7 @@ struct TransferMachine {
     return effects
   }
 
-  /// Nothing counts as active that waits for a path or is suspended.
+  /// Whether the task is active. A task that waits or is suspended is not.
   var isActive: Bool {
     switch phase {
     case .suspended, .waiting, .delayed: false
@@ -114,7 +115,7 @@ struct TransferMachine {
 
   var isOver: Bool { if case .over = phase { true } else { false } }
 
-  /// Nothing happens any more unless somebody resumes it.
+  /// Whether nothing happens until the task is resumed.
   var isSuspended: Bool {
     switch phase {
     case .suspended: true
@@ -123,7 +124,7 @@ struct TransferMachine {
     }
   }
 
-  /// libcurl has the attempt.
+  /// Whether libcurl has the attempt.
   var isAttached: Bool { if case .running(let attempt) = phase { attempt.end == nil } else { false } }
 
   private func transition(on event: Event) -> (Phase, Effects) {
@@ -205,7 +206,7 @@ struct TransferMachine {
     }
   }
 
-  /// The first attempt, or one that is made as if it were the first.
+  /// Begins the first attempt, or one that is made as if it were the first.
   private var first: (Phase, Effects) {
     adapts ? (.running(Attempt(end: .again, isAsking: true)), .adapt) : (.running(Attempt()), .attach)
   }

@@ -3,22 +3,22 @@ import Netwatch
 import NetwatchEventLoop
 import Synchronization
 
-/// Who hears of it, on the loop's thread.
+/// The receiver of a transfer's outcome. It is called on the loop's thread.
 @safe enum TransferCompletion: Sendable {
-  /// The caller's completion has run when this returns.
+  /// The caller's completion has run when the call returns.
   case atOnce(@Sendable (TransferOrder.Outcome) -> Void)
-  /// The second value is fulfilled, or released, when the caller's completion has run.
+  /// The second value is fulfilled or released after the caller's completion has run.
   case later(@Sendable (TransferOrder.Outcome, OneShot<Void>) -> Void)
-  /// The caller goes on with the order, which has its outcome; with nil where the session has ended before. Unchecked: a check
-  /// costs an allocation a request, and a ``TransferOrder`` completes once.
+  /// The caller continues with the order, which has its outcome; or with nil if the session has ended before. The continuation
+  /// is unchecked, because a check costs an allocation for each request, and a ``TransferOrder`` completes only once.
   case awaited(UnsafeContinuation<TransferOrder?, Never>)
 }
 
-/// All that a transfer has to know, and its one completion.
+/// Everything that a transfer needs, with its one completion.
 ///
-/// An order that is dropped on its way, because its session has ended, completes with `invalidated`.
+/// An order that is dropped because its session has ended completes with `invalidated`.
 final class TransferOrder: Sendable {
-  /// What a transfer has brought, before anybody has decoded it.
+  /// The outcome of a transfer, before it is decoded.
   typealias Outcome = Result<HTTPReply<ReceivedBody>, HTTPError>
 
   let id: RequestID
@@ -26,24 +26,26 @@ final class TransferOrder: Sendable {
   let shared: SharedRequest
   let body: HTTPBody?
   private let sharedOptions: SharedOptions
-  /// Where redirects may take the credentials of the session.
+  /// The origins to which redirects may take the session's credentials.
   let scope: CredentialScope
-  /// The fields that the caller has given for this request alone.
+  /// The fields that the caller has given for this request only.
   let own: HTTPFields
-  /// Why there is nothing to send; nil if there is.
+  /// The reason why nothing can be sent; nil if there is none.
   let refusal: HTTPError?
-  /// Given what gets the transfer going again after a pause. Nil: the body is kept in memory.
+  /// Makes the destination of the body. It gets a closure that continues the transfer after a pause. Nil: the body is kept in
+  /// memory.
   let makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)?
-  /// For progress; nil where nobody wants to hear of it, and once it is complete: the last callback holds the order.
+  /// The queue for progress. Nil if progress is not wanted, and after the completion, because the last callback holds the
+  /// order.
   private let callbacks: InlineLock<CallbackQueue?>
-  /// Nil where nobody has a task to ask.
+  /// The public state of the task; nil if the caller has no task object.
   let status: TaskStatus?
-  /// Of its reply.
+  /// The facts of the response.
   let facts: ReplyFacts
   private let pending: PendingCompletions
   private let isComplete = Atomic(false)
   private let completion: TransferCompletion
-  /// What a caller that waits finds, and whom it tells of the activity's end.
+  /// The outcome for a caller that waits, and the observer to be notified when the activity ends.
   private let delivery = InlineLock<(outcome: Outcome, observer: (any RequestObserver)?)?>(nil)
 
   init(
@@ -71,7 +73,7 @@ final class TransferOrder: Sendable {
   deinit {
     guard !isComplete.load(ordering: .acquiring) else { return }
     status?.end()
-    // Not from within whatever the caller was doing when he dropped it.
+    // In a task, so that the completion does not run inside the code that has dropped the order.
     Task { [completion, pending] in
       switch completion {
       case .atOnce(let complete):
@@ -91,10 +93,10 @@ final class TransferOrder: Sendable {
 
   func report(_ progress: HTTPProgress) { callbacks.withLock { $0 }?.report(progress) }
 
-  /// Once.
+  /// Completes the order. To be called once.
   ///
-  /// - Parameter observer: to be told, after the completion, that the request's activity has ended.
-  /// - Returns: whether a caller waits, for whom ``wake()`` is to be called; otherwise the completion has run, or will.
+  /// - Parameter observer: The observer to be notified, after the completion, that the request's activity has ended.
+  /// - Returns: Whether a caller waits, for which ``wake()`` has to be called. Otherwise the completion has run, or will run.
   func complete(_ outcome: Outcome, _ observer: (any RequestObserver)?) -> Bool {
     isComplete.store(true, ordering: .releasing)
     status?.end()
@@ -116,14 +118,14 @@ final class TransferOrder: Sendable {
     case .awaited:
       delivery.withLock { $0 = (outcome, observer) }
       guard let callbacks else { return true }
-      // Behind the last report of progress.
+      // After the last report of progress.
       let end = OneShot { [self] in wake() }
       callbacks.append { end.fulfill() }
     }
     return false
   }
 
-  /// Holds no order, whose completion may hold the queue that holds this.
+  /// Holds no order, because the order's completion may hold the queue that holds this.
   private func end(_ observer: (any RequestObserver)?) -> OneShot<Void> {
     OneShot { [id, pending] in
       observer?.ended(id)
@@ -131,14 +133,14 @@ final class TransferOrder: Sendable {
     }
   }
 
-  /// Lets the caller that waits go on. To be called once.
+  /// Lets the waiting caller continue. To be called once.
   func wake() {
     if case .awaited(let continuation) = completion { unsafe continuation.resume(returning: self) }
   }
 
-  /// For the caller that has waited. It ends the request itself: the loop could do that after the caller has gone on.
+  /// Ends the request on behalf of the caller that has waited. The loop might do that only after the caller has continued.
   ///
-  /// - Parameter body: Makes a value of what the transfer has brought, while the request is active.
+  /// - Parameter body: Makes a value from the outcome, while the request is still active.
   static func finish<Value>(
     _ order: TransferOrder?, _ pending: PendingCompletions, _ body: (HTTPReply<ReceivedBody>) throws(HTTPError) -> Value
   ) throws(HTTPError) -> Value {

@@ -1,11 +1,11 @@
 import Netwatch
 
-/// Addresses of names that are not looked up.
+/// The addresses of names that are not looked up.
 struct AddressOverrides {
   private var addresses: [String: [IPAddress]] = [:]
 
-  /// - Parameter overrides: By `name` or `name:port`.
-  /// - Throws: `badConfiguration` for a key that is no name, and for a name without addresses.
+  /// - Parameter overrides: The addresses, by `name` or `name:port`.
+  /// - Throws: `badConfiguration` for a key that is not a name, and for a name without addresses.
   init(_ overrides: [String: [IPAddress]]) throws(HTTPError) {
     for (key, addresses) in overrides {
       guard let authority = Authority(key), let name = HostName.canonical(authority.host),
@@ -20,7 +20,7 @@ struct AddressOverrides {
     HTTPError(.badConfiguration, "start session", message: "addressOverrides: \(message)")
   }
 
-  /// Nil if the host has to be looked up.
+  /// Returns the addresses of a host. Nil if it has to be looked up.
   func addresses(of host: Authority) -> [IPAddress]? {
     guard !addresses.isEmpty, let name = HostName.canonical(host.host) else { return nil }
     return host.port.flatMap { addresses["\(name):\($0)"] } ?? addresses[name]

@@ -1,15 +1,16 @@
 import Netwatch
 
-/// Which host names are looked up, and who waits for them. Pure: events in, effects out.
+/// The states of name lookups: which names are looked up, and which requests wait for them. Pure: events in, effects out.
 ///
-/// A lookup cannot be broken off (getaddrinfo(3)): one that nobody waits for any more is left behind, and takes its place
-/// until it ends. Whoever wants the same name meanwhile waits for the same lookup. After a change of the network a lookup that
-/// still runs was asked the wrong way, perhaps: the name is looked up a second time beside it, and the first answer counts.
+/// A lookup cannot be cancelled (getaddrinfo(3)). If no request waits for it any more, it is left behind, and takes up its
+/// place until it ends. New requests for the same name wait for the same lookup. After a change of the network, a running
+/// lookup may have been asked over the old network. The name is then looked up a second time beside it, and the first answer
+/// counts.
 struct LookupMachine {
   enum Event: Hashable {
     /// A request needs the addresses of a name.
     case wanted(String, by: RequestID)
-    /// A request needs nothing any more.
+    /// A request needs no address any more.
     case dropped(by: RequestID)
     /// - Parameter found: Whether there is an address.
     case answered(number: Int, found: Bool)
@@ -17,25 +18,26 @@ struct LookupMachine {
   }
 
   enum Effect: Hashable {
-    /// Look a name up, and say so by `answered` with the number.
+    /// Look a name up. The event `answered` follows with the number.
     case ask(String, number: Int)
-    /// Tell requests what the answer was, which came with this event.
+    /// Give requests the answer that came with this event.
     case tell([RequestID])
   }
 
-  /// How many lookups run at a time.
+  /// The most lookups that run at the same time.
   static let most = 16
-  /// A change of the network is a burst of changes. A younger lookup was most likely asked within it.
+  /// The age below which a lookup is kept when the network changes. A change comes as a burst of changes, and a younger lookup
+  /// most likely began within it.
   static let youth = Duration.milliseconds(250)
 
-  /// An outdated one is followed by another for whoever wants the name.
+  /// The lookups that are running. An outdated one is followed by another one if a request still wants the name.
   private var questions: [Int: (name: String, asked: Duration, isOutdated: Bool)] = [:]
   private var number = 0
-  /// To be looked up once there is room, each once.
+  /// The names that wait for a free place, each once.
   private var names: [String] = []
   private var waiting: [(id: RequestID, name: String)] = []
 
-  /// Whether nobody waits for a name.
+  /// Whether no request waits for a name.
   var isIdle: Bool { waiting.isEmpty }
 
   mutating func handle(_ event: Event, at now: Duration) -> [Effect] {

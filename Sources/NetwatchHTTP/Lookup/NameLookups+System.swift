@@ -3,15 +3,15 @@ import CLinux
 import Glibc
 import Netwatch
 
-/// Host names as this system knows them: by its hosts file, name servers and whatever else nsswitch.conf(5) names.
+/// Host names as this system knows them: from its hosts file, its name servers, and all else in nsswitch.conf(5).
 extension NameLookups {
-  /// A name can have thousands of addresses. A connection is tried to each in turn, until one succeeds.
+  /// The most addresses of a name, which can have thousands. A connection tries each one in turn until it succeeds.
   private static let mostAddresses = 64
 
-  /// Waits for the answer, which can take as long as resolv.conf(5) says: with one mute name server 10 s.
+  /// Looks up the addresses of a name. Waits as long as resolv.conf(5) allows: with one silent name server, 10 s.
   ///
-  /// - Returns: In the order in which they are to be tried (RFC 6724). None if all of them lead no further than a link, which
-  ///   an ``IPAddress`` cannot say. The failure is `notResolved`.
+  /// - Returns: The addresses in the order in which they are to be tried (RFC 6724). None if all of them are limited to a link,
+  ///   which an ``IPAddress`` cannot express. The failure is `notResolved`.
   static func addresses(of name: String) -> Answer {
     var hints = unsafe addrinfo()
     unsafe hints.ai_family = AF_UNSPEC
@@ -38,7 +38,7 @@ extension NameLookups {
     return HTTPError(CURLE_COULDNT_RESOLVE_HOST, "request", message: "Could not resolve host: \(name)\(words)")
   }
 
-  /// Whether a host needs no lookup: it is an address, also in one of the old spellings of IPv4, or this machine itself
+  /// Returns whether a host needs no lookup: it is an address, also in one of the old spellings of IPv4, or this machine itself
   /// (RFC 6761, section 6.3).
   static func isKnown(_ host: String) -> Bool {
     var address = in_addr()

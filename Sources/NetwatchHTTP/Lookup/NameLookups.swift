@@ -1,10 +1,10 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Looks host names up for a session's requests, in threads that nobody ever waits for. Belongs to the session's loop.
+/// Looks up host names for a session's requests, in threads that are never waited for. Belongs to the session's loop.
 ///
-/// libcurl would do it in threads as well, and waits for them on the session's thread when their request is cancelled: for
-/// seconds, if a name server is mute.
+/// libcurl also uses threads, but waits for them on the session's thread when their request is cancelled: for seconds, if a
+/// name server is silent.
 final class NameLookups {
   typealias Answer = Result<[IPAddress], HTTPError>
 
@@ -13,8 +13,8 @@ final class NameLookups {
   private let tell: ([RequestID], Answer) -> Void
 
   /// - Parameters:
-  ///   - comeBack: Called in the threads. It has ``answered(_:_:at:)`` called on the loop.
-  ///   - tell: Called with the requests that have waited for a name. Never from within ``lookUp(_:for:at:)``.
+  ///   - comeBack: Called in the threads. It has to call ``answered(_:_:at:)`` on the loop.
+  ///   - tell: Called with the requests that have waited for a name. It is never called within ``lookUp(_:for:at:)``.
   init(
     _ comeBack: @escaping @Sendable (_ number: Int, Answer) -> Void,
     tell: @escaping ([RequestID], Answer) -> Void
@@ -25,7 +25,7 @@ final class NameLookups {
 
   func lookUp(_ name: String, for id: RequestID, at now: Duration) { run(.wanted(name, by: id), at: now) }
 
-  /// Nothing more is told to this request.
+  /// Forgets a request, which gets no answer any more.
   func drop(_ id: RequestID, at now: Duration) { run(.dropped(by: id), at: now) }
 
   func networkChanged(at now: Duration) { run(.networkChanged, at: now) }

@@ -1,10 +1,10 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Carries out what a ``BatchMachine`` says.
+/// Carries out the effects of a ``BatchMachine``.
 final class BatchCore<Value: Sendable>: Sendable {
   typealias Outcome = Result<HTTPReply<Value>, HTTPError>
-  /// Begins a request. The completion is never called before it returns.
+  /// Begins a request. The completion is never called before the maker returns.
   typealias Maker =
     @Sendable (HTTPSessionManager, _ index: Int, _ completion: @escaping @Sendable (Outcome) -> Void) -> HTTPTask
 
@@ -12,10 +12,10 @@ final class BatchCore<Value: Sendable>: Sendable {
     var machine: BatchMachine
     var tasks: [Int: HTTPTask] = [:]
     var results: [Int: Outcome] = [:]
-    /// The user's, until they have been called last: what they hold may hold the batch.
+    /// The callbacks of the user. They are released with their last call, because what they hold may hold the batch.
     var progress: (@Sendable (HTTPBatchProgress) -> Void)?
     var completion: (@Sendable ([Outcome]) -> Void)?
-    /// The session is not done before this is.
+    /// Fulfilled after the batch's completion, for which `waitUntilInvalidated()` of the session waits.
     var hold: OneShot<Void>?
   }
 
@@ -41,7 +41,7 @@ final class BatchCore<Value: Sendable>: Sendable {
   }
 
   func handle(_ event: BatchMachine.Event, _ result: Outcome? = nil) {
-    // Under the lock, so that tasks are begun before they are cancelled, and calls come in their order.
+    // Done under the lock, so that tasks are begun before they are cancelled, and calls keep their order.
     state.withLock { state in
       if case .ended(let index, _) = event {
         state.tasks[index] = nil
@@ -56,7 +56,7 @@ final class BatchCore<Value: Sendable>: Sendable {
     callbacks.flush()
   }
 
-  /// - Returns: what follows from it.
+  /// - Returns: The effects that follow.
   private func carryOut(_ effect: BatchMachine.Effect, _ state: inout State) -> [BatchMachine.Effect] {
     switch effect {
     case .begin(let index):

@@ -1,4 +1,4 @@
-/// Many requests that have one completion. Pure: events in, effects out.
+/// The states of a batch of requests with one completion. Pure: events in, effects out.
 struct BatchMachine: Sendable {
   enum Event: Hashable, Sendable {
     case began
@@ -6,11 +6,11 @@ struct BatchMachine: Sendable {
     case cancelled
   }
 
-  /// To be carried out in this order.
+  /// What the core has to do. Effects are carried out in the order in which they are returned.
   enum Effect: Hashable, Sendable {
     case begin(Int)
     case cancel(Int)
-    /// A request that has not begun, and never will.
+    /// Give the result `cancelled` to a request that has not begun, and never will.
     case giveUp(Int)
     case report(HTTPBatchProgress)
     case complete
@@ -18,12 +18,12 @@ struct BatchMachine: Sendable {
 
   private(set) var progress: HTTPBatchProgress
   private let limit: Int
-  /// The first that has not begun.
+  /// The index of the first request that has not begun.
   private var next = 0
   private var running: Set<Int> = []
   private var isCancelled = false
 
-  /// - Parameter limit: how many may run at once; at least one.
+  /// - Parameter limit: The most requests that run at the same time. Less than 1 counts as 1.
   init(count: Int, limit: Int) {
     progress = HTTPBatchProgress(total: count)
     self.limit = max(limit, 1)

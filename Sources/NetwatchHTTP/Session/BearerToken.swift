@@ -1,12 +1,18 @@
 import FoundationEssentials
 
-/// What a server knows its user by (RFC 6750), and until when.
+/// A bearer token, which identifies a user to a server (RFC 6750), and the date on which it expires.
 public struct BearerToken: Hashable, Sendable {
-  /// The token, as it stands behind `Bearer`.
+  /// The text of the token, without the word `Bearer`.
   public let value: String
-  /// When the token ends. Nil if that is not known: then a 401 tells.
+  /// The date on which the token expires. Nil if it is not known; a response with status 401 then shows that the token has
+  /// expired.
   public let expiration: Date?
 
+  /// Creates a token.
+  ///
+  /// - Parameters:
+  ///   - value: The text of the token, without the word `Bearer`.
+  ///   - expiration: The date on which the token expires. Default: nil, not known.
   public init(_ value: String, expiration: Date? = nil) {
     self.value = value
     self.expiration = expiration

@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 import Netwatch
 
-/// Sends a bearer token with every request, and gets a new one when the server refuses it.
+/// An interceptor that sends a bearer token with every request, and gets a new token when the server refuses the old one.
 ///
 /// ```swift
 /// configuration.interceptors = [
@@ -12,21 +12,23 @@ import Netwatch
 /// ]
 /// ```
 ///
-/// After a 401, the token is refreshed once, however many requests were refused, and all of them are sent again. Requests that
-/// begin meanwhile wait for the new token. A request that is refused with a new token fails with its 401. The word before the
-/// token, and which answers are refusals, can be changed. The token goes to the
-/// origin of the session's base URL and to ``HTTPSessionConfiguration/credentialOrigins``. A request that has an `Authorization`
-/// of its own keeps that.
+/// After a response with status 401, the token is refreshed once, however many requests were refused. Then all of them are sent
+/// again. Requests that begin during the refresh wait for the new token. A request that is refused with a new token ends with
+/// its 401.
 ///
-/// Refresh by another session, or by one without this interceptor: a refresh that waits for itself never ends.
+/// The parameters of the initialiser can change the word before the token, and which responses count as refusals. The token is
+/// sent to the origin of the session's base URL and to ``HTTPSessionConfiguration/credentialOrigins``. A request that already
+/// has an `Authorization` field keeps it.
+///
+/// The refresh must use another session, or one without this interceptor. Otherwise it waits for itself, and never ends.
 public final class BearerTokenInterceptor: RequestInterceptor {
-  /// Gets a new token, in the place of one that has ended or was refused; nil if there has been none.
+  /// A closure that returns a new token when the old one has expired or was refused. `old` is nil if there has been no token.
   public typealias Refresh = @Sendable (_ old: BearerToken?) async throws -> BearerToken
 
   private struct State: Sendable {
     var token: BearerToken?
     var refresh: Task<BearerToken, any Error>?
-    /// When the last refreshes began, the oldest first.
+    /// The times at which the last refreshes began, oldest first.
     var begun: [ContinuousClock.Instant] = []
   }
 
@@ -36,22 +38,26 @@ public final class BearerTokenInterceptor: RequestInterceptor {
   private let isRefusal: @Sendable (HTTPFailedAttempt) -> Bool
   private let now: @Sendable () -> Date
 
-  /// The most refreshes within ``window``. Beyond it, requests fail: a server that refuses each new token would be asked for
-  /// ever.
+  /// The most refreshes within ``window``. Beyond it, requests fail with `notAuthenticated`. Without this limit, a server that
+  /// refuses every new token would be asked for ever. Default: 5.
   public let maximumRefreshes: Int
-  /// The time in which ``maximumRefreshes`` count.
+  /// The length of time in which refreshes are counted for ``maximumRefreshes``. Default: 30 seconds.
   public let window: Duration
-  /// A token that ends within this time is refreshed before it is sent.
+  /// The time before the expiration of a token in which the token is refreshed instead of sent: 10 seconds.
   public static let margin: TimeInterval = 10
 
+  /// Creates an interceptor.
+  ///
   /// - Parameters:
-  ///   - token: The first token. Default: nil, which means that the first request waits for one.
+  ///   - token: The first token. Default: nil, the first request waits for a refresh.
   ///   - scheme: The word before the token in `Authorization` (RFC 9110, section 11.1). Default: `Bearer`.
-  ///   - maximumRefreshes: The most refreshes within `window`; beyond it, requests fail with `notAuthenticated`. Default: 5, as
+  ///   - maximumRefreshes: The most refreshes within `window`. Beyond it, requests fail with `notAuthenticated`. Default: 5, as
   ///     in Alamofire.
-  ///   - window: The time in which `maximumRefreshes` count. Default: 30 seconds, as in Alamofire.
-  ///   - isRefusal: Whether an answer says that the token is not taken. Default: its status is 401.
-  ///   - refresh: Gets a new token. What it throws fails the requests that wait for it.
+  ///   - window: The length of time in which refreshes are counted. Default: 30 seconds, as in Alamofire.
+  ///   - isRefusal: Returns whether the response of an attempt shows that the server refuses the token. Default: the status is
+  ///     401.
+  ///   - refresh: Returns a new token. If it throws, the requests that wait for the token fail: with the ``HTTPError`` that it
+  ///     throws, or with `notAuthenticated`.
   public convenience init(
     _ token: BearerToken? = nil, scheme: String = "Bearer", maximumRefreshes: Int = 5,
     window: Duration = .seconds(30),
@@ -77,12 +83,18 @@ public final class BearerTokenInterceptor: RequestInterceptor {
     self.refresh = refresh
   }
 
-  /// The token that is sent. Setting it, for example after a login, takes effect with the next attempt.
+  /// The current token. A new value, for example after a login, is used from the next attempt on.
   public var token: BearerToken? {
     get { state.withLock { $0.token } }
     set { state.withLock { $0.token = newValue } }
   }
 
+  /// Adds the current token to a request. Waits for a refresh first, if there is no token or if it expires within ``margin``.
+  ///
+  /// - Parameters:
+  ///   - request: The request. If it already has an `Authorization` field, it is returned unchanged.
+  ///   - task: The task that the request is for.
+  /// - Throws: `notAuthenticated` after too many refreshes, or the error of the refresh.
   public func adapt(_ request: HTTPRequest, for task: HTTPTaskInfo) async throws(HTTPError) -> HTTPRequest {
     guard !request.headerFields.contains(.authorization) else { return request }
     var request = request
@@ -91,6 +103,8 @@ public final class BearerTokenInterceptor: RequestInterceptor {
     return request
   }
 
+  /// Refreshes the token after a refusal, and has the request sent again. Leaves all other failures, and a second refusal, to
+  /// the next interceptor. If the refresh fails, the task fails with its error.
   public func retry(_ failure: HTTPFailedAttempt) async -> RetryDecision {
     guard failure.retries == 0, isRefusal(failure),
       let sent = failure.request.headerFields[.authorization], sent.hasPrefix(prefix)
@@ -103,9 +117,9 @@ public final class BearerTokenInterceptor: RequestInterceptor {
     }
   }
 
-  /// The token that there is, or that somebody gets already, or a new one.
+  /// Returns the current token, the token of a running refresh, or the token of a refresh that begins now.
   ///
-  /// - Parameter refused: What the server does not take; nil for none.
+  /// - Parameter refused: The token that the server refuses; nil for none.
   private func fresh(otherThan refused: String?) async throws(HTTPError) -> BearerToken {
     let found = state.withLock { state -> Found in
       if let refresh = state.refresh { return .coming(refresh) }
@@ -141,7 +155,7 @@ public final class BearerTokenInterceptor: RequestInterceptor {
     case tooOften
   }
 
-  /// Goes on when nobody waits for it any more: the next request wants the token.
+  /// Begins a refresh. It continues even if no request waits for it any more, because the next request needs the token.
   private func begin(_ old: BearerToken?) -> Task<BearerToken, any Error> {
     Task {
       do {

@@ -2,27 +2,30 @@ import FoundationEssentials
 import HTTPTypes
 import Netwatch
 
-/// Many requests that have one completion. From any thread; no call waits.
+/// A batch of requests with one completion. All members can be used from any thread, and no call waits.
 ///
-/// It goes on when nobody holds it.
+/// The batch continues when this object is released.
 public final class HTTPBatch: Sendable {
   private let canceller: @Sendable () -> Void
 
   init(_ canceller: @escaping @Sendable () -> Void) { self.canceller = canceller }
 
-  /// Ends all requests that are not over with `cancelled`, and with them the batch.
+  /// Cancels all requests that are not over, which ends the batch. Each of them gets the result `cancelled`.
   public func cancel() { canceller() }
 }
 
 extension HTTPSessionManager {
-  /// Makes many requests, whose responses are kept in memory. A failure is one of the results, and ends no other request.
+  /// Begins many requests, and keeps their responses in memory. A failed request is one of the results, and does not stop the
+  /// others.
   ///
   /// - Parameters:
-  ///   - requests: What to ask for: paths relative to the base URL, URLs, `HTTPRequest`s and ``HTTPCall``s, in any mixture.
-  ///   - limit: The most requests that run at the same time. Default: 6. One that waits for its turn does not time out.
-  ///   - options: The options of each request. Those that are not set are the session's.
-  ///   - progress: Called when a request ends, one call each.
-  ///   - completion: Called once, after the last progress, with a result for each request, in their order.
+  ///   - requests: The requests: paths relative to the base URL, URLs, `HTTPRequest`s and ``HTTPCall``s, in any mixture.
+  ///   - limit: The most requests that run at the same time. Default: 6. A request that waits for its turn does not time out.
+  ///   - options: The options of each request. Options that are not set come from the session.
+  ///   - progress: Called once for each request, when it ends. Default: nil.
+  ///   - completion: Called once by the executor of `options`, after the last call of `progress`. It gets one result for each
+  ///     request, in the order of `requests`.
+  /// - Returns: The batch, by which you can cancel the requests.
   @discardableResult
   public func batch(
     _ requests: [any RequestConvertible], limit: Int = 6, options: HTTPTaskOptions = HTTPTaskOptions(),
@@ -36,15 +39,18 @@ extension HTTPSessionManager {
     }
   }
 
-  /// Makes many requests, with a serializer for all of them. A failure is one of the results, and ends no other request.
+  /// Begins many requests, with one serializer for all of them. A failed request is one of the results, and does not stop the
+  /// others.
   ///
   /// - Parameters:
-  ///   - requests: What to ask for: paths relative to the base URL, URLs, `HTTPRequest`s and ``HTTPCall``s, in any mixture.
-  ///   - serializer: Judges each response, and makes a value of its body.
-  ///   - limit: The most requests that run at the same time. Default: 6. One that waits for its turn does not time out.
-  ///   - options: The options of each request. Those that are not set are the session's.
-  ///   - progress: Called when a request ends, one call each.
-  ///   - completion: Called once, after the last progress, with a result for each request, in their order.
+  ///   - requests: The requests: paths relative to the base URL, URLs, `HTTPRequest`s and ``HTTPCall``s, in any mixture.
+  ///   - serializer: Checks each response, and makes a value from its body.
+  ///   - limit: The most requests that run at the same time. Default: 6. A request that waits for its turn does not time out.
+  ///   - options: The options of each request. Options that are not set come from the session.
+  ///   - progress: Called once for each request, when it ends. Default: nil.
+  ///   - completion: Called once by the executor of `options`, after the last call of `progress`. It gets one result for each
+  ///     request, in the order of `requests`.
+  /// - Returns: The batch, by which you can cancel the requests.
   @discardableResult
   public func batch<Serializer: ResponseSerializer>(
     _ requests: [any RequestConvertible], as serializer: Serializer, limit: Int = 6,
@@ -56,15 +62,15 @@ extension HTTPSessionManager {
     }
   }
 
-  /// Makes many requests, and waits for all of their responses, which are kept in memory. A Swift task that is cancelled
-  /// cancels its batch.
+  /// Makes many requests, and waits for all of their responses, which are kept in memory. Cancelling the Swift task cancels the
+  /// batch.
   ///
   /// - Parameters:
-  ///   - requests: What to ask for: paths relative to the base URL, URLs, `HTTPRequest`s and ``HTTPCall``s, in any mixture.
-  ///   - limit: The most requests that run at the same time. Default: 6. One that waits for its turn does not time out.
-  ///   - options: The options of each request. Those that are not set are the session's.
-  ///   - progress: Called when a request ends, one call each.
-  /// - Returns: A result for each request, in their order.
+  ///   - requests: The requests: paths relative to the base URL, URLs, `HTTPRequest`s and ``HTTPCall``s, in any mixture.
+  ///   - limit: The most requests that run at the same time. Default: 6. A request that waits for its turn does not time out.
+  ///   - options: The options of each request. Options that are not set come from the session.
+  ///   - progress: Called once for each request, when it ends. Default: nil.
+  /// - Returns: One result for each request, in the order of `requests`.
   public func batch(
     _ requests: [any RequestConvertible], limit: Int = 6, options: HTTPTaskOptions = HTTPTaskOptions(),
     progress: (@Sendable (HTTPBatchProgress) -> Void)? = nil

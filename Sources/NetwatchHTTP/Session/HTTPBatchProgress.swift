@@ -1,11 +1,11 @@
-/// How far a batch has come.
+/// The progress of a batch of requests.
 public struct HTTPBatchProgress: Hashable, Sendable {
-  /// With those that have failed.
+  /// The number of requests that have ended, including those that failed.
   public internal(set) var finished = 0
-  /// With those that were cancelled.
+  /// The number of requests that failed, including those that were cancelled.
   public internal(set) var failed = 0
-  /// All requests of the batch.
+  /// The number of requests in the batch.
   public let total: Int
-  /// The one that has ended last.
+  /// The index of the request that ended last.
   public internal(set) var last = 0
 }

@@ -1,13 +1,13 @@
 import HTTPTypes
 
-/// All that a session has to know of a request: where it goes, what it carries, and how it is made.
+/// A description of a request: its method and destination, its contents, and its options.
 ///
 /// ```swift
 /// let call = HTTPCall(.post, "users", body: try .json(user), options: .with { $0.timeout = .seconds(5) })
 /// let created = try await api.send(call, as: User.self).value
 /// ```
 public struct HTTPCall: RequestConvertible {
-  /// The method. Nil means POST if there is a body, and GET otherwise.
+  /// The HTTP method. Nil means POST if there is a body, and GET otherwise.
   public var method: HTTPRequest.Method? {
     get { ownMethod ?? request?.method }
     set { ownMethod = newValue }
@@ -17,39 +17,43 @@ public struct HTTPCall: RequestConvertible {
     get { ownPath ?? request?.path ?? "" }
     set { ownPath = newValue }
   }
-  /// The parameters. Default: nil. The serializer writes them into the URL or into a body; if the call has a body of its own,
-  /// they go into the URL.
+  /// The parameters, which the serializer writes into the URL or into a body. If the call has a body, they go into the URL.
+  /// Default: nil.
   public var parameters: StructuredValue?
-  /// The body. Default: nil, which leaves it to the serializer.
+  /// The body. Default: nil, which leaves the body to the serializer.
   public var body: HTTPBody?
-  /// The header fields of this call. They win over those of the serializer and of the session.
+  /// The header fields of this call. They take precedence over those of the serializer and of the session. Default: none.
   public var headerFields: HTTPFields {
     get { ownFields ?? request?.headerFields ?? [:] }
     set { ownFields = newValue }
   }
-  /// The serializer that writes the parameters. Default: nil, which means that of the session.
+  /// The serializer that writes the parameters. Default: nil, the ``HTTPSessionConfiguration/requestSerializer`` of the
+  /// session.
   public var serializer: (any RequestSerializer)?
-  /// The options of this call. Those that are not set here are the session's.
+  /// The options of this call. Options that are not set here come from the session.
   public var options: HTTPTaskOptions {
     get { ownOptions ?? HTTPTaskOptions() }
     set { ownOptions = newValue }
   }
 
-  /// The request that the call was made of, which is sent as it is, but for what was set since. Nil for a call with a path.
+  /// The request that the call was made from. It is sent unchanged, except for the properties that were set since. Nil for a
+  /// call with a path.
   let request: HTTPRequest?
   private(set) var ownMethod: HTTPRequest.Method?
   private(set) var ownPath: String?
   private(set) var ownFields: HTTPFields?
   private(set) var ownOptions: HTTPTaskOptions?
 
+  /// Creates a call from a method and a path.
+  ///
   /// - Parameters:
-  ///   - method: The method. Nil means POST if there is a body, and GET otherwise.
+  ///   - method: The HTTP method. Nil means POST if there is a body, and GET otherwise.
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: What the serializer writes. Default: nil.
-  ///   - body: The body. Default: nil, which leaves it to the serializer.
+  ///   - parameters: The parameters that the serializer writes. Default: nil.
+  ///   - body: The body. Default: nil, which leaves the body to the serializer.
   ///   - headerFields: The header fields of this call. Default: none.
-  ///   - serializer: The serializer that writes the parameters. Default: nil, which means that of the session.
-  ///   - options: The options of this call. Those that are not set are the session's.
+  ///   - serializer: The serializer that writes the parameters. Default: nil, the serializer of the session.
+  ///   - options: The options of this call. Options that are not set come from the session.
   public init(
     _ method: HTTPRequest.Method?, _ path: String, parameters: StructuredValue? = nil, body: HTTPBody? = nil,
     headerFields: HTTPFields = [:], serializer: (any RequestSerializer)? = nil,
@@ -65,7 +69,7 @@ public struct HTTPCall: RequestConvertible {
     ownOptions = options
   }
 
-  /// A call of a whole request, or of one without an authority, whose path is relative to the base URL of the session.
+  /// Creates a call from an HTTP request. If the request has no authority, its path is relative to the base URL of the session.
   public init(_ request: HTTPRequest) {
     if request.authority == nil {
       self.init(request.method, request.path ?? "", headerFields: request.headerFields)
@@ -76,11 +80,12 @@ public struct HTTPCall: RequestConvertible {
 
   private init(whole: HTTPRequest) { request = whole }
 
+  /// Returns this call.
   public func makeCall() -> HTTPCall { self }
 }
 
 extension HTTPCall: CustomStringConvertible {
-  /// One line with the method and the place, without the query, the header fields and the body: `POST users`.
+  /// The call in one line: the method and the path, without the query, the header fields and the body: `POST users`.
   public var description: String {
     if let request, ownPath == nil {
       var named = request

@@ -1,15 +1,15 @@
 import HTTPTypes
 
 extension HTTPSessionManager {
-  /// A request as a command of curl, with what the session adds to it: header fields, its user agent, its cookies and its
-  /// credential. Nothing is sent. See `HTTPRequest.cURLDescription(body:credential:cookies:redacting:)`.
+  /// Returns a request as a curl command, with everything that the session adds to it: header fields, the user agent, cookies
+  /// and the credential. Nothing is sent. See `HTTPRequest.cURLDescription(body:credential:cookies:redacting:)`.
   ///
   /// - Parameters:
-  ///   - request: What would be asked for: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
-  ///   - body: What would be sent with it. Default: nil, which leaves it to the request.
-  ///   - options: The options of its task. Those that are not set are the session's.
-  ///   - redacting: The fields whose values are not shown. Default: `Authorization`, `Proxy-Authorization` and `Cookie`.
-  /// - Throws: The reason why there is nothing to send.
+  ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
+  ///   - body: The body. Default: nil, which leaves the body to the request.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - redacting: The header fields whose values are hidden. Default: `Authorization`, `Proxy-Authorization` and `Cookie`.
+  /// - Throws: The error that the request would fail with before anything is sent.
   public func cURLDescription(
     of request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions(),
     redacting: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie]

@@ -1,17 +1,18 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// The verbs of HTTP with a callback. The task that is returned runs.
+/// Requests by HTTP method, each with a completion. The returned task is running.
 extension HTTPSessionManager {
   /// Begins a GET request.
   ///
   /// - Parameters:
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: What the session's request serializer writes. They go into the URL by default. Default: nil.
-  ///   - headerFields: The header fields of this request. They win over those of the session.
-  ///   - options: Those that are not set are the session's.
-  ///   - serializer: Judges the response, and makes a value of its body.
-  ///   - completion: Called once, by the options' executor.
+  ///   - parameters: The parameters that the session's request serializer writes, by default into the URL. Default: nil.
+  ///   - headerFields: The header fields of this request. They take precedence over those of the session. Default: none.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - serializer: Checks the response, and makes a value from its body.
+  ///   - completion: Called once by the executor of the options.
+  /// - Returns: The task, which is running.
   @discardableResult
   public func get<Serializer: ResponseSerializer>(
     _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
@@ -27,12 +28,14 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: What the session's request serializer writes. They go into a body by default, or into the URL if there is a body already. Default: nil.
-  ///   - body: What is sent, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
-  ///   - headerFields: The header fields of this request. They win over those of the session.
-  ///   - options: Those that are not set are the session's.
-  ///   - serializer: Judges the response, and makes a value of its body.
-  ///   - completion: Called once, by the options' executor.
+  ///   - parameters: The parameters that the session's request serializer writes: by default into a body, or into the URL if
+  ///     there is already a body. Default: nil.
+  ///   - body: The body, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
+  ///   - headerFields: The header fields of this request. They take precedence over those of the session. Default: none.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - serializer: Checks the response, and makes a value from its body.
+  ///   - completion: Called once by the executor of the options.
+  /// - Returns: The task, which is running.
   @discardableResult
   public func post<Serializer: ResponseSerializer>(
     _ path: String, parameters: StructuredValue? = nil, body: HTTPBody? = nil, headerFields: HTTPFields = [:],
@@ -48,12 +51,14 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: What the session's request serializer writes. They go into a body by default, or into the URL if there is a body already. Default: nil.
-  ///   - body: What is sent, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
-  ///   - headerFields: The header fields of this request. They win over those of the session.
-  ///   - options: Those that are not set are the session's.
-  ///   - serializer: Judges the response, and makes a value of its body.
-  ///   - completion: Called once, by the options' executor.
+  ///   - parameters: The parameters that the session's request serializer writes: by default into a body, or into the URL if
+  ///     there is already a body. Default: nil.
+  ///   - body: The body, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
+  ///   - headerFields: The header fields of this request. They take precedence over those of the session. Default: none.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - serializer: Checks the response, and makes a value from its body.
+  ///   - completion: Called once by the executor of the options.
+  /// - Returns: The task, which is running.
   @discardableResult
   public func put<Serializer: ResponseSerializer>(
     _ path: String, parameters: StructuredValue? = nil, body: HTTPBody? = nil, headerFields: HTTPFields = [:],
@@ -69,12 +74,14 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: What the session's request serializer writes. They go into a body by default, or into the URL if there is a body already. Default: nil.
-  ///   - body: What is sent, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
-  ///   - headerFields: The header fields of this request. They win over those of the session.
-  ///   - options: Those that are not set are the session's.
-  ///   - serializer: Judges the response, and makes a value of its body.
-  ///   - completion: Called once, by the options' executor.
+  ///   - parameters: The parameters that the session's request serializer writes: by default into a body, or into the URL if
+  ///     there is already a body. Default: nil.
+  ///   - body: The body, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
+  ///   - headerFields: The header fields of this request. They take precedence over those of the session. Default: none.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - serializer: Checks the response, and makes a value from its body.
+  ///   - completion: Called once by the executor of the options.
+  /// - Returns: The task, which is running.
   @discardableResult
   public func patch<Serializer: ResponseSerializer>(
     _ path: String, parameters: StructuredValue? = nil, body: HTTPBody? = nil, headerFields: HTTPFields = [:],
@@ -90,11 +97,12 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: What the session's request serializer writes. They go into the URL by default. Default: nil.
-  ///   - headerFields: The header fields of this request. They win over those of the session.
-  ///   - options: Those that are not set are the session's.
-  ///   - serializer: Judges the response, and makes a value of its body.
-  ///   - completion: Called once, by the options' executor.
+  ///   - parameters: The parameters that the session's request serializer writes, by default into the URL. Default: nil.
+  ///   - headerFields: The header fields of this request. They take precedence over those of the session. Default: none.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - serializer: Checks the response, and makes a value from its body.
+  ///   - completion: Called once by the executor of the options.
+  /// - Returns: The task, which is running.
   @discardableResult
   public func delete<Serializer: ResponseSerializer>(
     _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
@@ -110,10 +118,11 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: What the session's request serializer writes into the URL. Default: nil.
-  ///   - headerFields: The header fields of this request. They win over those of the session.
-  ///   - options: Those that are not set are the session's.
-  ///   - completion: Called once, by the options' executor.
+  ///   - parameters: The parameters that the session's request serializer writes into the URL. Default: nil.
+  ///   - headerFields: The header fields of this request. They take precedence over those of the session. Default: none.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - completion: Called once by the executor of the options.
+  /// - Returns: The task, which is running.
   @discardableResult
   public func head(
     _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],

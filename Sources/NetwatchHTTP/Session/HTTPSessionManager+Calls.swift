@@ -2,11 +2,13 @@ import FoundationEssentials
 import HTTPTypes
 
 extension HTTPSessionManager {
+  /// Prepares a request for its task. If the request cannot be made, the result has the refusal.
+  ///
   /// - Parameters:
-  ///   - request: What to ask for.
-  ///   - body: Takes the place of the call's own. Nil leaves that.
-  ///   - options: They win over those of the call, and both over those of the session.
-  ///   - kind: What becomes of the response.
+  ///   - request: The request.
+  ///   - body: The body, instead of the call's own. Nil keeps the call's own.
+  ///   - options: Options that take precedence over those of the call, which take precedence over those of the session.
+  ///   - kind: The kind of the task, which decides what becomes of the response.
   func prepare(
     _ request: some RequestConvertible, _ body: HTTPBody?, _ options: HTTPTaskOptions,
     _ kind: HTTPTaskInfo.Kind = .data
@@ -31,7 +33,7 @@ extension HTTPSessionManager {
 
   private static func isWhole<Request>(_ request: Request) -> Bool { Request.self == HTTPRequest.self }
 
-  /// The session's options, with those in their place that a call or its caller sets.
+  /// Returns the session's options, replaced by those that a call or its caller sets.
   private func shared(_ call: HTTPTaskOptions?, _ options: HTTPTaskOptions) -> SharedOptions {
     if call?.isEmpty ?? true, options.isEmpty { return taskOptions }
     return SharedOptions(configuration.taskOptions.merged(with: call).merged(with: options))

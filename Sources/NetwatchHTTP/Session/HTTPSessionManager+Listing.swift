@@ -1,11 +1,11 @@
 import NetwatchEventLoop
 
-/// All tasks of a session: the list of them, their end, and what happens to them.
+/// All tasks of a session: their list, their cancellation and their events.
 extension HTTPSessionManager {
-  /// The tasks that are not over, in the order in which they were made: also those that are awaited or read as streams, and the
-  /// requests of downloads and batches. None if the session has ended.
+  /// Returns the tasks that are not over, in the order in which they were made. They include tasks that are awaited or read as
+  /// streams, and the requests of downloads and batches. The array is empty if the session has ended.
   ///
-  /// - Parameter kind: The kind of tasks to list. Default: nil, which means all.
+  /// - Parameter kind: The kind of the tasks to return. Default: nil, all kinds.
   public func tasks(of kind: HTTPTaskInfo.Kind? = nil) async -> [HTTPTask] {
     var tasks: [HTTPTask] = []
     for inbox in engines.inboxes {
@@ -17,16 +17,16 @@ extension HTTPSessionManager {
     return tasks.sorted { engines.place(of: $0.id) < engines.place(of: $1.id) }
   }
 
-  /// Ends all tasks with `cancelled`. The session takes further ones.
+  /// Cancels all tasks, which end with `cancelled`. The session still accepts new tasks.
   public func cancelAll() { engines.forEach { $0.cancelAll() } }
 
-  /// What happens to the tasks from now on. Ends with the session; each call returns another sequence. The events of a task are
-  /// in order.
+  /// Returns the events of the session's tasks from now on. Each call returns a new sequence, which ends with the session. The
+  /// events of one task are in order.
   ///
-  /// The session does not wait for the reader. To see each event without a gap, use
-  /// ``HTTPSessionConfiguration/eventObservers``.
+  /// The session does not wait for the reader. To get every event, use ``HTTPSessionConfiguration/eventObservers``.
   ///
-  /// - Parameter capacity: The most events that wait for the reader: beyond it, the oldest are dropped. Default: 1,024.
+  /// - Parameter capacity: The most events that wait for the reader, at least 1. Beyond it, the oldest events are dropped.
+  ///   Default: 1,024.
   public func taskEvents(bufferingNewest capacity: Int = 1_024) -> AsyncStream<HTTPEvent> {
     AsyncStream(bufferingPolicy: .bufferingNewest(max(capacity, 1))) { stream in
       let reader = EventReader(stream)

@@ -1,17 +1,16 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Any request, with any serializer.
+/// Any kind of request, with any serializer.
 extension HTTPSessionManager {
-  /// Sends a request, and waits for what the serializer makes of the response.
+  /// Sends a request, and returns the value that a serializer makes from the response.
   ///
   /// - Parameters:
-  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest`, an ``HTTPCall``, or a type of your
-  ///     own.
-  ///   - body: What is sent with it, such as `.json(user)`. Default: nil, which leaves it to the request.
-  ///   - options: Those that are not set are the session's.
-  ///   - serializer: Judges the response, and makes a value of its body.
-  /// - Throws: What fails the request, or the serializer.
+  ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest`, an ``HTTPCall``, or your own type.
+  ///   - body: The body, such as `.json(user)`. Default: nil, which leaves the body to the request.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - serializer: Checks the response, and makes a value from its body.
+  /// - Throws: The error of the request or of the serializer.
   public func send<Serializer: ResponseSerializer>(
     _ request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions(),
     as serializer: Serializer
@@ -21,15 +20,15 @@ extension HTTPSessionManager {
     }
   }
 
-  /// Sends a request, and waits for a value of a type of your own.
+  /// Sends a request, and decodes the response as a value of your own type.
   ///
   /// - Parameters:
-  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest`, an ``HTTPCall``, or a type of your
-  ///     own.
-  ///   - body: What is sent with it, such as `.json(user)`. Default: nil, which leaves it to the request.
-  ///   - options: Those that are not set are the session's.
+  ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest`, an ``HTTPCall``, or your own type.
+  ///   - body: The body, such as `.json(user)`. Default: nil, which leaves the body to the request.
+  ///   - options: The options of the task. Options that are not set come from the session.
   ///   - type: The type of the value.
-  ///   - decoder: Reads the response. Default: nil, which means that of the session.
+  ///   - decoder: The decoder of the body. Default: nil, the ``HTTPSessionConfiguration/decoder`` of the session.
+  /// - Throws: The error of the request or of the decoder.
   public func send<Value: Decodable & Sendable>(
     _ request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions(),
     as type: Value.Type, decoder: (any DataDecoder)? = nil
@@ -39,14 +38,14 @@ extension HTTPSessionManager {
       as: DecodableResponseSerializer(type, decoder: decoder ?? configuration.decoder))
   }
 
-  /// Sends a request, and waits for what the session's serializer makes of the response. By default that is the body, of any
-  /// type, with a status from 200 to 299.
+  /// Sends a request, and returns the value that the session's ``HTTPSessionConfiguration/responseSerializer`` makes from the
+  /// response. By default, that is the body, of any content type, with a status from 200 to 299.
   ///
   /// - Parameters:
-  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest`, an ``HTTPCall``, or a type of your
-  ///     own.
-  ///   - body: What is sent with it, such as `.json(user)`. Default: nil, which leaves it to the request.
-  ///   - options: Those that are not set are the session's.
+  ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest`, an ``HTTPCall``, or your own type.
+  ///   - body: The body, such as `.json(user)`. Default: nil, which leaves the body to the request.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  /// - Throws: The error of the request or of the serializer.
   @discardableResult
   public func send(
     _ request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions()
@@ -62,17 +61,16 @@ extension HTTPSessionManager {
     return reply.with(reply.value)
   }
 
-  /// Begins a request, whose response a serializer makes a value of.
+  /// Begins a request whose response a serializer turns into a value.
   ///
   /// - Parameters:
-  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest`, an ``HTTPCall``, or a type of your
-  ///     own.
-  ///   - body: What is sent with it, such as `.json(user)`. Default: nil, which leaves it to the request.
-  ///   - options: Those that are not set are the session's.
-  ///   - serializer: Judges the response, and makes a value of its body.
-  ///   - completion: Called once by the options' executor, not within this call, but possibly on another thread before this
-  ///     call returns. See ``HTTPExecutor``.
-  /// - Returns: The task, which runs.
+  ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest`, an ``HTTPCall``, or your own type.
+  ///   - body: The body, such as `.json(user)`. Default: nil, which leaves the body to the request.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - serializer: Checks the response, and makes a value from its body.
+  ///   - completion: Called once by the executor of the options. It is never called within this call, but possibly on another
+  ///     thread before this call returns. See ``HTTPExecutor``.
+  /// - Returns: The task, which is running.
   @discardableResult
   public func send<Serializer: ResponseSerializer>(
     _ request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions(),

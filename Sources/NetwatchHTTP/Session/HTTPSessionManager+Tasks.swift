@@ -1,16 +1,16 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Tasks with callbacks. They are made suspended: `resume()` begins them, and no completion runs before it is called, unless the
-/// task is cancelled or the session has ended.
+/// Tasks with completions. They are created suspended, and `resume()` begins them. No completion runs before `resume()` is
+/// called, unless the task is cancelled or the session has ended.
 extension HTTPSessionManager {
-  /// Makes a task whose response is kept in memory.
+  /// Creates a suspended task that keeps its response in memory.
   ///
   /// - Parameters:
-  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
-  ///   - body: What is sent with it. Default: nil.
-  ///   - options: Those that are not set are the session's.
-  ///   - completion: Called once, by the options' executor.
+  ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
+  ///   - body: The body. Default: nil, which leaves the body to the request.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - completion: Called once by the executor of the options.
   public func dataTask(
     _ request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions(),
     completion: @escaping @Sendable (Result<HTTPReply<Data>, HTTPError>) -> Void
@@ -19,14 +19,14 @@ extension HTTPSessionManager {
       prepare(request, body, options), { reply throws(HTTPError) in reply.with(reply.value.data) }, completion)
   }
 
-  /// Makes a task that sends a body, and whose response is kept in memory.
+  /// Creates a suspended task that sends a body, and keeps its response in memory.
   ///
   /// - Parameters:
-  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``. A path or a URL
-  ///     means POST.
-  ///   - body: What is sent.
-  ///   - options: Those that are not set are the session's.
-  ///   - completion: Called once, by the options' executor.
+  ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``. The method of a
+  ///     path or a URL is POST.
+  ///   - body: The body to send.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - completion: Called once by the executor of the options.
   public func uploadTask(
     _ request: some RequestConvertible, from body: HTTPBody, options: HTTPTaskOptions = HTTPTaskOptions(),
     completion: @escaping @Sendable (Result<HTTPReply<Data>, HTTPError>) -> Void
@@ -35,16 +35,17 @@ extension HTTPSessionManager {
       prepare(request, body, options, .upload), { reply throws(HTTPError) in reply.with(reply.value.data) }, completion)
   }
 
-  /// Makes a task whose response becomes a file, once it is whole.
+  /// Creates a suspended task that saves its response as a file, once the response is complete.
   ///
-  /// A response that is no success is an error, and no file. A file that cannot be put into its place is also an error.
+  /// A response with a status outside 200 to 299 is an error (`badServerResponse`), and leaves no file. It is also an error if
+  /// the file cannot be put in its place.
   ///
   /// - Parameters:
-  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
-  ///   - body: What is sent with it. Default: nil.
-  ///   - destination: Where the file goes.
-  ///   - options: Those that are not set are the session's.
-  ///   - completion: Called once, by the options' executor.
+  ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
+  ///   - body: The body. Default: nil, which leaves the body to the request.
+  ///   - destination: The place of the file.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - completion: Called once by the executor of the options.
   public func downloadTask(
     _ request: some RequestConvertible, body: HTTPBody? = nil, to destination: HTTPDestination,
     options: HTTPTaskOptions = HTTPTaskOptions(),
@@ -58,8 +59,8 @@ extension HTTPSessionManager {
   }
 
   /// - Parameters:
-  ///   - decodes: whether `convert` may take long. Then it holds up neither the loop's thread nor the caller's executor.
-  ///   - convert: called away from the loop's thread.
+  ///   - decodes: Whether `convert` may take long. If so, it blocks neither the loop's thread nor the caller's executor.
+  ///   - convert: Converts the response. If `decodes` is true, it is called away from the loop's thread.
   func task<Value: Sendable>(
     _ call: consuming PreparedCall, isSuspended: Bool = true, decodes: Bool = false,
     _ convert: @escaping @Sendable (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>,
@@ -68,7 +69,7 @@ extension HTTPSessionManager {
   ) -> HTTPTask {
     let shared = call.shared
     let status = TaskStatus()
-    // What runs at once and is never alone needs no queue.
+    // A completion that runs at once, without decoding and progress, needs no queue.
     guard decodes || shared.value.executor.run != nil || shared.value.onProgress != nil else {
       let order = order(
         call, status: status, makeSink: makeSink, completion: .atOnce { completion($0.converted(convert)) })
@@ -96,27 +97,29 @@ extension HTTPSessionManager {
   }
 }
 
-/// Requests that are awaited. A Swift task that is cancelled cancels its request.
+/// Requests that you await. Cancelling the Swift task cancels the request.
 extension HTTPSessionManager {
-  /// Sends a request, and waits for its response, which is kept in memory.
+  /// Sends a request, and returns its response, which is kept in memory.
   ///
   /// - Parameters:
-  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
-  ///   - body: What is sent with it. Default: nil.
-  ///   - options: Those that are not set are the session's.
+  ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
+  ///   - body: The body. Default: nil, which leaves the body to the request.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  /// - Throws: The error of the request.
   public func data(
     for request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPReply<Data> {
     try await reply(to: prepare(request, body, options)) { reply throws(HTTPError) in reply.with(reply.value.data) }
   }
 
-  /// Sends a body, and waits for the response, which is kept in memory.
+  /// Sends a body, and returns the response, which is kept in memory.
   ///
   /// - Parameters:
-  ///   - body: What is sent.
-  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``. A path or a URL
-  ///     means POST.
-  ///   - options: Those that are not set are the session's.
+  ///   - body: The body to send.
+  ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``. The method of a
+  ///     path or a URL is POST.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  /// - Throws: The error of the request.
   public func upload(
     _ body: HTTPBody, with request: some RequestConvertible, options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPReply<Data> {
@@ -125,15 +128,17 @@ extension HTTPSessionManager {
     }
   }
 
-  /// Sends a request, and waits until its response is a whole file.
+  /// Sends a request, and saves the response as a file. Returns once the file is complete.
   ///
-  /// A response that is no success is an error, and no file. A file that cannot be put into its place is also an error.
+  /// A response with a status outside 200 to 299 is an error (`badServerResponse`), and leaves no file. It is also an error if
+  /// the file cannot be put in its place.
   ///
   /// - Parameters:
-  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
-  ///   - body: What is sent with it. Default: nil.
-  ///   - destination: Where the file goes.
-  ///   - options: Those that are not set are the session's.
+  ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
+  ///   - body: The body. Default: nil, which leaves the body to the request.
+  ///   - destination: The place of the file.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  /// - Throws: The error of the request.
   public func download(
     _ request: some RequestConvertible, body: HTTPBody? = nil, to destination: HTTPDestination,
     options: HTTPTaskOptions = HTTPTaskOptions()

@@ -1,24 +1,25 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// The verbs of HTTP, awaited: the body of the response becomes a value of a type of your own.
+/// Requests by HTTP method that you await. The body of the response becomes a value of your own type.
 ///
 /// ```swift
 /// let user: User = try await api.get("users/1")
 /// let created: User = try await api.post("users", body: .json(user))
 /// ```
 ///
-/// The type that you ask for may be an optional one: then an empty body is nil.
+/// The type can be optional: an empty body is then nil.
 extension HTTPSessionManager {
-  /// Makes a GET request, and waits for the value in its response.
+  /// Sends a GET request, and returns the value that is decoded from the response.
   ///
   /// - Parameters:
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: What the session's request serializer writes. They go into the URL by default. Default: nil.
-  ///   - headerFields: The header fields of this request. They win over those of the session.
-  ///   - options: Those that are not set are the session's.
-  ///   - type: The type of the value.
-  ///   - decoder: Reads the response. Default: nil, which means that of the session.
+  ///   - parameters: The parameters that the session's request serializer writes, by default into the URL. Default: nil.
+  ///   - headerFields: The header fields of this request. They take precedence over those of the session. Default: none.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - type: The type of the value. Default: inferred from the context.
+  ///   - decoder: The decoder of the body. Default: nil, the ``HTTPSessionConfiguration/decoder`` of the session.
+  /// - Throws: The error of the request or of the decoder.
   public func get<Value: Decodable & Sendable>(
     _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
     options: HTTPTaskOptions = HTTPTaskOptions(), as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil
@@ -29,16 +30,18 @@ extension HTTPSessionManager {
     ).value
   }
 
-  /// Makes a POST request, and waits for the value in its response.
+  /// Sends a POST request, and returns the value that is decoded from the response.
   ///
   /// - Parameters:
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: What the session's request serializer writes. They go into a body by default, or into the URL if there is a body already. Default: nil.
-  ///   - body: What is sent, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
-  ///   - headerFields: The header fields of this request. They win over those of the session.
-  ///   - options: Those that are not set are the session's.
-  ///   - type: The type of the value.
-  ///   - decoder: Reads the response. Default: nil, which means that of the session.
+  ///   - parameters: The parameters that the session's request serializer writes: by default into a body, or into the URL if
+  ///     there is already a body. Default: nil.
+  ///   - body: The body, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
+  ///   - headerFields: The header fields of this request. They take precedence over those of the session. Default: none.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - type: The type of the value. Default: inferred from the context.
+  ///   - decoder: The decoder of the body. Default: nil, the ``HTTPSessionConfiguration/decoder`` of the session.
+  /// - Throws: The error of the request or of the decoder.
   public func post<Value: Decodable & Sendable>(
     _ path: String, parameters: StructuredValue? = nil, body: HTTPBody? = nil, headerFields: HTTPFields = [:],
     options: HTTPTaskOptions = HTTPTaskOptions(), as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil
@@ -49,16 +52,18 @@ extension HTTPSessionManager {
     ).value
   }
 
-  /// Makes a PUT request, and waits for the value in its response.
+  /// Sends a PUT request, and returns the value that is decoded from the response.
   ///
   /// - Parameters:
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: What the session's request serializer writes. They go into a body by default, or into the URL if there is a body already. Default: nil.
-  ///   - body: What is sent, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
-  ///   - headerFields: The header fields of this request. They win over those of the session.
-  ///   - options: Those that are not set are the session's.
-  ///   - type: The type of the value.
-  ///   - decoder: Reads the response. Default: nil, which means that of the session.
+  ///   - parameters: The parameters that the session's request serializer writes: by default into a body, or into the URL if
+  ///     there is already a body. Default: nil.
+  ///   - body: The body, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
+  ///   - headerFields: The header fields of this request. They take precedence over those of the session. Default: none.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - type: The type of the value. Default: inferred from the context.
+  ///   - decoder: The decoder of the body. Default: nil, the ``HTTPSessionConfiguration/decoder`` of the session.
+  /// - Throws: The error of the request or of the decoder.
   public func put<Value: Decodable & Sendable>(
     _ path: String, parameters: StructuredValue? = nil, body: HTTPBody? = nil, headerFields: HTTPFields = [:],
     options: HTTPTaskOptions = HTTPTaskOptions(), as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil
@@ -69,16 +74,18 @@ extension HTTPSessionManager {
     ).value
   }
 
-  /// Makes a PATCH request, and waits for the value in its response.
+  /// Sends a PATCH request, and returns the value that is decoded from the response.
   ///
   /// - Parameters:
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: What the session's request serializer writes. They go into a body by default, or into the URL if there is a body already. Default: nil.
-  ///   - body: What is sent, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
-  ///   - headerFields: The header fields of this request. They win over those of the session.
-  ///   - options: Those that are not set are the session's.
-  ///   - type: The type of the value.
-  ///   - decoder: Reads the response. Default: nil, which means that of the session.
+  ///   - parameters: The parameters that the session's request serializer writes: by default into a body, or into the URL if
+  ///     there is already a body. Default: nil.
+  ///   - body: The body, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
+  ///   - headerFields: The header fields of this request. They take precedence over those of the session. Default: none.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - type: The type of the value. Default: inferred from the context.
+  ///   - decoder: The decoder of the body. Default: nil, the ``HTTPSessionConfiguration/decoder`` of the session.
+  /// - Throws: The error of the request or of the decoder.
   public func patch<Value: Decodable & Sendable>(
     _ path: String, parameters: StructuredValue? = nil, body: HTTPBody? = nil, headerFields: HTTPFields = [:],
     options: HTTPTaskOptions = HTTPTaskOptions(), as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil
@@ -90,15 +97,16 @@ extension HTTPSessionManager {
     ).value
   }
 
-  /// Makes a DELETE request, and waits for the value in its response.
+  /// Sends a DELETE request, and returns the value that is decoded from the response.
   ///
   /// - Parameters:
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: What the session's request serializer writes. They go into the URL by default. Default: nil.
-  ///   - headerFields: The header fields of this request. They win over those of the session.
-  ///   - options: Those that are not set are the session's.
-  ///   - type: The type of the value.
-  ///   - decoder: Reads the response. Default: nil, which means that of the session.
+  ///   - parameters: The parameters that the session's request serializer writes, by default into the URL. Default: nil.
+  ///   - headerFields: The header fields of this request. They take precedence over those of the session. Default: none.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  ///   - type: The type of the value. Default: inferred from the context.
+  ///   - decoder: The decoder of the body. Default: nil, the ``HTTPSessionConfiguration/decoder`` of the session.
+  /// - Throws: The error of the request or of the decoder.
   public func delete<Value: Decodable & Sendable>(
     _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
     options: HTTPTaskOptions = HTTPTaskOptions(), as type: Value.Type = Value.self, decoder: (any DataDecoder)? = nil
@@ -109,13 +117,14 @@ extension HTTPSessionManager {
     ).value
   }
 
-  /// Makes a HEAD request, and waits for its response, which has no body.
+  /// Sends a HEAD request, and returns its response, which has no body.
   ///
   /// - Parameters:
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: What the session's request serializer writes into the URL. Default: nil.
-  ///   - headerFields: The header fields of this request. They win over those of the session.
-  ///   - options: Those that are not set are the session's.
+  ///   - parameters: The parameters that the session's request serializer writes into the URL. Default: nil.
+  ///   - headerFields: The header fields of this request. They take precedence over those of the session. Default: none.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  /// - Throws: The error of the request.
   public func head(
     _ path: String, parameters: StructuredValue? = nil, headerFields: HTTPFields = [:],
     options: HTTPTaskOptions = HTTPTaskOptions()

@@ -2,34 +2,41 @@ import FoundationEssentials
 import HTTPTypes
 import Netwatch
 
-/// Makes HTTP requests: connections that are used again, HTTP/2, cookies, and one thread for all of it, or some ``HTTPThreads``.
+/// A session that makes HTTP requests. It reuses connections, speaks HTTP/2 and keeps cookies. All of its work is done on one
+/// thread, or on the threads of ``HTTPThreads``.
 ///
-/// From any thread; no call waits. A manager runs as long as somebody holds it. Then, or when it is invalidated, its tasks end
-/// with `invalidated`, and its sockets and its own thread are gone.
+/// All members can be used from any thread, and no call waits. A manager works as long as it is held. When it is released or
+/// invalidated, its tasks end with `invalidated`, its sockets are closed, and its own thread ends.
 ///
-/// Proxies that the environment names when it is made (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`) are used, unless
-/// ``HTTPSessionConfiguration/proxy`` says otherwise.
+/// By default, the session uses the proxies that the environment names when the manager is made (`http_proxy`, `https_proxy`,
+/// `all_proxy`, `no_proxy`). ``HTTPSessionConfiguration/proxy`` can change that.
 public final class HTTPSessionManager: Sendable {
+  /// The configuration that the manager was made with.
   public let configuration: HTTPSessionConfiguration
-  /// Ends with a slash.
+  /// The URL that paths are relative to. It ends with a slash. Nil if the manager has none.
   public let baseURL: URL?
-  /// Those of the configuration, for calls that set none.
+  /// The options of the configuration, shared by the calls that set none.
   let taskOptions: SharedOptions
   let engines: EngineGroup
   let pending: PendingCompletions
   private let scope: CredentialScope
-  /// No other manager has the same.
+  /// A number that no other manager has.
   var identity: UInt64 { engines.firstID }
 
+  /// Creates a session manager.
+  ///
   /// - Parameters:
-  ///   - baseURL: what paths are relative to. If ``SecurityPolicy/pinningMode`` is not `none`, it has to have https: no
-  ///     request without TLS is made then, whether there is a base URL or not.
-  ///   - configuration: what holds for all of its tasks.
-  ///   - policy: which servers are trusted, but for those with one of ``HTTPSessionConfiguration/hostPolicies``.
-  ///   - observer: hears of each request; an `ActivityIndicator` lights up.
-  ///   - path: what tasks wait for, where their options say so: a `NetworkMonitor`.
-  ///   - threads: The threads of the session, which other sessions may have as well. Default: nil, one thread of its own.
-  /// - Throws: `badURL`, `badSecurityPolicy`, `badConfiguration`, or what prevents a thread.
+  ///   - baseURL: The URL that paths are relative to. Default: nil. If ``SecurityPolicy/pinningMode`` is not `none`, it must
+  ///     use https: such a policy refuses all requests without TLS, with or without a base URL.
+  ///   - configuration: The settings of the session, and the default options of its tasks.
+  ///   - policy: The policy that decides which servers are trusted, except for the hosts in
+  ///     ``HTTPSessionConfiguration/hostPolicies``. Default: the system's.
+  ///   - observer: The observer of all requests, such as an `ActivityIndicator`. Default: nil.
+  ///   - path: The path to the network, such as a `NetworkMonitor`. Tasks wait for it if their options require it. Default:
+  ///     nil.
+  ///   - threads: The threads that the session runs on, which other sessions may share. Default: nil, the session starts one
+  ///     thread for itself.
+  /// - Throws: `badURL`, `badSecurityPolicy`, `badConfiguration`, or the error that prevents the start of a thread.
   public init(
     baseURL: URL? = nil, configuration: HTTPSessionConfiguration = .init(), policy: SecurityPolicy = .system,
     observer: (any RequestObserver)? = nil, path: (any PathSource)? = nil, threads: HTTPThreads? = nil
@@ -59,9 +66,9 @@ public final class HTTPSessionManager: Sendable {
     return url.path(percentEncoded: true).hasSuffix("/") ? url : url.appending(path: "/")
   }
 
-  /// The place of a path: relative to ``baseURL``, unless it is a URL of its own.
+  /// Returns the URL of a path: relative to ``baseURL``, unless the path is itself a whole URL.
   ///
-  /// - Throws: `badURL`.
+  /// - Throws: `badURL` if the path does not result in an absolute URL.
   public func url(for path: String) throws(HTTPError) -> URL {
     guard let url = URL(string: path, relativeTo: baseURL)?.absoluteURL, url.scheme != nil else {
       throw HTTPError(.badURL, "request", message: path)
@@ -69,23 +76,25 @@ public final class HTTPSessionManager: Sendable {
     return url
   }
 
-  /// Takes no task any more; its tasks end with `invalidated`.
+  /// Ends the session at once. Its tasks, and all new ones, end with `invalidated`.
   public func invalidate() { engines.invalidate(cancels: true) }
 
-  /// Takes no task any more, and lets its tasks come to their end.
+  /// Ends the session once its tasks are over. New tasks end with `invalidated`.
   public func finishTasksAndInvalidate() { engines.invalidate(cancels: false) }
 
-  /// Waits until an invalidated manager is done: every completion has run, and nothing is delivered any more.
+  /// Waits until an invalidated manager is done. Every completion has then run, and nothing more is delivered.
   public func waitUntilInvalidated() async {
     await withCheckedContinuation { continuation in pending.whenEmpty { continuation.resume() } }
   }
 
   // MARK: Tasks
 
+  /// Returns an order for a call, with the session's header fields and credentials.
+  ///
   /// - Parameters:
-  ///   - callbacks: for progress; nil where nobody wants to hear of it.
-  ///   - status: for who has the task; nil where there is none.
-  ///   - makeSink: nil where the body is kept in memory.
+  ///   - callbacks: The queue for progress; nil if it is not wanted.
+  ///   - status: The status for the holder of the task; nil if there is none.
+  ///   - makeSink: Makes the destination of the body. Nil keeps the body in memory.
   func order(
     _ call: consuming PreparedCall, callbacks: CallbackQueue? = nil, status: TaskStatus? = nil,
     makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil,
@@ -103,7 +112,7 @@ public final class HTTPSessionManager: Sendable {
       completion: completion)
   }
 
-  /// Adds the session's header fields to a call, and takes the session's credentials out of one that goes elsewhere.
+  /// Adds the session's header fields to a call, and removes the session's credentials from a call to another origin.
   func complete(_ call: inout PreparedCall) {
     if !configuration.headerFields.isEmpty {
       let given = call.request.headerFields
@@ -114,12 +123,12 @@ public final class HTTPSessionManager: Sendable {
     scope.confine(&call)
   }
 
-  /// For a request that somebody awaits.
+  /// Returns what cancels a request that is awaited.
   func cancellation() -> CancellationHandle<RequestID> {
     CancellationHandle { [engines] in engines.inbox(of: $0).send(.cancel($0)) }
   }
 
-  /// Begins what somebody awaits.
+  /// Begins a request that is awaited.
   func begin(_ order: TransferOrder, _ cancellation: CancellationHandle<RequestID>) {
     let id = order.id
     engines.inbox(of: id).send(.start(order, isSuspended: false))

@@ -1,37 +1,45 @@
 import FoundationEssentials
 
 extension HTTPStream {
-  /// The values of a body that has one JSON text a line (JSON Lines, NDJSON), or that is a sequence of RFC 7464. For one reader,
-  /// like ``body``.
+  /// Returns the decoded values of a body that has one JSON text on each line (JSON Lines, NDJSON), or that is a sequence of
+  /// JSON texts (RFC 7464). They are for a single reader, like ``body``.
   ///
   /// - Parameters:
-  ///   - type: what each text is.
-  ///   - decoder: Not to be changed afterwards.
-  ///   - maximumBytes: The most bytes of a text. Default: 1 MiB. A longer one fails with `responseTooLarge`.
+  ///   - type: The type of each value.
+  ///   - decoder: The decoder of the texts. Do not change it afterwards. Default: a new `JSONDecoder`.
+  ///   - maximumBytes: The most bytes of a text. A longer text fails with `responseTooLarge`. Default: 1 MiB.
   public func values<Value: Decodable & Sendable>(
     as type: Value.Type, decoder: JSONDecoder = JSONDecoder(), maximumBytes: Int = 1_024 * 1_024
   ) -> Values<Value> {
     Values(body: body, splitter: RecordSplitter(maximumBytes: maximumBytes, readsSequences: true), decoder: decoder)
   }
 
-  /// The decoded values of a body, for one reader. A value is given as soon as its end has come: the end of its line, or in a
-  /// sequence of RFC 7464 the beginning of the next one.
+  /// The decoded values of a body, for a single reader. A value is delivered as soon as its end has arrived: the end of its
+  /// line, or, in a sequence of RFC 7464, the beginning of the next text.
   ///
-  /// A body that begins with the record separator U+001E is such a sequence. Empty lines are left out. A text that cannot be
-  /// decoded fails with `cannotDecodeContentData`, with the text as ``HTTPError/body``; an iterator that is asked again goes on
-  /// behind it. When nobody holds the values or an iterator of them any more, the request is cancelled.
+  /// A body that begins with the record separator U+001E is such a sequence. Empty lines are skipped. A text that cannot be
+  /// decoded fails with `cannotDecodeContentData`, and the error has the text as its ``HTTPError/body``. The iterator can be
+  /// asked again, and continues after that text. The request is cancelled once the values and all iterators of them are
+  /// released.
   public struct Values<Value: Decodable & Sendable>: AsyncSequence, Sendable {
+    /// A decoded value.
     public typealias Element = Value
+    /// The error of the request, `responseTooLarge` for a text that is too long, or `cannotDecodeContentData`.
     public typealias Failure = HTTPError
 
     let body: Body
     let splitter: RecordSplitter
     let decoder: JSONDecoder
 
+    /// An iterator over the values of a body.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
       var records: RecordIterator
       let decoder: JSONDecoder
 
+      /// Waits for the next value, and returns it. Returns nil after the last value.
+      ///
+      /// - Throws: `cannotDecodeContentData` for a text that is not a value; the next call continues after it. Any other error
+      ///   ends the sequence.
       public mutating func next() async throws(HTTPError) -> Value? {
         while let record = try await records.next() {
           guard record.contains(where: { !isJSONSpace($0) }) else { continue }
@@ -40,12 +48,17 @@ extension HTTPStream {
         return nil
       }
 
+      /// Waits for the next value, and returns it. Returns nil after the last value.
+      ///
+      /// - Parameter isolation: The actor of the caller.
+      /// - Throws: `cannotDecodeContentData` for a text that is not a value; the next call continues after it. Any other error
+      ///   ends the sequence.
       public mutating func next(isolation: isolated (any Actor)?) async throws(HTTPError) -> Value? { try await next() }
 
       private func decode(_ record: Data) throws(HTTPError) -> Value {
         var failure: HTTPError
         do {
-          // The beginning of a longer number is a number, too (RFC 7464, section 2.4).
+          // A number that was cut off is still a valid number (RFC 7464, section 2.4).
           guard !records.isSequence || endsClearly(record) else {
             throw HTTPError(.cannotDecodeContentData, "decode \(Value.self)", message: "the text is cut off")
           }
@@ -67,6 +80,7 @@ extension HTTPStream {
       private func isJSONSpace(_ byte: UInt8) -> Bool { " \t\r\n".utf8.contains(byte) }
     }
 
+    /// Returns an iterator over the values.
     public func makeAsyncIterator() -> Iterator {
       Iterator(records: RecordIterator(body: body.makeAsyncIterator(), splitter: splitter), decoder: decoder)
     }

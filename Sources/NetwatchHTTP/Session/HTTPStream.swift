@@ -3,39 +3,49 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 
-/// A response whose body is read as it comes.
+/// A response whose body you read while it arrives.
 public struct HTTPStream: Sendable {
+  /// The head of the response.
   public let response: HTTPResponse
-  /// The request that the server has answered: after redirects, another one than the task's.
+  /// The request that the server has answered. After a redirect, it differs from the request of the task.
   public let request: HTTPRequest
+  /// The body of the response, for a single reader.
   public let body: Body
-  /// The fields that the server has sent behind the body (RFC 9110, section 6.5). Empty if there are none, and until the last
-  /// part of the body has been read.
+  /// The trailer fields, which the server has sent after the body (RFC 9110, section 6.5). Empty if there are none, and until
+  /// the last part of the body has been read.
   ///
-  /// Many servers send them only if the request has `TE: trailers`, and libcurl reads none behind a body that has a
+  /// Many servers send trailers only if the request has `TE: trailers`. libcurl reads none after a body that has a
   /// `Content-Length`.
   public var trailers: HTTPFields { body.buffer.trailers ?? [:] }
 
-  /// The parts of a body, for one reader. A server that is faster than the reader is made to wait.
+  /// The parts of a body, for a single reader. If the reader is slower than the server, the server has to wait (back-pressure).
   ///
-  /// When nobody holds it or an iterator of it any more, the request is cancelled.
+  /// The request is cancelled once the body and all iterators of it are released.
   public struct Body: AsyncSequence, Sendable {
+    /// A part of the body.
     public typealias Element = Data
+    /// The error of the request.
     public typealias Failure = HTTPError
 
     let buffer: BodyBuffer
-    /// Cancels the request, at the latest when it is released.
+    /// Cancels the request when it is fulfilled, or at the latest when it is released.
     let lease: OneShot<Void>
 
+    /// An iterator over the parts of a body.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
       let body: Body
 
+      /// Waits for the next part of the body, and returns it. Returns nil after the last part.
       public mutating func next() async throws(HTTPError) -> Data? { try await body.next() }
+      /// Waits for the next part of the body, and returns it. Returns nil after the last part.
+      ///
+      /// - Parameter isolation: The actor of the caller.
       public mutating func next(isolation: isolated (any Actor)?) async throws(HTTPError) -> Data? {
         try await body.next()
       }
     }
 
+    /// Returns an iterator over the parts of the body.
     public func makeAsyncIterator() -> Iterator { Iterator(body: self) }
 
     private func next() async throws(HTTPError) -> Data? {
@@ -54,12 +64,13 @@ public struct HTTPStream: Sendable {
 }
 
 extension HTTPSessionManager {
-  /// Sends a request, and returns with the head of its response. The body is read as it comes.
+  /// Sends a request, and returns when the head of its response has arrived. You read the body while it arrives.
   ///
   /// - Parameters:
-  ///   - request: What to ask for: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
-  ///   - body: What is sent with it. Default: nil.
-  ///   - options: Those that are not set are the session's.
+  ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
+  ///   - body: The body. Default: nil, which leaves the body to the request.
+  ///   - options: The options of the task. Options that are not set come from the session.
+  /// - Throws: The error of the request, if it fails before the head of the response. A later error is thrown by the body.
   public func stream(
     _ request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPStream {

@@ -2,29 +2,32 @@ import HTTPTypes
 import Netwatch
 import Synchronization
 
-/// A request of a ``HTTPSessionManager``. All members may be used from any thread, and no call waits.
+/// A request of a ``HTTPSessionManager``. All members can be used from any thread, and no call waits.
 ///
-/// A task does not keep its manager, and once that has ended, nothing of it. A task that is suspended, and that nobody holds any
-/// more, is cancelled. Two objects for the same request are equal.
+/// A task does not retain its manager, and retains nothing of it after the manager has ended. A suspended task is cancelled
+/// when it is released. Two objects for the same request are equal.
 public final class HTTPTask: Sendable {
+  /// The state of a task.
   public enum State: Hashable, Sendable {
+    /// The task has not begun, or was suspended.
     case suspended
-    /// For a path to the network, or for the time before another attempt.
+    /// The task waits for a path to the network, or for the delay before another attempt.
     case waiting
+    /// The task is running.
     case running
-    /// Its completion is on its way, or has run.
+    /// The task is over. Its completion has run, or is about to run.
     case finished
   }
 
-  /// The task's id, its kind, and what its owner calls it.
+  /// The id, the kind and the label of the task.
   public let info: HTTPTaskInfo
-  /// The request that the task was made of, before redirects and interceptors.
+  /// The request that the task was made from, before redirects and interceptors.
   public var request: HTTPRequest { shared.value }
   private let shared: SharedRequest
   private let status: TaskStatus
   private let inbox: Inbox<EngineCommand>
 
-  /// A task that its session has.
+  /// Creates another object for a task that the session already has.
   init(_ order: TransferOrder, _ status: TaskStatus, _ inbox: Inbox<EngineCommand>) {
     info = order.info
     shared = order.shared
@@ -33,7 +36,7 @@ public final class HTTPTask: Sendable {
     status.retain()
   }
 
-  /// Gives a task to its session.
+  /// Creates a task, and gives it to its session.
   convenience init(
     _ order: TransferOrder, _ status: TaskStatus, _ inbox: Inbox<EngineCommand>, isSuspended: Bool
   ) {
@@ -48,6 +51,7 @@ public final class HTTPTask: Sendable {
   /// The id by which a `RequestObserver` knows the task.
   public var id: RequestID { info.id }
 
+  /// The current state of the task.
   public var state: State {
     switch status.phase {
     case .suspended: .suspended
@@ -57,25 +61,26 @@ public final class HTTPTask: Sendable {
     }
   }
 
+  /// The bytes that were sent and received so far, with the totals if they are known.
   public var progress: HTTPProgress { status.progress }
 
-  /// The progress now, and then whenever it changes. A reader that is slow gets the newest figures and misses those in between.
-  /// The sequence ends with the task; each call returns another one.
+  /// Returns the current progress, and then each change. A slow reader gets the newest figures, and misses those in between.
+  /// The sequence ends with the task. Each call returns a new sequence.
   public func progressUpdates() -> AsyncStream<HTTPProgress> { status.progressUpdates() }
 
-  /// Begins, or goes on.
+  /// Begins the task, or continues it after a suspension.
   public func resume() { change(to: false) }
 
-  /// Holds still: nothing is sent or read, and the activity of the request ends. The connection stays.
+  /// Suspends the task: nothing is sent or read, and the activity of the request ends. The connection stays open.
   public func suspend() { change(to: true) }
 
-  /// Ends it with `cancelled`, unless it is over.
+  /// Cancels the task, which ends with `cancelled`, unless it is already over.
   public func cancel() { inbox.send(.cancel(id)) }
 
   private func change(to value: Bool) {
     status.wish(isSuspended: value) {
       inbox.send(value ? .suspend(id) : .resume(id)) { last in
-        // A task is made suspended, and begun in the same breath: that is one command.
+        // A task that is created suspended and resumed at once needs only one command.
         guard !value, case .start(let order, true) = last, order.id == id else { return false }
         last = .start(order, isSuspended: false)
         return true
@@ -85,13 +90,15 @@ public final class HTTPTask: Sendable {
 }
 
 extension HTTPTask: CustomStringConvertible {
-  /// One line with the request, the label and the state, without the query: `GET https://example.org/users (running)`.
+  /// The task in one line: the request without its query, the label and the state: `GET https://example.org/users (running)`.
   public var description: String {
     "\(request.title)\(info.label.map { " '\($0)'" } ?? "") (\(state))"
   }
 }
 
 extension HTTPTask: Hashable {
+  /// Returns whether two objects stand for the same task.
   public static func == (left: HTTPTask, right: HTTPTask) -> Bool { left.id == right.id }
+  /// Hashes the id of the task.
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 import Netwatch
 
-/// Keeps the answers of real servers in a file, and gives them again later, for tests that need no server.
+/// A transport that records the responses of real servers in a file, and replays them later, for tests that need no server.
 ///
 /// ```swift
 /// // Once:
@@ -11,11 +11,11 @@ import Netwatch
 /// configuration.transport = try RecordedTransport(replaying: file)
 /// ```
 ///
-/// The file is JSON, and is meant to be read, and to be kept beside the tests. `Authorization`, `Proxy-Authorization`, `Cookie`
-/// and `Set-Cookie` are left out of it.
+/// The file is JSON that people can read, and is meant to be kept with the tests. `Authorization`, `Proxy-Authorization`,
+/// `Cookie` and `Set-Cookie` are left out of it.
 ///
-/// A request is recognized by its method, its URL and its body. If it was recorded several times, it gets the answers in their
-/// order, and the last one again and again. One that was not recorded fails with `notRecorded`.
+/// A request is recognized by its method, its URL and its body. If it was recorded several times, its responses are replayed in
+/// their order, and the last one is repeated. A request that was not recorded fails with `notRecorded`.
 public final class RecordedTransport: HTTPTransport {
   private struct Exchange: Codable, Sendable {
     var request: HTTPRequest
@@ -30,7 +30,7 @@ public final class RecordedTransport: HTTPTransport {
 
   private struct State: Sendable {
     var exchanges: [Exchange] = []
-    /// The places of those that were given already.
+    /// The indices of the exchanges that were already replayed.
     var used: Set<Int> = []
   }
 
@@ -38,12 +38,13 @@ public final class RecordedTransport: HTTPTransport {
 
   private let state: Lock<State>
   private let file: URL
-  /// Nil if nothing is recorded.
+  /// The session that makes the requests; nil when a file is replayed.
   private let session: HTTPSessionManager?
 
-  /// Answers from a file.
+  /// Creates a transport that replays a file.
   ///
-  /// - Throws: `fileFailed` if the file cannot be read, or is no recording.
+  /// - Parameter file: The recording.
+  /// - Throws: `fileFailed` if the file cannot be read, or is not a recording.
   public init(replaying file: URL) throws(HTTPError) {
     self.file = file
     session = nil
@@ -55,17 +56,24 @@ public final class RecordedTransport: HTTPTransport {
     }
   }
 
-  /// Answers with what real servers say, and writes that into a file, which is replaced with the first answer.
+  /// Creates a transport that asks real servers, and records their responses in a file. The first response replaces the file.
   ///
   /// - Parameters:
-  ///   - file: The recording. It is whole after each answer.
-  ///   - session: Makes the requests. It must not have this transport itself.
+  ///   - file: The recording. It is complete after each response.
+  ///   - session: The session that makes the requests. It must not use this transport itself.
   public init(recording file: URL, by session: HTTPSessionManager) {
     self.file = file
     self.session = session
     state = Lock(State())
   }
 
+  /// Returns the recorded response to a request; or asks the server, and records the response.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - body: The body of the request. Nil for none.
+  /// - Throws: `notRecorded` if the file has no response to the request, `fileFailed` if the file cannot be written, or the
+  ///   error of the session.
   public func send(_ request: HTTPRequest, body: HTTPBody?) async throws(HTTPError) -> HTTPTransportAnswer {
     var data = Data()
     if let body { data = try await body.data() }
@@ -98,7 +106,7 @@ public final class RecordedTransport: HTTPTransport {
       exchange.request.headerFields[name] = nil
       exchange.response.headerFields[name] = nil
     }
-    // The body is kept without them.
+    // These fields describe the body as it was transferred, and it is kept decoded.
     for name in [HTTPField.Name.contentEncoding, .transferEncoding, .contentLength] {
       exchange.response.headerFields[name] = nil
     }

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// What a session can be asked for: text with a path or a URL, a `URL`, an `HTTPRequest`, an ``HTTPCall``, or a type of your
-/// own.
+/// A type that describes a request for a session: a string with a path or a URL, a `URL`, an `HTTPRequest`, an ``HTTPCall``, or
+/// your own type.
 ///
 /// ```swift
 /// enum Route: RequestConvertible {
@@ -19,23 +19,26 @@ import HTTPTypes
 /// let user = try await api.send(Route.user(1), as: User.self).value
 /// ```
 public protocol RequestConvertible: Sendable {
-  /// Makes the call. Runs on the thread of the caller, once for each task.
+  /// Returns the call. It runs on the thread of the caller, once for each task.
   ///
-  /// - Throws: The reason why there is no request: the task fails with it, and nothing is sent.
+  /// - Throws: The error that the task fails with, in which case nothing is sent.
   func makeCall() throws(HTTPError) -> HTTPCall
 }
 
 /// A path relative to the base URL of the session, or a whole URL. The method is GET, or POST for a request with a body.
 extension String: RequestConvertible {
+  /// Returns the call that this value describes.
   public func makeCall() -> HTTPCall { HTTPCall(nil, self) }
 }
 
 /// A URL, which may be relative to the base URL of the session. The method is GET, or POST for a request with a body.
 extension URL: RequestConvertible {
+  /// Returns the call that this value describes.
   public func makeCall() -> HTTPCall { HTTPCall(nil, absoluteString) }
 }
 
 /// A request that is sent as it is. If it has no authority, its path is relative to the base URL of the session.
 extension HTTPRequest: RequestConvertible {
+  /// Returns the call that this value describes.
   public func makeCall() -> HTTPCall { HTTPCall(self) }
 }

@@ -3,42 +3,42 @@ import Glibc
 import HTTPTypes
 import NetwatchEventLoop
 
-/// Tries failed requests again, after a time that grows with each attempt.
+/// An interceptor that retries failed requests, after a delay that grows with each retry.
 ///
 /// ```swift
 /// configuration.interceptors = [RetryInterceptor()]
 /// ```
 ///
-/// The defaults are Alamofire's: two further attempts, after 0.5 and 1 second, for idempotent methods, for statuses that speak of
-/// a server in trouble, and for failures of the network. The time that a server names in `Retry-After` (RFC 9110, section
-/// 10.2.3) wins. To wait for a path to the network instead, see ``HTTPTaskOptions/retriesWhenReachable``.
+/// The defaults are Alamofire's: two retries, after 0.5 and 1 second. They are made for idempotent methods, for statuses of a
+/// server in trouble, and for failures of the network. If the server sends a time in `Retry-After` (RFC 9110, section 10.2.3),
+/// that time is waited instead. To wait for a path to the network, see ``HTTPTaskOptions/retriesWhenReachable``.
 public struct RetryInterceptor: RequestInterceptor {
-  /// The most attempts after the first one. Default: 2.
+  /// The most retries after the first attempt. Default: 2.
   public var limit = 2
-  /// The methods of requests that are tried again. Default: those that are idempotent (RFC 9110, section 9.2.2).
+  /// The methods of the requests that are retried. Default: the idempotent ones (RFC 9110, section 9.2.2).
   public var methods: Set<HTTPRequest.Method> = [.get, .head, .put, .delete, .options, .trace]
-  /// The statuses after which a request is tried again. Default: 408, 429, 500, 502, 503 and 504.
+  /// The statuses after which a request is retried. Default: 408, 429, 500, 502, 503 and 504.
   public var statusCodes: Set<Int> = [408, 429, 500, 502, 503, 504]
-  /// The failures after which a request is tried again. Default: `timedOut`, `notResolved`, `cannotConnect`, `connectionLost`,
+  /// The failures after which a request is retried. Default: `timedOut`, `notResolved`, `cannotConnect`, `connectionLost`,
   /// `pathLost` and `notReachable`.
   public var kinds: Set<HTTPError.Kind> = [
     .timedOut, .notResolved, .cannotConnect, .connectionLost, .pathLost, .notReachable,
   ]
-  /// The time before the first retry. Each further one waits ``backoffBase`` times as long as the one before. Default: 0.5
+  /// The delay before the first retry. Each further delay is ``backoffBase`` times as long as the one before. Default: 0.5
   /// seconds.
   public var delay = Duration.milliseconds(500)
-  /// By how much the delay grows with each retry, at least 1. With 1, all delays are the same. Default: 2, each one is twice as
-  /// long as the one before.
+  /// The factor by which the delay grows with each retry, at least 1. With 1, all delays are equal. Default: 2.
   public var backoffBase = 2.0
-  /// The longest time that is waited, also if the server names one: after a longer one, the request is not tried again. Default:
-  /// 60 seconds.
+  /// The longest delay. If the server asks for a longer one, the request is not retried. Default: 60 seconds.
   public var maximumDelay = Duration.seconds(60)
-  /// The part of the delay that is left to chance, from 0 to 1, so that the clients of a server do not come back at the same
-  /// moment. Default: 0.5, which means between half of the delay and all of it. A time that the server names is waited in full.
+  /// The random part of the delay, from 0 to 1, so that the clients of a server do not retry at the same moment. Default: 0.5,
+  /// a delay between half of the full one and all of it. A delay that the server asks for is waited in full.
   public var jitter = 0.5
 
+  /// Creates an interceptor with the default settings.
   public init() {}
 
+  /// Decides whether a failed request is retried, and after which delay. Leaves all other failures to the next interceptor.
   public func retry(_ failure: HTTPFailedAttempt) async -> RetryDecision {
     guard failure.retries < limit, methods.contains(failure.request.method), isTemporary(failure) else { return .next }
     if let wanted = failure.response.flatMap({ Self.retryAfter($0, now: Date()) }) {
@@ -52,15 +52,16 @@ public struct RetryInterceptor: RequestInterceptor {
     return failure.response.map { statusCodes.contains($0.status.code) } ?? false
   }
 
-  /// - Parameter chance: from 0 to 1.
+  /// - Parameter chance: A random number from 0 to 1.
   func backoff(_ retries: Int, chance: Double) -> Duration {
-    // The base may be no number, and its power infinite: times zero, that would be no number.
+    // The base may be NaN, and its power infinite, which a delay of zero would turn into NaN.
     let factor = min(pow(backoffBase >= 1 ? backoffBase : 1, Double(max(retries, 0))), 1e18)
     let seconds = min(max(delay, .zero).inSeconds * factor, max(maximumDelay, .zero).inSeconds)
     return .seconds(seconds * (1 - min(max(jitter, 0), 1) * chance))
   }
 
-  /// A number of seconds, or a date. Nil if the server says nothing that could be read.
+  /// Returns the delay that the server asks for, which it sends as a number of seconds or as a date. Nil if there is none that
+  /// can be read.
   static func retryAfter(_ response: HTTPResponse, now: Date) -> Duration? {
     guard let name = HTTPField.Name("Retry-After"), let text = response.headerFields[name] else { return nil }
     if !text.isEmpty, text.utf8.allSatisfy({ 48...57 ~= $0 }) { return .seconds(Int64(text) ?? .max / 4) }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 import Netwatch
 
-/// Answers requests by a function of yours, and keeps them, for tests of an app.
+/// A transport that answers requests with a closure of yours, and keeps the requests, for tests of an app.
 ///
 /// ```swift
 /// let server = ScriptedTransport { request, body in
@@ -16,24 +16,35 @@ import Netwatch
 /// configuration.transport = server
 /// ```
 public final class ScriptedTransport: HTTPTransport {
-  /// A request, and the body that came with it.
+  /// A request with its body.
   public struct Request: Sendable {
+    /// The request, with all of its header fields.
     public let request: HTTPRequest
+    /// The body of the request. Empty if it has none.
     public let body: Data
   }
 
-  /// Makes the answer to a request. What it throws fails the attempt, as if the network had: an ``HTTPError`` as it is, another
-  /// error beneath `connectionLost`.
+  /// A closure that returns the answer to a request. What it throws fails the attempt, as a failure of the network would: an
+  /// ``HTTPError`` unchanged, and another error as the ``HTTPError/underlying`` error of `connectionLost`.
   public typealias Script = @Sendable (_ request: HTTPRequest, _ body: Data) async throws -> HTTPTransportAnswer
 
   private let script: Script
   private let log = Lock<[Request]>([])
 
+  /// Creates a transport.
+  ///
+  /// - Parameter script: Returns the answer to each request.
   public init(_ script: @escaping Script) { self.script = script }
 
-  /// The requests so far, in the order in which they have come.
+  /// The requests so far, in the order in which they arrived.
   public var requests: [Request] { log.withLock { $0 } }
 
+  /// Keeps a request, and returns the answer of the script.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - body: The body of the request. Nil for none.
+  /// - Throws: The error of the script, or of the body if it cannot be read.
   public func send(_ request: HTTPRequest, body: HTTPBody?) async throws(HTTPError) -> HTTPTransportAnswer {
     var data = Data()
     if let body { data = try await body.data() }
