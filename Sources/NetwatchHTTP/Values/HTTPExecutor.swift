@@ -1,6 +1,6 @@
 /// The place in which a task's callbacks run: `HTTPExecutor { queue.async(execute: $0) }`.
 ///
-/// A callback runs concurrently with the code that made the call, never inside the call. So a completion can run before `send`,
+/// A callback runs concurrently with the code that made the call. So a completion can run before `send`,
 /// a verb or `resume()` returns. To be certain that it runs afterwards, use an executor that the caller occupies, such as the
 /// caller's own actor or queue.
 public struct HTTPExecutor: Sendable {
@@ -10,8 +10,8 @@ public struct HTTPExecutor: Sendable {
   /// Runs callbacks on Swift's shared threads.
   public static let shared = HTTPExecutor { job in Task { job() } }
 
-  /// Runs callbacks at once on the thread that has the news, usually the session's thread that runs the task. It is never the
-  /// thread of the call.
+  /// Runs callbacks at once on the thread that has the news, usually the session's thread that runs the task. A download that the
+  /// cache answers completes inside the call, on its thread.
   ///
   /// This is the fastest executor, for short callbacks. While a callback runs, no session that shares the thread sends or
   /// receives. A request that the callback makes is sent after the callback returns.

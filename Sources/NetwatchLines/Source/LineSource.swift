@@ -201,8 +201,7 @@ package final class LineSource {
   /// Sets the number of requests that programs have announced here.
   package func setRequests(_ count: Int) { counter?.setRequests(count) }
 
-  /// Sets the requests of this program, with their labels. They are reported to a service; if no service counts, they count
-  /// here.
+  /// Sets the requests of this program, with their labels. A service counts them; without one, they count here.
   ///
   /// - Parameter date: The time of the change, on the monotonic clock.
   package func setRequests(_ requests: [UInt64: String?], at date: Duration) {
@@ -250,10 +249,8 @@ package final class LineSource {
     add(record)
   }
 
-  /// Returns the programs whose connections are in flight. The search is always made by this process, even if a service counts,
-  /// so that users see only what their own permissions allow. Nil if connections are not counted.
-  ///
-  /// - Parameter time: The longest time to search /proc.
+  /// Returns the programs whose connections are in flight, or nil if these are not counted. This process searches /proc itself
+  /// for at most `time`, even if a service counts, so that users see only what their own permissions allow.
   package func programs(of record: EventRecord, within time: Duration) -> [NamedCount]? {
     guard let connections = record.activity.connections else { return nil }
     if connections == 0 { return [] }
@@ -326,8 +323,7 @@ package final class LineSource {
     options.say(sentence)
   }
 
-  /// Returns the labels of the requests that the service counts, as far as this user may see them. Waits for the response, at
-  /// most 250 milliseconds.
+  /// Returns the labels of the service's requests that this user may see. Waits at most 250 milliseconds for the response.
   package func labels(of record: EventRecord) -> [NamedCount] {
     guard link?.isConnected == true, record.activity.requests > 0 else { return [] }
     return ServiceStatistics.ofRunningService(within: Self.patience)?.labels ?? []
@@ -349,9 +345,7 @@ package final class LineSource {
     return record
   }
 
-  /// Samples the quality of the link that carries the path, for a caller other than the lines.
-  ///
-  /// - Parameter isFirst: Whether nobody has sampled for a while.
+  /// Samples the quality of the link that carries the path. `isFirst` is true if nobody has sampled for a while.
   package func lookAtQuality(isFirst: Bool) -> LinkQuality? {
     last.flatMap { figures?.lookAtQuality(over: $0.path, isFirst: isFirst) }
   }
@@ -373,8 +367,7 @@ package final class LineSource {
     tell(record)
   }
 
-  /// Takes a WiFi record of a service. It is ignored if its path is not the one that was reported last, because it comes before
-  /// or after a change.
+  /// Takes a WiFi record of a service. It is ignored if its path is not the one that was reported last.
   private func receive(wifi record: EventRecord) {
     let isLate = !record.path.saysTheSame(as: last?.path ?? record.path)
     // The first record is the response to this client.

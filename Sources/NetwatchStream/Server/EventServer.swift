@@ -58,15 +58,13 @@ import NetwatchEventLoop
   ///   - connectionLimit: The most clients that may be connected. Default: 1,024.
   ///   - memoryLimit: The most bytes that clients may make the server keep. Default: 64 MiB.
   ///   - identity: The identity of the service, for the first line of each connection.
-  ///   - requestsChanged: The closure that is called when the number of running requests has changed, by a client's message or
-  ///     by its end.
+  ///   - requestsChanged: The closure that is called when a client has changed the number of running requests, also by its end.
   ///   - statistics: The closure that returns the counters of the service as a whole. The server adds those of its clients.
   ///   - sampleTraffic: The closure that reads the counters of the link that carries a path; nil if no link does.
   ///   - reportWiFi: The closure that gets what clients ask of the WiFi network from now on. It returns the current values.
   ///   - lookAtQuality: The closure that samples the quality of the link that carries the path; nil if it is not known.
   ///     `isFirst` is true if there was no sample for a while.
-  ///   - prepareGreeting: The closure that is called when clients have connected. They get the current state when it calls
-  ///     `greet`.
+  ///   - prepareGreeting: The closure that is called when clients have connected, which get the state when it calls `greet`.
   ///   - lastSubscriberLeft: The closure that is called when no client wants events any more.
   /// - Throws: A `SystemError` if the loop cannot watch the socket.
   package init(
