@@ -222,7 +222,7 @@ extension NetworkNamespace {
     #expect(status.contains("  ✓ link      up"))
     #expect(status.contains("  ✓ address   10.0.0.1"))
     #expect(status.contains("  ✗ gateway   10.0.0.2 does not answer"))
-    #expect(status.contains("  ? internet  was not asked; --probe asks"))
+    #expect(status.contains("  ? internet  not checked; add --probe URL to check"))
     #expect(try run("explain").contains("  ✗ gateway   10.0.0.2 does not answer"))
     let json = try #require(try run("explain", "--json").first)
     #expect(json.contains(#""stages":{"failing":"gateway","#))

@@ -76,8 +76,8 @@ public final class ActivityIndicator: RequestObserver, Sendable {
 
   /// Calls `body` on the caller's actor whenever the indicator is to be shown or hidden.
   ///
-  /// The subscription does not keep the actor alive, and ends when the actor releases it. But the subscription keeps `body`,
-  /// and a body that uses `self` keeps the actor. In an actor of your own write `[weak self]`, and use
+  /// The subscription ends when you release it. It keeps `body` alive, and so everything that `body` captures. If `body` captures
+  /// `self`, and `self` holds the subscription, neither is released. In an actor of your own write `[weak self]`, and use
   /// `self?.assumeIsolated { … }` for code that needs the actor. You can also end the subscription with ``Subscription/cancel()``.
   /// - Parameters:
   ///   - initial: Whether `body` also gets the current value, before this method returns. Default: true.
@@ -105,8 +105,8 @@ public final class ActivityIndicator: RequestObserver, Sendable {
     core.visibility.call(of: self, initial: initial, enqueue: enqueue, body)
   }
 
-  /// Calls `body` at once, on the thread of the timer or of the change that caused it. That thread waits for `body`, so keep
-  /// it short.
+  /// Calls `body` at each change of the visibility, without a queue: on the thread of the timer, or on the thread that made the
+  /// change. That thread waits for `body`, so keep it short.
   ///
   /// - Parameters:
   ///   - initial: Whether `body` also gets the current value, on the calling thread before this method returns. Default:

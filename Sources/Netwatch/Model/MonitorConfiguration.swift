@@ -12,8 +12,8 @@ public struct MonitorConfiguration: Sendable {
   /// Decides by name which links are modems although nothing else marks them, such as a modem behind pppd. Default: nil,
   /// which adds none.
   public var isModem: (@Sendable (_ name: String) -> Bool)?
-  /// Decides by name which links are tunnels, such as `ppp0` of a VPN that runs pppd, which looks like a DSL line. Default:
-  /// nil, which leaves only the links that their kind or hardware type marks as tunnels.
+  /// Returns whether the link with this name is a tunnel. Use it for links that do not look like tunnels: the `ppp0` of a VPN that
+  /// runs pppd looks like a DSL line. Default: nil, which leaves only the links that their kind or hardware type marks as tunnels.
   public var isTunnel: (@Sendable (_ name: String) -> Bool)?
   /// Decides which links may cost money, by the name of the link and of the WiFi network that it has joined.
   ///
@@ -23,8 +23,8 @@ public struct MonitorConfiguration: Sendable {
   public var resolutionInterval: Duration = .seconds(60)
   /// Whether a path is also published if only ``NetworkPath/interfaces`` has changed. Default: false.
   public var publishesInterfaceChanges = false
-  /// What is published of the WiFi network that carries the traffic, besides its name and the signal at each change of the
-  /// path. Default: nothing.
+  /// What else is reported about the WiFi network that carries the traffic. Its name, and its signal at the time, are part of each
+  /// path anyway. Default: nothing else.
   public var wifi = WiFiReporting()
   /// Decides by name which links are treated as absent, also beneath tunnels, bonds and bridges. Default: nil, which ignores
   /// none.

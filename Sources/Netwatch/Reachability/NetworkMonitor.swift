@@ -37,8 +37,8 @@ public final class NetworkMonitor: Sendable {
   /// `body` can use the actor's own state. If a newer path arrives before an older one is delivered, the older one is left
   /// out. If netlink is lost, the last path that is delivered has the status ``ReachabilityStatus/unknown``.
   ///
-  /// The subscription does not keep the actor alive, and ends when the actor releases it. But the subscription keeps `body`,
-  /// and a body that uses `self` keeps the actor. In an actor of your own write `[weak self]`, and use
+  /// The subscription ends when you release it. It keeps `body` alive, and so everything that `body` captures. If `body` captures
+  /// `self`, and `self` holds the subscription, neither is released. In an actor of your own write `[weak self]`, and use
   /// `self?.assumeIsolated { … }` for code that needs the actor. You can also end the subscription with ``Subscription/cancel()``.
   /// - Parameters:
   ///   - initial: Whether `body` also gets the current path, before this method returns. Default: true.

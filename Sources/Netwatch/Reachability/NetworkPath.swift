@@ -8,7 +8,7 @@ public struct NetworkPath: Hashable, Sendable {
   public struct FamilyPath: Hashable, Sendable {
     /// The source address that the kernel would choose.
     public let address: IPAddress
-    /// The next hop. Nil if the target is on the link itself.
+    /// The next hop. Nil if the route has none: the target is on the link itself, or the link is a tunnel or a point-to-point link.
     public let gateway: IPAddress?
     /// The index of the link that the route leads into.
     package let interfaceIndex: Int32
@@ -40,7 +40,8 @@ public struct NetworkPath: Hashable, Sendable {
 
     package var isReachable: Bool { status.isReachable }
 
-    /// The link that carries the traffic. Nil unless reachable.
+    /// The link that carries the traffic. Nil if nothing is reachable, and in a path from an event stream, which has no list of
+    /// links; use ``interfaceName`` there.
     package var carrier: (index: Int32, name: InterfaceName)? {
       guard let index = interfaceIndex, let name = interfaceName else { return nil }
       return (index, name)
@@ -120,7 +121,7 @@ public struct NetworkPath: Hashable, Sendable {
     }
     return addresses
   }
-  /// All links of the machine, including the loopback, sorted by index.
+  /// All links of the machine, including the loopback, sorted by index. Empty in a path from an event stream.
   public var interfaces: [Interface] { Array(links) }
   /// The link that carries the traffic. Nil unless reachable.
   public var interface: Interface? { verdict.interfaceIndex.flatMap(links.interface) }

@@ -71,7 +71,7 @@ extension NetwatchTool {
       --json              print JSON lines; --format NAME for a status bar
       -v, --verbose       explain each state in a sentence
 
-    'netwatch --help-all' lists all options, 'netwatch COMMAND --help' those of one.
+    'netwatch COMMAND --help' explains a command, 'netwatch --help-all' every option.
 
     """
 }

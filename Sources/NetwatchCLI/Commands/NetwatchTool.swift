@@ -15,7 +15,8 @@ public struct NetwatchTool: ParsableCommand {
       Without options, netwatch prints the present state and exits. In JSON, the status "wifi" means everything reachable \
       that is not cellular, as in AFNetworking; "medium" is the exact kind.
 
-      Exit status: 0 done or reachable, 1 not reachable or timed out, 2 could not run, 64 wrong usage.
+      Exit status: 0 done; 1 not reachable, with --check and explain, or timed out, with wait; 2 could not run; 64 wrong \
+      usage. Without --check, the state does not change the exit status.
       """,
     version: NetwatchVersion.text,
     subcommands: [

@@ -9,8 +9,7 @@ struct OpenCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "open", abstract: "Open the login page of a captive portal in the browser.",
     discussion: """
-      The command asks the URL of --probe once. If a captive portal redirects the request, the address of its login page is \
-      opened with xdg-open. The address is printed first, unless its host is that of the probe or the gateway.
+      The command asks the URL of --probe once. If a login page answers, its address is opened with xdg-open. The address is printed first, unless its host is that of the probe or the gateway.
 
       Exit status: 0 opened, 1 there is no login page, 2 could not run.
       """)

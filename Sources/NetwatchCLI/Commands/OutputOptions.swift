@@ -47,8 +47,9 @@ struct OutputOptions: SharedOptions {
   var json = false
 
   @Option(
-    help:
-      "Colour the text: auto, always or never. With auto, NO_COLOR counts. Output for status bars is always coloured unless this is never. Default: auto.",
+    help: ArgumentHelp(
+      "Colour the text: auto, always or never. auto colours text on a terminal unless NO_COLOR is set. Output for bars that "
+        + "have colours is coloured unless this is never. Default: auto."),
     completion: .list(ColorChoice.allCases.map(\.rawValue)), transform: ColorChoice.choice)
   var color = ColorChoice.auto
 

@@ -7,16 +7,16 @@ struct LinkOptions: ParsableArguments {
   @Option(
     name: [.customShort("i"), .customLong("interface")], parsing: .singleValue,
     help: ArgumentHelp(
-      "Count only interfaces whose name matches as ways out, whatever lies beneath them. May be "
-        + "repeated.",
+      "Use only interfaces whose name matches for traffic that leaves; those beneath a tunnel may "
+        + "have any name. May be repeated.",
       valueName: "glob"))
   var included: [String] = []
 
   @Option(
     name: .customLong("ignore"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Judge as if interfaces whose name matches did not exist, also beneath tunnels. May be "
-        + "repeated.", valueName: "glob"))
+      "Do not use interfaces whose name matches, also beneath tunnels. They are still listed. May "
+        + "be repeated.", valueName: "glob"))
   var ignored: [String] = []
 
   @Option(

@@ -6,9 +6,9 @@ import NetwatchLines
 struct ProbeOptions: SharedOptions {
   @Option(
     help: ArgumentHelp(
-      "Also ask this URL whether the internet is there, over the interface that carries the "
-        + "traffic. The answer must be status 204, or 200 with an empty body. A redirect or anything "
-        + "else counts as a login page.", valueName: "url"),
+      "Also ask this URL whether the internet is there, over the interface that carries the traffic. The "
+        + "answer must be status 204, or 200 with an empty body. A redirect or another page counts as a login "
+        + "page; an error such as 404 proves nothing.", valueName: "url"),
     transform: { try checked(url: $0) })
   var probe: String?
 

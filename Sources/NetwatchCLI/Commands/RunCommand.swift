@@ -10,7 +10,7 @@ struct RunCommand: ParsableCommand {
     commandName: "run", abstract: "Run a command and count it as one request while it runs.",
     discussion: """
       The service shows the activity indicator while the command runs. Without a service, the command runs all the same. \
-      Signals are passed to the command, and its exit status is that of netwatch; 126 and 127 mean the same as in a shell.
+      netwatch passes signals to the command and exits with its exit status; 126 and 127 mean the same as in a shell.
       """)
 
   /// What somebody may send to us and mean the command.

@@ -10,10 +10,13 @@ protocol SharedOptions: ParsableArguments {
 }
 
 struct SnapshotOptions: SharedOptions {
-  @Flag(help: "List all interfaces, and print a line when the list changes.")
+  @Flag(help: "List all interfaces; with --follow, also print a line when the list changes.")
   var interfaces = false
 
-  @Flag(help: "Exit with status 1 unless reachable, or unless the conditions of --for hold.")
+  @Flag(
+    help: ArgumentHelp(
+      "Exit with status 0 if the network is reachable, or, with --for, if all its conditions hold; "
+        + "otherwise with status 1."))
   var check = false
 
   @Flag(

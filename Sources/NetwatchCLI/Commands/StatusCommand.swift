@@ -9,7 +9,7 @@ struct StatusCommand: ParsableCommand {
     commandName: "status", abstract: "Print the present state and exit.",
     discussion: """
       Add --quality for the round-trip time and the loss, and --stages for the stage of the way to the internet that fails. \
-      With --help-all, help lists every option.
+      'netwatch status --help-all' lists every option.
       """)
 
   @ParentCommand var root: NetwatchTool

@@ -10,7 +10,7 @@ struct WaitCommand: ParsableCommand {
     commandName: "wait", abstract: "Wait until the network is reachable, or until conditions hold.",
     discussion:
       "With --probe, wait also until the internet answers. Exit status: 0 the conditions hold, 1 timed out, 2 could not run. "
-      + "With --help-all, help lists every option.")
+      + "'netwatch wait --help-all' lists every option.")
 
   /// The time between two looks at the table of neighbours, if a condition is about the network.
   private static let networkInterval = Duration.seconds(1)

@@ -144,7 +144,8 @@ extension ExplanationWords {
     case .radio(let mode): "nl80211: \(mode)"
     case .sysfsRadio: "sysfs: a radio"
     case .plainEthernet:
-      "Ethernet without a mark of anything else" + (interface.device.isTether ? ", on the USB of a phone or modem" : "")
+      "plain Ethernet; nothing shows another kind"
+        + (interface.device.isTether ? ", on the USB of a phone or modem" : "")
     }
   }
 }

@@ -28,22 +28,22 @@ extension StageFinding {
     case .configured: name
     case .noAddress: "no address that traffic can come from"
     case .neighbourReachable: "\(name) is there"
-    case .neighbourStale: "\(name) was there, and nobody has asked lately"
+    case .neighbourStale: "\(name) answered earlier; not checked recently"
     case .neighbourFailed: "\(name) does not answer"
-    case .neighbourUnresolved: "\(name) was not asked yet"
+    case .neighbourUnresolved: "\(name) was not checked yet"
     case .neighbourPermanent: "\(name) has a fixed entry, which is never checked"
     case .noNeighbours: "a link of this kind does not tell"
     case .noGateway: "the route needs none"
     case .noRoute: stage == .dns ? "no route leads to \(name)" : "no route leads out"
     case .answered: "\(name) has answered"
-    case .routed: "\(name) has a route, and was not asked; --probe asks"
-    case .local: "the server on this machine does not say whom it asks; --probe asks it"
+    case .routed: "not checked (a route to \(name) exists); add --probe URL to check"
+    case .local: "the server on this machine does not tell which servers it asks; add --probe URL to check"
     case .noServer: "none is configured"
     case .noAnswer: address.map { "\($0) does not answer" } ?? "no server answers"
     case .full: "answers"
     case .portal: "a login page answers in its place"
     case .none: "does not answer"
-    case .notProbed: "was not asked; --probe asks"
+    case .notProbed: "not checked; add --probe URL to check"
     }
   }
 }
@@ -54,8 +54,8 @@ extension StageFinding {
 ///   ✓ link      up
 ///   ✓ address   192.168.122.10
 ///   ✗ gateway   192.168.122.1 does not answer
-///   ? DNS       192.168.122.1 has a route, and was not asked; --probe asks
-///   ? internet  was not asked; --probe asks
+///   ? DNS       not checked (a route to 192.168.122.1 exists); add --probe URL to check
+///   ? internet  not checked; add --probe URL to check
 /// ```
 struct StageTable {
   private static let column = (mark: 2, name: 4, words: 14)

@@ -5,7 +5,7 @@ import NetwatchEventLoop
 /// A downloader of resources that many callers may request at once, such as images. Equal requests share one transfer, few
 /// transfers run at a time, and responses are kept in memory for as long as HTTP allows.
 ///
-/// All members can be used from any thread, and no call waits. Requested downloads are completed even if the downloader is
+/// All members can be used from any thread. No call blocks its thread. Requested downloads are completed even if the downloader is
 /// released.
 public final class Downloader<Serializer: ResponseSerializer>: Sendable where Serializer.Value: CacheCost {
   /// The type of the value of a download.

@@ -127,8 +127,8 @@ public struct HTTPSessionConfiguration: Sendable {
   /// The addresses of host names that are not looked up, for tests: `["api.example.org": [IPAddress("127.0.0.1")!]]`. A key
   /// with a port, such as `api.example.org:8443`, is for that port only. Default: none.
   ///
-  /// The addresses are tried in their order. Certificates are checked for the name as always. The names of proxies are also
-  /// found here, but not `localhost` and not addresses.
+  /// The addresses are tried in their order. Certificates are checked for the name as always. The names of proxies are looked up in
+  /// this table too. A key that is `localhost` or an address is refused with ``HTTPError/Kind/badConfiguration``.
   public var addressOverrides: [String: [IPAddress]] = [:]
 
   /// Creates a configuration with the default settings.

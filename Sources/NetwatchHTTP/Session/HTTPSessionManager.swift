@@ -5,8 +5,8 @@ import Netwatch
 /// A session that makes HTTP requests. It reuses connections, speaks HTTP/2 and keeps cookies. All of its work is done on one
 /// thread, or on the threads of ``HTTPThreads``.
 ///
-/// All members can be used from any thread, and no call waits. A manager works as long as it is held. When it is released or
-/// invalidated, its tasks end with `invalidated`, its sockets are closed, and its own thread ends.
+/// All members can be used from any thread. No call blocks its thread. A manager works as long as it is held. When it is released
+/// or invalidated, its tasks end with `invalidated`, its sockets are closed, and its own thread ends.
 ///
 /// By default, the session uses the proxies that the environment names when the manager is made (`http_proxy`, `https_proxy`,
 /// `all_proxy`, `no_proxy`). ``HTTPSessionConfiguration/proxy`` can change that.

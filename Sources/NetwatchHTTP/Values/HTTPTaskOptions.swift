@@ -71,7 +71,8 @@ public struct HTTPTaskOptions: Sendable {
   /// The time does not count while the task is suspended, while its response waits for its reader, or while the request waits
   /// for one of the session's connections (``HTTPSessionConfiguration/maximumConnectionsPerHost``).
   public var timeout: Duration? = .seconds(60) { didSet { name(.timeout) } }
-  /// The longest time for the whole task, including redirects and waiting. Default: nil, no limit.
+  /// The longest time for the whole task, with all redirects, retries and delays. It begins when the task first has a path to the
+  /// network; ``reachabilityTimeout`` limits the wait for that path. Default: nil, no limit.
   public var totalTimeout: Duration? { didSet { name(.totalTimeout) } }
   /// The largest body in bytes, counted after its content encoding is removed. A larger one fails with `responseTooLarge`.
   /// Default: nil, no limit.

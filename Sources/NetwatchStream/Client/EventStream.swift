@@ -24,8 +24,9 @@ import NetwatchEventLoop
 /// again after 20, 80 and 400 milliseconds. If the service refuses the connection, the stream waits for the next socket.
 ///
 /// **The sequence ends** when the task that reads it is cancelled; it throws no error. Several tasks may read one stream: each
-/// iterator gets the current state first, then every change. You can use a stream from any thread or actor. It reads the socket
-/// on its own thread, which runs as long as you hold the stream or one of its iterators.
+/// iterator gets the current state first, then the newest record after each change. A slow iterator misses older records. You can
+/// use a stream from any thread or actor. It reads the socket on its own thread, which runs as long as you hold the stream or one
+/// of its iterators.
 public final class EventStream: AsyncSequence, Sendable {
   /// The type of a record.
   public typealias Element = EventRecord

@@ -11,7 +11,7 @@ public struct EventRecord: Hashable, Sendable {
     case reachability
     /// The activity has changed.
     case activity
-    /// A link that does not carry the path has changed. Only `netwatch --follow --interfaces` writes such lines.
+    /// The list of links has changed, but the path has not. Only `netwatch --follow --interfaces` writes such lines.
     case interfaces
     /// The traffic of links was sampled. Only readers that ask for traffic get such records. Their ``EventRecord/sequence`` is
     /// that of the last state.
@@ -77,8 +77,7 @@ public struct EventRecord: Hashable, Sendable {
   public var path: NetworkPath
   /// The state of the activity indicator and the number of requests in flight.
   public var activity = Activity()
-  /// The reason for a change of the activity if ``event`` is ``Event/activity``. The reason of every other record is in its
-  /// path.
+  /// The reason for a change of the activity if ``event`` is ``Event/activity``. For the reason of any record, read ``reason``.
   public var activityReason = ActivityReason.requestBegan
   /// Whether the line of the record lists all links.
   public var listsInterfaces = false
