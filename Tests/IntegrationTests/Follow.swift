@@ -12,7 +12,8 @@ struct Line: CustomStringConvertible {
     guard let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] else {
       throw TestFailure("not an object: \(text)")
     }
-    keepLine(text, of: "event")
+    // What a service answers to a mistake, or if it is full, is no event.
+    if object["error"] == nil { keepLine(text, of: "event") }
     self.object = object
   }
 
