@@ -306,4 +306,12 @@ import Testing
       #expect(!listed.contains { $0.contains(name) })
     }
   }
+
+  @Test func `each way to ask for all help has the options of bars, and short help leaves them out`() throws {
+    let all = try ChildProcess.run([Programs.netwatch, "--help-all"]).output
+    #expect(all.contains { $0.hasPrefix("  --template ") })
+    #expect(try ChildProcess.run([Programs.netwatch, "help", "--all"]).output == all)
+    #expect(
+      try !ChildProcess.run([Programs.netwatch, "status", "--help"]).output.contains { $0.contains("--template") })
+  }
 }

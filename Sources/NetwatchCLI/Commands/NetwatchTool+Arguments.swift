@@ -71,7 +71,7 @@ extension NetwatchTool {
       --json              print JSON lines; --format NAME for a status bar
       -v, --verbose       explain each state in a sentence
 
-    'netwatch COMMAND --help' explains a command, 'netwatch --help-all' every option.
+    'netwatch COMMAND --help' explains a command, 'netwatch --help-all' all options.
 
     """
 }

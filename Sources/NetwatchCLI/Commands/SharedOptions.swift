@@ -82,7 +82,10 @@ extension Duration {
 
 extension ArgumentVisibility {
   /// For options that `--help` of a subcommand leaves out. `--help-all` lists them, and completion scripts know them.
-  static let rare: ArgumentVisibility =
-    CommandLine.arguments.contains { $0 == "--help-all" || $0.hasPrefix("--generate-completion-script") }
-    ? .default : .hidden
+  static let rare: ArgumentVisibility = listsAll(CommandLine.arguments.dropFirst()) ? .default : .hidden
+
+  private static func listsAll(_ words: some Sequence<String>) -> Bool {
+    words.elementsEqual(["help", "--all"])
+      || words.contains { $0 == "--help-all" || $0.hasPrefix("--generate-completion-script") }
+  }
 }
