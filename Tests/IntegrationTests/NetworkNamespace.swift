@@ -12,6 +12,14 @@ final class NetworkNamespace {
   /// It belongs to a user namespace of its own, as that of a container without privileges does.
   private let isContained: Bool
   static let isRoot = geteuid() == 0
+  /// Whether the kernel is Linux 6.2 or newer, which renames links that are up.
+  static let renamesLinksInUse: Bool = {
+    var facts = utsname()
+    guard unsafe uname(&facts) == 0 else { return false }
+    let release = unsafe withUnsafeBytes(of: facts.release) { unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    let numbers = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
+    return !numbers.lexicographicallyPrecedes([6, 2])
+  }()
 
   /// - Parameters:
   ///   - withSysfs: as root alone. Else programs in here see that of the test, with other devices.
