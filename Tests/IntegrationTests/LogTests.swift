@@ -159,6 +159,36 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["netwatch", "page.html"])
   }
 
+  @Test
+  func `a service stores the bytes of the day, and its clients get no figures that they did not ask for`() throws {
+    let service = try RunningService("--log", "--traffic", "--traffic-interval", "0.1", shell: "export \(state)")
+    func client(_ options: String...) throws -> Follow {
+      try Follow(
+        ChildProcess(
+          service.namespace.command([Programs.netwatch, "-f", "--json"] + options),
+          environment: ["NETWATCH_SOCKET=\(service.socket)"]))
+    }
+    let quiet = try client()
+    var lines = [try quiet.next()]
+    // The service has read the counters as often as this client, some more or less.
+    let counting = try client("--traffic", "--traffic-interval", "0.1")
+    for _ in 0..<12 {
+      _ = try counting.next()
+      try service.namespace.run(
+        "ping -c 1 -W 0.01 10.0.0.2 || true", "ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:02 dev v0")
+    }
+    try service.namespace.run("ip link set v1 down")
+    lines.append(try quiet.next())
+    #expect(lines.map(\.event) == ["initial", "reachability"])
+    #expect(lines.allSatisfy { $0.object["traffic"] == nil })
+    service.process.signal(SIGTERM)
+    #expect(try service.process.wait() == .exited(0))
+    let page = folder.file("page.html")
+    let made = try ChildProcess.run([Programs.netwatch, "report", page], environment: [state])
+    #expect(made.ending == .exited(0))
+    #expect(try String(contentsOfFile: page, encoding: .utf8).contains("<h2>Bytes</h2>"))
+  }
+
   // MARK: What goes wrong
 
   @Test func `a writer that stands still delays no line, and what does not fit is merged`() throws {

@@ -16,7 +16,9 @@ final class NetworkNamespace {
   static let renamesLinksInUse: Bool = {
     var facts = utsname()
     guard unsafe uname(&facts) == 0 else { return false }
-    let release = unsafe withUnsafeBytes(of: facts.release) { unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    let release = unsafe withUnsafeBytes(of: facts.release) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
     let numbers = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
     return !numbers.lexicographicallyPrecedes([6, 2])
   }()

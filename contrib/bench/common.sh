@@ -76,7 +76,7 @@ netwatch_path() {
   printf '%s\n' "$path"
 }
 
-# run_benchmark NAME [--rounds N] [--apart] [--host] [--probe]
+# run_benchmark NAME [--rounds N] [--apart | --cold] [--host] [--probe]
 run_benchmark() {
   install_packages
   build_folder=$(mkdir -p "$build_folder" && cd "$build_folder" && pwd)

@@ -31,7 +31,7 @@ static const struct {
 static void usage(void) {
   fprintf(stderr,
           "usage: harness latency|formats|storm|footprint|activity|fanout|sockets|bridges --netwatch PATH --programs FOLDER "
-          "[--rounds N] [--apart] [--host] [--probe]\n");
+          "[--rounds N] [--apart | --cold] [--host] [--probe]\n");
   exit(64);
 }
 
@@ -41,6 +41,7 @@ int main(int count, char **arguments) {
       {"programs", required_argument, NULL, 'p'},
       {"rounds", required_argument, NULL, 'r'},
       {"apart", no_argument, NULL, 'a'},
+      {"cold", no_argument, NULL, 'c'},
       {"host", no_argument, NULL, 'h'},
       {"probe", no_argument, NULL, 'b'},
       {0},
@@ -56,6 +57,9 @@ int main(int count, char **arguments) {
         break;
       case 'a':
         options.apart = true;
+        break;
+      case 'c':
+        options.cold = true;
         break;
       case 'h':
         options.host = true;

@@ -14,6 +14,7 @@ struct options {
   int rounds;           /* 0: the benchmark's own default */
   bool host;            /* netwatch watches a host, whose name server falls silent */
   bool probe;           /* latency: netwatch with a probe of its own that hangs, and beside another's */
+  bool cold;            /* latency: other memory is touched on the program's processor before each change */
   bool apart;           /* latency: the harness and each program on a processor of their own */
 };
 

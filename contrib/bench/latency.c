@@ -3,6 +3,7 @@
 
 #include <err.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -18,7 +19,12 @@ enum {
   CHANGES = STARTS * CHANGES_PER_START,
 };
 
-static const double ratio_target = 1.15;
+/* With cold caches, the way of a program counts that is spread over more lines of cache and pages. */
+static const double ratio_target = 1.05, cold_ratio_target = 1.15;
+
+/* More than the caches of the first and second level of one processor hold. */
+static const size_t other_memory_size = 8 << 20;
+enum { CACHE_LINE = 64 };
 
 struct record {
   double *samples; /* microseconds, of all rounds */
@@ -29,6 +35,13 @@ struct record {
   int misses;
 };
 
+/* Leaves the processor's caches to other memory. */
+static void touch_other_memory(void) {
+  static volatile char *memory;
+  if (!memory && !(memory = malloc(other_memory_size))) err(2, "malloc");
+  for (size_t place = 0; place < other_memory_size; place += CACHE_LINE) memory[place]++;
+}
+
 /* The scheduler wakes a reader on the writer's own processor or on another one, decides at its start, and stays with it;
  * the one takes three times as long as the other. So a round has many starts; with --apart it is always another one. */
 static void measure_start(const struct options *options, enum peer_id id, int socket,
@@ -37,10 +50,11 @@ static void measure_start(const struct options *options, enum peer_id id, int so
                                            default_route_request(DELETE_ROUTE)};
   struct peer peer;
   peer_start(&peer, id, options);
-  if (options->apart) process_pin(peer.pid, 1);
+  if (options->apart || options->cold) process_pin(peer.pid, options->apart ? 1 : 0);
   peer_wait_ready(&peer);
   for (int i = 0; i < WARM_UP_CHANGES; i++) peer_time_change(&peer, socket, &requests[i % 2]);
   for (int i = 0; i < CHANGES_PER_START; i++) {
+    if (options->cold) touch_other_memory();
     double microseconds = peer_time_change(&peer, socket, &requests[i % 2]);
     if (microseconds < 0) {
       record->misses++;
@@ -61,7 +75,7 @@ bool run_latency(const struct options *options) {
                                   .round_medians = allocate(rounds, sizeof(double))};
   }
 
-  if (options->apart) process_pin(getpid(), 0);
+  if (options->apart || options->cold) process_pin(getpid(), 0);
   set_up_network();
   int socket = open_route_socket();
   for (int round = 0; round < rounds; round++) {
@@ -96,9 +110,9 @@ bool run_latency(const struct options *options) {
          rounds * CHANGES, rounds, STARTS);
 
   double ratio = ratios[NETWATCH];
-  bool met = verdict(ratio > 0 && ratio <= ratio_target, "ratio to c-raw-q %.3f, at most %.2f",
-                     ratio, ratio_target);
-  met &= verdict(ratio > 0 && ratio < ratios[GLIB], "ratio to c-raw-q %.3f, below GLib's %.3f",
+  double target = options->cold ? cold_ratio_target : ratio_target;
+  bool met = verdict(ratio > 0 && ratio <= target, "ratio to c-raw-q %.3f, at most %.2f", ratio, target);
+  if (!options->cold) met &= verdict(ratio > 0 && ratio < ratios[GLIB], "ratio to c-raw-q %.3f, below GLib's %.3f",
                  ratio, ratios[GLIB]);
   met &= verdict(records[NETWATCH].misses == 0, "%d misses, none allowed",
                  records[NETWATCH].misses);

@@ -11,7 +11,8 @@ struct ServeCommand: ParsableCommand {
       The service listens on --socket, otherwise on $NETWATCH_SOCKET, otherwise on $XDG_RUNTIME_DIR/netwatch.sock; without \
       these, root listens on /run/netwatch/netwatch.sock. If systemd passes a socket, that one is used. SIGTERM and SIGINT \
       end the service; SIGHUP makes it read everything from the kernel again. Add --exec or --hooks to run programs for each \
-      line, and --log to store changes and outages; netwatch --help-all describes them.
+      line, --log to store changes and outages, and --log --traffic to store the bytes of each day too; netwatch --help-all \
+      describes them.
       """)
 
   @ParentCommand var root: NetwatchTool
@@ -28,9 +29,14 @@ struct ServeCommand: ParsableCommand {
 
   @OptionGroup var activity: ActivityOptions
   @OptionGroup var details: DetailOptions
+  @OptionGroup var traffic: TrafficOptions
 
   mutating func validate() throws {
-    try root.refuseOptions(of: Self.self, but: [ActivityOptions.self, DetailOptions.self])
+    try root.refuseOptions(of: Self.self, but: [ActivityOptions.self, DetailOptions.self, TrafficOptions.self])
+    if let option = traffic.given, !root.log {
+      throw ValidationError("serve needs \(option) only for the bytes in the log; add --log.")
+    }
+    _ = try traffic.interval(isShown: false)
     if connections < 1 { throw ValidationError("--connections needs a number from 1.") }
   }
 
@@ -44,7 +50,7 @@ struct ServeCommand: ParsableCommand {
       try Service(
         socket, manager: manager, activity: try activity.settings, connectionLimit: connections,
         version: NetwatchTool.configuration.version, saysWhatIsMissing: details.verbose, hooks: root.hookSettings,
-        isLogged: root.log
+        isLogged: root.log, loggedTraffic: try traffic.interval(isShown: false)
       ).run()
     }
   }

@@ -21,11 +21,13 @@ final class Service {
   /// - Parameters:
   ///   - activity: what is counted, beside the requests of clients.
   ///   - isLogged: whether changes go to the log.
+  ///   - loggedTraffic: how often the bytes of the log are read; nil for no bytes in the log.
   ///   - version: what the service tells its clients.
   ///   - hooks: what runs for each line; nil for nothing.
   init(
     _ socket: ListeningSocket, manager: ServiceManager, activity: ActivitySettings, connectionLimit: Int,
-    version: String, saysWhatIsMissing: Bool, hooks: HookSettings? = nil, isLogged: Bool = false
+    version: String, saysWhatIsMissing: Bool, hooks: HookSettings? = nil, isLogged: Bool = false,
+    loggedTraffic: Duration? = nil
   ) throws {
     self.manager = manager
     loop = try EventLoop()
@@ -36,7 +38,12 @@ final class Service {
     // It counts for others: it looks when one of them watches.
     options.countsOnDemand = true
     options.saysWhatIsMissing = saysWhatIsMissing
+    options.trafficInterval = loggedTraffic
     let source = try LineSource(options, on: loop) { [unowned self] record in
+      if record.event == .traffic { return log?.add(record) ?? () }
+      var record = record
+      // Clients that want figures get their own.
+      record.traffic = nil
       if record.event == .initial || record.event == .reachability {
         outages.note(record.path, at: .nanoseconds(record.monotonicNanoseconds))
       }
