@@ -12,16 +12,16 @@ final class NetworkNamespace {
   /// It belongs to a user namespace of its own, as that of a container without privileges does.
   private let isContained: Bool
   static let isRoot = geteuid() == 0
-  /// Whether the kernel is Linux 6.2 or newer, which renames links that are up.
-  static let renamesLinksInUse: Bool = {
+  /// Returns whether the kernel is this Linux or a newer one.
+  static func isLinux(_ major: Int, _ minor: Int) -> Bool {
     var facts = utsname()
     guard unsafe uname(&facts) == 0 else { return false }
     let release = unsafe withUnsafeBytes(of: facts.release) { bytes in
       unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     }
     let numbers = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
-    return !numbers.lexicographicallyPrecedes([6, 2])
-  }()
+    return !numbers.lexicographicallyPrecedes([major, minor])
+  }
 
   /// - Parameters:
   ///   - withSysfs: as root alone. Else programs in here see that of the test, with other devices.
