@@ -108,7 +108,7 @@ final class NetworkNamespace {
   }
 
   func follow(_ arguments: String...) throws -> Follow {
-    let trace = Guest.isHere ? Follow.newTrace() : nil
+    let trace = Guest.isHere && !arguments.contains("--record") ? Follow.newTrace() : nil
     let recording = trace.map { ["--record", $0] } ?? []
     let process = try ChildProcess(command(Programs.follow(arguments + recording)))
     return Follow(process, trace: trace)

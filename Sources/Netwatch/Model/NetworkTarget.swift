@@ -1,6 +1,6 @@
 /// The target whose reachability is judged: the internet, an address or a host.
 public enum NetworkTarget: Hashable, Sendable {
-  /// The internet as a whole: the target if none is given. No text reads as this case.
+  /// The internet as a whole: the target if none is given. ``init(_:)`` never returns this case.
   case internet
   /// One address, with the port that was written with it; nil if none was.
   case address(IPAddress, port: UInt16?)

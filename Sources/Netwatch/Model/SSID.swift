@@ -1,6 +1,6 @@
 /// The name of a WiFi network: up to 32 bytes that a stranger has chosen, in no particular encoding.
 ///
-/// Plain memory: every verdict contains a name, and each copy of an array would change its reference count.
+/// The bytes are stored inline, so copying a path allocates nothing.
 public struct SSID: Hashable, Sendable {
   /// The largest number of bytes in a name, by IEEE 802.11.
   public static let capacity = 32

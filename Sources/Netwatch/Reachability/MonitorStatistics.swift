@@ -2,7 +2,8 @@
 public struct MonitorStatistics: Hashable, Sendable {
   /// The number of processed messages about links, addresses, routes and rules.
   public internal(set) var facts = 0
-  /// The number of published paths, including the first one.
+  /// The number of published paths, including the first one, except those with only a new list of links, a new signal or a new
+  /// access point.
   public internal(set) var transitions = 0
   /// The number of times that the kernel dropped messages because they came faster than they were read. Each led to a new
   /// listing.

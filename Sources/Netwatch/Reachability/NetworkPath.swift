@@ -1,8 +1,9 @@
 /// The answer to whether the network is reachable, over which link, and why this was published.
 ///
-/// A path is a value, complete in itself. Two paths are equal if everything in them is equal, including the reason and the
-/// list of links. A monitor publishes a path when one of these has changed: ``NetworkPath/status``, ``medium``,
-/// ``interfaceName``, ``isExpensive``, ``vpn``, ``ipv4``, ``ipv6`` or the SSID of ``wifi``.
+/// A path is a value, complete in itself. Two paths are equal if everything in them is equal, including the reason and the list
+/// of links. A monitor publishes a path when one of these has changed: ``NetworkPath/status``, ``medium``, ``interfaceName``,
+/// ``isExpensive``, ``vpn``, ``ipv4``, ``ipv6`` or the SSID of ``wifi``. If ``MonitorConfiguration`` requests it, a monitor
+/// also publishes a path when ``interfaces``, the signal or the access point has changed.
 public struct NetworkPath: Hashable, Sendable {
   /// The way by which one address family leaves this machine.
   public struct FamilyPath: Hashable, Sendable {
@@ -103,7 +104,7 @@ public struct NetworkPath: Hashable, Sendable {
   /// The name of the link that carries the traffic, beneath any tunnel. Nil unless reachable.
   ///
   /// If both families are reachable, this is the link of IPv4. A bridge, bond or VLAN is named itself, not the links below
-  /// it.
+  /// it. If it is not known which link carries the tunnel, this is the tunnel.
   public var interfaceName: String? { verdict.interfaceName?.text }
   /// The index of the link that ``interfaceName`` names. Nil unless reachable.
   public var interfaceIndex: Int32? { verdict.interfaceIndex }

@@ -75,8 +75,8 @@ public struct NetwatchTool: ParsableCommand {
   @Flag(
     help: ArgumentHelp(
       "Also print which stage of the way to the internet fails: link, address, gateway, DNS or "
-        + "internet. With --follow, print a line when another stage fails first. The last two stages "
-        + "need --probe.")
+        + "internet. With --follow, print a line when the first failing stage changes, or when none "
+        + "fails any more. Without --probe, the last two stages are never ok.")
   )
   var stages = false
 

@@ -7,28 +7,29 @@ struct LinkOptions: ParsableArguments {
   @Option(
     name: [.customShort("i"), .customLong("interface")], parsing: .singleValue,
     help: ArgumentHelp(
-      "Use only interfaces whose name matches for traffic that leaves; those beneath a tunnel may "
-        + "have any name. May be repeated.",
+      "Use only interfaces that match this pattern, such as 'wl*', for traffic that leaves. Interfaces "
+        + "beneath a tunnel may have any name. May be repeated.",
       valueName: "glob"))
   var included: [String] = []
 
   @Option(
     name: .customLong("ignore"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Do not use interfaces whose name matches, also beneath tunnels. They are still listed. May "
-        + "be repeated.", valueName: "glob"))
+      "Judge as if interfaces that match this pattern, such as 'docker*', did not exist, also beneath "
+        + "tunnels, bonds and bridges. They are still listed. May be repeated.", valueName: "glob"))
   var ignored: [String] = []
 
   @Option(
     name: .customLong("wwan"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Treat interfaces whose name matches as cellular modems, such as 'ppp*'. May be repeated.", valueName: "glob"))
+      "Treat interfaces that match this pattern, such as 'ppp*', as cellular modems. May be repeated.",
+      valueName: "glob"))
   var modems: [String] = []
 
   @Option(
     name: .customLong("tunnel"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Treat interfaces whose name matches as tunnels, such as 'ppp0' of a VPN by pppd. May be "
+      "Treat interfaces that match this pattern, such as 'ppp0' of a VPN by pppd, as tunnels. May be "
         + "repeated.", valueName: "glob")
   )
   var tunnels: [String] = []
@@ -36,15 +37,15 @@ struct LinkOptions: ParsableArguments {
   @Option(
     name: .customLong("expensive"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Treat interfaces whose name, or whose WiFi network, matches as expensive. May be repeated.",
-      valueName: "glob"))
+      "Treat interfaces as expensive if their name, or the name of the WiFi network that they have joined, "
+        + "matches this pattern, such as 'Train*'. May be repeated.", valueName: "glob"))
   var expensive: [String] = []
 
   @Option(
     name: .customLong("not-expensive"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Treat interfaces whose name, or whose WiFi network, matches as not expensive. Wins over "
-        + "everything else. May be repeated.", valueName: "glob"))
+      "Treat interfaces as not expensive if their name, or the name of the WiFi network that they have "
+        + "joined, matches this pattern. Wins over everything else. May be repeated.", valueName: "glob"))
   var notExpensive: [String] = []
 
   var given: String? {

@@ -20,8 +20,9 @@ struct ProbeOptions: SharedOptions {
   @Option(
     name: .customLong("probe-interval"),
     help: ArgumentHelp(
-      "With --probe, ask again this often, and every 10 seconds while the internet does not answer. "
-        + "Default: 300. 0: only when the path changes.", valueName: "seconds"),
+      "With --follow or wait, repeat the request of --probe this often. While the internet does not "
+        + "answer, ask at least every 10 seconds. Default: 300. 0: only when the path changes.",
+      valueName: "seconds"),
     transform: Duration.init(seconds:))
   var interval: Duration?
 

@@ -18,7 +18,9 @@ struct RunCommand: ParsableCommand {
 
   @ParentCommand var root: NetwatchTool
 
-  @Option(help: ArgumentHelp("Show this name to people who list the requests of the service.", valueName: "text"))
+  @Option(
+    help: ArgumentHelp(
+      "Show this name to you and to root in netwatch -v. Default: the name of the command.", valueName: "text"))
   var label: String?
 
   @Argument(

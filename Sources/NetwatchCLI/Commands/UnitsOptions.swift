@@ -3,7 +3,7 @@ import ArgumentParser
 /// What rates are shown in.
 struct UnitsOptions: SharedOptions {
   @Option(
-    help: "Show rates in text, {down} and {up} in bits or in bytes per second. Default: bits.",
+    help: "Show rates in bits or bytes per second. This applies to text, {down} and {up}. Default: bits.",
     completion: .list(TrafficUnits.allCases.map(\.rawValue)), transform: TrafficUnits.choice)
   var units: TrafficUnits?
 

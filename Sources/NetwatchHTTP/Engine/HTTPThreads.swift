@@ -15,8 +15,8 @@ import Netwatch
 ///
 /// With several threads, a session gives each task to the thread with the fewest of its tasks, and the task stays there. The
 /// connection limits are those of the whole session. Each thread has a share of them, and a task waits for a connection of its
-/// own thread. Therefore a session uses at most as many threads as it may have connections: to one host, in all, and idle. Each
-/// thread has its own connections, also with HTTP/2. The cookies are shared by the whole session.
+/// own thread. Therefore a session uses at most as many threads as the smallest of its three connection limits (per host,
+/// total, idle). Each thread has its own connections, also with HTTP/2. The cookies are shared by the whole session.
 ///
 /// The threads end when this object is released and each session on them has ended. A session does not retain this object.
 public final class HTTPThreads: Sendable {

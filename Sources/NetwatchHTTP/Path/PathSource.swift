@@ -31,7 +31,7 @@ extension NetworkMonitor: PathSource {
   /// Whether the current path of the monitor is reachable, or not known yet.
   public var hasPath: Bool { currentPath.status != .notReachable }
 
-  /// Always true: the monitor reports the path to the internet.
+  /// Always true. Pass a monitor whose target is the internet.
   public var isAboutInternetOnly: Bool { true }
 
   /// The medium of the current path. Nil if it is not known.

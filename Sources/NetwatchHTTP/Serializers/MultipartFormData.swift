@@ -99,7 +99,7 @@ public struct MultipartFormData: Sendable {
   ///
   /// - Parameter parameters: The fields before the parts. Bytes become a part unchanged. Default: nil, none.
   /// - Throws: `cannotEncodeRequest` for a part whose content type contains a line break or a NUL, and for parameters that a
-  ///   query cannot have either, except bytes.
+  ///   query cannot contain; bytes are allowed.
   public func body(parameters: StructuredValue? = nil) throws(HTTPError) -> HTTPBody {
     let body = try whole(parameters)
     guard let pace else { return body }

@@ -155,8 +155,7 @@ public struct URLEncodedFormEncoder: Sendable {
     return try fields(of: StructuredEncoder.Node(encoding: value), nil, depth: 0)
   }
 
-  /// Returns the text with all characters percent-encoded that RFC 3986 reserves, except `?` and `/`, which have no meaning
-  /// within a query.
+  /// Returns the text with every byte percent-encoded except ASCII letters, digits and `-._~?/`.
   ///
   /// - Parameter text: The text to encode.
   public static func escape(_ text: String) -> String { PlainCharacters.ofQuery.escape(text) }

@@ -1,6 +1,7 @@
 /// Whether a session's cache may answer a request, and when the server is asked.
 ///
-/// `no-store`, `no-cache` and `max-age` in the request's own `Cache-Control` are obeyed under every policy.
+/// `no-store`, `no-cache`, `max-age` and `only-if-cached` in the request's own `Cache-Control` are obeyed under every policy.
+/// `max-stale` and `min-fresh` count only under ``standard``.
 public enum HTTPCachePolicy: Hashable, Sendable {
   /// The rules of HTTP (RFC 9111): a fresh response is used. For a stale response, the server is asked whether it may still be
   /// used.

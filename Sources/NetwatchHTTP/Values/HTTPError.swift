@@ -45,7 +45,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public static let cannotDecodeContentData = Kind(description: "the body cannot be decoded")
     /// The response is larger than the limit.
     public static let responseTooLarge = Kind(description: "the response is too large")
-    /// The parameters or the body cannot be put into a request. Nothing was sent.
+    /// The parameters or the body cannot be put into a request. In most cases nothing was sent, but this can also be a body
+    /// that ended too early.
     public static let cannotEncodeRequest = Kind(description: "the request cannot be encoded")
     /// The URL of a request or of a redirect cannot be used, for example because it is not http or https, or has no valid host.
     public static let badURL = Kind(description: "not a URL for a request")
@@ -57,7 +58,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public static let notAuthenticated = Kind(description: "not authenticated")
     /// A ``RecordedTransport`` has no answer to the request.
     public static let notRecorded = Kind(description: "not recorded")
-    /// The session cannot be made with its configuration. The message names the change to make.
+    /// The session or the task cannot be made with its configuration. The message names the change to make.
     public static let badConfiguration = Kind(description: "unusable configuration")
     /// Any other failure, such as one of a library or of the system.
     public static let other = Kind(description: "failed")

@@ -3,12 +3,12 @@ import HTTPTypes
 
 /// Something that has happened to a task of a session.
 ///
-/// The first event of a task is ``Kind/created``, and the last is ``Kind/finished(_:_:)``. Only ``Kind/serialized(_:after:)``
-/// can follow. There are no events if the session was invalidated before it took the task.
+/// The first event of a task is ``Kind/created``. ``Kind/finished(_:_:)`` ends the transfer; only ``Kind/serialized(_:after:)``
+/// can come after it. There are no events if the session was invalidated before it took the task.
 public struct HTTPEvent: Sendable {
   /// The kinds of events, in about the order in which they happen.
   public enum Kind: Sendable {
-    /// The task was made. It can still be suspended.
+    /// The task was made, but may not have begun.
     case created
     /// The task waits for a path to the network.
     case waiting

@@ -134,12 +134,13 @@ public struct HTTPTaskOptions: Sendable {
   /// The media that the path must use, such as `[.wifi, .wired]`. Default: nil, any medium.
   ///
   /// The path is checked before each attempt, also for a server on the local network. If the medium is another one or not
-  /// known, the task waits for ``reachabilityTimeout`` and then fails with `notReachable`. Without a timeout, it fails at once.
-  /// An attempt that is running is not interrupted. In a session without a ``PathSource``, the task fails with
-  /// `badConfiguration`.
+  /// known, the task waits for ``reachabilityTimeout`` and then fails with `notReachable`. Without a timeout, it fails at once,
+  /// or after one minute if ``retriesWhenReachable`` is set. Without either, it waits up to
+  /// ``HTTPSessionConfiguration/pathLossGrace`` if the network has just changed. An attempt that is running is not interrupted.
+  /// In a session without a ``PathSource``, the task fails with `badConfiguration`.
   public var requiredMedia: Set<Medium>? { didSet { name(.requiredMedia) } }
-  /// Whether the task may use a path that may cost money: over a modem, Bluetooth or a phone on USB. Default: true. If it is
-  /// false, the task waits or fails as with ``requiredMedia``.
+  /// Whether the task may use a path that may cost money: over a modem, Bluetooth, a phone on USB or a metered WiFi network.
+  /// Default: true. If it is false, the task waits or fails as with ``requiredMedia``.
   public var allowsExpensivePath = true { didSet { name(.allowsExpensivePath) } }
   /// Whether the options exclude some paths.
   var restrictsPath: Bool { requiredMedia != nil || !allowsExpensivePath }
@@ -189,7 +190,7 @@ public struct HTTPTaskOptions: Sendable {
   /// Creates options that set nothing.
   public init() {}
 
-  /// Returns options with those set that the closure changes: `.with { $0.timeout = .seconds(5) }`.
+  /// Returns options in which only what the closure changes is set: `.with { $0.timeout = .seconds(5) }`.
   public static func with(_ change: (inout HTTPTaskOptions) -> Void) -> HTTPTaskOptions {
     var options = HTTPTaskOptions()
     change(&options)

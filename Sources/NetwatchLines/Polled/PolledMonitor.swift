@@ -4,14 +4,15 @@ import NetwatchEventLoop
 import NetwatchNetlink
 import NetwatchStream
 
+// The compiler cannot check `Sendable` here, because the monitor changes without a lock. A program that passes a monitor to
+// another thread must follow the rule that the monitor belongs to one thread at a time. The two calls that any thread may make
+// use only data that is `Sendable`.
+
 /// A monitor for programs that have an event loop, in any language; libnetwatch is built on it. It has no thread. The program
 /// polls ``descriptor``, and calls ``dispatch()`` when the descriptor is readable.
 ///
 /// The monitor belongs to one thread at a time, except ``beginRequest(_:)`` and ``endRequest(_:)``, which any thread may call.
 /// It prints nothing and starts no process.
-///
-/// `@unchecked`: a program that passes a monitor to another thread has to follow this rule; both calls use only data that is
-/// `Sendable`.
 public final class PolledMonitor: @unchecked Sendable {
   /// The most rounds of one ``dispatch()``, in case other threads begin and end requests all the time.
   private static let mostRounds = 16

@@ -13,7 +13,8 @@ extension NetworkMonitor {
   ///   - other: A monitor whose thread and netlink socket this one shares, so that several targets cost little more than one.
   ///     Each monitor continues when the others stop. Default: nil, no sharing.
   /// - Returns: The running monitor.
-  /// - Throws: A ``NetworkMonitorError`` if netlink is not permitted, or the system has no thread or descriptor left.
+  /// - Throws: A ``NetworkMonitorError`` if netlink is not permitted, if the system has no thread or descriptor left, or if the
+  ///   target is not a valid host name (`EINVAL`).
   public static func start(
     _ configuration: MonitorConfiguration = .init(), sharing other: NetworkMonitor? = nil
   ) throws(NetworkMonitorError) -> NetworkMonitor {
@@ -44,7 +45,8 @@ extension NetworkMonitor {
   ///   - target: The target whose reachability is monitored.
   ///   - other: A monitor whose thread and netlink socket this one shares. Default: nil, no sharing.
   /// - Returns: The running monitor.
-  /// - Throws: A ``NetworkMonitorError`` if netlink is not permitted, or the system has no thread or descriptor left.
+  /// - Throws: A ``NetworkMonitorError`` if netlink is not permitted, if the system has no thread or descriptor left, or if the
+  ///   target is not a valid host name (`EINVAL`).
   public static func start(
     target: NetworkTarget, sharing other: NetworkMonitor? = nil
   ) throws(NetworkMonitorError) -> NetworkMonitor {

@@ -20,7 +20,7 @@ public final class ActivityReporter: Sendable {
   ///   - indicator: The indicator whose requests are reported.
   ///   - label: A text that describes the app's requests to people who look at the service. Text beyond 256 bytes is cut off.
   ///     Default: nil, no label.
-  /// - Throws: A `SystemError` if the system has no thread or descriptor left.
+  /// - Throws: An error of the system, if it has no thread or descriptor left.
   public convenience init(of indicator: ActivityIndicator, label: String? = nil) throws {
     try self.init(of: indicator, label: label, to: ServiceAddress.candidates)
   }

@@ -44,7 +44,7 @@ public final class EventStream: AsyncSequence, Sendable {
   /// - Parameter trafficInterval: The time between two records with the traffic of the link that carries the path, in
   ///   ``EventRecord/traffic``. The event of such a record is ``EventRecord/Event/traffic``. Values are limited to the range
   ///   from 0.1 seconds to one day. Default: nil, no such records; then the service does not read the counters for you.
-  /// - Throws: A `SystemError` if the system has no thread, descriptor or inotify instance left.
+  /// - Throws: An error of the system, if it has no thread, descriptor or inotify instance left.
   public convenience init(trafficEvery trafficInterval: Duration? = nil) throws {
     try self.init(from: ServiceAddress.candidates, trafficEvery: trafficInterval)
   }
