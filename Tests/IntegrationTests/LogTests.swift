@@ -114,7 +114,7 @@ import Testing
     #expect(try follow.process.wait() == .exited(0))
     let text = try log()
     #expect(text.count == 3)
-    #expect(text[0].hasSuffix("  * virtual        v0            initial"))
+    #expect(text[0].hasSuffix("  * virtual        v0            watching began"))
     #expect(text[1].hasSuffix("  - not reachable                no carrier"))
     #expect(text[2].hasPrefix("1 outage, "))
     #expect(
