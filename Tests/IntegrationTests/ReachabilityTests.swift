@@ -156,7 +156,8 @@ import Testing
     #expect(try follow.isQuiet(in: namespace))
   }
 
-  @Test(arguments: ["v0", "all"])
+  // For all links together, Linux 5.10 lets one set it, and does not obey.
+  @Test(arguments: NetworkNamespace.isLinux(5, 11) ? ["v0", "all"] : ["v0"])
   func `a sysctl makes the kernel pass over a dead link`(scope: String) throws {
     let namespace = try NetworkNamespace.online()
     try namespace.addSecondUplink()
