@@ -7,7 +7,7 @@ enum Destination {
   /// Standard output, or an existing path that is not a regular file, such as a device or a named pipe.
   case stream(CInt)
 
-  /// - Throws: A failure with a sentence for the user.
+  /// - Throws: A `GetFailure` if the path is a folder or cannot be opened, or standard output is closed.
   init(_ path: String) throws(GetFailure) {
     if path == "-" {
       guard fcntl(STDOUT_FILENO, F_GETFD) >= 0 else { throw GetFailure("standard output is closed") }

@@ -29,7 +29,7 @@ final class Getter {
   private var rate = TransferRate()
   private var started = Duration.zero
 
-  /// - Throws: A failure with a sentence for the user, or a `SystemError`.
+  /// - Throws: A `PlainError` if the URL is wrong, a `GetFailure` if the file cannot be written, or a `SystemError`.
   init(_ options: GetCommand) throws {
     self.options = options
     address = try WebAddress(options.url)
@@ -40,7 +40,10 @@ final class Getter {
     loop = try EventLoop()
   }
 
-  /// - Throws: The error if the download cannot begin.
+  /// Downloads the file.
+  ///
+  /// - Returns: How the process has to end.
+  /// - Throws: A `GetFailure` if a pinned certificate cannot be read, or another error if the download cannot begin.
   func run() throws -> ProcessEnding {
     let signals = try SignalSource(Self.obeyedSignals, on: loop) { [unowned self] in obey($0.number) }
     let reporter = try ActivityReporter(of: indicator, label: address.host)

@@ -81,13 +81,15 @@ import Netwatch
   }
   private func check(_ code: CURLcode) { if code != CURLE_OK { refusal = refusal ?? code } }
 
-  /// - Throws: The error if nothing could be requested.
+  /// Performs the request.
+  ///
+  /// - Throws: A `PlainError` with the text of libcurl if nothing could be requested.
   func perform() throws -> Finding {
     if let refusal { throw failure(refusal) }
     let code = unsafe curl_easy_perform(handle)
     readStatus()
     let finding = try finding(code)
-    // A page that answers with the certificate of another server is not one to send people to.
+    // A page with the certificate of another server is not safe to open.
     if finding.access == .portal, answer.status != nil { portal = PortalURL(redirection ?? url) }
     return finding
   }

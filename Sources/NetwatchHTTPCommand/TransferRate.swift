@@ -3,7 +3,7 @@ import Netwatch
 /// The rate of bytes in the last seconds. Pure: the time is an argument.
 struct TransferRate {
   private static let window = Duration.seconds(5)
-  /// The shortest time from which a rate is calculated. In less time, it would be chance.
+  /// The shortest time from which a rate is calculated. A rate from less time would be random.
   private static let least = Duration.milliseconds(200)
 
   private var samples: [(received: Int64, at: Duration)] = []

@@ -13,7 +13,7 @@ struct WebAddress: Hashable, Sendable {
   /// The name after the last slash of the path; nil if it would be a surprising name for a file.
   let fileName: String?
 
-  /// - Throws: A sentence that shows only those parts of the text that cannot be secret.
+  /// - Throws: A `PlainError` if the text is not a URL that `get` accepts. The error shows only parts that cannot be secret.
   init(_ text: String) throws(PlainError) {
     guard !text.isEmpty else { throw PlainError("Give the URL of a file.") }
     guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
@@ -62,7 +62,7 @@ struct WebAddress: Hashable, Sendable {
 
   private static func fileName(_ path: String) -> String? {
     guard let slash = path.lastIndex(of: "/"), let name = path[path.index(after: slash)...].percentDecoded,
-      // No hidden files, and not the folders . and ..
+      // Names of hidden files and of the folders . and .. are refused.
       !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 255
     else { return nil }
     let isPlain = name.unicodeScalars.allSatisfy { scalar in

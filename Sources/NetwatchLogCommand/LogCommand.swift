@@ -52,7 +52,7 @@ struct LogCommand: ParsableCommand {
     }
   }
 
-  /// Prints lines, some hundred at a time.
+  /// Prints a line for each value, some hundred lines in each write.
   private func print<Value>(_ values: [Value], _ line: (Value) -> String) throws(SystemError) {
     var text = ""
     for value in values {

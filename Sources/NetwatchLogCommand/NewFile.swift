@@ -4,9 +4,9 @@ import NetwatchEventLoop
 
 /// Writes a file under another name, and renames it when it is complete, so that no reader finds a part of it.
 enum NewFile {
-  /// Writes the text.
+  /// Writes `text` to the file at `path`, and replaces an existing file.
   ///
-  /// - Throws: A `PlainError`. No file is left then.
+  /// - Throws: A `PlainError` if the file cannot be written. No part of it is left then.
   static func write(_ text: String, to path: String) throws(PlainError) {
     var status = stat()
     if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {

@@ -1,14 +1,14 @@
 /// A status bar that netwatch writes lines for.
 ///
-/// Whatever is said of bars elsewhere is taken from ``all``, or held against it by a test.
+/// All other lists of bars are made from ``all``, or a test compares them with it.
 struct Bar: Sendable {
-  /// What options call it.
+  /// The name of the bar in options such as `--format`.
   let name: String
   let format: BarFormat
-  /// A ready piece of its configuration; `contrib/bars` has the same, where it is tried in the real bar.
+  /// The piece of the bar's configuration that shows netwatch. `contrib/bars` has the same text and tries it in the real bar.
   let snippet: String
-  /// What a click is to run, as a line of the configuration with `COMMAND` in it, and what the line before it holds. Nil where the
-  /// bar has no such lines.
+  /// The line of the configuration that runs `COMMAND` at a click, and a text that the line before it contains. Nil if the bar
+  /// has no such line.
   let click: (after: String, line: String)?
 
   init(_ name: String, _ format: BarFormat, _ snippet: String, click: (after: String, line: String)? = nil) {
@@ -18,13 +18,13 @@ struct Bar: Sendable {
     self.click = click
   }
 
-  /// netwatch stays, and tells of each change.
+  /// Whether the bar keeps netwatch running and reads a line for each change.
   var isFed: Bool { snippet.contains("--follow") }
 
-  /// The piece of configuration, with further options of netwatch's.
+  /// Returns the piece of configuration with further options of netwatch.
   ///
-  /// - Parameter probe: what asks whether the internet is there, and so has a click open a login page; nil for neither. A word of a
-  ///   shell's, of JSON's and of every bar's that means itself.
+  /// - Parameter probe: The URL of a probe of the internet, which also makes a click open a login page; nil for neither. The
+  ///   URL must not contain characters that are special in a shell, in JSON or in a bar's configuration.
   func snippet(with options: [String], probing probe: String? = nil) -> String {
     let format = "--format \(name)"
     let probing = probe.map { ["--probe", $0] } ?? []

@@ -1,11 +1,12 @@
 import Glibc
 import NetwatchEventLoop
 
-/// Reads what a bar writes to standard input when it is clicked. It is read in any case: a bar whose pipe is full would wait for us.
+/// Reads the clicks that a bar writes to standard input.
 ///
-/// Nothing is read where standard input is no pipe: a terminal's belongs to somebody else.
+/// They are read even if a click does nothing, because a bar blocks when its pipe is full. If standard input is not a pipe, it
+/// is not read: the input of a terminal belongs to another program.
 final class BarClicks {
-  /// More than any bar says of a click, in bytes.
+  /// The most bytes that are kept of a line. No bar writes more about a click.
   private static let longestLine = 4_096
 
   private let loop: EventLoop
@@ -13,7 +14,9 @@ final class BarClicks {
   private var registration: EventLoop.Registration?
   private var line: [UInt8] = []
 
-  /// - Parameter clicked: called for each click with the left button.
+  /// Starts to read clicks. Nil if standard input is not a pipe.
+  ///
+  /// - Parameter clicked: The closure that is called for each click with the left button.
   init?(on loop: EventLoop, clicked: @escaping () -> Void) throws(SystemError) {
     self.loop = loop
     self.clicked = clicked
@@ -28,7 +31,7 @@ final class BarClicks {
     var bytes = [UInt8](repeating: 0, count: Self.longestLine)
     let count = unsafe Glibc.read(STDIN_FILENO, &bytes, bytes.count)
     guard count > 0 else {
-      // Its end is nothing to us.
+      // The end of the input only means that there are no more clicks.
       if count == 0 || errno != EAGAIN && errno != EINTR, let registration { loop.remove(registration) }
       return
     }
@@ -42,7 +45,7 @@ final class BarClicks {
     }
   }
 
-  /// Whether a line tells of the left button: `1` alone, or an object with `"button":1`, as i3bar has it.
+  /// Returns whether a line reports the left button: `1` alone, or an object with `"button":1`, as i3bar writes it.
   static func isLeftClick(_ line: [UInt8]) -> Bool {
     if line == [UInt8(ascii: "1")] { return true }
     let compact = String(decoding: line.filter { $0 != UInt8(ascii: " ") }, as: UTF8.self)

@@ -1,7 +1,7 @@
 import Netwatch
 import NetwatchStream
 
-/// What a template can name.
+/// A field that a template can contain.
 enum BarField: String, CaseIterable {
   case icon, name, status, medium, interface, ssid, signal
   case signalPower = "signal_dbm"
@@ -27,7 +27,7 @@ enum BarField: String, CaseIterable {
   case roundTripTime = "rtt"
   case loss
 
-  /// It says how much goes over a link.
+  /// Whether the field shows the traffic of a link.
   var isOfTraffic: Bool {
     switch self {
     case .down, .up, .downBytes, .upBytes, .graph, .traffic: true
@@ -37,7 +37,8 @@ enum BarField: String, CaseIterable {
 }
 
 extension BarField {
-  /// What it says of the WiFi network, beside the name. What a bar shows of a connection has to stay fresh.
+  /// The properties of the WiFi network that the field needs, apart from the name. Rates also need each change of the signal,
+  /// so that the bar shows current ones.
   var wifi: WiFiReporting {
     var wifi = WiFiReporting()
     switch self {
@@ -52,7 +53,7 @@ extension BarField {
 }
 
 extension LineBuffer {
-  /// Appends what a field says: text that steers nothing, and nothing where there is nothing to say.
+  /// Appends the value of a field, in which no character could control the output. Appends nothing if the field has no value.
   mutating func append(_ field: BarField, of state: BarState) {
     let path = state.path
     switch field {
@@ -64,7 +65,7 @@ extension LineBuffer {
     case .ssid: append(clean: path.verdict.ssid)
     case .signal:
       guard let percent = path.wifi?.signal?.percent else { return }
-      // As wide as 100.
+      // Pads the number to the width of 100.
       for least in [10, 100] where percent < least { append(state.padding) }
       appendDecimal(UInt64(clamping: percent))
       append("%")
@@ -102,13 +103,13 @@ extension LineBuffer {
     }
   }
 
-  /// Nothing where no link carries anything.
+  /// Appends a rate in four places. Appends nothing if the path is not reachable.
   private mutating func append(rate: UInt64?, of state: BarState) {
     if state.path.isReachable { append(rate: rate, padding: state.padding) }
   }
 
-  /// A number below 10 with its tenths, a larger one without, in so many places; `-` for one that is not known. Nothing where no
-  /// link carries anything.
+  /// Appends a number in `places` places, and its unit. A number below 10 has one decimal, a larger one none, and an unknown
+  /// one is `-`. Appends nothing if the path is not reachable.
   private mutating func append(tenths: Int?, _ unit: StaticString, places: Int, of state: BarState) {
     guard state.path.isReachable else { return }
     if let tenths {
@@ -134,7 +135,8 @@ extension LineBuffer {
     append(.up, of: state)
   }
 
-  /// The WiFi network, else the link, else that there is none.
+  /// Appends the name of the WiFi network, otherwise that of the interface. If the path is not reachable, appends a text that
+  /// says so.
   private mutating func appendName(of state: BarState) {
     switch state.condition {
     case .online, .portal, .noInternet:

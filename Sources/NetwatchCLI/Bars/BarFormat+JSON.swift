@@ -1,11 +1,12 @@
 import Netwatch
 
-// Bars that want blocks of JSON.
+// The formats of bars that read blocks in JSON.
 
 extension BarFormat {
-  /// i3bar and swaybar, as their `status_command`: an array without end, of arrays of blocks.
+  /// The format of i3bar and swaybar, for their `status_command`: an endless array of arrays of blocks.
   ///
-  /// Without `click_events`, unless a click may open something, so that nobody has to read clicks; and with `markup` none, so that nothing is markup.
+  /// `click_events` is set only if a click can open a login page, so that the bar sends no other clicks. `markup` is none, so
+  /// that no text is taken for markup.
   static let i3bar = BarFormat(
     header: "{\"version\":1}\n[\n", separator: ",", clickHeader: "{\"version\":1,\"click_events\":true}\n[\n",
     begin: { line, state, scratch in
@@ -22,10 +23,10 @@ extension BarFormat {
       line.append("\",\"markup\":\"none\"}]\n")
     })
 
-  /// i3blocks, `interval=persist` with `format=json` and `markup=pango`.
+  /// The format of i3blocks, for `interval=persist` with `format=json` and `markup=pango`.
   ///
-  /// Version 1.4 copies the bytes of a string without decoding them, so that there may be no escapes of JSON: what would need
-  /// one is a character of Pango's.
+  /// Version 1.4 copies the bytes of a string without decoding them, so the string must not contain JSON escapes. A character
+  /// that would need one is written as an entity of Pango.
   static let i3blocks = BarFormat(
     getsClicks: true, markup: .pango, begin: { line, _, _ in line.append(#"{"full_text":""#) },
     append: { text, range, line in
@@ -46,9 +47,9 @@ extension BarFormat {
       line.append("\",\"markup\":\"pango\"}\n")
     })
 
-  /// i3status-rust, `block = "custom"` with `json` and `persistent`.
+  /// The format of i3status-rust, for `block = "custom"` with `json` and `persistent`.
   ///
-  /// No icon of its set: a name that the set lacks makes the block an error. The mark stands in the text.
+  /// The block names no icon, because a name that the bar's icon set lacks is an error. The mark is part of the text.
   static let i3statusRust = BarFormat(
     markup: .pango,
     begin: { line, state, _ in
@@ -74,7 +75,7 @@ extension BarFormat {
 }
 
 extension LineBuffer {
-  /// What i3's bars show where there is little room, and the colour.
+  /// Appends the text that i3's bars show if there is little room, and the colour.
   fileprivate mutating func appendShortText(of state: BarState) {
     append(#"","short_text":""#)
     if state.isHidden { return }

@@ -1,12 +1,12 @@
 import Netwatch
 
-// Bars that colour a line by tags around it.
+// The formats of bars that colour a line with tags around it.
 
 extension BarFormat {
-  /// polybar, `custom/script` with `tail = true`.
+  /// The format of polybar, for `custom/script` with `tail = true`.
   ///
-  /// `%{` opens a tag, even behind another `%`; an offset of nothing between the two keeps it shut. What stands before may be
-  /// the template's, and a brace at the beginning of that may come behind a value's `%`.
+  /// `%{` opens a tag, even after another `%`. An empty offset between the two characters prevents that. The `%` may be the end
+  /// of the template's text before a value. It may also be the end of a value before text that begins with `{`.
   static let polybar: BarFormat = {
     var format = tagged("%{F#", "}", "%{F-}", BarMarkup(opening: "%{", closing: "}")) { text, range, line in
       for position in range {
@@ -22,7 +22,7 @@ extension BarFormat {
     return format
   }()
 
-  /// lemonbar, on its standard input.
+  /// The format of lemonbar, for its standard input.
   static let lemonbar: BarFormat = {
     let markup = BarMarkup(opening: "%{", closing: "}", doubled: "%")
     var format = tagged("%{F#", "}", "%{F-}", markup) { text, range, line in
@@ -31,12 +31,12 @@ extension BarFormat {
         line.append(text[position])
       }
     }
-    // Its own font has no space as wide as a digit, and it keeps others.
+    // The default font of lemonbar has no space as wide as a digit, and lemonbar keeps plain spaces.
     format.padding = " "
     return format
   }()
 
-  /// xmobar, `CommandReader` and `PipeReader`: raw text, with its length in characters of Unicode in front.
+  /// The format of xmobar, for `CommandReader` and `PipeReader`: raw text after its length in Unicode scalars.
   static let xmobar = tagged("<fc=#", ">", "</fc>", BarMarkup(opening: "<", closing: ">")) { text, range, line in
     var scalars = 0
     for position in range where text[position] & 0xc0 != 0x80 { scalars += 1 }
@@ -47,10 +47,13 @@ extension BarFormat {
     line.append("/>")
   }
 
-  /// tmux, `#(…)` in a status line. It keeps a line that comes within a second of the one before, but draws it only when
-  /// something else comes.
+  /// The format of tmux, for `#(…)` in a status line.
   ///
-  /// `##` stands for one `#`, but `####` would too: tmux halves a run twice, unless a tag follows. An empty one is put there.
+  /// If a line comes within a second of the previous one, tmux does not draw it until something else comes. So the line is
+  /// repeated.
+  ///
+  /// `##` stands for one `#`, but so would `####`, because tmux halves a run twice unless a tag follows. So an empty tag is
+  /// added.
   static let tmux: BarFormat = {
     let markup = BarMarkup(opening: "#[", closing: "]", doubled: "#")
     var format = tagged("#[fg=#", "]", "#[default]", markup) { text, range, line in
@@ -73,7 +76,7 @@ extension BarFormat {
     return format
   }()
 
-  /// conky, `execpi` and `execp`, which obey what is printed. `#` would begin a comment.
+  /// The format of conky, for `execpi` and `execp`, which interpret the output. An unescaped `#` would begin a comment.
   static let conky = tagged("${color ", "}", "${color}", BarMarkup(opening: "${", closing: "}", doubled: "$")) {
     text, range, line in
     for position in range {
@@ -85,10 +88,12 @@ extension BarFormat {
     }
   }
 
+  /// Returns a format that colours each line with tags.
+  ///
   /// - Parameters:
-  ///   - before: what stands in front of the colour, at the beginning of the line.
-  ///   - after: what stands behind the colour.
-  ///   - last: what ends the colour, at the end of the line.
+  ///   - before: The text before the colour, at the beginning of the line.
+  ///   - after: The text after the colour.
+  ///   - last: The text that ends the colour, at the end of the line.
   private static func tagged(
     _ before: StaticString, _ after: StaticString, _ last: StaticString, _ markup: BarMarkup,
     append: @escaping @Sendable (borrowing LineBuffer, Range<Int>, inout LineBuffer) -> Void

@@ -1,7 +1,8 @@
 import Netwatch
 
 extension BarFormat {
-  /// waybar, a `custom` module with `"return-type": "json"`. Colours are the style sheet's, by the classes.
+  /// The format of waybar, for a `custom` module with `"return-type": "json"`. The style sheet chooses the colours by the
+  /// classes.
   static let waybar = BarFormat(
     showsSignal: true, markup: .pango, begin: { line, _, _ in line.append(#"{"text":""#) },
     append: { text, range, line in for position in range { line.append(pango: text[position]) } },
@@ -72,7 +73,7 @@ extension LineBuffer {
     gateway.write(to: &self)
   }
 
-  /// Appends a field, with something before it if it says anything.
+  /// Appends `before` and a field. Appends nothing if the field is empty.
   private mutating func append(
     _ before: StaticString, _ field: BarField, of state: BarState, _ scratch: inout LineBuffer
   ) {

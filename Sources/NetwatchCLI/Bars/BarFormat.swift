@@ -1,53 +1,54 @@
 import Netwatch
 
-/// How a bar wants its lines: a line is what `begin` appends, text and values, and what `end` appends.
+/// The format of a bar's lines. A line is what `begin` appends, then text and values, then what `end` appends.
 struct BarFormat: Sendable {
-  /// Written on its own before the first line.
+  /// The text that is written before the first line, in a write of its own.
   var header: StaticString = ""
-  /// In front of each line but the first.
+  /// The text before each line except the first.
   var separator: StaticString = ""
-  /// After a change the bar wants the line once more, when so much has passed.
+  /// The time after a change at which the line is written again; nil if the bar does not need that.
   var repetition: Duration?
-  /// The header that asks for clicks; nil where the bar is not asked.
+  /// The header that requests clicks from the bar; nil if clicks cannot be requested.
   var clickHeader: StaticString?
-  /// Whether the bar writes to standard input when it is clicked, though nobody has asked.
+  /// Whether the bar writes clicks to standard input even if they are not requested.
   var getsClicks = false
-  /// A space as wide as a digit, which the bar keeps.
+  /// A space as wide as a digit that the bar does not remove.
   var padding: StaticString = "\u{2007}"
-  /// Whether it shows the strength of the WiFi signal, whatever the template.
+  /// Whether the bar shows the strength of the WiFi signal with every template.
   var showsSignal = false
-  /// The markup of the bar's own that a template may hold.
+  /// The bar's own markup, which a template may contain.
   var markup = BarMarkup()
-  /// Begins a line. The buffer besides is for what has to be put together first.
+  /// Begins a line. `scratch` is a buffer for text that has to be composed first.
   var begin: @Sendable (_ line: inout LineBuffer, _ state: BarState, _ scratch: inout LineBuffer) -> Void = { _, _, _ in
   }
-  /// Appends a part of `text`, which has no control characters, so that the bar shows it as it stands.
+  /// Appends a part of `text`, which has no control characters, so that the bar shows it unchanged.
   var append: @Sendable (_ text: borrowing LineBuffer, _ range: Range<Int>, _ line: inout LineBuffer) -> Void = {
     text, range, line in line.append(text, range)
   }
-  /// Appends a byte of a template's own text, which may be markup.
+  /// Appends a byte of the template's own text, which may be markup.
   var appendLiteral: @Sendable (_ byte: UInt8, _ isInTag: Bool, _ line: inout LineBuffer) -> Void = { byte, _, line in
     line.append(byte)
   }
-  /// Ends the line, its newline included.
+  /// Ends the line, including its newline.
   var end: @Sendable (_ line: inout LineBuffer, _ state: BarState, _ scratch: inout LineBuffer) -> Void = {
     line, _, _ in line.append("\n")
   }
 
-  /// For dwm, and all else that shows a line as it stands.
+  /// The format of dwm and other programs that show a line unchanged.
   static let plain = BarFormat(padding: " ")
-  /// GNU screen would obey control characters, which are gone. Of two lines within a second it may draw the first alone.
+  /// The format of GNU screen, which would obey control characters, but the text has none. If two lines come within a second,
+  /// screen may draw only the first, so the line is repeated.
   static let screen = BarFormat(repetition: .milliseconds(1100), padding: " ")
 }
 
-/// What of a template's own text is not seen.
+/// The parts of a template's own text that the bar does not show.
 struct BarMarkup: Sendable {
-  /// What a tag begins with; nil where the bar has none.
+  /// The text that begins a tag; nil if the bar has no tags.
   var opening: String?
   var closing: Character = " "
-  /// Written twice where it is meant itself.
+  /// The character that is written twice to be shown once; nil if there is none.
   var doubled: Character?
-  /// Whether `&` begins a character's name.
+  /// Whether `&` begins an entity such as `&amp;`.
   var hasEntities = false
 
   static let pango = BarMarkup(opening: "<", closing: ">", hasEntities: true)

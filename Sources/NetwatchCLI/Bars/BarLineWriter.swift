@@ -1,25 +1,26 @@
 import Netwatch
 import NetwatchStream
 
-/// Writes an ``EventRecord`` as a line of a bar. Nothing is allocated once its memory has grown to the longest line, as long as
-/// names are ASCII.
+/// Writes an ``EventRecord`` as a line of a bar. If names are ASCII, nothing is allocated after the buffers have grown to the
+/// longest line.
 struct BarLineWriter: ~Copyable {
   private static let standardTemplate = "{icon }{name}{ internet_mark}{ vpn_mark}{ activity}"
 
   private let format: BarFormat
   private let look: BarLook
   private let pieces: [BarTemplate.Piece]
-  /// The template's literals as the bar wants them, one behind the other, and where that of each piece is; fields have none.
+  /// The template's literals in the form that the bar reads, one after the other. `literalRanges` has the range of each piece,
+  /// which is empty for fields.
   private let literals: LineBuffer
   private let literalRanges: [Range<Int>]
   private let literalWidth: Int
   private(set) var line = LineBuffer()
-  /// The last line's values, one behind the other, and where that of each piece is; a literal has none.
+  /// The values of the last line, one after the other. `ranges` has the range of each piece, which is empty for literals.
   private var values = LineBuffer(capacity: 256)
   private var ranges: [Range<Int>] = []
   private var graph = TrafficGraph()
 
-  /// - Throws: what is wrong with the template, in a sentence.
+  /// - Throws: A `PlainError` if the template is wrong for this bar.
   init(_ format: BarFormat, _ look: BarLook) throws(PlainError) {
     let template: BarTemplate
     if let given = look.template {
@@ -52,13 +53,13 @@ struct BarLineWriter: ~Copyable {
     literalWidth = width
   }
 
-  /// Makes ``line`` say `record`, or that there is nothing to see.
+  /// Writes `record` into ``line``, without text if it is hidden.
   mutating func write(_ record: EventRecord) {
     if record.event == .traffic { graph.add(record.carrierTraffic) }
     write(state(of: record, isHidden: look.hides(record)))
   }
 
-  /// Makes ``line`` a last one, without text.
+  /// Writes the last line of a bar, which has no text, into ``line``.
   mutating func writeEnd() {
     let nothing = NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: [])
     let record = EventRecord(
@@ -124,7 +125,8 @@ struct BarLineWriter: ~Copyable {
 
   // MARK: The width
 
-  /// How wide a value may be so that all fit into `width`: the long ones yield. At least 1, for the sign that it was cut.
+  /// Returns the most characters of a value with which the line fits into `total`, so that long values are cut first. At least
+  /// 1, for the ellipsis.
   private func valueLimit(of total: Int) -> Int {
     var room = total - literalWidth
     var longest = 0
@@ -145,7 +147,7 @@ struct BarLineWriter: ~Copyable {
 }
 
 extension LineBuffer {
-  /// What a reader counts as characters.
+  /// Returns the number of characters as a reader counts them.
   fileprivate func width(_ range: Range<Int>) -> Int {
     for position in range where self[position] >= 0x80 { return characters(range).count }
     return range.count

@@ -1,19 +1,19 @@
 import Netwatch
 import NetwatchStream
 
-/// What somebody wants to see on a bar.
+/// The settings for what a bar shows.
 struct BarLook {
-  /// When nothing is shown.
+  /// A case in which the bar shows nothing.
   enum Occasion: String, CaseIterable {
     case reachable
     case notReachable = "not-reachable"
     case wifi, wired, wwan, bluetooth, virtual, other
-    /// The activity mark is not shown.
+    /// The activity indicator is not visible.
     case idle
 
     func isMet(by record: EventRecord) -> Bool {
       switch self {
-      // What a probe has found wrong is not to be missed.
+      // A fault that a probe has found always stays visible.
       case .reachable: record.path.isReachable && record.internet?.isFault != true
       case .notReachable: record.path.status == .notReachable
       case .wifi, .wired, .wwan, .bluetooth, .virtual, .other: record.path.medium?.rawValue == rawValue
@@ -22,15 +22,15 @@ struct BarLook {
     }
   }
 
-  /// Nil for the usual one.
+  /// The template; nil for the standard one.
   var template: BarTemplate?
   var icons = IconSet.unicode
-  /// In graphemes; nil for no end.
+  /// The most characters (graphemes) of the text; nil for no limit.
   var maximumWidth: Int?
   var hidden: [Occasion] = []
   var usesColor = true
   var units = TrafficUnits.bits
-  /// Whether the usual template says how much goes over the link.
+  /// Whether the standard template also shows the traffic. Default: false.
   var showsTraffic = false
 
   func hides(_ record: EventRecord) -> Bool { hidden.contains { $0.isMet(by: record) } }

@@ -2,23 +2,26 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchStream
 
-/// Lines for a bar: each says something else than the one before, unless the bar wants it twice.
+/// Prints lines for a bar. A line that is equal to the previous one is not printed, unless the bar needs it twice.
 final class BarRenderer: LineRenderer {
   private let format: BarFormat
   private var writer: BarLineWriter
   private var printed = LineBuffer()
   private var hasPrinted = false
-  /// Whether the writer's line is that of the record that comes to be printed.
+  /// Whether the writer already has the line of the record that is printed next.
   private var isReady = false
   private var repetition: LoopTimer?
   private weak var loop: EventLoop?
   private var clicks: BarClicks?
-  /// Whether a click opens the login page that the last record tells of.
+  /// Whether a click opens the login page of the last record.
   private let opensPortal: Bool
   private var portal: PortalURL?
   private var fail: ((any Error) -> Void)?
 
-  /// - Parameter opensPortal: whether a click opens a login page.
+  /// Creates a renderer that has printed nothing yet.
+  ///
+  /// - Parameter opensPortal: Whether a click opens a login page. Default: false.
+  /// - Throws: A `PlainError` if the template is wrong for this bar.
   init(_ format: BarFormat, _ look: BarLook, opensPortal: Bool = false) throws(PlainError) {
     self.format = format
     self.opensPortal = opensPortal
@@ -49,7 +52,7 @@ final class BarRenderer: LineRenderer {
     try printLine(to: output)
   }
 
-  /// The bar must not go on showing what nobody watches any more.
+  /// Clears the bar's text, because a bar must not show a state that is no longer updated.
   func printEnd(to output: StandardOutput) throws(PlainError) {
     writer.writeEnd()
     try printLine(to: output)

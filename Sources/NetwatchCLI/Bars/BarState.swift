@@ -1,13 +1,13 @@
 import Netwatch
 import NetwatchStream
 
-/// What a bar is to show.
+/// The state that a bar shows.
 struct BarState {
   enum Condition: Hashable {
     case online(Medium)
-    /// A login page answers in place of the internet.
+    /// A login page answers instead of the internet.
     case portal
-    /// There is a way out, but nothing answers.
+    /// There is a route, but the internet does not answer.
     case noInternet
     case offline
     case unknown
@@ -16,7 +16,7 @@ struct BarState {
   let record: EventRecord
   let icons: IconSet
   let usesColor: Bool
-  /// Nothing is to be seen: `--hide-when`, or netwatch ends.
+  /// Whether the bar shows nothing, because of `--hide-when` or because netwatch ends.
   let isHidden: Bool
   let units: TrafficUnits
   let graph: TrafficGraph
@@ -40,7 +40,7 @@ struct BarState {
     }
   }
 
-  /// The condition in a word.
+  /// The condition as one word.
   var word: String {
     switch condition {
     case .online(let medium): medium.rawValue
@@ -51,7 +51,7 @@ struct BarState {
     }
   }
 
-  /// What is wrong with the internet, for people; empty where nothing is known to be.
+  /// A short text for people about a fault of the internet; empty if no fault is known.
   var internetMark: StaticString {
     switch condition {
     case .portal: "login"
@@ -60,8 +60,8 @@ struct BarState {
     }
   }
 
-  /// Six hexadecimal digits, of Okabe and Ito's palette, which people tell apart however they see colours: sky blue, orange,
-  /// purple, vermilion, and a grey.
+  /// The colour as six hexadecimal digits: sky blue, orange, purple or vermilion of Okabe and Ito's palette, or a grey. People
+  /// with colour blindness can distinguish these colours.
   var color: StaticString {
     switch condition {
     case .online: record.path.isExpensive ? "e69f00" : "56b4e9"

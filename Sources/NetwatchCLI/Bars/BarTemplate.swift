@@ -1,29 +1,29 @@
 import Netwatch
 
-/// What a bar shows: text with fields, as `{icon} {ssid|interface}{ vpn}`.
+/// A template for the text of a bar: text with fields, such as `{icon} {ssid|interface}{ vpn}`.
 struct BarTemplate: Hashable {
   enum Piece: Hashable {
     case literal(String)
-    /// The first field that says anything, with spaces that are there only with it.
+    /// The first field that is not empty, with spaces that appear only together with it.
     case fields([BarField], before: Int, after: Int)
   }
 
   let pieces: [Piece]
 
-  /// Some field says how much goes over a link.
+  /// Whether a field shows the traffic of a link.
   var showsTraffic: Bool { hasField(where: \.isOfTraffic) }
 
-  /// Some field says how well the link works.
+  /// Whether a field shows the quality of the link.
   var showsQuality: Bool { hasField { $0 == .roundTripTime || $0 == .loss } }
 
-  /// Some field says which stage of the way to the internet fails.
+  /// Whether a field shows which stage of the way to the internet fails.
   var showsStage: Bool { hasField { $0 == .stage } }
 
   private func hasField(where isWanted: (BarField) -> Bool) -> Bool {
     pieces.contains { if case .fields(let fields, _, _) = $0 { fields.contains(where: isWanted) } else { false } }
   }
 
-  /// What of the WiFi network its fields say.
+  /// The properties of the WiFi network that the fields need.
   var wifi: WiFiReporting {
     pieces.reduce(WiFiReporting()) { wifi, piece in
       guard case .fields(let fields, _, _) = piece else { return wifi }
@@ -31,7 +31,7 @@ struct BarTemplate: Hashable {
     }
   }
 
-  /// - Throws: what is wrong, in a sentence.
+  /// - Throws: A `PlainError` if the text is not a template.
   init(_ text: String) throws(PlainError) {
     var pieces: [Piece] = []
     var literal = ""
@@ -78,9 +78,10 @@ struct BarTemplate: Hashable {
 }
 
 extension BarTemplate {
-  /// Takes the bar's own markup out of a literal, and sees to it that a value behind it is not drawn into it.
+  /// Finds the bar's own markup in a literal, and makes sure that a value after the literal does not become part of the markup.
   ///
-  /// - Returns: the text as the bar reads it, and how many characters of it are seen.
+  /// - Returns: The text as the bar reads it, and the number of its visible characters.
+  /// - Throws: A `PlainError` if the markup is wrong.
   static func read(
     _ text: String, _ markup: BarMarkup, isBeforeField: Bool
   ) throws(PlainError) -> (units: [(character: Character, isInTag: Bool)], width: Int) {
@@ -123,7 +124,9 @@ extension BarTemplate {
     return (units, width)
   }
 
-  /// Pango's elements end in turn; where they do not, waybar goes on showing what it showed before.
+  /// Checks that Pango's elements are nested correctly. If they are not, waybar keeps showing the previous text.
+  ///
+  /// - Throws: A `PlainError` that names the wrong tag.
   func checkElements() throws(PlainError) {
     var open: [Substring] = []
     for case .literal(let text) in pieces {

@@ -1,10 +1,10 @@
 import Netwatch
 
-// Names are of strangers' making: a WiFi network may be called anything. Here they become text that steers nothing, and then
-// text of a bar that opens no markup.
+// Strangers choose names, such as that of a WiFi network. So characters that could control the output are removed from names,
+// and characters that could open markup of a bar are escaped.
 
 extension LineBuffer {
-  /// Appends a name as UTF-8, without what ``Unicode/Scalar/steersText``.
+  /// Appends a name as UTF-8, without characters for which ``Unicode/Scalar/steersText`` is true.
   mutating func append(clean name: InterfaceName?) {
     guard let name else { return }
     appendClean(count: name.count, byte: { name[$0] }, text: { name.text })
@@ -15,7 +15,7 @@ extension LineBuffer {
     appendClean(count: name.count, byte: { name[$0] }, text: { name.text })
   }
 
-  /// Only what is not plain ASCII is made a string of.
+  /// Appends a name. A string is created only if the name is not plain ASCII.
   private mutating func appendClean(count length: Int, byte: (Int) -> UInt8, text: () -> String) {
     let start = count
     for position in 0..<length {
@@ -35,18 +35,18 @@ extension LineBuffer {
     }
   }
 
-  /// Appends the words of a code of the stream.
+  /// Appends a code of the stream as words, such as `no carrier` for `no_carrier`.
   mutating func append(words code: String) {
     for byte in code.utf8 { append(byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-") ? UInt8(ascii: " ") : byte) }
   }
 
-  /// Appends text within a string of JSON.
+  /// Appends a byte to a JSON string, with an escape if necessary.
   mutating func append(json byte: UInt8) {
     if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { append("\\") }
     append(byte)
   }
 
-  /// Appends text within markup of Pango, within a string of JSON.
+  /// Appends a byte to Pango markup in a JSON string, as an entity if necessary.
   mutating func append(pango byte: UInt8) {
     switch byte {
     case UInt8(ascii: "<"): append("&lt;")
@@ -58,7 +58,7 @@ extension LineBuffer {
     }
   }
 
-  /// How many bytes at the end of the text are `byte`.
+  /// Returns how many bytes at the end of the text are equal to `byte`.
   func trailing(_ byte: UInt8) -> Int {
     var length = 0
     while length < count, self[count - 1 - length] == byte { length += 1 }

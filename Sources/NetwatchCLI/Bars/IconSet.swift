@@ -1,13 +1,13 @@
 import Netwatch
 
-/// The marks of a bar. Each has a shape of its own, so that nobody has to tell colours apart.
+/// A set of marks for a bar. Each mark has its own shape, so that nobody has to distinguish colours.
 enum IconSet: String, CaseIterable {
   /// Circles and arrows, which most fonts have.
   case unicode
-  /// Pictures of a patched font (nerdfonts.com); those of Font Awesome, so that its fonts do as well.
+  /// Icons of a patched font (nerdfonts.com). All of them are also in Font Awesome, so its fonts work as well.
   case nerd
   case ascii
-  /// Words, where a mark would be all that says something.
+  /// No marks, but words if a mark would be the only sign.
   case none
 
   func mark(of condition: BarState.Condition) -> StaticString {
@@ -59,7 +59,7 @@ enum IconSet: String, CaseIterable {
     }
   }
 
-  /// What is received.
+  /// The mark of received traffic.
   var down: StaticString {
     switch self {
     case .unicode: "↓"
@@ -69,7 +69,7 @@ enum IconSet: String, CaseIterable {
     }
   }
 
-  /// What is sent.
+  /// The mark of sent traffic.
   var up: StaticString {
     switch self {
     case .unicode: "↑"
@@ -79,11 +79,11 @@ enum IconSet: String, CaseIterable {
     }
   }
 
-  /// From nothing to the most, each as wide as the others.
+  /// The marks of a graph from the lowest to the highest, all of the same width.
   var levels: [StaticString] {
     self == .ascii ? ["_", ".", "-", "~", "=", "+", "*", "#"] : ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
   }
 
-  /// Where something was cut off.
+  /// The mark at the end of a text that was cut off.
   var ellipsis: StaticString { self == .ascii ? "~" : "…" }
 }

@@ -1,12 +1,12 @@
 import Netwatch
 
-/// The last samples of a link's traffic, both ways together, as a row of small bars.
+/// The last samples of a link's traffic, with both directions added, as a row of small bars.
 struct TrafficGraph: Hashable {
   static let width = 8
-  /// Less than this never fills a bar: what a machine says in the background is not to look like work. In bits per second.
+  /// The lowest rate that can fill a bar, in bits per second, so that background traffic does not look like work.
   private static let smallestTop: UInt64 = 100_000
 
-  /// The newest last.
+  /// The samples in bits per second, the newest last.
   private var samples: [UInt64] = []
 
   mutating func add(_ traffic: LinkTraffic?) {
@@ -16,7 +16,7 @@ struct TrafficGraph: Hashable {
     samples.append(isTooMuch ? .max : sum)
   }
 
-  /// Appends a mark for each sample, the lowest one where there is none yet.
+  /// Appends a mark for each sample, and the lowest mark for each sample that is still missing.
   func write(to buffer: inout LineBuffer, _ marks: [StaticString]) {
     guard let lowest = marks.first else { return }
     for _ in samples.count..<Self.width { buffer.append(lowest) }

@@ -4,7 +4,7 @@ import NetwatchLines
 import NetwatchNetlink
 import NetwatchStream
 
-/// What counts as in flight.
+/// The options for what counts as in flight.
 struct ActivityOptions: SharedOptions {
   @Option(
     help: ArgumentHelp(
@@ -36,12 +36,12 @@ struct ActivityOptions: SharedOptions {
     ), transform: Duration.init(seconds:))
   var patience: Duration?
 
-  /// All others belong to it.
+  /// `--activity` if it was given, otherwise nil. The other options belong to it.
   var given: String? { activity != .requests ? "--activity" : nil }
 
   mutating func validate() throws { _ = try settings }
 
-  /// One look does not tell what flows.
+  /// Throws a `ValidationError` if UDP is counted, because one look does not show what flows.
   func refuseEstimates() throws {
     if activity.contains(.udp) {
       throw ValidationError("--activity udp takes more than one look; add -f, or leave out udp.")
@@ -59,7 +59,7 @@ struct ActivityOptions: SharedOptions {
 }
 
 extension ServiceIdentity.Counts {
-  /// What `--activity` says.
+  /// Reads the value of `--activity`.
   init(argument text: String) throws {
     guard let counts = Self(text) else {
       throw ValidationError("--activity needs requests, tcp, udp, all, or several of them such as tcp,udp.")
@@ -69,7 +69,7 @@ extension ServiceIdentity.Counts {
 }
 
 extension ConnectionExclusion {
-  /// What `--activity-ignore` says.
+  /// Reads the value of `--activity-ignore`.
   fileprivate init(argument text: String) throws {
     self = try PlainError.asUsage { () throws(PlainError) in try ConnectionExclusion(text) }
   }

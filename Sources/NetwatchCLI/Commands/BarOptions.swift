@@ -1,7 +1,7 @@
 import ArgumentParser
 import Netwatch
 
-/// What a bar shows. Options of every command that prints lines.
+/// The options for what a bar shows. Every command that prints lines has them.
 struct BarOptions: ParsableArguments {
   static let names = "--template, --icons, --max-width and --hide-when"
 
@@ -34,7 +34,7 @@ struct BarOptions: ParsableArguments {
     completion: .list(BarLook.Occasion.names), transform: BarLook.Occasion.named)
   var hidden: [BarLook.Occasion] = []
 
-  /// The name of one that was given; nil if none was.
+  /// The name of an option that was given; nil if none was.
   var given: String? {
     if template != nil { return "--template" }
     if icons != nil { return "--icons" }
@@ -46,13 +46,13 @@ struct BarOptions: ParsableArguments {
     if let maximumWidth, maximumWidth < 1 { throw ValidationError("--max-width needs a number from 1.") }
   }
 
-  /// Whether a template says how much goes over a link.
+  /// Whether there is a template that shows the traffic of a link.
   var showsTraffic: Bool { template.flatMap { try? BarTemplate($0) }?.showsTraffic ?? false }
 
-  /// Whether a template says how well the link works.
+  /// Whether there is a template that shows the quality of the link.
   var showsQuality: Bool { template.flatMap { try? BarTemplate($0) }?.showsQuality ?? false }
 
-  /// Whether a template says which stage of the way to the internet fails.
+  /// Whether there is a template that shows which stage of the way to the internet fails.
   var showsStage: Bool { template.flatMap { try? BarTemplate($0) }?.showsStage ?? false }
 
   func makeRenderer(

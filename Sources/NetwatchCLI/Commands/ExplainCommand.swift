@@ -3,7 +3,7 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchLines
 
-/// `netwatch explain`: why.
+/// `netwatch explain`: explains why a target is reachable, or why not.
 struct ExplainCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain", abstract: "Explain step by step why a target is reachable, or why not.",
@@ -57,7 +57,7 @@ struct ExplainCommand: ParsableCommand {
     options.probe?.holdsFirstLine = true
     var stages: NetworkStages?
     var finish = {}
-    // The addresses of a host come later, and so does what a probe finds.
+    // The addresses of a host, and the result of a probe, come later.
     let source = try LineSource(options, on: EventLoop()) {
       stages = $0.stages
       finish()

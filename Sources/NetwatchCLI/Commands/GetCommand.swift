@@ -2,7 +2,7 @@ import ArgumentParser
 import Netwatch
 import NetwatchLines
 
-/// `netwatch get`: becomes `netwatch-http get`, which knows the options.
+/// `netwatch get`: replaces this process with `netwatch-http get`, which knows the options.
 struct GetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get", abstract: "Download a file, and resume an interrupted download.")

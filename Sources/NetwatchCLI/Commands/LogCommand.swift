@@ -2,7 +2,7 @@ import ArgumentParser
 import Netwatch
 import NetwatchLines
 
-/// `netwatch log`: becomes `netwatch-log log`, which knows the options.
+/// `netwatch log`: replaces this process with `netwatch-log log`, which knows the options.
 struct LogCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "log", abstract: "Print the changes in the log, or the outages.")

@@ -14,14 +14,14 @@ extension NetwatchTool {
       try refuseUnknownCommand(words.first ?? "")
       main(arguments(words))
     } catch let code as ExitCode {
-      // ArgumentParser would do the same after a search that takes four times as long as the command.
+      // ArgumentParser would also exit, but after a search that takes four times as long as the command.
       Glibc.exit(code.rawValue)
     } catch {
       exit(withError: error)
     }
   }
 
-  /// The command line in the form that ArgumentParser takes, for which every option has a value, and `--help` one scope.
+  /// Returns the command line in the form that ArgumentParser needs: every option has a value, and `--help` has one scope.
   ///
   /// - Parameter words: The command line without the name of the program.
   static func arguments(_ words: some Sequence<String>) -> [String] {
@@ -30,7 +30,7 @@ extension NetwatchTool {
     let end = words.firstIndex(of: "--") ?? words.endIndex
     return words.enumerated().map { position, word in
       guard position < end else { return word }
-      // What it lists is decided by `ArgumentVisibility.rare`.
+      // `ArgumentVisibility.rare` decides what the help lists.
       if word == "--help-all" { return "--help" }
       guard word == "--signal" else { return word }
       let next = position + 1 < end ? words[position + 1] : ""
@@ -39,7 +39,7 @@ extension NetwatchTool {
     }
   }
 
-  /// ArgumentParser calls a mistyped command an unexpected argument.
+  /// Throws a `ValidationError` if there is no such command. ArgumentParser would call it an unexpected argument.
   private static func refuseUnknownCommand(_ word: String) throws {
     let names = configuration.subcommands.compactMap { $0.configuration.commandName }
     guard !word.isEmpty, !word.hasPrefix("-"), word != "help", !names.contains(word) else { return }
@@ -47,7 +47,8 @@ extension NetwatchTool {
     throw ValidationError("There is no command '\(word.harmless)'. \(advice)")
   }
 
-  /// What `--help` prints: the commands, and the options that most people need. It fits a terminal of 80 columns and 24 lines.
+  /// The text of `--help`: the commands, and the options that most people need. The text fits a terminal of 80 columns and 24
+  /// lines.
   static let shortHelp = """
     netwatch shows whether this machine is online, over which connection, and why.
 

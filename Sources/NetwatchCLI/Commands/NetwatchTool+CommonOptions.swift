@@ -2,7 +2,7 @@ import ArgumentParser
 import Netwatch
 import NetwatchStream
 
-/// The command lines that are started most often, parsed by a table: ArgumentParser needs 1.7 ms for them, which is half of a start.
+/// A table that parses the most common command lines, because ArgumentParser needs 1.7 ms for them, which is half of a start.
 ///
 /// The table knows a part of the options. A command line with any other word, or with a mistake, is left to ArgumentParser.
 extension NetwatchTool {
@@ -21,7 +21,7 @@ extension NetwatchTool {
     (["--quality"], { $0.quality = true }),
   ]
 
-  /// Flags of `netwatch` alone.
+  /// Flags of `netwatch` only.
   static let commonFollowFlags: [CommonFlag] = [
     (["-f", "--follow"], { $0.follow = true }),
     (["--traffic"], { $0.traffic.traffic = true }),
@@ -41,7 +41,7 @@ extension NetwatchTool {
     (["--activity"], { $0.activity.activity = try ServiceIdentity.Counts(argument: $1) }),
   ]
 
-  /// Options of `netwatch` alone.
+  /// Options of `netwatch` only.
   static let commonFollowOptions: [CommonOption] = [
     (["--hold"], { $0.hold = try Duration(seconds: $1) }),
     (
@@ -86,8 +86,8 @@ extension NetwatchTool {
     return tool
   }
 
-  /// A command without options. ArgumentParser gives a property its default value only when it parses, so they stand here again; a
-  /// test compares both.
+  /// The command without options. ArgumentParser sets default values only when it parses, so they are repeated here. A test
+  /// compares both.
   private static var withDefaults: NetwatchTool {
     var bar = BarOptions()
     (bar.template, bar.icons, bar.maximumWidth, bar.hidden) = (nil, nil, nil, [])

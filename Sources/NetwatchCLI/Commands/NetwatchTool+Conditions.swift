@@ -1,14 +1,17 @@
 import ArgumentParser
 import Netwatch
 
-/// What `--check` and `wait` want: an option of the root, which takes it wherever it stands. `status` and `wait` declare it too,
-/// for their `--help`. A group of options would make each start of netwatch longer.
+/// The conditions of `--check` and `wait`. `--for` is an option of the root command, which accepts it anywhere. `status` and
+/// `wait` also declare it, for their `--help`. A group of options would make each start of netwatch longer.
 extension NetwatchTool {
   static let conditionHelp = ArgumentHelp(
     "With --check or wait, require this condition: \(Condition.names.joined(separator: ", ")). May be repeated; all conditions "
       + "have to hold. A condition that is not known does not hold. Default: reachable.", valueName: "condition")
 
-  /// - Parameter own: those that the parser has given to the command itself.
+  /// Returns the conditions of the command line.
+  ///
+  /// - Parameter own: The conditions that the parser has given to the subcommand. Default: none.
+  /// - Throws: A `ValidationError` if one is not a condition.
   func conditions(_ own: [String] = []) throws -> [Condition] { try (conditionWords + own).map(Condition.named) }
 
   func validateConditions() throws {
@@ -30,13 +33,13 @@ extension NetwatchTool {
 }
 
 extension [Condition] {
-  /// Whether one is about the ID of the network.
+  /// Whether a condition is about the ID of the network.
   var needNetwork: Bool { contains { if case .network = $0 { true } else { false } } }
 
-  /// Whether one is about a stage of the way to the internet.
+  /// Whether a condition is about a stage of the way to the internet.
   var needStages: Bool { contains { if case .stage = $0 { true } else { false } } }
 
-  /// The first stage that only a probe finds to work; nil if there is none.
+  /// The first stage of a condition that only a probe can find to work; nil if there is none.
   fileprivate var stageByProbe: NetworkStage? {
     if contains(.stage(.dns)) { return .dns }
     return contains(.stage(.internet)) ? .internet : nil
@@ -44,7 +47,7 @@ extension [Condition] {
 }
 
 extension Condition {
-  /// What an option says.
+  /// Reads the value of `--for`.
   fileprivate static func named(_ text: String) throws -> Condition {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else {

@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// What runs for each line: options of the root, which `serve` has from there. A group of their own would make each start of
-/// netwatch longer.
+/// The options for hooks, which run for each line. They are options of the root command, and `serve` reads them there. A
+/// separate group would make each start of netwatch longer.
 extension NetwatchTool {
   /// The name of an option that was given; nil if none was.
   var givenHook: String? {
@@ -15,7 +15,7 @@ extension NetwatchTool {
     }
   }
 
-  /// Nil if nothing runs.
+  /// The settings for hooks; nil if no hook runs.
   var hookSettings: HookSettings? {
     guard hookCommand != nil || hookFolder != nil else { return nil }
     var settings = HookSettings(command: hookCommand, folder: hookFolder)

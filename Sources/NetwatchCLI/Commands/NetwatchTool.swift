@@ -4,9 +4,9 @@ import NetwatchEventLoop
 import NetwatchLines
 import NetwatchNetlink
 
-/// `netwatch`: one snapshot, or with `--follow` every change.
+/// `netwatch`: prints one snapshot, or with `--follow` every change.
 ///
-/// The options of `--follow` belong to the root: a default subcommand's options would not stand in `--help`.
+/// The options of `--follow` belong to the root command, because `--help` does not list those of a default subcommand.
 public struct NetwatchTool: ParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "netwatch",
@@ -157,15 +157,15 @@ public struct NetwatchTool: ParsableCommand {
     if recordingPath != nil { throw ValidationError("--record belongs to --follow; add -f.") }
   }
 
-  /// The parser hands an option to whoever declares it, wherever it stands.
+  /// Throws a `ValidationError` if `--follow` was given with a subcommand. The parser accepts the option anywhere.
   func refuseFollowing(with command: (some ParsableCommand).Type) throws {
     let name = command.configuration.commandName ?? ""
     if follow { throw ValidationError("--follow goes without a command; leave out \(name).") }
   }
 
-  /// A command would not see the options of groups that it lacks.
+  /// Throws a `ValidationError` if an option was given that the subcommand lacks and would ignore.
   ///
-  /// - Parameter groups: those that it has.
+  /// - Parameter groups: The option groups that the subcommand has. Default: none.
   func refuseOptions(of command: (some ParsableCommand).Type, but groups: [any SharedOptions.Type] = []) throws {
     try refuseFollowing(with: command)
     let name = command.configuration.commandName ?? ""
@@ -192,14 +192,15 @@ public struct NetwatchTool: ParsableCommand {
     }
   }
 
-  /// A command that becomes another program gives that what stands behind its name alone.
+  /// Throws a `ValidationError` if an option comes before the subcommand. A subcommand that is another program gets only the
+  /// words after its name.
   func refuseOptions(before command: (some ParsableCommand).Type) throws {
     let name = command.configuration.commandName ?? ""
     guard CommandLine.arguments.dropFirst().first != name else { return }
     throw ValidationError("Options of \(name) stand behind it; write netwatch \(name) first.")
   }
 
-  /// One look at the kernel has no use for some options.
+  /// Throws a `ValidationError` if an option was given that does nothing in a snapshot.
   func refuseOptionsOfFollow() throws {
     if let option = traffic.given ?? units.given ?? givenHook ?? (log ? "--log" : nil) {
       throw ValidationError("\(option) belongs to --follow; add -f.")
@@ -217,11 +218,11 @@ public struct NetwatchTool: ParsableCommand {
         tellsQuality: quality,
         tellsStages: stages)
     }
-    // Not before: the units may be those of a command that shows rates.
+    // This is not checked before, because the option may belong to a subcommand that shows rates.
     try units.validate(showsTraffic: trafficInterval != nil)
     try PlainError.reporting {
       var options = try lineOptions
-      // A service tells the first state before it hears what else is wanted.
+      // A service sends the first state before it knows what else is wanted.
       let wifi = options.configuration.wifi
       options.service = service.use(
         judgesAlike: path.isDefault && hold == nil && !snapshot.interfaces && !wifi.includesDetails
@@ -233,7 +234,7 @@ public struct NetwatchTool: ParsableCommand {
         saysWhy: details.verbose, units: units.units ?? .bits, showsTraffic: traffic.traffic,
         opensPortal: probe.probe != nil)
       if let recordingPath {
-        // What a service says is not in the trace.
+        // A trace does not contain what a service sends.
         options.service = .nothing
         options.input = .recorded(try TraceWriter(creating: recordingPath, try traceSettings))
       }
@@ -245,17 +246,17 @@ public struct NetwatchTool: ParsableCommand {
     }
   }
 
-  /// How often the counters of links are read; nil for never.
+  /// The time between two samples of the links' traffic; nil if lines show no traffic.
   var trafficInterval: Duration? {
     get throws { try traffic.interval(isShown: output.bar.showsTraffic) }
   }
 
-  /// What is told of the WiFi network.
+  /// The properties of the WiFi network that lines report.
   var wifiReporting: WiFiReporting {
     wifi.reporting(signal: signal, shown: output.wifi, saysAll: details.verbose && output.isText)
   }
 
-  /// What decides the lines of `--follow`, beside what is followed.
+  /// The options that decide the lines of `--follow`, without the source of the lines.
   var lineOptions: LineSource.Options {
     get throws {
       var options = LineSource.Options()

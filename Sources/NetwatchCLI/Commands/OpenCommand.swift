@@ -4,7 +4,7 @@ import NetwatchEventLoop
 import NetwatchLines
 import NetwatchStream
 
-/// `netwatch open`: the login page.
+/// `netwatch open`: opens the login page of a captive portal.
 struct OpenCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "open", abstract: "Open the login page of a captive portal in the browser.",
@@ -48,7 +48,7 @@ struct OpenCommand: ParsableCommand {
     if !isOpen { throw ExitCode(1) }
   }
 
-  /// Nobody is surprised that it is there.
+  /// Returns whether the login page is at an expected place: on the host of the probe or on the gateway.
   private func isExpected(_ portal: PortalURL, _ record: EventRecord?) -> Bool {
     let asked = probe.probe.flatMap(PortalURL.init)?.host
     let gateways = record?.path.gateways.map(\.description) ?? []

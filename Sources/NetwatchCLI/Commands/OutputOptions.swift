@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import Netwatch
 
-/// How lines look.
+/// The format of lines.
 enum OutputFormat: Equatable {
   case text, json
   case bar(Bar)
@@ -29,7 +29,10 @@ enum OutputFormat: Equatable {
 extension Bar: Equatable {
   static func == (one: Bar, other: Bar) -> Bool { one.name == other.name }
 
-  /// - Parameter names: those that could have been given.
+  /// Returns the bar with a name.
+  ///
+  /// - Parameter names: The possible names, for the error. Default: those of all bars.
+  /// - Throws: A `ValidationError` if there is no such bar.
   static func named(_ name: String, of names: [String] = names) throws -> Bar {
     guard let bar = all.first(where: { $0.name == name }) else { throw ValidationError(unknown: name, of: names) }
     return bar
@@ -74,10 +77,10 @@ struct OutputOptions: SharedOptions {
 
   var wantsJSON: Bool { json || format == .json }
 
-  /// Lines are for people.
+  /// Whether lines are text for people.
   var isText: Bool { bar.given == nil && (format == .text || format == nil && terminal.isTerminal && !json) }
 
-  /// What a bar shows of the WiFi network.
+  /// The properties of the WiFi network that a bar shows.
   var wifi: WiFiReporting {
     if let template = bar.template.flatMap({ try? BarTemplate($0) }) { return template.wifi }
     if case .bar(let bar) = format, bar.format.showsSignal { return BarField.signal.wifi }
@@ -86,7 +89,7 @@ struct OutputOptions: SharedOptions {
 
   var terminal: Terminal { Terminal(descriptor: STDOUT_FILENO, color: color) }
 
-  /// Nil where lines are for people or programs.
+  /// Returns the renderer for a bar; nil if lines are text or JSON.
   private func makeBarRenderer(
     _ units: TrafficUnits, showsTraffic: Bool, opensPortal: Bool
   ) throws -> BarRenderer? {
@@ -97,13 +100,13 @@ struct OutputOptions: SharedOptions {
     return bar.given != nil && !wantsJSON ? try make(.plain) : nil
   }
 
-  /// Nil for the JSON stream.
+  /// Returns the renderer for the format.
   ///
   /// - Parameters:
-  ///   - saysWhy: whether text says in a sentence why.
-  ///   - units: what rates are told in.
-  ///   - showsTraffic: whether a bar says how much goes over the link, unless a template says what it shows.
-  ///   - opensPortal: whether a click on a bar opens a login page.
+  ///   - saysWhy: Whether a sentence in text explains the reason. Default: false.
+  ///   - units: The unit of rates. Default: bits per second.
+  ///   - showsTraffic: Whether a bar without `--template` shows the traffic. Default: false.
+  ///   - opensPortal: Whether a click on a bar opens a login page. Default: false.
   func makeRenderer(
     saysWhy: Bool = false, units: TrafficUnits = .bits, showsTraffic: Bool = false,
     opensPortal: Bool = false

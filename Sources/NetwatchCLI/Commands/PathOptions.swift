@@ -2,7 +2,7 @@ import ArgumentParser
 import Netwatch
 import NetwatchLines
 
-/// Which links count, and as what.
+/// The options for which interfaces count, and as what.
 struct LinkOptions: ParsableArguments {
   @Option(
     name: [.customShort("i"), .customLong("interface")], parsing: .singleValue,
@@ -74,12 +74,12 @@ struct PathOptions: SharedOptions {
     transform: NetworkTarget.init(argument:))
   var target: NetworkTarget = .internet
 
-  /// Whether a service's judgement would be the same.
+  /// Whether no option was given, so that a service would judge the same.
   var isDefault: Bool { given == nil }
 
   var given: String? { target != .internet ? "--target" : links.given }
 
-  /// The name of an option that picks what is judged; nil if the way to the internet is judged over all links.
+  /// The name of an option that selects what is judged; nil if the way to the internet is judged over all interfaces.
   var givenSelection: String? {
     if target != .internet { return "--target" }
     if !links.included.isEmpty { return "--interface" }
@@ -90,7 +90,7 @@ struct PathOptions: SharedOptions {
 }
 
 extension NetworkTarget {
-  /// What an option or an argument says.
+  /// Reads the value of an option or an argument.
   init(argument text: String) throws {
     self = try PlainError.asUsage { () throws(PlainError) in try NetworkTarget(checking: text) }
   }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Netwatch
 import NetwatchLines
 
-/// Whether the internet is there: asked of a server of the user's choice.
+/// The options for a probe of the internet, which asks a server of the user's choice.
 struct ProbeOptions: SharedOptions {
   @Option(
     help: ArgumentHelp(
@@ -32,12 +32,12 @@ struct ProbeOptions: SharedOptions {
     transform: Duration.init(seconds:))
   var timeout: Duration?
 
-  /// All others belong to it.
+  /// `--probe` if it was given, otherwise nil. The other options belong to it.
   var given: String? { probe == nil ? nil : "--probe" }
 
-  /// Shorter ones would only wear out the machine, and the server.
+  /// The shortest interval. Shorter ones would only put load on the machine and the server.
   private static let shortestInterval = Duration.milliseconds(100)
-  /// As much as the helper reads, and more than anybody wants to compare.
+  /// The longest expected text in bytes, which is as much as `netwatch-http` reads.
   private static let longestExpectation = 1_024
 
   mutating func validate() throws {
@@ -54,14 +54,14 @@ struct ProbeOptions: SharedOptions {
     if timeout != nil { throw ValidationError("--probe-timeout belongs to --probe; add it.") }
   }
 
-  /// Who prints one line asks once.
+  /// Throws a `ValidationError` if `--probe-interval` was given, because a command that prints one line asks once.
   func refuseInterval() throws {
     if interval != nil {
       throw ValidationError("--probe-interval belongs to --follow and wait, which ask more than once; leave it out.")
     }
   }
 
-  /// Nil where nothing is to be asked.
+  /// The settings of the probe; nil if there is none.
   var settings: ProbeSettings? {
     guard let probe else { return nil }
     var settings = ProbeSettings(

@@ -2,7 +2,7 @@ import ArgumentParser
 import Netwatch
 import NetwatchNetlink
 
-/// `netwatch replay`: the lines of a recording.
+/// `netwatch replay`: prints the lines of a recording.
 struct ReplayCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "replay", abstract: "Print the lines of a recording by netwatch --follow --record.",

@@ -2,7 +2,7 @@ import ArgumentParser
 import Netwatch
 import NetwatchLines
 
-/// `netwatch report`: becomes `netwatch-log report`, which knows the options.
+/// `netwatch report`: replaces this process with `netwatch-log report`, which knows the options.
 struct ReportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "report", abstract: "Write a web page about the outages and changes in the log.")

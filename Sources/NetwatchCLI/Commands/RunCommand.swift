@@ -4,7 +4,7 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchStream
 
-/// `netwatch run`: one request around a command.
+/// `netwatch run`: runs a command and counts it as one request.
 struct RunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Run a command and count it as one request while it runs.",
@@ -13,7 +13,7 @@ struct RunCommand: ParsableCommand {
       netwatch passes signals to the command and exits with its exit status; 126 and 127 mean the same as in a shell.
       """)
 
-  /// What somebody may send to us and mean the command.
+  /// The signals that netwatch passes to the command.
   private static let handedOn = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT]
 
   @ParentCommand var root: NetwatchTool
@@ -39,7 +39,7 @@ struct RunCommand: ParsableCommand {
     throw ExitCode(try PlainError.reporting { try runWithLease() }.imitate())
   }
 
-  /// Runs the command with a lease around it. It has our terminal, our standard input and our process group.
+  /// Runs the command and counts it as a request. The command shares netwatch's terminal, standard input and process group.
   private func runWithLease() throws -> ProcessEnding {
     let loop = try EventLoop()
     let mask = ChildProcess.signalMask
@@ -51,12 +51,12 @@ struct RunCommand: ParsableCommand {
         ending = ChildProcess.ending(of: process)
         if ending != nil { loop.stop() }
       } else if !delivery.isFromKernel || delivery.number == SIGHUP && getsid(0) == getpid() {
-        // What the terminal sends, it sends to the command too; but its end it tells the leader of the session alone.
+        // The terminal sends its signals to the command as well. But it reports its end only to the leader of the session.
         kill(process, delivery.number)
       }
     }
     let link = ServiceLink(on: loop)
-    // If nothing tells of a service that comes later, one that is there is told.
+    // If the kernel cannot report services that start later, a service that runs now still gets the request.
     try? link.start()
     link.requests = [1: label ?? command[0]]
     switch spawn(mask) {
@@ -76,7 +76,7 @@ struct RunCommand: ParsableCommand {
     defer { unsafe posix_spawnattr_destroy(&attributes) }
     ChildProcess.prepare(&attributes, mask: mask)
     var process = pid_t()
-    // As they came, to the byte: a file's name need not be text.
+    // The bytes of the arguments are passed unchanged, because the name of a file does not have to be text.
     let arguments = unsafe CommandLine.unsafeArgv + (Int(CommandLine.argc) - command.count)
     guard let program = unsafe arguments[0] else {
       return .failure(SystemError(operation: "posix_spawn", code: ENOENT))

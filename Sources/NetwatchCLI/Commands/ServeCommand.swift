@@ -3,7 +3,7 @@ import Glibc
 import Netwatch
 import NetwatchStream
 
-/// `netwatch serve`: the service.
+/// `netwatch serve`: runs the shared service.
 struct ServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve", abstract: "Run the shared service: one monitor and one activity indicator for all programs.",

@@ -2,10 +2,10 @@ import ArgumentParser
 import Netwatch
 import NetwatchLines
 
-/// What both `netwatch` itself and a subcommand understand, stands in groups: it takes all the options that it knows, even
-/// those behind the subcommand's name, and groups are all that it hands on.
+/// A group of options that both `netwatch` itself and a subcommand have. `netwatch` takes all options that it knows, even those
+/// after the subcommand's name, and passes only groups to the subcommand.
 protocol SharedOptions: ParsableArguments {
-  /// The name of one that was given; nil if none was.
+  /// The name of an option that was given; nil if none was.
   var given: String? { get }
 }
 
@@ -33,13 +33,15 @@ struct ServiceOptions: SharedOptions {
 
   var given: String? { noService ? "--no-service" : nil }
 
-  /// - Parameter judgesAlike: whether the service's judgement is the one that is wanted.
+  /// Returns what a service is used for.
+  ///
+  /// - Parameter judgesAlike: Whether the service judges the path as the options require.
   func use(judgesAlike: Bool) -> LineSource.ServiceUse {
     noService ? .nothing : judgesAlike ? .everything : .activity
   }
 }
 
-/// How much text says.
+/// The option for more details in text.
 struct DetailOptions: SharedOptions {
   @Flag(
     name: .shortAndLong,
@@ -52,7 +54,7 @@ struct DetailOptions: SharedOptions {
   var given: String? { verbose ? "--verbose" : nil }
 }
 
-/// Whether JSON names programs.
+/// The option for the names of programs in JSON.
 struct ProgramOptions: SharedOptions {
   @Flag(help: "In JSON, also name the programs whose TCP connections are in flight.")
   var programs = false
@@ -61,8 +63,8 @@ struct ProgramOptions: SharedOptions {
 }
 
 extension RawRepresentable where Self: CaseIterable & SendableMetatype, RawValue == String {
-  /// What an option's word says. An `ExpressibleByArgument` would do the same, but each one makes every start of netwatch a
-  /// fiftieth longer: the runtime looks through all conformances of the program for what else it could be.
+  /// The closure that reads the value of an option. An `ExpressibleByArgument` would do the same, but each one makes every
+  /// start of netwatch a fiftieth longer, because the runtime searches all conformances of the program.
   static var choice: @Sendable (_ word: String) throws -> Self {
     { word in
       guard let value = Self(rawValue: word) else {
@@ -74,14 +76,15 @@ extension RawRepresentable where Self: CaseIterable & SendableMetatype, RawValue
 }
 
 extension Duration {
-  /// What an option says.
+  /// Reads the value of an option, a number of seconds.
   init(seconds text: String) throws {
     self = try PlainError.asUsage { () throws(PlainError) in try Duration(checkingSeconds: text) }
   }
 }
 
 extension ArgumentVisibility {
-  /// For options that `--help` of a subcommand leaves out. `--help-all` lists them, and completion scripts know them.
+  /// The visibility of options that the `--help` of a subcommand leaves out. `--help-all` lists them, and completion scripts
+  /// know them.
   static let rare: ArgumentVisibility = listsAll(CommandLine.arguments.dropFirst()) ? .default : .hidden
 
   private static func listsAll(_ words: some Sequence<String>) -> Bool {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Netwatch
 
-/// `netwatch snippet`: a piece of configuration.
+/// `netwatch snippet`: prints the configuration of a status bar.
 struct SnippetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "snippet", abstract: "Print the configuration of a status bar that shows netwatch.",
@@ -20,7 +20,7 @@ struct SnippetCommand: ParsableCommand {
   @OptionGroup var units: UnitsOptions
   @OptionGroup var probe: ProbeOptions
 
-  /// What means itself to a shell, to JSON, and to every bar.
+  /// The characters that are special neither in a shell, nor in JSON, nor in any bar's configuration.
   private static let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:/._~=+,@-"
 
   mutating func validate() throws {

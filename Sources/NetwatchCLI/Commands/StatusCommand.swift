@@ -3,7 +3,7 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchLines
 
-/// `netwatch status`: one snapshot.
+/// `netwatch status`: prints one snapshot.
 struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Print the present state and exit.",
@@ -62,7 +62,7 @@ struct StatusCommand: ParsableCommand {
       tellsQuality: root.quality, tellsStages: root.stages, renderer: renderer)
   }
 
-  /// One look at the kernel.
+  /// Prints one snapshot.
   static func print(
     _ output: OutputOptions, _ snapshot: SnapshotOptions, _ path: PathOptions, _ service: ServiceOptions,
     _ activity: ActivityOptions, _ details: DetailOptions, _ programs: ProgramOptions, for wanted: [Condition],

@@ -4,7 +4,7 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchStream
 
-/// `netwatch test-hook`: one run of a hook, for an example of a line.
+/// `netwatch test-hook`: runs a hook once for an example of a line.
 struct TestHookCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "test-hook", abstract: "Run a hook once with an example of a change.",
@@ -62,7 +62,7 @@ struct TestHookCommand: ParsableCommand {
 }
 
 extension EventRecord {
-  /// A change to a status, with names and addresses that are nobody's (RFC 5737, RFC 3849).
+  /// Returns an example of a change to a status, with addresses that are reserved for documentation (RFC 5737, RFC 3849).
   static func example(_ status: ReachabilityStatus, ssid: String = "Example") -> EventRecord {
     var verdict = NetworkPath.Verdict(status: status)
     let reason: ReachabilityReason

@@ -2,7 +2,7 @@ import ArgumentParser
 import Netwatch
 import NetwatchEventLoop
 
-/// `netwatch top`: what programs receive and send.
+/// `netwatch top`: shows what programs receive and send.
 struct TopCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "top", abstract: "Show what each program receives and sends over TCP, once a second.",

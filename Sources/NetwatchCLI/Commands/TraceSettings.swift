@@ -2,9 +2,9 @@ import ArgumentParser
 import Netwatch
 import NetwatchNetlink
 
-/// The options that decide the lines of `--follow`, on their way into a trace and back. Each keeps its name and its text.
+/// Writes the options that decide the lines of `--follow` into a trace, and reads them back. Each keeps its name and its text.
 extension NetwatchTool {
-  /// Whatever else an option may do, a trace cannot ask for it.
+  /// The options that a trace may set. A trace cannot set other options.
   private static let traceKeys = [
     "target", "interface", "ignore", "wwan", "tunnel", "expensive", "not-expensive", "hold", "count", "interfaces",
     "traffic", "traffic-interval", "signal", "wifi-details", "bssid", "quality",
@@ -31,7 +31,9 @@ extension NetwatchTool {
     }
   }
 
-  /// The command as it was when `settings` were recorded.
+  /// Returns the command with the options that were recorded in a trace.
+  ///
+  /// - Throws: A `PlainError` if a setting is not known or makes no sense.
   static func recorded(in file: String, _ settings: [TraceReader.Setting]) throws(PlainError) -> NetwatchTool {
     var arguments = ["--follow"]
     for setting in settings {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Netwatch
 import NetwatchNetlink
 
-/// Whether lines say how much goes over the links.
+/// The options for lines about the traffic of links.
 struct TrafficOptions: SharedOptions {
   @Flag(
     help: ArgumentHelp(
@@ -18,7 +18,7 @@ struct TrafficOptions: SharedOptions {
 
   var given: String? { traffic ? "--traffic" : interval != nil ? "--traffic-interval" : nil }
 
-  /// As somebody would give them.
+  /// The options as words of a command line.
   var words: [String] {
     (traffic ? ["--traffic"] : []) + (interval.map { ["--traffic-interval", "\($0 / .seconds(1))"] } ?? [])
   }
@@ -29,8 +29,10 @@ struct TrafficOptions: SharedOptions {
     }
   }
 
-  /// - Parameter isShown: whether a template shows figures.
-  /// - Returns: how often the counters are read; nil for never.
+  /// Returns the time between two samples of the traffic; nil if it is not shown.
+  ///
+  /// - Parameter isShown: Whether a template shows the traffic.
+  /// - Throws: A `ValidationError` if `--traffic-interval` was given and the traffic is not shown.
   func interval(isShown: Bool) throws -> Duration? {
     guard traffic || isShown else {
       guard let given else { return nil }

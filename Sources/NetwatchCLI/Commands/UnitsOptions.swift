@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What rates are shown in.
+/// The option for the unit of rates.
 struct UnitsOptions: SharedOptions {
   @Option(
     help: "Show rates in bits or bytes per second. This applies to text, {down} and {up}. Default: bits.",
@@ -9,10 +9,12 @@ struct UnitsOptions: SharedOptions {
 
   var given: String? { units != nil ? "--units" : nil }
 
-  /// As somebody would give them.
+  /// The option as words of a command line.
   var words: [String] { units.map { ["--units", $0.rawValue] } ?? [] }
 
-  /// - Parameter showsTraffic: whether there are rates at all.
+  /// Throws a `ValidationError` if `--units` was given and no rates are shown.
+  ///
+  /// - Parameter showsTraffic: Whether rates are shown.
   func validate(showsTraffic: Bool) throws {
     if let given, !showsTraffic { throw ValidationError("\(given) belongs to --traffic; add it.") }
   }

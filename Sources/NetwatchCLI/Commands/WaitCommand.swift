@@ -4,7 +4,7 @@ import NetwatchEventLoop
 import NetwatchLines
 import NetwatchStream
 
-/// `netwatch wait`: ends when the network is as wanted.
+/// `netwatch wait`: waits until the conditions hold.
 struct WaitCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "wait", abstract: "Wait until the network is reachable, or until conditions hold.",
@@ -12,7 +12,7 @@ struct WaitCommand: ParsableCommand {
       "With --probe, wait also until the internet answers. Exit status: 0 the conditions hold, 1 timed out, 2 could not run. "
       + "'netwatch wait --help-all' lists every option.")
 
-  /// The time between two looks at the table of neighbours, if a condition is about the network.
+  /// The time between two looks at the table of neighbours, if a condition is about the ID of the network.
   private static let networkInterval = Duration.seconds(1)
 
   @ParentCommand var root: NetwatchTool
@@ -54,7 +54,9 @@ struct WaitCommand: ParsableCommand {
     if !isMet { throw ExitCode(1) }
   }
 
-  /// - Returns: the record that is as wanted, or, if the time was up first, the last one; and whether it is as wanted.
+  /// Waits until the conditions hold or the time is up.
+  ///
+  /// - Returns: The last record, and whether the conditions hold for it.
   private func wait() throws -> (EventRecord?, isMet: Bool) {
     let wanted = try root.conditions(conditionWords)
     let networkKey = try wanted.needNetwork ? NetworkKey.read() : nil
@@ -71,7 +73,7 @@ struct WaitCommand: ParsableCommand {
     var isMet = false
     var look = {}
     let source = try LineSource(options, on: loop) { record in
-      // The line says why the path is as it is.
+      // The line keeps the reason of the path, so only the result of the probe and the stages change.
       if last != nil, record.path.reason == .internetChanged || record.event == .stages {
         last?.internet = record.internet
         last?.stages = record.stages
@@ -80,7 +82,7 @@ struct WaitCommand: ParsableCommand {
       }
       look()
     }
-    // The kernel learns a gateway's address some time after the path, and does not tell a path because of it.
+    // The kernel learns a gateway's hardware address some time after the path has changed, and no path is published then.
     var again: LoopTimer?
     look = { [unowned source] in
       guard let last else { return }

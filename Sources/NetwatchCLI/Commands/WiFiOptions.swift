@@ -1,7 +1,7 @@
 import ArgumentParser
 import Netwatch
 
-/// What lines say of the WiFi network.
+/// The options for what lines report about the WiFi network.
 struct WiFiOptions: SharedOptions {
   @Flag(
     name: .customLong("wifi-details"),
@@ -15,16 +15,18 @@ struct WiFiOptions: SharedOptions {
 
   var given: String? { details ? "--wifi-details" : bssid ? "--bssid" : nil }
 
-  /// As somebody would give them.
+  /// Returns the options that request this reporting, each with its value.
   static func words(of wifi: WiFiReporting) -> [(key: String, value: String?)] {
     (wifi.signal.map { [("signal", $0.rawValue)] } ?? []) + (wifi.includesDetails ? [("wifi-details", nil)] : [])
       + (wifi.includesAccessPoint ? [("bssid", nil)] : [])
   }
 
+  /// Returns what lines report about the WiFi network.
+  ///
   /// - Parameters:
-  ///   - signal: which changes of the signal are told.
-  ///   - shown: what a bar shows.
-  ///   - saysAll: whether lines are for people who want to know all.
+  ///   - signal: The changes of the signal that are reported. Default: nil, none.
+  ///   - shown: The properties that a bar shows.
+  ///   - saysAll: Whether lines report all details.
   func reporting(
     signal: WiFiReporting.SignalChanges? = nil, shown: WiFiReporting, saysAll: Bool
   ) -> WiFiReporting {
@@ -37,7 +39,7 @@ struct WiFiOptions: SharedOptions {
 }
 
 extension WiFiReporting.SignalChanges {
-  /// What `--signal` says.
+  /// Reads the value of `--signal`.
   @Sendable static func named(_ text: String) throws -> WiFiReporting.SignalChanges {
     guard let changes = Self(rawValue: text) else {
       throw ValidationError("--signal takes steps or dbm, or no value; '\(text)' is neither.")

@@ -1,23 +1,23 @@
 import Netwatch
 import NetwatchStream
 
-/// What somebody wants of the network before something else begins.
+/// A condition on the network, such as those of `--for`.
 ///
-/// What is not known does not hold: no condition but ``notReachable`` does while nothing is reachable.
+/// A condition that is not known does not hold. While nothing is reachable, only ``notReachable`` and ``stage(_:)`` can hold.
 enum Condition: Hashable {
   case reachable, notReachable, wifi, wwan
-  /// The link that carries the traffic is known, and costs nothing as far as netwatch knows.
+  /// The interface that carries the traffic is known, and costs nothing as far as netwatch knows.
   case unmetered
   /// The traffic goes through no tunnel.
   case notVPN
-  /// The WiFi network of this name, to the byte, carries the traffic.
+  /// The WiFi network with this name carries the traffic. Names are compared byte by byte.
   case ssid(SSID)
-  /// The network of this ID carries the traffic.
+  /// The network with this ID carries the traffic.
   case network(NetworkIdentity)
   /// This stage of the way to the internet works.
   case stage(NetworkStage)
 
-  /// Those that are one word.
+  /// The conditions that are written as one word.
   static let simple: [(name: String, condition: Condition)] = [
     ("reachable", .reachable), ("not-reachable", .notReachable), ("wifi", .wifi), ("wwan", .wwan),
     ("unmetered", .unmetered), ("not-vpn", .notVPN),
@@ -25,7 +25,10 @@ enum Condition: Hashable {
 
   static let names = simple.map(\.name) + ["ssid=NAME", "network=ID", "stage=STAGE"]
 
-  /// - Parameter network: the ID of the network; nil if that is not known. Asked only if nothing else decides.
+  /// Returns whether the condition holds for a record.
+  ///
+  /// - Parameter network: The closure that returns the ID of the network, or nil if it is not known. It is called only if the
+  ///   result depends on the ID.
   func holds(for record: EventRecord, in network: () -> NetworkIdentity?) -> Bool {
     let path = record.path
     return switch self {
@@ -43,7 +46,8 @@ enum Condition: Hashable {
 }
 
 extension [Condition] {
-  /// Whether all hold, and the internet answers if that was probed. Without a condition, the network has to be reachable.
+  /// Returns whether all conditions hold and, if the internet was probed, it answers. Without a condition, the network has to
+  /// be reachable.
   func hold(for record: EventRecord, in network: @autoclosure () -> NetworkIdentity?) -> Bool {
     guard record.internet?.isFull ?? true else { return false }
     if isEmpty { return record.path.verdict.isReachable }

@@ -2,17 +2,17 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// Whether a file may run as a hook: only its user and root can have written it.
+/// Checks whether a file may run as a hook: only the user of this process and root may be able to write to it.
 enum HookFile {
   private static let writableByOthers = mode_t(S_IWGRP | S_IWOTH)
 
-  /// The path of the file itself, without symbolic links.
+  /// Returns the path of a file without symbolic links, if the file may run.
   ///
   /// The file, and the folders of the file and of each symbolic link on the way to it, must belong to the user of this process
-  /// or to root, and nobody else may write to them. A folder further up may be one like /tmp, in which nobody replaces what is
-  /// another's.
+  /// or to root, and nobody else may write to them. A folder further up may be one like /tmp, in which users cannot replace the
+  /// files of others.
   ///
-  /// - Throws: a sentence that says what to do.
+  /// - Throws: A `PlainError` that says what to do, if the file may not run.
   static func checked(_ path: String) throws(PlainError) -> String {
     let resolved = try resolve(path)
     let file = try facts(of: resolved)
@@ -24,7 +24,7 @@ enum HookFile {
     guard unsafe access(resolved, X_OK) == 0 else {
       throw PlainError("the hook '\(path)' does not run, because it is not executable; run: chmod +x '\(resolved)'")
     }
-    // A link in a folder of somebody else's may lead elsewhere in a moment.
+    // If somebody else owns the folder of a link, the link may lead elsewhere at any time.
     var name = path
     while true {
       try checkFolders(from: try resolve(folder(of: name)), for: path)

@@ -2,28 +2,29 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// The folder of `--hooks`: its executable files run for each line, in the order of their names.
+/// The folder of `--hooks`, whose executable files run for each line, in the order of their names.
 ///
-/// The folder is read again for each line, so a file counts from the moment that it is there. Whoever can change a hook, or
-/// what its name leads to, has the rights of the user who runs netwatch; so each file is judged each time, just before it runs.
+/// The folder is read again for each line, so a new file runs from the next line on. Anybody who can change a hook, or a link
+/// that leads to it, has the rights of the user who runs netwatch. So the files are checked again for each line, before they
+/// run.
 final class HookFolder {
-  /// Files that editors and package managers leave behind, as NetworkManager's dispatcher has them too.
+  /// The endings of files that editors and package managers leave behind, as in NetworkManager's dispatcher.
   private static let leftovers = ["~", ".bak", ".swp", ".orig", ".rpmsave", ".rpmnew", ".rpmorig"]
 
   private let path: String
   private let say: (_ sentence: String) -> Void
-  /// What has been said; each sentence is said once.
+  /// The sentences that were reported. Each is reported once.
   private var said: Set<String> = []
 
   /// - Parameters:
-  ///   - path: the folder. It need not exist yet.
-  ///   - say: gets each sentence for people.
+  ///   - path: The path of the folder, which does not have to exist yet.
+  ///   - say: The closure that gets each sentence for people. Default: it writes to standard error.
   init(_ path: String, say: @escaping (_ sentence: String) -> Void = StandardError.tell) {
     self.path = path
     self.say = say
   }
 
-  /// The files that may run now, by their whole paths. Of each other one it is said once what to do.
+  /// Returns the full paths of the files that may run now. For each other file, it is reported once what to do.
   func programs() -> [String] {
     do throws(PlainError) {
       let names = try names()
@@ -46,7 +47,7 @@ final class HookFolder {
     if said.insert(sentence).inserted { say(sentence) }
   }
 
-  /// In the order of their bytes, without hidden files and leftovers.
+  /// Returns the names of the files in the order of their bytes, without hidden files and leftovers.
   private func names() throws(PlainError) -> [String] {
     guard let folder = unsafe opendir(path) else {
       throw PlainError("cannot read the folder of hooks '\(path)': \(SystemError.last("opendir").message)")

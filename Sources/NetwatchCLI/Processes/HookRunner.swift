@@ -4,16 +4,16 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchStream
 
-/// Runs hooks for each line, one at a time. What happens while they run collapses to the newest.
+/// Runs hooks for each line, one at a time. Of the lines that come while hooks run, only the newest is kept.
 final class HookRunner {
-  /// Between asking it to end and ending it.
+  /// The time between SIGTERM and SIGKILL for a hook that takes too long.
   private static let grace = Duration.seconds(2)
 
   private struct Hook {
     var program = "/bin/sh"
     var arguments: [String] = []
 
-    /// For a sentence.
+    /// The path of a file for an error message, after a space; empty for the command of `--exec`.
     var name: String { arguments.isEmpty ? " '\(program)'" : "" }
   }
 
@@ -22,22 +22,23 @@ final class HookRunner {
   private let output: CInt
   private let loop: EventLoop
   private var writer = JSONLineWriter()
-  /// What the hooks of the last line were told.
+  /// The variables that the hooks of the last line got.
   private var told: HookVariables
-  /// The line that hooks run for now; nil if none run.
+  /// The line for which hooks run now; nil if none run.
   private var record: EventRecord?
   private var waiting: EventRecord?
-  /// What is still to run for the line.
+  /// The hooks that still have to run for the line.
   private var hooks: ArraySlice<Hook> = []
   private var timer: LoopTimer?
   private var isFinishing = false
-  /// How the last hook has ended; nil if it did not begin.
+  /// How the last hook has ended; nil if it still runs or could not start.
   private(set) var ending: ProcessEnding?
 
   /// - Parameters:
-  ///   - told: what the hooks of an earlier line were told.
-  ///   - output: the descriptor that takes the standard output of hooks. Default: that of our standard error, because our
-  ///     standard output is the stream.
+  ///   - told: The variables that the hooks of an earlier line got. Default: all are empty.
+  ///   - output: The descriptor for the standard output of hooks. Default: standard error, because the standard output of
+  ///     netwatch is the stream.
+  /// - Throws: A `PlainError` if the kernel is older than Linux 5.3.
   init(
     _ settings: HookSettings, after told: HookVariables = HookVariables(), output: CInt = STDERR_FILENO,
     on loop: EventLoop
@@ -64,7 +65,7 @@ final class HookRunner {
   /// Runs one file for a line.
   func run(_ program: String, for record: EventRecord) { begin(record, [Hook(program: program)]) }
 
-  /// Waits until the newest line has had its run.
+  /// Waits until the hooks have run for the newest line.
   func finish() throws {
     guard record != nil else { return }
     isFinishing = true
@@ -116,7 +117,7 @@ final class HookRunner {
     (error as? SystemError)?.code == ENOEXEC ? "; begin the file with a line such as #!/bin/sh" : ""
   }
 
-  /// In memory, so that a hook that does not read holds up nobody.
+  /// Returns a file in memory with the line, so that a hook that does not read it blocks nobody.
   private func lineAsFile(_ record: EventRecord) throws(SystemError) -> FileDescriptor {
     let file = try FileDescriptor.result(of: "memfd_create", unsafe memfd_create("line", UInt32(MFD_CLOEXEC)))
     writer.write(record)

@@ -1,9 +1,9 @@
-/// What runs for each line.
+/// The settings for hooks, which run for each line.
 struct HookSettings {
-  /// The shell command of `--exec`, given to `sh -c` as it is; what a line says never becomes a part of it. Nil for none.
+  /// The shell command of `--exec`; nil for none. `sh -c` gets it unchanged: no part of a line is ever inserted.
   var command: String?
   /// The folder of `--hooks`; nil for none.
   var folder: String?
-  /// The time after which the command, or a file of the folder, is ended. Default: 90 seconds.
+  /// The time after which the command or a file of the folder is ended. Default: 90 seconds.
   var timeout = Duration.seconds(90)
 }

@@ -1,12 +1,12 @@
 import Netwatch
 import NetwatchStream
 
-/// What a hook is told of a record in its environment: `NETWATCH_STATUS` and so on.
+/// The environment variables that describe a record to a hook: `NETWATCH_STATUS` and so on.
 ///
-/// A hook also gets each value that the hook before was told, as `NETWATCH_OLD_STATUS` and so on. What is unknown or absent is an
-/// empty variable, so that a script under `set -u` needs no defaults; before the first hook, all old values are empty.
+/// A hook also gets the values of the previous line, as `NETWATCH_OLD_STATUS` and so on. A value that is unknown or absent is
+/// an empty variable, so that a script under `set -u` needs no defaults. For the first line, all old values are empty.
 struct HookVariables {
-  /// Each variable without its prefix, and what it says. A new variable is one more entry.
+  /// The name of each variable without its prefix, and its value for a record. A new variable is one more entry.
   private static let table: [(name: String, value: @Sendable (EventRecord) -> String?)] = [
     ("STATUS", { $0.path.status.rawValue }),
     ("MEDIUM", { $0.path.medium?.rawValue }),
@@ -24,17 +24,17 @@ struct HookVariables {
     ("STAGE", { $0.stages?.failing?.rawValue }),
   ]
 
-  /// In the order of the table.
+  /// The values in the order of the table.
   private let values: [String]
 
-  /// Before any record: every value is empty.
+  /// Creates the variables before the first record: every value is empty.
   init() { values = Self.table.map { _ in "" } }
 
   init(_ record: EventRecord) { values = Self.table.map { ($0.value(record) ?? "").inert } }
 
-  /// The variables as an environment has them.
+  /// Returns the variables in the form of an environment.
   ///
-  /// - Parameter old: what the hook before was told.
+  /// - Parameter old: The variables of the previous line.
   func entries(after old: HookVariables) -> [String] {
     zip(Self.table, values).map { "NETWATCH_\($0.name)=\($1)" }
       + zip(Self.table, old.values).map { "NETWATCH_OLD_\($0.name)=\($1)" }
@@ -42,8 +42,8 @@ struct HookVariables {
 }
 
 extension String {
-  /// With U+FFFD in the place of each character that ``Unicode/Scalar/steersText``. A variable ends at a zero byte, and a script
-  /// that prints a value or reads it line by line must not obey the stranger who has chosen it.
+  /// The text with U+FFFD in place of each character for which ``Unicode/Scalar/steersText`` is true. A zero byte would end the
+  /// variable. The others could mislead a script that prints a value or reads it line by line, because strangers choose names.
   fileprivate var inert: String {
     var result = String.UnicodeScalarView()
     for scalar in unicodeScalars { result.append(scalar.steersText ? "\u{FFFD}" : scalar) }

@@ -5,10 +5,10 @@ import NetwatchEventLoop
 import NetwatchLines
 import NetwatchStream
 
-/// Hands changes to `netwatch-log`, which stores them. It never waits for that program: what its pipe has no room for waits in
-/// memory.
+/// Sends changes to `netwatch-log`, which stores them. The feed never waits for that program: lines for which the pipe has no
+/// room wait in memory.
 final class LogFeed {
-  /// How long the program may take for what is left when netwatch ends.
+  /// The time that the program has for the remaining lines when netwatch ends.
   private static let grace = Duration.seconds(1)
 
   private let loop: EventLoop
@@ -16,14 +16,17 @@ final class LogFeed {
   private var registration: EventLoop.Registration?
   private var writer = JSONLineWriter()
   private var queue = LogQueue()
-  /// The newest figures, which count from the beginning, so that those before need not be stored.
+  /// The newest traffic line that waits; nil for none. Its figures are totals, so earlier ones do not have to be stored.
   private var traffic: LogQueue.Item?
   private var isWaitingForRoom = false
-  /// Whether the program is there.
+  /// Whether the program runs.
   private var isRunning = true
   private var isFinishing = false
 
-  /// - Throws: a sentence if the program or its library is not installed, or the kernel is too old.
+  /// Starts `netwatch-log`.
+  ///
+  /// - Throws: A `PlainError` if the program or its library is not installed, or the kernel is older than Linux 5.3. A
+  ///   `SystemError` if the program cannot be started.
   init(on loop: EventLoop) throws {
     guard ChildProcess.canTellEndings else { throw PlainError("--log needs Linux 5.3 or later") }
     let program = try HelperProgram.log.find(for: "--log")
@@ -31,7 +34,7 @@ final class LogFeed {
     self.loop = loop
     pipe = try Pipe()
     guard fcntl(pipe.write, F_SETFL, O_NONBLOCK) == 0 else { throw SystemError.last("fcntl") }
-    // The end of the program shows as EPIPE.
+    // When the program ends, writing fails with EPIPE.
     signal(SIGPIPE, SIG_IGN)
     let process = try ChildProcess.spawn(
       program, ["write"], descriptors: [(pipe.read, STDIN_FILENO), (STDERR_FILENO, STDOUT_FILENO)], closesOthers: true)
@@ -42,7 +45,7 @@ final class LogFeed {
     }
   }
 
-  /// Stores what the record says of the path or of traffic; nothing of it if it is about anything else.
+  /// Stores a record about the path or about traffic. Other records are ignored.
   func add(_ record: EventRecord) {
     guard isRunning else { return }
     switch record.event {
@@ -56,7 +59,7 @@ final class LogFeed {
     }
   }
 
-  /// Waits until everything is stored, but not long.
+  /// Waits until everything is stored, for at most 1 second.
   func finish() throws {
     guard isRunning else { return }
     isFinishing = true
@@ -68,10 +71,11 @@ final class LogFeed {
 
   // MARK: Lines
 
-  /// The line of the stream, with the clock that also counts during a suspend. It has no end yet.
+  /// Returns the line of the stream with the time of the clock that also runs during a suspend. The end of the line, with the
+  /// number of changes, is added later.
   private func line(_ record: EventRecord) -> [UInt8] {
     var record = record
-    // What the log does not store could make the line too long for one write.
+    // Fields that the log does not store could make the line too long for one write.
     record.listsInterfaces = false
     record.tellsQuality = false
     record.stages = nil
@@ -101,7 +105,9 @@ final class LogFeed {
     try? loop.change(registration, to: isWanted ? .writable : [])
   }
 
-  /// - Returns: false if there is no room. A pipe takes a line of up to 4,096 bytes whole or not at all.
+  /// Writes a line to the pipe, which takes a line of up to 4,096 bytes completely or not at all.
+  ///
+  /// - Returns: False if the pipe has no room.
   private func write(_ item: LogQueue.Item) -> Bool {
     let line = item.line + Array("\(item.changes)}}\n".utf8)
     let count = unsafe Glibc.write(pipe.write, line, line.count)
@@ -110,7 +116,7 @@ final class LogFeed {
 
   // MARK: The end of the program
 
-  /// Nobody reads any more, or everything is written.
+  /// Closes the pipe, because nobody reads any more or everything is written.
   private func stop() {
     if let registration { loop.remove(registration) }
     registration = nil
@@ -127,7 +133,7 @@ final class LogFeed {
     case .killed(let signal):
       StandardError.tell("\(HelperProgram.log.name) was ended by signal \(signal); changes are not logged any more")
     case .exited(0): StandardError.tell("\(HelperProgram.log.name) has ended; changes are not logged any more")
-    // It has said why.
+    // The program has reported the error itself.
     case .exited: break
     }
   }

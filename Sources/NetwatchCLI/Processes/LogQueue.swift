@@ -1,16 +1,16 @@
-/// Lines that wait for the writer of the log, the oldest first. If there are too many, the oldest two become one, which says for
-/// how many changes it stands.
+/// The lines that wait for the writer of the log, the oldest first. If the queue is full, the oldest line is dropped, and the
+/// next one also counts its changes.
 struct LogQueue {
-  /// A line without its end.
+  /// A line without its end. The end has the number of changes.
   struct Item: Equatable {
     var line: [UInt8]
-    /// How many changes the line stands for.
+    /// The number of changes that the line stands for. Default: 1.
     var changes = 1
   }
 
   static let limit = 1_024
 
-  /// A ring, made when the first line has to wait.
+  /// The ring of lines, allocated when the first line has to wait.
   private var ring: [Item?] = []
   private var start = 0
   private(set) var count = 0

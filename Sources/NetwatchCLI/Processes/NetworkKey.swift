@@ -2,13 +2,13 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// The key of this machine that IDs of networks are made with.
+/// The key of this machine for IDs of networks.
 ///
-/// It follows from /etc/machine-id as sd_id128_get_machine_app_specific(3) wants it: the ID itself must not leave the machine,
-/// so it is the key of an HMAC, and nothing of it can be found from the result. If there is none, as in many containers, random
-/// bytes are kept in a file of the user's.
+/// The key is computed from /etc/machine-id as in sd_id128_get_machine_app_specific(3). The ID of the machine must not leave
+/// the machine, so it is the key of an HMAC, and the result does not reveal it. If the machine has no ID, as in many
+/// containers, random bytes are kept in a file of the user.
 enum NetworkKey {
-  /// Random, and netwatch's own: another program gets other keys from the same machine.
+  /// The random ID of netwatch, so that other programs get other keys from the same machine.
   private static let application: [UInt8] = [
     0x5b, 0x0e, 0x9c, 0x41, 0x7d, 0x26, 0x4f, 0xa3, 0x88, 0xe1, 0x3a, 0xd5, 0x62, 0xf7, 0x19, 0xbc,
   ]
@@ -19,7 +19,7 @@ enum NetworkKey {
     return try salt(in: try stateFolder())
   }
 
-  /// 16 bytes; nil if there is none.
+  /// Returns the ID of the machine, 16 bytes; nil if it has none.
   private static func machineID() -> [UInt8]? {
     guard let text = FileDescriptor.text(of: "/etc/machine-id"), text.utf8.count == 32 else { return nil }
     let digits = Array(text.utf8)
@@ -33,7 +33,7 @@ enum NetworkKey {
     return bytes.contains { $0 != 0 } ? bytes : nil
   }
 
-  /// As the XDG Base Directory Specification has it.
+  /// Returns the user's folder for state, as defined by the XDG Base Directory Specification.
   private static func stateFolder() throws(PlainError) -> String {
     if let folder = String(environment: "XDG_STATE_HOME"), folder.hasPrefix("/") { return folder }
     if let home = String(environment: "HOME"), home.hasPrefix("/") { return home + "/.local/state" }
@@ -42,7 +42,7 @@ enum NetworkKey {
     )
   }
 
-  /// The bytes that are kept in a folder, or new ones.
+  /// Returns the random bytes that are kept in a folder, and creates them if there are none.
   private static func salt(in state: String) throws(PlainError) -> [UInt8] {
     let folder = state + "/netwatch"
     let file = folder + "/network-salt"
@@ -51,9 +51,9 @@ enum NetworkKey {
       _ = unsafe mkdir(String(folder.utf8.prefix(position)) ?? folder, 0o700)
     }
     unsafe mkdir(folder, 0o700)
-    // Swift's own generator, which is the kernel's.
+    // Swift's default generator gets its bytes from the kernel.
     let fresh = (0..<saltLength).map { _ in UInt8.random(in: .min ... .max) }
-    // Whole or not there: another netwatch may be here at the same time, and the disk may be full.
+    // The file is either complete or absent: another netwatch may create it at the same time, and the disk may be full.
     let draft = "\(file).\(getpid())"
     do throws(SystemError) {
       let descriptor = try FileDescriptor.result(
@@ -71,7 +71,7 @@ enum NetworkKey {
     return salt
   }
 
-  /// Nil if the file is not there, or not as it was written.
+  /// Returns the random bytes in a file. Nil if the file is missing or has another length.
   private static func bytes(of file: String) -> [UInt8]? {
     let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return nil }

@@ -2,13 +2,13 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// Has the desktop open a login page: the address is one argument of xdg-open's, and never goes through a shell.
+/// Opens a login page with xdg-open. The URL is one argument, and never goes through a shell.
 enum PortalOpener {
   private static let program = "xdg-open"
 
-  /// Starts it, and waits for its end: it ends once a browser has the address.
+  /// Opens a login page and waits until xdg-open ends, which is when a browser has the URL.
   ///
-  /// - Throws: where there is no such program, or it says that it has failed.
+  /// - Throws: A `PlainError` if xdg-open is not installed or fails. A `SystemError` if it cannot be started.
   static func open(_ portal: PortalURL) throws {
     guard let path else {
       throw PlainError("\(program) is not installed; install xdg-utils, or open \(portal) yourself.")
@@ -20,7 +20,8 @@ enum PortalOpener {
     }
   }
 
-  /// Starts it, after the address was said on standard error; whatever comes of it is said there, too.
+  /// Starts to open a login page, after its URL was printed on standard error. Errors, and the output of xdg-open, also go
+  /// there.
   static func start(_ portal: PortalURL, on loop: EventLoop) {
     guard let path else { return StandardError.tell("\(program) is not installed; install xdg-utils") }
     StandardError.tell("opening the login page at \(portal)")
@@ -35,7 +36,7 @@ enum PortalOpener {
     try ChildProcess.spawn(path, [portal.description], descriptors: [(STDERR_FILENO, STDOUT_FILENO)])
   }
 
-  /// In the folders of PATH that are named from the root.
+  /// The path of xdg-open in the absolute folders of PATH; nil if it is not installed.
   private static var path: String? {
     let folders = (String(environment: "PATH") ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
     return folders.lazy.filter { $0.hasPrefix("/") }.map { "\($0)/\(program)" }.first { unsafe access($0, X_OK) == 0 }

@@ -1,18 +1,19 @@
 import Glibc
 import NetwatchEventLoop
 
-/// What systemd hands to a service, and what it wants to hear: sd_listen_fds(3), sd_notify(3), sd_watchdog_enabled(3), by
-/// their documented environment, without libsystemd.
+/// The sockets that systemd passes to a service, and the messages that systemd expects.
+///
+/// The type uses the documented environment of sd_listen_fds(3), sd_notify(3) and sd_watchdog_enabled(3), without libsystemd.
 struct ServiceManager {
-  /// Sockets that listen already.
+  /// The descriptors of passed sockets, which already listen.
   let sockets: [CInt]
-  /// How often it wants a sign of life; nil if it does not.
+  /// The longest time between two messages to the watchdog; nil if there is no watchdog.
   let watchdogInterval: Duration?
   private let notifyPath: String?
 
   private static let firstSocket: CInt = 3
 
-  /// The variables are taken out of the environment: they are not for our children.
+  /// Reads the variables of systemd, and removes them from the environment because they are not for child processes.
   static func fromEnvironment() -> ServiceManager {
     let pid = "\(getpid())"
     let count = removeVariable("LISTEN_PID") == pid ? removeVariable("LISTEN_FDS").flatMap { CInt($0) } ?? 0 : 0
@@ -31,13 +32,14 @@ struct ServiceManager {
     return String(environment: name)
   }
 
-  /// So long a manager may take to make room for a message.
+  /// The longest time to wait for room in the manager's socket.
   private static let patience = timeval(tv_sec: 1, tv_usec: 0)
 
-  /// Tells that the service lives; a manager that has not read the last such messages needs no other.
+  /// Reports that the service is alive. If the manager's socket is full, the message is dropped, because earlier ones wait
+  /// there.
   func feedWatchdog() { send("WATCHDOG=1", flags: CInt(MSG_DONTWAIT)) }
 
-  /// Tells the state, such as `READY=1`. Silent where nobody wants to know.
+  /// Reports a state, such as `READY=1`. Does nothing if the manager expects no messages.
   func notify(_ state: String) { send(state, flags: 0) }
 
   private func send(_ state: String, flags: CInt) {
@@ -49,7 +51,7 @@ struct ServiceManager {
     unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
-    // '@' stands for the zero of an abstract name, which ends with the length.
+    // '@' stands for the zero byte of an abstract name. The length of the address ends the name.
     var path = Array(notifyPath.utf8)
     if path[0] == UInt8(ascii: "@") { path[0] = 0 }
     guard path.count < MemoryLayout.size(ofValue: address.sun_path) else { return }

@@ -2,8 +2,10 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// The user that a service of root becomes once it listens: clients trust a socket on which root listens, and the service itself
-/// needs no right of root. Looked up in /etc/passwd alone: in a static binary, getpwnam(3) could load parts of another C library.
+/// The user to which a service of root switches when it listens. Clients trust a socket on which root listens, and the service
+/// itself needs no rights of root.
+///
+/// Only /etc/passwd is read, because in a static binary getpwnam(3) could load parts of another C library.
 struct ServiceUser {
   private let name: String
   private let user: uid_t
@@ -24,7 +26,7 @@ struct ServiceUser {
     throw PlainError("\(Self.list) has no user '\(name)'; add it, or name another with --user")
   }
 
-  /// Gives up the groups, the group, the user and all capabilities of this process for good.
+  /// Switches to the user and the user's group for good. The process also gives up its other groups and all capabilities.
   func become() throws(PlainError) {
     guard geteuid() == 0 else {
       throw PlainError("only root can become '\(name)'; start netwatch as root, or leave --user out")

@@ -2,9 +2,9 @@ import Netwatch
 import NetwatchStream
 
 extension EventRecord {
-  /// Answers in one sentence whether this machine is online, over what, and if not, why.
+  /// Returns a sentence that says whether this machine is online, over which interface, and if not, why.
   ///
-  /// - Parameter target: What the path of the record leads to. Unless it is the internet, the sentence names it.
+  /// - Parameter target: The target that the path of the record leads to. Unless it is the internet, the sentence names it.
   func answer(about target: NetworkTarget) -> String {
     let (isThere, isNot) =
       target == .internet
@@ -46,7 +46,7 @@ extension StageFinding {
 }
 
 extension NetworkPath {
-  /// What the traffic goes over, as `over eth0, a wired interface`.
+  /// The way that the traffic takes, such as `over eth0, a wired interface`.
   fileprivate var wayWords: String {
     let families = ipv4 == nil && ipv6 != nil ? ", with IPv6 only" : ""
     guard let vpn else { return "over \(carrierWords)\(families)" }
@@ -67,10 +67,11 @@ extension NetworkPath {
     }
   }
 
-  /// Further sentences about a machine that is offline: the interfaces without a fault of the reason's that may be behind it.
+  /// A further sentence about an offline machine, which names faults of interfaces or a VPN that nothing carries; empty if
+  /// there are none.
   fileprivate var otherFaults: String {
     if reason == .noRoute {
-      // No interface is to blame for a missing route, but what keeps those with hardware from working may be behind it.
+      // A missing route is not the fault of one interface, but a fault of an interface with hardware may be the cause.
       let faults = links.filter { !$0.isLoopback && $0.medium != .virtual }.compactMap { interface in
         faultWords(of: interface).map { "\(interface.shownName) \($0)" }
       }
@@ -80,7 +81,7 @@ extension NetworkPath {
     return tunnel.map { " The VPN \($0.shownName) is up, but nothing carries it." } ?? ""
   }
 
-  /// What keeps an interface from working, as words behind its name; nil if it could work.
+  /// Returns what keeps an interface from working, as words that follow its name. Nil if it could work.
   fileprivate func faultWords(of interface: Interface) -> String? {
     switch interface.fault {
     case .linkDown: "is switched off"

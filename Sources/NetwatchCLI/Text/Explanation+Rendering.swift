@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchStream
 
 extension Explanation {
-  /// As text for a person:
+  /// Returns the explanation as text for people:
   /// ```
   /// IPv4 to the internet (192.0.2.1)
   ///   rule    32766: from all lookup main
@@ -31,7 +31,7 @@ extension Explanation {
     return text + terminal.line(summary.capitalizedSentence)
   }
 
-  /// As one line of JSON.
+  /// The explanation as one line of JSON.
   var json: String {
     var buffer = LineBuffer()
     buffer.append(#"{"v":1,"target":"#)
@@ -98,7 +98,7 @@ extension LineBuffer {
 }
 
 extension Terminal {
-  /// Where the columns of a step begin.
+  /// The column in which the topic of a step begins.
   fileprivate static let topicColumn = 2
   private static let textColumn = 10
 
@@ -119,7 +119,7 @@ extension Terminal {
 }
 
 extension String {
-  /// With a capital letter at its beginning, if that is a word and no address or name.
+  /// The text with a capital letter at its beginning, unless it begins with an address or a name.
   fileprivate var capitalizedSentence: String {
     hasPrefix("the ") ? "The" + dropFirst(3) : self
   }

@@ -1,9 +1,9 @@
 import Netwatch
 import NetwatchStream
 
-/// A verdict in steps that a person can read.
+/// The steps that lead to a verdict, in words for people.
 struct Explanation {
-  /// What a step is about.
+  /// The topic of a step.
   enum Topic: String {
     case name, rule, route, link, source, tunnel, medium
   }
@@ -11,32 +11,32 @@ struct Explanation {
   struct Step {
     let topic: Topic
     let text: String
-    /// It is what keeps the path from working.
+    /// Whether the step shows what keeps the path from working. Default: false.
     var isFault = false
     var facts: [(name: String, value: JSONValue)] = []
   }
 
-  /// The way to one address.
+  /// The steps of the way to one address.
   struct Section {
     let destination: IPAddress
     let title: String
     var steps: [Step] = []
-    /// Nil if it can be reached.
+    /// The reason why the address is not reachable; nil if it is reachable.
     var failure: ReachabilityReason?
   }
 
   let target: String
-  /// What the name of a host has led to; nil where the target is none.
+  /// The step with the addresses of the target's name; nil if the target is not a host name.
   let resolution: Step?
   let verdict: NetworkPath.Verdict
-  /// Why nothing can be reached; nil where something can.
+  /// The reason why the target is not reachable; nil if it is reachable.
   let reason: ReachabilityReason?
   let sections: [Section]
-  /// Where no way was found: links that carry nothing, and so are on none.
+  /// The links that carry nothing, if no way was found.
   let deadLinks: [Step]
-  /// One sentence.
+  /// The explanation in one sentence.
   let summary: String
-  /// Which stage of the way to the internet fails.
+  /// The stages of the way to the internet; nil if they were not examined.
   let stages: NetworkStages?
 
   init(_ findings: PathFindings, _ stages: NetworkStages? = nil) {

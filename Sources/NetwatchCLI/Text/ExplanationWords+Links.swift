@@ -1,6 +1,7 @@
 import Netwatch
 
-/// What is said of a way's links: their state, their addresses, what lies beneath a tunnel, what carries the traffic.
+/// The words about the links of a way: their state, their addresses, the links beneath a tunnel, and the carrier of the
+/// traffic.
 extension ExplanationWords {
   // MARK: Links
 
@@ -11,7 +12,7 @@ extension ExplanationWords {
     var state = ["switched off"]
     if interface.isAdministrativelyUp {
       state = ["switched on", interface.hasCarrier ? "carrier" : "no carrier"]
-      // The others say no more than the carrier does.
+      // The other states say no more than the carrier does.
       if [.dormant, .testing, .notPresent].contains(interface.operationalState) {
         state.append("\(interface.operationalState.name)".words)
       }
@@ -36,7 +37,8 @@ extension ExplanationWords {
       facts: [("address", .string("\(address)"))])
   }
 
-  /// The kernel may name an address that is no help, even ::1; what the link has is what can be put right.
+  /// Returns the step for a missing source address. The kernel may name a useless address, such as ::1, so the step lists the
+  /// addresses of the link, which the user can correct.
   func noSource(_ named: IPAddress?, _ family: AddressFamily, over index: Int32) -> Explanation.Step {
     let addresses = findings.snapshot.interface(index)?.addresses.filter { $0.address.family == family } ?? []
     var flaws = addresses.map { "\($0.address)\(flaw($0))" }
@@ -79,7 +81,7 @@ extension ExplanationWords {
       facts: [("interface", .string(rawName(index))), ("kind", .string(kind.rawValue))])
   }
 
-  /// Which links could carry a tunnel, and what tells them apart.
+  /// Returns the step that says which links could carry a tunnel, and how they differ.
   func candidates(_ links: [Int32], withHostRoute leading: [Int32]) -> Explanation.Step {
     func names(_ links: [Int32]) -> String { links.map(name).joined(separator: ", ") }
     var text = "no default route is left beside the tunnel; "
@@ -96,7 +98,7 @@ extension ExplanationWords {
 
   // MARK: Media
 
-  /// What carries the traffic, by which mark it is known, and what it stands on.
+  /// Returns the step that says which medium carries the traffic, how that is known, and what the link stands on.
   func media(of index: Int32) -> [Explanation.Step] {
     guard let interface = findings.snapshot.interface(index) else { return [] }
     var text = "\(interface.shownName) is \(interface.medium.rawValue)"
@@ -114,7 +116,7 @@ extension ExplanationWords {
     ]
   }
 
-  /// Why it may cost money, or does not, if that is not clear from the medium.
+  /// Returns why the traffic may cost money or costs nothing. Nil if that is clear from the medium.
   private func cost(of interface: Interface, _ radio: Interface?) -> String? {
     if let word = interface.userSaysExpensive ?? radio?.userSaysExpensive {
       return word ? "you said that it may cost money" : "you said that it costs nothing"
@@ -130,7 +132,7 @@ extension ExplanationWords {
   private func foundation(of interface: Interface) -> String {
     let below = findings.snapshot.links(below: interface).map { "\($0.shownName) (\(mark(of: $0)))" }
     if !below.isEmpty { return "on \(below.joined(separator: ", "))" }
-    // Ports that run are there, or it would not carry.
+    // The interface carries traffic, so it has ports that run.
     return interface.needsPorts ? "whose ports lead to containers or virtual machines alone" : "on a link elsewhere"
   }
 

@@ -1,6 +1,6 @@
 import Netwatch
 
-/// What is said once: the target, its name, the links beside the way, and the sentence at the end.
+/// The words that an explanation has once: the target, its name, the links beside the way, and the final sentence.
 extension ExplanationWords {
   var target: String {
     switch findings.target {
@@ -9,14 +9,14 @@ extension ExplanationWords {
     }
   }
 
-  /// What a section is about.
+  /// Returns the title of a section.
   func title(of destination: IPAddress) -> String {
     let family = destination.family.shownName
     if case .internet = findings.target { return "\(family) to the internet (\(destination))" }
     return "\(family) to \(destination)" + (findings.target.port.map { ", TCP port \($0)" } ?? "")
   }
 
-  /// Where the name of a host leads.
+  /// The step with the addresses of the target's name; nil if the target is not a host name.
   var resolution: Explanation.Step? {
     guard let resolution = findings.resolution, case .host(let host, _) = findings.target else { return nil }
     let addresses = resolution.addresses.map(\.description)
@@ -29,7 +29,7 @@ extension ExplanationWords {
       facts: [("name", .string(host.text)), ("addresses", .array(addresses.map { .string($0) }))])
   }
 
-  /// Where no way leads anywhere, the links that could have had one.
+  /// The steps of the links that could have had a way, if no way was found.
   var deadLinks: [Explanation.Step] {
     guard !findings.verdict.isReachable else { return [] }
     switch findings.failure {
@@ -92,15 +92,15 @@ extension ExplanationWords {
 
   private struct FailedWay {
     var destination: IPAddress?
-    /// Whose fault it is.
+    /// The index of the link that fails; nil if there is none.
     var link: Int32?
-    /// What the link is beneath of, in words; empty where it is no tunnel.
+    /// The words for the tunnel that the link should carry; empty if there is no tunnel.
     var tunnel = ""
-    /// Links were passed over because they do not count.
+    /// Whether links were skipped because they do not count.
     var isFiltered = false
   }
 
-  /// The one that the verdict names.
+  /// The way whose failure is the reason of the verdict.
   private var failedWay: FailedWay {
     var way = FailedWay()
     for step in findings.steps {

@@ -1,12 +1,14 @@
 import Netwatch
 
-/// Says the steps of an evaluation in English, with the facts beside them.
+/// Describes the steps of an evaluation in English, and adds their facts.
 struct ExplanationWords {
   let findings: PathFindings
 
   init(_ findings: PathFindings) { self.findings = findings }
 
-  /// - Parameter destination: the address that the step is about.
+  /// Returns the words for a step of an evaluation.
+  ///
+  /// - Parameter destination: The address that the step is about.
   func steps(for step: EvaluationTrail.Step, to destination: IPAddress) -> [Explanation.Step] {
     switch step {
     case .destination, .outcome: []
@@ -48,12 +50,12 @@ struct ExplanationWords {
   // MARK: Rules
 
   private func rules(_ request: RouteRequest, _ answer: RouteAnswer) -> [Explanation.Step] {
-    // With a link or an end given, the rules still choose the table.
+    // Even if the request names a link or a remote end, the rules choose the table.
     var mark: UInt32 = 0
     if case .marked(let given) = request.scope { mark = given }
     switch answer {
     case .hop, .hops:
-      // The other hops of a route are found by the rule that has found the first one.
+      // The rule that has found the first hop of a route also finds the others.
       guard request.scope != .allHops, let table = answer.hop?.table else { return [] }
       return findings.rule(leadingTo: table, mark: mark, request.family).map { [step($0)] } ?? []
     case .refused: return findings.rules(forbidding: mark, request.family).map { step($0) }
@@ -103,7 +105,7 @@ struct ExplanationWords {
       ])
   }
 
-  /// Which packets a lookup was for, where it was not for ours.
+  /// Returns which packets a lookup was for; empty if it was for this machine's ordinary packets.
   private func packets(_ request: RouteRequest) -> String {
     switch request.scope {
     case .marked(let mark): ", for \(request.family.shownName) packets with the mark \(hex(mark))"
@@ -136,7 +138,7 @@ struct ExplanationWords {
 }
 
 extension RouteAnswer {
-  /// The one that was chosen.
+  /// The hop that was chosen; nil if there is none.
   fileprivate var hop: RouteHop? {
     switch self {
     case .hop(let hop): hop

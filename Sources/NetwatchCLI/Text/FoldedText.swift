@@ -1,38 +1,38 @@
-/// Colours of a terminal, by their numbers.
+/// A colour of text on a terminal. The raw value is its number in an escape sequence.
 enum TextColor: String {
   case bold = "1", dim = "2", red = "31", green = "32", yellow = "33"
 
   func paint(_ text: String) -> String { "\u{1b}[\(rawValue)m\(text)\u{1b}[0m" }
 }
 
-/// Phrases side by side, each in its column. What a narrow terminal has no room for goes on lines beneath, at the ends of
-/// phrases, else of words, and never within a character.
+/// Phrases side by side, each in its column. If a terminal is too narrow, the text continues on the next line. Lines end
+/// between phrases, otherwise between words, and never within a character.
 struct FoldedText {
   private let usesColor: Bool
   private let limit: Int
   private let indent: Int
   private var text = ""
-  /// How far the last line reaches.
+  /// The number of columns that the last line takes.
   private var end = 0
 
   /// - Parameters:
-  ///   - width: how many columns there are; nil where a line may be as long as it likes.
-  ///   - indent: of the lines beneath.
+  ///   - width: The width of the terminal in columns; nil if a line may have any length.
+  ///   - indent: The column in which the continued lines begin.
   init(width: Int?, usesColor: Bool, indent: Int) {
     self.usesColor = usesColor
     limit = width ?? .max
-    // Some room has to be left.
+    // The indent has to leave room for text.
     self.indent = min(indent, max(limit / 2, limit - 16))
   }
 
-  /// With its newline.
+  /// The text, including its final newline.
   var lines: String { text + "\n" }
 
   /// Appends a phrase.
   ///
   /// - Parameters:
-  ///   - column: Where the phrase begins, unless the text before it reaches further.
-  ///   - gap: The number of spaces between the text before it and the phrase, at least.
+  ///   - column: The column in which the phrase begins, unless the text before it reaches further. Default: 0.
+  ///   - gap: The least number of spaces before the phrase if there is text before it. Default: 1.
   mutating func append(_ phrase: String, _ color: TextColor? = nil, at column: Int = 0, gap: Int = 1) {
     let width = phrase.columns
     guard width > 0 else { return }
@@ -47,7 +47,7 @@ struct FoldedText {
     }
   }
 
-  /// The next phrase stands on a new line.
+  /// Begins a new line for the next phrase.
   mutating func breakLine() {
     text += "\n"
     end = 0
@@ -64,11 +64,11 @@ struct FoldedText {
     put(phrase, width, color, at: indent)
   }
 
-  /// A word that is longer than a line.
+  /// Appends a word that is longer than a line, in pieces.
   private mutating func cut(_ word: String, _ color: TextColor?) {
     var rest = word
     while !rest.isEmpty {
-      // One character is put even where there is no room for it.
+      // One character is written even if there is no room for it.
       var (head, tail) = rest.split(atColumn: limit - indent)
       if head.isEmpty { head = String(tail.removeFirst()) }
       putBeneath(head, head.columns, color)

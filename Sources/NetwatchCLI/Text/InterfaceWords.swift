@@ -1,10 +1,10 @@
 import Netwatch
 
 extension Interface {
-  /// Its name, made harmless.
+  /// The name of the interface, without characters that could control the terminal.
   var shownName: String { name.harmless }
 
-  /// Why it can carry nothing, as far as its own state says; nil if it can.
+  /// The reason why the interface can carry nothing, by its own state; nil if it can.
   var fault: ReachabilityReason? {
     guard isAdministrativelyUp else { return .linkDown }
     guard hasCarrier else { return .noCarrier }
@@ -15,7 +15,7 @@ extension Interface {
     }
   }
 
-  /// What may be behind a fault; nil where nothing is known.
+  /// Returns the likely cause of a fault; nil if it is not known.
   func advice(on fault: ReachabilityReason) -> String? {
     switch fault {
     case .linkDown: nil

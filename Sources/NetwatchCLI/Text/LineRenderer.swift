@@ -2,22 +2,22 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchStream
 
-/// Prints records for people, bars and collectors, each in one write.
+/// Prints records for people, bars or collectors. Each record is one write.
 protocol LineRenderer: AnyObject {
-  /// Looks at the world where the look of a line depends on it.
+  /// Starts to watch what lines depend on, such as the size of the terminal or the clicks of a bar.
   func prepare(on loop: EventLoop) throws
   func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError)
-  /// Whether a record gives a line; `print` prints nothing for those that do not.
+  /// Returns whether a record gives a line. `print` prints nothing for other records.
   func shows(_ record: EventRecord) -> Bool
-  /// From now on lines also name the programs whose connections are in flight, as `body` says.
+  /// Sets the closure that returns the programs whose connections are in flight. From now on, lines also name them.
   func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?)
-  /// From now on text that explains also names the requests that the service counts, as `body` says.
+  /// Sets the closure that returns the requests that the service counts. From now on, text that explains also names them.
   func nameRequests(_ body: @escaping (EventRecord) -> [NamedCount])
-  /// From now on lines also have the ID of the network, as `body` says.
+  /// Sets the closure that returns the ID of the network. From now on, lines also have it.
   func nameNetwork(_ body: @escaping () -> NetworkIdentity?)
-  /// Calls `body` if something fails that was not asked for just now.
+  /// Sets the closure that is called if something fails outside of ``print(_:to:)``.
   func onFailure(_ body: @escaping (any Error) -> Void)
-  /// Prints what has to stay on a bar when netwatch cannot go on.
+  /// Prints the last line of a bar when netwatch cannot continue.
   func printEnd(to output: StandardOutput) throws(PlainError)
 }
 

@@ -1,6 +1,6 @@
 import Netwatch
 
-/// The links of a machine, a row each: mark, name, medium, state, addresses.
+/// A table with a row for each link of a machine: mark, name, medium, state, addresses.
 ///
 /// ```
 ///   ● wg0     other  in use        10.7.0.2/24
@@ -16,7 +16,7 @@ struct LinkTable {
     let isUsed: Bool
   }
 
-  /// More would push the line above off the screen.
+  /// The most rows, unless all links are listed. More would push the line above the table off the screen.
   private static let enough = 12
 
   private let path: NetworkPath
@@ -25,7 +25,7 @@ struct LinkTable {
   private let explains: Bool
   private let rows: [Row]
   private let omitted: Int
-  /// Where the columns behind the mark begin.
+  /// The positions of the columns after the mark.
   private let columns: Columns
 
   private struct Columns {
@@ -33,13 +33,13 @@ struct LinkTable {
     let medium: Int
     let state: Int
     let address: Int
-    /// If the columns alone fill the terminal there are none.
+    /// Whether the terminal is wide enough for columns.
     let isRoomy: Bool
   }
 
   /// - Parameters:
-  ///   - isWhole: whether every link is listed, loopback too.
-  ///   - explains: whether it is said what keeps a link from working.
+  ///   - isWhole: Whether all links are listed, including loopback.
+  ///   - explains: Whether the table says what keeps a link from working.
   init(_ path: NetworkPath, on terminal: Terminal, isWhole: Bool, explains: Bool) {
     self.path = path
     self.terminal = terminal
@@ -50,7 +50,7 @@ struct LinkTable {
         interface: interface, name: interface.shownName, medium: interface.medium.rawValue,
         state: path.state(of: interface), isUsed: path.isUsed(interface))
     }
-    // Those that matter first, else as the kernel numbers them.
+    // The important links come first. Otherwise the order is that of the kernel's numbers.
     let sorted = isWhole ? all : all.sorted { $0.rank(in: path) < $1.rank(in: path) }
     rows = isWhole ? sorted : Array(sorted.prefix(Self.enough))
     omitted = sorted.count - rows.count
@@ -92,7 +92,8 @@ struct LinkTable {
     return line.lines
   }
 
-  /// Every link has one of IPv6 that is good on the link alone.
+  /// Returns the addresses to list. Unless everything is listed, IPv6 link-local addresses are left out, because every link has
+  /// one.
   private func addresses(of interface: Interface) -> [InterfaceAddress] {
     if isWhole { return interface.addresses }
     return interface.addresses.filter { $0.address.family == .ipv4 || !$0.address.isLinkLocal }
@@ -106,7 +107,7 @@ extension LinkTable.Row {
 }
 
 extension NetworkPath {
-  /// It carries the traffic, or is the tunnel that it goes through.
+  /// Returns whether an interface carries the traffic or is the tunnel that the traffic goes through.
   fileprivate func isUsed(_ interface: Interface) -> Bool {
     interface.index == interfaceIndex || interface.kernelName == vpn?.kernelName
   }

@@ -3,7 +3,7 @@ import NetwatchEventLoop
 import NetwatchNetlink
 import NetwatchStream
 
-/// The state in Prometheus' text format, for node_exporter's textfile collector.
+/// Prints the state in Prometheus' text format, for the textfile collector of node_exporter.
 final class MetricsRenderer: LineRenderer {
   private let asksService: Bool
 
@@ -28,14 +28,15 @@ final class MetricsRenderer: LineRenderer {
     text += gauge("in_flight", "Requests that run.", [("", record.activity.inFlight)])
     text += kindsText(record.activity)
     text += trafficText(path) + wifiText(path.wifi?.connection) + qualityText(record.carrierQuality)
-    // Only a service lives long enough to count.
+    // Only a service runs long enough to have counters.
     guard let statistics else { return text }
     text += counter("transitions", "Changes of reachability.", "", statistics.transitions)
     text += counter("netlink_overruns", "How often the kernel dropped messages.", "", statistics.netlinkOverruns)
     return text + outagesText(statistics)
   }
 
-  /// What a service has counted. Each reason is listed before its first outage: a series that begins with 1 has not increased.
+  /// Returns the outages that a service has counted. Each reason is listed even before its first outage, because a series that
+  /// begins with 1 has not increased.
   private func outagesText(_ statistics: ServiceStatistics) -> String {
     guard let counts = statistics.outages else { return "" }
     let reasons = ReachabilityReason.outages
@@ -49,7 +50,7 @@ final class MetricsRenderer: LineRenderer {
       + "netwatch_outage_seconds_total \(seconds).\("\(1_000 + rest)".dropFirst())\n"
   }
 
-  /// The parts of `in_flight`; nothing of what is not counted.
+  /// Returns the parts of `in_flight`. Parts that are not counted are left out.
   private func kindsText(_ activity: EventRecord.Activity) -> String {
     let kinds = [("requests", max(activity.requests, 0)), ("tcp", activity.connections), ("udp", activity.datagrams)]
     return gauge(
@@ -57,7 +58,8 @@ final class MetricsRenderer: LineRenderer {
       kinds.compactMap { kind, count in count.map { ("{kind=\"\(kind)\"}", $0) } })
   }
 
-  /// Of the link that carries the traffic; nothing where none does, or the kernel does not tell.
+  /// Returns the counters of the link that carries the traffic. Empty if there is no such link, or the kernel does not report
+  /// them.
   private func trafficText(_ path: NetworkPath) -> String {
     guard let (index, name) = path.carrier, let sample = (try? LinkCounters())?.sample(index, name) else { return "" }
     let label = "{interface=\"\(name.text.labelValue)\"}"
@@ -66,7 +68,7 @@ final class MetricsRenderer: LineRenderer {
       + counter("transmit_bytes", "What the link that carries the traffic has sent.", label, sample.traffic.sentBytes)
   }
 
-  /// Of the WiFi network that carries the traffic; nothing of what its driver does not tell.
+  /// Returns the figures of the WiFi network that carries the traffic. Figures that the driver does not report are left out.
   private func wifiText(_ connection: WiFiConnection?) -> String {
     func gauge(_ name: String, _ help: String, _ value: Int?) -> String {
       value.map { self.gauge("wifi_\(name)", "\(help) the WiFi network that carries the traffic.", [("", $0)]) } ?? ""
@@ -77,7 +79,7 @@ final class MetricsRenderer: LineRenderer {
       + gauge("transmit_bits_per_second", "The rate of the last data to", connection?.transmitRate.map { $0 * 1_000 })
   }
 
-  /// Of the link that carries the traffic; nothing of what is not known.
+  /// Returns the quality of the link that carries the traffic. Figures that are not known are left out.
   private func qualityText(_ quality: LinkQuality?) -> String {
     func gauge(_ name: String, _ help: String, _ value: Double?) -> String {
       guard let value else { return "" }
@@ -106,7 +108,7 @@ final class MetricsRenderer: LineRenderer {
 }
 
 extension String {
-  /// As Prometheus' text format writes it between quotes.
+  /// The text as Prometheus' text format writes it between quotes.
   fileprivate var labelValue: String {
     reduce(into: "") { text, character in
       switch character {

@@ -4,7 +4,9 @@ extension CaseIterable where Self: RawRepresentable<String> & SendableMetatype {
   static var names: [String] { allCases.map(\.rawValue) }
   static var list: String { names.joined(separator: ", ") }
 
-  /// For options whose names are too many for the parser to list in one sentence.
+  /// Returns the value with a name. Options use this if they have too many names for the parser to list in one sentence.
+  ///
+  /// - Throws: A `ValidationError` if there is no such name.
   @Sendable static func named(_ name: String) throws -> Self {
     guard let value = Self(rawValue: name) else { throw ValidationError(unknown: name, of: names) }
     return value
@@ -19,7 +21,7 @@ extension ValidationError {
 }
 
 extension [String] {
-  /// The name that a mistyped one was probably meant to be; nil if none is near.
+  /// Returns the name that a mistyped name was probably meant to be; nil if none is similar.
   func nearest(to typed: String) -> String? {
     let typed = typed.lowercased()
     if typed.count > 1, let longer = first(where: { $0.hasPrefix(typed) }) { return longer }
@@ -30,7 +32,7 @@ extension [String] {
 }
 
 extension String {
-  /// How many letters have to be put in, left out or changed.
+  /// Returns how many letters have to be inserted, removed or changed.
   fileprivate func distance(to other: String) -> Int {
     let other = Array(other)
     var row = Array(0...other.count)

@@ -1,9 +1,9 @@
 import Netwatch
 
 extension NetworkPath {
-  /// Says in a sentence why it was published, for `-v`; nil where the reason's own words say everything.
+  /// Returns a sentence that says why the path was published, for `-v`. Nil if the words of the reason already say everything.
   ///
-  /// - Parameter formerName: the link that carried the traffic before, if any did.
+  /// - Parameter formerName: The name of the link that carried the traffic before; nil if none did.
   func sentence(after formerName: String?) -> String? {
     switch reason {
     case .initial, .linkDown, .noCarrier, .dormant, .noAddress: return sentence(ofLinkAfter: formerName)
@@ -28,7 +28,7 @@ extension NetworkPath {
     case .resumed: return "found when everything was read again after a suspend"
     case .unresolved: return "there is no answer: netlink cannot be read, or the name has no address"
     case .serviceLost: return "the service is gone"
-    // The line itself says what the probe has found, and how strong the signal is.
+    // The line already says what the probe has found, and how strong the signal is.
     case .internetChanged, .signalChanged: return nil
     case .roamed: return "\(name) has joined another access point of the same WiFi network"
     }

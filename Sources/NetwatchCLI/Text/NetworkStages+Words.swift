@@ -1,7 +1,7 @@
 import Netwatch
 
 extension NetworkStage {
-  /// For people.
+  /// The name of the stage for people.
   var words: String {
     switch self {
     case .dns: "DNS"
@@ -11,12 +11,12 @@ extension NetworkStage {
 }
 
 extension NetworkStages {
-  /// What fails first, for people, as `gateway: 192.0.2.1 does not answer`; nil where nothing is known to fail.
+  /// The first stage that fails, for people, such as `gateway: 192.0.2.1 does not answer`; nil if no stage is known to fail.
   var faultWords: String? { failing.map { "\($0.words): \(self[$0].words(of: $0))" } }
 }
 
 extension StageFinding {
-  /// For people.
+  /// Returns the finding in words for people.
   func words(of stage: NetworkStage) -> String {
     let name = address?.description ?? (stage == .dns ? "a server" : "it")
     return switch evidence {
@@ -48,7 +48,7 @@ extension StageFinding {
   }
 }
 
-/// What is known of each stage, a line each:
+/// A table with a line for each stage, which says what is known of it:
 ///
 /// ```
 ///   ✓ link      up

@@ -4,9 +4,10 @@ import NetwatchEventLoop
 import NetwatchNetlink
 
 extension PlainError {
-  /// Runs a command's work; what stops it is told on standard error, and the exit status becomes 2.
+  /// Runs the work of a command. An error is reported on standard error, and the exit status becomes 2.
   ///
-  /// - Throws: errors of the command line as they are, since ArgumentParser tells them.
+  /// - Throws: An `ExitCode` after a reported error. Other errors, such as those of the command line, are not changed, because
+  ///   ArgumentParser reports them.
   static func reporting<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
@@ -19,7 +20,9 @@ extension PlainError {
     }
   }
 
-  /// Reads what an option says; a sentence about what is wrong with it becomes ArgumentParser's, which tells it with the usage.
+  /// Reads the value of an option.
+  ///
+  /// - Throws: A `ValidationError` with the sentence of the `PlainError`. ArgumentParser prints it together with the usage.
   static func asUsage<Value>(_ body: () throws(PlainError) -> Value) throws -> Value {
     do throws(PlainError) {
       return try body()

@@ -1,6 +1,6 @@
 import Netwatch
 
-/// What programs receive and send, as a table for people.
+/// A table for people with what programs receive and send.
 ///
 /// ```
 /// PROGRAM      UID  RX b/s  TX b/s   RX B   TX B  CONN
@@ -9,13 +9,13 @@ import Netwatch
 /// other                 -       -    8.1k   2.0k
 /// ```
 struct ProgramTable {
-  /// What the programs are sorted by.
+  /// The order of the programs in the table.
   enum Order: String, CaseIterable {
-    /// Both rates together.
+    /// The programs with the highest sum of both rates come first.
     case all
     case received, sent, connections, name
 
-    /// The key that sorts by it: the first letter of the name.
+    /// The key that selects the order: the first letter of its name.
     var key: Character { rawValue.first ?? " " }
 
     fileprivate func precedes(_ one: ProgramFigures.Program, _ other: ProgramFigures.Program) -> Bool {
@@ -36,13 +36,13 @@ struct ProgramTable {
     }
   }
 
-  /// A column of figures at the right of the names.
+  /// A column of figures to the right of the names.
   private struct Column {
     let title: String
     let width: Int
     let cells: [String]
 
-    /// With two spaces before the widest cell.
+    /// Creates a column with two spaces before its widest cell.
     init(_ title: String, _ cells: [String]) {
       self.title = title
       self.cells = cells
@@ -50,7 +50,7 @@ struct ProgramTable {
     }
   }
 
-  /// Without room for that much of a name, a column of figures is left out.
+  /// The least width of the names. If there is less room, a column of figures is left out.
   private static let leastNameWidth = 12
   private static let firstTitle = "PROGRAM"
 
@@ -60,8 +60,8 @@ struct ProgramTable {
   private let ellipsis: Character
 
   /// - Parameters:
-  ///   - units: what rates are shown in.
-  ///   - width: in columns of a terminal; nil if a line may be as long as it needs.
+  ///   - units: The unit of rates. Default: bits per second.
+  ///   - width: The width of the terminal in columns; nil if a line may have any length.
   init(_ units: TrafficUnits = .bits, width: Int?, usesColor: Bool, isUnicode: Bool) {
     self.units = units
     self.width = width ?? .max
@@ -69,9 +69,9 @@ struct ProgramTable {
     ellipsis = isUnicode ? "…" : "~"
   }
 
-  /// The lines of the table, without their newlines.
+  /// Returns the lines of the table, without their newlines.
   ///
-  /// - Parameter height: how many lines there may be; nil for no limit.
+  /// - Parameter height: The most lines. Default: nil, no limit.
   func lines(_ figures: ProgramFigures, by order: Order, height: Int? = nil) -> [String] {
     let sums = [("short-lived", figures.shortLived)] + (figures.other.map { [("other (estimate)", $0)] } ?? [])
     let notes = figures.overruns > 0 ? ["too low: the kernel lost ends of connections \(figures.overruns) times"] : []
@@ -105,7 +105,7 @@ struct ProgramTable {
     return Array(lines.prefix(max(height ?? .max, 1)))
   }
 
-  /// The line beneath the table: what the keys do.
+  /// Returns the line below the table, which says what the keys do.
   func keys(_ order: Order) -> String {
     let keys = Order.allCases.map { "\($0.key) \($0.rawValue)\($0 == order ? "*" : "")" }.joined(separator: "  ")
     return paint("q quit  sort: \(keys)".fitted(to: width, ellipsis: ellipsis), .dim)
@@ -113,7 +113,7 @@ struct ProgramTable {
 
   private func paint(_ text: String, _ color: TextColor) -> String { usesColor ? color.paint(text) : text }
 
-  /// As many columns as there is room for, the first ones first.
+  /// Returns the first columns, as many as there is room for.
   private func fitting(_ columns: [Column]) -> [Column] {
     var room = width - Self.leastNameWidth
     return Array(
@@ -123,7 +123,7 @@ struct ProgramTable {
       })
   }
 
-  /// A number in four places.
+  /// Returns a number in four places.
   private static func number(_ value: UInt64?) -> String {
     var buffer = LineBuffer(capacity: 16)
     buffer.append(rate: value, padding: " ")

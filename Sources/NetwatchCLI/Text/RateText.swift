@@ -1,24 +1,25 @@
 import Netwatch
 
-/// What rates are told in.
+/// The unit of rates.
 enum TrafficUnits: String, CaseIterable {
   case bits, bytes
 
-  /// In so many of these in a second.
+  /// Returns a rate in this unit.
   func rate(_ bitsPerSecond: UInt64) -> UInt64 { self == .bits ? bitsPerSecond : bitsPerSecond / 8 }
 
-  /// Behind the prefix.
+  /// The symbol of the unit, which follows an SI prefix.
   var name: StaticString { self == .bits ? "b/s" : "B/s" }
 }
 
-/// A number in three places with a prefix of the SI, so that text does not jump: `  0`, `1.2` with k, ` 12` with M, `999` with G.
+/// A number in three places with an SI prefix, so that the width of text does not change: `  0`, `1.2` with k, ` 12` with M,
+/// `999` with G.
 struct RateText: Hashable {
   private static let prefixes: [UInt8] = [0x20] + Array("kMGTPE".utf8)
 
-  /// In tenths where there is a point.
+  /// The rounded number; in tenths if it has a decimal point.
   private let number: UInt64
   private let hasPoint: Bool
-  /// A space for none.
+  /// The SI prefix; a space if there is none.
   let prefix: UInt8
 
   init(_ value: UInt64) {
@@ -45,7 +46,7 @@ struct RateText: Hashable {
     return remainder >= divisor - divisor / 2 ? quotient + 1 : quotient
   }
 
-  /// Appends the three places.
+  /// Appends the three places of the number.
   func writeNumber(to buffer: inout LineBuffer, padding: StaticString) {
     if hasPoint {
       buffer.appendDecimal(number / 10)
@@ -63,8 +64,8 @@ extension LineBuffer {
   /// Appends a number in four places: three for its digits, one for the prefix.
   ///
   /// - Parameters:
-  ///   - value: nil where it is not known.
-  ///   - padding: a space as wide as a digit.
+  ///   - value: The number; nil if it is not known.
+  ///   - padding: A space as wide as a digit.
   mutating func append(rate value: UInt64?, padding: StaticString) {
     guard let value else {
       append(padding)
@@ -77,7 +78,7 @@ extension LineBuffer {
     if text.prefix == 0x20 { append(padding) } else { append(text.prefix) }
   }
 
-  /// Appends a rate with its unit, as ` 12 Mb/s`.
+  /// Appends a rate with its unit, such as ` 12 Mb/s`.
   mutating func append(rate value: UInt64?, in units: TrafficUnits) {
     if let value {
       let text = RateText(units.rate(value))

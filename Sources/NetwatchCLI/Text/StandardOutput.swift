@@ -2,19 +2,21 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// Standard output as a stream of lines, each one write(2).
+/// Standard output as a stream of lines. Each line is one write(2).
 final class StandardOutput {
-  /// Nobody reads any more. Not an error: `| head -1` has got what it wanted.
+  /// Whether nobody reads any more. This is not an error: `| head -1` has what it wanted.
   private(set) var isReaderGone = false
   private let descriptor = STDOUT_FILENO
   private var registration: EventLoop.Registration?
 
-  /// A closed descriptor would become the number of the next one that is opened, and lines would go astray.
+  /// Checks that standard output is open. Otherwise the next file that is opened would get its number and receive the lines.
+  ///
+  /// - Throws: A `PlainError` if standard output is closed.
   init() throws(PlainError) {
     guard fcntl(descriptor, F_GETFD) >= 0 else {
       throw PlainError("standard output is closed; redirect it to a file, a pipe or /dev/null")
     }
-    // A reader's end shows as EPIPE. Waybar's children get SIGPIPE ignored anyway.
+    // When the reader has ended, writing fails with EPIPE. Waybar starts its children with SIGPIPE ignored anyway.
     signal(SIGPIPE, SIG_IGN)
   }
 
@@ -22,7 +24,7 @@ final class StandardOutput {
   func whenReaderGoes(on loop: EventLoop, _ body: @escaping () -> Void) throws(SystemError) {
     do throws(SystemError) {
       registration = try loop.watch(descriptor, for: []) { [self, unowned loop] _ in
-        // It stays so: once is enough, and the loop may have a hook to wait for.
+        // One report is enough, and the loop may still have to wait for a hook.
         if let registration { loop.remove(registration) }
         isReaderGone = true
         body()

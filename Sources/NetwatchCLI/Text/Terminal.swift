@@ -5,17 +5,17 @@ enum ColorChoice: String, CaseIterable {
   case auto, always, never
 }
 
-/// What the terminal can show.
+/// The properties of the terminal that text is written to.
 final class Terminal {
   let isTerminal: Bool
   let usesColor: Bool
-  /// Whether it is a terminal with a cursor that can be moved.
+  /// Whether the output is a terminal with a cursor that can be moved.
   let canDraw: Bool
-  /// Whether it shows more than ASCII.
+  /// Whether the terminal shows more than ASCII.
   let isUnicode: Bool
-  /// How wide it is; nil where a line may be as long as it likes. COLUMNS counts where the terminal does not say.
+  /// The width in columns; nil if a line may have any length. COLUMNS is used if the terminal does not report its width.
   private(set) var columns: Int?
-  /// How many lines it has.
+  /// The height in lines; 24 if it is not known.
   private(set) var rows = standardHeight
   private let descriptor: CInt
   private var resizes: SignalSource?
@@ -51,10 +51,10 @@ final class Terminal {
     resizes = try SignalSource([SIGWINCH], on: loop) { [unowned self] _ in measure() }
   }
 
-  /// Text that is folded at its width.
+  /// Returns an empty text that is folded at the width of the terminal.
   func foldedText(indent: Int) -> FoldedText { FoldedText(width: columns, usesColor: usesColor, indent: indent) }
 
-  /// Looks how large it is now.
+  /// Reads the present size of the terminal.
   func measure() {
     columns = FileDescriptor.columns(of: descriptor) ?? (isTerminal ? Self.standardWidth : nil)
     rows = FileDescriptor.rows(of: descriptor) ?? Self.standardHeight

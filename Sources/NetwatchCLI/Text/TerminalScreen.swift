@@ -2,22 +2,23 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// A terminal that is drawn on as a whole, and whose keys are read one by one. The terminal is left as it was found: at the end,
-/// on signals that end the program, and while the program is suspended.
+/// A terminal whose whole screen is drawn, and whose keys are read one by one. The terminal is restored at the end, on signals
+/// that end the program, and while the program is suspended.
 final class TerminalScreen {
-  /// What happens on the terminal, and what goes wrong there.
+  /// The closures for events and errors of the terminal.
   struct Handlers {
-    /// Draws everything anew.
+    /// Draws everything again.
     let draw: () -> Void
-    /// Is given each key that is pressed.
+    /// Gets each key that is pressed.
     let key: (UInt8) -> Void
-    /// Is given the signal that ends the program. The terminal is as it was by then.
+    /// Gets the signal that ends the program. The terminal is already restored.
     let end: (CInt) -> Void
-    /// Is given what keeps the program from drawing.
+    /// Gets the error that keeps the program from drawing.
     let fail: (any Error) -> Void
   }
 
-  /// The other screen, which leaves the lines of the shell alone, without a cursor; and back.
+  /// The escape sequences that switch to the alternate screen, which keeps the lines of the shell, and hide the cursor. `leave`
+  /// undoes both.
   private static let enter = "\u{1b}[?1049h\u{1b}[?25l"
   private static let leave = "\u{1b}[?25h\u{1b}[?1049l"
   private static let jobSignals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP]
@@ -28,7 +29,7 @@ final class TerminalScreen {
   private let handlers: Handlers
   private var signals: SignalSource?
   private var keys: EventLoop.Registration?
-  /// How the terminal was set.
+  /// The settings of the terminal before they were changed.
   private var settings = termios()
   private var isOpen = false
 
@@ -39,7 +40,7 @@ final class TerminalScreen {
     // Otherwise the terminal could be changed from the background, where it belongs to another program.
     signal(SIGTTOU, SIG_DFL)
     try Self.waitForForeground()
-    // Whoever starts a program with a signal ignored wants it to stay so: without a shell, nobody would continue it.
+    // A signal that was ignored at the start stays ignored: without a shell, nobody would continue a stopped program.
     let numbers = Self.jobSignals.filter { !Self.isIgnored($0) }
     signals = try SignalSource(numbers + [SIGWINCH, SIGCONT], on: loop) { [unowned self] in handle($0.number) }
     if isatty(STDIN_FILENO) == 1 {
@@ -78,17 +79,18 @@ final class TerminalScreen {
     }
   }
 
-  /// Gives the terminal back and stops, until somebody continues the program in the foreground.
+  /// Restores the terminal and stops until somebody continues the program in the foreground.
   private func suspend() throws {
     try close()
     try stop { raise(SIGTSTP) }
-    // What the user has set meanwhile is to stay.
+    // Settings that the user has changed meanwhile have to stay.
     unsafe tcgetattr(STDOUT_FILENO, &settings)
     try open()
     handlers.draw()
   }
 
-  /// Something has stopped the program without asking it, and perhaps another one has changed the terminal since.
+  /// Opens the screen again after a stop that the program could not catch. Another program may have changed the terminal
+  /// meanwhile.
   private func takeAgain() throws {
     guard isOpen else { return }
     try stop {}
@@ -97,7 +99,8 @@ final class TerminalScreen {
     handlers.draw()
   }
 
-  /// Runs `body`, and returns in the foreground. Signals end the program meanwhile, as if it did not catch them.
+  /// Runs `body`, then waits until the program is in the foreground. Meanwhile signals end the program, as if it did not catch
+  /// them.
   private func stop(_ body: () -> Void) throws {
     var failure: (any Error)?
     signals?.pause {
@@ -119,7 +122,7 @@ final class TerminalScreen {
 
   private static var isInForeground: Bool {
     let group = tcgetpgrp(STDOUT_FILENO)
-    // Nobody controls programs by a terminal that is not theirs.
+    // If the terminal does not control this process, there is no foreground.
     return group < 0 || group == getpgrp()
   }
 
@@ -140,7 +143,7 @@ final class TerminalScreen {
     }
   }
 
-  /// Drops what follows ESC: an arrow or a function key is several bytes, of which some are letters.
+  /// Drops the bytes after ESC. An arrow or a function key sends several bytes, of which some are letters.
   private static func dropSequence(_ rest: inout ArraySlice<UInt8>) {
     let first = rest.popFirst()
     guard first == UInt8(ascii: "[") || first == UInt8(ascii: "O") else { return }
@@ -153,25 +156,25 @@ final class TerminalScreen {
     guard !isOpen else { return }
     isOpen = true
     var raw = settings
-    // A key is told at once, and is not shown. Ctrl-C and Ctrl-Z remain signals.
+    // Keys arrive at once and are not shown. Ctrl-C and Ctrl-Z still send signals.
     raw.c_lflag &= ~tcflag_t(ICANON | ECHO)
     unsafe tcsetattr(STDOUT_FILENO, TCSADRAIN, &raw)
     try output.write(Self.enter)
   }
 
-  /// Gives the terminal back.
+  /// Restores the terminal.
   func close() throws(PlainError) {
     guard isOpen else { return }
     isOpen = false
-    // From the background, where another program has set it, this would stop the program amid its end.
+    // In the background, another program has set the terminal, and this call would stop the program while it ends.
     if Self.isInForeground { unsafe tcsetattr(STDOUT_FILENO, TCSADRAIN, &settings) }
     try output.write(Self.leave)
   }
 
-  /// Shows lines in the place of what was there. More than fit would scroll.
+  /// Replaces what the screen shows with lines. More lines than the terminal has would scroll it.
   func show(_ lines: [String]) throws(PlainError) {
     guard isOpen, let last = lines.last else { return }
-    // Each line is cleared before it is written: behind one as wide as the terminal, the cursor is still on its last character.
+    // Each line is cleared before it is written: after one as wide as the terminal, the cursor is still on its last character.
     let others = lines.dropLast().map { "\u{1b}[K\($0)\r\n" }.joined()
     try output.write("\u{1b}[H\(others)\u{1b}[J\(last)")
   }

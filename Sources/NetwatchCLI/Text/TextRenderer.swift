@@ -11,8 +11,8 @@ import NetwatchStream
 /// 14:07:02 ⇅ wired                   eth0       192.168.122.10  busy, 2 in flight
 /// ```
 ///
-/// If a terminal is too narrow, the rest goes on lines beneath. A line about activity is printed only when its visibility changes,
-/// because each begin and end would fill the screen.
+/// If a terminal is too narrow, a line continues below. A line about activity is printed only when the visibility of activity
+/// changes, because a line for each begin and end would fill the screen.
 ///
 /// A snapshot has no time. It answers in a sentence, and lists the interfaces:
 ///
@@ -21,18 +21,17 @@ import NetwatchStream
 ///   Online over eth0, a wired interface.
 /// ```
 final class TextRenderer: LineRenderer {
-  /// Where the columns behind the time begin.
+  /// The positions of the columns after the time.
   private static let column = (connection: 11, interface: 35, address: 46, reason: 62)
-  /// How long names may be.
+  /// The most columns of names and addresses.
   private static let width = (interface: 10, address: 15, network: 32, label: 32)
-  /// How long the name of a WiFi network may be in its column.
+  /// The most columns of a WiFi network's name if the line has columns.
   private static let networkColumn = 15
 
   private let terminal: Terminal
   private let saysWhy: Bool
   private let units: TrafficUnits
-  /// Nil if lines follow one another; otherwise what the one line is about, and whether all interfaces follow it, or only those that
-  /// matter.
+  /// The target of a snapshot, and whether all interfaces follow, or only the important ones. Nil if lines follow one another.
   private var snapshot: (target: NetworkTarget, listsAll: Bool)?
   private var wasVisible = false
   private var programs: ((EventRecord) -> [NamedCount]?)?
@@ -54,14 +53,14 @@ final class TextRenderer: LineRenderer {
     try terminal.followResizes(on: loop)
   }
 
-  /// Prints one line, which answers whether this machine is online.
+  /// Makes the renderer print one snapshot, which answers whether the target is reachable.
   func answerOnce(about target: NetworkTarget, listingAllLinks: Bool) { snapshot = (target, listingAllLinks) }
 
   func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError) {
     if shows(record) { try output.write(text(record)) }
   }
 
-  /// The lines for a record that is shown.
+  /// Returns the lines for a record that is shown.
   func text(_ record: EventRecord) -> String {
     if record.event == .traffic { return trafficLines(record) }
     if record.event == .quality { return qualityLine(record) }
@@ -98,9 +97,9 @@ final class TextRenderer: LineRenderer {
   private func line(_ record: EventRecord) -> String {
     let path = record.path
     let reasons = reasons(record)
-    // What is left goes to the address, which yields if it is long, and to the reason.
+    // The rest of the line is for the address, which is shortened if it is long, and for the reason.
     let room = terminal.columns.map { $0 - Self.column.address - 1 - (reasons.first?.columns ?? 0) } ?? .max
-    // If the columns alone fill the terminal there are none.
+    // If the terminal is too narrow for the columns, there are none.
     let hasColumns = snapshot == nil && Self.column.reason <= terminal.columns ?? .max
     func start(_ column: Int) -> Int { hasColumns ? column : 0 }
 
@@ -125,14 +124,14 @@ final class TextRenderer: LineRenderer {
     return line.lines
   }
 
-  /// What carries the traffic, as `wired` or `wifi “Café”`; or that nothing does.
+  /// Returns what carries the traffic, such as `wired` or `wifi “Café”`, or the status if nothing does.
   private func connection(_ path: NetworkPath, isShort: Bool) -> String {
     guard path.isReachable else { return path.status.rawValue.words }
     guard let wifi = path.wifi else { return path.medium?.rawValue ?? "reachable" }
     return "wifi " + quoted(fit(wifi.ssid.text.harmless, isShort ? Self.networkColumn : Self.width.network))
   }
 
-  /// Whether this machine is online, over what, and if not, why.
+  /// Returns the sentence that says whether this machine is online, over which interface, and if not, why.
   private func answer(_ record: EventRecord, _ target: NetworkTarget) -> String {
     var line = terminal.foldedText(indent: 2)
     for (position, word) in record.answer(about: target).split(separator: " ").enumerated() {
@@ -141,7 +140,7 @@ final class TextRenderer: LineRenderer {
     return line.lines
   }
 
-  /// The reason, the WiFi signal and the tunnel, each with a comma if there is another one.
+  /// Returns the reason and the details, each with a comma if another one follows.
   private func reasons(_ record: EventRecord) -> [String] {
     let phrases = ([reason(record)] + details(of: record)).filter { !$0.isEmpty }
     return phrases.dropLast().map { $0 + "," } + phrases.suffix(1)
@@ -167,13 +166,13 @@ final class TextRenderer: LineRenderer {
     case .activity: return (activity.state.isVisible ? "busy" : "idle") + running
     case .reachability where record.path.reason == .internetChanged:
       return "\(record.internet?.words ?? "")" + running
-    // Nothing has happened: the state was asked for.
+    // Nothing has changed: this is the present state.
     case .initial where record.path.reason == .initial: return inFlight
     default: return record.reason.words + running
     }
   }
 
-  /// Programs name themselves and their requests as they like.
+  /// Returns the names of programs and requests. Programs choose them, so they are made harmless.
   private func names(_ record: EventRecord) -> String {
     var names = programs?(record)?.map { "\($0.name.harmless) \($0.count)" } ?? []
     names += requests?(record).map { "\(quoted(fit($0.name.harmless, Self.width.label))) \($0.count)" } ?? []
@@ -181,7 +180,7 @@ final class TextRenderer: LineRenderer {
     return names.isEmpty ? "" : ": " + names.joined(separator: ", ")
   }
 
-  /// The WiFi signal and the tunnel, if there are any, and what a probe has found.
+  /// Returns the details of the path, such as the WiFi signal, the tunnel and what a probe has found.
   private func details(of record: EventRecord) -> [String] {
     let path = record.path
     var details: [String] = []
@@ -194,7 +193,7 @@ final class TextRenderer: LineRenderer {
       details.append(vpn.isCarrierKnown ? "through \(name)" : "over \(name), carrier unknown")
     }
     if let network, path.isReachable { details.append("network \(network()?.text ?? "unknown")") }
-    // The reason says it itself.
+    // The reason already says what the probe has found.
     if let internet = record.internet, path.isReachable, record.event != .activity, path.reason != .internetChanged {
       details.append("\(internet.words)")
     }
@@ -206,7 +205,7 @@ final class TextRenderer: LineRenderer {
     return details
   }
 
-  /// What somebody has asked for.
+  /// Returns the details of the WiFi connection that were requested: band, rates and access point.
   private func connectionDetails(_ connection: WiFiConnection) -> [String] {
     var details: [String] = []
     if let frequency = connection.frequency { details.append(connection.band?.rawValue ?? "\(frequency) MHz") }
@@ -228,7 +227,7 @@ final class TextRenderer: LineRenderer {
 
   // MARK: Traffic
 
-  /// The link that carries the traffic, then the others where they were asked for.
+  /// Returns a line for the link that carries the traffic, then lines for the others if they were requested.
   private func trafficLines(_ record: EventRecord) -> String {
     let carrier = record.carrierTraffic
     let others = record.traffic?.filter { $0 != carrier } ?? []
@@ -259,7 +258,7 @@ final class TextRenderer: LineRenderer {
     return line.lines
   }
 
-  /// As `23.4 ms, 0.3 % lost`.
+  /// Returns the quality as text, such as `23.4 ms, 0.3 % lost`.
   private func qualityText(_ quality: LinkQuality) -> String {
     func text(_ tenths: Int) -> String {
       var number = LineBuffer(capacity: 32)
@@ -293,7 +292,7 @@ final class TextRenderer: LineRenderer {
 
 extension Terminal {
   fileprivate var busyMark: String { isUnicode ? "⇅" : "%" }
-  /// Nil where nothing is wrong with the internet.
+  /// Returns the mark for a fault of the internet; nil if there is no fault.
   fileprivate func mark(ofFault internet: InternetAccess) -> String? {
     switch internet {
     case .portal: isUnicode ? "◐" : "!"

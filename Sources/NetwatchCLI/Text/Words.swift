@@ -1,12 +1,12 @@
 import Netwatch
 
 extension String {
-  /// The words of a code of the stream.
+  /// The code of the stream as words, such as `no carrier` for `no_carrier`.
   var words: String { String(map { $0 == "_" || $0 == "-" ? " " : $0 }) }
 }
 
 extension InternetAccess {
-  /// For people.
+  /// The result of a probe in words for people.
   var words: StaticString {
     switch self {
     case .full: "internet: full"
@@ -16,7 +16,7 @@ extension InternetAccess {
     }
   }
 
-  /// Whether people have to be told, though there is a way out.
+  /// Whether there is a fault that people have to know, although there is a route.
   var isFault: Bool {
     switch self {
     case .portal, .absent: true

@@ -15,18 +15,18 @@ final class Follower {
   private let log: LogFeed?
   private var source: LineSource?
   private var lines = 0
-  /// Whether the last line says what is wanted, and, where that is probed, that the internet answers.
+  /// Whether the conditions hold for the last record and, if the internet was probed, it answers.
   private(set) var isAsWanted = false
 
   /// - Parameters:
-  ///   - renderer: what the lines look like.
-  ///   - count: how many lines to print; nil for no end.
-  ///   - hooks: what runs for each line; nil for nothing.
-  ///   - isLogged: whether changes go to the log.
-  ///   - namesPrograms: whether lines name the programs whose connections are in flight.
-  ///   - conditions: what is wanted; if there are none, that the network is reachable.
-  ///   - networkKey: that of this machine, for IDs of networks; nil if a condition or a line needs none.
-  ///   - namesNetwork: whether lines have the ID of the network.
+  ///   - renderer: The renderer that prints the lines.
+  ///   - count: The number of lines to print. Default: nil, no limit.
+  ///   - hooks: The hooks that run for each line. Default: nil, no hooks.
+  ///   - isLogged: Whether changes are stored in the log. Default: false.
+  ///   - namesPrograms: Whether lines name the programs whose connections are in flight. Default: false.
+  ///   - conditions: The conditions for ``isAsWanted``. Default: none; then the network has to be reachable.
+  ///   - networkKey: The key of this machine for IDs of networks. Default: nil, because no condition or line needs such an ID.
+  ///   - namesNetwork: Whether lines have the ID of the network. Default: false.
   init(
     _ options: LineSource.Options, renderer: any LineRenderer, count: Int? = nil,
     hooks: HookSettings? = nil, isLogged: Bool = false, namesPrograms: Bool = false, conditions: [Condition] = [],
@@ -48,7 +48,7 @@ final class Follower {
     renderer.nameRequests { [unowned source] record in source.labels(of: record) }
     if namesNetwork { renderer.nameNetwork { [unowned self] in network } }
     guard namesPrograms else { return }
-    // Nothing else is to be done by who prints one line.
+    // A process that prints one line has nothing else to do, so it may search longer.
     let searchTime = count == 1 ? Duration.seconds(1) : .milliseconds(50)
     renderer.namePrograms { [unowned source] record in source.programs(of: record, within: searchTime) }
   }
@@ -58,7 +58,7 @@ final class Follower {
       try source?.start()
       try source?.run()
     } catch {
-      // The disk may be what has failed.
+      // This may fail too, because the error may be a full disk.
       try? renderer.printEnd(to: output)
       throw error
     }
@@ -74,7 +74,7 @@ final class Follower {
     isAsWanted = conditions.hold(for: record, in: network)
     do throws(PlainError) {
       try renderer.print(record, to: output)
-      // A command each second is not what its author meant.
+      // Hooks do not run for traffic lines, because they come each second.
       if record.event != .traffic { hooks?.run(record) }
     } catch {
       source?.fail(error)

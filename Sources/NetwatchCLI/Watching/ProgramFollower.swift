@@ -5,11 +5,11 @@ import NetwatchNetlink
 
 /// Prints what programs receive and send, once a second.
 final class ProgramFollower {
-  /// How the figures look.
+  /// The form in which the figures are printed.
   enum Form { case json, text(Terminal, TrafficUnits) }
 
   private static let interval = Duration.seconds(1)
-  /// A terminal with fewer lines than these does not show what the keys do.
+  /// The least number of lines with which a terminal also shows what the keys do.
   private static let fewLines = 5
 
   private let form: Form
@@ -18,7 +18,7 @@ final class ProgramFollower {
   private let output: StandardOutput
   private var sampler: ProgramSampler?
   private var reachability: NetlinkReachability?
-  /// The link that carries the traffic; nil if there is none.
+  /// The interface that carries the traffic; nil if there is none.
   private var link: (index: Int32, name: InterfaceName)?
   private var screen: TerminalScreen?
   private var order: ProgramTable.Order
@@ -30,8 +30,8 @@ final class ProgramFollower {
   private var ending = ProcessEnding.exited(0)
 
   /// - Parameters:
-  ///   - order: the order of the table, until a key changes it.
-  ///   - isOnce: whether it ends after the figures of the first second.
+  ///   - order: The order of the table, until a key changes it.
+  ///   - isOnce: Whether ``run()`` ends after the figures of the first second.
   init(_ form: Form, sortedBy order: ProgramTable.Order, isOnce: Bool) throws {
     self.order = order
     self.form = form
@@ -40,9 +40,9 @@ final class ProgramFollower {
     loop = try EventLoop()
   }
 
-  /// Prints until the reader is gone, or the user has had enough.
+  /// Prints until the reader is gone or the user quits.
   ///
-  /// - Returns: how the process is to end.
+  /// - Returns: How the process has to end.
   func run() throws -> ProcessEnding {
     let reachability = try NetlinkReachability(
       on: NetlinkSource(on: loop), configuration: MonitorConfiguration(),
@@ -94,7 +94,7 @@ final class ProgramFollower {
       return fail(error)
     }
     if isOnce || output.isReaderGone { return loop.stop() }
-    // In step with the looks before, but for those that were missed.
+    // The next look stays in step with the earlier ones. Looks that were missed are skipped.
     while nextLook <= KernelClock.monotonic.now { nextLook += Self.interval }
     timer.set(at: nextLook)
   }
@@ -119,7 +119,7 @@ final class ProgramFollower {
   private func draw(_ terminal: Terminal, _ units: TrafficUnits) {
     terminal.measure()
     let table = table(on: terminal, units)
-    // On few lines the figures matter more.
+    // If there are few lines, the figures are more important than the keys.
     let keys = terminal.rows < Self.fewLines ? [] : [table.keys(order)]
     do throws(PlainError) {
       try screen?.show(table.lines(figures, by: order, height: terminal.rows - keys.count) + keys)

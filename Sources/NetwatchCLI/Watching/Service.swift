@@ -5,7 +5,7 @@ import NetwatchLines
 import NetwatchNetlink
 import NetwatchStream
 
-/// One monitor and one indicator for everyone: `netwatch serve`.
+/// The service of `netwatch serve`: one monitor and one activity indicator for all programs.
 final class Service {
   private let manager: ServiceManager
   private let loop: EventLoop
@@ -15,15 +15,15 @@ final class Service {
   private var outages = OutageMeter()
   private let hooks: HookRunner?
   private var log: LogFeed?
-  /// Opened when the first client asks what the link carries.
+  /// The counters of links, opened when the first client asks for traffic.
   private lazy var counters = try? LinkCounters()
 
   /// - Parameters:
-  ///   - activity: what is counted, beside the requests of clients.
-  ///   - isLogged: whether changes go to the log.
-  ///   - loggedTraffic: how often the bytes of the log are read; nil for no bytes in the log.
-  ///   - version: what the service tells its clients.
-  ///   - hooks: what runs for each line; nil for nothing.
+  ///   - activity: The settings for what is counted, in addition to the requests of clients.
+  ///   - isLogged: Whether changes are stored in the log. Default: false.
+  ///   - loggedTraffic: The time between two samples of the bytes for the log. Default: nil, no bytes in the log.
+  ///   - version: The version that the service reports to its clients.
+  ///   - hooks: The hooks that run for each line. Default: nil, no hooks.
   init(
     _ socket: ListeningSocket, manager: ServiceManager, activity: ActivitySettings, connectionLimit: Int,
     version: String, saysWhatIsMissing: Bool, hooks: HookSettings? = nil, isLogged: Bool = false,
@@ -35,14 +35,14 @@ final class Service {
     var options = LineSource.Options()
     options.activity = activity
     options.countsRequests = true
-    // It counts for others: it looks when one of them watches.
+    // The service counts only for clients, so it looks at connections only while a client watches.
     options.countsOnDemand = true
     options.saysWhatIsMissing = saysWhatIsMissing
     options.trafficInterval = loggedTraffic
     let source = try LineSource(options, on: loop) { [unowned self] record in
       if record.event == .traffic { return log?.add(record) ?? () }
       var record = record
-      // Clients that want figures get their own.
+      // The server samples traffic itself for the clients that want it.
       record.traffic = nil
       if record.event == .initial || record.event == .reachability {
         outages.note(record.path, at: .nanoseconds(record.monotonicNanoseconds))
@@ -62,7 +62,7 @@ final class Service {
       sampleTraffic: { [unowned self] path in path.carrier.flatMap { counters?.sample($0.index, $0.name) } },
       reportWiFi: { [unowned source] in source.report($0) },
       lookAtQuality: { [unowned source] isFirst in source.lookAtQuality(isFirst: isFirst) },
-      // Connections are looked at while somebody watches; who comes first waits for a look.
+      // Connections are looked at only while a client watches, so the first client waits for a look.
       prepareGreeting: { [unowned source] greet in source.watchConnections(greet) },
       lastSubscriberLeft: { [unowned source] in source.restConnections() })
     if isLogged { log = try LogFeed(on: loop) }
