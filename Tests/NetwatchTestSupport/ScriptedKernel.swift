@@ -60,7 +60,17 @@ package struct ScriptedKernel {
 
   /// What the kernel was asked, in order.
   package var lookUps: [RouteRequest] {
-    effects.compactMap { if case .lookUp(_, let request) = $0 { request } else { nil } }
+    effects.flatMap { effect -> [RouteRequest] in
+      switch effect {
+      case .lookUp(_, let request): [request]
+      case .lookUpBothStandIns(_, let family): Self.standIns(family)
+      default: []
+      }
+    }
+  }
+
+  private static func standIns(_ family: AddressFamily) -> [RouteRequest] {
+    [RouteRequest(family), RouteRequest(family, to: Destinations.lastStandIn(family))]
   }
 
   /// How often the machine has asked for a listing.
@@ -133,6 +143,15 @@ package struct ScriptedKernel {
         return handle(.failed)
       }
       handle(.answered(question, request, answer(to: request)))
+    case .lookUpBothStandIns(let question, let family):
+      lastQuestion = question
+      for request in Self.standIns(family) {
+        if refusedLookUps > 0 {
+          refusedLookUps -= 1
+          return handle(.failed)
+        }
+        handle(.answered(question, request, answer(to: request)))
+      }
     // Whatever changes in here is told.
     case .watch, .watchRouters, .resolve: break
     case .arm(let timer, let deadline): timers[timer] = deadline

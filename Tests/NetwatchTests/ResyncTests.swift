@@ -27,6 +27,28 @@ import Testing
     #expect(kernel.lookUps == [.ipv4, .ipv6])
   }
 
+  @Test func `when a route goes, both addresses that may stand for the internet are asked for at once`() {
+    var kernel = ScriptedKernel.onlineTwice()
+    kernel.forget()
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    #expect(kernel.lookUps == [.ipv4])
+    kernel.answers[.ipv4] = .noRoute
+    kernel.answers[.ipv6] = .noRoute
+    kernel.forget()
+    kernel.tell(.routing(.both, isRemoval: true))
+    let question = kernel.lastQuestion
+    #expect(kernel.count(of: .lookUpBothStandIns(question, .ipv4)) == 1)
+    #expect(kernel.count(of: .lookUpBothStandIns(question, .ipv6)) == 1)
+    #expect(kernel.lookUps.count == 4)
+    #expect(kernel.story == ["not-reachable no_route -"])
+    // A default route that comes back has to be asked for only once.
+    kernel.answers[.ipv4] = ScriptedKernel.over(2)
+    kernel.forget()
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    #expect(kernel.lookUps == [.ipv4])
+    #expect(kernel.story == ["wifi route_up eth0"])
+  }
+
   @Test func `paths before and after a listing that found nothing are equal`() {
     var kernel = ScriptedKernel.online()
     let before = kernel.published.last?.interfaces

@@ -29,7 +29,7 @@ package struct Destinations: Hashable, Sendable {
   }()
 
   /// Returns the position of the DNS root server among the addresses that stand for the internet.
-  static func lastStandIn(_ family: AddressFamily) -> Int8 { family == .ipv4 ? 3 : 2 }
+  package static func lastStandIn(_ family: AddressFamily) -> Int8 { family == .ipv4 ? 3 : 2 }
 
   /// The longest prefix of a default route that consists of pieces, such as 2000::/3.
   static let defaultPrefixLength: UInt8 = 3

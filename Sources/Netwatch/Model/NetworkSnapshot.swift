@@ -91,7 +91,12 @@ package struct NetworkSnapshot: Sendable {
     case .routing(let families, let isRemoval):
       var delta = SnapshotDelta()
       delta.routing = families
-      if isRemoval { delta.announcedEarly = families } else { delta.announcesRoutes = true }
+      if isRemoval {
+        delta.announcedEarly = families
+        delta.removesRoutes = families
+      } else {
+        delta.announcesRoutes = true
+      }
       return delta
     case .neighbour(let neighbour, let isReachable): return apply(neighbour, isReachable: isReachable)
     }
@@ -342,9 +347,10 @@ package struct SnapshotDelta: Hashable, Sendable {
   package var dependents: [Int32] = []
   /// Whether the other ends of tunnels have changed.
   package var movesRemotes = false
-
   /// Whether a route may now last longer than before.
   package var announcesRoutes = false
+  /// The families in which a route is gone.
+  package var removesRoutes: AddressFamilies = []
 
   package init() {}
 
@@ -354,6 +360,7 @@ package struct SnapshotDelta: Hashable, Sendable {
     announcedEarly.formUnion(other.announcedEarly)
     movesRemotes = movesRemotes || other.movesRemotes
     announcesRoutes = announcesRoutes || other.announcesRoutes
+    removesRoutes.formUnion(other.removesRoutes)
     for index in other.dependents where !dependents.contains(index) { dependents.append(index) }
   }
 }

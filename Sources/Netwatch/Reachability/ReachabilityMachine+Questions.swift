@@ -68,10 +68,12 @@ extension ReachabilityMachine {
     var inquiry = inquiry
     inquiry.families = families
     inquiry.early = pending.announcedEarly
+    inquiry.bereft = pending.removesRoutes
     // What `readLink` finds is part of this inquiry. Only the list of links still has to be published.
     pending.routing = []
     pending.dependents = []
     pending.announcedEarly = []
+    pending.removesRoutes = []
     return ask(inquiry, &effects)
   }
 
@@ -82,6 +84,11 @@ extension ReachabilityMachine {
     inquiry.question = lastQuestion
     // What is missing at first is always the same. An evaluation only to find that out would cost as much as a system call.
     for family in AddressFamily.allCases where inquiry.families.contains(family) {
+      if asksForBothStandIns(family, inquiry) {
+        effects.append(.lookUpBothStandIns(lastQuestion, family))
+        inquiry.outstanding += 2
+        continue
+      }
       if destinations.areStandIns {
         effects.append(.lookUp(lastQuestion, RouteRequest(family, .plain, to: evaluator.snapshot.standIn(family))))
         inquiry.outstanding += 1
@@ -100,7 +107,7 @@ extension ReachabilityMachine {
   ) -> State {
     var inquiry = inquiry
     answers.keep(answer, to: request)
-    if asksFurther(answer, to: request) {
+    if asksFurther(answer, to: request), !asksForBothStandIns(request.family, inquiry) {
       let last = RouteRequest(request.family, .plain, to: Destinations.lastStandIn(request.family))
       effects.append(.lookUp(inquiry.question, last))
       return .asking(inquiry)
@@ -128,6 +135,12 @@ extension ReachabilityMachine {
       return list(after: 0, because: inquiry.stale ?? inquiry.cause, &effects)
     }
     return conclude(evaluation, inquiry, at: now, &effects)
+  }
+
+  /// Returns whether both addresses that may stand for the internet are asked for at once. If a route is gone, the first one
+  /// mostly has none any more.
+  private func asksForBothStandIns(_ family: AddressFamily, _ inquiry: Inquiry) -> Bool {
+    destinations.areStandIns && inquiry.bereft.contains(family) && evaluator.snapshot.standIn(family) == 0
   }
 
   /// Returns whether another address has to stand for the internet. An evaluation only to find that out would cost as much as

@@ -46,6 +46,8 @@ package struct ReachabilityMachine: Sendable {
     /// Read one link again.
     case readLink(Int32)
     case lookUp(Question, RouteRequest)
+    /// Look up the first and the last address of ``Destinations/internet``, one after the other.
+    case lookUpBothStandIns(Question, AddressFamily)
     /// ``ReachabilityMachine/watched`` has changed: only changes of the routes there matter.
     case watch
     /// ``ReachabilityMachine/watchedRouters`` has changed.
@@ -82,6 +84,8 @@ package struct ReachabilityMachine: Sendable {
     var outstanding = 0
     /// The families in which the kernel has announced a change before making it.
     var early: AddressFamilies = []
+    /// The families in which a route is gone.
+    var bereft: AddressFamilies = []
     /// The families in which the kernel's own choice contradicts what is known. Another way that was found since does not
     /// make up for it.
     var contradicted: AddressFamilies = []

@@ -2,10 +2,11 @@ import Glibc
 
 /// A buffer for one line of UTF-8 text after another, in memory that is reused.
 ///
-/// An array of bytes would cost four times as much, because it checks for other owners at each append.
-@safe package struct LineBuffer: ~Copyable {
-  private var storage: UnsafeMutableRawBufferPointer
-  package private(set) var count = 0
+/// An array of bytes would cost four times as much, because it checks for other owners at each append. The calls that a line
+/// consists of are inlinable: with the length of a literal known, a copy of it is a few instructions, and otherwise some fifty.
+@usableFromInline @safe package struct LineBuffer: ~Copyable {
+  @usableFromInline var storage: UnsafeMutableRawBufferPointer
+  @usableFromInline package internal(set) var count = 0
 
   /// Creates an empty buffer.
   ///
@@ -30,17 +31,17 @@ import Glibc
   }
 
   /// Makes room for `length` more bytes.
-  @inline(__always) package mutating func reserve(_ length: Int) {
+  @inlinable @inline(__always) package mutating func reserve(_ length: Int) {
     if unsafe storage.count &- count < length { grow(by: length) }
   }
 
-  @inline(__always) package mutating func append(_ byte: UInt8) {
+  @inlinable @inline(__always) package mutating func append(_ byte: UInt8) {
     reserve(1)
     unsafe storage[count] = byte
     count &+= 1
   }
 
-  @inline(__always) package mutating func append(_ literal: StaticString) {
+  @inlinable @inline(__always) package mutating func append(_ literal: StaticString) {
     unsafe append(literal.utf8Start, literal.utf8CodeUnitCount)
   }
 
@@ -114,7 +115,7 @@ import Glibc
     append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
   }
 
-  @inline(__always) private mutating func append(_ start: UnsafeRawPointer, _ length: Int) {
+  @inlinable @inline(__always) mutating func append(_ start: UnsafeRawPointer, _ length: Int) {
     reserve(length)
     if let base = unsafe storage.baseAddress {
       unsafe (base + count).copyMemory(from: start, byteCount: length)
@@ -122,7 +123,7 @@ import Glibc
     count &+= length
   }
 
-  private mutating func grow(by length: Int) {
+  @usableFromInline mutating func grow(by length: Int) {
     let larger = unsafe UnsafeMutableRawBufferPointer.allocate(byteCount: (storage.count + length) * 2, alignment: 1)
     unsafe larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[..<count]))
     unsafe storage.deallocate()

@@ -164,7 +164,7 @@ package final class LineSource {
     for feature in reachability?.missingFeatures ?? [] { options.say(feature.loss) }
   }
 
-  private func publish(_ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: Moment) {
+  private func publish(_ path: consuming NetworkPath, _ change: ReachabilityMachine.Change, _ moment: Moment) {
     if isFinished { return }
     if case .wifi = change { return addWiFi(path, moment.wall, moment.monotonic) }
     if case .interfaces = change {
@@ -180,8 +180,8 @@ package final class LineSource {
     if case .initial = change, let last {
       if let next = record.successor(of: last, becauseOf: hasLostService ? .serviceLost : .requestEnded) {
         add(next)
-      } else if let signal = path.wifi?.signal, wifi.signal?.hasNews(signal, after: last.path.wifi?.signal) == true {
-        addWiFi(path.with(reason: .signalChanged), moment.wall, moment.monotonic)
+      } else if let new = record.path.wifi?.signal, wifi.signal?.hasNews(new, after: last.path.wifi?.signal) == true {
+        addWiFi(record.path.with(reason: .signalChanged), moment.wall, moment.monotonic)
       }
       return
     }

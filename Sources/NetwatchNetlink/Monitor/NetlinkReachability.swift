@@ -8,7 +8,7 @@ import NetwatchResolver
 /// It belongs to the thread of its source's loop.
 package final class NetlinkReachability {
   /// The type of the closure that gets each path, its change and its time.
-  package typealias Publish = (NetworkPath, ReachabilityMachine.Change, Moment) -> Void
+  package typealias Publish = (consuming NetworkPath, ReachabilityMachine.Change, Moment) -> Void
 
   /// The time to keep trying if listing fails at the start.
   private static let startPatience = Duration.seconds(5)
@@ -193,6 +193,10 @@ package final class NetlinkReachability {
       case .lookUp(let question, let request):
         let answer = try routes.ask(request, address: machine.address(of: request), lower: machine.lower(of: request))
         dispatch(.answered(question, request, answer))
+      case .lookUpBothStandIns(let question, let family):
+        let answers = try routes.askForBothStandIns(family)
+        dispatch(.answered(question, RouteRequest(family), answers.first))
+        dispatch(.answered(question, RouteRequest(family, to: Destinations.lastStandIn(family)), answers.last))
       case .watch:
         routes = try Self.routes(to: machine.destinations, target.port, source)
         source.watchRoutes()

@@ -9,6 +9,21 @@ final class RouteQueries {
   /// The most members of a next-hop group that are looked up.
   private static let memberLimit = 32
 
+  /// The content of a response to a lookup.
+  private struct Finding {
+    var answer = RouteAnswer.noRoute
+    /// The next-hop object, if the response has its number instead of a link.
+    var nextHop: (number: UInt32, hop: RouteHop)?
+
+    mutating func read(_ message: NetlinkDecoder.Message) {
+      switch message {
+      case .route(let found): answer = found
+      case .routeOverNextHop(let number, let hop): nextHop = (number, hop)
+      case .event, .nextHop, .rule, .ignored: break
+      }
+    }
+  }
+
   private let conversation: NetlinkConversation
   private let pause: (UInt32) -> Void
   private let user = getuid()
@@ -89,23 +104,42 @@ final class RouteQueries {
   }
 
   private func lookUp(_ request: inout NetlinkRequest) throws(NetlinkError) -> RouteAnswer {
-    var answer = RouteAnswer.noRoute
-    // The next-hop object, if the response has its number instead of a link.
-    var nextHop: (number: UInt32, hop: RouteHop)?
-    func read(_ message: NetlinkDecoder.Message) {
-      switch message {
-      case .route(let found): answer = found
-      case .routeOverNextHop(let number, let hop): nextHop = (number, hop)
-      case .event, .nextHop, .rule, .ignored: break
-      }
-    }
-    var reply = try ask(&request, read)
+    var finding = Finding()
+    var reply = try ask(&request) { finding.read($0) }
     for time in Self.pauses where reply.isRefusedForNow {
       pause(time)
-      reply = try ask(&request, read)
+      reply = try ask(&request) { finding.read($0) }
     }
-    if let nextHop { return try self.answer(over: nextHop.number, nextHop.hop) }
-    return reply.error == 0 ? answer : try self.answer(to: request, refusedWith: reply.error)
+    return try answer(to: request, finding, reply)
+  }
+
+  /// Asks for the first and the last address that stand for the internet. Both questions take one system call, which costs as much
+  /// as twenty steps of the machine.
+  func askForBothStandIns(_ family: AddressFamily) throws(NetlinkError) -> (first: RouteAnswer, last: RouteAnswer) {
+    family == .ipv4 ? try lookUp(&plainIPv4, &lastIPv4) : try lookUp(&plainIPv6, &lastIPv6)
+  }
+
+  private func lookUp(
+    _ first: inout NetlinkRequest?, _ last: inout NetlinkRequest?
+  ) throws(NetlinkError) -> (first: RouteAnswer, last: RouteAnswer) {
+    guard var request = first.take() else { return (.noRoute, .noRoute) }
+    defer { first = request }
+    guard var other = last.take() else { return (try lookUp(&request), .noRoute) }
+    defer { last = other }
+    var findings = (Finding(), Finding())
+    let replies = try conversation.ask(
+      &request, and: &other, { findings.0.read(NetlinkDecoder.message($0, $1, as: .answer)) },
+      { findings.1.read(NetlinkDecoder.message($0, $1, as: .answer)) })
+    // One at a time, because each may have to be repeated.
+    if replies.0.isRefusedForNow || replies.1.isRefusedForNow { return (try lookUp(&request), try lookUp(&other)) }
+    return (try answer(to: request, findings.0, replies.0), try answer(to: other, findings.1, replies.1))
+  }
+
+  private func answer(
+    to request: NetlinkRequest, _ finding: Finding, _ reply: NetlinkConversation.Reply
+  ) throws(NetlinkError) -> RouteAnswer {
+    if let nextHop = finding.nextHop { return try answer(over: nextHop.number, nextHop.hop) }
+    return reply.error == 0 ? finding.answer : try answer(to: request, refusedWith: reply.error)
   }
 
   private func answer(to request: NetlinkRequest, refusedWith code: CInt) throws(NetlinkError) -> RouteAnswer {
