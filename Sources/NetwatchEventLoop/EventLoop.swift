@@ -172,16 +172,18 @@ import Glibc
   }
 
   private func fireTimers() {
-    var expirations: UInt64 = 0
-    _ = unsafe read(timer.rawValue, &expirations, MemoryLayout<UInt64>.size)
-    armedDeadline = nil
     let now = KernelClock.monotonic.now
     while !isStopping, let due = timers.popDue(at: now) { due.body() }
-    armTimer()
+    // The descriptor stays readable until the timer is set anew, even if it is to be off.
+    setTimer()
   }
 
   private func armTimer() {
-    guard timers.nextDeadline != armedDeadline, !isAbandoned else { return }
+    if timers.nextDeadline != armedDeadline { setTimer() }
+  }
+
+  private func setTimer() {
+    guard !isAbandoned else { return }
     armedDeadline = timers.nextDeadline
     var setting = itimerspec()
     if let deadline = armedDeadline { setting.it_value = deadline.timespec }
