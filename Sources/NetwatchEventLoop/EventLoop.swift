@@ -172,18 +172,16 @@ import Glibc
   }
 
   private func fireTimers() {
+    var expirations: UInt64 = 0
+    _ = unsafe read(timer.rawValue, &expirations, MemoryLayout<UInt64>.size)
+    armedDeadline = nil
     let now = KernelClock.monotonic.now
     while !isStopping, let due = timers.popDue(at: now) { due.body() }
-    // The descriptor stays readable until the timer is set anew, even if it is to be off.
-    setTimer()
+    armTimer()
   }
 
   private func armTimer() {
-    if timers.nextDeadline != armedDeadline { setTimer() }
-  }
-
-  private func setTimer() {
-    guard !isAbandoned else { return }
+    guard timers.nextDeadline != armedDeadline, !isAbandoned else { return }
     armedDeadline = timers.nextDeadline
     var setting = itimerspec()
     if let deadline = armedDeadline { setting.it_value = deadline.timespec }

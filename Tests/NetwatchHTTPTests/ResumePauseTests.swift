@@ -202,10 +202,19 @@ import Testing
   @Test func `an awaited download that is cancelled keeps what has come`() async throws {
     let (session, target) = (session, target)
     let request = try HTTPRequest(.get, to: session.url(for: "slow/large.bin"))
-    let waiting = Task { try await session.resumableDownload(request, to: target) }
+    let ended = Box<String?>(nil)
+    let waiting = Task {
+      do {
+        return try await session.resumableDownload(request, to: target)
+      } catch {
+        ended.change { $0 = "\(error)" }
+        throw error
+      }
+    }
     let part = folder.url("here.bin.netwatch-part").path
     _ = try await eventually {
-      (try? FileManager.default.attributesOfItem(atPath: part))?[.size] as? Int ?? 0 > 100_000 ? true : nil
+      if let error = ended.now { throw TestFailure("the download has ended by itself: \(error)") }
+      return (try? FileManager.default.attributesOfItem(atPath: part))?[.size] as? Int ?? 0 > 100_000 ? true : nil
     }
     waiting.cancel()
     let error = await #expect(throws: HTTPError.self) { try await waiting.value }

@@ -29,7 +29,8 @@ struct BarOptions: ParsableArguments {
   @Option(
     name: .customLong("hide-when"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Show nothing in this case: \(BarLook.Occasion.list). May be repeated. The words from wifi to other are media.",
+      "Show nothing in this case: \(BarLook.Occasion.list). wifi to other: while this medium carries the "
+        + "traffic. May be repeated.",
       valueName: "when"),
     completion: .list(BarLook.Occasion.names), transform: BarLook.Occasion.named)
   var hidden: [BarLook.Occasion] = []

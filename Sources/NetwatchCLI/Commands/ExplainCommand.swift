@@ -9,8 +9,8 @@ struct ExplainCommand: ParsableCommand {
     commandName: "explain", abstract: "Explain step by step why a target is reachable, or why not.",
     discussion: """
       For IPv4 and IPv6, explain prints the rule and the table, the route, its interface, the source address, the tunnel and \
-      what lies beneath it, and what carries the traffic; then which stage of the way to the internet fails. \
-      'netwatch explain --help-all' lists every option.
+      what lies beneath it, and what carries the traffic; without a target, then which stage of the way to the \
+      internet fails. 'netwatch explain --help-all' lists every option.
 
       Exit status: 0 reachable, 1 not reachable, 2 could not run.
       """)

@@ -11,7 +11,7 @@ struct OpenCommand: ParsableCommand {
     discussion: """
       The command asks the URL of --probe once. If a login page answers, its address is opened with xdg-open. The address is printed first, unless its host is that of the probe or the gateway.
 
-      Exit status: 0 opened, 1 there is no login page, 2 could not run.
+      Exit status: 0 opened, 1 there is no login page that can be opened, 2 could not run.
       """)
 
   @ParentCommand var root: NetwatchTool

@@ -70,7 +70,7 @@ struct OutputOptions: SharedOptions {
     }
     if bar.given != nil, wantsJSON {
       throw ValidationError(
-        "\(BarOptions.names) belong to formats for bars and text; leave out JSON, which always has every field.")
+        "\(BarOptions.names) belong to formats for bars and text; leave out JSON, whose keys do not depend on them.")
     }
     _ = try makeBarRenderer(.bits, showsTraffic: false, opensPortal: false)
   }

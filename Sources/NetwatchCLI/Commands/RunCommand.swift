@@ -20,7 +20,8 @@ struct RunCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Show this name to you and to root in netwatch -v. Default: the name of the command.", valueName: "text"))
+      "Show this name in netwatch -v. Only you see labels, and on the machine's socket also root. Default: "
+        + "the name of the command.", valueName: "text"))
   var label: String?
 
   @Argument(

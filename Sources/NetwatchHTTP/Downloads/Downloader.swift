@@ -2,8 +2,8 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 
-/// A downloader of resources that many callers may request at once, such as images. Equal requests share one transfer, few
-/// transfers run at a time, and responses are kept in memory for as long as HTTP allows.
+/// A downloader of resources that many callers may request at once, such as images. Equal requests share one transfer, and few
+/// transfers run at a time. A response in memory is used without asking the server for as long as HTTP allows.
 ///
 /// All members can be used from any thread. No call blocks its thread. Requested downloads are completed even if the downloader is
 /// released.

@@ -41,7 +41,8 @@ public struct HTTPSessionConfiguration: Sendable {
   ///
   /// GET and HEAD requests are looked up in the cache after the interceptors have changed them, and so is each request after a
   /// redirect. Requests that have a `Range` or conditions (such as `If-None-Match`) go to the server. A successful request with
-  /// another method removes the stored response for its URL. The cookies of a stored response are not set again.
+  /// any method except GET, HEAD, OPTIONS and TRACE removes the stored response for its URL. The cookies of a stored response
+  /// are not set again.
   ///
   /// A stored response also replaces the response of a server that fails or cannot be reached, for as long as `stale-if-error`
   /// allows (RFC 5861). ``HTTPMetrics/cacheUse`` reports what the cache has done.

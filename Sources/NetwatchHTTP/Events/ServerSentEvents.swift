@@ -24,8 +24,8 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 
     /// Waits for the next event.
     ///
-    /// - Returns: The event. Nil at the end, if the server has answered 204, or if the response is complete and the request may
-    ///   not be repeated.
+    /// - Returns: The event. Nil at the end: the server has answered 204, or the response is complete and the request may not
+    ///   be repeated.
     /// - Throws: `badServerResponse` for a status other than 200 and 204, `cannotDecodeContentData` for a response of another
     ///   type, `responseTooLarge` for an event above the limit, `cancelled`, or an error that a new connection would not solve.
     public mutating func next() async throws(HTTPError) -> ServerSentEvent? { try await source.next() }

@@ -73,8 +73,9 @@ public struct SecurityPolicy: Sendable {
   ///     and without `validatesDomainName`, it replaces most other checks. It is called during the handshake, on the thread of
   ///     the session, so keep it short. It is not called for a connection that resumes an earlier TLS session. Default: nil.
   /// - Throws: `badSecurityPolicy` for pinning without pins, for pins without pinning, and for `keyPins` in the mode
-  ///   `certificate`. Also for `allowsInvalidCertificates` with `validatesDomainName` but without a pin, because anybody can
-  ///   put a name into a certificate.
+  ///   `certificate`. Also for `allowsInvalidCertificates` with `validatesDomainName` but without a pin. Without a pin,
+  ///   checking the name would prove nothing, because anybody can write any name into a certificate. So you must then also
+  ///   switch that check off.
   public init(
     _ pinningMode: PinningMode, pins: [Certificate] = [], keyPins: [PublicKeyPin] = [], roots: Roots = .system,
     allowsInvalidCertificates: Bool = false, validatesDomainName: Bool = true, revocationLists: [RevocationList] = [],

@@ -6,8 +6,8 @@ import Netwatch
 ///
 /// ```swift
 /// configuration.interceptors = [
-///   BearerTokenInterceptor(token) { old in
-///     try await login.post("token", body: .form(["refresh_token": secret]), as: Answer.self).token
+///   BearerTokenInterceptor(token) { _ in
+///     BearerToken(try await login.post("token", body: .form(["refresh_token": refreshToken]), as: Login.self).token)
 ///   }
 /// ]
 /// ```
@@ -20,7 +20,7 @@ import Netwatch
 /// sent to the origin of the session's base URL and to ``HTTPSessionConfiguration/credentialOrigins``. A request that already
 /// has an `Authorization` field keeps it.
 ///
-/// The refresh must use another session, or one without this interceptor. Otherwise it waits for itself, and never ends.
+/// The refresh must use a session without this interceptor. Otherwise it waits for itself, and never ends.
 public final class BearerTokenInterceptor: RequestInterceptor {
   /// A closure that returns a new token when the old one has expired or was refused. `old` is nil if there has been no token.
   public typealias Refresh = @Sendable (_ old: BearerToken?) async throws -> BearerToken

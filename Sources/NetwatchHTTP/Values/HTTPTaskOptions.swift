@@ -118,8 +118,8 @@ public struct HTTPTaskOptions: Sendable {
   ///
   /// The path to the server, or to its proxy, counts: a server on the local network needs no path to the internet.
   public var reachabilityTimeout: Duration? { didSet { name(.reachabilityTimeout) } }
-  /// Whether a request that has lost its path is sent again when there is a path to the server. Default: false, it fails with
-  /// `pathLost`.
+  /// Whether a request that has lost its path is sent again when there is a path to the server. Default: false: once a part of
+  /// the request was sent, it fails with `pathLost`.
   ///
   /// It is not sent again once a response has begun, or if its body cannot be made again. A request that may have reached the
   /// server is only sent again if its method is idempotent (RFC 9110, section 9.2.2) or ``allowsRepetition`` is set. It waits
@@ -134,10 +134,10 @@ public struct HTTPTaskOptions: Sendable {
   /// The media that the path must use, such as `[.wifi, .wired]`. Default: nil, any medium.
   ///
   /// The path is checked before each attempt, also for a server on the local network. If the medium is another one or not
-  /// known, the task waits for ``reachabilityTimeout`` and then fails with `notReachable`. Without a timeout, it fails at once,
-  /// or after one minute if ``retriesWhenReachable`` is set. Without either, it waits up to
-  /// ``HTTPSessionConfiguration/pathLossGrace`` if the network has just changed. An attempt that is running is not interrupted.
-  /// In a session without a ``PathSource``, the task fails with `badConfiguration`.
+  /// known, the task waits for ``reachabilityTimeout`` and then fails with `notReachable`. Without a timeout, it waits one
+  /// minute if ``retriesWhenReachable`` is set. Otherwise it waits up to ``HTTPSessionConfiguration/pathLossGrace`` if the
+  /// network has just changed, and else fails at once. An attempt that is running is not interrupted. In a session without a
+  /// ``PathSource``, the task fails with `badConfiguration`.
   public var requiredMedia: Set<Medium>? { didSet { name(.requiredMedia) } }
   /// Whether the task may use a path that may cost money: over a modem, Bluetooth, a phone on USB or a metered WiFi network.
   /// Default: true. If it is false, the task waits or fails as with ``requiredMedia``.

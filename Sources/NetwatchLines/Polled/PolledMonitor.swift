@@ -12,7 +12,7 @@ import NetwatchStream
 /// polls ``descriptor``, and calls ``dispatch()`` when the descriptor is readable.
 ///
 /// The monitor belongs to one thread at a time, except ``beginRequest(_:)`` and ``endRequest(_:)``, which any thread may call.
-/// It prints nothing and starts no process.
+/// It prints nothing unless `NETWATCH_DEBUG` is set, and starts no process.
 public final class PolledMonitor: @unchecked Sendable {
   /// The most rounds of one ``dispatch()``, in case other threads begin and end requests all the time.
   private static let mostRounds = 16
@@ -35,8 +35,8 @@ public final class PolledMonitor: @unchecked Sendable {
   /// Starts to monitor. If the target is the internet or an address, ``record`` is known when this initializer returns. It does
   /// not wait for other programs.
   ///
-  /// - Parameter options: The options of `netwatch --follow`, as `name=value` or, for a flag, as `name`: target, interface,
-  ///   ignore, wwan, tunnel, hold, link-local, interfaces, no-service, activity, activity-ignore, activity-interval,
+  /// - Parameter options: Options of `netwatch --follow`, and `link-local`, as `name=value` or, for a flag, as `name`: target,
+  ///   interface, ignore, wwan, tunnel, hold, link-local, interfaces, no-service, activity, activity-ignore, activity-interval,
   ///   activity-patience. Default: none.
   /// - Throws: A `NetworkMonitorError`. If an option is invalid, its code is `EINVAL` and its description is a sentence about
   ///   the first such option. Otherwise it is the kernel's error.

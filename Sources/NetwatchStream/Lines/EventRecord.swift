@@ -11,7 +11,8 @@ public struct EventRecord: Hashable, Sendable {
     case reachability
     /// The activity has changed.
     case activity
-    /// The list of links has changed, but the path has not. Only `netwatch --follow --interfaces` writes such lines.
+    /// The list of links has changed, but the path has not. Only readers that ask for `interfaces` get such lines; the service
+    /// never sends them.
     case interfaces
     /// The traffic of links was sampled. Only readers that ask for traffic get such records. Their ``EventRecord/sequence`` is
     /// that of the last state.

@@ -44,7 +44,7 @@ typedef struct netwatch netwatch;
 
 /* The statuses that netwatch_get_status() returns. The numbers are those of AFNetworking. */
 enum {
-  NETWATCH_UNKNOWN = -1,      /* the call has failed, or a host's name is not known: the reason is then "unresolved" */
+  NETWATCH_UNKNOWN = -1,      /* the call failed, or the addresses of a host are not known: the reason is then "unresolved" */
   NETWATCH_NOT_REACHABLE = 0, /* there is no way to the target */
   NETWATCH_WWAN = 1,          /* reachable over a cellular link */
   NETWATCH_WIFI = 2           /* reachable over any other link, including wired links */
