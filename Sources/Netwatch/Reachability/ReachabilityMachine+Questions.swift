@@ -68,7 +68,7 @@ extension ReachabilityMachine {
     var inquiry = inquiry
     inquiry.families = families
     inquiry.early = pending.announcedEarly
-    inquiry.bereft = pending.removesRoutes
+    inquiry.removed = pending.removesRoutes
     // What `readLink` finds is part of this inquiry. Only the list of links still has to be published.
     pending.routing = []
     pending.dependents = []
@@ -140,7 +140,7 @@ extension ReachabilityMachine {
   /// Returns whether both addresses that may stand for the internet are asked for at once. If a route is gone, the first one
   /// mostly has none any more.
   private func asksForBothStandIns(_ family: AddressFamily, _ inquiry: Inquiry) -> Bool {
-    destinations.areStandIns && inquiry.bereft.contains(family) && evaluator.snapshot.standIn(family) == 0
+    destinations.areStandIns && inquiry.removed.contains(family) && evaluator.snapshot.standIn(family) == 0
   }
 
   /// Returns whether another address has to stand for the internet. An evaluation only to find that out would cost as much as

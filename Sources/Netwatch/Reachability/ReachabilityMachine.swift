@@ -85,7 +85,7 @@ package struct ReachabilityMachine: Sendable {
     /// The families in which the kernel has announced a change before making it.
     var early: AddressFamilies = []
     /// The families in which a route is gone.
-    var bereft: AddressFamilies = []
+    var removed: AddressFamilies = []
     /// The families in which the kernel's own choice contradicts what is known. Another way that was found since does not
     /// make up for it.
     var contradicted: AddressFamilies = []

@@ -40,16 +40,15 @@ final class Service {
     options.saysWhatIsMissing = saysWhatIsMissing
     options.trafficInterval = loggedTraffic
     let source = try LineSource(options, on: loop) { [unowned self] record in
-      if record.event == .traffic { return log?.add(record) ?? () }
+      if record.event == .traffic {
+        log?.add(record)
+        return
+      }
+      guard record.traffic != nil else { return pass(record) }
       var record = record
       // The server samples traffic itself for the clients that want it.
       record.traffic = nil
-      if record.event == .initial || record.event == .reachability {
-        outages.note(record.path, at: .nanoseconds(record.monotonicNanoseconds))
-      }
-      server?.publish(record)
-      self.hooks?.run(record)
-      log?.add(record)
+      pass(record)
     }
     self.source = source
     server = try EventServer(
@@ -77,6 +76,16 @@ final class Service {
     defer { manager.notify("STOPPING=1") }
     try source?.run()
     try log?.finish()
+  }
+
+  /// Passes a record on to the clients, the hooks and the log.
+  private func pass(_ record: EventRecord) {
+    if record.event == .initial || record.event == .reachability {
+      outages.note(record.path, at: .nanoseconds(record.monotonicNanoseconds))
+    }
+    server?.publish(record)
+    hooks?.run(record)
+    log?.add(record)
   }
 
   private func obey(_ signal: CInt) {

@@ -34,7 +34,7 @@ package final class LogText {
       state.ssid.map { quoted($0.text) }, state.isExpensive ? "expensive" : nil,
       state.vpn.isEmpty ? nil : "through \(state.vpn.harmless)",
       // Nothing has changed; it is the first thing that was seen.
-      state.reason == "initial" ? "watching began" : state.reason.words.harmless,
+      state.reason == ReachabilityReason.initial.rawValue ? "watching began" : state.reason.words.harmless,
     ].compactMap { $0 }
     return "\(mark(state.status)) \(padded(Self.word(state), 13))  \(padded(state.interface.harmless, 12))  "
       + details.joined(separator: ", ")

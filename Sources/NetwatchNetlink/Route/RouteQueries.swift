@@ -15,8 +15,8 @@ final class RouteQueries {
     /// The next-hop object, if the response has its number instead of a link.
     var nextHop: (number: UInt32, hop: RouteHop)?
 
-    mutating func read(_ message: NetlinkDecoder.Message) {
-      switch message {
+    mutating func read(_ frame: NetlinkFrame, _ bytes: RawSpan) {
+      switch NetlinkDecoder.message(frame, bytes, as: .answer) {
       case .route(let found): answer = found
       case .routeOverNextHop(let number, let hop): nextHop = (number, hop)
       case .event, .nextHop, .rule, .ignored: break
@@ -105,16 +105,16 @@ final class RouteQueries {
 
   private func lookUp(_ request: inout NetlinkRequest) throws(NetlinkError) -> RouteAnswer {
     var finding = Finding()
-    var reply = try ask(&request) { finding.read($0) }
+    var reply = try conversation.ask(&request) { finding.read($0, $1) }
     for time in Self.pauses where reply.isRefusedForNow {
       pause(time)
-      reply = try ask(&request) { finding.read($0) }
+      reply = try conversation.ask(&request) { finding.read($0, $1) }
     }
     return try answer(to: request, finding, reply)
   }
 
-  /// Asks for the first and the last address that stand for the internet. Both questions take one system call, which costs as much
-  /// as twenty steps of the machine.
+  /// Asks for the first and the last address that stand for the internet. Both questions go with one system call, which takes 3.0
+  /// microseconds with the responses; one after the other they take 3.7.
   func askForBothStandIns(_ family: AddressFamily) throws(NetlinkError) -> (first: RouteAnswer, last: RouteAnswer) {
     family == .ipv4 ? try lookUp(&plainIPv4, &lastIPv4) : try lookUp(&plainIPv6, &lastIPv6)
   }
@@ -128,8 +128,7 @@ final class RouteQueries {
     defer { last = other }
     var findings = (Finding(), Finding())
     let replies = try conversation.ask(
-      &request, and: &other, { findings.0.read(NetlinkDecoder.message($0, $1, as: .answer)) },
-      { findings.1.read(NetlinkDecoder.message($0, $1, as: .answer)) })
+      &request, and: &other, { findings.0.read($0, $1) }, { findings.1.read($0, $1) })
     // One at a time, because each may have to be repeated.
     if replies.0.isRefusedForNow || replies.1.isRefusedForNow { return (try lookUp(&request), try lookUp(&other)) }
     return (try answer(to: request, findings.0, replies.0), try answer(to: other, findings.1, replies.1))
