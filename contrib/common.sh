@@ -63,7 +63,7 @@ need_swift() {
   local version wanted=${1:-6.2}
   command -v swift >/dev/null ||
     die "there is no swift here; install Swift $wanted or later (https://www.swift.org/install/linux)."
-  version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)
+  version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | sed -n 1p)
   [ "$(printf '%s\n' "$wanted" "${version:-0}" | sort -V | head -n 1)" = "$wanted" ] ||
     die "Swift $wanted or later is needed; this one is ${version:-of an unknown version}."
 }
