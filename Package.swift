@@ -52,7 +52,7 @@ let package = Package(
     module("NetwatchEventLoop", ["CLinux"]),
     module(
       "NetwatchNetlink",
-      ["Netwatch", "NetwatchEventLoop", "NetwatchResolver", "CLibNetlink", "CLibNetlinkRoute"]),
+      ["Netwatch", "NetwatchEventLoop", "NetwatchResolver", "CLibNetlink", "CLibNetlinkRoute", "CLinux"]),
     // What resolvers and HTTP need of libidn2.
     module("NetwatchIDNA", ["CLibIDN2"]),
     module("NetwatchResolver", ["Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "CLinux", "CLibCAres"]),

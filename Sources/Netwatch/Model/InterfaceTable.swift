@@ -27,6 +27,11 @@ package struct InterfaceTable: Sendable {
   }
 
   package func position(of index: Int32) -> Index? {
+    // The kernel counts from 1, so this is the place as long as no link has been removed.
+    let guess = Index(piece: 0, offset: Int(index) - 1)
+    if !pieces.isEmpty, pieces[0].indices.contains(guess.offset), pieces[0][guess.offset].index == index {
+      return guess
+    }
     let position = place(of: index)
     guard position.piece < pieces.count, position.offset < pieces[position.piece].count,
       pieces[position.piece][position.offset].index == index

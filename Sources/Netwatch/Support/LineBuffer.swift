@@ -79,19 +79,39 @@ import Glibc
     guard value < 1_000 else { return appendDecimal(value, digits: 1) }
     // Nearly all values are small: the octets of addresses, the indices of links.
     let small = UInt32(truncatingIfNeeded: value)
-    if small >= 100 { append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: small / 100)) }
-    if small >= 10 { append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: small / 10 % 10)) }
-    append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: small % 10))
+    guard small >= 10 else { return append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: small)) }
+    reserve(3)
+    let hundreds = small / 100
+    if hundreds > 0 {
+      unsafe storage[count] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: hundreds)
+      count &+= 1
+    }
+    put(pair: small &- hundreds &* 100, at: count)
+    count &+= 2
+  }
+
+  /// The numbers below 100 with two digits each. To read two digits here takes a third of the time of dividing by ten.
+  private static let pairs: StaticString = """
+    0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\
+    5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899
+    """
+
+  /// Writes two digits. There must be room for them.
+  @inline(__always) private mutating func put(pair: UInt32, at position: Int) {
+    let digits = unsafe UnsafeRawPointer(Self.pairs.utf8Start).loadUnaligned(
+      fromByteOffset: 2 &* Int(min(pair, 99)), as: UInt16.self)
+    unsafe storage.storeBytes(of: digits, toByteOffset: position, as: UInt16.self)
   }
 
   /// Appends a decimal number with leading zeros up to `digits`.
   package mutating func appendDecimal(_ value: UInt64, digits: Int) {
-    var width = 1
-    var bound: UInt64 = 10
-    while width < 20, value >= bound {
-      width &+= 1
-      bound = bound &* 10
+    var width = 2
+    var leastOfWidth: UInt64 = 10
+    while width < 20, value >= leastOfWidth &* 10 {
+      width &+= 2
+      leastOfWidth = leastOfWidth &* 100
     }
+    if value < leastOfWidth { width &-= 1 }
     width = max(width, digits)
     reserve(width)
     var rest = value
@@ -99,10 +119,8 @@ import Glibc
     // Two digits at a time, which halves the divisions of a large number.
     while position &- count > 1 {
       position &-= 2
-      let pair = UInt32(truncatingIfNeeded: rest % 100)
+      put(pair: UInt32(truncatingIfNeeded: rest % 100), at: position)
       rest /= 100
-      unsafe storage[position] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: pair / 10)
-      unsafe storage[position &+ 1] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: pair % 10)
     }
     if position > count { unsafe storage[count] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10) }
     count &+= width

@@ -173,6 +173,7 @@ package final class NetlinkReachability {
       perform(effect)
     }
     isPerforming = false
+    source.noRouteCheck?.giveBackPort()
   }
 
   func fail(_ error: NetlinkError) {
@@ -194,7 +195,8 @@ package final class NetlinkReachability {
         let answer = try routes.ask(request, address: machine.address(of: request), lower: machine.lower(of: request))
         dispatch(.answered(question, request, answer))
       case .lookUpBothStandIns(let question, let family):
-        let answers = try routes.askForBothStandIns(family)
+        let hasNone = family == .ipv4 && source.noRouteCheck?.findsNone() == true
+        let answers = hasNone ? (.noRoute, .noRoute) : try routes.askForBothStandIns(family)
         dispatch(.answered(question, RouteRequest(family), answers.first))
         dispatch(.answered(question, RouteRequest(family, to: Destinations.lastStandIn(family)), answers.last))
       case .watch:

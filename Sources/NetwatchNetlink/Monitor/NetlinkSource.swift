@@ -21,6 +21,8 @@ package final class NetlinkSource {
   /// The socket for requests to rtnetlink.
   let conversation: NetlinkConversation
   let links: LinkQueries
+  /// Nil if netlink has to be asked each time, such as when its messages are printed.
+  let noRouteCheck: NoRouteCheck?
   /// The time at which the current message was read.
   private(set) var moment = Moment.now
   let input: NetlinkInput
@@ -48,8 +50,9 @@ package final class NetlinkSource {
     self.loop = loop
     self.input = input
     devices = KnownDevices(read: input.traits)
-    conversation = try NetlinkConversation(
-      .reply, of: input, protocol: NETLINK_ROUTE, log: NetlinkDecoder.log("reply", as: .answer))
+    let log = NetlinkDecoder.log("reply", as: .answer)
+    conversation = try NetlinkConversation(.reply, of: input, protocol: NETLINK_ROUTE, log: log)
+    noRouteCheck = log == nil ? input.noRouteCheck() : nil
     links = try LinkQueries(by: conversation)
     radios = Radios(on: loop, of: input)
     leases = LeaseWatch(on: loop, of: input)

@@ -29,6 +29,7 @@ extension NetlinkInput {
           throw error
         }
       },
+      noRouteCheck: { nil },
       pause: kernel.pause,
       follow: kernel.follow,
       moment: { cause in
@@ -67,6 +68,7 @@ extension NetlinkInput {
       open: { _ in nil },
       perform: { call, channel, _ throws(NetlinkError) in try player.perform(call, on: channel) },
       receive: { channel, _, buffer throws(NetlinkError) in unsafe try player.receive(on: channel, into: buffer) },
+      noRouteCheck: { nil },
       pause: { _ in },
       follow: { _ in },
       moment: { player.moment(of: $0) },

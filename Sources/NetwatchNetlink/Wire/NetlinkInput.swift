@@ -83,6 +83,8 @@ import NetwatchEventLoop
   let perform: (Call, Channel, _ body: () throws(NetlinkError) -> Void) throws(NetlinkError) -> Void
   /// Reads one datagram from a descriptor into a buffer.
   let receive: (Channel, _ descriptor: CInt, UnsafeMutableRawBufferPointer) throws(NetlinkError) -> Received
+  /// Opens a quick check for no route. Nil in a recording, because a trace needs netlink's responses, and in a replay.
+  let noRouteCheck: () -> NoRouteCheck?
   /// Waits for a time in microseconds.
   let pause: (UInt32) -> Void
   /// Performs `body`, which starts to follow news on the loop. A replay does not, because the trace already has the news.
@@ -110,6 +112,7 @@ extension NetlinkInput {
       open: connect,
       perform: { _, _, body throws(NetlinkError) in try body() },
       receive: { _, descriptor, buffer throws(NetlinkError) in unsafe try read(descriptor, into: buffer) },
+      noRouteCheck: { NoRouteCheck() },
       pause: { time in _ = usleep(time) },
       follow: { body in try body() },
       moment: { .now(for: $0) },
