@@ -61,8 +61,13 @@ final class ChildProcess {
     defer { unsafe posix_spawnattr_destroy(&attributes) }
     var none = sigset_t()
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
+    // A shell ignores these signals for what it starts in the background, such as a run of the tests.
+    var interrupts = sigset_t()
+    for signal in [SIGINT, SIGQUIT] { unsafe sigaddset(&interrupts, signal) }
+    unsafe posix_spawnattr_setsigdefault(&attributes, &interrupts)
     let session = if case .terminal = standardOutput { Self.newSession } else { CInt(0) }
-    unsafe posix_spawnattr_setflags(&attributes, Int16(CInt(POSIX_SPAWN_SETSIGMASK) | session))
+    let flags = CInt(POSIX_SPAWN_SETSIGMASK) | CInt(POSIX_SPAWN_SETSIGDEF) | session
+    unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
 
     var pid: pid_t = 0
     let code = unsafe posix_spawnp(&pid, arguments[0], &actions, &attributes, &argv, &envp)

@@ -22,6 +22,12 @@ extension CurlEasy {
       return HTTPError(
         code, "request", message: "no connection can leave from the address of localEndpoint: \(reason)")
     }
+    // Newer versions of libcurl report that no connection could be made, and name neither the interface nor the reason.
+    let binding = unsafe String(cString: curl_easy_strerror(CURLE_INTERFACE_FAILED))
+    if code == CURLE_INTERFACE_FAILED || code == CURLE_COULDNT_CONNECT && message.hasSuffix(binding) {
+      return HTTPError(
+        code, "request", message: "no connection can leave from the interface of localEndpoint: \(message)")
+    }
     let answer = integer(CURLINFO_HTTP_CONNECTCODE)
     if answer >= 300 {
       let advice = answer == 407 ? "; give HTTPProxy the credential that it asks for" : ""
@@ -43,10 +49,6 @@ extension CurlEasy {
       local: local, localPort: UInt16(truncatingIfNeeded: integer(CURLINFO_LOCAL_PORT)),
       peer: peer, peerPort: UInt16(truncatingIfNeeded: integer(CURLINFO_PRIMARY_PORT)))
   }
-
-  /// Whether libcurl has a message for a failure. It has none if it sends a request again because the server has reported, over
-  /// HTTP/2, that it has not processed it (RFC 9113, section 8.7).
-  var hasFailure: Bool { unsafe words.pointee != 0 }
 
   /// Whether HTTP/2 was negotiated for the connection that the transfer uses.
   var speaksHTTP2: Bool {

@@ -41,6 +41,10 @@ import Netwatch
   private(set) var opened: [(socket: CInt, peer: SocketAddress)] = []
   /// The error of the first option that libcurl has refused since ``prepare(_:shape:)``.
   private(set) var refusal: HTTPError?
+  /// Whether a rejection would be noticed: the request is sent over HTTP/2.
+  private var listensForRejection = false
+  /// Whether libcurl has said that the server has rejected the request.
+  private var hasHeardRejection = false
   /// The next expected line of a response's head.
   private var place = HeadPlace.statusLine
   /// The bytes of all heads and trailers since ``prepare(_:shape:)``. libcurl keeps them until the handle's next request.
@@ -113,6 +117,9 @@ import Netwatch
     if !opened.isEmpty { opened = [] }
     if !handshakes.isEmpty { handshakes = [] }
     bindError = 0
+    if listensForRejection, CurlLibrary.namesRejection { set(CURLOPT_VERBOSE, 0) }
+    listensForRejection = false
+    hasHeardRejection = false
     unsafe clear(&names, of: CURLOPT_RESOLVE)
   }
 
@@ -190,6 +197,32 @@ import Netwatch
         let maySend = unsafe CurlEasy.withDelegate(pointer, true) { $1.maySend() }
         return CInt(maySend ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
       })
+    if CurlLibrary.namesRejection { prepareListening() }
+  }
+
+  private func prepareListening() {
+    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_DEBUGDATA, pointer))
+    check(
+      unsafe netwatch_curl_set_debug_callback(handle) { _, kind, text, length, pointer in
+        guard kind == CURLINFO_TEXT, let pointer = unsafe pointer, let text = unsafe text else { return 0 }
+        let message = unsafe UnsafeRawBufferPointer(start: text, count: length)
+        if unsafe CurlLibrary.isRejection(message) { unsafe CurlEasy.at(pointer).hasHeardRejection = true }
+        return 0
+      })
+  }
+
+  /// Listens for a server that rejects the request over HTTP/2. To be called before the request is sent.
+  func listenForRejection() {
+    hasHeardRejection = false
+    guard !listensForRejection else { return }
+    listensForRejection = true
+    if CurlLibrary.namesRejection { set(CURLOPT_VERBOSE, 1) }
+  }
+
+  /// Whether the server has reported, over HTTP/2, that it has not processed the request (RFC 9113, section 8.7), so that libcurl
+  /// sends it again. Old versions of libcurl have a message for every other reason.
+  var isRejected: Bool {
+    unsafe listensForRejection && (CurlLibrary.namesRejection ? hasHeardRejection : words.pointee == 0)
   }
 
   /// To be called if the request has a body.

@@ -32,6 +32,14 @@ enum CurlLibrary {
     unsafe addCertificateFolder(to: context)
   }
 
+  /// Returns whether a message says that a server has rejected a request over HTTP/2.
+  static func isRejection(_ message: UnsafeRawBufferPointer) -> Bool {
+    let (start, middle) = ("HTTP/2 stream ", " refused by server")
+    guard unsafe message.starts(with: start.utf8) else { return false }
+    let rest = unsafe message.dropFirst(start.utf8.count).drop { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+    return unsafe rest.starts(with: middle.utf8)
+  }
+
   /// Whether libcurl supports TLS with proxies.
   static let reachesProxiesByTLS = netwatch_curl_features() & CURL_VERSION_HTTPS_PROXY != 0
   /// Whether libcurl can reuse a connection with HTTP/2 without TLS. Before 8.0.0, such a request fails (curl/curl#10634).
@@ -40,6 +48,9 @@ enum CurlLibrary {
   static let speaksHTTP2 = netwatch_curl_features() & CURL_VERSION_HTTP2 != 0
   /// Whether libcurl reports whose address it lacks, that of the proxy or that of the server. Since 8.13.0 it reports both alike.
   static let tellsProxyFromHost = version < 0x08_0d00
+  /// Whether libcurl says in its messages for people that a server has rejected a request, and not in any other way. Debian's 8.14.1
+  /// does not, and its 8.22.0 does. Between them nobody has looked: if the message is missing, no request is sent twice.
+  static let namesRejection = version >= 0x08_0f00
   /// The version of libcurl that is loaded, with a byte each for major, minor and patch.
   static let version = netwatch_curl_version()
 }

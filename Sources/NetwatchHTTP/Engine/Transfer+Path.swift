@@ -57,14 +57,14 @@ extension Transfer {
   func maySendOnce(_ easy: CurlEasy) -> Bool {
     let hasBody = chain.body.map { $0.length != 0 } ?? false
     let isFirst = !easy.hasSent || attempt.hasAnswer || hasBody && !attempt.hasSupplied
-    guard isFirst || attempt.wasMultiplexed && !easy.hasFailure else {
+    guard isFirst || easy.isRejected else {
       let message =
         "the connection has ended before an answer, and a \(chain.request.method.rawValue) is not sent twice"
       refuse(HTTPError(.connectionLost, "request", message: message))
       return false
     }
     attempt.hasAnswer = false
-    attempt.wasMultiplexed = easy.speaksHTTP2
+    if easy.speaksHTTP2 { easy.listenForRejection() }
     return true
   }
 

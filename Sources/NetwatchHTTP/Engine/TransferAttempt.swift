@@ -39,8 +39,6 @@ struct TransferAttempt {
   var hasAnswer = false
   /// Whether libcurl has taken a part of the request's body, or its end.
   var hasSupplied = false
-  /// Whether the request was sent over HTTP/2 last.
-  var wasMultiplexed = false
   /// Whether a connection was lost while it was being made. Another one may succeed.
   var hasLostConnection = false
   /// The number of name lookups.
