@@ -117,9 +117,10 @@ import Netwatch
     if !opened.isEmpty { opened = [] }
     if !handshakes.isEmpty { handshakes = [] }
     bindError = 0
-    if listensForRejection, CurlLibrary.namesRejection { set(CURLOPT_VERBOSE, 0) }
-    listensForRejection = false
-    hasHeardRejection = false
+    if listensForRejection {
+      if CurlLibrary.namesRejection { set(CURLOPT_VERBOSE, 0) }
+      listensForRejection = false
+    }
     unsafe clear(&names, of: CURLOPT_RESOLVE)
   }
 
