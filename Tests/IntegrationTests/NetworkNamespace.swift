@@ -114,6 +114,9 @@ final class NetworkNamespace {
     return Follow(process, trace: trace)
   }
 
+  /// Follows without a trace in the guest, too. A recording asks the kernel by netlink alone.
+  func followUnrecorded() throws -> Follow { try Follow(ChildProcess(command(Programs.follow([])))) }
+
   /// Follows as an ordinary user if this process may become one; a user namespace has none.
   func followAsNobody(from folder: TemporaryFolder, _ arguments: String...) throws -> Follow {
     let program = try folder.install(Programs.netwatch)

@@ -90,7 +90,7 @@ import Testing
 
   @Test func `the last default route is gone, and no open port is left behind`() throws {
     let namespace = try NetworkNamespace.online()
-    let follow = try namespace.follow()
+    let follow = try namespace.followUnrecorded()
     #expect(try follow.summary() == "wifi initial v0")
     for _ in 1...3 {
       try namespace.run("ip route del default")
@@ -104,7 +104,7 @@ import Testing
   @Test func `only the root server has a route when the default is gone`() throws {
     let namespace = try NetworkNamespace.online()
     try namespace.run("ip rule add to 198.41.0.0/24 lookup 100", "ip route add default via 10.0.0.3 table 100")
-    let follow = try namespace.follow()
+    let follow = try namespace.followUnrecorded()
     #expect(try follow.next().ipv4?["gateway"] as? String == "10.0.0.2")
     try namespace.run("ip route del default")
     let line = try follow.next()
@@ -118,7 +118,7 @@ import Testing
   func `what comes after the default route forbids the way`(_ kind: String) throws {
     let namespace = try NetworkNamespace.online()
     try namespace.run("ip route add \(kind) default metric 4000")
-    let follow = try namespace.follow()
+    let follow = try namespace.followUnrecorded()
     #expect(try follow.summary() == "wifi initial v0")
     try namespace.run("ip route del default via 10.0.0.2")
     #expect(try follow.summary() == "not-reachable route_unreachable -")
