@@ -54,7 +54,7 @@ export interface Path {
   readonly line: string;
 }
 
-/** The options of a monitor. Each one is an option of the command `netwatch`. */
+/** The options of a monitor. They are options of the command `netwatch`, except for `linkLocal`. */
 export interface Options {
   /** The address, host or "host:port" to reach. Default: the internet. */
   target?: string | null;

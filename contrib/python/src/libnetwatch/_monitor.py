@@ -49,7 +49,7 @@ class Monitor:
     `multiprocessing` may use, every method except `close()` raises `NetwatchError` with the number `errno.ECHILD`. The parent's
     monitor is not affected, and the child may open a monitor of its own.
 
-    Each argument is an option of the command `netwatch`:
+    The arguments are options of the command `netwatch`, except for `link_local`:
 
     target: The address, host or "host:port" to reach. Default: the internet.
     interface: A pattern, or patterns, for the names of links. Only these links count as ways out. Default: all links.
