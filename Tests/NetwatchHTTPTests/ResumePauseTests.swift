@@ -20,6 +20,10 @@ import Testing
       server: """
         location /slow/ { alias files/; limit_rate 1m; limit_rate_after 64k; }
         location /drip/ { alias files/; limit_rate 1k; limit_rate_after 64k; }
+        location /later/ {
+          alias files/; set $rate 1k; limit_rate_after 64k; limit_rate $rate;
+          if ($http_range) { set $rate 0; }
+        }
         """)
     session = try HTTPSessionManager(baseURL: server.url, observer: observer)
     folder = try TemporaryFolder()
@@ -45,7 +49,8 @@ import Testing
 
   private func end() async throws -> [String] { try await eventually { ends.now.isEmpty ? nil : ends.now } }
 
-  private func pause(_ download: HTTPDownload, after count: Int64) async throws {
+  /// Pauses a download when something has come. At a server that would give it whole, it may be over by then on a busy machine.
+  private func pause(_ download: HTTPDownload, after count: Int64 = 50_000) async throws {
     _ = try await eventually { download.progress.received > count ? true : nil }
     download.pause()
     #expect(download.state == .suspended)
@@ -55,14 +60,14 @@ import Testing
     var options = HTTPTaskOptions()
     let progress = Box<[HTTPProgress]>([])
     options.onProgress = { value in progress.change { $0.append(value) } }
-    let download = try download("slow/large.bin", options)
+    let download = try download("later/large.bin", options)
     #expect(download.state == .suspended)
     download.resume()
-    try await pause(download, after: 100_000)
+    try await pause(download)
     // Its activity ends with its connection.
     #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
     let kept = try await eventually { download.resumeData }
-    #expect(kept.offset > 100_000 && kept.total == 4_000_000)
+    #expect(kept.offset > 50_000 && kept.total == 4_000_000)
     download.resume()
     #expect(try await end() == ["success"])
     #expect(try Data(contentsOf: target) == content)
@@ -102,33 +107,33 @@ import Testing
   @Test func `another session goes on with what one has left`() async throws {
     do {
       let first = try HTTPSessionManager(baseURL: server.url)
-      let download = first.resumableDownload(try HTTPRequest(.get, to: first.url(for: "slow/large.bin")), to: target) {
+      let download = first.resumableDownload(try HTTPRequest(.get, to: first.url(for: "later/large.bin")), to: target) {
         [ends] _ in ends.change { $0.append("first") }
       }
       download.resume()
-      try await pause(download, after: 100_000)
+      try await pause(download)
       first.invalidate()
       await first.waitUntilInvalidated()
       #expect(ends.now == ["first"])
     }
     #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
     ends.change { $0 = [] }
-    try download().resume()
+    try download("later/large.bin").resume()
     #expect(try await end() == ["success"])
     #expect(try Data(contentsOf: target) == content)
     #expect(try await server.log(lines: 2).last?.contains(" 206 ") == true)
   }
 
   @Test func `a cancelled download leaves nothing, or what it is told to`() async throws {
-    let first = try download()
+    let first = try download("drip/large.bin")
     first.resume()
     _ = try await eventually { first.progress.received > 0 ? true : nil }
     first.cancel(keepsFiles: true)
     #expect(try await end() == ["cancelled"])
     #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
-    let second = try download()
+    let second = try download("drip/large.bin")
     second.resume()
-    _ = try await eventually { second.progress.received > 200_000 ? true : nil }
+    _ = try await eventually { second.progress.received > 60_000 ? true : nil }
     second.cancel()
     second.cancel()
     second.resume()
@@ -139,9 +144,9 @@ import Testing
 
   @Test func `a paused download that nobody holds ends, and its files stay`() async throws {
     do {
-      let download = try download()
+      let download = try download("drip/large.bin")
       download.resume()
-      try await pause(download, after: 100_000)
+      try await pause(download)
     }
     #expect(try await end() == ["cancelled"])
     #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
@@ -152,9 +157,9 @@ import Testing
   }
 
   @Test func `a paused download ends with its session`() async throws {
-    let download = try download()
+    let download = try download("drip/large.bin")
     download.resume()
-    try await pause(download, after: 100_000)
+    try await pause(download)
     session.invalidate()
     await session.waitUntilInvalidated()
     #expect(ends.now == ["the session manager is invalidated"])
@@ -201,7 +206,7 @@ import Testing
 
   @Test func `an awaited download that is cancelled keeps what has come`() async throws {
     let (session, target) = (session, target)
-    let request = try HTTPRequest(.get, to: session.url(for: "slow/large.bin"))
+    let request = try HTTPRequest(.get, to: session.url(for: "drip/large.bin"))
     let ended = Box<String?>(nil)
     let waiting = Task {
       do {
@@ -214,7 +219,7 @@ import Testing
     let part = folder.url("here.bin.netwatch-part").path
     _ = try await eventually {
       if let error = ended.now { throw TestFailure("the download has ended by itself: \(error)") }
-      return (try? FileManager.default.attributesOfItem(atPath: part))?[.size] as? Int ?? 0 > 100_000 ? true : nil
+      return (try? FileManager.default.attributesOfItem(atPath: part))?[.size] as? Int ?? 0 > 50_000 ? true : nil
     }
     waiting.cancel()
     let error = await #expect(throws: HTTPError.self) { try await waiting.value }
