@@ -90,7 +90,8 @@ import Testing
     let interface = try await failure(server.url, session { $0.localEndpoint = .interface("netwatch-none") })
     #expect(interface.kind == .cannotConnect)
     #expect(
-      interface.message.hasPrefix("no connection can leave from the interface of localEndpoint: "), "\(interface)")
+      interface.message.hasPrefix("no connection can leave from the interface 'netwatch-none' of localEndpoint: "),
+      "\(interface)")
   }
 
   @Test func `names have the addresses that they are given, and the next one is tried`() async throws {

@@ -7,8 +7,10 @@ import Netwatch
 extension CurlEasy {
   /// Returns the error that has ended the transfer, with libcurl's message.
   ///
-  /// - Parameter hasAnswer: Whether the server has begun to respond.
-  func failure(_ code: CURLcode, hasAnswer: Bool) -> HTTPError {
+  /// - Parameters:
+  ///   - hasAnswer: Whether the server has begun to respond.
+  ///   - endpoint: The interface or address that connections leave from; nil if the kernel chooses.
+  func failure(_ code: CURLcode, hasAnswer: Bool, from endpoint: LocalEndpoint?) -> HTTPError {
     // The server has closed a reused connection, and libcurl would have to send the body again.
     if code == CURLE_SEND_FAIL_REWIND, !hasAnswer {
       return HTTPError(
@@ -22,11 +24,9 @@ extension CurlEasy {
       return HTTPError(
         code, "request", message: "no connection can leave from the address of localEndpoint: \(reason)")
     }
-    // Newer versions of libcurl report that no connection could be made, and name neither the interface nor the reason.
-    let binding = unsafe String(cString: curl_easy_strerror(CURLE_INTERFACE_FAILED))
-    if code == CURLE_INTERFACE_FAILED || code == CURLE_COULDNT_CONNECT && message.hasSuffix(binding) {
+    if case .interface(let name) = endpoint, isOfBinding(code, message) {
       return HTTPError(
-        code, "request", message: "no connection can leave from the interface of localEndpoint: \(message)")
+        code, "request", message: "no connection can leave from the interface '\(name)' of localEndpoint: \(message)")
     }
     let answer = integer(CURLINFO_HTTP_CONNECTCODE)
     if answer >= 300 {
@@ -38,6 +38,13 @@ extension CurlEasy {
       return HTTPError(code, "request", message: "the SOCKS proxy does not connect: \(message)")
     }
     return HTTPError(code, "request", message: message.isEmpty ? nil : message)
+  }
+
+  /// Returns whether libcurl could not bind a connection to its interface. libcurl 8.22.0 and later report that as a connection
+  /// that could not be made, and do not name the interface.
+  private func isOfBinding(_ code: CURLcode, _ message: String) -> Bool {
+    let reason = unsafe String(cString: curl_easy_strerror(CURLE_INTERFACE_FAILED))
+    return code == CURLE_INTERFACE_FAILED || code == CURLE_COULDNT_CONNECT && message.hasSuffix(reason)
   }
 
   /// The connection that the transfer uses, or has used last. Nil before it has one.

@@ -41,7 +41,7 @@ import Netwatch
   private(set) var opened: [(socket: CInt, peer: SocketAddress)] = []
   /// The error of the first option that libcurl has refused since ``prepare(_:shape:)``.
   private(set) var refusal: HTTPError?
-  /// Whether a rejection would be noticed: the request is sent over HTTP/2.
+  /// Whether a rejection would be noticed: the request was sent over HTTP/2 last.
   private var listensForRejection = false
   /// Whether libcurl has said that the server has rejected the request.
   private var hasHeardRejection = false
@@ -198,10 +198,16 @@ import Netwatch
         let maySend = unsafe CurlEasy.withDelegate(pointer, true) { $1.maySend() }
         return CInt(maySend ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
       })
-    if CurlLibrary.namesRejection { prepareListening() }
   }
 
-  private func prepareListening() {
+  /// Notices from now on whether the server rejects the request over HTTP/2. To be called each time before the request is sent.
+  func listenForRejection() {
+    hasHeardRejection = false
+    let listens = speaksHTTP2
+    guard listens != listensForRejection else { return }
+    listensForRejection = listens
+    guard CurlLibrary.namesRejection else { return }
+    set(CURLOPT_VERBOSE, listens ? 1 : 0)
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_DEBUGDATA, pointer))
     check(
       unsafe netwatch_curl_set_debug_callback(handle) { _, kind, text, length, pointer in
@@ -210,14 +216,6 @@ import Netwatch
         if unsafe CurlLibrary.isRejection(message) { unsafe CurlEasy.at(pointer).hasHeardRejection = true }
         return 0
       })
-  }
-
-  /// Listens for a server that rejects the request over HTTP/2. To be called before the request is sent.
-  func listenForRejection() {
-    hasHeardRejection = false
-    guard !listensForRejection else { return }
-    listensForRejection = true
-    if CurlLibrary.namesRejection { set(CURLOPT_VERBOSE, 1) }
   }
 
   /// Whether the server has reported, over HTTP/2, that it has not processed the request (RFC 9113, section 8.7), so that libcurl

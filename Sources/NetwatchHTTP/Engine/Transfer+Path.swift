@@ -64,7 +64,7 @@ extension Transfer {
       return false
     }
     attempt.hasAnswer = false
-    if easy.speaksHTTP2 { easy.listenForRejection() }
+    easy.listenForRejection()
     return true
   }
 

@@ -341,7 +341,10 @@ final class Transfer: CurlDelegate {
     if code == CURLE_OK, case .undecided = attempt.verdict { _ = decide(on: reader.head) }
     if code == CURLE_OK { endBody() }
     if code != CURLE_OK, failure == nil, !attempt.verdict.isSkipped {
-      return attemptFailed(source?.failure ?? easy.failure(code, hasAnswer: attempt.hasAnswer), of: easy)
+      let failure =
+        source?.failure
+        ?? easy.failure(code, hasAnswer: attempt.hasAnswer, from: curl.settings.localEndpoint)
+      return attemptFailed(failure, of: easy)
     }
     conclude()
   }
