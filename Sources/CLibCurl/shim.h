@@ -69,6 +69,12 @@ static inline void *_Nullable netwatch_curl_get_private(CURL *_Nonnull easy) {
   curl_easy_getinfo(easy, CURLINFO_PRIVATE, &value);
   return value;
 }
+/* The socket of the last connection; negative if it is closed. */
+static inline curl_socket_t netwatch_curl_get_socket(CURL *_Nonnull easy) {
+  curl_socket_t socket = CURL_SOCKET_BAD;
+  curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &socket);
+  return socket;
+}
 /* OpenSSL's side of the connection that a transfer uses; NULL for none. */
 static inline void *_Nullable netwatch_curl_get_tls(CURL *_Nonnull easy) {
   const struct curl_tlssessioninfo *info = NULL;

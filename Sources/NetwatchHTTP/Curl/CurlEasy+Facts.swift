@@ -57,6 +57,12 @@ extension CurlEasy {
       peer: peer, peerPort: UInt16(truncatingIfNeeded: integer(CURLINFO_PRIMARY_PORT)))
   }
 
+  /// The socket of the last connection. Nil if the connection is closed. Reading it searches all connections of the session.
+  var socket: CInt? {
+    let socket = unsafe netwatch_curl_get_socket(handle)
+    return socket >= 0 ? socket : nil
+  }
+
   /// Whether HTTP/2 was negotiated for the connection that the transfer uses.
   var speaksHTTP2: Bool {
     guard let tls = unsafe netwatch_curl_get_tls(handle) else { return false }

@@ -214,10 +214,13 @@ import NetwatchEventLoop
       else { continue }
       let easy = unsafe CurlEasy.at(pointer)
       let code = unsafe message.pointee.data.result
-      remove(easy)
-      if code == CURLE_OK, !easy.isMultiplexed, unsafe lastLetGo.easy == easyHandle {
-        unsafe sockets?.rest(lastLetGo.socket, mayHaveMore: easy.mayHaveLeftMore)
+      var resting: CInt?
+      if code == CURLE_OK, !easy.isMultiplexed {
+        // libcurl 8.22 and later also stop waiting in the name of a handle of their own.
+        resting = unsafe lastLetGo.easy == easyHandle ? lastLetGo.socket : easy.socket
       }
+      remove(easy)
+      if let resting { sockets?.rest(resting, mayHaveMore: easy.mayHaveLeftMore) }
       easy.end(code)
     }
   }

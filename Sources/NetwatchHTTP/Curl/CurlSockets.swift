@@ -142,6 +142,11 @@ import NetwatchEventLoop
   ///
   /// - Parameter mayHaveMore: False if libcurl has read all bytes. A check costs a system call, 2 % of a request.
   func rest(_ socket: CInt, mayHaveMore: Bool) {
+    // libcurl 8.22 and later may read a response without having waited for it.
+    if watch(of: socket)?.interest != .readable, connections.contains(socket) {
+      do throws(SystemError) { try watch(socket, for: .readable) } catch { return abort([socket]) }
+      letGo(socket)
+    }
     guard let watch = watch(of: socket), !watch.isWanted, watch.isOwn else { return }
     watch.isResting = true
     if mayHaveMore, hasUnread(socket) { abort([socket]) }
