@@ -142,12 +142,16 @@ import NetwatchEventLoop
   ///
   /// - Parameter mayHaveMore: False if libcurl has read all bytes. A check costs a system call, 2 % of a request.
   func rest(_ socket: CInt, mayHaveMore: Bool) {
+    var watch = watch(of: socket)
+    // The next request may have the connection already.
+    if watch?.isWanted == true { return }
     // libcurl 8.22 and later may read a response without having waited for it.
-    if watch(of: socket)?.interest != .readable, connections.contains(socket) {
-      do throws(SystemError) { try watch(socket, for: .readable) } catch { return abort([socket]) }
+    if watch?.interest != .readable, connections.contains(socket) {
+      do throws(SystemError) { try self.watch(socket, for: .readable) } catch { return abort([socket]) }
       letGo(socket)
+      watch = self.watch(of: socket)
     }
-    guard let watch = watch(of: socket), !watch.isWanted, watch.isOwn else { return }
+    guard let watch, watch.isOwn else { return }
     watch.isResting = true
     if mayHaveMore, hasUnread(socket) { abort([socket]) }
   }
