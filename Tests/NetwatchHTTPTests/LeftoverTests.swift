@@ -45,6 +45,51 @@ import Testing
     }
   }
 
+  /// libcurl gives the connection to the request that waits for it before anybody can look for more bytes.
+  @Test(arguments: [100, 20_000]) func `nor is it that of a request that waits for the connection`(
+    _ count: Int
+  ) async throws {
+    let server = try Self.server(count, head: true, isChunked: false, late: 0)
+    defer { server.stop() }
+    var configuration = HTTPSessionConfiguration()
+    configuration.maximumConnectionsPerHost = 1
+    let session = try HTTPSessionManager(configuration: configuration)
+    let requests = try (0..<10).map { number in
+      try HTTPRequest(.get, to: server.url.appending(path: number % 2 == 0 ? "more" : "plain"))
+    }
+    for reply in await session.batch(requests, limit: 10) { #expect(try reply.get().value.count == count) }
+  }
+
+  @Test(arguments: [100, 20_000], [false, true])
+  func `nor is one in the same record of TLS`(_ count: Int, _ apart: Bool) async throws {
+    let server = try NodeServer(
+      """
+      server.on('secureConnection', socket => {
+        let text = '';
+        socket.on('error', () => {}).on('data', data => {
+          text += data;
+          if (!text.endsWith('\\r\\n\\r\\n')) return;
+          const head = 'HTTP/1.1 200 OK\\r\\nContent-Length: \(count)\\r\\n\\r\\n';
+          let body = 'x'.repeat(\(count));
+          if (text.startsWith('GET /more')) body += `\(Self.leftover)`;
+          text = '';
+          if (!\(apart)) return socket.write(head + body);
+          socket.write(head);
+          setTimeout(() => socket.write(body), 20);
+        });
+      });
+      """, over: .tls)
+    let session = try server.session()
+    for _ in 0..<5 {
+      let first = try await session.data(for: HTTPRequest(.get, to: server.url.appending(path: "more")))
+      #expect(first.value.count == count)
+      let second = try await session.data(for: HTTPRequest(.get, to: server.url))
+      #expect(second.value.count == count)
+      let third = try await session.data(for: HTTPRequest(.get, to: server.url))
+      #expect(third.value.count == count && third.metrics.reusedConnection)
+    }
+  }
+
   @Test func `a connection without such an answer is used again`() async throws {
     let numbers = Box<[Int]>([])
     let server = try ScriptedServer { connection, number in

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Netwatch
 import Testing
 
 @testable import NetwatchHTTP
@@ -64,6 +65,36 @@ import Testing
     #expect(seen == ["GET", "POST", "POST"] && failure == nil)
   }
 
+  @Test(arguments: [0, 1]) func `nor is it if the addresses of its host have expired meanwhile`(
+    _ body: Int
+  ) async throws {
+    let (seen, mayEnd) = (Box<[String]>([]), Box(false))
+    let server = try ScriptedServer { connection, number in
+      while let head = connection.readHead() {
+        seen.change { $0.append(String(head.prefix { $0 != " " })) }
+        if head.contains("Content-Length: 4") { _ = connection.readUntil(Data("body".utf8)) }
+        while number == 0, head.hasPrefix("POST"), !mayEnd.now { usleep(1_000) }
+        if number == 0, head.hasPrefix("POST") { return }
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+      }
+    }
+    defer { server.stop() }
+    var configuration = HTTPSessionConfiguration()
+    configuration.addressOverrides = try ["api.test": [#require(IPAddress("127.0.0.1"))]]
+    let session = try HTTPSessionManager(
+      baseURL: URL(string: "http://api.test:\(server.port)/"), configuration: configuration)
+    _ = try await session.data(for: "first")
+    let post = Task { try await session.data(for: HTTPCall(.post, "second", body: Self.bodies[body].body)) }
+    _ = try await eventually { seen.now.count == 2 ? true : nil }
+    let host = try #require(Authority("api.test:\(server.port)"))
+    session.engines.inboxes[0].send(.run { $0.curl?.forget([host]) })
+    _ = try await session.data(for: HTTPRequest(.get, to: server.url))
+    mayEnd.change { $0 = true }
+    let error = await #expect(throws: HTTPError.self) { try await post.value }
+    #expect(error?.kind == .connectionLost)
+    #expect(seen.now == ["GET", "POST", "GET"])
+  }
+
   @Test func `nor is what is sent after a challenge`() async throws {
     let seen = Box<[String]>([])
     let server = try ScriptedServer { connection, number in
@@ -105,6 +136,30 @@ import Testing
     #expect(try replies.map { try $0.get().value } == Array(repeating: Data("bye".utf8), count: 200))
     let places = try await server.log(lines: 200).map { $0.split(separator: " ")[1] }
     #expect(Set(places).count == 200)
+  }
+
+  @Test(arguments: [0, 1]) func `a connection that is closed in good order repeats no POST`(_ body: Int) async throws {
+    let server = try NodeServer(
+      """
+      let posts = 0;
+      const sockets = [];
+      server.on('secureConnection', socket => sockets.push(socket.on('error', () => {})));
+      server.on('sessionError', () => {});
+      server.on('stream', (stream, headers) => {
+        stream.on('error', () => {});
+        if (headers[':method'] === 'POST' && ++posts === 1) return stream.resume().on('end', () => sockets[0].end());
+        stream.respond({ ':status': 200 });
+        stream.end(String(posts));
+      });
+      """)
+    let session = try server.session()
+    _ = try await session.data(for: HTTPRequest(.get, to: server.url))
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.data(for: HTTPRequest(.post, to: server.url), body: Self.bodies[body].body)
+    }
+    #expect(error?.kind == .connectionLost)
+    let posts = try await session.data(for: HTTPRequest(.get, to: server.url))
+    #expect(String(decoding: posts.value, as: UTF8.self) == "1")
   }
 
   @Test(arguments: [0, 1]) func `a connection that many share and that breaks off repeats no POST`(

@@ -63,12 +63,47 @@ extension CurlEasy {
     return socket >= 0 ? socket : nil
   }
 
+  /// Whether OpenSSL has bytes of the connection that libcurl has not asked for.
+  var hasUnreadRecord: Bool {
+    guard let tls = unsafe netwatch_curl_get_tls(handle) else { return false }
+    return unsafe SSL_has_pending(OpaquePointer(tls)) == 1
+  }
+
   /// Whether HTTP/2 was negotiated for the connection that the transfer uses.
   var speaksHTTP2: Bool {
     guard let tls = unsafe netwatch_curl_get_tls(handle) else { return false }
     var (name, length) = unsafe (UnsafePointer<UInt8>?.none, UInt32(0))
     unsafe SSL_get0_alpn_selected(OpaquePointer(tls), &name, &length)
     return unsafe UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("h2".utf8)
+  }
+
+  /// Returns the metrics of the request.
+  ///
+  /// - Parameter lead: The time from the beginning of the attempt until libcurl has got it.
+  func metrics(after lead: Duration, furtherAttempts: Int) -> HTTPMetrics {
+    var metrics = HTTPMetrics()
+    func duration(_ info: CURLINFO) -> Duration? {
+      let microseconds = offset(info)
+      return microseconds > 0 ? lead + .microseconds(microseconds) : nil
+    }
+    metrics.nameLookup = duration(CURLINFO_NAMELOOKUP_TIME_T)
+    metrics.secureConnect = duration(CURLINFO_APPCONNECT_TIME_T)
+    metrics.firstByte = duration(CURLINFO_STARTTRANSFER_TIME_T)
+    metrics.total = duration(CURLINFO_TOTAL_TIME_T) ?? lead
+    metrics.furtherAttempts = furtherAttempts
+    metrics.reusedConnection = integer(CURLINFO_NUM_CONNECTS) == 0
+    metrics.connect = metrics.reusedConnection ? nil : duration(CURLINFO_CONNECT_TIME_T)
+    metrics.protocolVersion =
+      switch integer(CURLINFO_HTTP_VERSION) {
+      case Int(CURL_HTTP_VERSION_1_0): "1.0"
+      case Int(CURL_HTTP_VERSION_1_1): "1.1"
+      case Int(CURL_HTTP_VERSION_2_0): "2"
+      case Int(CURL_HTTP_VERSION_3): "3"
+      default: ""
+      }
+    metrics.bytesSent = offset(CURLINFO_SIZE_UPLOAD_T)
+    metrics.bytesReceived = offset(CURLINFO_SIZE_DOWNLOAD_T)
+    return metrics
   }
 
   /// Whether a part of the request was written to a connection.

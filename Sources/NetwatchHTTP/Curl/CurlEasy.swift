@@ -51,6 +51,12 @@ import Netwatch
   private(set) var headBytes = 0
   /// Whether the response came over HTTP/2.
   private(set) var isMultiplexed = false
+  /// The bytes of the body so far.
+  private var bodyBytes: Int64 = 0
+  /// Whether the connection is not used again after this request, because of what follows its response.
+  private var forbidsReuse = false
+  /// The call of libcurl in which the status line was read; see ``CurlSockets/call``.
+  private var headCall = 0
 
   init() throws(HTTPError) {
     try CurlLibrary.start()
@@ -99,6 +105,10 @@ import Netwatch
     repeatAttempt()
     if place == .firstField { set(CURLOPT_HEADER, 0) }
     place = .statusLine
+    if forbidsReuse {
+      set(CURLOPT_FORBID_REUSE, 0)
+      forbidsReuse = false
+    }
     unsafe clear(&headers, of: CURLOPT_HTTPHEADER)
     if let shape, shape == self.shape { return false }
     // A reset forgets the list of cookie files, and does not free it (7.88). The cookies belong to the session, and are kept.
@@ -142,7 +152,9 @@ import Netwatch
         let body = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
         let acceptance = unsafe CurlEasy.withDelegate(pointer, .refused) { easy, delegate in
           if easy.place == .firstField { return unsafe easy.accepts(firstField: body, for: delegate) }
-          return unsafe delegate.received(body: body)
+          let acceptance = unsafe delegate.received(body: body)
+          if case .taken = acceptance { easy.took(body.count) }
+          return acceptance
         }
         switch acceptance {
         case .taken: return body.count
@@ -161,10 +173,33 @@ import Netwatch
       set(CURLOPT_HEADER, 1)
       place = .firstField
       isMultiplexed = unsafe line.count > 5 && line[5] == UInt8(ascii: "2")
+      bodyBytes = 0
+      headCall = call
     } else if unsafe line.first == UInt8(ascii: "\r") || line.first == UInt8(ascii: "\n") {
       place = .statusLine
     }
   }
+
+  /// Takes note of a part of the body. libcurl reads no more than the body, and a record of TLS may have more. OpenSSL would give
+  /// that to the next request.
+  private func took(_ count: Int) {
+    guard url?.isSecure ?? true, !isMultiplexed else { return }
+    bodyBytes = bodyBytes &+ Int64(count)
+    guard bodyBytes == offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T), hasUnreadRecord, !forbidsReuse else { return }
+    forbidsReuse = true
+    set(CURLOPT_FORBID_REUSE, 1)
+  }
+
+  /// Whether there may be bytes after the response that libcurl has not read. Without TLS, it reads 16 KiB at a time
+  /// (CURL_MAX_WRITE_SIZE), sees what follows a response within them, and reads once in a call (7.88). Once it has read a head
+  /// alone, it reads no more than the body. With TLS, it reads one record at a time.
+  var mayHaveLeftMore: Bool {
+    if url?.isSecure ?? true || tlsProxy != nil || headCall != call { return true }
+    let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+    return length < 0 || length >= 16_384 || headBytes + Int(length) >= 16_384
+  }
+
+  private var call: Int { unsafe sockets?._withUnsafeGuaranteedRef(\.call) ?? 0 }
 
   /// Checks the first field. A line that continues no field is not HTTP (RFC 9112, section 2.2). libcurl 7.88 appends it to the
   /// last field of the handle's previous request, whose memory is already freed.
@@ -219,9 +254,11 @@ import Netwatch
   }
 
   /// Whether the server has reported, over HTTP/2, that it has not processed the request (RFC 9113, section 8.7), so that libcurl
-  /// sends it again. Old versions of libcurl have a message for every other reason.
+  /// sends it again. False if this version of libcurl does not let it be known.
   var isRejected: Bool {
-    unsafe listensForRejection && (CurlLibrary.namesRejection ? hasHeardRejection : words.pointee == 0)
+    guard listensForRejection else { return false }
+    if CurlLibrary.namesRejection { return hasHeardRejection }
+    return unsafe CurlLibrary.isSilentOnRejection && words.pointee == 0
   }
 
   /// To be called if the request has a body.
@@ -354,42 +391,5 @@ import Netwatch
     var value: curl_off_t = 0
     unsafe netwatch_curl_get_offset(handle, info, &value)
     return Int64(value)
-  }
-
-  /// Whether there may be bytes after the response that libcurl has not read. It reads 16 KiB at a time (CURL_MAX_WRITE_SIZE),
-  /// and sees what follows a response within them. Over TLS, it reads one record at a time.
-  var mayHaveLeftMore: Bool {
-    if shape?.isSecure ?? true { return true }
-    let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
-    return length < 0 || length >= 16_384 || headBytes + Int(length) >= 16_384
-  }
-
-  /// Returns the metrics of the request.
-  ///
-  /// - Parameter lead: The time from the beginning of the attempt until libcurl has got it.
-  func metrics(after lead: Duration, furtherAttempts: Int) -> HTTPMetrics {
-    var metrics = HTTPMetrics()
-    func duration(_ info: CURLINFO) -> Duration? {
-      let microseconds = offset(info)
-      return microseconds > 0 ? lead + .microseconds(microseconds) : nil
-    }
-    metrics.nameLookup = duration(CURLINFO_NAMELOOKUP_TIME_T)
-    metrics.secureConnect = duration(CURLINFO_APPCONNECT_TIME_T)
-    metrics.firstByte = duration(CURLINFO_STARTTRANSFER_TIME_T)
-    metrics.total = duration(CURLINFO_TOTAL_TIME_T) ?? lead
-    metrics.furtherAttempts = furtherAttempts
-    metrics.reusedConnection = integer(CURLINFO_NUM_CONNECTS) == 0
-    metrics.connect = metrics.reusedConnection ? nil : duration(CURLINFO_CONNECT_TIME_T)
-    metrics.protocolVersion =
-      switch integer(CURLINFO_HTTP_VERSION) {
-      case Int(CURL_HTTP_VERSION_1_0): "1.0"
-      case Int(CURL_HTTP_VERSION_1_1): "1.1"
-      case Int(CURL_HTTP_VERSION_2_0): "2"
-      case Int(CURL_HTTP_VERSION_3): "3"
-      default: ""
-      }
-    metrics.bytesSent = offset(CURLINFO_SIZE_UPLOAD_T)
-    metrics.bytesReceived = offset(CURLINFO_SIZE_DOWNLOAD_T)
-    return metrics
   }
 }

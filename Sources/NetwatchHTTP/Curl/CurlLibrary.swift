@@ -48,6 +48,9 @@ enum CurlLibrary {
   static let speaksHTTP2 = netwatch_curl_features() & CURL_VERSION_HTTP2 != 0
   /// Whether libcurl reports whose address it lacks, that of the proxy or that of the server. Since 8.13.0 it reports both alike.
   static let tellsProxyFromHost = version < 0x08_0d00
+  /// Whether libcurl has a message for each end of an HTTP/2 connection but that of a rejected request. 8.1 to 8.5 have none for a
+  /// connection that the server has closed in good order. Between them and Debian's 8.14.1 nobody has looked.
+  static let isSilentOnRejection = version < 0x08_0100 || version >= 0x08_0e00 && !namesRejection
   /// Whether libcurl says in its messages for people that a server has rejected a request, and not in any other way. Debian's 8.14.1
   /// does not, and its 8.22.0 does. Between them nobody has looked: if the message is missing, no request is sent twice.
   static let namesRejection = version >= 0x08_0f00

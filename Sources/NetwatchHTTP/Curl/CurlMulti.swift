@@ -35,7 +35,7 @@ import NetwatchEventLoop
     }
   }
   private var isDue = false
-  /// The handle and the socket for which libcurl has stopped waiting most recently.
+  /// The handle and the socket for which libcurl has stopped waiting most recently within its present call.
   private var lastLetGo = unsafe (easy: UnsafeMutableRawPointer?.none, socket: CInt(-1))
 
   /// - Parameter cookies: The cookies; nil if requests have none.
@@ -69,7 +69,7 @@ import NetwatchEventLoop
         guard let pointer = unsafe pointer else { return 0 }
         let multi = unsafe CurlMulti.at(pointer)
         if what == CURL_POLL_REMOVE { unsafe multi.lastLetGo = (easy, socket) }
-        multi.watch(socket, what)
+        multi.watch(socket, what, by: UInt(bitPattern: easy))
         return 0
       },
       unsafe netwatch_curl_multi_set_pointer(handle, CURLMOPT_TIMERDATA, pointer),
@@ -161,12 +161,12 @@ import NetwatchEventLoop
 
   // MARK: Events
 
-  private func watch(_ socket: CInt, _ what: CInt) {
+  private func watch(_ socket: CInt, _ what: CInt, by easy: UInt) {
     do throws(SystemError) {
       switch what {
-      case CURL_POLL_IN: try sockets?.watch(socket, for: .readable)
-      case CURL_POLL_OUT: try sockets?.watch(socket, for: .writable)
-      case CURL_POLL_INOUT: try sockets?.watch(socket, for: [.readable, .writable])
+      case CURL_POLL_IN: try sockets?.watch(socket, for: .readable, by: easy)
+      case CURL_POLL_OUT: try sockets?.watch(socket, for: .writable, by: easy)
+      case CURL_POLL_INOUT: try sockets?.watch(socket, for: [.readable, .writable], by: easy)
       default: sockets?.letGo(socket)
       }
     } catch {
@@ -185,6 +185,7 @@ import NetwatchEventLoop
     if readiness.contains(.readable) { mask |= CURL_CSELECT_IN }
     if readiness.contains(.writable) { mask |= CURL_CSELECT_OUT }
     if readiness.hasHungUp { mask |= CURL_CSELECT_ERR }
+    beginCall()
     var running: CInt = 0
     unsafe curl_multi_socket_action(handle, socket, mask, &running)
     takeEnds()
@@ -201,9 +202,15 @@ import NetwatchEventLoop
   }
 
   private func actOnTime() {
+    beginCall()
     var running: CInt = 0
     unsafe curl_multi_socket_action(handle, CURL_SOCKET_BAD, 0, &running)
     takeEnds()
+  }
+
+  private func beginCall() {
+    unsafe lastLetGo = (nil, -1)
+    sockets?.beginCall()
   }
 
   private func takeEnds() {
@@ -220,7 +227,9 @@ import NetwatchEventLoop
         resting = unsafe lastLetGo.easy == easyHandle ? lastLetGo.socket : easy.socket
       }
       remove(easy)
-      if let resting { sockets?.rest(resting, mayHaveMore: easy.mayHaveLeftMore) }
+      if let resting {
+        sockets?.rest(resting, of: UInt(bitPattern: easyHandle), mayHaveMore: easy.mayHaveLeftMore)
+      }
       easy.end(code)
     }
   }

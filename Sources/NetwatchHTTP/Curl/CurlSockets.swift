@@ -17,6 +17,9 @@ import NetwatchEventLoop
     var interest: EventLoop.Readiness
     /// Whether libcurl waits for the socket.
     var isWanted = true
+    /// The address of the handle that has begun to wait most recently, and the call of libcurl in which it did.
+    var waiter = UInt(0)
+    var waiterCall = 0
     /// Whether the socket belongs to a connection of HTTP/1 without a request. Bytes that arrive now are not a response.
     var isResting = false
     /// Whether libcurl has waited for the socket again. It then belongs to an established connection, which libcurl does not
@@ -37,6 +40,8 @@ import NetwatchEventLoop
   /// The error of the last connection that could not be bound to the address.
   private(set) var bindError: CInt = 0
   private let act: (CInt, EventLoop.Readiness) -> Void
+  /// The number of the present call of libcurl, or of the last one.
+  private(set) var call = 0
   private var watches: [CInt: Watch] = [:]
   /// The watch that was looked up last, which is usually the next one.
   private var last: (socket: CInt, watch: Watch)?
@@ -101,10 +106,16 @@ import NetwatchEventLoop
         local: local.address, localPort: local.port, peer: peer.address, peerPort: peer.port, scope: peer.scope))
   }
 
-  func watch(_ socket: CInt, for interest: EventLoop.Readiness) throws(SystemError) {
+  /// To be called before each call of libcurl in which requests may end.
+  func beginCall() { call &+= 1 }
+
+  /// - Parameter easy: The address of the handle that libcurl waits for.
+  func watch(_ socket: CInt, for interest: EventLoop.Readiness, by easy: UInt) throws(SystemError) {
     if !fresh.isEmpty { began(socket) }
     if let watch = watch(of: socket) {
       do throws(SystemError) {
+        watch.waiter = easy
+        watch.waiterCall = call
         let isNews = !watch.isWanted && !watch.isEstablished
         if isNews || watch.interest != interest { try loop.change(watch.registration, to: interest) }
         if isNews { watch.isEstablished = true }
@@ -118,7 +129,10 @@ import NetwatchEventLoop
       }
     }
     let registration = try loop.watch(socket, for: interest) { [unowned self] in happened(on: socket, $0) }
-    watches[socket] = Watch(registration, for: interest, isOwn: connections.contains(socket))
+    let watch = Watch(registration, for: interest, isOwn: connections.contains(socket))
+    watch.waiter = easy
+    watch.waiterCall = call
+    watches[socket] = watch
   }
 
   private func watch(of socket: CInt) -> Watch? {
@@ -140,14 +154,16 @@ import NetwatchEventLoop
   /// Takes note that the last request of a connection has its whole response. If the connection has more bytes to read, it is
   /// ended, now or when they arrive. libcurl 7.88 would take them for the response to the next request.
   ///
-  /// - Parameter mayHaveMore: False if libcurl has read all bytes. A check costs a system call, 2 % of a request.
-  func rest(_ socket: CInt, mayHaveMore: Bool) {
+  /// - Parameters:
+  ///   - easy: The address of the request's handle.
+  ///   - mayHaveMore: False if libcurl has read all bytes. A check costs a system call, 2 % of a request.
+  func rest(_ socket: CInt, of easy: UInt, mayHaveMore: Bool) {
     var watch = watch(of: socket)
-    // The next request may have the connection already.
-    if watch?.isWanted == true { return }
+    // The next request may have the connection already, and may even have paused.
+    if let watch, watch.isWanted || watch.waiterCall == call && watch.waiter != easy { return }
     // libcurl 8.22 and later may read a response without having waited for it.
     if watch?.interest != .readable, connections.contains(socket) {
-      do throws(SystemError) { try self.watch(socket, for: .readable) } catch { return abort([socket]) }
+      do throws(SystemError) { try self.watch(socket, for: .readable, by: easy) } catch { return abort([socket]) }
       letGo(socket)
       watch = self.watch(of: socket)
     }

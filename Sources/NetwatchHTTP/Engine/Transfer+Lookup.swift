@@ -32,6 +32,7 @@ extension Transfer {
     attempt.isLookupDue = false
     guard code != CURLE_OK else { return false }
     attempt.lookups += 1
+    if easy.hasSent, !easy.isRejected { attempt.wasSent = true }
     if let host = missingHost(code, easy), !NameLookups.isKnown(host.host) {
       attempt.host = host
       engine.lookUp(host, for: self)

@@ -36,7 +36,7 @@ extension Transfer {
     let isLost = attempt.hasLostConnection && easy.connection == nil || !engine.hasPath(to: attempt.peers)
     guard failure.kind.maySpeakOfPath, isLost else { return failure }
     let waits = options.reachabilityTimeout != nil || engine.graceEnd > engine.now
-    guard mayRepeat(easy), options.retriesWhenReachable || waits && !easy.hasSent else {
+    guard mayRepeat(easy), options.retriesWhenReachable || waits && !hasSent(easy) else {
       // A connection that was lost in the middle may have been ended by the server.
       return failure.kind == .connectionLost ? failure : .lossOfPath(to: peers, failure)
     }
@@ -51,12 +51,15 @@ extension Transfer {
     return !path.hasPath && failure.kind.maySpeakOfPath
   }
 
+  /// Returns whether the server may have got a part of the request.
+  private func hasSent(_ easy: CurlEasy) -> Bool { attempt.wasSent || easy.hasSent }
+
   /// Returns whether libcurl may send a request now that must not be sent twice. By itself, libcurl sends any request again if
   /// its reused connection ended before a response. The server may already have done what a POST asks for. It has not if it has
   /// got nothing of the body, or if it has reported so.
   func maySendOnce(_ easy: CurlEasy) -> Bool {
     let hasBody = chain.body.map { $0.length != 0 } ?? false
-    let isFirst = !easy.hasSent || attempt.hasAnswer || hasBody && !attempt.hasSupplied
+    let isFirst = !hasSent(easy) || attempt.hasAnswer || hasBody && !attempt.hasSupplied
     guard isFirst || easy.isRejected else {
       let message =
         "the connection has ended before an answer, and a \(chain.request.method.rawValue) is not sent twice"
@@ -64,6 +67,7 @@ extension Transfer {
       return false
     }
     attempt.hasAnswer = false
+    attempt.wasSent = false
     easy.listenForRejection()
     return true
   }
@@ -72,7 +76,7 @@ extension Transfer {
   /// 9.2.2).
   private func mayRepeat(_ easy: CurlEasy) -> Bool {
     guard !attempt.hasAnswer, source?.rewind() ?? true else { return false }
-    return !easy.hasSent || chain.allowsRepetition
+    return !hasSent(easy) || chain.allowsRepetition
   }
 
   /// Returns the body of an attempt that is repeated. Nil if it has to be opened.
@@ -114,7 +118,8 @@ extension Transfer {
       let medium = engine.path?.medium.map { "goes over \($0.rawValue)" } ?? "is not known"
       return fail(
         HTTPError(
-          .notReachable, "wait for a path", message: "the path \(medium), and the options allow another one only"))
+          .notReachable, "wait for a path",
+          message: "the path \(medium), and requiredMedia or allowsExpensivePath excludes it"))
     }
     if options.reachabilityTimeout != nil || options.retriesWhenReachable {
       return fail(HTTPError(.notReachable, "wait for a path"))

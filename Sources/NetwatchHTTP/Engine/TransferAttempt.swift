@@ -35,6 +35,8 @@ struct TransferAttempt {
   var skipped = 0
   /// Whether the attempt has a connection, or is making one. If not, it waits in libcurl's queue.
   var isBegun = false
+  /// Whether the request was sent before libcurl got the attempt again, for a name lookup. libcurl then counts from zero.
+  var wasSent = false
   /// Whether a line of a response has arrived since the request was sent last.
   var hasAnswer = false
   /// Whether libcurl has taken a part of the request's body, or its end.

@@ -2,8 +2,13 @@ import Foundation
 import NetwatchHTTP
 import NetwatchTestSupport
 
-/// Node's HTTP/2 server, with a certificate of its own. It goes with its last reference.
+/// Node's server of HTTP/2 or of plain TLS, with a certificate of its own. It goes with its last reference.
 final class NodeServer {
+  enum Kind: String {
+    case http2 = "require('http2').createSecureServer"
+    case tls = "require('tls').createServer"
+  }
+
   let authority: CertificateAuthority
   private let folder: TemporaryFolder
   private let port: LoopbackPort
@@ -11,8 +16,10 @@ final class NodeServer {
 
   var url: URL { URL(string: "https://127.0.0.1:\(port.number)/")! }
 
-  /// - Parameter script: JavaScript that sees `server`.
-  init(_ script: String) throws {
+  /// - Parameters:
+  ///   - script: JavaScript that sees `server`.
+  ///   - kind: what the server speaks.
+  init(_ script: String, over kind: Kind = .http2) throws {
     authority = try CertificateAuthority()
     let pair = try authority.issue("server")
     folder = try TemporaryFolder()
@@ -20,7 +27,7 @@ final class NodeServer {
     try folder.write(
       """
       const fs = require('fs');
-      const server = require('http2').createSecureServer({
+      const server = \(kind.rawValue)({
         key: fs.readFileSync(process.argv[3]), cert: fs.readFileSync(process.argv[4]) });
       server.on('error', error => { console.error(error); process.exit(1); });
       \(script)
