@@ -187,6 +187,37 @@ import Testing
     #expect(Set(server.values("authorization")).count == 2)
   }
 
+  @Test func `what interceptors may have added is not shared`() async throws {
+    let cache = DataDownloader.Cache()
+    var configuration = HTTPSessionConfiguration()
+    configuration.handlesCookies = false
+    for name in ["one", "two"] {
+      configuration.interceptors = [Authorizer(name)]
+      let session = try HTTPSessionManager(configuration: configuration)
+      for _ in 0..<2 { _ = try await downloader(session, cache).value(for: request("a")) }
+    }
+    configuration.interceptors = []
+    let session = try HTTPSessionManager(configuration: configuration)
+    for name in ["three", "four"] {
+      var options = HTTPTaskOptions()
+      options.interceptors = [Authorizer(name)]
+      _ = try await downloader(session, cache, options: options).value(for: request("a"))
+    }
+    #expect(server.values("authorization") == [["one"], ["two"], ["three"], ["four"]])
+  }
+
+  private struct Authorizer: RequestInterceptor {
+    let name: String
+
+    init(_ name: String) { self.name = name }
+
+    func adapt(_ request: HTTPRequest, for task: HTTPTaskInfo) -> HTTPRequest {
+      var request = request
+      request.headerFields[.authorization] = name
+      return request
+    }
+  }
+
   @Test func `what is for everybody is shared, and a session's own by all of its downloaders`() async throws {
     let cache = DataDownloader.Cache()
     for session in try sessions() { _ = try await downloader(session, cache).value(for: request("public")) }

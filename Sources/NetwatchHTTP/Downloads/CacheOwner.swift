@@ -4,26 +4,28 @@ import HTTPTypes
 struct CacheOwner: Hashable, Sendable {
   private let session: UInt64
   private let credential: HTTPCredential?
-  /// A random number, so that the owner equals no other: it is not known what a callback answers to challenges.
+  /// A random number, so that the owner equals no other: it is not known what a callback answers to challenges, or what the
+  /// interceptors of a downloader add.
   private let callback: UInt64?
-  private let handlesCookies: Bool
+  /// Whether cookies or the interceptors of the session may add to its requests what another session would not send.
+  private let mayAdd: Bool
 
   init(_ session: HTTPSessionManager, _ options: HTTPTaskOptions) {
     self.session = session.identity
     credential = options.credential
-    callback = options.onChallenge == nil ? nil : .random(in: 0...UInt64.max)
-    handlesCookies = session.configuration.handlesCookies
+    callback = options.onChallenge == nil && options.interceptors.isEmpty ? nil : .random(in: 0...UInt64.max)
+    mayAdd = session.configuration.handlesCookies || !session.configuration.interceptors.isEmpty
   }
 
   /// Returns whether only this owner may get a response. That is so if the response is private, or if it may depend on
   /// credentials or fields that another owner would not send.
   ///
-  /// - Parameter request: The request as it was sent.
+  /// - Parameter request: The request, without the changes of interceptors.
   func isAlone(with response: HTTPResponse, to request: HTTPRequest) -> Bool {
     let control = CacheControl(response.headerFields[.cacheControl] ?? "")
     if control.isPrivate || response.headerFields.contains(.vary) { return true }
     if control.isPublic { return false }
-    return credential != nil || callback != nil || handlesCookies
+    return credential != nil || callback != nil || mayAdd
       || CredentialScope.fields.contains { request.headerFields.contains($0) }
   }
 }

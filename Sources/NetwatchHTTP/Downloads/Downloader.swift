@@ -29,8 +29,8 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
 
   /// The session that makes the requests.
   public let session: HTTPSessionManager
-  /// The cache, which other downloaders may share. No other session and no other credential gets a response that depends on a
-  /// session's credentials or cookies, or that the server has marked as private.
+  /// The cache, which other downloaders may share. No other session and no other credential gets a response that may depend on a
+  /// session's credentials, cookies or interceptors, or that the server has marked as private.
   public let cache: any DownloadCache<CachedReply<Value>>
   private let serializer: Serializer
   private let options: HTTPTaskOptions
@@ -254,7 +254,7 @@ extension HTTPError {
   fileprivate static var notInCache: HTTPError {
     var error = HTTPError(
       .badServerResponse, "download", code: CInt(HTTPResponse.Status.gatewayTimeout.code),
-      message: "there is no answer in the cache, and the policy forbids to ask the server")
+      message: "there is no answer in the cache, and the policy forbids asking the server")
     error.response = HTTPResponse(status: .gatewayTimeout)
     return error
   }
