@@ -101,6 +101,25 @@ import Testing
     }
   }
 
+  /// Rules that the kernel applies to a connection, and not to the question which route there is.
+  @Test(arguments: [
+    "from 10.0.0.1 unreachable", "ipproto udp sport 1024-65534 unreachable", "uidrange 0-0 lookup main",
+  ])
+  func `a rule that another way of asking would meet changes nothing`(_ rule: String) throws {
+    let namespace = try NetworkNamespace.online()
+    try namespace.run("ip route add default via 10.0.0.3 metric 50")
+    let follow = try namespace.followUnrecorded()
+    #expect(try follow.next().ipv4?["gateway"] as? String == "10.0.0.2")
+    for _ in 1...3 {
+      try namespace.run("ip route del default via 10.0.0.2")
+      #expect(try follow.next().ipv4?["gateway"] as? String == "10.0.0.3")
+      try namespace.run("ip route add default via 10.0.0.2")
+      #expect(try follow.next().ipv4?["gateway"] as? String == "10.0.0.2")
+      // The first removal is before the rule, the second one may know it, and the third one does.
+      try namespace.run("ip rule add \(rule)")
+    }
+  }
+
   @Test func `only the root server has a route when the default is gone`() throws {
     let namespace = try NetworkNamespace.online()
     try namespace.run("ip rule add to 198.41.0.0/24 lookup 100", "ip route add default via 10.0.0.3 table 100")

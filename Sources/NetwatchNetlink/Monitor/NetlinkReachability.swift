@@ -173,7 +173,15 @@ package final class NetlinkReachability {
       perform(effect)
     }
     isPerforming = false
-    source.noRouteCheck?.giveBackPort()
+    if let check = source.noRouteCheck { prepare(check) }
+  }
+
+  /// Does what the check for no route needs, now that the change is published.
+  private func prepare(_ check: NoRouteCheck) {
+    check.giveBackPort()
+    guard check.wantsRules, let answer = try? routes.rules(.ipv4) else { return }
+    // A kernel without rules refuses.
+    if case .rules(let found) = answer { check.rules = found } else { check.rules = [] }
   }
 
   func fail(_ error: NetlinkError) {

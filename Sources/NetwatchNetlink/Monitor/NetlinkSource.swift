@@ -171,10 +171,15 @@ package final class NetlinkSource {
   }
 
   private func receive(_ frame: NetlinkFrame, _ bytes: RawSpan) {
-    if frame.kind == .overrun { return tell(.overrun) }
+    if frame.kind == .overrun {
+      noRouteCheck?.rules = nil
+      return tell(.overrun)
+    }
     switch NetlinkDecoder.message(frame, bytes, as: .notification) {
     // These are the most frequent messages, and no other source adds to them.
-    case .event(.routing(let families, let isRemoval)): tell(.fact(.routing(families, isRemoval: isRemoval)))
+    case .event(.routing(let families, let isRemoval)):
+      if frame.type == RTM_NEWRULE || frame.type == RTM_DELRULE { noRouteCheck?.rules = nil }
+      tell(.fact(.routing(families, isRemoval: isRemoval)))
     case .event(let event): identify(event) { tell(.fact($0)) }
     case .route, .routeOverNextHop, .nextHop, .rule, .ignored: break
     }

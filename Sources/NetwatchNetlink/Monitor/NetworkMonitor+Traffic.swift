@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchEventLoop
 
 extension NetworkMonitor {
-  /// Returns a sequence of the traffic of the link that carries the path, until nobody holds the sequence.
+  /// Returns a sequence of the traffic of the link that carries the path. Samples are taken while somebody holds the sequence.
   ///
   /// The sequence has one value in each interval, and none while no link carries the path. If there is a tunnel, the values are
   /// of the link beneath it. If a reader is slow, only the newest value waits for it. Samples are taken at whole multiples of

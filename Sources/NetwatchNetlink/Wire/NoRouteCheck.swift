@@ -9,6 +9,10 @@ import NetwatchEventLoop
 /// no route counts. In any other case, netlink has to be asked. There is no check for IPv6: RTM_GETROUTE asks there for no
 /// protocol, and a socket asks for UDP.
 ///
+/// connect(2) also has a port of its own, and looks the route up again with the source that the first lookup has found. A rule could
+/// forbid these, and RTM_GETROUTE would not notice. So there is no check as long as ``rules`` are not known, or select by such
+/// things.
+///
 /// The check belongs to the thread of its source's loop.
 final class NoRouteCheck {
   private let descriptor: FileDescriptor
@@ -16,6 +20,17 @@ final class NoRouteCheck {
   private let last: sockaddr_in
   /// Whether the socket has a port. The kernel chooses one before it looks a route up.
   private var hasPort = false
+  /// Whether the rules treat the socket as they treat RTM_GETROUTE.
+  private var suitsRules = false
+  /// Whether somebody has asked without the rules.
+  private(set) var wantsRules = false
+  /// The IPv4 rules that choose the routing table. Nil if they are not known. Set them when ``wantsRules`` is true.
+  var rules: [RoutingRule]? {
+    didSet {
+      wantsRules = false
+      suitsRules = rules?.allSatisfy { !$0.hasOtherSelectors && $0.users == nil } ?? false
+    }
+  }
 
   /// Opens the socket.
   ///
@@ -32,8 +47,12 @@ final class NoRouteCheck {
     self.last = Self.name(last)
   }
 
-  /// Returns whether neither the first nor the last address of ``Destinations/internet`` has a route.
+  /// Returns whether neither the first nor the last address of ``Destinations/internet`` has a route. False if that is not known.
   func findsNone() -> Bool {
+    guard suitsRules else {
+      wantsRules = rules == nil
+      return false
+    }
     hasPort = true
     return hasNoRoute(to: first) && hasNoRoute(to: last)
   }
