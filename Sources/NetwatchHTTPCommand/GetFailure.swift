@@ -66,11 +66,11 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
       let reason = error.message.replacing("SSL certificate problem: ", with: "")
       return "\(host) is not trusted, and was asked nothing: \(reason)"
     case .secureConnectionFailed: return "no secure connection to \(host): \(error.message)"
-    case .tooManyRedirects: return "\(host) sends from one place to the next, and to no file"
+    case .tooManyRedirects: return "\(host) redirects too often"
     case .badURL where error.operation == "redirect":
       return pins
-        ? "\(host) sends to another place without https, which --pin cannot vouch for"
-        : "\(host) sends to a place that is neither http nor https"
+        ? "\(host) redirects to a URL without https, so --pin cannot check the server"
+        : "\(host) redirects to a URL that is neither http nor https"
     case .badURL: return "this URL cannot be asked for: \(error.message)"
     case .cannotDecodeContentData where error.operation == "print":
       return "this is no text, and would upset the terminal; name a file with --output"

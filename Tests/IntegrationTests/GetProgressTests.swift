@@ -78,7 +78,7 @@ import Testing
     let server = try WebServer("location = /it { return 404; } location = /far { return 302 \"ftp://\u{1b}[31mx/\"; }")
     let far = try server.get("\(Self.url)far")
     #expect(far.ending == .exited(1))
-    #expect(far.error == "netwatch: 127.0.0.1 sends to a place that is neither http nor https")
+    #expect(far.error == "netwatch: 127.0.0.1 redirects to a URL that is neither http nor https")
     let odd = try server.get("\(Self.url)it", "-o", "a\u{1b}[31m/b")
     #expect(odd.error == "netwatch: there is no folder for a?[31m/b")
   }

@@ -104,7 +104,7 @@ import Testing
     #expect(result.ending == .exited(1))
     #expect(
       result.error
-        == "netwatch: 127.0.0.1 sends to another place without https, which --pin cannot vouch for")
+        == "netwatch: 127.0.0.1 redirects to a URL without https, so --pin cannot check the server")
     #expect(server.answers.map { $0.split(separator: " ")[1] } == ["/far"])
     #expect(try certificates.get(server, ["https://127.0.0.1/far"]).ending == .exited(0))
   }

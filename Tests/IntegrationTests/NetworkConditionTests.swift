@@ -175,7 +175,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (["--for", "wifi"], "--for belongs to --check; add it."),
+    (["--for", "wifi"], "--for belongs to --check; add --check."),
     (["-f", "--for", "wifi"], "--for belongs to --check and wait; leave out --follow."),
     (["-f", "--network-id"], "--network-id belongs to status; leave out --follow."),
     (["--check", "--for", "unmeterd"], "did you mean unmetered?"),

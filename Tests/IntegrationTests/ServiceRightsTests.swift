@@ -57,8 +57,8 @@ import Testing
     while answers.count < 4, let line = try stranger.nextLine() {
       if !line.contains("\"event\"") { answers.append(line) }
     }
-    #expect(answers[0] == "{\"v\":1,\"error\":\"only root may begin requests here\"}")
-    #expect(answers[1] == "{\"v\":1,\"error\":\"only root may end requests here\"}")
+    #expect(answers[0] == "{\"v\":1,\"error\":\"only root and the service's own user may begin requests here\"}")
+    #expect(answers[1] == "{\"v\":1,\"error\":\"only root and the service's own user may end requests here\"}")
     #expect(answers[2] == answers[1])
     // It learns how many there are, not what they are called.
     #expect(answers[3].contains(",\"requests\":1,\"labels\":[],"), "\(answers[3])")

@@ -245,9 +245,9 @@ struct LineTraffic: Equatable {
 
   @Test(arguments: [
     (["--traffic"], "--traffic belongs to --follow; add -f."),
-    (["-f", "--traffic-interval", "2"], "--traffic-interval belongs to --traffic; add it."),
-    (["-f", "--units", "bytes"], "--units belongs to --traffic; add it."),
-    (["snippet", "waybar", "--units", "bytes"], "--units belongs to --traffic; add it."),
+    (["-f", "--traffic-interval", "2"], "--traffic-interval belongs to --traffic; add --traffic."),
+    (["-f", "--units", "bytes"], "--units belongs to --traffic; add --traffic."),
+    (["snippet", "waybar", "--units", "bytes"], "--units belongs to --traffic; add --traffic."),
     (["snippet", "conky", "--traffic"], "conky asks for one line at a time, which has no rate; leave out --traffic."),
     (["status", "--traffic"], "status does nothing with --traffic; leave it out."),
     (["-f", "--traffic", "--traffic-interval", "0.01"], "--traffic-interval needs a number from 0.1."),

@@ -38,9 +38,15 @@ export interface Path {
   readonly ipv4: string | null;
   /** The IPv6 source address. Null if IPv6 does not reach the target. */
   readonly ipv6: string | null;
-  /** The next hop of IPv4, which may be an IPv6 address. Null if the target is on the link itself. */
+  /**
+   * The next hop of IPv4, which may be an IPv6 address. Null over a tunnel or a point-to-point link, if the target is on the link
+   * itself, or if IPv4 does not reach the target.
+   */
   readonly gateway4: string | null;
-  /** The next hop of IPv6. Null if the target is on the link itself. */
+  /**
+   * The next hop of IPv6. Null over a tunnel or a point-to-point link, if the target is on the link itself, or if IPv6 does not
+   * reach the target.
+   */
   readonly gateway6: string | null;
   /** Whether the link may cost money, as a cellular link does. Null unless reachable. */
   readonly expensive: boolean | null;

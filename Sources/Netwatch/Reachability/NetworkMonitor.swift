@@ -1,7 +1,7 @@
 /// A monitor of how this machine is reachable, now and at each change.
 ///
 /// `import NetwatchNetlink` provides the `start` that makes one. The path is known as soon as `start` returns. It is
-/// "unknown" only if the target is a host and no resolver answers for its name within two seconds.
+/// "unknown" only if the target is a host and no resolver answers for its name within two seconds, or after netlink was lost.
 ///
 /// All methods can be called from any thread. The monitor runs while you hold it, one of its subscriptions, or an iterator of
 /// its ``paths``. After that its thread and sockets are released.

@@ -124,7 +124,8 @@ public struct NetworkPath: Hashable, Sendable {
   }
   /// All links of the machine, including the loopback, sorted by index. Empty in a path from an event stream.
   public var interfaces: [Interface] { Array(links) }
-  /// The link that carries the traffic. Nil unless reachable.
+  /// The link that carries the traffic. Nil if nothing is reachable, and in a path from an event stream, which lists no links; use
+  /// ``interfaceName`` there.
   public var interface: Interface? { verdict.interfaceIndex.flatMap(links.interface) }
   /// Whether using the path may cost money. True for a modem, Bluetooth, a phone on USB, and a WiFi network that is marked as
   /// metered.

@@ -10,8 +10,8 @@ struct ActivityOptions: SharedOptions {
     help: ArgumentHelp(
       "Count these as in flight: requests that programs announce, tcp connections of all programs, "
         + "udp as far as it can be estimated, or several such as tcp,udp; all means requests,tcp. If a "
-        + "service runs, its --activity applies, even if that counts no TCP; --no-service counts here. Default: "
-        + "requests.",
+        + "service runs, its --activity applies, even if that counts no TCP. With "
+        + "--no-service, netwatch itself counts, but no requests. Default: requests.",
       valueName: "what"), transform: ServiceIdentity.Counts.init(argument:))
   var activity = ServiceIdentity.Counts.requests
 

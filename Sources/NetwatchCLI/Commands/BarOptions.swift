@@ -29,7 +29,7 @@ struct BarOptions: ParsableArguments {
   @Option(
     name: .customLong("hide-when"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Show nothing in this case: \(BarLook.Occasion.list). wifi to other: while this medium carries the "
+      "Show nothing in this case: \(BarLook.Occasion.list). A medium, from wifi to other: while it carries the "
         + "traffic. May be repeated.",
       valueName: "when"),
     completion: .list(BarLook.Occasion.names), transform: BarLook.Occasion.named)

@@ -27,7 +27,8 @@ extension NetwatchTool {
       throw ValidationError("--for not-reachable cannot be combined with another condition; leave out one of them.")
     }
     if probe.probe != nil {
-      throw ValidationError("--probe waits for the internet, and --for not-reachable for its end; leave out one.")
+      throw ValidationError(
+        "--probe waits until the internet answers, and --for not-reachable until nothing is reachable; leave out one.")
     }
   }
 }

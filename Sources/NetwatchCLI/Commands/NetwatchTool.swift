@@ -15,8 +15,9 @@ public struct NetwatchTool: ParsableCommand {
       Without options, netwatch prints the present state and exits. In JSON, the status "wifi" means everything reachable \
       that is not cellular, as in AFNetworking; "medium" is the exact kind.
 
-      Exit status: 0 done; 1 not reachable, with --check and explain, or timed out, with wait; 2 could not run; 64 wrong \
-      usage. Without --check, the state does not change the exit status.
+      Exit status: 0 done; 1 not reachable or a condition does not hold, with --check; not reachable, with explain; timed \
+      out, with wait; 2 could not run; 64 wrong usage. Without --check, the state does not change the exit status of netwatch \
+      and status.
       """,
     version: NetwatchVersion.text,
     subcommands: [
@@ -197,7 +198,7 @@ public struct NetwatchTool: ParsableCommand {
   func refuseOptions(before command: (some ParsableCommand).Type) throws {
     let name = command.configuration.commandName ?? ""
     guard CommandLine.arguments.dropFirst().first != name else { return }
-    throw ValidationError("Options of \(name) stand behind it; write netwatch \(name) first.")
+    throw ValidationError("Write the options of \(name) after its name: netwatch \(name) OPTIONS.")
   }
 
   /// Throws a `ValidationError` if an option was given that does nothing in a snapshot.
@@ -205,7 +206,7 @@ public struct NetwatchTool: ParsableCommand {
     if let option = traffic.given ?? units.given ?? givenHook ?? (log ? "--log" : nil) {
       throw ValidationError("\(option) belongs to --follow; add -f.")
     }
-    if !snapshot.check, !conditionWords.isEmpty { throw ValidationError("--for belongs to --check; add it.") }
+    if !snapshot.check, !conditionWords.isEmpty { throw ValidationError("--for belongs to --check; add --check.") }
     try probe.refuseInterval()
     try activity.refuseEstimates()
   }

@@ -36,7 +36,8 @@ struct OpenCommand: ParsableCommand {
           switch record?.internet {
           case .portal: "a login page answers, but does not say where it is"
           case .full: "there is no login page: the internet answers"
-          case .absent, .unknown, nil: "there is no login page: nothing answers"
+          case .absent: "there is no login page: nothing answers"
+          case .unknown, nil: "no login page is known: the answer proves nothing"
           }
         try output.write("\(words)\n")
         return false

@@ -49,9 +49,9 @@ struct ProbeOptions: SharedOptions {
       throw ValidationError("--probe-expect takes a text of 1 to \(Self.longestExpectation) bytes.")
     }
     guard probe == nil else { return }
-    if expectation != nil { throw ValidationError("--probe-expect belongs to --probe; add it.") }
-    if interval != nil { throw ValidationError("--probe-interval belongs to --probe; add it.") }
-    if timeout != nil { throw ValidationError("--probe-timeout belongs to --probe; add it.") }
+    if expectation != nil { throw ValidationError("--probe-expect belongs to --probe; add --probe.") }
+    if interval != nil { throw ValidationError("--probe-interval belongs to --probe; add --probe.") }
+    if timeout != nil { throw ValidationError("--probe-timeout belongs to --probe; add --probe.") }
   }
 
   /// Throws a `ValidationError` if `--probe-interval` was given, because a command that prints one line asks once.

@@ -6,7 +6,7 @@ struct SnippetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "snippet", abstract: "Print the configuration of a status bar that shows netwatch.",
     discussion:
-      "The first line names the file that the configuration belongs into. If netwatch is not in the PATH of the bar, write its full path."
+      "The first line names the file that the configuration belongs in. If netwatch is not in the PATH of the bar, write its full path."
   )
 
   @ParentCommand var root: NetwatchTool
@@ -27,7 +27,7 @@ struct SnippetCommand: ParsableCommand {
     try root.refuseOptions(of: Self.self, but: [TrafficOptions.self, UnitsOptions.self, ProbeOptions.self])
     if let url = probe.probe, !url.allSatisfy(Self.plain.contains) {
       throw ValidationError(
-        "The URL of --probe has letters that a bar may take for its own; write it into the configuration yourself.")
+        "The URL of --probe has characters that may have a meaning in a bar's configuration; write it there yourself.")
     }
     if probe.expectation != nil || probe.interval != nil || probe.timeout != nil {
       throw ValidationError("snippet takes the URL of --probe alone; write the rest into the configuration yourself.")

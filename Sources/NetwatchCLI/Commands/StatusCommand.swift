@@ -41,7 +41,7 @@ struct StatusCommand: ParsableCommand {
         DetailOptions.self, ProgramOptions.self, ProbeOptions.self, WiFiOptions.self,
       ])
     if !snapshot.check, try !root.conditions(conditionWords).isEmpty {
-      throw ValidationError("--for belongs to --check; add it.")
+      throw ValidationError("--for belongs to --check; add --check.")
     }
     try probe.refuseInterval()
     try activity.refuseEstimates()

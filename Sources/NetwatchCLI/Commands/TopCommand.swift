@@ -8,7 +8,7 @@ struct TopCommand: ParsableCommand {
     commandName: "top", abstract: "Show what each program receives and sends over TCP, once a second.",
     discussion: """
       Bytes are payload, counted from the start of netwatch; connections within this machine are left out. Unless you are root, \
-      the programs of each other user are one row. On a terminal, the keys a, r, s, c and n sort by both rates, received, sent, \
+      there is one row for all programs of another user. On a terminal, the keys a, r, s, c and n sort by both rates, received, sent, \
       connections and name; q quits. If standard output is not a terminal, top prints a line of JSON each second.
       """)
 

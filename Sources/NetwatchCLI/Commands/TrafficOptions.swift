@@ -36,7 +36,7 @@ struct TrafficOptions: SharedOptions {
   func interval(isShown: Bool) throws -> Duration? {
     guard traffic || isShown else {
       guard let given else { return nil }
-      throw ValidationError("\(given) belongs to --traffic; add it.")
+      throw ValidationError("\(given) belongs to --traffic; add --traffic.")
     }
     return interval ?? .seconds(1)
   }

@@ -16,6 +16,6 @@ struct UnitsOptions: SharedOptions {
   ///
   /// - Parameter showsTraffic: Whether rates are shown.
   func validate(showsTraffic: Bool) throws {
-    if let given, !showsTraffic { throw ValidationError("\(given) belongs to --traffic; add it.") }
+    if let given, !showsTraffic { throw ValidationError("\(given) belongs to --traffic; add --traffic.") }
   }
 }

@@ -11,7 +11,8 @@ public protocol HTTPTransport: Sendable {
   /// Called in a separate Swift task, which is cancelled when the answer is no longer needed.
   ///
   /// - Parameters:
-  ///   - request: The request, with all of its header fields.
+  ///   - request: The request, without what libcurl adds: the user agent, the accepted encodings, the credential, and the type and
+  ///     encoding of the body (``HTTPBody/contentType``, ``HTTPBody/contentEncoding``).
   ///   - body: The body of the request. Nil for none. See ``HTTPBody/data()``.
   /// - Returns: The head and the body of the response.
   /// - Throws: The error that the attempt fails with.

@@ -20,7 +20,7 @@ extension HTTPBody {
         return !isTaken
       }
       guard isFirst else {
-        throw HTTPError(.cannotEncodeRequest, "send body", message: "a sequence can be sent once alone")
+        throw HTTPError(.cannotEncodeRequest, "send body", message: "a sequence can be sent only once")
       }
       return SequenceSource(wake, canBeginAgain: false) { parts }
     }

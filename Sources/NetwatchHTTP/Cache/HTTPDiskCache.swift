@@ -28,7 +28,7 @@ public final class HTTPDiskCache: Sendable {
   /// - Parameters:
   ///   - folder: The URL of the folder. Other files in it are left alone.
   ///   - capacity: The size limit in bytes. Default: 256 MiB.
-  /// - Throws: `fileFailed` if the folder cannot be created or opened, or if other users can write to it.
+  /// - Throws: `fileFailed` if the folder cannot be created or opened, belongs to another user, or can be written by others.
   public init(folder: URL, capacity: Int64 = 256 * 1_024 * 1_024) throws(HTTPError) {
     guard folder.isFileURL else { throw HTTPError(.fileFailed, "use the folder \(folder)", message: "not a file URL") }
     self.folder = folder

@@ -4,9 +4,9 @@ import Glibc
 /// A text encoding that servers name by a charset label, for example in `Content-Type`.
 ///
 /// A label has the meaning that browsers give it (WHATWG Encoding Standard). `latin1` and `us-ascii` are windows-1252,
-/// `shift_jis` is windows-31j, and `gb2312` is GB18030. `utf-16` is little-endian unless there is another byte order mark.
-/// Labels outside the standard are those of glibc's iconv. Some distributions package its tables separately (Fedora:
-/// glibc-gconv-extra).
+/// `shift_jis` is windows-31j, and `gb2312` is GB18030. `utf-16` is little-endian unless the text begins with a byte
+/// order mark that says otherwise. Labels outside the standard are those of glibc's iconv. Some distributions package its tables
+/// separately (Fedora: glibc-gconv-extra).
 public struct TextEncoding: Hashable, Sendable {
   private enum Method: Hashable {
     case utf8
@@ -21,9 +21,9 @@ public struct TextEncoding: Hashable, Sendable {
 
   /// UTF-8.
   public static let utf8 = TextEncoding(.utf8)
-  /// UTF-16 with the low byte first, unless there is another byte order mark.
+  /// UTF-16 with the low byte first, unless the text begins with a byte order mark that says otherwise.
   public static let utf16LittleEndian = TextEncoding(.utf16(isBigEndian: false))
-  /// UTF-16 with the high byte first, unless there is another byte order mark.
+  /// UTF-16 with the high byte first, unless the text begins with a byte order mark that says otherwise.
   public static let utf16BigEndian = TextEncoding(.utf16(isBigEndian: true))
   /// windows-1252: ISO-8859-1 with additional letters instead of some control characters. It can decode any bytes.
   public static let windows1252 = TextEncoding(.windows1252)

@@ -22,8 +22,8 @@ public struct HTTPSessionConfiguration: Sendable {
   /// The serializer that writes the parameters of calls. Default: it writes them into the query, or into a body in the format
   /// of a query.
   public var requestSerializer: any RequestSerializer = HTTPRequestSerializer()
-  /// The serializer of the responses to calls that name no serializer and no type. Default: it returns the body of a response
-  /// with a status from 200 to 299.
+  /// The serializer of the responses to ``HTTPSessionManager/send(_:body:options:)``, the call without `as`. Default: it returns
+  /// the body of a response with a status from 200 to 299.
   public var responseSerializer: any ResponseSerializer = HTTPResponseSerializer()
   /// The decoder of the types that calls ask for. Default: a `JSONDecoder`. Do not change its settings afterwards.
   public var decoder: any DataDecoder = JSONDecoder()

@@ -67,7 +67,7 @@ struct RequestChain {
       let location = response.headerFields[.location]
     {
       guard let next = next(to: location, after: response), allows(next) else {
-        var failure = HTTPError(.badURL, "redirect", message: location)
+        var failure = HTTPError(.badURL, "redirect", message: HTTPRequest.publicPart(of: location))
         failure.response = response
         throw failure
       }

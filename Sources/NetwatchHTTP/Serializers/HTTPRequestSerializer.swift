@@ -107,7 +107,11 @@ extension HTTPRequest {
   mutating func setAddress(_ url: URL) throws(HTTPError) {
     guard let scheme = url.scheme, let name = url.host(percentEncoded: true),
       let host = Authority.ascii(host: name.contains(":") ? "[\(name)]" : name)
-    else { throw HTTPError(.badURL, "make a request for \(url)", message: "it has no scheme or no host") }
+    else {
+      throw HTTPError(
+        .badURL, "make a request for \(HTTPRequest.publicPart(of: url.absoluteString))",
+        message: "it has no scheme or no host")
+    }
     let path = url.path(percentEncoded: true)
     self.scheme = scheme
     authority = host + (url.port.map { ":\($0)" } ?? "")

@@ -16,7 +16,7 @@ public final class HTTPBatch: Sendable {
 
 extension HTTPSessionManager {
   /// Begins many requests, and keeps their responses in memory. A failed request is one of the results, and does not stop the
-  /// others.
+  /// others. A response with any status is a success.
   ///
   /// - Parameters:
   ///   - requests: The requests: paths relative to the base URL, URLs, `HTTPRequest`s and ``HTTPCall``s, in any mixture.
@@ -62,8 +62,8 @@ extension HTTPSessionManager {
     }
   }
 
-  /// Makes many requests, and waits for all of their responses, which are kept in memory. Cancelling the Swift task cancels the
-  /// batch.
+  /// Makes many requests, and waits for all of their responses, which are kept in memory. A response with any status is a success.
+  /// Cancelling the Swift task cancels the batch.
   ///
   /// - Parameters:
   ///   - requests: The requests: paths relative to the base URL, URLs, `HTTPRequest`s and ``HTTPCall``s, in any mixture.

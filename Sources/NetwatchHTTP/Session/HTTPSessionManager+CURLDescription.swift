@@ -1,8 +1,9 @@
 import HTTPTypes
 
 extension HTTPSessionManager {
-  /// Returns a request as a curl command, with everything that the session adds to it: header fields, the user agent, cookies
-  /// and the credential. Nothing is sent. See `HTTPRequest.cURLDescription(body:credential:cookies:redacting:)`.
+  /// Returns a request as a curl command, with the header fields, the user agent, the cookies and the credential that the session
+  /// adds, but without the changes of interceptors. Nothing is sent. See
+  /// `HTTPRequest.cURLDescription(body:credential:cookies:redacting:)`.
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.

@@ -4,7 +4,7 @@ import HTTPTypes
 /// Tasks with completions. They are created suspended, and `resume()` begins them. No completion runs before `resume()` is
 /// called, unless the task is cancelled or the session has ended.
 extension HTTPSessionManager {
-  /// Creates a suspended task that keeps its response in memory.
+  /// Creates a suspended task that keeps its response in memory. A response with any status is a success.
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
@@ -19,7 +19,7 @@ extension HTTPSessionManager {
       prepare(request, body, options), { reply throws(HTTPError) in reply.with(reply.value.data) }, completion)
   }
 
-  /// Creates a suspended task that sends a body, and keeps its response in memory.
+  /// Creates a suspended task that sends a body, and keeps its response in memory. A response with any status is a success.
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``. The method of a
@@ -37,8 +37,8 @@ extension HTTPSessionManager {
 
   /// Creates a suspended task that saves its response as a file, once the response is complete.
   ///
-  /// A response with a status outside 200 to 299 is an error (`badServerResponse`), and leaves no file. It is also an error if
-  /// the file cannot be put in its place.
+  /// A response with a status outside 200 to 299 is an error (`badServerResponse`). It is also an error if the file cannot be put in
+  /// its place. An existing file then stays as it was.
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
@@ -99,7 +99,7 @@ extension HTTPSessionManager {
 
 /// Requests that you await. Cancelling the Swift task cancels the request.
 extension HTTPSessionManager {
-  /// Sends a request, and returns its response, which is kept in memory.
+  /// Sends a request, and returns its response with any status. The body is kept in memory.
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
@@ -112,7 +112,7 @@ extension HTTPSessionManager {
     try await reply(to: prepare(request, body, options)) { reply throws(HTTPError) in reply.with(reply.value.data) }
   }
 
-  /// Sends a body, and returns the response, which is kept in memory.
+  /// Sends a body, and returns the response with any status. The body of the response is kept in memory.
   ///
   /// - Parameters:
   ///   - body: The body to send.
@@ -130,8 +130,8 @@ extension HTTPSessionManager {
 
   /// Sends a request, and saves the response as a file. Returns once the file is complete.
   ///
-  /// A response with a status outside 200 to 299 is an error (`badServerResponse`), and leaves no file. It is also an error if
-  /// the file cannot be put in its place.
+  /// A response with a status outside 200 to 299 is an error (`badServerResponse`). It is also an error if the file cannot be put in
+  /// its place. An existing file then stays as it was.
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.

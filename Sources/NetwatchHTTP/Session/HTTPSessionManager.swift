@@ -26,8 +26,8 @@ public final class HTTPSessionManager: Sendable {
   /// Creates a session manager.
   ///
   /// - Parameters:
-  ///   - baseURL: The URL that paths are relative to. Default: nil. If ``SecurityPolicy/pinningMode`` is not `none`, it must
-  ///     use https: such a policy refuses all requests without TLS, with or without a base URL.
+  ///   - baseURL: The URL that paths are relative to. Default: nil. If its policy has pins or a ``SecurityPolicy/check``, it
+  ///     must use https: such a policy refuses all requests without TLS, with or without a base URL.
   ///   - configuration: The settings of the session, and the default options of its tasks.
   ///   - policy: The policy that decides which servers are trusted, except for the hosts in
   ///     ``HTTPSessionConfiguration/hostPolicies``. Default: the system's.
@@ -61,7 +61,8 @@ public final class HTTPSessionManager: Sendable {
         message: "the host of the base has no policy, and the session refuses such hosts; add it to hostPolicies")
     }
     guard request.scheme == "https" || !trust.policy.requiresTLS else {
-      throw HTTPError(.badSecurityPolicy, "start session", message: "pinning needs a base with https")
+      throw HTTPError(
+        .badSecurityPolicy, "start session", message: "a policy with pins or a check needs a base URL with https")
     }
     return url.path(percentEncoded: true).hasSuffix("/") ? url : url.appending(path: "/")
   }

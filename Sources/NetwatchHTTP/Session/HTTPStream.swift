@@ -64,7 +64,8 @@ public struct HTTPStream: Sendable {
 }
 
 extension HTTPSessionManager {
-  /// Sends a request, and returns when the head of its response has arrived. You read the body while it arrives.
+  /// Sends a request, and returns when the head of its response has arrived, whatever its status is. You read the body while it
+  /// arrives.
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.

@@ -37,7 +37,8 @@ extension URL: RequestConvertible {
   public func makeCall() -> HTTPCall { HTTPCall(nil, absoluteString) }
 }
 
-/// A request that is sent as it is. If it has no authority, its path is relative to the base URL of the session.
+/// A request that is sent with its own method and URL. The session adds its header fields, but its serializer changes nothing. If
+/// the request has no authority, its path is relative to the base URL of the session, and the serializer adds its fields.
 extension HTTPRequest: RequestConvertible {
   /// Returns the call that this value describes.
   public func makeCall() -> HTTPCall { HTTPCall(self) }

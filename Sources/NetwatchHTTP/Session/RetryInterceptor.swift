@@ -9,7 +9,8 @@ import NetwatchEventLoop
 /// configuration.interceptors = [RetryInterceptor()]
 /// ```
 ///
-/// The defaults are Alamofire's: two retries, after 0.5 and 1 second. They are made for idempotent methods, for statuses of a
+/// By default, there are two retries, after 0.5 and 1 second, from which ``jitter`` takes off up to a half. These are Alamofire's
+/// defaults, except for the jitter and the status 429. Retries are made for idempotent methods, for statuses of a
 /// server in trouble, and for failures of the network. If the server sends a time in `Retry-After` (RFC 9110, section 10.2.3),
 /// that time is waited instead. To wait for a path to the network, see ``HTTPTaskOptions/retriesWhenReachable``.
 public struct RetryInterceptor: RequestInterceptor {

@@ -18,7 +18,8 @@ import Netwatch
 public final class ScriptedTransport: HTTPTransport {
   /// A request with its body.
   public struct Request: Sendable {
-    /// The request, with all of its header fields.
+    /// The request, without what libcurl adds: the user agent, the accepted encodings, the credential, and the type and
+    /// encoding of the body (``HTTPBody/contentType``, ``HTTPBody/contentEncoding``).
     public let request: HTTPRequest
     /// The body of the request. Empty if it has none.
     public let body: Data

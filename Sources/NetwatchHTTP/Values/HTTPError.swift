@@ -26,7 +26,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     /// The network path to the server is gone or has changed. There is no route to the server, or the local address, the
     /// interface or the route of the connection no longer exists.
     public static let pathLost = Kind(description: "the path to the server was lost")
-    /// There was no path to the network for the whole time that the task waits for one.
+    /// The task has waited for a path without success, or its options exclude the present path: see
+    /// ``HTTPTaskOptions/requiredMedia`` and ``HTTPTaskOptions/allowsExpensivePath``.
     public static let notReachable = Kind(description: "not reachable")
     /// TLS failed for a reason other than a certificate. ``HTTPError/tlsFailure`` has the reason, if it is known.
     public static let secureConnectionFailed = Kind(description: "no secure connection")
@@ -68,9 +69,10 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
   public var kind: Kind { facts.kind }
   /// The call that failed, or the work that was being done.
   public var operation: String { facts.operation }
-  /// The error number from libcurl, OpenSSL or the system (`errno`). 0 if there is none.
+  /// The error number from libcurl, OpenSSL or the system (`errno`), or the status of the response for `badServerResponse`. 0 if
+  /// there is none.
   public var code: CInt { facts.code }
-  /// The text of the library or of the system for ``code``.
+  /// The details: the text of the library or of the system for ``code``, or words of this module. Empty if there are none.
   public var message: String { facts.message }
   /// The head of the server's response. Nil if the server has not sent one.
   public var response: HTTPResponse? {
@@ -130,8 +132,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
   /// - Parameters:
   ///   - kind: The kind of the failure, which a program can act on.
   ///   - operation: The call that failed, or the work that was being done.
-  ///   - code: The error number of the library or of the system. Default: 0, none.
-  ///   - message: The text of the library or of the system. Default: empty.
+  ///   - code: The error number of the library or of the system, or a status. Default: 0, none.
+  ///   - message: The details. Default: empty.
   ///   - underlying: The error that caused this one. Default: nil.
   public init(
     _ kind: Kind, _ operation: String, code: CInt = 0, message: String = "", underlying: (any Error)? = nil

@@ -20,7 +20,7 @@ public struct HTTPEvent: Sendable {
     case suspended
     /// The task continues after it was suspended.
     case resumed
-    /// The head of a response has arrived. Others come later if a redirect, a challenge or a retry follows.
+    /// The head of a response has arrived. If a redirect, a challenge or a retry follows, the head of its response is another event.
     case received(HTTPResponse)
     /// A redirect is followed. The request is the one that is sent next.
     case redirected(HTTPRequest)

@@ -10,8 +10,8 @@ public struct HTTPExecutor: Sendable {
   /// Runs callbacks on Swift's shared threads.
   public static let shared = HTTPExecutor { job in Task { job() } }
 
-  /// Runs callbacks at once on the thread that has the news, usually the session's thread that runs the task. A download that the
-  /// cache answers completes inside the call, on its thread.
+  /// Runs callbacks at once, on the thread on which the result arrives: usually the session's thread that runs the task. If the
+  /// cache of a ``Downloader`` has the response, the completion runs on your own thread before `download` returns.
   ///
   /// This is the fastest executor, for short callbacks. While a callback runs, no session that shares the thread sends or
   /// receives. A request that the callback makes is sent after the callback returns.

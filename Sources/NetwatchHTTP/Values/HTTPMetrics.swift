@@ -15,7 +15,7 @@ public struct HTTPMetrics: Sendable {
   public var furtherAttempts = 0
   /// Whether the attempt made no new connection.
   public var reusedConnection = false
-  /// The version of HTTP: `2` for HTTP/2, or `1.1`. Empty if it is not known.
+  /// The version of HTTP: `2` for HTTP/2, `1.1` or `1.0`. Empty if it is not known.
   public var protocolVersion = ""
   /// The bytes of the request body as sent over the network: with content encoding, without header fields.
   public var bytesSent: Int64 = 0

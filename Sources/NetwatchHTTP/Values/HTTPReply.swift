@@ -8,7 +8,8 @@ public struct HTTPReply<Value: Sendable>: Sendable {
 
   /// The head of the response: its status and header fields.
   public var response: HTTPResponse { facts.response }
-  /// The request that the server has answered. After redirects, it differs from the request of the task.
+  /// The request that the server has answered, without what libcurl adds. If no redirect was followed, it is the request of the
+  /// task, without the changes of interceptors.
   public var request: HTTPRequest { facts.request.value }
   /// The metrics of the last attempt.
   public var metrics: HTTPMetrics { facts.metrics }

@@ -44,7 +44,9 @@ extension HTTPRequest {
     guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let scheme = parts.scheme?.lowercased(),
       scheme == "http" || scheme == "https", let host = parts.encodedHost.flatMap(Authority.ascii(host:))
     else {
-      throw HTTPError(.badURL, "request to \(url)", message: "it is not http or https, or has no host that could be")
+      throw HTTPError(
+        .badURL, "request to \(Self.publicPart(of: url.absoluteString))",
+        message: "the scheme is not http or https, or the host is not valid")
     }
     var path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
     if let query = parts.percentEncodedQuery { path += "?\(query)" }

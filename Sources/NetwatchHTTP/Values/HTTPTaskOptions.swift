@@ -118,17 +118,19 @@ public struct HTTPTaskOptions: Sendable {
   ///
   /// The path to the server, or to its proxy, counts: a server on the local network needs no path to the internet.
   public var reachabilityTimeout: Duration? { didSet { name(.reachabilityTimeout) } }
-  /// Whether a request that has lost its path is sent again when there is a path to the server. Default: false: once a part of
-  /// the request was sent, it fails with `pathLost`.
+  /// Whether a request that has lost its path is sent again when there is a path to the server. Default: false. The request then
+  /// fails with `pathLost`. If it has no connection yet, it may still wait: see ``reachabilityTimeout`` and
+  /// ``HTTPSessionConfiguration/pathLossGrace``.
   ///
-  /// It is not sent again once a response has begun, or if its body cannot be made again. A request that may have reached the
+  /// A request is not sent again once a response has begun, or if its body cannot be made again. A request that may have reached the
   /// server is only sent again if its method is idempotent (RFC 9110, section 9.2.2) or ``allowsRepetition`` is set. It waits
   /// for ``reachabilityTimeout``, or one minute if that is nil. A resumable download continues where it stopped.
   public var retriesWhenReachable = false { didSet { name(.retriesWhenReachable) } }
   /// Whether the request may be sent twice although its method, such as POST, is not idempotent. Set it if the server
   /// recognizes a repetition.
   ///
-  /// Default: false. If the connection ends before a response, the task fails with `connectionLost` or `pathLost`.
+  /// Default: false. If the connection ends before a response, and the server may have received a part of such a request, the
+  /// task fails with `connectionLost` or `pathLost`.
   public var allowsRepetition = false { didSet { name(.allowsRepetition) } }
 
   /// The media that the path must use, such as `[.wifi, .wired]`. Default: nil, any medium.

@@ -33,7 +33,7 @@ package struct ActivitySettings {
     }
     if patience == .zero { throw PlainError("\(dashes)activity-patience needs a number above 0.") }
     if !exclusions.isEmpty, counts.isDisjoint(with: [.tcp, .udp]) {
-      throw PlainError("\(dashes)activity-ignore is about TCP connections; add \(dashes)activity tcp.")
+      throw PlainError("\(dashes)activity-ignore is about TCP connections and UDP; add \(dashes)activity tcp or udp.")
     }
     if interval != nil, !counts.contains(.tcp) {
       throw PlainError("\(dashes)activity-interval is about TCP connections; add \(dashes)activity tcp.")

@@ -68,9 +68,11 @@ public struct EventRecord: Hashable, Sendable {
 
   /// The number of the record among those that its source has published. The first record has the number 1.
   public var sequence: UInt64
-  /// The time of the wall clock when the kernel's message was read, in nanoseconds since 1970 in UTC.
+  /// The time of the event, in nanoseconds since 1970 in UTC: when the kernel's message was read, or when netwatch noticed an event
+  /// that no message announces.
   public var nanosecondsSince1970: Int64
-  /// The time of the monotonic clock when the kernel's message was read, in nanoseconds.
+  /// The time of the event by the monotonic clock, in nanoseconds: when the kernel's message was read, or when netwatch noticed an
+  /// event that no message announces.
   public var monotonicNanoseconds: Int64
   /// The kind of the record.
   public var event: Event

@@ -273,7 +273,7 @@ import NetwatchEventLoop
     switch message {
     case .begin(let id, let label): try begin(id, label, for: client)
     case .end(let id):
-      guard client.mayBegin else { throw .notUnderstood("only root may end requests here") }
+      guard client.mayBegin else { throw .notUnderstood("only root and the service's own user may end requests here") }
       guard client.requests.end(id) else { throw .notUnderstood("no request with this id runs on this connection") }
       changeRequestCount(by: -1)
     case .events(let isOn):
@@ -302,7 +302,7 @@ import NetwatchEventLoop
   }
 
   private func begin(_ id: String, _ label: String?, for client: ClientConnection) throws(ProtocolError) {
-    guard client.mayBegin else { throw .notUnderstood("only root may begin requests here") }
+    guard client.mayBegin else { throw .notUnderstood("only root and the service's own user may begin requests here") }
     guard !client.requests.isRunning(id) else { return }
     guard client.requests.count < ClientMessage.requestLimit else {
       throw .limit("at most \(ClientMessage.requestLimit) requests may run on one connection")

@@ -65,10 +65,12 @@ class Path:
     """The IPv6 source address. None if IPv6 does not reach the target."""
 
     gateway4: Optional[str] = None
-    """The next hop of IPv4, which may be an IPv6 address. None if the target is on the link itself."""
+    """The next hop of IPv4, which may be an IPv6 address. None over a tunnel or a point-to-point link, if the target is on
+    the link itself, or if IPv4 does not reach the target."""
 
     gateway6: Optional[str] = None
-    """The next hop of IPv6. None if the target is on the link itself."""
+    """The next hop of IPv6. None over a tunnel or a point-to-point link, if the target is on the link itself, or if IPv6 does
+    not reach the target."""
 
     expensive: Optional[bool] = None
     """Whether the link may cost money, as a cellular link does. None unless reachable."""
