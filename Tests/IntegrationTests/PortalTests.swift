@@ -90,6 +90,7 @@ import Testing
     let desktop = try Desktop()
     for (answer, words) in [
       ("204", "there is no login page: the internet answers"), ("close", "there is no login page: nothing answers"),
+      ("404 no", "no login page is known: the answer proves nothing"),
       ("to file:///etc/passwd", "a login page answers, but does not say where it is"),
       ("to javascript:alert(1)", "a login page answers, but does not say where it is"),
       ("to http://10.0.0.2@evil.example/", "a login page answers, but does not say where it is"),

@@ -15,7 +15,7 @@ import Testing
         location = /see-other { return 303 /method; }
         location = /temporary { return 307 /method; }
         location = /loop { return 302 /loop; }
-        location = /nowhere { add_header Location "gopher://127.0.0.1/"; return 302; }
+        location = /nowhere { add_header Location "gopher://ali:sesame@127.0.0.1/?key=sesame"; return 302; }
         location = /here { return 302 /private/secret.txt; }
         """)
     session = try HTTPSessionManager(baseURL: server.url)
@@ -52,6 +52,13 @@ import Testing
     let error = await #expect(throws: HTTPError.self) { try await send(.get, "nowhere") }
     #expect(error?.kind == .badURL)
     #expect(error?.response?.status == .found)
+    #expect(error?.message.hasSuffix("gopher://127.0.0.1/?…") == true)
+  }
+
+  @Test func `nor is a secret in the URL of a request that cannot be made in its error`() throws {
+    let url = try #require(URL(string: "ftp://ali:sesame@127.0.0.1/a?key=sesame"))
+    let error = #expect(throws: HTTPError.self) { try HTTPRequest(.get, to: url) }
+    #expect(error?.operation == "request to ftp://127.0.0.1/a?…")
   }
 
   @Test func `with a limit of none the redirect is the response`() async throws {

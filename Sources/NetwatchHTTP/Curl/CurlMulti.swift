@@ -232,5 +232,6 @@ import NetwatchEventLoop
       }
       easy.end(code)
     }
+    sockets?.reportBegun()
   }
 }

@@ -49,6 +49,8 @@ import NetwatchEventLoop
   private var connections: Set<CInt> = []
   /// The peers of sockets that libcurl does not wait for yet. Their local addresses are not known before.
   private var fresh: [CInt: SocketAddress] = [:]
+  /// The connections whose ends have become known within the present call of libcurl.
+  private var begun: [(socket: CInt, connection: Connection)] = []
   /// Called with each connection that begins, once both of its ends are known. Nil: connections are not reported.
   var onOpened: ((CInt, Connection) -> Void)?
   /// Called before a connection's socket is closed.
@@ -87,7 +89,13 @@ import NetwatchEventLoop
 
   /// To be called before the socket is closed.
   func forget(_ socket: CInt) {
-    if connections.remove(socket) != nil, fresh.removeValue(forKey: socket) == nil { onClosed?(socket) }
+    if connections.remove(socket) != nil, fresh.removeValue(forKey: socket) == nil {
+      if let place = begun.firstIndex(where: { $0.socket == socket }) {
+        begun.remove(at: place)
+      } else {
+        onClosed?(socket)
+      }
+    }
     remove(socket)
   }
 
@@ -100,10 +108,18 @@ import NetwatchEventLoop
   private func began(_ socket: CInt) {
     guard let peer = fresh[socket], let local = SocketAddress(localOf: socket) else { return }
     fresh[socket] = nil
-    onOpened?(
-      socket,
-      Connection(
-        local: local.address, localPort: local.port, peer: peer.address, peerPort: peer.port, scope: peer.scope))
+    let connection = Connection(
+      local: local.address, localPort: local.port, peer: peer.address, peerPort: peer.port, scope: peer.scope)
+    begun.append((socket, connection))
+  }
+
+  /// Reports the connections that have begun. To be called after a call of libcurl: a report may end requests, which libcurl does
+  /// not allow within.
+  func reportBegun() {
+    guard !begun.isEmpty else { return }
+    let begun = begun
+    self.begun = []
+    for (socket, connection) in begun where connections.contains(socket) { onOpened?(socket, connection) }
   }
 
   /// To be called before each call of libcurl in which requests may end.
