@@ -33,10 +33,12 @@ import Netwatch
   var tlsProxy: (host: String, trust: HostTrust)?
   /// The handshakes of the connections that libcurl has made since ``prepare(_:shape:)``.
   var handshakes: [Handshake] = []
+  /// Whether HTTP/2 is spoken without TLS.
+  var assumesHTTP2 = false
   /// The error of bind(2), if a connection could not leave from the session's address. 0 if there is none.
   private(set) var bindError: CInt = 0
   /// Makes the sockets of this handle's connections, and outlives them. It is not counted, like `delegate`.
-  private var sockets: Unmanaged<CurlSockets>?
+  private(set) var sockets: Unmanaged<CurlSockets>?
   /// The sockets and peers of the connections that libcurl has opened since ``prepare(_:shape:)``.
   private(set) var opened: [(socket: CInt, peer: SocketAddress)] = []
   /// The error of the first option that libcurl has refused since ``prepare(_:shape:)``.
@@ -52,11 +54,11 @@ import Netwatch
   /// Whether the response came over HTTP/2.
   private(set) var isMultiplexed = false
   /// The bytes of the body so far.
-  private var bodyBytes: Int64 = 0
+  var bodyBytes: Int64 = 0
   /// Whether the connection is not used again after this request, because of what follows its response.
-  private var forbidsReuse = false
+  var forbidsReuse = false
   /// The call of libcurl in which the status line was read; see ``CurlSockets/call``.
-  private var headCall = 0
+  var headCall = 0
 
   init() throws(HTTPError) {
     try CurlLibrary.start()
@@ -115,6 +117,7 @@ import Netwatch
     set(CURLOPT_COOKIEFILE, nil)
     unsafe curl_easy_reset(handle)
     url = nil
+    assumesHTTP2 = false
     self.shape = shape
     prepareCallbacks()
     prepareBeginning()
@@ -180,27 +183,6 @@ import Netwatch
     }
   }
 
-  /// Takes note of a part of the body. libcurl reads no more than the body, and a record of TLS may have more. OpenSSL would give
-  /// that to the next request.
-  private func took(_ count: Int) {
-    guard url?.isSecure ?? true, !isMultiplexed else { return }
-    bodyBytes = bodyBytes &+ Int64(count)
-    guard bodyBytes == offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T), hasUnreadRecord, !forbidsReuse else { return }
-    forbidsReuse = true
-    set(CURLOPT_FORBID_REUSE, 1)
-  }
-
-  /// Whether there may be bytes after the response that libcurl has not read. Without TLS, it reads 16 KiB at a time
-  /// (CURL_MAX_WRITE_SIZE), sees what follows a response within them, and reads once in a call (7.88). Once it has read a head
-  /// alone, it reads no more than the body. With TLS, it reads one record at a time.
-  var mayHaveLeftMore: Bool {
-    if url?.isSecure ?? true || tlsProxy != nil || headCall != call { return true }
-    let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
-    return length < 0 || length >= 16_384 || headBytes + Int(length) >= 16_384
-  }
-
-  private var call: Int { unsafe sockets?._withUnsafeGuaranteedRef(\.call) ?? 0 }
-
   /// Checks the first field. A line that continues no field is not HTTP (RFC 9112, section 2.2). libcurl 7.88 appends it to the
   /// last field of the handle's previous request, whose memory is already freed.
   private func accepts(firstField line: UnsafeRawBufferPointer, for delegate: CurlDelegate) -> BodyAcceptance {
@@ -230,7 +212,10 @@ import Netwatch
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_PREREQDATA, pointer))
     check(
       unsafe netwatch_curl_set_request_callback(handle) { pointer, _, _, _, _ in
-        let maySend = unsafe CurlEasy.withDelegate(pointer, true) { $1.maySend() }
+        let maySend = unsafe CurlEasy.withDelegate(pointer, true) { easy, delegate in
+          if CurlLibrary.passesConnectionsOn { easy.dropLeftover() }
+          return delegate.maySend()
+        }
         return CInt(maySend ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
       })
   }

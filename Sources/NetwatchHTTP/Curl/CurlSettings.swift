@@ -65,6 +65,7 @@ struct CurlSettings {
     case .http2 where isSecure && CurlLibrary.speaksHTTP2, .http2PriorKnowledge where isSecure:
       easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
     case .http2PriorKnowledge:
+      easy.assumesHTTP2 = true
       easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
       if !CurlLibrary.reusesPlainHTTP2 {
         easy.set(CURLOPT_FRESH_CONNECT, 1)

@@ -188,6 +188,13 @@ import NetwatchEventLoop
     if mayHaveMore, hasUnread(socket) { abort([socket]) }
   }
 
+  /// Ends a connection of HTTP/1 that has more bytes to read. To be called before it is used, because ``rest(_:of:mayHaveMore:)``
+  /// comes too late if libcurl passes it on within a call.
+  func dropLeftover(on socket: CInt) {
+    guard connections.contains(socket), watch(of: socket)?.isResting != true, hasUnread(socket) else { return }
+    abort([socket])
+  }
+
   private func hasUnread(_ socket: CInt) -> Bool {
     var byte: UInt8 = 0
     return unsafe recv(socket, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) > 0
