@@ -120,6 +120,22 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: socket))
   }
 
+  @Test func `strangers together leave a quarter of the connections`() throws {
+    guard geteuid() == 0 else { return }
+    let service = try SystemService("--connections", "8")
+    var strangers: [ChildProcess] = []
+    for number in 0..<8 {
+      let client = try service.client(of: 1_000 + number / 2)
+      let line = try #require(try client.nextLine())
+      strangers.append(client)
+      #expect(
+        number < 6
+          || line == #"{"v":1,"error":"users other than root and the service's have at most 6 of the 8 connections"}"#)
+    }
+    for _ in 0..<2 { #expect(try service.rootClient().next().event == "initial") }
+    withExtendedLifetime(strangers) {}
+  }
+
   @Test func `a stranger has a quarter of the connections, and the next one has his own`() throws {
     guard geteuid() == 0 else { return }
     let service = try SystemService("--connections", "12")

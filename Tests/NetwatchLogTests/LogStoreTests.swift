@@ -94,6 +94,41 @@ import Testing
     #expect(kept == entries.suffix(kept.count))
   }
 
+  @Test func `a state that another writer has dropped is stored again`() throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    let limit: Int64 = 1_500_000
+    let (store, other) = try (
+      LogStore.open(place, sizeLimit: limit).store, LogStore.open(place, sizeLimit: limit).store
+    )
+    let entries = Self.entries(days: 400, perDay: 200)
+    let state = LogState(
+      status: .wwan, reason: "route_up", medium: .wwan, interface: "wwan9", ssid: nil, isExpensive: true)
+    try other.append([LogEntry(entries[0].moment, .change(state, count: 1))])
+    for start in stride(from: 0, to: entries.count, by: 500) { try store.append(Array(entries[start..<start + 500])) }
+    #expect(try LogContents(reading: place).entries.first?.entry.content != .change(state, count: 1))
+    let last = LogEntry(entries[entries.count - 1].moment, .change(state, count: 1))
+    try other.append([last])
+    #expect(try LogContents(reading: place).entries.last?.entry == last)
+  }
+
+  /// A network may have any name, and a quote and a mark behind it are one character.
+  @Test func `a name is one cell of CSV, whatever it is`() {
+    let name = "\"\u{301},=1+1,\"\u{301}"
+    let state = LogState(
+      status: .wifi, reason: "route_up", medium: .wifi, interface: "wlan0", ssid: SSID(Array(name.utf8)),
+      isExpensive: false)
+    let row = LogRecords().csv(LogEntry(LogMoment(wall: 0, monotonic: 0, boot: 0), .change(state, count: 1)))
+    var (cells, isQuoted): ([[UInt8]], Bool) = ([[]], false)
+    for byte in row.utf8 {
+      if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+      if byte == UInt8(ascii: ","), !isQuoted { cells.append([]) } else { cells[cells.count - 1].append(byte) }
+    }
+    #expect(cells.count == 14)
+    let quoted = name.unicodeScalars.map { $0 == "\"" ? "\"\"" : String($0) }.joined()
+    #expect(cells[5] == Array("\"\(quoted)\"".utf8))
+  }
+
   @Test func `two writers at once lose nothing`() async throws {
     let (place, folder) = try place()
     defer { _ = folder }

@@ -32,6 +32,32 @@ import Testing
     #expect(reader.event(inFlight: 0) != nil)
   }
 
+  @Test func `a client that changes its mind again and again does not keep the kernel busy`() throws {
+    let service = try TestService()
+    let client = try TestClient(service)
+    _ = client.line()
+    for _ in 0..<500 {
+      client.write("{\"quality\":true}\n{\"quality\":false}\n{\"bssid\":true}\n{\"signal\":true}\n{\"bssid\":false}\n")
+    }
+    client.write("{\"events\":false}\n{\"ping\":1}\n")
+    while let line = client.line(), !line.contains("pong") {}
+    #expect(service.asked.quality == 1)
+    #expect((1...24).contains(service.asked.wifi))
+  }
+
+  @Test func `a client that has to wait for the WiFi network is not forgotten`() throws {
+    let service = try TestService()
+    let client = try TestClient(service)
+    _ = client.line()
+    for _ in 0..<20 { client.write("{\"bssid\":true}\n") }
+    client.write("{\"ping\":1}\n")
+    #expect(client.line() == #"{"v":1,"pong":1}"#)
+    #expect(service.asked.wifi == 8)
+    let deadline = Deadline(20)
+    while service.asked.wifi < 9, !deadline.isOver { usleep(1_000) }
+    #expect(service.asked.wifi == 9)
+  }
+
   @Test func `the same id on two connections stands for two requests`() throws {
     let service = try TestService()
     let reader = try TestClient(service)

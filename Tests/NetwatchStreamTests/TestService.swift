@@ -2,6 +2,7 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 import NetwatchTestSupport
+import Synchronization
 import Testing
 
 @testable import NetwatchLines
@@ -12,6 +13,17 @@ final class TestService: Sendable {
   let address: ServiceAddress
   private let handle: LoopHandle
   private let folder: TemporaryFolder
+  private let questions: Questions
+
+  /// How often the kernel was asked about the quality of the link, and a driver about its network.
+  var asked: (quality: Int, wifi: Int) {
+    (questions.quality.load(ordering: .relaxed), questions.wifi.load(ordering: .relaxed))
+  }
+
+  private final class Questions: Sendable {
+    let quality = Atomic(0)
+    let wifi = Atomic(0)
+  }
 
   init(
     connectionLimit: Int = 64, memoryLimit: Int = 64 << 20, at address: ServiceAddress? = nil
@@ -19,9 +31,11 @@ final class TestService: Sendable {
     folder = try TemporaryFolder()
     let address = address ?? ServiceAddress(path: folder.file("s"))
     self.address = address
+    let questions = Questions()
+    self.questions = questions
     handle = try EventLoop.startInBackground(name: "test-service") { loop in
       let core = try Core(
-        ListeningSocket(at: address), on: loop, connectionLimit: connectionLimit, memoryLimit: memoryLimit)
+        ListeningSocket(at: address), on: loop, connectionLimit: connectionLimit, memoryLimit: memoryLimit, questions)
       core.publish()
       loop.onTurnEnd = { core.publishIfChanged() }
       return loop.handle
@@ -55,7 +69,9 @@ final class TestService: Sendable {
     /// What the link has received, as it is told to those who want to know.
     private var bytes: UInt64 = 0
 
-    init(_ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int, memoryLimit: Int) throws {
+    init(_ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int, memoryLimit: Int, _ questions: Questions)
+      throws
+    {
       counter = ActivityCounter(ActivitySettings(), on: loop) { [unowned self] in reason = $0 }
       server = try EventServer(
         socket, on: loop, connectionLimit: connectionLimit, memoryLimit: memoryLimit, identity: ServiceIdentity(),
@@ -68,6 +84,14 @@ final class TestService: Sendable {
               kernelName: carrier.name, interfaceIndex: carrier.index, receivedBytes: bytes, sentBytes: 0)
             return TrafficMeter.Sample(traffic, at: KernelClock.monotonic.now, suspendedTime: .zero)
           }
+        },
+        reportWiFi: { _ in
+          questions.wifi.add(1, ordering: .relaxed)
+          return WiFiConnection()
+        },
+        lookAtQuality: { _ in
+          questions.quality.add(1, ordering: .relaxed)
+          return nil
         })
     }
 

@@ -54,7 +54,13 @@ final class LogFeed {
       if queue.count > 0 || !write(item) { wait(for: item) }
     case .traffic:
       let item = LogQueue.Item(line: line(record))
-      if queue.count > 0 || !write(item) { traffic = item }
+      if queue.count == 0, write(item) {
+        // An older sample that waits would follow a newer one, and look like a counter that begins anew.
+        traffic = nil
+      } else {
+        traffic = item
+        waitForRoom(true)
+      }
     case .activity, .interfaces, .wifi, .quality, .stages: break
     }
   }

@@ -110,12 +110,13 @@ final class MetricsRenderer: LineRenderer {
 extension String {
   /// The text as Prometheus' text format writes it between quotes.
   fileprivate var labelValue: String {
-    reduce(into: "") { text, character in
-      switch character {
+    // By scalars: a quote and a combining mark behind it are one character.
+    unicodeScalars.reduce(into: "") { text, scalar in
+      switch scalar {
       case "\\": text += "\\\\"
       case "\"": text += "\\\""
       case "\n": text += "\\n"
-      default: text.append(character)
+      default: text.unicodeScalars.append(scalar)
       }
     }
   }

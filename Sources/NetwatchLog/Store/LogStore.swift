@@ -29,7 +29,8 @@ package final class LogStore {
   private let insertTraffic: Statement
   private let touchRun: Statement
   private var run: Int64?
-  /// The numbers of the states that this writer has stored or found.
+  /// The numbers of the states that the present transaction has stored or found. Between two of them, another writer may drop a
+  /// state.
   private var states: [LogState: Int64] = [:]
 
   /// Opens the log, and creates one if there is none. The umask of the process determines who may read it.
@@ -96,7 +97,8 @@ package final class LogStore {
   package func append(_ entries: [LogEntry], traffic: [TrafficTally.Sum] = []) throws(DatabaseError) {
     guard !entries.isEmpty || !traffic.isEmpty else { return }
     let countsTraffic = !traffic.isEmpty && lock.take(.traffic)
-    let (knownStates, knownRun) = (states, run)
+    let knownRun = run
+    states = [:]
     do throws(DatabaseError) {
       try database.inTransaction { () throws(DatabaseError) in
         let run = try beginRun(entries.first?.moment ?? .now)
@@ -107,8 +109,8 @@ package final class LogStore {
         }
       }
     } catch {
-      // States and runs that were rolled back have no numbers.
-      (states, run) = (knownStates, knownRun)
+      // A run that was rolled back has no number.
+      run = knownRun
       throw error
     }
     try dropOldest()
@@ -150,8 +152,6 @@ package final class LogStore {
       try insertState.run(values)
       id = database.lastInsertedRow
     }
-    // The cache is cleared when it is large, because networks change. A missing state is looked up again.
-    if states.count >= 1_000 { states = [:] }
     states[state] = id
     return id ?? 0
   }
@@ -171,7 +171,6 @@ package final class LogStore {
         DELETE FROM traffic WHERE day < (SELECT max(day) FROM traffic) - 200000
         """)
     }
-    states = [:]
   }
 
   // MARK: Damage

@@ -99,7 +99,9 @@ package final class LogRecords {
       let isFormula = cell.utf8.first.map { "=+-@\t\r".utf8.contains($0) } ?? false
       let text = isFormula ? "'" + cell : cell
       let needsQuotes = text.utf8.contains { $0 == 0x2c || $0 == 0x22 || $0 == 0x0a || $0 == 0x0d }
-      return needsQuotes ? "\"\(text.replacing("\"", with: "\"\""))\"" : text
+      // By bytes: a quote and a combining mark behind it are one character.
+      let quoted = text.utf8.flatMap { $0 == 0x22 ? [$0, $0] : [$0] }
+      return needsQuotes ? "\"\(String(decoding: quoted, as: UTF8.self))\"" : text
     }.joined(separator: ",")
   }
 

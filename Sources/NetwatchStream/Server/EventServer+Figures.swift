@@ -6,7 +6,7 @@ extension EventServer {
   /// Updates the timers when a client that has asked for figures is gone, or its wish for events changes.
   func noteFigures(of client: ClientConnection) {
     if client.trafficInterval != nil { setTrafficClock() }
-    if client.wifi.reporting.isWanted { setWiFiReporting() }
+    if client.wifi.reporting.isWanted { askForWiFi() }
     if client.quality != nil { setQualityTimer() }
   }
 
@@ -42,13 +42,15 @@ extension EventServer {
   private func setQualityTimer() {
     guard isQualityWanted else {
       qualityTimer?.stop()
-      quality = nil
       return
     }
     let timer = qualityTimer ?? LoopTimer(on: loop) { [unowned self] in tellQuality() }
     qualityTimer = timer
     guard timer.deadline == nil else { return }
-    quality = lookAtQuality(true)
+    // A client that asks, leaves and asks again causes no further sample.
+    if qualityTime.map({ KernelClock.monotonic.now - $0 >= QualityMeter.interval }) ?? true {
+      sampleQuality(isFirst: true)
+    }
     timer.set(forNextTickEvery: QualityMeter.interval)
   }
 
@@ -61,10 +63,15 @@ extension EventServer {
     return offer(quality, to: client, at: KernelClock.monotonic.now)
   }
 
+  private func sampleQuality(isFirst: Bool) {
+    qualityTime = KernelClock.monotonic.now
+    quality = lookAtQuality(isFirst)
+  }
+
   private func tellQuality() {
     // The timer is set first: a client that is dropped below may be the last one that asks, and stops the timer.
     qualityTimer?.set(forNextTickEvery: QualityMeter.interval)
-    quality = lookAtQuality(false)
+    sampleQuality(isFirst: false)
     guard let quality else { return }
     let now = KernelClock.monotonic.now
     for client in clients.values where client.wantsEvents {
@@ -89,7 +96,21 @@ extension EventServer {
 
   // MARK: WiFi
 
-  @discardableResult private func setWiFiReporting() -> WiFiConnection? {
+  /// Passes on what clients ask of the WiFi network, and answers those that wait. If they ask too often, both happens later.
+  private func askForWiFi() {
+    guard wifiAllowance.take(at: KernelClock.monotonic.now) else {
+      let timer = wifiTimer ?? LoopTimer(on: loop) { [unowned self] in askForWiFi() }
+      wifiTimer = timer
+      return timer.set(at: wifiAllowance.next)
+    }
+    wifiTimer?.stop()
+    let connection = setWiFiReporting()
+    let askers = wifiAskers.compactMap { clients[$0] }
+    wifiAskers = []
+    for client in askers { finish(client, isThere: answer(client, with: connection)) }
+  }
+
+  private func setWiFiReporting() -> WiFiConnection? {
     let wanted = clients.values.lazy.filter(\.wantsEvents).map(\.wifi.reporting).reduce(WiFiReporting()) {
       $0.union($1)
     }
@@ -100,7 +121,16 @@ extension EventServer {
   ///
   /// - Returns: False if the client is gone.
   func answerWiFi(_ client: ClientConnection) -> Bool {
-    let connection = setWiFiReporting()
+    let mayAsk = wifiAllowance.take(at: KernelClock.monotonic.now)
+    guard mayAsk else {
+      wifiAskers.insert(ObjectIdentifier(client))
+      askForWiFi()
+      return true
+    }
+    return answer(client, with: setWiFiReporting())
+  }
+
+  private func answer(_ client: ClientConnection, with connection: WiFiConnection?) -> Bool {
     guard client.wifi.reporting.isWanted, client.wantsEvents, let connection, var record = newest,
       record.path.wifi != nil
     else { return true }

@@ -26,8 +26,7 @@ import NetwatchEventLoop
   private(set) var clients: [ObjectIdentifier: ClientConnection] = [:]
   /// The clients that have not received their first line. The server does not read from them before.
   private var arrivals: [ClientConnection] = []
-  /// The number of connections of each user who is neither the server's user nor root.
-  private var strangers: [uid_t: Int] = [:]
+  private var strangers: StrangerCounts
   private var memory: ClientMemory
   private var isShortOfMemory = false
   private var requestCount = 0
@@ -38,10 +37,16 @@ import NetwatchEventLoop
   var trafficClock: TrafficClock?
   let sampleTraffic: (NetworkPath) -> TrafficMeter.Sample?
   let reportWiFi: (WiFiReporting) -> WiFiConnection?
+  var wifiAllowance = QuestionAllowance()
+  /// The timer of the next question about the WiFi network; nil until clients ask too often.
+  var wifiTimer: LoopTimer?
+  /// The clients that get the current values with the next question.
+  var wifiAskers: Set<ObjectIdentifier> = []
   /// The timer of the quality samples; nil until a client asks for them.
   var qualityTimer: LoopTimer?
-  /// The figures of the last sample; nil while no client asks for them.
+  /// The figures of the last sample, and its time.
   var quality: LinkQuality?
+  var qualityTime: Duration?
   let lookAtQuality: (_ isFirst: Bool) -> LinkQuality?
   private var greeter = JSONLineWriter()
   private var isGreeterStale = true
@@ -80,6 +85,7 @@ import NetwatchEventLoop
     self.loop = loop
     self.socket = socket
     self.connectionLimit = connectionLimit
+    strangers = StrangerCounts(connectionLimit: connectionLimit)
     memory = ClientMemory(limit: memoryLimit)
     self.identity = identity
     self.requestsChanged = requestsChanged
@@ -182,12 +188,7 @@ import NetwatchEventLoop
       return refuse(descriptor, "the service has \(connectionLimit) connections already")
     }
     let mayBegin = isOwner || peer.isRoot
-    if !mayBegin {
-      guard strangers[peer.user, default: 0] < strangerLimit else {
-        return refuse(descriptor, "a user has at most \(strangerLimit) of the \(connectionLimit) connections")
-      }
-      strangers[peer.user, default: 0] += 1
-    }
+    if !mayBegin, let reason = strangers.add(peer.user) { return refuse(descriptor, reason) }
     var size = Self.sendBuffer
     unsafe setsockopt(descriptor.rawValue, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<CInt>.size))
     let client = ClientConnection(descriptor, user: peer.user, mayBegin: mayBegin)
@@ -195,9 +196,6 @@ import NetwatchEventLoop
     clients[ObjectIdentifier(client)] = client
     greetSoon(client)
   }
-
-  /// The most connections of each user who is neither the server's user nor root.
-  private var strangerLimit: Int { max(1, connectionLimit / 4) }
 
   private func greetSoon(_ client: ClientConnection) {
     // The kernel's messages that came before the client are read first. Otherwise, a service that was suspended would send an
@@ -380,10 +378,7 @@ import NetwatchEventLoop
   private func drop(_ client: ClientConnection) {
     guard clients.removeValue(forKey: ObjectIdentifier(client)) != nil else { return }
     if let registration = client.registration { loop.remove(registration) }
-    if !client.mayBegin {
-      let rest = strangers[client.user, default: 1] - 1
-      strangers[client.user] = rest > 0 ? rest : nil
-    }
+    if !client.mayBegin { strangers.remove(client.user) }
     memory.change(from: client.notedSize, to: 0)
     if client.requests.count > 0 {
       let count = client.requests.count
