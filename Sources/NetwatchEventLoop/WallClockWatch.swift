@@ -34,7 +34,7 @@ public final class WallClockWatch {
   private func arm() {
     // The deadline is never reached, because only the timer's cancellation is used.
     var setting = itimerspec()
-    setting.it_value.tv_sec = time_t(Int32.max) * 64
+    setting.it_value.tv_sec = time_t(clamping: Int64(Int32.max) * 64)
     let flags = CInt(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)
     unsafe timerfd_settime(timer.rawValue, flags, &setting, nil)
   }

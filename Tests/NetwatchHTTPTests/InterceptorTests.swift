@@ -284,6 +284,17 @@ extension HTTPField.Name {
     #expect(seen.now.count <= 200)
   }
 
+  @Test func `a token with a newline at its end is refreshed, too`() async throws {
+    let refreshes = Box(0)
+    let bearer = BearerTokenInterceptor(BearerToken("old\n")) { _ in
+      refreshes.change { $0 += 1 }
+      return BearerToken("new\n")
+    }
+    let session = try session(server(taking: Box("new")), bearer)
+    for _ in 0..<3 { #expect(try await session.data(for: "x").response.status == .ok) }
+    #expect(refreshes.now == 1)
+  }
+
   @Test func `a request that is refused with a new token is refused`() async throws {
     let refreshes = Box(0)
     let bearer = BearerTokenInterceptor { _ in

@@ -62,6 +62,10 @@ import Testing
 
   @Test func `a HEAD has a head and no body`() async throws {
     try server.serve("hello", as: "hello.txt")
+    let refused = await #expect(throws: HTTPError.self) {
+      try await session.data(for: request(.head, "hello.txt"), body: .data(Data("body".utf8)))
+    }
+    #expect(refused?.kind == .cannotEncodeRequest)
     let reply = try await session.data(for: request(.head, "hello.txt"))
     #expect(reply.response.headerFields[.contentLength] == "5")
     #expect(reply.value.isEmpty)

@@ -109,6 +109,16 @@ import Testing
     #expect(reader.trailers == nil)
   }
 
+  @Test func `a trailer that is folded without end is a fault`() {
+    let reader = HeadReader(HeadMemory())
+    reader.begin()
+    let faults = (["X-Digest: a\r\n"] + Array(repeating: " a\r\n", count: 101)).map { line in
+      let bytes = Array(line.utf8)
+      return unsafe bytes.withUnsafeBytes { unsafe reader.append(trailer: $0) }
+    }
+    #expect(faults.firstIndex { $0 != nil } == 101)
+  }
+
   @Test func `nginx sends them over HTTP/1.1 and HTTP/2`() async throws {
     let authority = try CertificateAuthority()
     let nginx = try NginxServer(

@@ -47,6 +47,14 @@ import Testing
     return kernel
   }
 
+  @Test func `a name that a filter answers with zeros is asked for as programs would connect`() throws {
+    var kernel = try Self.kernel(.own, ipv6: Self.viaSecond6)
+    kernel.answers[RouteRequest(.ipv6)] = .own
+    kernel.start()
+    kernel.handle(.resolved([.v4(0), .v6(0)]))
+    #expect(kernel.machine.destinations.all == [.v4(0), .v6(1)])
+  }
+
   // MARK: The first path
 
   @Test func `nothing is asked or published before the name is known`() throws {

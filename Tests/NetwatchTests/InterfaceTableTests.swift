@@ -45,9 +45,9 @@ import Testing
   static func fact(_ index: Int32, _ random: inout SplitMix) -> NetworkEvent {
     let kinds = [nil, nil, "veth", "tun", "wwan", "vlan", "vlan", "bridge", "bridge", "bond", "team"]
     let kind = kinds.randomElement(using: &random) ?? nil
-    func lower() -> Int32? { random.oneIn(3) || index == 1 ? nil : .random(in: 1..<index, using: &random) }
+    func lower() -> Int32? { random.oneIn(3) || index == 2 ? nil : .random(in: 2..<index, using: &random) }
     // The ports have lower numbers than their bridge.
-    let master = random.oneIn(2) || index == 12 ? nil : Int32.random(in: (index + 1)...12, using: &random)
+    let master = random.oneIn(2) || index == 13 ? nil : Int32.random(in: (index + 1)...13, using: &random)
     let below = kind == "vlan" || kind == "veth" ? lower() : nil
     return .link(
       index, "l\(index)", LinkState.allCases.randomElement(using: &random) ?? .up, kind: kind,
@@ -62,7 +62,7 @@ import Testing
       var snapshot = NetworkSnapshot()
       var facts: [Int32: NetworkEvent] = [:]
       for _ in 0..<60 {
-        let index = Int32.random(in: 1...12, using: &random)
+        let index = Int32.random(in: 2...13, using: &random)
         if facts[index] != nil, random.oneIn(4) {
           facts[index] = nil
           _ = snapshot.apply(.linkRemoved(index: index))

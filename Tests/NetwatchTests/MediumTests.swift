@@ -33,6 +33,9 @@ import Testing
     Kind(name: "lan1", device: DeviceTraits(type: "dsa"), medium: .wired),
     Kind(name: "eth9", device: DeviceTraits(type: "unheard-of"), medium: .other),
     Kind(name: "ib0", hardwareType: 32, medium: .wired),
+    // The kinds that newer kernels give to the same hardware.
+    Kind(name: "lan1", kind: "dsa", medium: .wired), Kind(name: "ib0", kind: "ipoib", hardwareType: 32, medium: .wired),
+    Kind(name: "bond0", kind: "bond", hardwareType: 32, medium: .other),
     Kind(name: "veth0", kind: "veth", medium: .virtual), Kind(name: "dummy0", kind: "dummy", medium: .other),
     Kind(name: "br0", kind: "bridge", device: DeviceTraits(type: "bridge"), medium: .other),
     Kind(name: "bond0", kind: "bond", device: DeviceTraits(type: "bond"), medium: .other),

@@ -33,6 +33,13 @@ import Testing
     #expect(kernel.published.last?.ipv4?.address == .ip("10.8.10.2"))
   }
 
+  @Test(arguments: ["xfrm", "gre"]) func `a tunnel that is bound to the loopback stands on no link`(_ kind: String) {
+    var kernel = Kernel.openVPN()
+    kernel.facts = [.loopback] + Kernel.uplinks + Kernel.tunnel(10, "x0", kind: kind, lower: 1)
+    kernel.start()
+    #expect(kernel.carrier == "eth0 x0 wired")
+  }
+
   @Test func `a modem that looks like a tunnel is none`() {
     var kernel = Kernel.openVPN()
     let modem = DeviceTraits(type: "wwan")

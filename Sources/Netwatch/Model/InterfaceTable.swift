@@ -190,8 +190,9 @@ extension InterfaceTable: ExpressibleByArrayLiteral {
 extension Interface {
   /// The index of the link below that the kernel names, if that link carries this one.
   var standsOn: Int32? {
-    // The ends of a veth pair name each other, and each reports its own carrier at once.
-    kind == "veth" ? nil : lowerIndex
+    // The ends of a veth pair name each other, and each reports its own carrier at once. An XFRM interface that is bound to no
+    // link names the loopback, whose index is 1 in each namespace (LOOPBACK_IFINDEX).
+    kind == "veth" || lowerIndex == 1 ? nil : lowerIndex
   }
 }
 

@@ -61,6 +61,7 @@ extension Medium {
     }
     // A modem behind pppd and a PPPoE line look the same.
     if hardwareType == Self.ppp { return (.other, .hardwareType(hardwareType)) }
+    if let kind, Self.hardwareKinds.contains(kind) { return (.wired, .kind(kind)) }
     if let kind { return (kind == "veth" ? .virtual : .other, .kind(kind)) }
     switch (hardwareType, device.type) {
     case (Self.infiniband, _): return (.wired, .hardwareType(hardwareType))
@@ -70,6 +71,9 @@ extension Medium {
     default: return (.other, .hardwareType(hardwareType))
     }
   }
+
+  /// The kinds whose links are hardware: the ports of a switch since Linux 6.1, and InfiniBand.
+  static let hardwareKinds: Set = ["dsa", "ipoib"]
 
   private static func modemMark(
     name: String, kind: String?, hardwareType: UInt16, device: DeviceTraits

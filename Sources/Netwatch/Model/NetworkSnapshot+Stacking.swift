@@ -141,7 +141,8 @@ extension NetworkSnapshot {
 
   /// Returns whether a link is a network card, in whatever state.
   func isHardware(at position: InterfaceTable.Index) -> Bool {
-    guard interfaces[position].kind == nil, !interfaces[position].isLoopback else { return false }
+    guard interfaces[position].kind.map({ Medium.hardwareKinds.contains($0) }) ?? true, !interfaces[position].isLoopback
+    else { return false }
     return interfaces[position].role.tunnelKind == nil
   }
 

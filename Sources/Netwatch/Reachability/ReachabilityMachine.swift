@@ -184,7 +184,7 @@ package struct ReachabilityMachine: Sendable {
   /// Returns the link that the tunnel of a lookup names as its own; 0 for none.
   package func lower(of request: RouteRequest) -> Int32 {
     guard case .remote(let tunnel) = request.scope else { return 0 }
-    return evaluator.snapshot.interface(tunnel)?.lowerIndex ?? 0
+    return evaluator.snapshot.interface(tunnel)?.standsOn ?? 0
   }
 
   package mutating func handle(_ event: Event, at now: Duration) -> Effects {
@@ -286,7 +286,8 @@ package struct ReachabilityMachine: Sendable {
   private mutating func setAddresses(_ addresses: [IPAddress], _ effects: inout Effects) {
     stopWaitingForName(&effects)
     name = .known
-    let new = Destinations(addresses)
+    // connect(2) takes :: for ::1, as it does 0.0.0.0, which filters of names answer; RTM_GETROUTE would follow the default route.
+    let new = Destinations(addresses.map { $0 == .v6(0) ? .v6(1) : $0 })
     if new != destinations {
       destinations = new
       answers = RouteAnswers()

@@ -7,12 +7,15 @@ import HTTPTypes
 @safe final class HeadReader {
   /// The most bytes of a head, more than an honest server needs.
   static let mostBytes = 256 * 1_024
+  /// The most lines that continue a trailer.
+  private static let mostTrailerFolds = 100
 
   /// The head. Nil until its empty line has arrived, and again when another head follows.
   private(set) var head: ResponseHead?
   /// The fields after the body; nil if there are none.
   private(set) var trailers: HTTPFields?
   private var trailerBytes = 0
+  private var trailerFolds = 0
   private let memory: HeadMemory
   /// A remembered head that begins with the lines that have arrived. These lines were not parsed.
   private var known: ResponseHead?
@@ -42,7 +45,7 @@ import HTTPTypes
     known = memory.last
     unsafe expected = known?.text ?? UnsafeRawBufferPointer(start: nil, count: 0)
     if bytes > 0 { forget() }
-    if trailerBytes > 0 { (trailers, trailerBytes) = (nil, 0) }
+    if trailerBytes > 0 { (trailers, trailerBytes, trailerFolds) = (nil, 0, 0) }
   }
 
   private func forget() {
@@ -97,6 +100,9 @@ import HTTPTypes
     guard trailerBytes <= Self.mostBytes else { return "its trailers are too long" }
     let content = unsafe Self.trimmed(line[...])
     if unsafe line.first == UInt8(ascii: " ") || line.first == UInt8(ascii: "\t") {
+      // Each one copies the whole value. Servers must not send any (RFC 9112, section 5.2).
+      trailerFolds += 1
+      guard trailerFolds <= Self.mostTrailerFolds else { return "its trailers are folded too often" }
       unsafe foldTrailer(content)
     } else if let field = unsafe field(content) {
       trailers = trailers ?? HTTPFields()

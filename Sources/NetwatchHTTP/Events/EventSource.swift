@@ -53,7 +53,7 @@ final class EventSource: Sendable {
     let settings = EventSourceMachine.Settings(
       retryDelay: options.retryDelay, maximumRetryDelay: options.maximumRetryDelay,
       maximumFailures: options.maximumFailures, retriedStatusCodes: options.retriedStatusCodes,
-      answerTimeout: taskOptions.timeout,
+      answerTimeout: taskOptions.timeout?.asDelay,
       mayRepeat: taskOptions.allowsRepetition || call.request.method == .get)
     call.options = taskOptions.ofEvents(options)
     self.call = call

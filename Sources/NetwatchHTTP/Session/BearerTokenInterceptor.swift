@@ -103,6 +103,9 @@ public final class BearerTokenInterceptor: RequestInterceptor {
     return request
   }
 
+  /// Returns the value of the field with a token as it is sent: without white space at its end.
+  private func sent(_ token: String) -> String { HTTPField(name: .authorization, value: prefix + token).value }
+
   /// Refreshes the token after a refusal, and has the request sent again. Leaves all other failures, and a second refusal, to
   /// the next interceptor. If the refresh fails, the task fails with its error.
   public func retry(_ failure: HTTPFailedAttempt) async -> RetryDecision {
@@ -123,7 +126,9 @@ public final class BearerTokenInterceptor: RequestInterceptor {
   private func fresh(otherThan refused: String?) async throws(HTTPError) -> BearerToken {
     let found = state.withLock { state -> Found in
       if let refresh = state.refresh { return .coming(refresh) }
-      if let token = state.token, token.value != refused, !isEnding(token) { return .there(token) }
+      if let token = state.token, refused.map({ sent(token.value) != sent($0) }) ?? true, !isEnding(token) {
+        return .there(token)
+      }
       let time = ContinuousClock.now
       state.begun.removeAll { time - $0 > window }
       guard state.begun.count < maximumRefreshes else { return .tooOften }

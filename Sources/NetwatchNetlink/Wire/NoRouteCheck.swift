@@ -53,6 +53,8 @@ final class NoRouteCheck {
       wantsRules = rules == nil
       return false
     }
+    // The source of an earlier lookup may be gone, and would be asked for again.
+    giveBackPort()
     hasPort = true
     return hasNoRoute(to: first) && hasNoRoute(to: last)
   }
