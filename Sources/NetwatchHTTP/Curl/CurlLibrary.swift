@@ -51,6 +51,9 @@ enum CurlLibrary {
   /// Whether libcurl has a message for each end of an HTTP/2 connection but that of a rejected request. 8.1 to 8.5 have none for a
   /// connection that the server has closed in good order. Between them and Debian's 8.14.1 nobody has looked.
   static let isSilentOnRejection = version < 0x08_0100 || version >= 0x08_0e00 && !namesRejection
+  /// Whether libcurl reads shared cookies for a request after it has given the lock back, so that another thread may free them
+  /// meanwhile. Since 8.12.0 (curl/curl#18457).
+  static let readsCookiesUnlocked = version >= 0x08_0c00
   /// Whether libcurl may give a connection to the next request within the call in which the last one has ended, without a look for
   /// further bytes. 8.22 does. Since Debian's 8.14.1 nobody has looked.
   static let passesConnectionsOn = version >= 0x08_0f00

@@ -35,6 +35,7 @@ import NetwatchEventLoop
     }
   }
   private var isDue = false
+  private var holdsCookies = false
   /// The handle and the socket for which libcurl has stopped waiting most recently within its present call.
   private var lastLetGo = unsafe (easy: UnsafeMutableRawPointer?.none, socket: CInt(-1))
 
@@ -208,12 +209,22 @@ import NetwatchEventLoop
     takeEnds()
   }
 
+  /// Keeps the cookies as they are until libcurl's call returns. To be called before a request is sent.
+  func holdCookies() {
+    guard CurlLibrary.readsCookiesUnlocked, !holdsCookies else { return }
+    holdsCookies = sharedCookies?.hold() ?? false
+  }
+
   private func beginCall() {
     unsafe lastLetGo = (nil, -1)
     sockets?.beginCall()
   }
 
   private func takeEnds() {
+    if holdsCookies {
+      holdsCookies = false
+      sharedCookies?.giveBack()
+    }
     var left: CInt = 0
     while let message = unsafe curl_multi_info_read(handle, &left) {
       guard unsafe message.pointee.msg == CURLMSG_DONE, let easyHandle = unsafe message.pointee.easy_handle,

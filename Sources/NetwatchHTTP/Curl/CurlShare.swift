@@ -33,6 +33,16 @@ import CLibCurl
     unsafe curl_share_cleanup(handle)
   }
 
+  /// Keeps all other threads from the cookies until ``giveBack()``. May be called from within libcurl.
+  ///
+  /// - Returns: Whether there are other threads.
+  func hold() -> Bool {
+    lock?.lock()
+    return lock != nil
+  }
+
+  func giveBack() { lock?.unlock() }
+
   private func locked<Result>(_ body: () -> Result) -> Result {
     lock?.lock()
     defer { lock?.unlock() }

@@ -228,7 +228,9 @@ final class Transfer: CurlDelegate {
 
   override func maySend() -> Bool {
     hasBegun()
-    return chain.allowsRepetition || easy.map { maySendOnce($0) } ?? false
+    guard chain.allowsRepetition || easy.map({ maySendOnce($0) }) ?? false else { return false }
+    curl.holdCookies()
+    return true
   }
 
   override func received(headLine line: UnsafeRawBufferPointer) -> Bool {
