@@ -62,8 +62,8 @@ struct WebAddress: Hashable, Sendable {
 
   private static func fileName(_ path: String) -> String? {
     guard let slash = path.lastIndex(of: "/"), let name = path[path.index(after: slash)...].percentDecoded,
-      // Names of hidden files and of the folders . and .. are refused.
-      !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 255
+      // Names of hidden files, of the folders . and .., and of partial downloads are refused.
+      !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 255, !name.lowercased().contains(".netwatch-part")
     else { return nil }
     let isPlain = name.unicodeScalars.allSatisfy { scalar in
       switch scalar.properties.generalCategory {

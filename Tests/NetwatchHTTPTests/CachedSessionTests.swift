@@ -37,6 +37,53 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
+  @Test(arguments: [false, true], ["", "Content-Encoding: gzip"])
+  func `what a POST has changed is asked for, also if a redirect leads to it`(
+    _ isAsked: Bool, _ coding: String
+  ) async throws {
+    let origin = try CacheOrigin { head in
+      head.hasPrefix("POST")
+        ? CacheOrigin.answer("303 See Other", "Location: /a", coding.isEmpty ? "X-Coding: none" : coding)
+        : CacheOrigin.answer("200 OK", CacheOrigin.fresh, body: "list")
+    }
+    let session = try origin.session {
+      if isAsked { $0.taskOptions.onRedirect = { $0.next } }
+    }
+    _ = try await session.data(for: "a")
+    _ = await session.configuration.cache?.currentSize
+    let reply = try await session.upload(.text("x"), with: "a")
+    #expect(reply.text == "list" && reply.metrics.cacheUse == nil)
+    #expect(origin.requests.count == 3)
+  }
+
+  /// What belongs to a user who has gone must not come back with a response that was on its way.
+  @Test(arguments: [true, false]) func `what was on its way when all was removed is not there afterwards`(
+    _ isValidated: Bool
+  ) async throws {
+    let gate = Box(true)
+    let origin = try CacheOrigin { head in
+      while !gate.now { usleep(1_000) }
+      return head.contains("If-None-Match")
+        ? CacheOrigin.answer("304 Not Modified", CacheOrigin.fresh)
+        : CacheOrigin.answer("200 OK", CacheOrigin.fresh, "ETag: \"1\"", body: "mine")
+    }
+    let session = try origin.session()
+    let cache = try #require(session.configuration.cache)
+    if isValidated {
+      _ = try await session.data(for: "me")
+      #expect(await cache.currentSize > 0)
+    }
+    gate.change { $0 = false }
+    let task = Task { try await session.data(for: "me", options: .policy(.revalidates)) }
+    let count = isValidated ? 2 : 1
+    _ = try await eventually { origin.requests.count == count ? true : nil }
+    await cache.removeAll()
+    gate.change { $0 = true }
+    #expect(try await task.value.text == "mine")
+    #expect(await cache.currentSize == 0)
+    #expect(try await session.data(for: "me").metrics.cacheUse == nil)
+  }
+
   @Test func `each policy asks the server as it says`() async throws {
     let origin = try CacheOrigin.counting("Cache-Control: max-age=600")
     let session = try origin.session()

@@ -206,6 +206,19 @@ import Testing
     #expect(server.values("authorization") == [["one"], ["two"], ["three"], ["four"]])
   }
 
+  @Test func `nor is what a session's own fields may have led to`() async throws {
+    let cache = DataDownloader.Cache()
+    let key = try #require(HTTPField.Name("X-Api-Key"))
+    for name in ["one", "two"] {
+      var configuration = HTTPSessionConfiguration()
+      configuration.handlesCookies = false
+      configuration.headerFields[key] = name
+      let session = try HTTPSessionManager(configuration: configuration)
+      for _ in 0..<2 { _ = try await downloader(session, cache).value(for: request("a")) }
+    }
+    #expect(server.values("x-api-key") == [["one"], ["two"]])
+  }
+
   private struct Authorizer: RequestInterceptor {
     let name: String
 

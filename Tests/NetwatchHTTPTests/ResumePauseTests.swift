@@ -56,6 +56,40 @@ import Testing
     #expect(download.state == .suspended)
   }
 
+  /// Two files have been downloaded to one place, and the caller has kept the data of the first one.
+  @Test(arguments: [true, false]) func `data about another file than the one that is there is not used`(
+    _ hasData: Bool
+  ) async throws {
+    let whole = Data((0..<1_000).map { UInt8($0 % 251) })
+    let heads = Box<[String]>([])
+    let server = try ScriptedServer { connection, _ in
+      while let head = connection.readHead() {
+        heads.change { $0.append(head) }
+        let isPart = head.contains("Range: bytes=500-")
+        connection.write(
+          isPart
+            ? "HTTP/1.1 206 Partial Content\r\nETag: \"a\"\r\nContent-Range: bytes 500-999/1000\r\nContent-Length: 500\r\n\r\n"
+            : "HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 1000\r\n\r\n")
+        connection.write(isPart ? whole[500...] : whole)
+      }
+    }
+    defer { server.stop() }
+    let folder = try TemporaryFolder()
+    try folder.write(String(repeating: "b", count: 500), to: "file.netwatch-part")
+    let other = server.url.appending(path: "b").absoluteString
+    if hasData {
+      try folder.write(
+        #"{"etag":"\"b\"","offset":500,"total":1000,"url":"\#(other)","version":1}"#, to: "file.netwatch-part.json")
+    }
+    let url = server.url.appending(path: "a")
+    let data = ResumeData(url: url.absoluteString, offset: 100, validator: .entityTag("\"a\""), total: 1_000)
+    let session = try HTTPSessionManager()
+    _ = try await session.resumableDownload(
+      HTTPRequest(.get, to: url), to: folder.url("file"), resumeData: data)
+    #expect(try Data(contentsOf: folder.url("file")) == whole)
+    #expect(heads.now.count == 1 && !heads.now[0].contains("Range:"))
+  }
+
   @Test func `a pause keeps what has come, and the rest is asked for`() async throws {
     var options = HTTPTaskOptions()
     let progress = Box<[HTTPProgress]>([])

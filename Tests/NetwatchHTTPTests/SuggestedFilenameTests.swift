@@ -48,6 +48,7 @@ import Testing
     ("\u{202e}gpj.exe", "gpj.exe"),
     ("a\u{0}b\u{7f}\u{9b}31m.txt", "ab31m.txt"), ("\u{200b}.hidden", "hidden"), ("a\u{2028}b\n", "ab"),
     ("  spaced  ", "spaced"), ("~", "~"),
+    ("tool.tar.gz.netwatch-part", "tool.tar.gz_netwatch-part"), ("a.NetWatch-Part.json", "a_NetWatch-Part.json"),
     ("a..b", "a..b"), ("e\u{301}", "e\u{301}"), ("a\u{2044}b", "a\u{2044}b"), ("/\u{301}x", "\u{301}x"),
   ])
   func `a name is safe, whatever is asked for`(_ wanted: String, _ expected: String?) {

@@ -15,7 +15,8 @@ extension HTTPResponse {
   /// 3. `Unknown`, with an extension for the content type.
   ///
   /// Only the text after the last slash or backslash counts. Control characters, invisible characters, and dots and spaces at
-  /// the beginning are removed. A name of more than 255 bytes in UTF-8 is shortened before its extension.
+  /// the beginning are removed. A name of more than 255 bytes in UTF-8 is shortened before its extension. `.netwatch-part`, which
+  /// only partial downloads have in their names, becomes `_netwatch-part`.
   ///
   /// - Parameter request: The request that the server has answered. Default: nil, no path to take a name from.
   public func suggestedFilename(for request: HTTPRequest? = nil) -> String {
@@ -44,7 +45,22 @@ extension HTTPResponse {
     let visible = scalars.filter(isVisible).drop { $0 == "." || $0.properties.isWhitespace }
     var safe = String(String.UnicodeScalarView(visible))
     while safe.unicodeScalars.last?.properties.isWhitespace == true { safe.unicodeScalars.removeLast() }
-    return safe.isEmpty ? nil : cut(safe)
+    return safe.isEmpty ? nil : cut(withoutPartSuffix(safe))
+  }
+
+  /// Changes a name that a partial download would have, so that no server can make up the beginning of another one's file.
+  private static func withoutPartSuffix(_ name: String) -> String {
+    var bytes = Array(name.utf8)
+    let suffix = OpenFile.partSuffix.utf8
+    for place in bytes.indices
+    where bytes[place...].lazy.prefix(suffix.count).map(Self.lowercased).elementsEqual(suffix) {
+      bytes[place] = UInt8(ascii: "_")
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func lowercased(_ byte: UInt8) -> UInt8 {
+    UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte
   }
 
   private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {

@@ -4,6 +4,9 @@ import Glibc
 
 /// A descriptor of a file, closed when its last reference is released.
 final class OpenFile: Sendable {
+  /// The end of the name of a partial download.
+  static let partSuffix = ".netwatch-part"
+
   let number: CInt
 
   /// - Parameter number: A descriptor that nothing else owns.

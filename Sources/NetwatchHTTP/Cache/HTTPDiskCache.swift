@@ -22,6 +22,7 @@ public final class HTTPDiskCache: Sendable {
   private let handle: LoopHandle
   private let confined: LoopConfined<CacheFolder>
   private let lastID = Atomic<UInt64>(0)
+  private let removals = Lock(CacheRemovals())
 
   /// Opens a cache, and creates its folder if there is none.
   ///
@@ -50,13 +51,19 @@ public final class HTTPDiskCache: Sendable {
   deinit { handle.submit { $0.stop() } }
 
   /// Removes all responses, and returns when they are removed.
-  public func removeAll() async { await call { $0.removeAll(since: 0) } }
+  ///
+  /// A response whose request is on its way meanwhile is not stored.
+  public func removeAll() async {
+    removals.withLock { $0.removeAll() }
+    await call { $0.removeAll(since: 0) }
+  }
 
   /// Removes the responses that arrived at a time or later, and returns when they are removed.
   ///
   /// - Parameter date: The earliest time of arrival.
   public func removeAll(since date: Date) async {
     let time = Int64(max(0, min(date.timeIntervalSince1970, Double(StoredAnswer.mostSeconds))))
+    removals.withLock { $0.removeAll() }
     await call { $0.removeAll(since: time) }
   }
 
@@ -65,6 +72,7 @@ public final class HTTPDiskCache: Sendable {
   /// - Parameter request: The request with the URL.
   public func remove(for request: HTTPRequest) async {
     guard let url = request.urlText else { return }
+    removals.withLock { $0.remove([url]) }
     await call { $0.remove(url) }
   }
 
@@ -91,7 +99,16 @@ public final class HTTPDiskCache: Sendable {
   }
 
   /// Removes answers that are no longer valid.
-  func remove(_ urls: [String]) { run { folder in for url in urls { folder.remove(url) } } }
+  func remove(_ urls: [String]) {
+    removals.withLock { $0.remove(urls) }
+    run { folder in for url in urls { folder.remove(url) } }
+  }
+
+  /// The number of removals so far.
+  var removalCount: UInt64 { removals.withLock { $0.count } }
+
+  /// Returns whether a URL was removed since there were that many removals.
+  func hasRemoved(_ url: String, since count: UInt64) -> Bool { removals.withLock { $0.hasRemoved(url, since: count) } }
 
   private func nextID() -> UInt64 { lastID.wrappingAdd(1, ordering: .relaxed).newValue }
 

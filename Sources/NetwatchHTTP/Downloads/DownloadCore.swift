@@ -48,12 +48,21 @@ final class DownloadCore: Sendable {
       if createsFolders { try OpenFile.createFolder(of: target) }
       let file = try PartialFile.open(
         for: target, replacesExisting: replacesExisting, isFlushed: options.flushesFiles)
-      let (data, size) = (given ?? file.load(), file.size())
+      let size = file.size()
+      let data = Self.data(given, file.load(), size: size)
       state.withLock { $0.file = file }
       send(.loaded(data, size: size))
     } catch {
       complete(.failure(error), nil)
     }
+  }
+
+  /// Returns the resume data to use. What the caller has kept is about another file if the data beside the file says something
+  /// else, or if there is none and the length differs.
+  private static func data(_ given: ResumeData?, _ beside: ResumeData?, size: Int64) -> ResumeData? {
+    guard let given else { return beside }
+    guard let beside else { return given.offset == size ? given : nil }
+    return beside.validator == given.validator && beside.isFor(given.url) ? given : beside
   }
 
   // MARK: From anywhere

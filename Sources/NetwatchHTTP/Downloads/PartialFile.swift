@@ -25,7 +25,7 @@ final class PartialFile: Sendable {
   static func open(for target: URL, replacesExisting: Bool, isFlushed: Bool = false) throws(HTTPError) -> PartialFile {
     let name = try OpenFile.path(of: target, replacesExisting: replacesExisting)
     let base = OpenFile.companion(of: name, suffix: longestSuffix)
-    return try PartialFile(target, replacesExisting, isFlushed, path: base + ".netwatch-part")
+    return try PartialFile(target, replacesExisting, isFlushed, path: base + OpenFile.partSuffix)
   }
 
   private init(_ target: URL, _ replacesExisting: Bool, _ isFlushed: Bool, path: String) throws(HTTPError) {

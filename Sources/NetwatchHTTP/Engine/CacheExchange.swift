@@ -23,6 +23,8 @@ final class CacheExchange {
   /// The conditions that were added to the request, so that the server validates ``stored``.
   private var conditions: HTTPFields?
   private var asked: Int64 = 0
+  /// The number of removals from the cache when the request was sent. What was removed later must not come back.
+  private var removalCount: UInt64 = 0
   private(set) var delivery: Delivery?
   /// Whether the server's 304 cannot refresh ``stored``. The next attempt then does not look into the cache, which may be
   /// unable to remove the response.
@@ -83,6 +85,7 @@ final class CacheExchange {
     case .load: break
     }
     asked = now
+    removalCount = cache.removalCount
     return delivery == nil ? conditions ?? [:] : nil
   }
 
@@ -104,7 +107,7 @@ final class CacheExchange {
     if conditions != nil, response.status == .notModified {
       let now = Self.now
       if let refreshed = stored.answer.refreshed(by: response, asked: asked, came: now, asStored) {
-        cache.replaceHead(of: stored, by: refreshed)
+        replaceHead(of: stored, by: refreshed)
         deliver(refreshed.answer(at: now), .validated)
       } else {
         cache.remove([stored.answer.url])
@@ -125,16 +128,26 @@ final class CacheExchange {
     return true
   }
 
-  /// Begins to store a delivered response, if that is allowed. If it is not, an older stored response is removed.
-  func store(_ response: HTTPResponse) {
+  private func replaceHead(of stored: CachedAnswer, by refreshed: StoredAnswer) {
+    if !cache.hasRemoved(stored.answer.url, since: removalCount) { cache.replaceHead(of: stored, by: refreshed) }
+  }
+
+  /// Removes what a request has changed at the server (RFC 9111, section 4.4). To be called for each response, also for one that
+  /// another request follows.
+  func invalidate(by response: HTTPResponse) {
     guard delivery == nil else { return }
     let changed = CacheDecision.invalidated(by: request, response)
-    if !changed.isEmpty { return cache.remove(changed) }
-    guard isCacheable else { return }
+    if !changed.isEmpty { cache.remove(changed) }
+  }
+
+  /// Begins to store a delivered response, if that is allowed. If it is not, an older stored response is removed.
+  func store(_ response: HTTPResponse) {
+    guard delivery == nil, isCacheable else { return }
     let now = Self.now
     if request.method == .head { return refresh(byHead: response, now) }
     let answer = asStored(response).flatMap { StoredAnswer(request, $0, asked: asked, came: now) }
     if let answer, !Self.isAmbiguous(answer, hasCredential) {
+      guard !cache.hasRemoved(answer.url, since: removalCount) else { return }
       writer = cache.store(answer)
     } else if hasOlder, response.status.kind != .serverError, let url = request.urlText {
       cache.remove([url])
@@ -150,7 +163,7 @@ final class CacheExchange {
   private func refresh(byHead response: HTTPResponse, _ now: Int64) {
     guard let stored, response.status.kind != .serverError else { return }
     if let refreshed = stored.answer.refreshed(byHead: response, asked: asked, came: now, asStored) {
-      cache.replaceHead(of: stored, by: refreshed)
+      replaceHead(of: stored, by: refreshed)
     } else {
       cache.remove([stored.answer.url])
     }

@@ -17,6 +17,7 @@ extension Transfer {
         attempt.verdict = .replaced
         return true
       }
+      exchange?.invalidate(by: head.response)
       let step = head.mayLeadOn ? try chain.step(after: head, allows: { curl.allows($0) }) : .accept
       switch step {
       case .accept: if head.code < 400 || !askAboutRetry(after: head) { try accept(head) }
