@@ -127,7 +127,7 @@ import Testing
     (["wait", "--activity", "tcp"], "--activity; leave it out"),
     (["run", "-v", "--", "true"], "--verbose; leave it out"),
     (["serve", "-i", "eth0"], "--interface; leave it out"), (["serve", "--traffic"], "add --log"),
-    (["serve", "--log", "--traffic-interval", "2"], "add it"),
+    (["serve", "--log", "--traffic-interval", "2"], "add --traffic"),
     (["run", "--json", "--", "true"], "--json; leave it out"),
     (["replay", "--no-service", "x"], "--no-service; leave it out"),
     (["snippet", "tmux", "--icons", "ascii"], "--icons; leave it out"),

@@ -148,7 +148,7 @@ public struct NetwatchTool: ParsableCommand {
     if recordingPath != nil, stages {
       throw ValidationError("--record does not hold which stage fails; leave out --stages.")
     }
-    if nudge, !stages { throw ValidationError("--nudge belongs to --stages; add it.") }
+    if nudge, !stages { throw ValidationError("--nudge belongs to --stages; add --stages.") }
     _ = try trafficInterval
     if follow { return }
     if hold != nil { throw ValidationError("--hold belongs to --follow; add -f.") }

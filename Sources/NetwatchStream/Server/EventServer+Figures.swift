@@ -98,13 +98,18 @@ extension EventServer {
 
   /// Passes on what clients ask of the WiFi network, and answers those that wait. If they ask too often, both happens later.
   private func askForWiFi() {
-    guard wifiAllowance.take(at: KernelClock.monotonic.now) else {
-      let timer = wifiTimer ?? LoopTimer(on: loop) { [unowned self] in askForWiFi() }
-      wifiTimer = timer
-      return timer.set(at: wifiAllowance.next)
-    }
+    guard wifiAllowance.take(at: KernelClock.monotonic.now) else { return setWiFiTimer() }
+    answerWiFiAskers(with: setWiFiReporting())
+  }
+
+  private func setWiFiTimer() {
+    let timer = wifiTimer ?? LoopTimer(on: loop) { [unowned self] in askForWiFi() }
+    wifiTimer = timer
+    timer.set(at: wifiAllowance.next)
+  }
+
+  private func answerWiFiAskers(with connection: WiFiConnection?) {
     wifiTimer?.stop()
-    let connection = setWiFiReporting()
     let askers = wifiAskers.compactMap { clients[$0] }
     wifiAskers = []
     for client in askers { finish(client, isThere: answer(client, with: connection)) }
@@ -121,13 +126,16 @@ extension EventServer {
   ///
   /// - Returns: False if the client is gone.
   func answerWiFi(_ client: ClientConnection) -> Bool {
-    let mayAsk = wifiAllowance.take(at: KernelClock.monotonic.now)
-    guard mayAsk else {
+    guard wifiAllowance.take(at: KernelClock.monotonic.now) else {
       wifiAskers.insert(ObjectIdentifier(client))
-      askForWiFi()
+      setWiFiTimer()
       return true
     }
-    return answer(client, with: setWiFiReporting())
+    // A client that asks all the time must not take the turns of those that wait.
+    wifiAskers.remove(ObjectIdentifier(client))
+    let connection = setWiFiReporting()
+    answerWiFiAskers(with: connection)
+    return answer(client, with: connection)
   }
 
   private func answer(_ client: ClientConnection, with connection: WiFiConnection?) -> Bool {
