@@ -117,9 +117,10 @@ import Testing
     #expect(line.contains(#""event":"initial","reason":"initial""#))
     #expect(line.contains(#""in_flight":1"#))
     #expect(line.contains(#""service":{"protocol":1"#) && first.contains(#""service":{"protocol":1"#))
-    // So does one that gets them already.
+    // So does one that gets them already. The indicator may come between.
     client.write("{\"events\":true}\n")
-    #expect(client.line()?.contains(#""event":"initial""#) == true)
+    let again = try #require(client.event())
+    #expect((again.event == .activity ? client.event() : again)?.event == .initial)
     other.write("{\"end\":\"a\"}\n")
     #expect(client.line()?.contains(#""service""#) == false)
   }
@@ -197,7 +198,7 @@ import Testing
     let other = try TestClient(service)
     #expect(other.event()?.activity.inFlight == begun)
     other.write("{\"events\":false}\n{\"begin\":\"a\",\"label\":\"\(label)\"}\n{\"ping\":1}\n")
-    #expect(other.line() == refusal)
+    #expect(other.answer() == refusal)
     #expect(other.line() == #"{"v":1,"pong":1}"#)
     for number in 0..<8 { client.write("{\"end\":\"\(number)\"}\n") }
     client.write("{\"ping\":1}\n")
@@ -259,7 +260,7 @@ import Testing
       client.write("{\"events\":false}\n")
       for number in 0..<2_000 { client.write("{\"begin\":\"\(number)\",\"label\":\"\(label)\"}\n") }
       client.write("{\"ping\":1}\n")
-      #expect(client.line() == #"{"v":1,"pong":1}"#)
+      #expect(client.answer() == #"{"v":1,"pong":1}"#)
       // Half a line, and answers that it does not read.
       client.write(String(repeating: "\n", count: 2_000) + "{\"begin\"")
     }

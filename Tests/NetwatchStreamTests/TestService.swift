@@ -165,6 +165,12 @@ final class TestClient {
     return nil
   }
 
+  /// The next answer, passing over events: a timer of the indicator may end at any time before events are switched off.
+  func answer() -> String? {
+    while let line = line() { if EventRecord(line: Array(line.utf8)[...]) == nil { return line } }
+    return nil
+  }
+
   /// Reads events until one has `count` requests.
   func event(inFlight count: Int) -> EventRecord? {
     while let event = event() { if event.activity.inFlight == count { return event } }
