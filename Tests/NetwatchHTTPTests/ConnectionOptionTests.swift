@@ -115,6 +115,27 @@ import Testing
     #expect(try await failure(server.tlsURL(host: "c.invalid"), session).kind == .notResolved)
   }
 
+  @Test func `an address that does not answer gives way to the next one`() async throws {
+    let server = try NginxServer(server: Self.facts)
+    let port = try #require(server.url.port)
+    let (mute, loopback) = (IPAddress.v4(0x7f00_0009), IPAddress.v4(0x7f00_0001))
+    let listener = try MuteListener(0x7f00_0009, port: port)
+    let session = try session {
+      $0.addressOverrides = ["a.invalid": [mute, loopback]]
+      $0.taskOptions.timeout = .seconds(20)
+    }
+    #expect(try await facts(URL(string: "http://a.invalid:\(port)/")!, session)[0] == "127.0.0.1")
+    // The only address has all the time there is.
+    let patient = try self.session {
+      $0.addressOverrides = ["b.invalid": [mute]]
+      $0.taskOptions.timeout = .seconds(5)
+    }
+    let began = ContinuousClock.now
+    #expect(try await failure(URL(string: "http://b.invalid:\(port)/")!, patient).kind == .timedOut)
+    #expect(ContinuousClock.now - began >= .seconds(5))
+    withExtendedLifetime((server, listener)) {}
+  }
+
   // MARK: Versions
 
   @Test func `the version of HTTP is the one that was chosen`() async throws {

@@ -57,6 +57,8 @@ import Netwatch
   var bodyBytes: Int64 = 0
   /// Whether the connection is not used again after this request, because of what follows its response.
   var forbidsReuse = false
+  /// Whether the transfer was told to stop reading and sending.
+  private var isPaused = false
   /// The call of libcurl in which the status line was read; see ``CurlSockets/call``.
   var headCall = 0
 
@@ -127,6 +129,7 @@ import Netwatch
   /// Prepares the same request for another attempt.
   func repeatAttempt() {
     unsafe words.pointee = 0
+    isPaused = false
     if !opened.isEmpty { opened = [] }
     if !handshakes.isEmpty { handshakes = [] }
     bindError = 0
@@ -355,9 +358,18 @@ import Netwatch
   /// - Returns: False if such data was refused. libcurl only reports it here, and would continue without the data.
   @discardableResult
   func pause(_ isPaused: Bool) -> Bool {
+    self.isPaused = isPaused
     let code = unsafe curl_easy_pause(handle, isPaused ? CURLPAUSE_ALL : CURLPAUSE_CONT)
     // A transfer without a connection cannot be paused, and has no data.
     return code == CURLE_OK || code == CURLE_BAD_FUNCTION_ARGUMENT
+  }
+
+  /// Makes libcurl act on the transfer soon. A paused transfer is left alone: libcurl acts on it when it continues.
+  func wake() {
+    guard !isPaused else { return }
+    // libcurl acts on each transfer that it has paused in one direction or that continues.
+    unsafe curl_easy_pause(handle, CURLPAUSE_SEND)
+    pause(false)
   }
 
   func check(_ code: CURLcode) {

@@ -100,6 +100,12 @@ import NetwatchEventLoop
     sockets?.onClosed = closed
   }
 
+  /// Calls `hasNextAddress` with the peer of each connection attempt. If the result is true, the attempt lasts three seconds at
+  /// most.
+  func onAttempts(hasNextAddress: @escaping (_ peer: SocketAddress) -> Bool) {
+    sockets?.hasNextAddress = hasNextAddress
+  }
+
   /// Ends connections, which libcurl then finds dead. This works with every version of libcurl.
   func abort(_ connections: [CInt]) { sockets?.abort(connections) }
 
@@ -186,10 +192,19 @@ import NetwatchEventLoop
     if readiness.contains(.readable) { mask |= CURL_CSELECT_IN }
     if readiness.contains(.writable) { mask |= CURL_CSELECT_OUT }
     if readiness.hasHungUp { mask |= CURL_CSELECT_ERR }
+    let attempt = sockets?.endAttempt(on: socket)
     beginCall()
     var running: CInt = 0
     unsafe curl_multi_socket_action(handle, socket, mask, &running)
+    if let attempt, sockets?.isOpen(socket) == false { goOnConnecting(attempt) }
     takeEnds()
+  }
+
+  /// Makes libcurl try the next address after an attempt has failed. 7.88 otherwise waits for an event that never comes.
+  private func goOnConnecting(_ easy: UInt) {
+    let handle = unsafe UnsafeMutableRawPointer(bitPattern: easy)
+    guard let handle = unsafe handle, let pointer = unsafe netwatch_curl_get_private(handle) else { return }
+    unsafe CurlEasy.at(pointer).wake()
   }
 
   /// Lets libcurl act if it is due. To be called after anything that may have given libcurl work: at the end of each turn of

@@ -20,6 +20,8 @@ import NetwatchEventLoop
     /// The address of the handle that has begun to wait most recently, and the call of libcurl in which it did.
     var waiter = UInt(0)
     var waiterCall = 0
+    /// Whether the socket's connection is being made, and libcurl has another address if that fails.
+    var isReplaceable: Bool
     /// Whether the socket belongs to a connection of HTTP/1 without a request. Bytes that arrive now are not a response.
     var isResting = false
     /// Whether libcurl has waited for the socket again. It then belongs to an established connection, which libcurl does not
@@ -27,9 +29,12 @@ import NetwatchEventLoop
     /// another socket.
     var isEstablished = false
 
-    init(_ registration: EventLoop.Registration, for interest: EventLoop.Readiness, isOwn: Bool) {
+    init(
+      _ registration: EventLoop.Registration, for interest: EventLoop.Readiness, isOwn: Bool, isReplaceable: Bool
+    ) {
       self.registration = registration
       self.isOwn = isOwn
+      self.isReplaceable = isReplaceable
       self.interest = interest
     }
   }
@@ -47,10 +52,15 @@ import NetwatchEventLoop
   private var last: (socket: CInt, watch: Watch)?
   /// The sockets that were opened here.
   private var connections: Set<CInt> = []
+  /// The sockets that libcurl does not wait for yet, if it has another address for their names.
+  private var replaceable: Set<CInt> = []
   /// The peers of sockets that libcurl does not wait for yet. Their local addresses are not known before.
   private var fresh: [CInt: SocketAddress] = [:]
   /// The connections whose ends have become known within the present call of libcurl.
   private var begun: [(socket: CInt, connection: Connection)] = []
+  /// Returns whether the name of the peer has another address of the same family, which libcurl tries next. Most versions do
+  /// so only after the attempt before has ended.
+  var hasNextAddress: (_ peer: SocketAddress) -> Bool = { _ in false }
   /// Called with each connection that begins, once both of its ends are known. Nil: connections are not reported.
   var onOpened: ((CInt, Connection) -> Void)?
   /// Called before a connection's socket is closed.
@@ -83,12 +93,17 @@ import NetwatchEventLoop
     }
     forget(socket)
     connections.insert(socket)
+    if let peer, hasNextAddress(peer) {
+      SocketAddress.giveUpSoon(socket)
+      replaceable.insert(socket)
+    }
     if onOpened != nil, let peer { fresh[socket] = peer }
     return socket
   }
 
   /// To be called before the socket is closed.
   func forget(_ socket: CInt) {
+    replaceable.remove(socket)
     if connections.remove(socket) != nil, fresh.removeValue(forKey: socket) == nil {
       if let place = begun.firstIndex(where: { $0.socket == socket }) {
         begun.remove(at: place)
@@ -145,11 +160,25 @@ import NetwatchEventLoop
       }
     }
     let registration = try loop.watch(socket, for: interest) { [unowned self] in happened(on: socket, $0) }
-    let watch = Watch(registration, for: interest, isOwn: connections.contains(socket))
+    let watch = Watch(
+      registration, for: interest, isOwn: connections.contains(socket),
+      isReplaceable: replaceable.remove(socket) != nil)
     watch.waiter = easy
     watch.waiterCall = call
     watches[socket] = watch
   }
+
+  /// Takes note of the event that ends a connection attempt.
+  ///
+  /// - Returns: The address of the handle that connects. Nil if the event is another one, or no other address is left.
+  func endAttempt(on socket: CInt) -> UInt? {
+    guard let watch = watch(of: socket), watch.isReplaceable else { return nil }
+    watch.isReplaceable = false
+    return watch.waiter
+  }
+
+  /// Returns whether a socket that was opened here is still open.
+  func isOpen(_ socket: CInt) -> Bool { connections.contains(socket) }
 
   private func watch(of socket: CInt) -> Watch? {
     if let last, last.socket == socket { return last.watch }

@@ -91,6 +91,7 @@ final class SessionEngine {
       on: loop, plan.settings, configuration.sessionTrust(plan.policy),
       cookies: configuration.handlesCookies ? cookies : nil)
     self.inbox = inbox
+    curl?.onAttempts { [unowned self] in hasNextAddress($0) }
     if path != nil { followConnections(configuration.pathLossGrace.asDelay) }
     let confined = LoopConfined(self, on: loop)
     inbox.open(loop.handle) { loop in confined.value(on: loop)?.carryOutCommands() }
@@ -246,6 +247,13 @@ final class SessionEngine {
   func uses(_ addresses: [IPAddress], of host: Authority) {
     namesInUse.removeAll { now - $0.since > .seconds(60) || $0.host == host }
     namesInUse.append((host, addresses, now))
+  }
+
+  /// Returns whether each name that has the peer's address and port has another address of the same family after it.
+  private func hasNextAddress(_ peer: SocketAddress) -> Bool {
+    let names = namesInUse.filter { $0.host.port == Int(peer.port) && $0.addresses.contains(peer.address) }
+    return !names.isEmpty
+      && names.allSatisfy { $0.addresses.last { $0.family == peer.address.family } != peer.address }
   }
 
   // MARK: Deadlines
