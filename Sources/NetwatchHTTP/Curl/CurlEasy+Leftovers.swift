@@ -23,8 +23,10 @@ extension CurlEasy {
 
   /// Ends the connection before a request is sent over it, if an earlier response has left bytes there. libcurl then makes
   /// another one.
-  func dropLeftover() {
-    guard integer(CURLINFO_NUM_CONNECTS) == 0, !assumesHTTP2, !speaksHTTP2, let socket else { return }
+  func dropLeftover(onLocalPort port: UInt16) {
+    unsafe sockets?._withUnsafeGuaranteedRef { $0.dropLeftovers(onLocalPort: port) }
+    guard CurlLibrary.passesConnectionsOn, integer(CURLINFO_NUM_CONNECTS) == 0, !assumesHTTP2, !speaksHTTP2, let socket
+    else { return }
     unsafe sockets?._withUnsafeGuaranteedRef { $0.dropLeftover(on: socket) }
   }
 

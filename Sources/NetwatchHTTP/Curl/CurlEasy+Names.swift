@@ -21,7 +21,7 @@ extension CurlEasy {
   }
 
   private func setNames(_ entries: [String]) {
-    for entry in entries { unsafe append(entry, to: &names) }
+    for entry in entries { unsafe names = append(entry, to: names) }
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_RESOLVE, UnsafeMutableRawPointer(names)))
   }
 }

@@ -113,7 +113,10 @@ import Netwatch
       set(CURLOPT_FORBID_REUSE, 0)
       forbidsReuse = false
     }
-    unsafe clear(&headers, of: CURLOPT_HTTPHEADER)
+    if let list = unsafe headers {
+      unsafe headers = nil
+      unsafe free(list, of: CURLOPT_HTTPHEADER)
+    }
     if let shape, shape == self.shape { return false }
     // A reset forgets the list of cookie files, and does not free it (7.88). The cookies belong to the session, and are kept.
     set(CURLOPT_COOKIEFILE, nil)
@@ -137,7 +140,10 @@ import Netwatch
       if CurlLibrary.namesRejection { set(CURLOPT_VERBOSE, 0) }
       listensForRejection = false
     }
-    unsafe clear(&names, of: CURLOPT_RESOLVE)
+    if let list = unsafe names {
+      unsafe names = nil
+      unsafe free(list, of: CURLOPT_RESOLVE)
+    }
   }
 
   private func prepareCallbacks() {
@@ -214,9 +220,9 @@ import Netwatch
       })
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_PREREQDATA, pointer))
     check(
-      unsafe netwatch_curl_set_request_callback(handle) { pointer, _, _, _, _ in
+      unsafe netwatch_curl_set_request_callback(handle) { pointer, _, _, _, localPort in
         let maySend = unsafe CurlEasy.withDelegate(pointer, true) { easy, delegate in
-          if CurlLibrary.passesConnectionsOn { easy.dropLeftover() }
+          easy.dropLeftover(onLocalPort: UInt16(truncatingIfNeeded: localPort))
           return delegate.maySend()
         }
         return CInt(maySend ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
@@ -318,22 +324,21 @@ import Netwatch
     check(unsafe netwatch_curl_set_pointer(handle, option, pointer))
   }
 
-  func addHeader(_ line: String) { unsafe append(line, to: &headers) }
+  func addHeader(_ line: String) { unsafe headers = append(line, to: headers) }
 
-  func append(_ line: String, to list: inout UnsafeMutablePointer<curl_slist>?) {
-    guard let longer = unsafe curl_slist_append(list, line) else {
-      refusal = refusal ?? HTTPError(.other, "curl_slist_append")
-      return
-    }
-    unsafe list = longer
+  /// Appends to a list, which is nil if it is empty, and returns the list. It stays as it is if there is no memory.
+  func append(
+    _ line: String, to list: UnsafeMutablePointer<curl_slist>?
+  ) -> UnsafeMutablePointer<curl_slist>? {
+    if let longer = unsafe curl_slist_append(list, line) { return unsafe longer }
+    refusal = refusal ?? HTTPError(.other, "curl_slist_append")
+    return unsafe list
   }
 
   /// Frees the list of an option, after it is removed from libcurl.
-  private func clear(_ list: inout UnsafeMutablePointer<curl_slist>?, of option: CURLoption) {
-    if unsafe list == nil { return }
+  private func free(_ list: UnsafeMutablePointer<curl_slist>, of option: CURLoption) {
     check(unsafe netwatch_curl_set_pointer(handle, option, nil))
     unsafe curl_slist_free_all(list)
-    unsafe list = nil
   }
 
   func useHeaders() {
