@@ -32,9 +32,9 @@ final class CredentialScope: Sendable {
 
   /// Removes the session's credentials from a call to another origin. Credentials that the caller has given for this call stay.
   func confine(_ call: inout PreparedCall) {
-    confine(&call.request, own: call.own)
-    guard base != nil, let credential = call.options.credential, credential == self.credential, !covers(call.request)
-    else { return }
+    guard base != nil else { return }
+    if !call.request.headerFields.isEmpty { confine(&call.request, own: call.own) }
+    guard let credential = call.options.credential, credential == self.credential, !covers(call.request) else { return }
     call.options.credential = nil
   }
 

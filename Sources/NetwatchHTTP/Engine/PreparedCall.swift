@@ -2,17 +2,35 @@ import HTTPTypes
 
 /// A call together with all that it takes from its session, from which a task is made.
 struct PreparedCall: Sendable {
-  var request: HTTPRequest
+  private(set) var sharedRequest: SharedRequest
   var body: HTTPBody?
-  var shared: SharedOptions
+  private(set) var sharedOptions: SharedOptions
   /// The fields that the caller has given for this request only.
-  var own: HTTPFields
-  var kind = HTTPTaskInfo.Kind.data
-  /// The reason why nothing can be sent. The request is then empty.
-  var refusal: HTTPError?
+  let own: HTTPFields
+  let kind: HTTPTaskInfo.Kind
+  /// The reason why nothing can be sent; nil if there is none. The request is otherwise empty.
+  let refusal: HTTPError?
+
+  init(
+    _ request: HTTPRequest, _ body: HTTPBody?, _ options: SharedOptions, own: HTTPFields,
+    kind: HTTPTaskInfo.Kind = .data,
+    refusal: HTTPError? = nil
+  ) {
+    sharedRequest = SharedRequest(request)
+    self.body = body
+    sharedOptions = options
+    self.own = own
+    self.kind = kind
+    self.refusal = refusal
+  }
+
+  var request: HTTPRequest {
+    get { sharedRequest.value }
+    set { sharedRequest = SharedRequest(newValue) }
+  }
 
   var options: HTTPTaskOptions {
-    get { shared.value }
-    set { shared = SharedOptions(newValue) }
+    get { sharedOptions.value }
+    set { sharedOptions = SharedOptions(newValue) }
   }
 }

@@ -32,8 +32,8 @@ struct RequestChain {
 
   init(_ order: TransferOrder) {
     self.order = order
-    shared = order.shared
-    body = order.body
+    shared = order.call.sharedRequest
+    body = order.call.body
     update()
   }
 
@@ -87,26 +87,33 @@ struct RequestChain {
     return .accept
   }
 
-  mutating func follow(_ next: HTTPRequest) {
-    if next.method != request.method { body = nil }
-    redirects += 1
-    request = next
-    update()
+  /// Returns the chain after a redirect.
+  func following(_ next: HTTPRequest) -> RequestChain {
+    var chain = self
+    if next.method != request.method { chain.body = nil }
+    chain.redirects += 1
+    chain.request = next
+    chain.update()
+    return chain
   }
 
-  /// Begins the chain again, with a request instead of the task's own.
-  mutating func restart(_ first: HTTPRequest) {
-    request = first
-    body = order.body
-    redirects = 0
-    update()
+  /// Returns the chain from its beginning, with a request instead of the task's own.
+  func restarted(with first: HTTPRequest) -> RequestChain {
+    var chain = self
+    chain.request = first
+    chain.body = order.call.body
+    chain.redirects = 0
+    chain.update()
+    return chain
   }
 
-  /// Sends the current request again with another credential.
-  mutating func answer(with credential: HTTPCredential) {
-    guard let origin = Origin(request) else { return }
-    answers[origin] = (credential, refusals + 1)
-    update()
+  /// Returns the chain with the same request and another credential.
+  func answering(with credential: HTTPCredential) -> RequestChain {
+    guard let origin = Origin(request) else { return self }
+    var chain = self
+    chain.answers[origin] = (credential, refusals + 1)
+    chain.update()
+    return chain
   }
 
   /// The number of credentials that the request's origin has refused.
@@ -126,7 +133,7 @@ struct RequestChain {
     }
     if !request.isSameOrigin(as: next) {
       if let host = Self.host { next.headerFields[host] = nil }
-      if !order.scope.covers(next, own: order.own) {
+      if !order.scope.covers(next, own: order.call.own) {
         for name in CredentialScope.fields { next.headerFields[name] = nil }
       }
     }

@@ -147,7 +147,7 @@ final class SessionEngine {
 
   /// Returns the tasks that are not over, in no order.
   func tasks(_ kind: HTTPTaskInfo.Kind?) -> [(order: TransferOrder, status: TaskStatus)] {
-    let chosen = transfers.values.filter { kind == nil || $0.order.kind == kind }
+    let chosen = transfers.values.filter { kind == nil || $0.order.call.kind == kind }
     return chosen.map { ($0.order, $0.publicStatus()) }
   }
 

@@ -23,8 +23,8 @@ extension Transfer {
   private func adapted(_ answer: Result<HTTPRequest, HTTPError>) {
     switch answer {
     case .success(var request):
-      order.scope.confine(&request, own: order.own)
-      chain.restart(request)
+      order.scope.confine(&request, own: order.call.own)
+      chain = chain.restarted(with: request)
       handle(.accepted)
     case .failure(let failure): fail(failure)
     }

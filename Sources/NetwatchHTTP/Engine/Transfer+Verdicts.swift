@@ -59,7 +59,7 @@ extension Transfer {
     guard curl.allows(next) else { return fail(HTTPError(.badURL, "redirect")) }
     if engine.events.isObserved { tell(.redirected(next)) }
     failure = nil
-    chain.follow(next)
+    chain = chain.following(next)
     handle(.refused)
   }
 
@@ -67,7 +67,7 @@ extension Transfer {
     guard case .asking = attempt.verdict else { return }
     guard let credential else { return goOnWithResponse() }
     failure = nil
-    chain.answer(with: credential)
+    chain = chain.answering(with: credential)
     handle(.refused)
   }
 

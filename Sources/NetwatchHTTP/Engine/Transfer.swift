@@ -94,7 +94,7 @@ final class Transfer: CurlDelegate {
 
   /// Begins or resumes the transfer. A request that cannot be sent fails without having begun.
   func resume() {
-    if let refusal = order.refusal ?? refusalOfPath { return fail(refusal) }
+    if let refusal = order.call.refusal ?? refusalOfPath { return fail(refusal) }
     handle(.resumed)
   }
 
@@ -357,7 +357,7 @@ final class Transfer: CurlDelegate {
     var event = TransferMachine.Event.attemptEnded
     if case .skipped(let next) = attempt.verdict, failure == nil {
       if engine.events.isObserved { tell(.redirected(next)) }
-      chain.follow(next)
+      chain = chain.following(next)
       event = .attemptRedirected
     }
     let mayRepeat = failure != nil && machine.adapts && keepSource()

@@ -22,16 +22,9 @@ final class TransferOrder: Sendable {
   typealias Outcome = Result<HTTPReply<ReceivedBody>, HTTPError>
 
   let id: RequestID
-  let kind: HTTPTaskInfo.Kind
-  let shared: SharedRequest
-  let body: HTTPBody?
-  private let sharedOptions: SharedOptions
+  let call: PreparedCall
   /// The origins to which redirects may take the session's credentials.
   let scope: CredentialScope
-  /// The fields that the caller has given for this request only.
-  let own: HTTPFields
-  /// The reason why nothing can be sent; nil if there is none.
-  let refusal: HTTPError?
   /// Makes the destination of the body. It gets a closure that continues the transfer after a pause. Nil: the body is kept in
   /// memory.
   let makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)?
@@ -54,13 +47,8 @@ final class TransferOrder: Sendable {
     makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)?, completion: TransferCompletion
   ) {
     self.id = id
-    shared = SharedRequest(call.request)
-    facts = ReplyFacts(to: shared)
-    body = call.body
-    sharedOptions = call.shared
-    own = call.own
-    kind = call.kind
-    refusal = call.refusal
+    facts = ReplyFacts(to: call.sharedRequest)
+    self.call = consume call
     self.pending = pending
     self.scope = scope
     self.callbacks = InlineLock(callbacks)
@@ -85,9 +73,9 @@ final class TransferOrder: Sendable {
     }
   }
 
-  var request: HTTPRequest { shared.value }
-  var options: HTTPTaskOptions { sharedOptions.value }
-  var info: HTTPTaskInfo { HTTPTaskInfo(id: id, kind: kind, label: options.label) }
+  var request: HTTPRequest { call.request }
+  var options: HTTPTaskOptions { call.options }
+  var info: HTTPTaskInfo { HTTPTaskInfo(id: id, kind: call.kind, label: options.label) }
 
   private static var invalidated: HTTPError { HTTPError(.invalidated, "request") }
 

@@ -15,19 +15,17 @@ extension HTTPSessionManager {
   ) -> PreparedCall {
     // A whole request needs no call, which would be another copy of it.
     if Self.isWhole(request), let whole = request as? HTTPRequest, whole.authority != nil {
-      return PreparedCall(
-        request: whole, body: body, shared: shared(nil, options), own: whole.headerFields, kind: kind)
+      return PreparedCall(whole, body, shared(nil, options), own: whole.headerFields, kind: kind)
     }
     do throws(HTTPError) {
       var call = try request.makeCall()
       if let body { call.body = body }
       let (request, body) = try serialize(call)
       return PreparedCall(
-        request: request, body: body, shared: shared(call.ownOptions, options), own: call.headerFields, kind: kind)
+        request, body, shared(call.ownOptions, options), own: call.headerFields, kind: kind)
     } catch {
-      return PreparedCall(
-        request: HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil),
-        shared: shared(nil, options), own: [:], kind: kind, refusal: error)
+      let empty = HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil)
+      return PreparedCall(empty, nil, shared(nil, options), own: [:], kind: kind, refusal: error)
     }
   }
 
@@ -35,7 +33,10 @@ extension HTTPSessionManager {
 
   /// Returns the session's options, replaced by those that a call or its caller sets.
   private func shared(_ call: HTTPTaskOptions?, _ options: HTTPTaskOptions) -> SharedOptions {
-    if call?.isEmpty ?? true, options.isEmpty { return taskOptions }
+    if call?.isEmpty ?? true {
+      if options.isEmpty { return taskOptions }
+      if taskOptions.value.isEmpty { return SharedOptions(options) }
+    }
     return SharedOptions(configuration.taskOptions.merged(with: call).merged(with: options))
   }
 

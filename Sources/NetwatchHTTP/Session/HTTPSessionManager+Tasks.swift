@@ -67,17 +67,17 @@ extension HTTPSessionManager {
     makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil,
     _ completion: @escaping @Sendable (Result<HTTPReply<Value>, HTTPError>) -> Void
   ) -> HTTPTask {
-    let shared = call.shared
+    let options = call.sharedOptions
     let status = TaskStatus()
     // A completion that runs at once, without decoding and progress, needs no queue.
-    guard decodes || shared.value.executor.run != nil || shared.value.onProgress != nil else {
+    guard decodes || options.value.executor.run != nil || options.value.onProgress != nil else {
       let order = order(
-        call, status: status, makeSink: makeSink, completion: .atOnce { completion($0.converted(convert)) })
+        consume call, status: status, makeSink: makeSink, completion: .atOnce { completion($0.converted(convert)) })
       return HTTPTask(order, status, engines.inbox(of: order.id), isSuspended: isSuspended)
     }
-    let callbacks = CallbackQueue(shared.value)
+    let callbacks = CallbackQueue(options.value)
     let order = order(
-      call, callbacks: callbacks, status: status, makeSink: makeSink,
+      consume call, callbacks: callbacks, status: status, makeSink: makeSink,
       completion: .later { outcome, end in
         guard decodes else {
           return callbacks.append {

@@ -109,17 +109,17 @@ public final class HTTPSessionManager: Sendable {
       callbacks = CallbackQueue(call.options)
     }
     return TransferOrder(
-      engines.nextID(), call, pending, scope, callbacks: callbacks, status: status, makeSink: makeSink,
+      engines.nextID(), consume call, pending, scope, callbacks: callbacks, status: status, makeSink: makeSink,
       completion: completion)
   }
 
   /// Adds the session's header fields to a call, and removes the session's credentials from a call to another origin.
   func complete(_ call: inout PreparedCall) {
     if !configuration.headerFields.isEmpty {
-      let given = call.request.headerFields
-      for field in configuration.headerFields where !given.contains(field.name) {
-        call.request.headerFields.append(field)
-      }
+      var request = call.request
+      let given = request.headerFields
+      for field in configuration.headerFields where !given.contains(field.name) { request.headerFields.append(field) }
+      call.request = request
     }
     scope.confine(&call)
   }

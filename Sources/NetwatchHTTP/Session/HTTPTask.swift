@@ -30,7 +30,7 @@ public final class HTTPTask: Sendable {
   /// Creates another object for a task that the session already has.
   init(_ order: TransferOrder, _ status: TaskStatus, _ inbox: Inbox<EngineCommand>) {
     info = order.info
-    shared = order.shared
+    shared = order.call.sharedRequest
     self.status = status
     self.inbox = inbox
     status.retain()
