@@ -236,6 +236,19 @@ import Testing
     #expect(try await all(session.serverSentEvents(from: request(server.url))).map(\.data.count) == [100])
   }
 
+  @Test func `a timeout that is longer than any clock can tell is none`() async throws {
+    let server = try ScriptedServer { connection, number in
+      guard connection.readHead() != nil else { return }
+      connection.write(number == 0 ? Self.head + "data: a\n\n" : "HTTP/1.1 204 No Content\r\n\r\n")
+    }
+    defer { server.stop() }
+    var taskOptions = HTTPTaskOptions()
+    taskOptions.timeout = .seconds(Int64.max)
+    let options = options { $0.retryDelay = .milliseconds(1) }
+    let events = session.serverSentEvents(from: try request(server.url), options: options, taskOptions: taskOptions)
+    #expect(try await all(events).map(\.data) == ["a"])
+  }
+
   // MARK: Readers
 
   @Test func `a server that is faster than the reader has to wait`() async throws {

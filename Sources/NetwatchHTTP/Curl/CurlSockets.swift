@@ -19,8 +19,8 @@ import NetwatchEventLoop
     /// Whether libcurl waits for the socket.
     var isWanted = true
     /// The address of the handle that has begun to wait most recently, and the call of libcurl in which it did.
-    var waiter = UInt(0)
-    var waiterCall = 0
+    var waiter: UInt
+    var waiterCall: Int
     /// Whether the socket's connection is being made, and libcurl has another address if that fails.
     var isReplaceable: Bool
     /// Whether the socket belongs to a connection of HTTP/1 without a request. Bytes that arrive now are not a response.
@@ -33,14 +33,16 @@ import NetwatchEventLoop
     var isEstablished = false
 
     init(
-      _ socket: CInt, _ registration: EventLoop.Registration, for interest: EventLoop.Readiness, isOwn: Bool,
-      isReplaceable: Bool
+      _ socket: CInt, _ registration: EventLoop.Registration, for interest: EventLoop.Readiness, by waiter: UInt,
+      in call: Int, isOwn: Bool, isReplaceable: Bool
     ) {
       self.socket = socket
       self.registration = registration
       self.isOwn = isOwn
       self.isReplaceable = isReplaceable
       self.interest = interest
+      self.waiter = waiter
+      waiterCall = call
     }
   }
 
@@ -167,12 +169,9 @@ import NetwatchEventLoop
       }
     }
     let registration = try loop.watch(socket, for: interest) { [unowned self] in happened(on: socket, $0) }
-    let watch = Watch(
-      socket, registration, for: interest, isOwn: connections.contains(socket),
+    watches[socket] = Watch(
+      socket, registration, for: interest, by: easy, in: call, isOwn: connections.contains(socket),
       isReplaceable: replaceable.remove(socket) != nil)
-    watch.waiter = easy
-    watch.waiterCall = call
-    watches[socket] = watch
   }
 
   /// Takes note of the event that ends a connection attempt.
