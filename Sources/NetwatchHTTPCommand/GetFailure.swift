@@ -64,7 +64,7 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
     case .connectionLost: return "the connection to \(host) was lost: \(error.message)"
     case .serverCertificateUntrusted:
       let reason = error.message.replacing("SSL certificate problem: ", with: "")
-      return "\(host) is not trusted, and was asked nothing: \(reason)"
+      return "\(host) is not trusted, so no request was sent: \(reason)"
     case .secureConnectionFailed: return "no secure connection to \(host): \(error.message)"
     case .tooManyRedirects: return "\(host) redirects too often"
     case .badURL where error.operation == "redirect":

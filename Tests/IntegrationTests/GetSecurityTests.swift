@@ -76,7 +76,7 @@ import Testing
     let result = try certificates.get(
       server, [Self.url, "--pin", certificates.folder.file("other.pem"), "--retry", "3"])
     #expect(result.ending == .exited(1))
-    let start = "netwatch: 127.0.0.1 is not trusted, and was asked nothing: no pin is in the chain of the certificate "
+    let start = "netwatch: 127.0.0.1 is not trusted, so no request was sent: no pin is in the chain of the certificate "
     #expect(result.error.hasPrefix(start), "\(result.error)")
     #expect(server.answers == [])
     #expect(try server.home.names == [])
@@ -89,7 +89,7 @@ import Testing
       let result = try ChildProcess.run(server.command([Programs.netwatch, "get", Self.url] + pins))
       #expect(result.ending == .exited(1))
       #expect(
-        result.error.hasPrefix("netwatch: 127.0.0.1 is not trusted, and was asked nothing: the certificate "),
+        result.error.hasPrefix("netwatch: 127.0.0.1 is not trusted, so no request was sent: the certificate "),
         "\(result.error)")
     }
     #expect(server.answers == [])

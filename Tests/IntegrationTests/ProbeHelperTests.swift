@@ -10,7 +10,7 @@ import Testing
     let folder = try TemporaryFolder()
     let program = try folder.install(Programs.netwatch)
     let sentence =
-      "netwatch: --probe needs netwatch-http, which is not here; install netwatch's package, or put it beside netwatch."
+      "netwatch: --probe needs netwatch-http, which is not here; install netwatch's package, or put netwatch-http beside netwatch."
     let follow = try Follow(
       ChildProcess(networks.near.command([program, "-f", "--json", "--probe", AnswerServer.url, "--count", "3"])))
     #expect(try follow.next().internet == "unknown")

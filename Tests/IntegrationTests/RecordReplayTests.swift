@@ -181,7 +181,7 @@ import Testing
       #expect(result.ending == .exited(2))
       #expect(result.output == [])
       #expect(
-        result.error == "netwatch: '\(path)' exists already, and a trace takes no other file's place; give a new name")
+        result.error == "netwatch: '\(path)' exists already, and --record replaces no file; give a new name")
     }
     #expect(try String(contentsOfFile: trace, encoding: .utf8) == "mine")
   }

@@ -173,7 +173,7 @@ import Testing
     try bytes.write(to: URL(filePath: place.file))
     let opening = try LogStore.open(place)
     let warning = try #require(opening.warning)
-    #expect(warning.hasPrefix("the log '\(place.file)' was damaged, so it is '\(place.file).damaged-"))
+    #expect(warning.hasPrefix("the log '\(place.file)' was damaged and renamed to '\(place.file).damaged-"))
     try opening.store.append(Self.entries(days: 1, perDay: 3))
     #expect(try LogContents(reading: place).entries.count == 3)
     let aside = try FileManager.default.contentsOfDirectory(atPath: place.folder).filter {

@@ -7,7 +7,7 @@ struct LinkOptions: ParsableArguments {
   @Option(
     name: [.customShort("i"), .customLong("interface")], parsing: .singleValue,
     help: ArgumentHelp(
-      "Use only interfaces that match this pattern, such as 'wl*', for traffic that leaves. Interfaces "
+      "Count only interfaces that match this pattern, such as 'wl*', as ways out. Interfaces "
         + "beneath a tunnel may have any name. May be repeated.",
       valueName: "glob"))
   var included: [String] = []

@@ -9,7 +9,7 @@ struct RunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Run a command and count it as one request while it runs.",
     discussion: """
-      The service shows the activity indicator while the command runs. Without a service, the command runs all the same. \
+      Bars that use the service show the activity while the command runs. Without a service, the command runs all the same. \
       netwatch passes signals to the command and exits with its exit status; 126 and 127 mean the same as in a shell.
       """)
 

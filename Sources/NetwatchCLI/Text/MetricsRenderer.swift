@@ -43,7 +43,7 @@ final class MetricsRenderer: LineRenderer {
     let others = ReachabilityReason.allCases.filter { counts[$0] != nil && !reasons.contains($0) }
     let (seconds, rest) = statistics.outageMilliseconds.quotientAndRemainder(dividingBy: 1_000)
     return header(
-      "outages_total", "Times at which the machine stopped being reachable, by what caused them.", "counter")
+      "outages_total", "How often the machine stopped being reachable, by reason.", "counter")
       + (reasons + others).map { "netwatch_outages_total{reason=\"\($0.rawValue)\"} \(counts[$0] ?? 0)\n" }.joined()
       + header(
         "outage_seconds_total", "How long the machine was not reachable, without the time of suspends.", "counter")
@@ -89,7 +89,7 @@ final class MetricsRenderer: LineRenderer {
       "round_trip_seconds", "The round-trip time over the link that carries the traffic.",
       quality?.tenthsOfMilliseconds.map { Double($0) / 10_000 })
       + gauge(
-        "loss_ratio", "The part of what is sent over the link that carries the traffic and is lost.",
+        "loss_ratio", "The share of the sent data that is lost on the link that carries the traffic.",
         quality?.tenthsOfPercent.map { Double($0) / 1_000 })
   }
 

@@ -32,7 +32,7 @@ extension StageFinding {
     case .neighbourFailed: "\(name) does not answer"
     case .neighbourUnresolved: "\(name) was not checked yet"
     case .neighbourPermanent: "\(name) has a fixed entry, which is never checked"
-    case .noNeighbours: "a link of this kind does not tell"
+    case .noNeighbours: "interfaces of this kind do not report it"
     case .noGateway: "the route needs none"
     case .noRoute: stage == .dns ? "no route leads to \(name)" : "no route leads out"
     case .answered: "\(name) has answered"

@@ -24,7 +24,7 @@ package struct HelperProgram: Sendable {
     let places = Self.folder.map { ["\($0)/\(name)", "\($0)/../lib/netwatch/\(name)"] } ?? []
     if let place = places.first(where: { unsafe access($0, X_OK) == 0 }) { return place }
     throw PlainError(
-      "\(purpose) needs \(name), which is not here; install netwatch's package, or put it beside netwatch.")
+      "\(purpose) needs \(name), which is not here; install netwatch's package, or put \(name) beside netwatch.")
   }
 
   /// Replaces this process by the helper, with the arguments from `command` on. So signals, the terminal and the exit status

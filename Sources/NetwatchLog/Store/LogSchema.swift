@@ -44,7 +44,8 @@ enum LogSchema {
     if application == Self.application {
       guard try database.number("PRAGMA user_version") <= version else {
         throw PlainError(
-          "the log '\(place.file)' was written by a later version of netwatch; install that, or move it away")
+          "the log '\(place.file)' was written by a later version of netwatch; install that version, or move the log away"
+        )
       }
       return true
     }

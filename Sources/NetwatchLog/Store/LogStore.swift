@@ -55,7 +55,7 @@ package final class LogStore {
       let aside = try moveAside(place)
       return Opening(
         store: try LogStore(place, lock, sizeLimit),
-        warning: "the log '\(place.file)' was damaged, so it is '\(aside)' now, and a new one has begun")
+        warning: "the log '\(place.file)' was damaged and renamed to '\(aside)', and a new one has begun")
     }
   }
 
