@@ -199,4 +199,11 @@ import Testing
     #expect(agent.hasPrefix(start) && agent.hasSuffix(")") && agent.utf8.allSatisfy { 0x20..<0x7f ~= $0 })
     #expect(agent.contains("Linux; "))
   }
+
+  @Test func `the user agent begins with the name of the process, which has no version`() {
+    let name = ProcessInfo.processInfo.processName
+    #expect(HTTPFields.userAgent().hasPrefix("\(name) (Linux; "))
+    #expect(HTTPFields.userAgent(version: "1").hasPrefix("\(name)/1 (Linux; "))
+    #expect(HTTPFields.userAgent(name: "", version: "1").hasPrefix("1 (Linux; "))
+  }
 }

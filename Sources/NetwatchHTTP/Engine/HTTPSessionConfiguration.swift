@@ -25,8 +25,14 @@ public struct HTTPSessionConfiguration: Sendable {
   /// The serializer of the responses to ``HTTPSessionManager/send(_:body:options:)``, the call without `as`. Default: it returns
   /// the body of a response with a status from 200 to 299.
   public var responseSerializer: any ResponseSerializer = HTTPResponseSerializer()
-  /// The decoder of the types that calls ask for. Default: a `JSONDecoder`. Do not change its settings afterwards.
-  public var decoder: any DataDecoder = JSONDecoder()
+  /// The decoder of the types that calls ask for. Default: a new `JSONDecoder` for each use, so changes of its settings are lost.
+  /// For other settings, set a decoder of your own, and do not change it afterwards.
+  public var decoder: any DataDecoder {
+    get { ownDecoder ?? JSONDecoder() }
+    set { ownDecoder = newValue }
+  }
+  /// Nil for the default. Making a `JSONDecoder` brings 200 KiB of Foundation's code into memory, and many sessions decode nothing.
+  private var ownDecoder: (any DataDecoder)?
   /// The interceptors of all requests. They change requests, and decide whether failed ones are retried. The interceptors of a
   /// call come first, then these, in their order. Default: none.
   ///

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import HTTPTypes
+import NetwatchEventLoop
 
 extension HTTPFields {
   /// Returns the header fields that a serializer adds to every request: the languages of the user, and the name of the program
@@ -25,21 +26,22 @@ extension HTTPFields {
   ///   - name: The name of the program. Default: nil, the name of the process.
   ///   - version: The version of the program. Default: nil, it is left out.
   public static func userAgent(name: String? = nil, version: String? = nil) -> String {
-    let product = [name ?? ProcessInfo.processInfo.processName, version].compactMap { $0 }.map(token)
-      .filter { !$0.isEmpty }.joined(separator: "/")
+    var product = token(name ?? processName ?? "")
+    let version = token(version ?? "")
+    if !product.isEmpty, !version.isEmpty { product += "/" }
+    product += version
     return "\(product.isEmpty ? "netwatch" : product) (\(system()))"
   }
 
   /// Returns the languages of the environment, as gettext reads it: `LANGUAGE`, else `LC_ALL`, `LC_MESSAGES`, `LANG`.
   ///
-  /// - Parameter environment: The environment variables. Default: those of the process.
-  public static func preferredLanguages(
-    environment: [String: String] = ProcessInfo.processInfo.environment
-  ) -> [String] {
-    let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""
+  /// - Parameter environment: The environment variables. Default: nil, those of the process.
+  public static func preferredLanguages(environment: [String: String]? = nil) -> [String] {
+    func value(_ name: String) -> String? { environment.map { $0[name] } ?? String(environment: name) }
+    let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap(value).first { !$0.isEmpty } ?? ""
     // Without a locale there are no translations, whatever `LANGUAGE` lists.
     guard let tag = languageTag(locale) else { return [] }
-    let listed = (environment["LANGUAGE"] ?? "").split(separator: ":").compactMap { languageTag(String($0)) }
+    let listed = (value("LANGUAGE") ?? "").split(separator: ":").compactMap { languageTag(String($0)) }
     var languages: [String] = []
     for language in listed.isEmpty ? [tag] : listed where !languages.contains(language) { languages.append(language) }
     return languages
@@ -64,6 +66,11 @@ extension HTTPFields {
   private static func token(_ text: String) -> String {
     let bytes = text.utf8.filter { $0 < 0x80 }.map { $0.isOfToken ? $0 : UInt8(ascii: "-") }
     return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// The name of the process's program. Foundation has it too, but asking Foundation brings 300 KiB of its code into memory.
+  private static var processName: String? {
+    FileDescriptor.target(ofLink: "/proc/self/exe").flatMap { $0.split(separator: "/").last }.map(String.init)
   }
 
   private static func system() -> String {
