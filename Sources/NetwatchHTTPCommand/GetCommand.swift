@@ -46,7 +46,7 @@ struct GetCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Fail after the route of the connection was gone or changed for this long; 0 fails at once.",
+      "Fail when the route of the connection has been gone, or has been another one, for this long. 0: at once.",
       valueName: "seconds"))
   var pathLossGrace = 3.0
 

@@ -1,10 +1,10 @@
 import Foundation
 import NetwatchHTTP
 
-/// Checks that a binary property list is not far larger than its bytes, and contains only plain values.
+/// Checks that a binary property list does not become far larger in memory than its data, and contains only plain values.
 ///
-/// Its arrays and dictionaries refer to their elements by number, and Foundation makes a copy for each reference. So a few
-/// hundred bytes can expand beyond the available memory, and a reference to an enclosing array never ends.
+/// Arrays and dictionaries of such a list refer to their elements by number, and Foundation makes a copy for each reference. So a
+/// few hundred bytes can need more memory than there is, and an array that contains itself never ends.
 struct BinaryPropertyListCheck {
   /// The approximate size of a value in memory, in bytes.
   private static let valueSize = 64

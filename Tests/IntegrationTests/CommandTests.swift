@@ -107,7 +107,7 @@ import Testing
 
   @Test(arguments: [
     (["--folow"], "--follow"), (["--format", "wayber", "-f"], "did you mean waybar?"),
-    (["--count", "0", "-f"], "from 1"),
+    (["--count", "0", "-f"], "1 or more"),
     (["--count", "3"], "--follow"), (["--hold", "2"], "--follow"), (["--hold", "soon", "-f"], "seconds"),
     (["--hold", "nan", "-f"], "seconds"), (["--hold", "1e300", "-f"], "seconds"),
     (["--target", "https://example.org"], "URL"), (["--target", "example..org"], "example..org"),
@@ -121,7 +121,8 @@ import Testing
     (["snippet"], "bar"),
     (["snippet", "lunch"], "polybar"), (["-f", "--template", "{sid}"], "did you mean {ssid}?"),
     (["--format", "polybar", "--template", "%{{F{ssid}}}"], "within the bar's own markup"),
-    (["--json", "--icons", "nerd"], "leave out"), (["--max-width", "0"], "from 1"), (["--hide-when", "dark"], "idle"),
+    (["--json", "--icons", "nerd"], "leave out"), (["--max-width", "0"], "1 or more"),
+    (["--hide-when", "dark"], "idle"),
     (["explain", "--format", "tmux"], "too long for a bar"),
     (["--format", "waybar", "--template", "<b>{ssid}"], "</b>"),
     (["wait", "--activity", "tcp"], "--activity; leave it out"),

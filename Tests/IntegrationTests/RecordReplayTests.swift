@@ -130,7 +130,7 @@ import Testing
       .appending("sampling 1 2 0\n").write(toFile: trace, atomically: false, encoding: .utf8)
     let replay = try replay(trace)
     #expect(replay.ending == .exited(2))
-    #expect(replay.error.contains("where something else than counters, which were not asked for, is needed"))
+    #expect(replay.error.contains("but something other than counters must come next"))
   }
 
   @Test func `lost messages are in the trace`() throws {
@@ -215,7 +215,7 @@ import Testing
   @Test func `what is no trace is answered with a sentence`() throws {
     let empty = folder.file("empty")
     try "".write(toFile: empty, atomically: false, encoding: .utf8)
-    let none = "is no trace; the first line of one is 'netwatch-trace 2'"
+    let none = "is no recording; its first line would be 'netwatch-trace 2'"
     for (path, expected) in [
       (empty, "'\(empty)' \(none)"), ("/dev/null", "'/dev/null' \(none)"), ("/dev/zero", "'/dev/zero' \(none)"),
       (Programs.netwatch, "'\(Programs.netwatch)' \(none)"),
@@ -244,13 +244,14 @@ import Testing
     #expect(result.output == [follow.lines[0].text])
     #expect(
       result.error
-        == "netwatch: line \(count) of '\(trace)' is the last one, but more belongs to it: the trace was cut; "
-        + "all that it holds was played")
+        == "netwatch: line \(count) of '\(trace)' is the last one, but the recording is not complete; "
+        + "everything up to there was played")
   }
 
   @Test(arguments: [
     ("set exec touch%20/tmp/x", "a setting that this netwatch does not know"), ("set help", "does not know"),
-    ("set hold", "no sense"), ("set hold soon", "seconds"), ("set count 0", "from 1"), ("set interfaces 7", "no sense"),
+    ("set hold", "no sense"), ("set hold soon", "seconds"), ("set count 0", "1 or more"),
+    ("set interfaces 7", "no sense"),
     ("set target 127.0.0.1", "this machine"),
   ])
   func `settings that make no sense are refused`(setting: String, hint: String) throws {

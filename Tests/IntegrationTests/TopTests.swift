@@ -204,7 +204,7 @@ import Testing
     (["top", "--traffic"], "top does nothing with --traffic; leave it out."),
     (["top", "--format", "waybar"], "top is too long for a bar; give --format text or --format json."),
     (["top", "--sort", "size"], "Please provide one of 'all', 'received', 'sent', 'connections' or 'name'."),
-    (["top", "--units", "nibbles"], "there are bits, bytes."),
+    (["top", "--units", "nibbles"], "the possible values are bits, bytes."),
     (["top", "--json", "--sort", "name"], "--sort belongs to text; give --format text."),
     (["top", "--once", "--units", "bytes"], "--units belongs to text; give --format text."),
     (["status", "--units", "bytes"], "status does nothing with --units; leave it out."),

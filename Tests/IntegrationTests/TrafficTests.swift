@@ -250,7 +250,7 @@ struct LineTraffic: Equatable {
     (["snippet", "waybar", "--units", "bytes"], "--units belongs to --traffic; add --traffic."),
     (["snippet", "conky", "--traffic"], "conky asks for one line at a time, which has no rate; leave out --traffic."),
     (["status", "--traffic"], "status does nothing with --traffic; leave it out."),
-    (["-f", "--traffic", "--traffic-interval", "0.01"], "--traffic-interval needs a number from 0.1."),
+    (["-f", "--traffic", "--traffic-interval", "0.01"], "--traffic-interval needs 0.1 or more."),
   ])
   func `a mistake gets a sentence`(_ arguments: [String], _ sentence: String) throws {
     let answer = try ChildProcess.run([Programs.netwatch] + arguments)

@@ -87,7 +87,7 @@ import Testing
     let reader = try TraceReader(opening: file.path)
     let error = #expect(throws: TraceError.self) { try reader.next() }
     let text = try #require(error).description
-    #expect(text.hasPrefix("line 2 of '\(file.path)' is no record of a trace: '?[31m???"))
+    #expect(text.hasPrefix("line 2 of '\(file.path)' is not part of a recording: '?[31m???"))
     #expect(text.utf8.count < 200 && text.utf8.allSatisfy { 0x20..<0x7f ~= $0 })
   }
 

@@ -1,7 +1,7 @@
 /// The two delays of an activity indicator. The defaults are those of AFNetworkActivityIndicatorManager.
 public struct ActivityConfiguration: Hashable, Sendable {
-  /// The time before the indicator is shown, if a request runs then. Default: 1.0 s. Zero shows the indicator at the timer's
-  /// next turn.
+  /// The time that requests must run before the indicator is shown. Default: 1.0 s. With zero, the indicator is shown as soon as
+  /// the thread of the timers runs.
   public var activationDelay: Duration = .seconds(1)
   /// The time that the indicator stays visible after the last request. Default: 0.17 s.
   public var completionDelay: Duration = .milliseconds(170)

@@ -24,7 +24,7 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable {
   /// The traffic goes over another link of the same kind, or its link has another name; or only the list of links has
   /// changed.
   case interfaceChanged = "interface_changed"
-  /// Something else has changed: a source address, a gateway, an address family, or the cost of a link without WiFi.
+  /// A source address, a gateway, a usable address family, or the cost of a link without WiFi has changed.
   case addressChanged = "address_changed"
   /// The same link carries another WiFi network, or the cost of the same network has changed.
   case networkChanged = "network_changed"
@@ -46,7 +46,7 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable {
   /// Only the signal of the WiFi network has changed. Published only if ``MonitorConfiguration/wifi`` requests it.
   case signalChanged = "signal_changed"
   /// The same link has joined another access point of the same WiFi network. Published only if ``MonitorConfiguration/wifi``
-  /// requests anything.
+  /// requests the signal, details or access points.
   case roamed
   /// A probe of the internet has another result than before. Only event streams publish this; a monitor does not probe.
   case internetChanged = "internet_changed"

@@ -41,9 +41,9 @@ public struct StageFinding: Hashable, Sendable {
     case noGateway = "no_gateway"
 
     // About the gateway and the name servers.
-    /// Gateway or name servers: no route leads out, or to any name server.
+    /// Gateway: no route leads out. Name servers: no route leads to any of them.
     case noRoute = "no_route"
-    /// Gateway or name servers: the router has refused a datagram, or a name server has answered.
+    /// Gateway: the router has refused a datagram, so it is alive. Name servers: one of them has answered.
     case answered
 
     // About the name servers.

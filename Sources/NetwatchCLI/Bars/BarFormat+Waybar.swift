@@ -56,7 +56,7 @@ extension LineBuffer {
     if path.vpn != nil {
       append("\\nVPN ", .vpn, of: state, &scratch)
       append(", ", .vpnKind, of: state, &scratch)
-      if path.vpn?.isCarrierKnown == false { append(", carrier unknown") }
+      if path.vpn?.isCarrierKnown == false { append(", over an unknown link") }
     }
     if let internet = state.record.internet {
       append("\\n")

@@ -8,32 +8,31 @@ import NetwatchStream
 struct ActivityOptions: SharedOptions {
   @Option(
     help: ArgumentHelp(
-      "Count these as in flight: requests that programs announce, tcp connections of all programs, "
-        + "udp as far as it can be estimated, or several such as tcp,udp; all means requests,tcp. If a "
-        + "service runs, its --activity applies, even if that counts no TCP. With "
-        + "--no-service, netwatch itself counts, but no requests. Default: requests.",
+      "Count as in flight: requests (those that programs announce to the service), tcp (connections of "
+        + "all programs), udp (an estimate), all (requests,tcp), or several such as tcp,udp. If a service "
+        + "runs, its own --activity applies instead. Default: requests.",
       valueName: "what"), transform: ServiceIdentity.Counts.init(argument:))
   var activity = ServiceIdentity.Counts.requests
 
   @Option(
     name: .customLong("activity-ignore"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Leave out TCP connections and UDP with this port, to this address or range such as "
-        + "10.0.0.0/8, or of this program. May be repeated.", valueName: "what"),
+      "Do not count TCP and UDP with this port, to this address or range such as 10.0.0.0/8, or of this "
+        + "program. May be repeated.", valueName: "what"),
     transform: ConnectionExclusion.init(argument:))
   var exclusions: [ConnectionExclusion] = []
 
   @Option(
     name: .customLong("activity-interval"),
-    help: ArgumentHelp("The time between two looks at the TCP connections. Default: 0.5.", valueName: "seconds"),
+    help: ArgumentHelp("Look at the TCP connections this often. Default: 0.5.", valueName: "seconds"),
     transform: Duration.init(seconds:))
   var interval: Duration?
 
   @Option(
     name: .customLong("activity-patience"),
     help: ArgumentHelp(
-      "Treat a TCP connection that has waited this long as a long poll, not as a request. Default: "
-        + "30.", valueName: "seconds"
+      "Do not count a TCP connection any more when it has waited this long for an answer, as a long "
+        + "poll does. Default: 30.", valueName: "seconds"
     ), transform: Duration.init(seconds:))
   var patience: Duration?
 

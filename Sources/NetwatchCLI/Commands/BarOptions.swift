@@ -29,8 +29,8 @@ struct BarOptions: ParsableArguments {
   @Option(
     name: .customLong("hide-when"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Show nothing in this case: \(BarLook.Occasion.list). A medium, from wifi to other: while it carries the "
-        + "traffic. May be repeated.",
+      "Show nothing in this case: \(BarLook.Occasion.list). wifi to other mean that such an interface carries "
+        + "the traffic. May be repeated.",
       valueName: "when"),
     completion: .list(BarLook.Occasion.names), transform: BarLook.Occasion.named)
   var hidden: [BarLook.Occasion] = []
@@ -44,7 +44,7 @@ struct BarOptions: ParsableArguments {
   }
 
   mutating func validate() throws {
-    if let maximumWidth, maximumWidth < 1 { throw ValidationError("--max-width needs a number from 1.") }
+    if let maximumWidth, maximumWidth < 1 { throw ValidationError("--max-width needs 1 or more.") }
   }
 
   /// Whether there is a template that shows the traffic of a link.

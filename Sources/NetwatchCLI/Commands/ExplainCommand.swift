@@ -8,9 +8,9 @@ struct ExplainCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain", abstract: "Explain step by step why a target is reachable, or why not.",
     discussion: """
-      For IPv4 and IPv6, explain prints the rule and the table, the route, its interface, the source address, the tunnel and \
-      what lies beneath it, and what carries the traffic; without a target, then which stage of the way to the \
-      internet fails. 'netwatch explain --help-all' lists every option.
+      For IPv4 and IPv6, explain prints the routing rule, the route, its interface, the source address, the tunnel with the \
+      interface beneath it, and the interface that carries the traffic. Without a target, it also prints which stage of the way \
+      to the internet fails. The formats are text and json. 'netwatch explain --help-all' lists every option.
 
       Exit status: 0 reachable, 1 not reachable, 2 could not run.
       """)

@@ -5,8 +5,8 @@ import Netwatch
 /// `wait` also declare it, for their `--help`. A group of options would make each start of netwatch longer.
 extension NetwatchTool {
   static let conditionHelp = ArgumentHelp(
-    "With --check or wait, require this condition: \(Condition.names.joined(separator: ", ")). May be repeated; all conditions "
-      + "have to hold. A condition that is not known does not hold. Default: reachable.", valueName: "condition")
+    "With --check or wait, require this condition: \(Condition.names.joined(separator: ", ")). May be repeated: all must hold. "
+      + "A condition that netwatch cannot judge does not hold. Default: reachable.", valueName: "condition")
 
   /// Returns the conditions of the command line.
   ///

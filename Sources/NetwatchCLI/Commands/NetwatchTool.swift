@@ -131,7 +131,7 @@ public struct NetwatchTool: ParsableCommand {
   public init() {}
 
   public mutating func validate() throws {
-    if let count, count < 1 { throw ValidationError("--count needs a number from 1.") }
+    if let count, count < 1 { throw ValidationError("--count needs 1 or more.") }
     if follow, snapshot.check { throw ValidationError("--check gives a status once; leave out --follow.") }
     if follow, snapshot.networkID { throw ValidationError("--network-id belongs to status; leave out --follow.") }
     try validateConditions()

@@ -41,8 +41,9 @@ extension Bar: Equatable {
 
 struct OutputOptions: SharedOptions {
   @Option(
-    help:
-      "Print lines in this format: \(OutputFormat.names.joined(separator: ", ")). Default: text on a terminal, otherwise JSON.",
+    help: ArgumentHelp(
+      "Print this format: text, json, or that of a bar: \(Bar.names.joined(separator: ", ")). Default: text on a "
+        + "terminal, otherwise json."),
     completion: .list(OutputFormat.names), transform: OutputFormat.named)
   var format: OutputFormat?
 
@@ -51,8 +52,8 @@ struct OutputOptions: SharedOptions {
 
   @Option(
     help: ArgumentHelp(
-      "Colour the text: auto, always or never. auto colours text on a terminal unless NO_COLOR is set. Output for bars that "
-        + "have colours is coloured unless this is never. Default: auto."),
+      "Colour the output: auto, always or never. auto colours text on a terminal, unless NO_COLOR is set, and the output for "
+        + "bars that can show colours. Default: auto."),
     completion: .list(ColorChoice.allCases.map(\.rawValue)), transform: ColorChoice.choice)
   var color = ColorChoice.auto
 

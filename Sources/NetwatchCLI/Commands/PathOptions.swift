@@ -70,7 +70,7 @@ struct PathOptions: SharedOptions {
 
   @Option(
     help: ArgumentHelp(
-      "Judge the way to this address, host or host:port instead of the internet.", valueName: "target"),
+      "Judge the way to this address, host or host:port instead of the way to the internet.", valueName: "target"),
     transform: NetworkTarget.init(argument:))
   var target: NetworkTarget = .internet
 

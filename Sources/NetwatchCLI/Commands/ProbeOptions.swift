@@ -14,7 +14,8 @@ struct ProbeOptions: SharedOptions {
 
   @Option(
     name: .customLong("probe-expect"),
-    help: ArgumentHelp("With --probe, expect status 200 with a body that begins with this text.", valueName: "text"))
+    help: ArgumentHelp(
+      "With --probe, expect status 200 with a body that begins with this text.", valueName: "text", visibility: .rare))
   var expectation: String?
 
   @Option(
@@ -22,13 +23,14 @@ struct ProbeOptions: SharedOptions {
     help: ArgumentHelp(
       "With --follow or wait, repeat the request of --probe this often. While the internet does not "
         + "answer, ask at least every 10 seconds. Default: 300. 0: only when the path changes.",
-      valueName: "seconds"),
+      valueName: "seconds", visibility: .rare),
     transform: Duration.init(seconds:))
   var interval: Duration?
 
   @Option(
     name: .customLong("probe-timeout"),
-    help: ArgumentHelp("With --probe, wait at most this long for the answer. Default: 10.", valueName: "seconds"),
+    help: ArgumentHelp(
+      "With --probe, wait at most this long for the answer. Default: 10.", valueName: "seconds", visibility: .rare),
     transform: Duration.init(seconds:))
   var timeout: Duration?
 
@@ -42,9 +44,9 @@ struct ProbeOptions: SharedOptions {
 
   mutating func validate() throws {
     if let interval, interval != .zero, interval < Self.shortestInterval {
-      throw ValidationError("--probe-interval needs 0 or a number from 0.1.")
+      throw ValidationError("--probe-interval needs 0, or 0.1 or more.")
     }
-    if timeout == .zero { throw ValidationError("--probe-timeout needs a number above 0.") }
+    if timeout == .zero { throw ValidationError("--probe-timeout needs more than 0.") }
     if let expectation, expectation.isEmpty || expectation.utf8.count > Self.longestExpectation {
       throw ValidationError("--probe-expect takes a text of 1 to \(Self.longestExpectation) bytes.")
     }

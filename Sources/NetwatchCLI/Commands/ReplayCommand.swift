@@ -5,11 +5,11 @@ import NetwatchNetlink
 /// `netwatch replay`: prints the lines of a recording.
 struct ReplayCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "replay", abstract: "Print the lines of a recording by netwatch --follow --record.",
+    commandName: "replay", abstract: "Print the lines that a recording leads to.",
     discussion: """
-      The command reads the recording and nothing else: no netlink, no service. It does not wait between lines. If the file was \
-      truncated or changed, or if its netwatch asked the kernel other questions, it is played up to that point, and the exit \
-      status is 2.
+      'netwatch --follow --record FILE' makes a recording. replay asks neither the kernel nor a service, and does not wait \
+      between lines. If the file is damaged, or if another version of netwatch made it and would ask the kernel other questions, \
+      replay stops there with exit status 2.
       """)
 
   @ParentCommand var root: NetwatchTool

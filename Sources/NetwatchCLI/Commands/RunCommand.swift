@@ -20,8 +20,8 @@ struct RunCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Show this name in netwatch -v. Only you see labels, and on the machine's socket also root. Default: "
-        + "the name of the command.", valueName: "text"))
+      "Name the request, for netwatch -v. Only you can see the name, and root if the service runs for the "
+        + "whole machine. Default: the name of the command.", valueName: "text"))
   var label: String?
 
   @Argument(

@@ -11,8 +11,8 @@ struct ServeCommand: ParsableCommand {
       The service listens on --socket, otherwise on $NETWATCH_SOCKET, otherwise on $XDG_RUNTIME_DIR/netwatch.sock; without \
       these, root listens on /run/netwatch/netwatch.sock. If systemd passes a socket, that one is used. SIGTERM and SIGINT \
       end the service; SIGHUP makes it read everything from the kernel again. Add --exec or --hooks to run programs for each \
-      line, --log to store changes and outages, and --log --traffic to store the bytes of each day too; netwatch --help-all \
-      describes them.
+      line, --log to store changes and outages, and --traffic beside --log to store the bytes of each day. \
+      'netwatch --help-all' describes --exec, --hooks and --log.
       """)
 
   @ParentCommand var root: NetwatchTool
@@ -37,7 +37,7 @@ struct ServeCommand: ParsableCommand {
       throw ValidationError("serve needs \(option) only for the bytes in the log; add --log.")
     }
     _ = try traffic.interval(isShown: false)
-    if connections < 1 { throw ValidationError("--connections needs a number from 1.") }
+    if connections < 1 { throw ValidationError("--connections needs 1 or more.") }
   }
 
   func run() throws {

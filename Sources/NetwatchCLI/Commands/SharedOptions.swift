@@ -15,20 +15,21 @@ struct SnapshotOptions: SharedOptions {
 
   @Flag(
     help: ArgumentHelp(
-      "Exit with status 0 if the network is reachable, or, with --for, if all its conditions hold; "
-        + "otherwise with status 1."))
+      "Exit with status 0 if the network is reachable, otherwise with 1. With --for, its conditions "
+        + "decide."))
   var check = false
 
   @Flag(
     name: .customLong("network-id"),
-    help: "Without --follow, also print this machine's ID of the network, for --for network=ID.")
+    help: "Also print an ID by which this machine recognizes the network, for --for network=ID. Not with --follow.")
   var networkID = false
 
   var given: String? { interfaces ? "--interfaces" : check ? "--check" : networkID ? "--network-id" : nil }
 }
 
 struct ServiceOptions: SharedOptions {
-  @Flag(help: "Read netlink in this process and count no requests, even if a service runs.")
+  @Flag(
+    help: "Ask the kernel, not the service, even if one runs. Requests that programs announce are then not counted.")
   var noService = false
 
   var given: String? { noService ? "--no-service" : nil }
@@ -46,9 +47,9 @@ struct DetailOptions: SharedOptions {
   @Flag(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "In text, also say in a sentence why, and name what is in flight: programs with TCP "
-        + "connections, and the labels of your own requests. Report once on standard error what this "
-        + "kernel lacks."))
+      "In text, add a sentence that says why, and the names of what is in flight: programs with TCP "
+        + "connections, and labels of your own requests. If this kernel lacks something that netwatch uses, "
+        + "standard error says so once."))
   var verbose = false
 
   var given: String? { verbose ? "--verbose" : nil }

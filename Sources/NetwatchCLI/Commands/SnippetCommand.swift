@@ -5,8 +5,10 @@ import Netwatch
 struct SnippetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "snippet", abstract: "Print the configuration of a status bar that shows netwatch.",
-    discussion:
-      "The first line names the file that the configuration belongs in. If netwatch is not in the PATH of the bar, write its full path."
+    discussion: """
+      The first line names the file that the configuration belongs in. The configuration runs netwatch with the options that you \
+      give here. If the bar does not find netwatch in its PATH, write its full path.
+      """
   )
 
   @ParentCommand var root: NetwatchTool
@@ -30,7 +32,8 @@ struct SnippetCommand: ParsableCommand {
         "The URL of --probe has characters that may have a meaning in a bar's configuration; write it there yourself.")
     }
     if probe.expectation != nil || probe.interval != nil || probe.timeout != nil {
-      throw ValidationError("snippet takes the URL of --probe alone; write the rest into the configuration yourself.")
+      throw ValidationError(
+        "snippet takes only the URL of --probe; write the other options of the probe into the configuration yourself.")
     }
     try units.validate(showsTraffic: traffic.interval(isShown: false) != nil)
     guard try traffic.interval(isShown: false) == nil || bar.isFed else {

@@ -8,8 +8,8 @@ struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Print the present state and exit.",
     discussion: """
-      Add --quality for the round-trip time and the loss, and --stages for the stage of the way to the internet that fails. \
-      'netwatch status --help-all' lists every option.
+      Add --quality to print the round-trip time and the loss, and --stages to print which stage of the way to the internet \
+      fails. 'netwatch status --help-all' lists every option.
       """)
 
   @ParentCommand var root: NetwatchTool

@@ -7,9 +7,9 @@ struct TopCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "top", abstract: "Show what each program receives and sends over TCP, once a second.",
     discussion: """
-      Bytes are payload, counted from the start of netwatch; connections within this machine are left out. Unless you are root, \
-      there is one row for all programs of another user. On a terminal, the keys a, r, s, c and n sort by both rates, received, sent, \
-      connections and name; q quits. If standard output is not a terminal, top prints a line of JSON each second.
+      top counts payload, from its own start. Connections within this machine are left out. Unless you are root, all programs of \
+      another user share a row. On a terminal, the keys a, r, s, c and n sort by both rates, received, sent, connections and name; \
+      q quits. If standard output is not a terminal, top prints a line of JSON each second. The formats are text and json.
       """)
 
   @ParentCommand var root: NetwatchTool

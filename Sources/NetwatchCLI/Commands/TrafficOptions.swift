@@ -6,13 +6,14 @@ import NetwatchNetlink
 struct TrafficOptions: SharedOptions {
   @Flag(
     help: ArgumentHelp(
-      "With --follow, also print a line each second with what the interface that carries the "
-        + "traffic receives and sends; with --interfaces, one line for all interfaces."))
+      "Measure each second how much the interface that carries the traffic receives and sends; with "
+        + "--interfaces, all interfaces. --follow prints a line each second, and the log stores the bytes of "
+        + "each day."))
   var traffic = false
 
   @Option(
     name: .customLong("traffic-interval"),
-    help: ArgumentHelp("The time between two lines of --traffic. Default: 1.", valueName: "seconds"),
+    help: ArgumentHelp("With --traffic, measure this often. Default: 1.", valueName: "seconds"),
     transform: Duration.init(seconds:))
   var interval: Duration?
 
@@ -25,7 +26,7 @@ struct TrafficOptions: SharedOptions {
 
   mutating func validate() throws {
     if let interval, interval < TrafficSampler.shortestInterval {
-      throw ValidationError("--traffic-interval needs a number from 0.1.")
+      throw ValidationError("--traffic-interval needs 0.1 or more.")
     }
   }
 

@@ -67,7 +67,8 @@ extension ExplanationWords {
       case .link(let lower): "stands on \(name(lower))"
       case .marks(let marks): "its own packets carry the mark \(marks.map(hex).joined(separator: " or "))"
       case .remote(let remote): "its other end is \(remote)"
-      case .bestLink: "nothing says what carries it, so the links that are no tunnels are asked for the best route"
+      case .bestLink:
+        "nothing shows what carries it, so netwatch asks for the best route over the links that are no tunnels"
       case .elsewhere: "it was made in another network namespace and sends its own packets there"
       case .translation: "with a source of 192.0.0.0/29 it is this machine's end of 464XLAT, which IPv6 carries"
       case .container where kind == .wireguard:
@@ -119,7 +120,7 @@ extension ExplanationWords {
   /// Returns why the traffic may cost money or costs nothing. Nil if that is clear from the medium.
   private func cost(of interface: Interface, _ radio: Interface?) -> String? {
     if let word = interface.userSaysExpensive ?? radio?.userSaysExpensive {
-      return word ? "you said that it may cost money" : "you said that it costs nothing"
+      return word ? "your options say that it may cost money" : "your options say that it costs nothing"
     }
     switch interface.isExpensive ? radio?.metered : nil {
     case .networkCost?: return "its access point says that data is metered (network cost element)"
@@ -133,12 +134,12 @@ extension ExplanationWords {
     let below = findings.snapshot.links(below: interface).map { "\($0.shownName) (\(mark(of: $0)))" }
     if !below.isEmpty { return "on \(below.joined(separator: ", "))" }
     // The interface carries traffic, so it has ports that run.
-    return interface.needsPorts ? "whose ports lead to containers or virtual machines alone" : "on a link elsewhere"
+    return interface.needsPorts ? "whose ports lead only to containers or virtual machines" : "on a link elsewhere"
   }
 
   private func mark(of interface: Interface) -> String {
     switch interface.mediumMark {
-    case .user: "as you said"
+    case .user: "by your options"
     case .kind(let kind): "kind \(kind)"
     case .deviceType(let type): "DEVTYPE \(type)"
     case .hardwareType(let type): "hardware type \(type)"

@@ -54,7 +54,7 @@ extension ExplanationWords {
     }
     var text = "\(target) is reachable over \(name.text.harmless)"
     if let vpn = verdict.vpn, !vpn.isCarrierKnown {
-      text += ", carrier unknown (\(vpn.kind.rawValue))"
+      text += ", on an unknown link (\(vpn.kind.rawValue))"
     } else {
       text += " (\(medium.rawValue))"
     }

@@ -14,8 +14,13 @@ struct ExplanationWords {
     case .destination, .outcome: []
     case .answer(let request, let answer): answered(request, answer, to: destination)
     case .excluded(let index):
-      [.init(topic: .link, text: "\(name(index)) does not count, as you said; the links that do are asked instead")]
-    case .noneInstead: [.init(topic: .route, text: "none of them has one", isFault: true, facts: [("table", .null)])]
+      [
+        .init(
+          topic: .link, text: "\(name(index)) does not count, because of your options; netwatch tries the links that do"
+        )
+      ]
+    case .noneInstead:
+      [.init(topic: .route, text: "none of these links has one", isFault: true, facts: [("table", .null)])]
     case .link(let index, let fault): [link(index, fault)]
     case .source(let address, let isUsable, let link):
       [isUsable ? source(address) : noSource(address, destination.family, over: link)]

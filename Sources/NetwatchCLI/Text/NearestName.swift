@@ -16,7 +16,8 @@ extension CaseIterable where Self: RawRepresentable<String> & SendableMetatype {
 extension ValidationError {
   init(unknown name: String, of names: [String]) {
     self.init(
-      names.nearest(to: name).map { "did you mean \($0)?" } ?? "there are \(names.joined(separator: ", ")).")
+      names.nearest(to: name).map { "did you mean \($0)?" }
+        ?? "the possible values are \(names.joined(separator: ", ")).")
   }
 }
 

@@ -8,11 +8,12 @@ extension NetworkPath {
     switch reason {
     case .initial, .linkDown, .noCarrier, .dormant, .noAddress: return sentence(ofLinkAfter: formerName)
     case .routeUp: return "a route leads out again, over \(name)"
-    case .noRoute: return "no route leads out" + (formerName.map { ", as one over \($0.harmless) did" } ?? "")
+    case .noRoute:
+      return "no route leads out" + (formerName.map { " any more; the last one was over \($0.harmless)" } ?? "")
     case .routeUnreachable: return "a route or a rule forbids it: unreachable, prohibit or blackhole"
     case .mediumChanged where vpn?.isCarrierKnown == false,
       .interfaceChanged where vpn?.isCarrierKnown == false:
-      return "it is not known any more which link carries the tunnel \(tunnel)"
+      return "netwatch no longer knows which link carries the tunnel \(tunnel)"
     case .mediumChanged: return "\(name) carries the traffic now, over \(medium?.rawValue ?? "nothing")"
     case .interfaceChanged:
       let former = formerName.flatMap { $0 == interfaceName ? nil : ", and no longer \($0.harmless)" }
@@ -20,7 +21,7 @@ extension NetworkPath {
     case .addressChanged: return "\(name) has another address or gateway"
     case .networkChanged: return "\(name) has joined another WiFi network"
     case .vpnUp where vpn?.isCarrierKnown == false:
-      return "the traffic goes over the tunnel \(tunnel) now; it is not known which link carries it"
+      return "the traffic goes over the tunnel \(tunnel) now; netwatch does not know which link carries that tunnel"
     case .vpnUp: return "the traffic goes through the tunnel \(tunnel) now, over \(name)"
     case .vpnDown: return "the traffic goes through no tunnel any more, straight over \(name)"
     case .vpnWithoutUnderlay: return "the route leads into a tunnel, and nothing carries it"

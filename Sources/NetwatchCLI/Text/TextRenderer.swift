@@ -190,7 +190,7 @@ final class TextRenderer: LineRenderer {
     }
     if let vpn = path.vpn {
       let name = vpn.interfaceName.harmless
-      details.append(vpn.isCarrierKnown ? "through \(name)" : "over \(name), carrier unknown")
+      details.append(vpn.isCarrierKnown ? "through \(name)" : "over \(name), on an unknown link")
     }
     if let network, path.isReachable { details.append("network \(network()?.text ?? "unknown")") }
     // The reason already says what the probe has found.

@@ -10,8 +10,9 @@ extension HTTPRequest {
   /// Returns the request as a curl command, for example for a bug report. The command is quoted for a POSIX shell and has one
   /// argument per line.
   ///
-  /// The body is part of the command if it is text in memory of less than 128 KiB. A file is named. Any other body is left to
-  /// curl's standard input (`@-`). Secrets in the URL, in the body or in other fields are shown.
+  /// A body of less than 128 KiB of text in memory is part of the command. For a body from a file, the command has the file's name.
+  /// For any other body, it has `@-`, so that curl reads its standard input. Secrets in the URL, in the body or in other fields are
+  /// shown.
   ///
   /// - Parameters:
   ///   - body: The body of the request. Default: nil, none.

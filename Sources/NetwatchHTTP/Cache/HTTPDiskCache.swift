@@ -14,7 +14,7 @@ import Synchronization
 ///
 /// You can call the methods from any thread. No call blocks on the disk, because the cache has its own thread for that.
 public final class HTTPDiskCache: Sendable {
-  /// The URL of the folder. Only its user can read the files.
+  /// The URL of the folder. Only the user who has made the cache can read the files.
   public let folder: URL
   /// The size limit in bytes. A file counts in blocks of 4 KiB. If the limit is exceeded, the least recently used responses are
   /// removed. A response that needs more than half of the limit is not stored.
@@ -52,7 +52,7 @@ public final class HTTPDiskCache: Sendable {
 
   /// Removes all responses, and returns when they are removed.
   ///
-  /// A response whose request is on its way meanwhile is not stored.
+  /// If a request is still running when you call this, its response is not stored.
   public func removeAll() async {
     removals.withLock { $0.removeAll() }
     await call { $0.removeAll(since: 0) }

@@ -1,4 +1,4 @@
-/// A receipt for one completion of a ``Downloader``, by which you can cancel it.
+/// A receipt for one call of a ``Downloader`` with a completion. With it, you can cancel that call.
 public struct DownloadReceipt: Hashable, Sendable {
   let number: UInt64
 }

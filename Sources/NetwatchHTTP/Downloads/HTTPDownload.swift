@@ -10,8 +10,8 @@ import HTTPTypes
 /// the new file is complete, or has more bytes. If only the query of the URL differs, as with a new signature, the download
 /// continues if the file has an entity tag.
 ///
-/// Files that belong to another owner, that have more than one name, or that others can write are never continued. A name that
-/// would become longer than the file system allows is cut, and ends with a checksum.
+/// A partial file is never continued if it belongs to another owner, has more than one hard link, or can be written by others. If
+/// the name of a partial file would be longer than the file system allows, it is cut and ends with a checksum.
 ///
 /// All members can be used from any thread, and no call waits. A paused download that is released ends with `cancelled`, and
 /// its files are kept.

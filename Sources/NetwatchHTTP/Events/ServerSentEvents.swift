@@ -41,8 +41,8 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
   /// The present state of the stream. ``ServerSentEventOptions/onStateChange`` reports each change.
   public var state: ServerSentEventState { source.phase }
 
-  /// Returns an iterator. All iterators share the connection, and each event goes to one of them. Only one task may wait at a time;
-  /// another one fails with `other`.
+  /// Returns an iterator. All iterators share the connection, and each event goes to one of them. Only one task may wait for an
+  /// event at a time. If a second task waits, its `next()` throws an ``HTTPError`` of the kind `other`.
   public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
 }
 

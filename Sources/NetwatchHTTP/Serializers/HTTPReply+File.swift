@@ -10,8 +10,8 @@ extension HTTPReply<URL> {
   /// let users = try await reply.serialized(as: DecodableResponseSerializer([User].self)).value
   /// ```
   ///
-  /// The serializer gets the response of the download. If a resumable download has found its file complete, that response is a
-  /// 416, which most serializers refuse. The serializer then gets a 200 without header fields.
+  /// The serializer gets the response of the download, with one exception. If a resumable download has found its file complete,
+  /// the server has answered 416, which most serializers refuse, so the serializer gets a 200 without header fields.
   ///
   /// - Parameters:
   ///   - serializer: The serializer that checks the response and makes a value from the file's content.

@@ -7,8 +7,8 @@ import HTTPTypes
 public struct HTTPRequestSerializer: RequestSerializer {
   /// A function that writes parameters as a query.
   ///
-  /// Its result must be percent-encoded. If it throws an ``HTTPError``, the request fails with it. Any other error becomes the
-  /// underlying error of a `cannotEncodeRequest`.
+  /// Its result must be percent-encoded. If the function throws an ``HTTPError``, the request fails with that error. If it throws
+  /// another error, the request fails with `cannotEncodeRequest`, and the other error is its ``HTTPError/underlying`` error.
   public typealias Query = @Sendable (_ request: HTTPRequest, _ parameters: StructuredValue) throws -> String
 
   /// The header fields that are added to each request without a field of the same name. Default: `Accept-Language`. Set a field

@@ -26,8 +26,8 @@ public final class HTTPSessionManager: Sendable {
   /// Creates a session manager.
   ///
   /// - Parameters:
-  ///   - baseURL: The URL that paths are relative to. Default: nil. If its policy has pins or a ``SecurityPolicy/check``, it
-  ///     must use https: such a policy refuses all requests without TLS, with or without a base URL.
+  ///   - baseURL: The URL that paths are relative to. Default: nil. If `policy` has pins or a ``SecurityPolicy/check``, the URL
+  ///     must use https, because such a policy refuses all requests without TLS.
   ///   - configuration: The settings of the session, and the default options of its tasks.
   ///   - policy: The policy that decides which servers are trusted, except for the hosts in
   ///     ``HTTPSessionConfiguration/hostPolicies``. Default: the system's.

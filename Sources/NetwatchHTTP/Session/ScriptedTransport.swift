@@ -25,8 +25,8 @@ public final class ScriptedTransport: HTTPTransport {
     public let body: Data
   }
 
-  /// A closure that returns the answer to a request. What it throws fails the attempt, as a failure of the network would: an
-  /// ``HTTPError`` unchanged, and another error as the ``HTTPError/underlying`` error of `connectionLost`.
+  /// A closure that returns the answer to a request. If it throws, the attempt fails as if the network had failed: with the same
+  /// error if it is an ``HTTPError``, otherwise with `connectionLost`, whose ``HTTPError/underlying`` error it becomes.
   public typealias Script = @Sendable (_ request: HTTPRequest, _ body: Data) async throws -> HTTPTransportAnswer
 
   private let script: Script

@@ -1,8 +1,7 @@
 /// The place in which a task's callbacks run: `HTTPExecutor { queue.async(execute: $0) }`.
 ///
-/// A callback runs concurrently with the code that made the call. So a completion can run before `send`,
-/// a verb or `resume()` returns. To be certain that it runs afterwards, use an executor that the caller occupies, such as the
-/// caller's own actor or queue.
+/// A callback runs concurrently with the code that made the call. So a completion can run before `send`, `get`, `resume()` and so
+/// on return. To be certain that it runs afterwards, use the caller's own actor or serial queue as the executor.
 public struct HTTPExecutor: Sendable {
   /// A closure that runs one or more callbacks.
   public typealias Job = @Sendable () -> Void

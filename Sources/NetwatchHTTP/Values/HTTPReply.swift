@@ -21,8 +21,9 @@ public struct HTTPReply<Value: Sendable>: Sendable {
   public var serializationDuration: Duration? { facts.extras?.serializationDuration }
   /// The fields that the server has sent after the body (RFC 9110, section 6.5), such as a checksum. Empty if there are none.
   ///
-  /// They are kept apart from the header fields of the response, because a server may know less about their origin. Many
-  /// servers only send them if the request has `TE: trailers`. libcurl reads none after a body that has a `Content-Length`.
+  /// They are not among the header fields of the response, because code that trusts a header field must not get it from a
+  /// trailer. Many servers send trailers only if the request has `TE: trailers`. libcurl reads none after a body that has a
+  /// `Content-Length`.
   public var trailers: HTTPFields { knownTrailers ?? [:] }
   /// The trailers. Nil for none.
   var knownTrailers: HTTPFields? { facts.trailers }

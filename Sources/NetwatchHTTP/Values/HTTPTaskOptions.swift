@@ -118,8 +118,8 @@ public struct HTTPTaskOptions: Sendable {
   ///
   /// The path to the server, or to its proxy, counts: a server on the local network needs no path to the internet.
   public var reachabilityTimeout: Duration? { didSet { name(.reachabilityTimeout) } }
-  /// Whether a request that has lost its path is sent again when there is a path to the server. Default: false. The request then
-  /// fails with `pathLost`. If it has no connection yet, it may still wait: see ``reachabilityTimeout`` and
+  /// Whether a request that has lost its path is sent again when there is a path to the server. Default: false, and the request
+  /// fails with `pathLost`. A request that has no connection yet may wait in both cases: see ``reachabilityTimeout`` and
   /// ``HTTPSessionConfiguration/pathLossGrace``.
   ///
   /// A request is not sent again once a response has begun, or if its body cannot be made again. A request that may have reached the

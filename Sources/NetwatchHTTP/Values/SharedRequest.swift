@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// A shared request. A request is large, and a copy retains a dozen references, so long-lived owners share one.
+/// A request that several owners share. Copying an `HTTPRequest` retains a dozen references, so its long-lived owners share one.
 final class SharedRequest: Sendable {
   let value: HTTPRequest
 

@@ -29,7 +29,7 @@ package struct ActivitySettings {
     dashes: String
   ) throws(PlainError) {
     if let interval, interval < Self.shortestInterval {
-      throw PlainError("\(dashes)activity-interval needs a number from 0.02.")
+      throw PlainError("\(dashes)activity-interval needs 0.02 or more.")
     }
     if patience == .zero { throw PlainError("\(dashes)activity-patience needs a number above 0.") }
     if !exclusions.isEmpty, counts.isDisjoint(with: [.tcp, .udp]) {

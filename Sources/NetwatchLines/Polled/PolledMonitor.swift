@@ -38,8 +38,8 @@ public final class PolledMonitor: @unchecked Sendable {
   /// - Parameter options: Options of `netwatch --follow`, and `link-local`, as `name=value` or, for a flag, as `name`: target,
   ///   interface, ignore, wwan, tunnel, hold, link-local, interfaces, no-service, activity, activity-ignore, activity-interval,
   ///   activity-patience. Default: none.
-  /// - Throws: A `NetworkMonitorError`. If an option is invalid, its code is `EINVAL` and its description is a sentence about
-  ///   the first such option. Otherwise it is the kernel's error.
+  /// - Throws: A `NetworkMonitorError`. If an option is invalid, the error's code is `EINVAL`, and its description is a sentence
+  ///   about the first invalid option. Otherwise it is the error of the kernel.
   public init(_ options: [String] = []) throws(NetworkMonitorError) {
     do {
       var wanted = try LineSource.Options(options)
@@ -67,8 +67,8 @@ public final class PolledMonitor: @unchecked Sendable {
   /// Reads what is available without waiting, and calls ``onChange`` for each change.
   ///
   /// - Returns: The number of changes.
-  /// - Throws: A `NetworkMonitorError`: with the code `EDEADLK` within ``onChange``, and `ENOLINK` when the connection to the
-  ///   kernel is lost for good. Afterwards ``record`` stays as it is, and ``descriptor`` is never readable again.
+  /// - Throws: A `NetworkMonitorError`. Its code is `EDEADLK` if ``onChange`` calls this function, and `ENOLINK` if the connection
+  ///   to the kernel is lost for good. After `ENOLINK`, ``record`` stays as it is, and ``descriptor`` is never readable again.
   public func dispatch() throws(NetworkMonitorError) -> Int {
     if let failure { throw failure }
     guard !isDispatching else {

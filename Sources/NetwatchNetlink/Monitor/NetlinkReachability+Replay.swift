@@ -17,22 +17,22 @@ extension NetlinkReachability {
       case .start: resync()
       case .turn(.event): source.readEvents()
       case .turn(.wirelessEvent): source.readRadios()
-      case .turn: player.refuse(needing: "a turn of a socket that there is")
+      case .turn: player.refuse(needing: "an event of a socket that is open")
       case .timer(let timer):
-        guard isArmed(timer) else { return player.refuse(needing: "something else than a timer that is not set") }
+        guard isArmed(timer) else { return player.refuse(needing: "a timer that is set") }
         fire(timer)
       case .resumed: source.resume()
       case .resolved(let addresses): receive(resolved: addresses)
       case .sampling:
         guard let sample else {
-          return player.refuse(needing: "something else than counters, which were not asked for,")
+          return player.refuse(needing: "something other than counters")
         }
         sample()
       case .signal: sampleSignal()
       case .leases: source.readLeases()
       case .quality:
         guard let look else {
-          return player.refuse(needing: "something else than connections, which were not asked for,")
+          return player.refuse(needing: "something other than connections")
         }
         look()
       case .unresolved: receive(resolved: nil)

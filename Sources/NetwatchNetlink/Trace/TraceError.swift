@@ -41,15 +41,15 @@ package struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
     case .unreadable(let code): "cannot read '\(file)': \(message(code))"
     case .unwritable(let code): "cannot write '\(file)': \(message(code))"
     case .exists: "'\(file)' exists already, and --record replaces no file; give a new name"
-    case .notATrace: "'\(file)' is no trace; the first line of one is '\(TraceFormat.header)'"
-    case .version: "'\(file)' is a trace of another version than '\(TraceFormat.header)'; a newer netwatch may play it"
-    case .tooLong: "\(place) is longer than any line of a trace"
-    case .malformed(let text): "\(place) is no record of a trace: '\(text)'"
+    case .notATrace: "'\(file)' is no recording; its first line would be '\(TraceFormat.header)'"
+    case .version: "'\(file)' is not a recording of the version '\(TraceFormat.header)'; a newer netwatch may play it"
+    case .tooLong: "\(place) is longer than any line of a recording"
+    case .malformed(let text): "\(place) is not part of a recording: '\(text)'"
     case .unexpected(let text, let needed):
-      "\(place) is '\(text)', where \(needed) is needed; a trace is played in the order in which it was recorded"
-    case .settingTooLate: "\(place) is a setting, but settings stand before everything else"
-    case .tooManySettings: "\(place) is one setting more than a trace can have"
-    case .cut: "\(place) is the last one, but more belongs to it: the trace was cut; all that it holds was played"
+      "\(place) is '\(text)', but \(needed) must come next; another version of netwatch may have recorded it"
+    case .settingTooLate: "\(place) is a setting, but all settings must come first"
+    case .tooManySettings: "\(place) is one setting more than a recording can have"
+    case .cut: "\(place) is the last one, but the recording is not complete; everything up to there was played"
     }
   }
 

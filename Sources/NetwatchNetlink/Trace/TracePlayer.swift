@@ -27,7 +27,7 @@ package final class TracePlayer {
     case nil: return nil
     case .cause(let cause, _): return cause
     case .datagram, .overrun, .end, .failed, .device, .namespaces, .meteredLease, .connection, .connectionsEnd:
-      refuse(needing: "a turn, a timer or the like")
+      refuse(needing: "an event of a socket, a timer or the like")
       return nil
     }
   }
@@ -103,7 +103,7 @@ package final class TracePlayer {
         next = nil
         return isWhole ? connections : nil
       default:
-        refuse(needing: "a connection, or the end of them")
+        refuse(needing: "a connection, or the end of the connections")
         return nil
       }
       next = nil

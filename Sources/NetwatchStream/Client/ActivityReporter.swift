@@ -1,7 +1,7 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// Reports the requests that an app's `ActivityIndicator` counts to the netwatch service, so that the status bar shows them.
+/// Tells the netwatch service about the requests that an app's `ActivityIndicator` counts, so that the status bar shows them too.
 ///
 /// ```swift
 /// let reporter = try ActivityReporter(of: indicator)

@@ -17,8 +17,8 @@ public struct EventRecord: Hashable, Sendable {
     /// The traffic of links was sampled. Only readers that ask for traffic get such records. Their ``EventRecord/sequence`` is
     /// that of the last state.
     case traffic
-    /// The signal of the WiFi network or the access point has changed. Only readers that ask for it get such records. Their
-    /// ``EventRecord/sequence`` is that of the last state.
+    /// The signal of the WiFi network has changed, or the link has joined another access point of it. Only readers that ask for
+    /// this get such records. Their ``EventRecord/sequence`` is that of the last state.
     case wifi
     /// The quality of the link that carries the path was sampled. Only readers that ask for quality get such records. Their
     /// ``EventRecord/sequence`` is that of the last state.
@@ -89,7 +89,7 @@ public struct EventRecord: Hashable, Sendable {
   /// The traffic of links at the last sample: of the link that carries the path, and of other links if they were asked for. Nil
   /// if traffic was not asked for.
   public var traffic: [LinkTraffic]?
-  /// The quality at the last sample of the link that carried the path then. Nil if it is not known.
+  /// The quality of the link that carried the path, as of the last sample. Nil if it is not known.
   public var quality: LinkQuality?
   /// Whether the line of the record has the quality of the link.
   public var tellsQuality = false
@@ -151,8 +151,8 @@ public struct EventRecord: Hashable, Sendable {
     monotonicNanoseconds = KernelClock.monotonic.nanoseconds
   }
 
-  /// The reason in the line of the record: the activity's for a change of the activity, a fixed word for figures and stages,
-  /// and the path's for everything else.
+  /// The word that the line of the record has as its `reason`. For a change of the activity, it is the reason of the activity. For
+  /// figures and stages, it is a fixed word. For all other records, it is the reason of the path.
   public var reason: String {
     // Not `==`, because it would compare the raw values as text.
     switch event {

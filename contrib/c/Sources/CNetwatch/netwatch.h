@@ -60,7 +60,7 @@ enum {
  * IPv4 address of 169.254.0.0/16 as usable. The library copies what it needs of the strings.
  *
  * For the internet or an address, the state is known when the function returns. The function never waits for a name, a service or a
- * network. If the kernel reports that it has no memory at the moment, the function tries again for up to five seconds.
+ * network. If the kernel reports that it is out of memory, the function tries again for up to five seconds.
  *
  * Returns 0, or a negative errno value; *out is then NULL. The value is -EINVAL if an option is not known or makes no sense,
  * -EMFILE or -ENFILE if no descriptor is left, -ENOMEM if the kernel has no memory left, -EACCES or -EPERM if netlink is
@@ -142,8 +142,8 @@ NETWATCH_API void netwatch_end(netwatch *handle, uint64_t request);
 NETWATCH_API const char *netwatch_error_text(void);
 
 /*
- * Returns the version of the library that runs, such as "0.1.0". The library may be newer than this header with its
- * NETWATCH_VERSION_MAJOR and NETWATCH_VERSION_MINOR. The text is valid as long as the process runs.
+ * Returns the version of the library that the process has loaded, such as "0.1.0". It may be newer than the version of this
+ * header, which is in NETWATCH_VERSION_MAJOR and NETWATCH_VERSION_MINOR. The text is valid as long as the process runs.
  */
 NETWATCH_API const char *netwatch_version(void);
 

@@ -2,8 +2,8 @@ import Netwatch
 import NetwatchNetlink
 import NetwatchStream
 
-/// What an app does with the library: its interface follows the network, its requests light the indicator, and the status bar
-/// of the desktop too where a service runs.
+/// An app that uses the library: its interface shows whether the network is reachable, and its indicator shows that requests run.
+/// If a netwatch service runs, the status bar of the desktop shows the requests too.
 @main @MainActor final class NetwatchApp {
   private let activity = ActivityIndicator()
   private var subscriptions: [Subscription] = []
@@ -17,7 +17,7 @@ import NetwatchStream
     let reporter = try ActivityReporter(of: activity)
     defer { withExtendedLifetime(reporter) {} }
 
-    // Both are called here, on the main actor, the first time before they return.
+    // Both call their closure on the main actor, and for the first time before they return.
     subscriptions = [
       monitor.onChange { [unowned self] in show($0) },
       activity.onVisibilityChange { print($0 ? "busy" : "idle") },
@@ -34,7 +34,7 @@ import NetwatchStream
     print("online over \(path.interfaceName ?? "?")\(network)" + (path.isExpensive ? ", sparingly" : ""))
   }
 
-  /// Whenever the network is back, and as long as any request.
+  /// Runs when the network is back. The indicator counts it as one request.
   private func synchronize() async throws {
     let request = activity.begin("synchronize")
     defer { request.end() }

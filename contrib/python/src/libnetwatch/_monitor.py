@@ -135,8 +135,8 @@ class Monitor:
         self._handle = handle.value
         # The lines of changes that dispatch() has not returned yet.
         self._lines: List[bytes] = []
-        # Each call of the callback is `lines.append(netwatch_line(handle))`. No line of Python runs in it: there, the handler of
-        # a signal could raise an exception, such as KeyboardInterrupt, and ctypes would print it and go on.
+        # Each call of the callback is `lines.append(netwatch_line(handle))`, made from C functions only. If it were Python code,
+        # a signal's handler could raise an exception in it, such as KeyboardInterrupt, which ctypes would print and ignore.
         steps = map(self._lines.append, map(library().netwatch_line, itertools.repeat(self._handle)))
         # The library keeps a pointer to it, so it must exist as long as the handle.
         self._callback = ChangeCallback(steps.__next__)

@@ -7,7 +7,7 @@ import Tracing
 /// Makes a span of each task, and sends its context along: `let tracer = HTTPTracer()`, then `configuration.eventObservers =
 /// [tracer]` and `configuration.interceptors = [tracer]`. A call with `$0.interceptors = [tracer.here]` is a child of the caller's span.
 public struct HTTPTracer: HTTPEventObserver, RequestInterceptor {
-  /// Those of the tasks that are not over, nil where none has begun.
+  /// The spans of the tasks that are not over. The value is nil if no span of a task has begun.
   private final class Spans: Sendable { let open = Mutex<[RequestID: (any Span)?]>([:]) }
   private struct FieldInjector: Injector {
     func inject(_ value: String, forKey key: String, into fields: inout HTTPFields) {

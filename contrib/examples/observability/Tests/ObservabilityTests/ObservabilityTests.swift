@@ -11,7 +11,7 @@ import NetwatchHTTP
 import Testing
 import Tracing
 
-/// What logs, metrics and traces have of the tasks of a session, whose server is a script.
+/// Checks what logs, metrics and traces contain about the tasks of a session. A script stands in for the server.
 @Suite struct ObservabilityTests {
   private let log = InMemoryLogHandler()
   private let metrics = TestMetrics()
