@@ -317,4 +317,28 @@ import Testing
     #expect(
       try !ChildProcess.run([Programs.netwatch, "status", "--help"]).output.contains { $0.contains("--template") })
   }
+
+  /// Options that several commands share do not always do the same in them, and some commands refuse some of them.
+  @Test(arguments: [
+    ("serve", ["With --log, also store"], ["--follow", "with --interfaces"]),
+    ("snippet", ["Also show how much"], ["--follow"]),
+    ("explain", ["Print text or json. Default: text."], ["--template", "waybar", "labels"]),
+    ("top", ["Print text or json.", "JSON always has bits."], ["--template", "waybar", "{down}"]),
+    (
+      "status", ["With --check, require", "what keeps each interface"],
+      ["With --check or wait", "also print a line when the list"]
+    ),
+    ("wait", ["Wait for this condition", "add a sentence"], ["--check"]),
+    ("open", ["Ask this URL"], ["--probe-interval"]),
+  ])
+  func `help describes a shared option in the words of the command`(
+    _ command: String, _ has: [String], _ lacks: [String]
+  ) throws {
+    let help = try ChildProcess.run([
+      Programs.netwatch, command, command == "open" || command == "snippet" ? "--help" : "--help-all",
+    ])
+    let text = help.output.joined(separator: " ").split(separator: " ").joined(separator: " ")
+    for words in has { #expect(text.contains(words), "\(text)") }
+    for words in lacks { #expect(!text.contains(words), "\(text)") }
+  }
 }

@@ -91,9 +91,12 @@ import Testing
     for (answer, words) in [
       ("204", "there is no login page: the internet answers"), ("close", "there is no login page: nothing answers"),
       ("404 no", "no login page is known: the answer proves nothing"),
-      ("to file:///etc/passwd", "a login page answers, but does not say where it is"),
-      ("to javascript:alert(1)", "a login page answers, but does not say where it is"),
-      ("to http://10.0.0.2@evil.example/", "a login page answers, but does not say where it is"),
+      ("to file:///etc/passwd", "a login page answers, but its address cannot be opened, or its certificate is wrong"),
+      ("to javascript:alert(1)", "a login page answers, but its address cannot be opened, or its certificate is wrong"),
+      (
+        "to http://10.0.0.2@evil.example/",
+        "a login page answers, but its address cannot be opened, or its certificate is wrong"
+      ),
     ] {
       try desktop.server.answer(answer)
       let result = try desktop.open()

@@ -54,8 +54,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("<b>{ssid}", "'<b>' in the template lacks its '</b>'"), ("{ssid}</b>", "'</b>' in the template ends nothing"),
-    ("<b><i>{ssid}</b></i>", "'</b>' in the template ends nothing"), ("<span size='small'>{ip}</b>", "'</b>'"),
+    ("<b>{ssid}", "'<b>' in the template lacks its '</b>'"), ("{ssid}</b>", "'</b>' in the template does not close"),
+    ("<b><i>{ssid}</b></i>", "'</b>' in the template does not close"), ("<span size='small'>{ip}</b>", "'</b>'"),
   ])
   func `markup that would leave an old text on the bar`(template: String, hint: String) throws {
     for format in [.waybar, .i3blocks, .i3statusRust] as [BarFormat] {

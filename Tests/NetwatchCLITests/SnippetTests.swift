@@ -91,8 +91,7 @@ import Testing
       separatedBy: "\n`reason` says why: ")[1]
       .components(separatedBy: "\n\n")[0]
     let quoted = paragraph.matches(of: /`([a-z_]+)`/).map { String($0.output.1) }
-    // No service can be disabled.
-    #expect(Set(quoted) == path.union(activity).subtracting(["disabled"]))
+    #expect(Set(quoted) == path.union(activity))
 
     let section = try Self.text("contrib/man/netwatch-events.5").components(separatedBy: "\n.Sh REASONS\n")[1]
       .components(separatedBy: "\n.Sh ")[0]

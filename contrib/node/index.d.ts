@@ -122,8 +122,8 @@ export declare class Monitor extends EventEmitter {
   readonly closed: boolean;
 
   /**
-   * Begins a request. `path.visible` is true one second after the first request has begun, until 0.17 seconds after the last one
-   * has ended. If a netwatch service runs, the request is reported to it.
+   * Begins a request. `path.visible` becomes true one second after the first request has begun, if a request runs then, and false
+   * 0.17 seconds after the last one has ended. If a netwatch service runs, the request is reported to it.
    *
    * @param label A short description of the request, for people. Default: none.
    */

@@ -105,8 +105,8 @@ public final class ActivityIndicator: RequestObserver, Sendable {
     core.visibility.call(of: self, initial: initial, enqueue: enqueue, body)
   }
 
-  /// Calls `body` at each change of the visibility, without a queue: on the thread of the timer, or on the thread that made the
-  /// change. That thread waits for `body`, so keep it short.
+  /// Calls `body` at each change of the visibility, without a queue: on the thread that made the change, or, when a delay is
+  /// over, on a thread of Swift's pool. That thread waits for `body`, so keep it short.
   ///
   /// - Parameters:
   ///   - initial: Whether `body` also gets the current value, on the calling thread before this method returns. Default:

@@ -8,8 +8,7 @@ public struct Interface: Hashable, Sendable, Identifiable {
   public internal(set) var kind: String? {
     didSet { needsPorts = kind == "bridge" || kind == "bond" || kind == "team" }
   }
-  /// The kind of link that carries the traffic. A bridge, bond or VLAN has the medium of the links below it; a tunnel has
-  /// ``Medium/other``.
+  /// The kind of this link. A bridge, bond or VLAN has the medium of the links below it; a tunnel has ``Medium/other``.
   public internal(set) var medium: Medium
   /// Whether using the link may cost money.
   ///

@@ -1,4 +1,5 @@
-/// A stage of the way from this machine to the internet, in order. If one stage fails, the later ones cannot be judged.
+/// A stage of the way from this machine to the internet, in order. If no link, no address or no route is usable, the later stages
+/// are not examined.
 public enum NetworkStage: String, Hashable, Sendable, CaseIterable {
   /// A link is switched on, and its other end is there.
   case link

@@ -5,7 +5,7 @@ public struct StageFinding: Hashable, Sendable {
 
   /// The evidence for the state of a stage. Later versions can add values, so give a `switch` a `default`.
   public enum Evidence: String, Hashable, Sendable, CaseIterable {
-    /// An earlier stage fails, or nothing is known yet.
+    /// The stage was not examined, because an earlier one makes that impossible, or nothing is known yet.
     case notExamined = "not_examined"
 
     // About the link.

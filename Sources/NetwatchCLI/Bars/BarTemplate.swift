@@ -136,7 +136,7 @@ extension BarTemplate {
         if !tag.hasPrefix("/") {
           if !tag.hasSuffix("/") { open.append(name) }
         } else if open.popLast() != name {
-          throw PlainError("'<\(tag)>' in the template ends nothing that was begun just before")
+          throw PlainError("'<\(tag)>' in the template does not close the element that was opened last")
         }
       }
     }

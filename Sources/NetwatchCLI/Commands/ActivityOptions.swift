@@ -8,9 +8,11 @@ import NetwatchStream
 struct ActivityOptions: SharedOptions {
   @Option(
     help: ArgumentHelp(
-      "Count as in flight: requests (those that programs announce to the service), tcp (connections of "
-        + "all programs), udp (an estimate), all (requests,tcp), or several such as tcp,udp. If a service "
-        + "runs, its own --activity applies instead. Default: requests.",
+      "\(kinds) If a service runs, its own --activity applies instead. Default: requests.",
+      in: [
+        "serve":
+          "\(kinds) The clients of the service show this count, whatever their own --activity. Default: requests."
+      ],
       valueName: "what"), transform: ServiceIdentity.Counts.init(argument:))
   var activity = ServiceIdentity.Counts.requests
 
@@ -35,6 +37,10 @@ struct ActivityOptions: SharedOptions {
         + "poll does. Default: 30.", valueName: "seconds"
     ), transform: Duration.init(seconds:))
   var patience: Duration?
+
+  private static let kinds =
+    "Count as in flight: requests (those that programs announce to the service), tcp (connections of all programs), udp (an "
+    + "estimate), all (requests,tcp), or several such as tcp,udp."
 
   /// `--activity` if it was given, otherwise nil. The other options belong to it.
   var given: String? { activity != .requests ? "--activity" : nil }

@@ -29,8 +29,8 @@ struct BarOptions: ParsableArguments {
   @Option(
     name: .customLong("hide-when"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Show nothing in this case: \(BarLook.Occasion.list). wifi to other mean that such an interface carries "
-        + "the traffic. May be repeated.",
+      "Show nothing in this case: \(BarLook.Occasion.list). The kinds from wifi to other hide the text while such "
+        + "an interface carries the traffic. May be repeated.",
       valueName: "when"),
     completion: .list(BarLook.Occasion.names), transform: BarLook.Occasion.named)
   var hidden: [BarLook.Occasion] = []

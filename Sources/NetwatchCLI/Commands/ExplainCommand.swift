@@ -10,7 +10,7 @@ struct ExplainCommand: ParsableCommand {
     discussion: """
       For IPv4 and IPv6, explain prints the routing rule, the route, its interface, the source address, the tunnel with the \
       interface beneath it, and the interface that carries the traffic. Without a target, it also prints which stage of the way \
-      to the internet fails. The formats are text and json. 'netwatch explain --help-all' lists every option.
+      to the internet fails. 'netwatch explain --help-all' lists every option.
 
       Exit status: 0 reachable, 1 not reachable, 2 could not run.
       """)

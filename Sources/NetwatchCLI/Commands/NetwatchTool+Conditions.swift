@@ -4,9 +4,15 @@ import Netwatch
 /// The conditions of `--check` and `wait`. `--for` is an option of the root command, which accepts it anywhere. `status` and
 /// `wait` also declare it, for their `--help`. A group of options would make each start of netwatch longer.
 extension NetwatchTool {
-  static let conditionHelp = ArgumentHelp(
-    "With --check or wait, require this condition: \(Condition.names.joined(separator: ", ")). May be repeated: all must hold. "
-      + "A condition that netwatch cannot judge does not hold. Default: reachable.", valueName: "condition")
+  static let conditionHelp: ArgumentHelp = {
+    let rest =
+      "\(Condition.names.joined(separator: ", ")). May be repeated: all must hold. A condition that netwatch cannot judge does "
+      + "not hold. Default: reachable."
+    return ArgumentHelp(
+      "With --check or wait, require this condition: \(rest)",
+      in: ["status": "With --check, require this condition: \(rest)", "wait": "Wait for this condition: \(rest)"],
+      valueName: "condition")
+  }()
 
   /// Returns the conditions of the command line.
   ///

@@ -8,6 +8,7 @@ import NetwatchStream
 struct OpenCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "open", abstract: "Open the login page of a captive portal in the browser.",
+    usage: "netwatch open --probe <url> [<options>]",
     discussion: """
       The command asks the URL of --probe once. If a login page answers, its address is opened with xdg-open. The address is printed first, unless its host is that of the probe or the gateway.
 
@@ -34,7 +35,7 @@ struct OpenCommand: ParsableCommand {
       guard let portal = record?.portalURL else {
         let words: StaticString =
           switch record?.internet {
-          case .portal: "a login page answers, but does not say where it is"
+          case .portal: "a login page answers, but its address cannot be opened, or its certificate is wrong"
           case .full: "there is no login page: the internet answers"
           case .absent: "there is no login page: nothing answers"
           case .unknown, nil: "no login page is known: the answer proves nothing"

@@ -43,7 +43,11 @@ struct OutputOptions: SharedOptions {
   @Option(
     help: ArgumentHelp(
       "Print this format: text, json, or that of a bar: \(Bar.names.joined(separator: ", ")). Default: text on a "
-        + "terminal, otherwise json."),
+        + "terminal, otherwise json.",
+      in: [
+        "explain": "Print text or json. Default: text.",
+        "top": "Print text or json. Default: text on a terminal, otherwise json.",
+      ]),
     completion: .list(OutputFormat.names), transform: OutputFormat.named)
   var format: OutputFormat?
 
@@ -53,11 +57,14 @@ struct OutputOptions: SharedOptions {
   @Option(
     help: ArgumentHelp(
       "Colour the output: auto, always or never. auto colours text on a terminal, unless NO_COLOR is set, and the output for "
-        + "bars that can show colours. Default: auto."),
+        + "bars that can show colours. Default: auto.", in: ["explain": ownColors, "top": ownColors]),
     completion: .list(ColorChoice.allCases.map(\.rawValue)), transform: ColorChoice.choice)
   var color = ColorChoice.auto
 
-  @OptionGroup(visibility: .rare) var bar: BarOptions
+  @OptionGroup(visibility: .forBars) var bar: BarOptions
+
+  private static let ownColors =
+    "Colour the text: auto, always or never. auto colours text on a terminal, unless NO_COLOR is set. Default: auto."
 
   var given: String? {
     if format != nil { return "--format" }

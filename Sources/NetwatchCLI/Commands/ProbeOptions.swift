@@ -6,9 +6,8 @@ import NetwatchLines
 struct ProbeOptions: SharedOptions {
   @Option(
     help: ArgumentHelp(
-      "Also ask this URL whether the internet is there, over the interface that carries the traffic. The "
-        + "answer must be status 204, or 200 with an empty body. A redirect or another page counts as a login "
-        + "page; an error such as 404 proves nothing.", valueName: "url"),
+      "Also ask this URL whether the internet is there, over the interface that carries the traffic. \(proof)",
+      in: ["open": "Ask this URL, over the interface that carries the traffic. \(proof)"], valueName: "url"),
     transform: { try checked(url: $0) })
   var probe: String?
 
@@ -22,7 +21,7 @@ struct ProbeOptions: SharedOptions {
     name: .customLong("probe-interval"),
     help: ArgumentHelp(
       "With --follow or wait, repeat the request of --probe this often. While the internet does not "
-        + "answer, ask at least every 10 seconds. Default: 300. 0: only when the path changes.",
+        + "answer, ask at least every 10 seconds. Default: 300. 0: only when the path changes, even if the internet does not answer.",
       valueName: "seconds", visibility: .rare),
     transform: Duration.init(seconds:))
   var interval: Duration?
@@ -33,6 +32,10 @@ struct ProbeOptions: SharedOptions {
       "With --probe, wait at most this long for the answer. Default: 10.", valueName: "seconds", visibility: .rare),
     transform: Duration.init(seconds:))
   var timeout: Duration?
+
+  private static let proof =
+    "The answer must be status 204, or 200 with an empty body. A redirect or another page counts as a login page; an error "
+    + "such as 404 proves nothing."
 
   /// `--probe` if it was given, otherwise nil. The other options belong to it.
   var given: String? { probe == nil ? nil : "--probe" }

@@ -8,8 +8,8 @@ struct ReplayCommand: ParsableCommand {
     commandName: "replay", abstract: "Print the lines that a recording leads to.",
     discussion: """
       'netwatch --follow --record FILE' makes a recording. replay asks neither the kernel nor a service, and does not wait \
-      between lines. If the file is damaged, or if another version of netwatch made it and would ask the kernel other questions, \
-      replay stops there with exit status 2.
+      between lines. It stops with exit status 2 where the file is damaged, or where this netwatch would ask the kernel something \
+      that the recording does not contain.
       """)
 
   @ParentCommand var root: NetwatchTool

@@ -10,7 +10,10 @@ protocol SharedOptions: ParsableArguments {
 }
 
 struct SnapshotOptions: SharedOptions {
-  @Flag(help: "List all interfaces; with --follow, also print a line when the list changes.")
+  @Flag(
+    help: ArgumentHelp(
+      "List all interfaces; with --follow, also print a line when the list changes.",
+      in: ["status": "List all interfaces."]))
   var interfaces = false
 
   @Flag(
@@ -21,7 +24,9 @@ struct SnapshotOptions: SharedOptions {
 
   @Flag(
     name: .customLong("network-id"),
-    help: "Also print an ID by which this machine recognizes the network, for --for network=ID. Not with --follow.")
+    help: ArgumentHelp(
+      "Also print an ID by which this machine recognizes the network, for --for network=ID. Not with --follow.",
+      in: ["status": "Also print an ID by which this machine recognizes the network, for --for network=ID."]))
   var networkID = false
 
   var given: String? { interfaces ? "--interfaces" : check ? "--check" : networkID ? "--network-id" : nil }
@@ -48,11 +53,17 @@ struct DetailOptions: SharedOptions {
     name: .shortAndLong,
     help: ArgumentHelp(
       "In text, add a sentence that says why, and the names of what is in flight: programs with TCP "
-        + "connections, and labels of your own requests. If this kernel lacks something that netwatch uses, "
-        + "standard error says so once."))
+        + "connections, and labels of your own requests. \(missing)",
+      in: [
+        "status": "In text, also print the figures of WiFi, the round-trip time, the loss, and what keeps each "
+          + "interface from working. \(missing)", "explain": missing, "serve": missing,
+      ]))
   var verbose = false
 
   var given: String? { verbose ? "--verbose" : nil }
+
+  private static let missing =
+    "If this kernel lacks something that netwatch uses, standard error says so once."
 }
 
 /// The option for the names of programs in JSON.
@@ -83,7 +94,23 @@ extension Duration {
   }
 }
 
+extension ArgumentHelp {
+  /// Creates the help of an option that several commands share but that does not do the same in all of them.
+  ///
+  /// - Parameters:
+  ///   - text: The help in the words of all commands that `others` does not name.
+  ///   - others: The help for a command whose name stands in the command line.
+  init(_ text: String, in others: KeyValuePairs<String, String>, valueName: String? = nil) {
+    let shown = CommandLine.arguments.dropFirst().lazy.compactMap { word in others.first { $0.key == word } }.first
+    self.init(shown?.value ?? text, valueName: valueName)
+  }
+}
+
 extension ArgumentVisibility {
+  /// The visibility of options for bars, which commands whose output is too long for a bar have, but refuse.
+  static let forBars: ArgumentVisibility =
+    CommandLine.arguments.dropFirst().contains { $0 == "explain" || $0 == "top" } ? .hidden : .rare
+
   /// The visibility of options that the `--help` of a subcommand leaves out. `--help-all` lists them, and completion scripts
   /// know them.
   static let rare: ArgumentVisibility = listsAll(CommandLine.arguments.dropFirst()) ? .default : .hidden

@@ -8,12 +8,19 @@ struct TrafficOptions: SharedOptions {
     help: ArgumentHelp(
       "Measure each second how much the interface that carries the traffic receives and sends; with "
         + "--interfaces, all interfaces. --follow prints a line each second, and the log stores the bytes of "
-        + "each day."))
+        + "each day.",
+      in: [
+        "serve": "With --log, also store the bytes of each day that the interface that carries the traffic has "
+          + "received and sent.",
+        "snippet": "Also show how much the interface that carries the traffic receives and sends.",
+      ]))
   var traffic = false
 
   @Option(
     name: .customLong("traffic-interval"),
-    help: ArgumentHelp("With --traffic, measure this often. Default: 1.", valueName: "seconds"),
+    help: ArgumentHelp(
+      "With --traffic, measure this often. Default: 1.",
+      in: ["serve": "With --traffic, read the interface's counters this often. Default: 1."], valueName: "seconds"),
     transform: Duration.init(seconds:))
   var interval: Duration?
 

@@ -3,7 +3,9 @@ import ArgumentParser
 /// The option for the unit of rates.
 struct UnitsOptions: SharedOptions {
   @Option(
-    help: "Show rates in bits or bytes per second. This applies to text, {down} and {up}. Default: bits.",
+    help: ArgumentHelp(
+      "Show rates in bits or bytes per second, in text and in {down} and {up} of a template. Default: bits.",
+      in: ["top": "Show rates in bits or bytes per second. JSON always has bits. Default: bits."]),
     completion: .list(TrafficUnits.allCases.map(\.rawValue)), transform: TrafficUnits.choice)
   var units: TrafficUnits?
 

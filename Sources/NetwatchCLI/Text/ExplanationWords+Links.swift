@@ -147,8 +147,9 @@ extension ExplanationWords {
     case .radio(let mode): "nl80211: \(mode)"
     case .sysfsRadio: "sysfs: a radio"
     case .plainEthernet:
-      "plain Ethernet; nothing shows another kind"
-        + (interface.device.isTether ? ", on the USB of a phone or modem" : "")
+      "plain Ethernet"
+        + (interface.device.isTether
+          ? " on the USB of a phone or modem; nothing shows another kind" : "; nothing shows another kind")
     }
   }
 }

@@ -18,8 +18,8 @@ extension NetworkPath {
     case .interfaceChanged:
       let former = formerName.flatMap { $0 == interfaceName ? nil : ", and no longer \($0.harmless)" }
       return "\(name) carries the traffic now" + (former ?? "")
-    case .addressChanged: return "\(name) has another address or gateway"
-    case .networkChanged: return "\(name) has joined another WiFi network"
+    case .addressChanged: return "the address, the gateway, IPv4 or IPv6, or the cost of \(name) has changed"
+    case .networkChanged: return "\(name) has joined another WiFi network, or the cost of the network has changed"
     case .vpnUp where vpn?.isCarrierKnown == false:
       return "the traffic goes over the tunnel \(tunnel) now; netwatch does not know which link carries that tunnel"
     case .vpnUp: return "the traffic goes through the tunnel \(tunnel) now, over \(name)"

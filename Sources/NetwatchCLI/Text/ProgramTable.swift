@@ -74,7 +74,9 @@ struct ProgramTable {
   /// - Parameter height: The most lines. Default: nil, no limit.
   func lines(_ figures: ProgramFigures, by order: Order, height: Int? = nil) -> [String] {
     let sums = [("short-lived", figures.shortLived)] + (figures.other.map { [("other (estimate)", $0)] } ?? [])
-    let notes = figures.overruns > 0 ? ["too low: the kernel lost ends of connections \(figures.overruns) times"] : []
+    let notes =
+      figures.overruns > 0
+      ? ["The bytes are too low: the kernel could not report some closed connections (\(figures.overruns) times)."] : []
     let room = max((height ?? .max) - 1 - sums.count - notes.count, 0)
     let programs = figures.programs.sorted(by: order.precedes).prefix(room)
     let names = programs.map { $0.name?.harmless ?? "(unknown)" } + sums.map(\.0)

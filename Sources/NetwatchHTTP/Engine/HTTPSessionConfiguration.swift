@@ -59,15 +59,16 @@ public struct HTTPSessionConfiguration: Sendable {
   /// The most connections to one host, at least 1. A request waits while all of them are in use. More than 65,536 counts as
   /// 65,536. Default: 6.
   ///
-  /// With HTTP/2, all requests to a host share one connection. If the session has several ``HTTPThreads``, they share one
-  /// connection on each thread.
+  /// With HTTP/2, all requests to a host share one connection. If the session's ``HTTPThreads`` are several threads, each thread
+  /// has a connection of its own, which the requests on that thread share.
   public var maximumConnectionsPerHost = 6
   /// The time for which the route of a connection may be gone or changed before the connection counts as lost. With 0, it is
   /// lost at once. Default: 3 seconds. It only has an effect in a session with a ``PathSource``.
   ///
   /// If the route comes back unchanged within this time, the connection continues. Tasks on a lost connection end with
   /// `pathLost`, unless ``HTTPTaskOptions/retriesWhenReachable`` lets them start again. A connection whose local address was
-  /// removed is lost without delay.
+  /// removed is lost without delay. A task that has no connection yet and finds no path also waits for this time, but only if
+  /// the network has just changed.
   public var pathLossGrace = Duration.seconds(3)
   /// The version of HTTP that is requested. Default: `http2`, which is used with https servers that support it.
   public var httpVersion = HTTPVersion.http2

@@ -17,7 +17,8 @@ public enum StructuredValue: Hashable, Sendable {
   case string(String)
   /// A point in time, for property lists, queries and forms.
   case date(Date)
-  /// Bytes, for property lists and forms.
+  /// Bytes, for property lists and multipart forms. Other forms and queries refuse them unless ``URLEncodedFormEncoder/data`` sets a
+  /// format.
   case data(Data)
   /// Values in their order.
   case array([StructuredValue])

@@ -10,9 +10,9 @@ import NetwatchEventLoop
 /// ```
 ///
 /// By default, there are two retries, after 0.5 and 1 second, from which ``jitter`` takes off up to a half. These are Alamofire's
-/// defaults, except for the jitter and the status 429. Retries are made for idempotent methods, for statuses of a
-/// server in trouble, and for failures of the network. If the server sends a time in `Retry-After` (RFC 9110, section 10.2.3),
-/// that time is waited instead. To wait for a path to the network, see ``HTTPTaskOptions/retriesWhenReachable``.
+/// defaults, except for the jitter and the status 429. A request with an idempotent method is retried if the status tells of a
+/// server in trouble, or if the network has failed. If the server sends a time in `Retry-After` (RFC 9110, section 10.2.3), that
+/// time is waited instead. To wait for a path to the network, see ``HTTPTaskOptions/retriesWhenReachable``.
 public struct RetryInterceptor: RequestInterceptor {
   /// The most retries after the first attempt. Default: 2.
   public var limit = 2

@@ -2,7 +2,7 @@
 public struct HTTPCredential: Hashable, Sendable {
   /// The authentication schemes that a credential can be used with.
   public enum Scheme: Hashable, Sendable {
-    /// Basic authentication: the credential is sent with the first request, before the server asks for it.
+    /// Basic authentication: the credential is sent at once, before the server asks for it.
     case basic
     /// Digest authentication: the credential is used after the server has asked for it.
     case digest

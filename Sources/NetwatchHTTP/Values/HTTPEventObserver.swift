@@ -6,7 +6,7 @@ public protocol HTTPEventObserver: Sendable {
   /// Nothing is sent or received while this method runs, so keep it short. The completion of a task may run before its last
   /// events arrive here.
   ///
-  /// A session with several ``HTTPThreads`` calls this method on each of them, possibly at the same time. The events of one
+  /// A session whose ``HTTPThreads`` are several threads calls this method on each of them, possibly at the same time. The events of one
   /// task arrive on one thread, in order.
   func handle(_ event: HTTPEvent)
 }

@@ -8,8 +8,8 @@ public struct HTTPReply<Value: Sendable>: Sendable {
 
   /// The head of the response: its status and header fields.
   public var response: HTTPResponse { facts.response }
-  /// The request that the server has answered, without what libcurl adds. If no redirect was followed, it is the request of the
-  /// task, without the changes of interceptors.
+  /// The request of the task, or, after redirects, the last request that was sent. It lacks what libcurl adds, and, unless a
+  /// redirect was followed, what interceptors have changed.
   public var request: HTTPRequest { facts.request.value }
   /// The metrics of the last attempt.
   public var metrics: HTTPMetrics { facts.metrics }

@@ -113,14 +113,17 @@ public struct HTTPTaskOptions: Sendable {
   /// 3.
   public var maximumChallenges = 3 { didSet { name(.maximumChallenges) } }
 
-  /// The time to wait for a path to the network before the task begins. After it, the task fails with `notReachable`. Default:
-  /// nil, the task does not wait. It only works if the session has a ``PathSource``.
+  /// The time to wait for a path to the network before the task begins. After it, the task fails with `notReachable`. It only
+  /// works if the session has a ``PathSource``.
+  ///
+  /// Default: nil. The task then begins without looking for a path. If it turns out to have none, it fails; just after a change of
+  /// the network it waits for ``HTTPSessionConfiguration/pathLossGrace`` first.
   ///
   /// The path to the server, or to its proxy, counts: a server on the local network needs no path to the internet.
   public var reachabilityTimeout: Duration? { didSet { name(.reachabilityTimeout) } }
   /// Whether a request that has lost its path is sent again when there is a path to the server. Default: false, and the request
-  /// fails with `pathLost`. A request that has no connection yet may wait in both cases: see ``reachabilityTimeout`` and
-  /// ``HTTPSessionConfiguration/pathLossGrace``.
+  /// fails with `pathLost`. If there is no path before a request has a connection, it waits whatever this is: for
+  /// ``reachabilityTimeout``, or, just after the network has changed, for ``HTTPSessionConfiguration/pathLossGrace``.
   ///
   /// A request is not sent again once a response has begun, or if its body cannot be made again. A request that may have reached the
   /// server is only sent again if its method is idempotent (RFC 9110, section 9.2.2) or ``allowsRepetition`` is set. It waits

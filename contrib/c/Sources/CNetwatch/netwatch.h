@@ -120,8 +120,8 @@ NETWATCH_API const char *netwatch_line(const netwatch *handle);
 
 /*
  * Announces a request: something that this process waits for from the network. The indicator ("visible") is shown one second after
- * the first request has begun, and hidden 0.17 seconds after the last request has ended. If a netwatch service runs, the request is
- * reported to it.
+ * the first request has begun, if a request runs then, and hidden 0.17 seconds after the last request has ended. If a netwatch
+ * service runs, the request is reported to it.
  *
  * label is a short description of the request in UTF-8, or NULL. The library copies it.
  *

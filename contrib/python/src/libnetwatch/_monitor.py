@@ -291,8 +291,8 @@ class Monitor:
     def request(self, label: Optional[str] = None) -> Iterator[None]:
         """Counts the body of a `with` statement as a request: something that this process waits for from the network.
 
-        The activity indicator, `Path.visible`, is shown one second after the first request has begun, and hidden 0.17 seconds
-        after the last one has ended. If a netwatch service runs, the request is reported to it.
+        The activity indicator, `Path.visible`, is shown one second after the first request has begun, if one runs then, and hidden
+        0.17 seconds after the last one has ended. If a netwatch service runs, the request is reported to it.
 
         label: A short description of the request, for people. Default: none.
         """

@@ -7,7 +7,7 @@ import Tracing
 /// Makes a span of each task, and sends its context along: `let tracer = HTTPTracer()`, then `configuration.eventObservers =
 /// [tracer]` and `configuration.interceptors = [tracer]`. A call with `$0.interceptors = [tracer.here]` is a child of the caller's span.
 public struct HTTPTracer: HTTPEventObserver, RequestInterceptor {
-  /// The spans of the tasks that are not over. The value is nil if no span of a task has begun.
+  /// The spans of the tasks that are not over. The value is nil until the task's span has begun.
   private final class Spans: Sendable { let open = Mutex<[RequestID: (any Span)?]>([:]) }
   private struct FieldInjector: Injector {
     func inject(_ value: String, forKey key: String, into fields: inout HTTPFields) {
@@ -30,7 +30,7 @@ public struct HTTPTracer: HTTPEventObserver, RequestInterceptor {
 
   public func adapt(_ request: HTTPRequest, for task: HTTPTaskInfo) -> HTTPRequest {
     let span = spans.open.withLock { open -> (any Span)? in
-      // A task may end while its interceptors are asked, and has its span already if this is another attempt.
+      // Without an entry, the task has ended while its interceptors were asked. With a span, this is another attempt.
       guard let known = open[task.id] else { return nil }
       let span = known ?? tracer.startSpan(request.method.rawValue, context: context, ofKind: .client)
       open[task.id] = span
