@@ -146,6 +146,23 @@ import Testing
     #expect(meter.handle(Self.look(12, more)).lossPercent == 0)
   }
 
+  @Test func `a duplicate that is reported after the look at which its repetition counted is no loss`() {
+    var meter = QualityMeter()
+    func look(_ step: Double, sent: UInt32, repeated: UInt32, duplicated: UInt32) -> Double? {
+      let connections = (0..<5).map {
+        Self.facts($0, acknowledged: UInt64(sent), sent: sent, repeated: repeated, duplicated: duplicated)
+      }
+      return meter.handle(Self.look(4 * step, connections)).lossPercent
+    }
+    _ = look(1, sent: 100, repeated: 0, duplicated: 0)
+    // The kernel repeats too early, and hears that a round trip later.
+    #expect(look(2, sent: 500, repeated: 3, duplicated: 0) == 0.8)
+    #expect(look(3, sent: 900, repeated: 3, duplicated: 3) == 0)
+    // At most what counted at the look before.
+    #expect(look(4, sent: 1_300, repeated: 4, duplicated: 3) == 0.1)
+    #expect(look(5, sent: 1_700, repeated: 4, duplicated: 90) == 0)
+  }
+
   @Test func `few segments prove no loss, and no loss of nothing`() {
     var meter = QualityMeter()
     let none = (0..<5).map { Self.facts($0, acknowledged: 1, sent: 0) }

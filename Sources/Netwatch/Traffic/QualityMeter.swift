@@ -38,12 +38,14 @@ package struct QualityMeter: Sendable {
     /// The times at which something was last sent and last acknowledged. Nil if that was before the first look.
     var lastSent: Duration?
     var lastAcknowledged: Duration?
+    /// The segments that counted as lost at the last look.
+    var lost: UInt32
     /// The time of the last look that has listed the connection.
     var lastSeen: Duration
 
     /// Creates a connection whose counters begin at zero.
     init(at time: Duration) {
-      (acknowledged, sent, repeated, duplicated, roundTripTime, leastTime, lastSeen) = (0, 0, 0, 0, 0, 0, time)
+      (acknowledged, sent, repeated, duplicated, roundTripTime, leastTime, lost, lastSeen) = (0, 0, 0, 0, 0, 0, 0, time)
     }
   }
 
@@ -146,13 +148,23 @@ package struct QualityMeter: Sendable {
         connection.roundTripTime = facts.roundTripTime
         connection.lastAcknowledged = now
       }
+      let lost = min(repeated - min(repeated, duplicated), sent)
       part.sent = part.sent.addingSaturated(UInt64(sent))
-      part.lost = part.lost.addingSaturated(UInt64(min(repeated - min(repeated, duplicated), sent)))
+      part.lost = part.lost.addingSaturated(UInt64(lost))
+      // The other side reports a duplicate a round trip later, which may be after the look at which the segment counted as lost.
+      takeBack(min(duplicated - min(repeated, duplicated), connection.lost))
+      connection.lost = lost
     }
     connection.acknowledged = facts.bytesAcknowledged
     connection.sent = facts.segmentsSent
     connection.repeated = facts.segmentsRepeated
     connection.duplicated = facts.segmentsDuplicated
+  }
+
+  /// Counts some segments of the former look no longer as lost.
+  private mutating func takeBack(_ segments: UInt32) {
+    guard let last = parts.indices.last else { return }
+    parts[last].lost -= min(parts[last].lost, UInt64(segments))
   }
 
   /// Returns what a counter has counted since. Nil if it has begun anew.
