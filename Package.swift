@@ -35,7 +35,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.5.0"),
   ],
   targets: [
-    // C: headers alone, no code of ours.
+    // C: headers, with a few inline functions for calls that Swift cannot make.
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CLinuxRoute"),
     .systemLibrary(name: "CLibNetlink", pkgConfig: "libnl-3.0", providers: [.apt(["libnl-3-dev"])]),
@@ -141,7 +141,7 @@ let package = Package(
       name: "NetwatchProbe",
       dependencies: ["Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchStream", "CLinux"],
       path: "Tests/NetwatchProbe", swiftSettings: settings),
-    // Apart, so that the guest needs no libcurl.
+    // Apart, so that the virtual machine of contrib/guest needs no libcurl.
     .executableTarget(
       name: "HTTPProbe",
       dependencies: [

@@ -1,4 +1,4 @@
-/* glibc's own headers that Swift's Glibc module leaves out. No code. */
+/* glibc's own headers that Swift's Glibc module leaves out, and a few inline functions for calls that Swift cannot make. */
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>

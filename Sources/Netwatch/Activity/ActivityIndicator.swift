@@ -30,7 +30,7 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   public var isVisible: Bool { state.isVisible }
   /// The current state.
   public var state: ActivityState { core.inside.withLock { $0.machine.state } }
-  /// The number of requests that run.
+  /// The number of running requests that count as activity.
   public var count: Int { core.inside.withLock { $0.requests.count } }
   /// The labels of the running requests that were begun with one.
   public var labels: [String] { core.inside.withLock { $0.requests.labels } }

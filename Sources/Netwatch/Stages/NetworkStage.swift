@@ -7,7 +7,7 @@ public enum NetworkStage: String, Hashable, Sendable, CaseIterable {
   case address
   /// The router that the default route leads to is alive.
   case gateway
-  /// The configured name servers can be asked.
+  /// A configured name server answers.
   case dns
   /// A server in the internet answers.
   case internet

@@ -105,7 +105,7 @@ struct Bar: Sendable {
     Bar(
       "lemonbar", .lemonbar,
       """
-      # ~/.xinitrc; a lemonbar with other fonts than its own does without --icons ascii
+      # ~/.xinitrc; if your lemonbar has another font than its own, leave out --icons ascii
       netwatch --follow --format lemonbar --icons ascii | lemonbar -p &
       """),
     Bar(

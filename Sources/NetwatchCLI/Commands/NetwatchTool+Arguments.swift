@@ -57,7 +57,7 @@ extension NetwatchTool {
     Commands
       status, explain     print the state once; explain it step by step
       wait, open          wait for the network; open a captive portal's login page
-      run, serve          count a command as a request; run the shared service
+      run, serve          show "busy" while a command runs; run the shared service
       top, log, report    traffic by program; past outages, as text or as a page
       get                 download a file, and resume an interrupted download
       snippet             print the configuration of a status bar
@@ -70,7 +70,7 @@ extension NetwatchTool {
       --stages            also print which stage fails, from link to internet
     Output
       --json              print JSON lines; --format NAME for a status bar
-      -v, --verbose       explain each state in a sentence
+      -v, --verbose       print more, such as the reason in a sentence
 
     'netwatch COMMAND --help' explains a command, 'netwatch --help-all' all options.
 

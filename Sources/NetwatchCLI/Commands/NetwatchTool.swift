@@ -15,9 +15,9 @@ public struct NetwatchTool: ParsableCommand {
       Without options, netwatch prints the present state and exits. In JSON, the status "wifi" means everything reachable \
       that is not cellular, as in AFNetworking; "medium" is the exact kind.
 
-      Exit status: 0 done; 1 not reachable or a condition does not hold, with --check; not reachable, with explain; timed \
-      out, with wait; 2 could not run; 64 wrong usage. Without --check, the state does not change the exit status of netwatch \
-      and status.
+      Exit status: 0: done. 1: with --check, not reachable, or a condition does not hold; with explain, not reachable; with wait, \
+      timed out. 2: could not run. 64: wrong usage. Without --check, the state does not change the exit status of netwatch and \
+      status.
       """,
     version: NetwatchVersion.text,
     subcommands: [
@@ -91,7 +91,7 @@ public struct NetwatchTool: ParsableCommand {
   @Option(
     name: .customLong("exec"),
     help: ArgumentHelp(
-      "With --follow or serve, run this shell command for each line. The command gets the line on "
+      "With --follow or serve, run this shell command for each line, except those of --traffic. The command gets the line on "
         + "its standard input, and the state in NETWATCH_STATUS, _MEDIUM, _INTERFACE, _IPV4, _IPV6, "
         + "_GATEWAY, _SSID, _VPN, _EXPENSIVE, _EVENT, _REASON, _VISIBLE, _INTERNET and _STAGE. "
         + "NETWATCH_OLD_STATUS and so on have the previous values.", valueName: "command"))
@@ -100,8 +100,8 @@ public struct NetwatchTool: ParsableCommand {
   @Option(
     name: .customLong("hooks"),
     help: ArgumentHelp(
-      "With --follow or serve, run the executable files of this folder for each line, in the order "
-        + "of their names, as --exec runs its command. The files must belong to you or to root, and "
+      "With --follow or serve, run the executable files of this folder as --exec runs its command, in the "
+        + "order of their names. The files must belong to you or to root, and "
         + "nobody else may be able to write to them.",
       valueName: "folder"),
     completion: .directory)

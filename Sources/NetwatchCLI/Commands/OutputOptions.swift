@@ -61,7 +61,7 @@ struct OutputOptions: SharedOptions {
     completion: .list(ColorChoice.allCases.map(\.rawValue)), transform: ColorChoice.choice)
   var color = ColorChoice.auto
 
-  @OptionGroup(visibility: .forBars) var bar: BarOptions
+  @OptionGroup(visibility: .rare(notIn: "explain", "top")) var bar: BarOptions
 
   private static let ownColors =
     "Colour the text: auto, always or never. auto colours text on a terminal, unless NO_COLOR is set. Default: auto."

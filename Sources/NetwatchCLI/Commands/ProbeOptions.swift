@@ -14,22 +14,24 @@ struct ProbeOptions: SharedOptions {
   @Option(
     name: .customLong("probe-expect"),
     help: ArgumentHelp(
-      "With --probe, expect status 200 with a body that begins with this text.", valueName: "text", visibility: .rare))
+      "With --probe, expect status 200 with a body that begins with this text.", valueName: "text",
+      visibility: .rare(notIn: "snippet")))
   var expectation: String?
 
   @Option(
     name: .customLong("probe-interval"),
     help: ArgumentHelp(
-      "With --follow or wait, repeat the request of --probe this often. While the internet does not "
-        + "answer, ask at least every 10 seconds. Default: 300. 0: only when the path changes, even if the internet does not answer.",
-      valueName: "seconds", visibility: .rare),
+      "With --follow or wait, repeat the request of --probe this often, and every 10 seconds while the internet does not "
+        + "answer. 0: ask only at the start, when the path changes, and after a suspend. Default: 300.",
+      valueName: "seconds", visibility: .rare(notIn: "status", "explain", "open", "snippet")),
     transform: Duration.init(seconds:))
   var interval: Duration?
 
   @Option(
     name: .customLong("probe-timeout"),
     help: ArgumentHelp(
-      "With --probe, wait at most this long for the answer. Default: 10.", valueName: "seconds", visibility: .rare),
+      "With --probe, wait at most this long for the answer. Default: 10.", valueName: "seconds",
+      visibility: .rare(notIn: "snippet")),
     transform: Duration.init(seconds:))
   var timeout: Duration?
 

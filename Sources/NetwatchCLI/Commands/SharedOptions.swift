@@ -52,16 +52,20 @@ struct DetailOptions: SharedOptions {
   @Flag(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "In text, add a sentence that says why, and the names of what is in flight: programs with TCP "
-        + "connections, and labels of your own requests. \(missing)",
+      "In text of --follow: \(reasons) In text without --follow: \(figures) \(missing)",
       in: [
-        "status": "In text, also print the figures of WiFi, the round-trip time, the loss, and what keeps each "
-          + "interface from working. \(missing)", "explain": missing, "serve": missing,
+        "status": "In text: \(figures) \(missing)", "wait": "In text: \(reasons) \(missing)",
+        "replay": "In text: \(reasons)", "explain": missing, "serve": missing,
       ]))
   var verbose = false
 
   var given: String? { verbose ? "--verbose" : nil }
 
+  private static let reasons =
+    "add a sentence that says why, and the names of what is in flight (programs with TCP connections, and labels "
+    + "of your own requests)."
+  private static let figures =
+    "add the figures of WiFi, the round-trip time, the loss, and what keeps each interface from working."
   private static let missing =
     "If this kernel lacks something that netwatch uses, standard error says so once."
 }
@@ -107,13 +111,14 @@ extension ArgumentHelp {
 }
 
 extension ArgumentVisibility {
-  /// The visibility of options for bars, which commands whose output is too long for a bar have, but refuse.
-  static let forBars: ArgumentVisibility =
-    CommandLine.arguments.dropFirst().contains { $0 == "explain" || $0 == "top" } ? .hidden : .rare
-
   /// The visibility of options that the `--help` of a subcommand leaves out. `--help-all` lists them, and completion scripts
   /// know them.
   static let rare: ArgumentVisibility = listsAll(CommandLine.arguments.dropFirst()) ? .default : .hidden
+
+  /// The visibility of rare options of a group that these commands have, although they refuse the option.
+  static func rare(notIn commands: String...) -> ArgumentVisibility {
+    CommandLine.arguments.dropFirst().contains(where: commands.contains) ? .hidden : .rare
+  }
 
   private static func listsAll(_ words: some Sequence<String>) -> Bool {
     words.elementsEqual(["help", "--all"])

@@ -10,8 +10,8 @@ struct TrafficOptions: SharedOptions {
         + "--interfaces, all interfaces. --follow prints a line each second, and the log stores the bytes of "
         + "each day.",
       in: [
-        "serve": "With --log, also store the bytes of each day that the interface that carries the traffic has "
-          + "received and sent.",
+        "serve": "With --log, also store how many bytes the interface that carries the traffic receives and sends each "
+          + "day.",
         "snippet": "Also show how much the interface that carries the traffic receives and sends.",
       ]))
   var traffic = false

@@ -52,7 +52,7 @@ extension ExplanationWords {
 
   private func flaw(_ address: InterfaceAddress) -> String {
     if address.flags & InterfaceAddress.duplicateFlag != 0 { return " is another machine's too" }
-    if address.address.isLinkLocal { return " is good on the link alone" }
+    if address.address.isLinkLocal { return " works only within the link (link-local)" }
     if address.flags & InterfaceAddress.tentativeFlag != 0 { return " is still being checked for duplicates" }
     return " is not used here"
   }

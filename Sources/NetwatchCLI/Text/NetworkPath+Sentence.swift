@@ -18,7 +18,8 @@ extension NetworkPath {
     case .interfaceChanged:
       let former = formerName.flatMap { $0 == interfaceName ? nil : ", and no longer \($0.harmless)" }
       return "\(name) carries the traffic now" + (former ?? "")
-    case .addressChanged: return "the address, the gateway, IPv4 or IPv6, or the cost of \(name) has changed"
+    case .addressChanged:
+      return "the address, the gateway or the cost of \(name) has changed, or IPv4 or IPv6 has come or gone"
     case .networkChanged: return "\(name) has joined another WiFi network, or the cost of the network has changed"
     case .vpnUp where vpn?.isCarrierKnown == false:
       return "the traffic goes over the tunnel \(tunnel) now; netwatch does not know which link carries that tunnel"

@@ -49,8 +49,8 @@ extension HTTPSessionManager {
   /// `resume()` begins it.
   ///
   /// The file gets the bytes that the server stores, because the request asks the server not to compress them. A response with
-  /// an error status is an error, and is never written to the file. If the file was already complete, the response can be a
-  /// 416.
+  /// an error status is an error, and is never written to the file. There is one exception: if all bytes had already arrived, the
+  /// server may answer 416, and the download then succeeds with this status in its reply.
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``. The method must be

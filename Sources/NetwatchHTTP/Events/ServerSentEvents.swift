@@ -26,8 +26,8 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     ///
     /// - Returns: The event. Nil at the end: the server has answered 204, or the response is complete and the request may not
     ///   be repeated.
-    /// - Throws: `badServerResponse` for a status other than 200 and 204, `cannotDecodeContentData` for a response of another
-    ///   type, `responseTooLarge` for an event above the limit, `cancelled`, or an error that a new connection would not solve.
+    /// - Throws: `badServerResponse` for a status other than 200, 204 and those in
+    ///   ``ServerSentEventOptions/retriedStatusCodes``, `cannotDecodeContentData` for a response of another type, `responseTooLarge` for an event above the limit, `cancelled`, or an error that a new connection would not solve.
     public mutating func next() async throws(HTTPError) -> ServerSentEvent? { try await source.next() }
 
     /// Waits for the next event on the caller's actor, as `next()` does.

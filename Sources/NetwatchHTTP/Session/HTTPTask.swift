@@ -5,7 +5,7 @@ import Synchronization
 /// A request of a ``HTTPSessionManager``. All members can be used from any thread, and no call waits.
 ///
 /// A task does not retain its manager, and retains nothing of it after the manager has ended. A suspended task is cancelled
-/// when it is released. Two objects for the same request are equal.
+/// when it is released. Two objects that stand for the same task are equal.
 public final class HTTPTask: Sendable {
   /// The state of a task.
   public enum State: Hashable, Sendable {

@@ -122,7 +122,7 @@ public struct HTTPTaskOptions: Sendable {
   /// The path to the server, or to its proxy, counts: a server on the local network needs no path to the internet.
   public var reachabilityTimeout: Duration? { didSet { name(.reachabilityTimeout) } }
   /// Whether a request that has lost its path is sent again when there is a path to the server. Default: false, and the request
-  /// fails with `pathLost`. If there is no path before a request has a connection, it waits whatever this is: for
+  /// fails with `pathLost`. If there is no path before a request has a connection, it waits even if this is false: for
   /// ``reachabilityTimeout``, or, just after the network has changed, for ``HTTPSessionConfiguration/pathLossGrace``.
   ///
   /// A request is not sent again once a response has begun, or if its body cannot be made again. A request that may have reached the
@@ -132,8 +132,8 @@ public struct HTTPTaskOptions: Sendable {
   /// Whether the request may be sent twice although its method, such as POST, is not idempotent. Set it if the server
   /// recognizes a repetition.
   ///
-  /// Default: false. If the connection ends before a response, and the server may have received a part of such a request, the
-  /// task fails with `connectionLost` or `pathLost`.
+  /// Default: false. If the connection ends before a response, and the server may have acted on such a request, the task fails
+  /// with `connectionLost` or `pathLost`.
   public var allowsRepetition = false { didSet { name(.allowsRepetition) } }
 
   /// The media that the path must use, such as `[.wifi, .wired]`. Default: nil, any medium.

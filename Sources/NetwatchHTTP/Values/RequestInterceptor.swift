@@ -19,8 +19,8 @@ public protocol RequestInterceptor: Sendable {
   /// Decides what follows a failed attempt: one without a complete response, or with a status of 400 or above. The default
   /// leaves the decision to the next interceptor.
   ///
-  /// It is not called if the request's body cannot be sent again, after ``HTTPTaskOptions/maximumRetries`` attempts, or once a
-  /// body that goes to a file or a stream has begun.
+  /// It is not called if the request's body cannot be sent again, after ``HTTPTaskOptions/maximumRetries`` attempts, or once the
+  /// response body of a download or a stream has begun to arrive.
   func retry(_ failure: HTTPFailedAttempt) async -> RetryDecision
 }
 

@@ -5,8 +5,9 @@ import NetwatchEventLoop
 extension NetworkMonitor {
   /// Starts a monitor on the kernel's netlink, with its own thread. Needs no privilege.
   ///
-  /// When this method returns, the path is known: ``NetworkMonitor/currentPath`` is the kernel's current answer. The caller
-  /// waits for about a millisecond. If the target is a host, the caller waits until its name is resolved, at most two seconds.
+  /// If the target is the internet or an address, the path is known when this method returns, after about a millisecond:
+  /// ``NetworkMonitor/currentPath`` is the kernel's current answer. If the target is a host, the method returns when its name is
+  /// resolved, or after two seconds, and then the status is unknown.
   ///
   /// - Parameters:
   ///   - configuration: The target and the options of the monitor. Default: the internet as target, and the default options.

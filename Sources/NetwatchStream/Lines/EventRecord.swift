@@ -34,7 +34,7 @@ public struct EventRecord: Hashable, Sendable {
     public var state = ActivityState.inactive
     /// The number of requests that run. Default: 0.
     public var inFlight = 0
-    /// The part of ``inFlight`` that is TCP connections of programs that do not announce requests. Nil if they are not counted.
+    /// The part of ``inFlight`` that is TCP connections, of all programs. Nil if they are not counted.
     public var connections: Int?
     /// The part of ``inFlight`` that uses UDP, such as QUIC. This is an estimate: 0, or 1 for all of it together. Nil if it is
     /// not counted.

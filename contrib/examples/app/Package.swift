@@ -3,7 +3,7 @@ import PackageDescription
 
 let package = Package(
   name: "NetwatchApp",
-  // Yours says .package(url: …) here.
+  // In your own manifest, write .package(url: …) here.
   dependencies: [.package(name: "netwatch", path: "../../..")],
   targets: [
     .executableTarget(

@@ -10,7 +10,7 @@ let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distrib
 let package = Package(
   name: "NetwatchObservability",
   dependencies: [
-    // Yours says .package(url: …) here.
+    // In your own manifest, write .package(url: …) here.
     .package(name: "netwatch", path: "../../.."),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),

@@ -8,8 +8,8 @@
  * any thread, also while another thread is in netwatch_dispatch(), but not while netwatch_close() runs or after it. Different
  * handles are independent.
  *
- * Errors. A function that returns an int returns a negative errno value if it fails; netwatch_error_text() then returns a sentence
- * about the failure. If a handle or a required pointer is NULL, the function returns -EINVAL, or the value that it returns for a
+ * Errors. A function that returns an int returns a negative errno value if it fails, except netwatch_get_status(), which
+ * returns NETWATCH_UNKNOWN; netwatch_error_text() then returns a sentence about the failure. If a handle or a required pointer is NULL, the function returns -EINVAL, or the value that it returns for a
  * failure. No call changes errno. If the process runs out of memory, the Swift runtime in the library ends the process. Nothing
  * else in the library ends it.
  *
