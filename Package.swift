@@ -87,7 +87,7 @@ let package = Package(
       ],
       swiftSettings: settings),
 
-    // It also has the parts of the log that do not need SQLite, because nothing else reads or writes the log.
+    // NetwatchLog also has the parts of the log that do not need SQLite, because no other module reads or writes the log.
     module("NetwatchLog", ["Netwatch", "NetwatchEventLoop", "NetwatchStream", "CLibSQLite", "CLinux"]),
     // Apart, because --follow shall not map SQLite.
     .executableTarget(

@@ -130,7 +130,7 @@ public struct NetworkPath: Hashable, Sendable {
   /// Whether using the path may cost money. True for a modem, Bluetooth, a phone on USB, and a WiFi network that is marked as
   /// metered.
   public var isExpensive: Bool { verdict.isExpensive }
-  /// The tunnel that the route leads into; the outermost one if there are several. Nil if there is none.
+  /// The tunnel that the route leads into. Further tunnels that carry this one are not named. Nil if there is none.
   public var vpn: VPN? { verdict.vpn }
   /// The WiFi network that carries the traffic. Nil if no WiFi network does.
   public var wifi: WiFiNetwork? { verdict.ssid.map { WiFiNetwork(ssid: $0, connection: connection) } }

@@ -7,7 +7,7 @@ import NetwatchEventLoop
 public struct HTTPStream: Sendable {
   /// The head of the response.
   public let response: HTTPResponse
-  /// The request that the server has answered. After a redirect, it differs from the request of the task.
+  /// The request of the task, or, after redirects, the last request that was sent. See ``HTTPReply/request``.
   public let request: HTTPRequest
   /// The body of the response, for a single reader.
   public let body: Body

@@ -8,8 +8,8 @@ public struct HTTPReply<Value: Sendable>: Sendable {
 
   /// The head of the response: its status and header fields.
   public var response: HTTPResponse { facts.response }
-  /// The request of the task, or, after redirects, the last request that was sent. It lacks what libcurl adds, and, unless a
-  /// redirect was followed, what interceptors have changed.
+  /// The request of the task, or, after redirects, the last request that was sent. It never has what libcurl adds. It has the
+  /// changes of interceptors only after a redirect.
   public var request: HTTPRequest { facts.request.value }
   /// The metrics of the last attempt.
   public var metrics: HTTPMetrics { facts.metrics }

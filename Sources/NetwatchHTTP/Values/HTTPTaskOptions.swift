@@ -100,8 +100,8 @@ public struct HTTPTaskOptions: Sendable {
 
   /// The credential for the origin (scheme, host and port) of the request. It is sent to no other origin. Default: nil.
   ///
-  /// If it is set for a session (``HTTPSessionConfiguration/taskOptions``), it is sent to the origin of the session's base URL
-  /// and to ``HTTPSessionConfiguration/credentialOrigins`` only.
+  /// If it is set for a session (``HTTPSessionConfiguration/taskOptions``), it is sent only to the origin of the session's base
+  /// URL (or, without a base URL, of the task's URL) and to ``HTTPSessionConfiguration/credentialOrigins``.
   public var credential: HTTPCredential? { didSet { name(.credential) } }
   /// A closure that returns a credential when a server requires authentication, or refuses a credential. If it returns nil, the
   /// server's refusal is the response. Default: nil.
@@ -122,8 +122,10 @@ public struct HTTPTaskOptions: Sendable {
   /// The path to the server, or to its proxy, counts: a server on the local network needs no path to the internet.
   public var reachabilityTimeout: Duration? { didSet { name(.reachabilityTimeout) } }
   /// Whether a request that has lost its path is sent again when there is a path to the server. Default: false, and the request
-  /// fails with `pathLost`. If there is no path before a request has a connection, it waits even if this is false: for
-  /// ``reachabilityTimeout``, or, just after the network has changed, for ``HTTPSessionConfiguration/pathLossGrace``.
+  /// fails with `pathLost`.
+  ///
+  /// With false, a request that has no connection yet and finds no path still waits: for ``reachabilityTimeout`` if that is set,
+  /// otherwise, if the network has just changed, for ``HTTPSessionConfiguration/pathLossGrace``.
   ///
   /// A request is not sent again once a response has begun, or if its body cannot be made again. A request that may have reached the
   /// server is only sent again if its method is idempotent (RFC 9110, section 9.2.2) or ``allowsRepetition`` is set. It waits

@@ -69,8 +69,8 @@ enum {
 NETWATCH_API int netwatch_open(const char *const *options, netwatch **out);
 
 /*
- * Closes a monitor and ends its requests. NULL is allowed. Closing a monitor twice is undefined. Within a callback, the monitor is
- * closed when netwatch_dispatch() returns, and the callback is not called again.
+ * Closes a monitor and ends its requests. NULL is allowed. Closing a monitor twice is undefined. If you call this function within a
+ * callback, the monitor is closed only when netwatch_dispatch() returns, and the callback is not called again.
  */
 NETWATCH_API void netwatch_close(netwatch *handle);
 

@@ -34,7 +34,8 @@ import NetwatchStream
     print("online over \(path.interfaceName ?? "?")\(network)" + (path.isExpensive ? ", sparingly" : ""))
   }
 
-  /// Runs when the network is back. The indicator counts it as one request.
+  /// Runs for each reachable path: at the start, and when the network has changed or is back. The indicator counts it as one
+  /// request.
   private func synchronize() async throws {
     let request = activity.begin("synchronize")
     defer { request.end() }

@@ -5,8 +5,8 @@
     for path in libnetwatch.follow():
         print(path.status.name, path.interface, path.reason)
 
-`current()` returns the state now. `follow()` yields each change, and `paths()` does so for asyncio. `request()` counts work as a
-request. Use a `Monitor` in a loop of your own.
+`current()` returns the state now. `follow()` yields the state, then each change, and `paths()` does so for asyncio. `request()`
+counts work as a request. Use a `Monitor` in a loop of your own.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ import Metrics
 import NetwatchHTTP
 import Synchronization
 
-/// Counts and times the tasks of a session.
+/// Counts the tasks of a session, and times the last attempt of each.
 ///
 /// ```swift
 /// configuration.eventObservers = [HTTPMetricsObserver()]
