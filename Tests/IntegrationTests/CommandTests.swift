@@ -120,7 +120,7 @@ import Testing
     (["snippet", "tmux", "-f", "--count", "1"], "leave out snippet"), (["snippet", "wayber"], "did you mean waybar?"),
     (["snippet"], "bar"),
     (["snippet", "lunch"], "polybar"), (["-f", "--template", "{sid}"], "did you mean {ssid}?"),
-    (["--format", "polybar", "--template", "%{{F{ssid}}}"], "within the bar's own markup"),
+    (["--format", "polybar", "--template", "%{{F{ssid}}}"], "inside a tag"),
     (["--json", "--icons", "nerd"], "leave out"), (["--max-width", "0"], "1 or more"),
     (["--hide-when", "dark"], "idle"),
     (["explain", "--format", "tmux"], "too long for a bar"),

@@ -113,7 +113,7 @@ extension BarTemplate {
     }
     if let tag {
       throw PlainError(
-        "'\(tag)' in the template is not closed by '\(markup.closing)'; a field cannot stand within the bar's own markup"
+        "'\(tag)' in the template is not closed by '\(markup.closing)'; a field cannot stand inside a tag"
       )
     }
     if isBeforeField, let doubled = markup.doubled, text.last == doubled,

@@ -29,8 +29,9 @@ struct BarOptions: ParsableArguments {
   @Option(
     name: .customLong("hide-when"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Show nothing in this case: \(BarLook.Occasion.list). The kinds from wifi to other hide the text while such "
-        + "an interface carries the traffic. May be repeated.",
+      "Show nothing in this case: \(BarLook.Occasion.list). wifi, wired, wwan, bluetooth, virtual and other: "
+        + "while an interface of this kind carries the traffic. idle: while the activity mark is not shown. May be "
+        + "repeated.",
       valueName: "when"),
     completion: .list(BarLook.Occasion.names), transform: BarLook.Occasion.named)
   var hidden: [BarLook.Occasion] = []

@@ -11,6 +11,7 @@ public struct NetwatchTool: ParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "netwatch",
     abstract: "Shows whether this machine is online, over which connection, and why that changed.",
+    usage: "netwatch [<subcommand>] [<options>]",
     discussion: """
       Without options, netwatch prints the present state and exits. In JSON, the status "wifi" means everything reachable \
       that is not cellular, as in AFNetworking; "medium" is the exact kind.
@@ -143,7 +144,7 @@ public struct NetwatchTool: ParsableCommand {
       throw ValidationError("--record does not hold what a probe finds; leave out --probe.")
     }
     if log, let option = path.givenSelection {
-      throw ValidationError("--log stores the way to the internet; leave out \(option).")
+      throw ValidationError("--log stores whether the internet is reachable over any interface; leave out \(option).")
     }
     if recordingPath != nil, stages {
       throw ValidationError("--record does not hold which stage fails; leave out --stages.")

@@ -54,8 +54,8 @@ struct DetailOptions: SharedOptions {
     help: ArgumentHelp(
       "In text of --follow: \(reasons) In text without --follow: \(figures) \(missing)",
       in: [
-        "status": "In text: \(figures) \(missing)", "wait": "In text: \(reasons) \(missing)",
-        "replay": "In text: \(reasons)", "explain": missing, "serve": missing,
+        "status": "In text: \(figures) \(missing)", "wait": "In text: add a sentence that says why. \(missing)",
+        "replay": "In text: add a sentence that says why.", "explain": missing, "serve": missing,
       ]))
   var verbose = false
 

@@ -74,7 +74,7 @@ extension ExplanationWords {
       case .container where kind == .wireguard:
         "in this container no other link could carry it, so it was made outside and sends its own packets there"
       case .container:
-        "in this container no other link could carry it, so a program outside does, and it is the way out"
+        "in this container no other link could carry it, so a program outside carries it, and this tunnel counts as the way out"
       case .loop: "it leads back into itself"
       }
     return .init(
@@ -91,7 +91,7 @@ extension ExplanationWords {
     case (_, 0):
       text += "\(names(links)) could carry it, and none has a route to a single address, such as a VPN's server"
     case (_, 1):
-      text += "of \(names(links)), \(names(leading)) has a route to a single address, such as the VPN's server"
+      text += "among \(names(links)), only \(names(leading)) has a route to a single address, such as the VPN's server"
     default: text += "\(names(leading)) have routes to single addresses, so which one carries it is not known"
     }
     return .init(topic: .tunnel, text: text, facts: [("candidates", .array(links.map { .string(rawName($0)) }))])

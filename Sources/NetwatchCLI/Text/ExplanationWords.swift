@@ -43,7 +43,7 @@ struct ExplanationWords {
   private func passedOver(_ address: IPAddress, _ answer: RouteAnswer, to other: IPAddress) -> Explanation.Step {
     let reason =
       switch answer {
-      case .hop, .hops: "lies on a link itself"
+      case .hop, .hops: "is reached directly on a link, without a gateway"
       case .refused, .own: "is refused by a route or a rule"
       case .noRoute, .rules: "has no route"
       }
