@@ -85,16 +85,16 @@ import Testing
   }
 
   @Test(arguments: [
-    ("reply end", "start 1 2"), ("event end", "event end"), ("turn 1 2 reply", "a turn of a socket"),
-    ("timer 1 2 hold", "a timer that is not set"), ("device 3 wireless", "a turn"),
+    ("reply end", "start 1 2"), ("event end", "event end"), ("turn 1 2 reply", "an event of a socket that is open"),
+    ("timer 1 2 hold", "a timer that is set"), ("device 3 wireless", "an event of a socket"),
   ])
   func `what does not come next is refused, and what does is named`(line: String, needed: String) throws {
     let isFirst = line == "reply end"
     let replay = try Replay(isFirst ? ["netwatch-trace 2", line] : Self.lines + [line])
     let fault = try #require(replay.fault)
     #expect(fault.line == (isFirst ? 2 : Self.lines.count + 1))
-    let text = isFirst ? "'start'" : needed == "event end" ? "a turn" : needed
-    #expect(fault.description.contains("is '\(line)', where") && fault.description.contains(text), "\(fault)")
+    let text = isFirst ? "'start'" : needed == "event end" ? "an event of a socket" : needed
+    #expect(fault.description.contains("is '\(line)', but") && fault.description.contains(text), "\(fault)")
   }
 
   @Test func `a hold, a resume, a refusal and a lost socket are played too`() throws {
