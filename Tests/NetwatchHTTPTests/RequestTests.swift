@@ -91,6 +91,27 @@ import Testing
     #expect(zip(progress.now, progress.now.dropFirst()).allSatisfy { $0.sent <= $1.sent })
   }
 
+  // nghttp2 sends no head of more than 64 KiB.
+  @Test(arguments: [(HTTPVersion.http1_1, 150_000), (.http2, 60_000)])
+  func `a head that is longer than libcurl's buffer arrives whole over TLS`(
+    _ version: HTTPVersion, _ longest: Int
+  ) async throws {
+    let authority = try CertificateAuthority()
+    let secure = try NginxServer(
+      server: "large_client_header_buffers 4 256k; http2_max_field_size 256k; http2_max_header_size 256k;",
+      certificate: authority.chain(authority.issue("leaf", names: "IP:127.0.0.1")))
+    var configuration = HTTPSessionConfiguration()
+    configuration.httpVersion = version
+    let policy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate)))
+    let session = try HTTPSessionManager(baseURL: secure.tlsURL(), configuration: configuration, policy: policy)
+    var request = try HTTPRequest(.get, to: session.url(for: "field"))
+    for length in [40_000, 10, 16_384, longest, 10] {
+      let value = String((0..<length).map { Character(Unicode.Scalar(UInt8(97 + $0 % 23))) })
+      request.headerFields[try #require(HTTPField.Name("X-Field"))] = value
+      #expect(try await session.data(for: request).value == Data(value.utf8))
+    }
+  }
+
   @Test func `a status that is no success is a reply like any other`() async throws {
     let reply = try await session.data(for: request(.get, "missing"))
     #expect(reply.response.status == .notFound)

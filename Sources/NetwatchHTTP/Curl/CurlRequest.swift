@@ -37,8 +37,9 @@ struct CurlRequest {
     try checkTexts()
     let isNew = easy.prepare(delegate, shape: shape(url))
     easy.set(url)
-    applyFields(to: easy)
+    let headSize = applyFields(to: easy) + url.text.utf8.count
     if isNew { applyShape(url, to: easy, of: multi) }
+    easy.prepareSendBuffer(headSize: headSize, hasBody: !hasNoBody)
     multi.forgetNames(by: easy)
     if let refusal = easy.refusal { throw refusal }
   }
@@ -117,7 +118,9 @@ struct CurlRequest {
     method == .post || method == .put || method == .patch
   }
 
-  private func applyFields(to easy: CurlEasy) {
+  /// - Returns: The bytes of the fields.
+  private func applyFields(to easy: CurlEasy) -> Int {
+    var size = 0
     var hasType = false
     var hasExpectation = false
     var isPart = false
@@ -125,6 +128,7 @@ struct CurlRequest {
     var cookies = ""
     for field in request.headerFields {
       let name = field.name.canonicalName
+      size += name.utf8.count + field.value.utf8.count + 4
       switch name {
       case "cookie":
         cookies += cookies.isEmpty ? field.value : "; \(field.value)"
@@ -153,6 +157,7 @@ struct CurlRequest {
     // A server that does not support it would delay each larger upload by a second.
     if let body, body.length != 0, !hasExpectation { easy.addHeader("Expect:") }
     easy.useHeaders()
+    return size
   }
 
   private func apply(_ credential: HTTPCredential, to easy: CurlEasy) {
