@@ -40,7 +40,8 @@ struct HTTPSessionExamples {
   }
 
   func offline(_ api: HTTPSessionManager) async throws -> User {
-    try await api.get("users/1", options: .with { $0.retriesWhenReachable = true })
+    let user: User = try await api.get("users/1", options: .with { $0.retriesWhenReachable = true })
+    return user
   }
 
   func test() async throws -> Bool {
@@ -82,7 +83,8 @@ struct HTTPSessionExamples {
   }
 
   func options(_ api: HTTPSessionManager, _ user: User) async throws -> User {
-    try await api.post("users", body: .json(user), options: .with { $0.timeout = .seconds(5) })
+    let created: User = try await api.post("users", body: .json(user), options: .with { $0.timeout = .seconds(5) })
+    return created
   }
 
   func serverSentEvents(_ api: HTTPSessionManager) async throws {

@@ -55,6 +55,7 @@ struct Bar: Sendable {
       #custom-netwatch.expensive { color: #e69f00; }
       #custom-netwatch.portal, #custom-netwatch.no-internet { color: #cc79a7; }
       #custom-netwatch.offline { color: #d55e00; }
+      #custom-netwatch.unknown { color: #999999; }
       """, click: ("return-type", #"    "on-click": "COMMAND","#)),
     Bar(
       "i3bar", .i3bar,

@@ -3,8 +3,6 @@ import Netwatch
 
 /// The options for what a bar shows. Every command that prints lines has them.
 struct BarOptions: ParsableArguments {
-  static let names = "--template, --icons, --max-width and --hide-when"
-
   @Option(
     help: ArgumentHelp(
       """

@@ -60,7 +60,7 @@ public struct NetwatchTool: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       "With --follow, also print a line when the WiFi signal, which is read every 5 seconds, moves "
-        + "to another of five steps; with dbm, when it has changed at all. Default of the value: steps.",
+        + "to another of five steps; with dbm, when it has changed at all. Without a value: steps.",
       valueName: "steps|dbm"),
     completion: .list(WiFiReporting.SignalChanges.allCases.map(\.rawValue)),
     transform: WiFiReporting.SignalChanges.named)
@@ -149,13 +149,13 @@ public struct NetwatchTool: ParsableCommand {
     if recordingPath != nil, stages {
       throw ValidationError("--record does not hold which stage fails; leave out --stages.")
     }
-    if nudge, !stages { throw ValidationError("--nudge belongs to --stages; add --stages.") }
+    if nudge, !stages { throw ValidationError("--nudge belongs to --follow with --stages; add -f and --stages.") }
     _ = try trafficInterval
     if follow { return }
     if hold != nil { throw ValidationError("--hold belongs to --follow; add -f.") }
     if count != nil { throw ValidationError("--count belongs to --follow; add -f.") }
     if signal != nil { throw ValidationError("--signal belongs to --follow; add -f.") }
-    if nudge { throw ValidationError("--nudge belongs to --follow; add -f.") }
+    if nudge { throw ValidationError("--nudge belongs to --follow with --stages; add -f.") }
     if recordingPath != nil { throw ValidationError("--record belongs to --follow; add -f.") }
   }
 

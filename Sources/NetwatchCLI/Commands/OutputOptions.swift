@@ -76,9 +76,8 @@ struct OutputOptions: SharedOptions {
     if json, let format, format != .json {
       throw ValidationError("--json and --format \(format.name) contradict each other; give one.")
     }
-    if bar.given != nil, wantsJSON {
-      throw ValidationError(
-        "\(BarOptions.names) belong to formats for bars and text; leave out JSON, whose keys do not depend on them.")
+    if let given = bar.given, wantsJSON {
+      throw ValidationError("The keys of JSON are always the same; leave out \(given).")
     }
     _ = try makeBarRenderer(.bits, showsTraffic: false, opensPortal: false)
   }

@@ -21,8 +21,8 @@ struct ProbeOptions: SharedOptions {
   @Option(
     name: .customLong("probe-interval"),
     help: ArgumentHelp(
-      "With --follow or wait, repeat the request of --probe this often, and every 10 seconds while the internet does not "
-        + "answer. 0: ask only at the start, when the path changes, and after a suspend. Default: 300.",
+      "With --follow or wait, repeat the request of --probe this often, and at least every 10 seconds while the internet "
+        + "does not answer. 0: ask only at the start, when the path changes, and after a suspend. Default: 300.",
       valueName: "seconds", visibility: .rare(notIn: "status", "explain", "open", "snippet")),
     transform: Duration.init(seconds:))
   var interval: Duration?
@@ -57,7 +57,9 @@ struct ProbeOptions: SharedOptions {
     }
     guard probe == nil else { return }
     if expectation != nil { throw ValidationError("--probe-expect belongs to --probe; add --probe.") }
-    if interval != nil { throw ValidationError("--probe-interval belongs to --probe; add --probe.") }
+    if interval != nil {
+      throw ValidationError("--probe-interval belongs to --probe with --follow or wait; add --probe, or leave it out.")
+    }
     if timeout != nil { throw ValidationError("--probe-timeout belongs to --probe; add --probe.") }
   }
 

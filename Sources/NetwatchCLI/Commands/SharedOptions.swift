@@ -54,16 +54,16 @@ struct DetailOptions: SharedOptions {
     help: ArgumentHelp(
       "In text of --follow: \(reasons) In text without --follow: \(figures) \(missing)",
       in: [
-        "status": "In text: \(figures) \(missing)", "wait": "In text: add a sentence that says why. \(missing)",
-        "replay": "In text: add a sentence that says why.", "explain": missing, "serve": missing,
+        "status": "In text: \(figures) \(missing)", "wait": "In text: \(reason). \(missing)",
+        "replay": "In text: \(reason).", "explain": missing, "serve": missing,
       ]))
   var verbose = false
 
   var given: String? { verbose ? "--verbose" : nil }
 
+  private static let reason = "add a sentence that says why the state has changed"
   private static let reasons =
-    "add a sentence that says why, and the names of what is in flight (programs with TCP connections, and labels "
-    + "of your own requests)."
+    reason + ", and the names of what is in flight (programs with TCP connections, and labels of your own requests)."
   private static let figures =
     "add the figures of WiFi, the round-trip time, the loss, and what keeps each interface from working."
   private static let missing =
