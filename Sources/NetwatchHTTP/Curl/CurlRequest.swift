@@ -55,7 +55,7 @@ struct CurlRequest {
   /// Checks the texts that are not an `HTTPField`, but also go into the head.
   private func checkTexts() throws(HTTPError) {
     // libcurl would wait for a body of the response (7.88).
-    if request.method == .head, let body, body.length != 0 {
+    if let body, body.length != 0, request.method == .head {
       throw HTTPError(.cannotEncodeRequest, "send the body", message: "a HEAD has no body; leave it out")
     }
     try HTTPFields.check(text: body?.contentType, "the content type of the body")

@@ -231,6 +231,7 @@ import NetwatchEventLoop
   /// Ends the resting connections with a local port that have more bytes to read. To be called before a request is sent. A check
   /// costs a system call, 2 % of a request, and is only made for what the loop has not seen.
   func dropLeftovers(onLocalPort port: UInt16) {
+    guard !unseen.isEmpty else { return }
     while let place = unseen.firstIndex(where: { $0.localPort == port }) {
       let (socket, _, since) = unseen.remove(at: place)
       guard !hasSeen(since), connections.contains(socket), watch(of: socket)?.isResting == true else { continue }
