@@ -31,10 +31,7 @@ struct ExplainCommand: ParsableCommand {
     try root.refuseOptions(
       of: Self.self, but: [OutputOptions.self, PathOptions.self, ProbeOptions.self, DetailOptions.self])
     try probe.refuseInterval()
-    if let given = output.bar.given { throw ValidationError("explain does nothing with \(given); leave it out.") }
-    if !(output.format.map { [.text, .json].contains($0) } ?? true) {
-      throw ValidationError("explain is too long for a bar; give --format text or --format json.")
-    }
+    try output.refuseBars(for: Self.self)
     if target != nil, path.target != .internet { throw ValidationError("There are two targets; give one.") }
   }
 

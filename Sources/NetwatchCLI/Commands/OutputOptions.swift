@@ -82,6 +82,15 @@ struct OutputOptions: SharedOptions {
     _ = try makeBarRenderer(.bits, showsTraffic: false, opensPortal: false)
   }
 
+  /// Throws a `ValidationError` if an option or a format for bars was given to a command whose output is too long for a bar.
+  func refuseBars(for command: (some ParsableCommand).Type) throws {
+    let name = command.configuration.commandName ?? ""
+    if let given = bar.given { throw ValidationError("\(name) does nothing with \(given); leave it out.") }
+    if let format, format != .text, format != .json {
+      throw ValidationError("\(name) is too long for a bar; give --format text or --format json.")
+    }
+  }
+
   var wantsJSON: Bool { json || format == .json }
 
   /// Whether lines are text for people.

@@ -26,10 +26,7 @@ struct TopCommand: ParsableCommand {
 
   mutating func validate() throws {
     try root.refuseOptions(of: Self.self, but: [OutputOptions.self, UnitsOptions.self])
-    if let given = output.bar.given { throw ValidationError("top does nothing with \(given); leave it out.") }
-    if !(output.format.map { [.text, .json].contains($0) } ?? true) {
-      throw ValidationError("top is too long for a bar; give --format text or --format json.")
-    }
+    try output.refuseBars(for: Self.self)
   }
 
   func run() throws {

@@ -28,7 +28,7 @@ import Netwatch
   /// The shape of the current options; nil for options that are only valid for one request.
   private var shape: Shape?
   /// The size in bytes of the buffer for what is sent over TLS.
-  var sendBufferSize = 65_536
+  var sendBufferSize = defaultSendBufferSize
   /// The URL that is set.
   private(set) var url: CurlURL?
   /// The proxy that may use TLS, and its trust; nil if there is none.
@@ -124,7 +124,7 @@ import Netwatch
     set(CURLOPT_COOKIEFILE, nil)
     unsafe curl_easy_reset(handle)
     url = nil
-    sendBufferSize = 65_536
+    sendBufferSize = Self.defaultSendBufferSize
     assumesHTTP2 = false
     self.shape = shape
     prepareCallbacks()
