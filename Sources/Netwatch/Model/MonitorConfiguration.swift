@@ -19,8 +19,8 @@ public struct MonitorConfiguration: Sendable {
   ///
   /// If the closure returns nil, the monitor judges that link by itself. Default: nil, so the monitor judges every link.
   public var isExpensive: (@Sendable (_ interface: String, _ network: SSID?) -> Bool?)?
-  /// The longest time after which the addresses of a host are resolved again; at least one second. They are resolved earlier if
-  /// the answer of the name server expires, but then not within 5 seconds. Default: 60 seconds.
+  /// The time after which the addresses of a host are resolved again; at least one second. If the name server's answer expires
+  /// sooner, they are resolved when it expires, or after 5 seconds if it was valid for less. Default: 60 seconds.
   public var resolutionInterval: Duration = .seconds(60)
   /// Whether a path is also published if only ``NetworkPath/interfaces`` has changed. Default: false.
   public var publishesInterfaceChanges = false

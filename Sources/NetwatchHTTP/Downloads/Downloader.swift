@@ -29,10 +29,12 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
 
   /// The session that makes the requests.
   public let session: HTTPSessionManager
-  /// The cache, which other downloaders may share. No other session and no other credential gets a response that may depend on a
-  /// session's credentials, header fields, cookies, client certificates or interceptors, unless the server has marked it as `public` and it has
-  /// no `Vary` field, and none gets a response that the server has marked as `private`.
-  /// A session with a transport, a Unix socket or overridden addresses shares no response.
+  /// The cache, which other downloaders may share.
+  ///
+  /// A response that is `private` or has a `Vary` field is used only by the session and the credential that requested it. So is a
+  /// response that may depend on credentials, header fields, cookies, client certificates or interceptors, unless the server has
+  /// marked it as `public`. A session with a transport, a Unix socket or overridden addresses shares none. All other responses are
+  /// shared.
   public let cache: any DownloadCache<CachedReply<Value>>
   private let serializer: Serializer
   private let options: HTTPTaskOptions

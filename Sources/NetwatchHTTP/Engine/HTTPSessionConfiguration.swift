@@ -4,7 +4,7 @@ import Netwatch
 
 /// The settings of a session, which cannot change after the session is made.
 public struct HTTPSessionConfiguration: Sendable {
-  /// The default options of the session's tasks. A call can replace some of them.
+  /// The default options of the session's tasks. Each call can override any of them.
   public var taskOptions = HTTPTaskOptions()
   /// The header fields that are sent with every request that has no field of that name. Default: none.
   ///
@@ -25,8 +25,9 @@ public struct HTTPSessionConfiguration: Sendable {
   /// The serializer of the responses to ``HTTPSessionManager/send(_:body:options:)``, the call without `as`. Default: it returns
   /// the body of a response with a status from 200 to 299.
   public var responseSerializer: any ResponseSerializer = HTTPResponseSerializer()
-  /// The decoder of the types that calls ask for. Default: a new `JSONDecoder` for each use, so changes of its settings are lost.
-  /// For other settings, set a decoder of your own, and do not change it afterwards.
+  /// The decoder of the types that calls ask for. Default: a `JSONDecoder`, and each read of the property returns a new one, so it
+  /// has no effect to set a property of the returned decoder. For other settings, set a decoder of your own, and do not change it
+  /// afterwards.
   public var decoder: any DataDecoder {
     get { ownDecoder ?? JSONDecoder() }
     set { ownDecoder = newValue }

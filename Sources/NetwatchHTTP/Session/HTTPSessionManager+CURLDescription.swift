@@ -7,7 +7,7 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
-  ///   - body: The body. Default: nil, which leaves the body to the request.
+  ///   - body: The body. Default: nil, the body of `request`, if it has one.
   ///   - options: The options of the task. Options that are not set come from the session.
   ///   - redacting: The header fields whose values are hidden. Default: `Authorization`, `Proxy-Authorization` and `Cookie`.
   /// - Throws: The error that the request would fail with before anything is sent.

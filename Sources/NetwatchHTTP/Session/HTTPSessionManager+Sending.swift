@@ -7,7 +7,7 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest`, an ``HTTPCall``, or your own type.
-  ///   - body: The body, such as `.json(user)`. Default: nil, which leaves the body to the request.
+  ///   - body: The body, such as `.json(user)`. Default: nil, the body of `request`, if it has one.
   ///   - options: The options of the task. Options that are not set come from the session.
   ///   - serializer: Checks the response, and makes a value from its body.
   /// - Throws: The error of the request or of the serializer.
@@ -24,7 +24,7 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest`, an ``HTTPCall``, or your own type.
-  ///   - body: The body, such as `.json(user)`. Default: nil, which leaves the body to the request.
+  ///   - body: The body, such as `.json(user)`. Default: nil, the body of `request`, if it has one.
   ///   - options: The options of the task. Options that are not set come from the session.
   ///   - type: The type of the value.
   ///   - decoder: The decoder of the body. Default: nil, the ``HTTPSessionConfiguration/decoder`` of the session.
@@ -43,7 +43,7 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest`, an ``HTTPCall``, or your own type.
-  ///   - body: The body, such as `.json(user)`. Default: nil, which leaves the body to the request.
+  ///   - body: The body, such as `.json(user)`. Default: nil, the body of `request`, if it has one.
   ///   - options: The options of the task. Options that are not set come from the session.
   /// - Throws: The error of the request or of the serializer.
   @discardableResult
@@ -65,7 +65,7 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest`, an ``HTTPCall``, or your own type.
-  ///   - body: The body, such as `.json(user)`. Default: nil, which leaves the body to the request.
+  ///   - body: The body, such as `.json(user)`. Default: nil, the body of `request`, if it has one.
   ///   - options: The options of the task. Options that are not set come from the session.
   ///   - serializer: Checks the response, and makes a value from its body.
   ///   - completion: Called once by the executor of the options. It is never called within this call, but possibly on another

@@ -8,7 +8,7 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
-  ///   - body: The body. Default: nil, which leaves the body to the request.
+  ///   - body: The body. Default: nil, the body of `request`, if it has one.
   ///   - options: The options of the task. Options that are not set come from the session.
   ///   - completion: Called once by the executor of the options.
   public func dataTask(
@@ -42,7 +42,7 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
-  ///   - body: The body. Default: nil, which leaves the body to the request.
+  ///   - body: The body. Default: nil, the body of `request`, if it has one.
   ///   - destination: The place of the file.
   ///   - options: The options of the task. Options that are not set come from the session.
   ///   - completion: Called once by the executor of the options.
@@ -103,7 +103,7 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
-  ///   - body: The body. Default: nil, which leaves the body to the request.
+  ///   - body: The body. Default: nil, the body of `request`, if it has one.
   ///   - options: The options of the task. Options that are not set come from the session.
   /// - Throws: The error of the request.
   public func data(
@@ -135,7 +135,7 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
-  ///   - body: The body. Default: nil, which leaves the body to the request.
+  ///   - body: The body. Default: nil, the body of `request`, if it has one.
   ///   - destination: The place of the file.
   ///   - options: The options of the task. Options that are not set come from the session.
   /// - Throws: The error of the request.

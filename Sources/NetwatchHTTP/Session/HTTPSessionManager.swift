@@ -2,8 +2,8 @@ import FoundationEssentials
 import HTTPTypes
 import Netwatch
 
-/// A session that makes HTTP requests. It reuses connections, speaks HTTP/2 and keeps cookies. All of its work is done on one
-/// thread, or on the threads of ``HTTPThreads``.
+/// A session that makes HTTP requests. It reuses connections, speaks HTTP/2 and keeps cookies. Its transfers run on a thread of
+/// its own, or on the threads of ``HTTPThreads``.
 ///
 /// All members can be used from any thread. No call blocks its thread. A manager works as long as it is held. When it is released
 /// or invalidated, its tasks end with `invalidated`, its sockets are closed, and its own thread ends.
@@ -26,8 +26,8 @@ public final class HTTPSessionManager: Sendable {
   /// Creates a session manager.
   ///
   /// - Parameters:
-  ///   - baseURL: The URL that paths are relative to. Default: nil. If `policy` has pins or a ``SecurityPolicy/check``, the URL
-  ///     must use https, because such a policy refuses all requests without TLS.
+  ///   - baseURL: The URL that paths are relative to. Default: nil. If the policy of its host has pins or a
+  ///     ``SecurityPolicy/check``, the URL must use https, because such a policy refuses all requests without TLS.
   ///   - configuration: The settings of the session, and the default options of its tasks.
   ///   - policy: The policy that decides which servers are trusted, except for the hosts in
   ///     ``HTTPSessionConfiguration/hostPolicies``. Default: the system's.
@@ -36,7 +36,9 @@ public final class HTTPSessionManager: Sendable {
   ///     nil.
   ///   - threads: The threads that the session runs on, which other sessions may share. Default: nil, the session starts one
   ///     thread for itself.
-  /// - Throws: `badURL`, `badSecurityPolicy`, `badConfiguration`, or the error that prevents the start of a thread.
+  /// - Throws: `badURL`; `badSecurityPolicy`, also if the policy of the base URL's host does not allow the URL, or if that host has
+  ///   no policy and ``HTTPSessionConfiguration/refusesHostsWithoutPolicy`` is set; `badConfiguration`; or the error that prevents
+  ///   the start of a thread.
   public init(
     baseURL: URL? = nil, configuration: HTTPSessionConfiguration = .init(), policy: SecurityPolicy = .system,
     observer: (any RequestObserver)? = nil, path: (any PathSource)? = nil, threads: HTTPThreads? = nil

@@ -69,7 +69,7 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - request: The request: a path relative to the base URL, a URL, an `HTTPRequest` or an ``HTTPCall``.
-  ///   - body: The body. Default: nil, which leaves the body to the request.
+  ///   - body: The body. Default: nil, the body of `request`, if it has one.
   ///   - options: The options of the task. Options that are not set come from the session.
   /// - Throws: The error of the request, if it fails before the head of the response. A later error is thrown by the body.
   public func stream(

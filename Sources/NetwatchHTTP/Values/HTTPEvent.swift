@@ -20,7 +20,8 @@ public struct HTTPEvent: Sendable {
     case suspended
     /// The task continues after it was suspended.
     case resumed
-    /// The head of a response has arrived. If a redirect, a challenge or a retry follows, the head of its response is another event.
+    /// The head of a response has arrived. Each attempt has its own event, so a task with a redirect, a challenge or a retry has
+    /// several.
     case received(HTTPResponse)
     /// A redirect is followed. The request is the one that is sent next.
     case redirected(HTTPRequest)

@@ -128,8 +128,10 @@ public struct HTTPTaskOptions: Sendable {
   /// otherwise, if the network has just changed, for ``HTTPSessionConfiguration/pathLossGrace``.
   ///
   /// A request is not sent again once a response has begun, or if its body cannot be made again. A request that may have reached the
-  /// server is only sent again if its method is idempotent (RFC 9110, section 9.2.2) or ``allowsRepetition`` is set. It waits
-  /// for ``reachabilityTimeout``, or one minute if that is nil. A resumable download continues where it stopped.
+  /// server is only sent again if its method is idempotent (RFC 9110, section 9.2.2) or ``allowsRepetition`` is set. A resumable
+  /// download continues where it stopped.
+  ///
+  /// A request that is sent again waits for a path for at most ``reachabilityTimeout``, or one minute if that is nil.
   public var retriesWhenReachable = false { didSet { name(.retriesWhenReachable) } }
   /// Whether the request may be sent twice although its method, such as POST, is not idempotent. Set it if the server
   /// recognizes a repetition.
