@@ -190,7 +190,7 @@ private enum Route: RequestConvertible {
     session.requiredMedia = [.wifi]
     session.allowsExpensivePath = false
     func text(_ options: HTTPTaskOptions) -> [String] {
-      Mirror(reflecting: options).children.filter { $0.label != "named" }.map { child in
+      Mirror(reflecting: options.values).children.filter { $0.label != "names" }.map { child in
         let text = "\(child.value)"
         return "\(child.label ?? "") \(text.contains("Function") ? "function" : text)"
       }

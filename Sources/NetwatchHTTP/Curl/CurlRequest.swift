@@ -3,10 +3,11 @@ import HTTPTypes
 
 /// A request in the form of libcurl's options.
 struct CurlRequest {
-  let shared: SharedRequest
-  let body: HTTPBody?
+  let shared: Shared<HTTPRequest>
+  let sharedBody: Shared<HTTPBody>?
   let credential: HTTPCredential?
   private var request: HTTPRequest { shared.value }
+  private var body: HTTPBody? { sharedBody?.value }
 
   /// Returns the shape of the request. Nil if it has a body, a credential or its own cookies.
   private func shape(_ url: CurlURL) -> CurlEasy.Shape? {

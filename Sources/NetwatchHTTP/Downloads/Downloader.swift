@@ -190,7 +190,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     let began = now()
     let status = TaskStatus()
     let order = session.order(
-      PreparedCall(request, nil, SharedOptions(options), own: request.headerFields), status: status,
+      PreparedCall(request, nil, options, own: request.headerFields), status: status,
       completion: .later { outcome, end in
         Task {
           let result = outcome.converted { reply throws(HTTPError) in

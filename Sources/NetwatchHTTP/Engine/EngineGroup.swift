@@ -36,8 +36,8 @@ final class EngineGroup: Sendable {
     firstID = .random(in: 0...UInt64.max)
     for (index, thread) in chosen.enumerated() {
       let plan = EnginePlan(
-        configuration: configuration, policy: policy, overrides: overrides, observer: observer, path: path,
-        cookies: cookies, pending: pending, settings: parts[index],
+        configuration: configuration, policy: policy, overrides: overrides, observer: observer.map { Shared($0) },
+        path: path, cookies: cookies, pending: pending, settings: parts[index],
         load: loads.map { EngineLoads.Place(loads: $0, index: index) })
       do throws(HTTPError) {
         try thread.add(plan, inboxes[index])

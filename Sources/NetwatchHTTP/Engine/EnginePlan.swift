@@ -5,7 +5,7 @@ struct EnginePlan: Sendable {
   let configuration: HTTPSessionConfiguration
   let policy: SecurityPolicy
   let overrides: AddressOverrides
-  let observer: (any RequestObserver)?
+  let observer: Shared<any RequestObserver>?
   let path: (any PathSource)?
   /// Shared by all engines of the session.
   let cookies: CurlShare

@@ -2,9 +2,9 @@ import HTTPTypes
 
 /// A call together with all that it takes from its session, from which a task is made.
 struct PreparedCall: Sendable {
-  private(set) var sharedRequest: SharedRequest
-  var body: HTTPBody?
-  private(set) var sharedOptions: SharedOptions
+  private(set) var sharedRequest: Shared<HTTPRequest>
+  let sharedBody: Shared<HTTPBody>?
+  var options: HTTPTaskOptions
   /// The fields that the caller has given for this request only.
   let own: HTTPFields
   let kind: HTTPTaskInfo.Kind
@@ -12,13 +12,12 @@ struct PreparedCall: Sendable {
   let refusal: HTTPError?
 
   init(
-    _ request: HTTPRequest, _ body: HTTPBody?, _ options: SharedOptions, own: HTTPFields,
-    kind: HTTPTaskInfo.Kind = .data,
-    refusal: HTTPError? = nil
+    _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions, own: HTTPFields,
+    kind: HTTPTaskInfo.Kind = .data, refusal: HTTPError? = nil
   ) {
-    sharedRequest = SharedRequest(request)
-    self.body = body
-    sharedOptions = options
+    sharedRequest = Shared(request)
+    sharedBody = body.map { Shared($0) }
+    self.options = options
     self.own = own
     self.kind = kind
     self.refusal = refusal
@@ -26,11 +25,8 @@ struct PreparedCall: Sendable {
 
   var request: HTTPRequest {
     get { sharedRequest.value }
-    set { sharedRequest = SharedRequest(newValue) }
+    set { sharedRequest = Shared(newValue) }
   }
 
-  var options: HTTPTaskOptions {
-    get { sharedOptions.value }
-    set { sharedOptions = SharedOptions(newValue) }
-  }
+  var body: HTTPBody? { sharedBody?.value }
 }

@@ -20,12 +20,10 @@ struct RequestChain {
   private static let idempotent: [HTTPRequest.Method] = [.get, .head, .put, .delete, .options, .trace]
 
   let order: TransferOrder
-  private(set) var shared: SharedRequest
-  private(set) var body: HTTPBody?
+  private(set) var shared: Shared<HTTPRequest>
+  private(set) var body: Shared<HTTPBody>?
   /// Whether the request may be sent twice: its method allows that (RFC 9110, section 9.2.2), or the caller does.
-  private(set) var allowsRepetition = false
-  /// The credential for the request's origin; nil if there is none.
-  private(set) var credential: HTTPCredential?
+  private(set) var allowsRepetition: Bool
   private(set) var redirects = 0
   /// The credentials that the caller has given for challenges.
   private var answers: [Origin: (credential: HTTPCredential, count: Int)] = [:]
@@ -33,23 +31,26 @@ struct RequestChain {
   init(_ order: TransferOrder) {
     self.order = order
     shared = order.call.sharedRequest
-    body = order.call.body
-    update()
+    body = order.call.sharedBody
+    allowsRepetition = Self.allowsRepetition(shared.value, order.options)
   }
 
   private(set) var request: HTTPRequest {
     get { shared.value }
-    set { shared = SharedRequest(newValue) }
+    set {
+      shared = Shared(newValue)
+      allowsRepetition = Self.allowsRepetition(newValue, order.options)
+    }
   }
 
-  /// Updates what depends on the request or the answers. To be called whenever they have changed.
-  private mutating func update() {
-    allowsRepetition = order.options.allowsRepetition || Self.idempotent.contains(request.method)
+  private static func allowsRepetition(_ request: HTTPRequest, _ options: HTTPTaskOptions) -> Bool {
+    options.allowsRepetition || idempotent.contains(request.method)
+  }
+
+  /// The credential for the request's origin; nil if there is none.
+  var credential: HTTPCredential? {
     let own = order.options.credential
-    credential = own == nil && answers.isEmpty ? nil : credential(own)
-  }
-
-  private func credential(_ own: HTTPCredential?) -> HTTPCredential? {
+    if own == nil, answers.isEmpty { return nil }
     if let origin = Origin(request), let answer = answers[origin] { return answer.credential }
     if order.request.isSameOrigin(as: request) { return own }
     return own == order.scope.credential && order.scope.covers(request) ? own : nil
@@ -93,7 +94,6 @@ struct RequestChain {
     if next.method != request.method { chain.body = nil }
     chain.redirects += 1
     chain.request = next
-    chain.update()
     return chain
   }
 
@@ -101,9 +101,8 @@ struct RequestChain {
   func restarted(with first: HTTPRequest) -> RequestChain {
     var chain = self
     chain.request = first
-    chain.body = order.call.body
+    chain.body = order.call.sharedBody
     chain.redirects = 0
-    chain.update()
     return chain
   }
 
@@ -112,7 +111,6 @@ struct RequestChain {
     guard let origin = Origin(request) else { return self }
     var chain = self
     chain.answers[origin] = (credential, refusals + 1)
-    chain.update()
     return chain
   }
 

@@ -21,7 +21,7 @@ final class SessionEngine {
   private static let mostWaitingCallers = 24
   private static let mostTurnsOfCallers = 4
 
-  let observer: (any RequestObserver)?
+  let observer: Shared<any RequestObserver>?
   let path: (any PathSource)?
   let cookies: CurlShare
   let heads = HeadMemory()
@@ -43,7 +43,7 @@ final class SessionEngine {
   let events: EventHub
   let interceptors: [any RequestInterceptor]
   /// The transport of all requests. Nil: libcurl.
-  let transport: (any HTTPTransport)?
+  let transport: Shared<any HTTPTransport>?
   /// The cache. Nil: every request goes to its server.
   let cache: HTTPDiskCache?
   private var pathSubscription: (any AnyObject & Sendable)?
@@ -84,7 +84,7 @@ final class SessionEngine {
     self.leave = leave
     events = EventHub(configuration.eventObservers)
     interceptors = configuration.interceptors
-    transport = configuration.transport
+    transport = configuration.transport.map { Shared($0) }
     cache = configuration.cache
     cookies = plan.cookies
     curl = try CurlMulti(

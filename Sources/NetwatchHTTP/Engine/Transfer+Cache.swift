@@ -19,7 +19,7 @@ extension Transfer {
 
   /// Asks the cache. The request is sent after the cache has answered, unless the answer can be used.
   func ask(_ cache: HTTPDiskCache) {
-    let hasBody = chain.body.map { $0.length != 0 } ?? false
+    let hasBody = chain.body.map { $0.value.length != 0 } ?? false
     let wasUseless = exchange?.isUseless ?? false
     let exchange = CacheExchange(
       cache, requestWithDefaults, hasBody: hasBody, hasCredential: chain.credential != nil,
@@ -65,7 +65,7 @@ extension Transfer {
     guard !fields.isEmpty else { return send(chain.shared) }
     var request = chain.request
     for field in fields { request.headerFields[field.name] = field.value }
-    send(SharedRequest(request))
+    send(Shared(request))
   }
 
   private var mustWaitForPath: Bool {

@@ -9,7 +9,7 @@ extension Transfer {
         .badURL, "request", message: "\(request.scheme ?? "")://\(request.authority ?? "")")
     }
     progress.sent = 0
-    progress.totalToSend = chain.body?.length
+    progress.totalToSend = chain.body?.value.length
     attempt.isBegun = true
     lastMoved = engine.now
     let (inbox, id, number) = (engine.inbox, order.id, attempts)
@@ -22,7 +22,7 @@ extension Transfer {
           if let transfer = engine.transfer(id), transfer.carriage?.buffer === buffer { transfer.carried(head) }
         })
     }
-    let body = chain.body?.length == 0 ? nil : chain.body
+    let body = chain.body?.value.length == 0 ? nil : chain.body?.value
     carriage = Carriage(of: request, body, by: transport, buffer, tell)
   }
 

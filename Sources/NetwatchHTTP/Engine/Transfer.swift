@@ -52,7 +52,7 @@ final class Transfer: CurlDelegate {
     memory = MemoryBody(engine.bodies)
     sink = order.makeSink?(engine.reentry(order.id) { $0.goOnReading() })
     let adapts = !engine.interceptors.isEmpty || !order.options.interceptors.isEmpty
-    let mayWait = engine.path != nil && order.options.waitsForPath
+    let mayWait = order.options.waitsForPath && engine.path != nil
     machine = TransferMachine(
       waitsForPath: mayWait && !Self.looksBeforeItWaits(order, engine, adapts), adapts: adapts)
   }
@@ -64,14 +64,14 @@ final class Transfer: CurlDelegate {
     let effects = machine.handle(event)
     if effects.contains(.detach) { detach() }
     if effects.contains(.pause) { easy?.pause(true) }
-    if effects.contains(.endActivity) { engine.observer?.ended(order.id) }
+    if effects.contains(.endActivity) { engine.observer?.value.ended(order.id) }
     if effects.contains(.stopWaiting) { engine.stopWaiting(self) }
     if effects.contains(.waitForPath) {
       if engine.events.isObserved { tell(.waiting) }
       engine.waitForPath(self)
     }
     if effects.contains(.delay) { engine.delay(self, by: retryDelay) }
-    if effects.contains(.beginActivity) { engine.observer?.began(order.id, isIndicated: options.isIndicated) }
+    if effects.contains(.beginActivity) { engine.observer?.value.began(order.id, isIndicated: options.isIndicated) }
     if effects.contains(.adapt) { adapt() }
     if effects.contains(.attach) { attach() }
     if effects.contains(.proceed) { proceed() }
@@ -114,23 +114,23 @@ final class Transfer: CurlDelegate {
     if let cache = engine.cache { ask(cache) } else { send(chain.shared) }
   }
 
-  func send(_ request: SharedRequest) {
+  func send(_ request: Shared<HTTPRequest>) {
     if engine.events.isObserved { tell(.sent(request.value, attempt: attempts)) }
     do throws(HTTPError) {
       if let transport = engine.transport {
-        try carry(request.value, by: transport)
+        try carry(request.value, by: transport.value)
         return startClock()
       }
       // libcurl does not ask for an empty body.
-      if let body = chain.body, body.length != 0 {
+      if let body = chain.body?.value, body.length != 0 {
         source = takeKeptSource()
         if source == nil { source = try body.open(engine.reentry(order.id) { $0.proceed() }) }
       }
       progress.sent = 0
-      progress.totalToSend = chain.body?.length
+      progress.totalToSend = chain.body?.value.length
       let easy = try curl.takeEasy()
       self.easy = easy
-      try CurlRequest(shared: request, body: chain.body, credential: chain.credential)
+      try CurlRequest(shared: request, sharedBody: chain.body, credential: chain.credential)
         .apply(to: easy, of: curl, for: self)
       try curl.add(easy)
     } catch {

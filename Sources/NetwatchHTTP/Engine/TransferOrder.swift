@@ -39,7 +39,7 @@ final class TransferOrder: Sendable {
   private let isComplete = Atomic(false)
   private let completion: TransferCompletion
   /// The outcome for a caller that waits, and the observer to be notified when the activity ends.
-  private let delivery = InlineLock<(outcome: Outcome, observer: (any RequestObserver)?)?>(nil)
+  private let delivery = InlineLock<(outcome: Outcome, observer: Shared<any RequestObserver>?)?>(nil)
 
   init(
     _ id: RequestID, _ call: consuming PreparedCall, _ pending: PendingCompletions, _ scope: CredentialScope,
@@ -85,7 +85,7 @@ final class TransferOrder: Sendable {
   ///
   /// - Parameter observer: The observer to be notified, after the completion, that the request's activity has ended.
   /// - Returns: Whether a caller waits, for which ``wake()`` has to be called. Otherwise the completion has run, or will run.
-  func complete(_ outcome: Outcome, _ observer: (any RequestObserver)?) -> Bool {
+  func complete(_ outcome: Outcome, _ observer: Shared<any RequestObserver>?) -> Bool {
     isComplete.store(true, ordering: .releasing)
     status?.end()
     let callbacks = callbacks.withLock { $0.take() }
@@ -93,7 +93,7 @@ final class TransferOrder: Sendable {
     case .atOnce(let complete):
       guard let callbacks else {
         complete(outcome)
-        observer?.ended(id)
+        observer?.value.ended(id)
         pending.remove()
         return false
       }
@@ -114,9 +114,9 @@ final class TransferOrder: Sendable {
   }
 
   /// Holds no order, because the order's completion may hold the queue that holds this.
-  private func end(_ observer: (any RequestObserver)?) -> OneShot<Void> {
+  private func end(_ observer: Shared<any RequestObserver>?) -> OneShot<Void> {
     OneShot { [id, pending] in
-      observer?.ended(id)
+      observer?.value.ended(id)
       pending.remove()
     }
   }
@@ -137,7 +137,7 @@ final class TransferOrder: Sendable {
       throw Self.invalidated
     }
     defer {
-      delivery.observer?.ended(order.id)
+      delivery.observer?.value.ended(order.id)
       pending.remove()
     }
     return try body(delivery.outcome.get())

@@ -28,10 +28,10 @@ extension PathSource {
 }
 
 extension NetworkMonitor: PathSource {
-  /// Whether the current path of the monitor is reachable, or not known yet.
+  /// True if the current path of the monitor is reachable, and also while its status is not known.
   public var hasPath: Bool { currentPath.status != .notReachable }
 
-  /// Always true. Pass a monitor whose target is the internet.
+  /// Always true, so a monitor that you give to a session as its path must have the internet as its target.
   public var isAboutInternetOnly: Bool { true }
 
   /// The medium of the current path. Nil if it is not known.

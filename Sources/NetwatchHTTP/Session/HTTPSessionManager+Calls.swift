@@ -15,30 +15,23 @@ extension HTTPSessionManager {
   ) -> PreparedCall {
     // A whole request needs no call, which would be another copy of it.
     if Self.isWhole(request), let whole = request as? HTTPRequest, whole.authority != nil {
-      return PreparedCall(whole, body, shared(nil, options), own: whole.headerFields, kind: kind)
+      let options = configuration.taskOptions.merged(with: options)
+      return PreparedCall(whole, body, options, own: whole.headerFields, kind: kind)
     }
     do throws(HTTPError) {
       var call = try request.makeCall()
       if let body { call.body = body }
       let (request, body) = try serialize(call)
-      return PreparedCall(
-        request, body, shared(call.ownOptions, options), own: call.headerFields, kind: kind)
+      let options = configuration.taskOptions.merged(with: call.ownOptions).merged(with: options)
+      return PreparedCall(request, body, options, own: call.headerFields, kind: kind)
     } catch {
       let empty = HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil)
-      return PreparedCall(empty, nil, shared(nil, options), own: [:], kind: kind, refusal: error)
+      let options = configuration.taskOptions.merged(with: options)
+      return PreparedCall(empty, nil, options, own: [:], kind: kind, refusal: error)
     }
   }
 
   private static func isWhole<Request>(_ request: Request) -> Bool { Request.self == HTTPRequest.self }
-
-  /// Returns the session's options, replaced by those that a call or its caller sets.
-  private func shared(_ call: HTTPTaskOptions?, _ options: HTTPTaskOptions) -> SharedOptions {
-    if call?.isEmpty ?? true {
-      if options.isEmpty { return taskOptions }
-      if taskOptions.value.isEmpty { return SharedOptions(options) }
-    }
-    return SharedOptions(configuration.taskOptions.merged(with: call).merged(with: options))
-  }
 
   private func serialize(_ call: HTTPCall) throws(HTTPError) -> (HTTPRequest, HTTPBody?) {
     var request: HTTPRequest

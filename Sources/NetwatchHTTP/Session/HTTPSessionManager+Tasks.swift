@@ -67,15 +67,15 @@ extension HTTPSessionManager {
     makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil,
     _ completion: @escaping @Sendable (Result<HTTPReply<Value>, HTTPError>) -> Void
   ) -> HTTPTask {
-    let options = call.sharedOptions
+    let options = call.options
     let status = TaskStatus()
     // A completion that runs at once, without decoding and progress, needs no queue.
-    guard decodes || options.value.executor.run != nil || options.value.onProgress != nil else {
+    guard decodes || options.executor.run != nil || options.onProgress != nil else {
       let order = order(
         consume call, status: status, makeSink: makeSink, completion: .atOnce { completion($0.converted(convert)) })
       return HTTPTask(order, status, engines.inbox(of: order.id), isSuspended: isSuspended)
     }
-    let callbacks = CallbackQueue(options.value)
+    let callbacks = CallbackQueue(options)
     let order = order(
       consume call, callbacks: callbacks, status: status, makeSink: makeSink,
       completion: .later { outcome, end in

@@ -15,8 +15,6 @@ public final class HTTPSessionManager: Sendable {
   public let configuration: HTTPSessionConfiguration
   /// The URL that paths are relative to. It ends with a slash. Nil if the manager has none.
   public let baseURL: URL?
-  /// The options of the configuration, shared by the calls that set none.
-  let taskOptions: SharedOptions
   let engines: EngineGroup
   let pending: PendingCompletions
   private let scope: CredentialScope
@@ -46,7 +44,6 @@ public final class HTTPSessionManager: Sendable {
     let trust = try configuration.sessionTrust(policy)
     self.baseURL = try baseURL.map { url throws(HTTPError) in try Self.base(url.absoluteURL, trust) }
     self.configuration = configuration
-    taskOptions = SharedOptions(configuration.taskOptions)
     scope = try CredentialScope(self.baseURL, configuration)
     try HTTPFields.check(text: configuration.userAgent, "the user agent")
     engines = try EngineGroup(on: threads, configuration, policy, observer: observer, path: path)

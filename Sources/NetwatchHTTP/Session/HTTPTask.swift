@@ -23,7 +23,7 @@ public final class HTTPTask: Sendable {
   public let info: HTTPTaskInfo
   /// The request that the task was made from, before redirects and interceptors.
   public var request: HTTPRequest { shared.value }
-  private let shared: SharedRequest
+  private let shared: Shared<HTTPRequest>
   private let status: TaskStatus
   private let inbox: Inbox<EngineCommand>
 

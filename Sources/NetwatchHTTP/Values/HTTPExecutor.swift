@@ -1,7 +1,7 @@
 /// The place in which a task's callbacks run: `HTTPExecutor { queue.async(execute: $0) }`.
 ///
-/// A callback runs concurrently with the code that made the call. So a completion can run before `send`, `get`, `resume()` and so
-/// on return. To be certain that it runs afterwards, use the caller's own actor or serial queue as the executor.
+/// A callback runs concurrently with the code that made the call. So a completion can run before that call, such as `send`, `get`
+/// or `resume()`, has returned. To be certain that it runs afterwards, use the caller's own actor or serial queue as the executor.
 public struct HTTPExecutor: Sendable {
   /// A closure that runs one or more callbacks.
   public typealias Job = @Sendable () -> Void

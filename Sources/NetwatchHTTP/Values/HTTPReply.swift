@@ -29,7 +29,7 @@ public struct HTTPReply<Value: Sendable>: Sendable {
   var knownTrailers: HTTPFields? { facts.trailers }
 
   init(_ response: HTTPResponse, _ value: Value, to request: HTTPRequest, _ metrics: HTTPMetrics) {
-    self.init(value, ReplyFacts(response, SharedRequest(request), metrics))
+    self.init(value, ReplyFacts(response, Shared(request), metrics))
   }
 
   init(_ value: Value, _ facts: ReplyFacts) {
@@ -65,7 +65,7 @@ public struct HTTPReply<Value: Sendable>: Sendable {
 /// both wait. `@unchecked`: the loop fills it, then the serializing code, before the reply is passed on.
 final class ReplyFacts: @unchecked Sendable {
   private(set) var response: HTTPResponse
-  private(set) var request: SharedRequest
+  private(set) var request: Shared<HTTPRequest>
   /// The metrics of the last attempt.
   var metrics: HTTPMetrics
   /// The facts that only few replies have. Nil for none.
@@ -73,13 +73,16 @@ final class ReplyFacts: @unchecked Sendable {
   /// The trailers. Nil for none, because an empty list takes memory.
   var trailers: HTTPFields?
 
-  init(_ response: HTTPResponse, _ request: SharedRequest, _ metrics: HTTPMetrics) {
+  init(_ response: HTTPResponse, _ request: Shared<HTTPRequest>, _ metrics: HTTPMetrics) {
     self.response = response
     self.request = request
     self.metrics = metrics
   }
 
-  convenience init(to request: SharedRequest) { self.init(HTTPResponse(status: .ok), request, HTTPMetrics()) }
+  /// The response of facts that are not filled yet.
+  private static let noResponse = HTTPResponse(status: .ok)
+
+  convenience init(to request: Shared<HTTPRequest>) { self.init(Self.noResponse, request, HTTPMetrics()) }
 
   /// Keeps the metrics of the attempt before, and begins new ones.
   func beginAttempt() {
@@ -101,7 +104,7 @@ final class ReplyFacts: @unchecked Sendable {
   }
 
   /// - Parameter request: The request that was answered. Nil if it is the request of the task.
-  func fill(_ response: HTTPResponse, to request: SharedRequest?) {
+  func fill(_ response: HTTPResponse, to request: Shared<HTTPRequest>?) {
     self.response = response
     if let request { self.request = request }
   }

@@ -7,62 +7,29 @@ import Netwatch
 /// let user: User = try await api.get("users/1", options: .with { $0.timeout = .seconds(5) })
 /// ```
 public struct HTTPTaskOptions: Sendable {
-  /// The names of the options.
-  private enum Name: UInt32 {
-    case timeout, totalTimeout, maximumResponseBytes, maximumBytesInMemory, flushesFiles, isIndicated
-    case maximumRedirects, onRedirect, credential, onChallenge, maximumChallenges
-    case reachabilityTimeout, retriesWhenReachable, allowsRepetition, onProgress, progressInterval, executor
-    case label, interceptors, maximumRetries, cachePolicy, onCaching
-    case requiredMedia, allowsExpensivePath
-  }
+  /// The values, which copies share: they are large, and most tasks of a session have the same.
+  private var shared: Shared<Values>
 
-  /// The options that were set, one bit for each name.
-  private var named: UInt32 = 0
+  private init(_ shared: Shared<Values>) { self.shared = shared }
+
+  private static let none = Shared(Values())
+
+  var values: Values { shared.value }
 
   /// Whether no option was set.
-  var isEmpty: Bool { named == 0 }
-
-  private mutating func name(_ name: Name) { named |= 1 << name.rawValue }
+  var isEmpty: Bool { values.names == 0 }
 
   /// Returns these options, replaced by those that `call` sets.
   func merged(with call: HTTPTaskOptions?) -> HTTPTaskOptions {
-    guard let call, call.named != 0 else { return self }
-    var merged = self
-    var left = call.named
-    while left != 0 {
-      if let name = Name(rawValue: UInt32(left.trailingZeroBitCount)) { merged.take(name, from: call) }
-      left &= left - 1
-    }
-    return merged
+    guard let call, !call.isEmpty else { return self }
+    return isEmpty ? call : HTTPTaskOptions(Shared(values.merged(with: call.values)))
   }
 
-  private mutating func take(_ name: Name, from call: HTTPTaskOptions) {
-    switch name {
-    case .timeout: timeout = call.timeout
-    case .totalTimeout: totalTimeout = call.totalTimeout
-    case .maximumResponseBytes: maximumResponseBytes = call.maximumResponseBytes
-    case .maximumBytesInMemory: maximumBytesInMemory = call.maximumBytesInMemory
-    case .flushesFiles: flushesFiles = call.flushesFiles
-    case .isIndicated: isIndicated = call.isIndicated
-    case .maximumRedirects: maximumRedirects = call.maximumRedirects
-    case .onRedirect: onRedirect = call.onRedirect
-    case .credential: credential = call.credential
-    case .onChallenge: onChallenge = call.onChallenge
-    case .maximumChallenges: maximumChallenges = call.maximumChallenges
-    case .reachabilityTimeout: reachabilityTimeout = call.reachabilityTimeout
-    case .retriesWhenReachable: retriesWhenReachable = call.retriesWhenReachable
-    case .allowsRepetition: allowsRepetition = call.allowsRepetition
-    case .onProgress: onProgress = call.onProgress
-    case .progressInterval: progressInterval = call.progressInterval
-    case .executor: executor = call.executor
-    case .label: label = call.label
-    case .interceptors: interceptors = call.interceptors
-    case .maximumRetries: maximumRetries = call.maximumRetries
-    case .cachePolicy: cachePolicy = call.cachePolicy
-    case .onCaching: onCaching = call.onCaching
-    case .requiredMedia: requiredMedia = call.requiredMedia
-    case .allowsExpensivePath: allowsExpensivePath = call.allowsExpensivePath
-    }
+  private mutating func set(_ name: Name, _ change: (inout Values) -> Void) {
+    var values = values
+    change(&values)
+    values.name(name)
+    shared = Shared(values)
   }
 
   /// The longest time in which neither side sends a byte. After it, the task fails with `timedOut`. Default: 60 seconds. Nil,
@@ -70,48 +37,81 @@ public struct HTTPTaskOptions: Sendable {
   ///
   /// The time does not count while the task is suspended, while its response waits for its reader, or while the request waits
   /// for one of the session's connections (``HTTPSessionConfiguration/maximumConnectionsPerHost``).
-  public var timeout: Duration? = .seconds(60) { didSet { name(.timeout) } }
+  public var timeout: Duration? {
+    get { values.timeout }
+    set { set(.timeout) { $0.timeout = newValue } }
+  }
   /// The longest time for the whole task, with all redirects, retries and delays. It begins when the task first has a path to the
   /// network; ``reachabilityTimeout`` limits the wait for that path. Default: nil, no limit.
-  public var totalTimeout: Duration? { didSet { name(.totalTimeout) } }
+  public var totalTimeout: Duration? {
+    get { values.totalTimeout }
+    set { set(.totalTimeout) { $0.totalTimeout = newValue } }
+  }
   /// The largest body in bytes, counted after its content encoding is removed. A larger one fails with `responseTooLarge`.
   /// Default: nil, no limit.
-  public var maximumResponseBytes: Int64? { didSet { name(.maximumResponseBytes) } }
+  public var maximumResponseBytes: Int64? {
+    get { values.maximumResponseBytes }
+    set { set(.maximumResponseBytes) { $0.maximumResponseBytes = newValue } }
+  }
   /// The largest body that is kept in memory, in bytes after its content encoding is removed. A larger one fails with
   /// `responseTooLarge`. Default: 64 MiB.
   ///
   /// A download to a file and a stream have no such limit.
-  public var maximumBytesInMemory: Int64 = 64 * 1_024 * 1_024 { didSet { name(.maximumBytesInMemory) } }
+  public var maximumBytesInMemory: Int64 {
+    get { values.maximumBytesInMemory }
+    set { set(.maximumBytesInMemory) { $0.maximumBytesInMemory = newValue } }
+  }
 
   /// Whether a downloaded file is flushed to its disk (`fsync`) before it gets its name, so that it is also complete after a
   /// power failure. Default: false. The session's other tasks wait for the disk meanwhile.
-  public var flushesFiles = false { didSet { name(.flushesFiles) } }
+  public var flushesFiles: Bool {
+    get { values.flushesFiles }
+    set { set(.flushesFiles) { $0.flushesFiles = newValue } }
+  }
 
   /// Whether the request turns on the activity indicator. Default: true. Use false for a long poll.
-  public var isIndicated = true { didSet { name(.isIndicated) } }
+  public var isIndicated: Bool {
+    get { values.isIndicated }
+    set { set(.isIndicated) { $0.isIndicated = newValue } }
+  }
 
   /// The most redirects that are followed. Default: 10. If it is 0, the redirect itself is the response.
-  public var maximumRedirects = 10 { didSet { name(.maximumRedirects) } }
+  public var maximumRedirects: Int {
+    get { values.maximumRedirects }
+    set { set(.maximumRedirects) { $0.maximumRedirects = newValue } }
+  }
   /// A closure that is called before each redirect is followed. The request that it returns is sent next. If it returns nil,
   /// the redirect is the response.
   ///
   /// Default: nil, all redirects are followed. Header fields that the closure adds are sent to any host.
-  public var onRedirect: (@Sendable (HTTPRedirect) async -> HTTPRequest?)? { didSet { name(.onRedirect) } }
+  public var onRedirect: (@Sendable (HTTPRedirect) async -> HTTPRequest?)? {
+    get { values.onRedirect }
+    set { set(.onRedirect) { $0.onRedirect = newValue } }
+  }
 
   /// The credential for the origin (scheme, host and port) of the request. It is sent to no other origin. Default: nil.
   ///
   /// If it is set for a session (``HTTPSessionConfiguration/taskOptions``), it is sent only to the origin of the session's base
   /// URL (or, without a base URL, of the task's URL) and to ``HTTPSessionConfiguration/credentialOrigins``.
-  public var credential: HTTPCredential? { didSet { name(.credential) } }
+  public var credential: HTTPCredential? {
+    get { values.credential }
+    set { set(.credential) { $0.credential = newValue } }
+  }
   /// A closure that returns a credential when a server requires authentication, or refuses a credential. If it returns nil, the
   /// server's refusal is the response. Default: nil.
   ///
   /// After a redirect, the server may be another one: see ``HTTPChallenge/request``. The credential is only sent to the origin
   /// that has asked for it.
-  public var onChallenge: (@Sendable (HTTPChallenge) async -> HTTPCredential?)? { didSet { name(.onChallenge) } }
+  public var onChallenge: (@Sendable (HTTPChallenge) async -> HTTPCredential?)? {
+    get { values.onChallenge }
+    set { set(.onChallenge) { $0.onChallenge = newValue } }
+  }
   /// The most times that ``onChallenge`` is called for each origin. After them, the server's refusal is the response. Default:
   /// 3.
-  public var maximumChallenges = 3 { didSet { name(.maximumChallenges) } }
+  public var maximumChallenges: Int {
+    get { values.maximumChallenges }
+    set { set(.maximumChallenges) { $0.maximumChallenges = newValue } }
+  }
 
   /// The time to wait for a path to the network before the task begins. After it, the task fails with `notReachable`. It only
   /// works if the session has a ``PathSource``.
@@ -120,7 +120,10 @@ public struct HTTPTaskOptions: Sendable {
   /// the network it waits for ``HTTPSessionConfiguration/pathLossGrace`` first.
   ///
   /// The path to the server, or to its proxy, counts: a server on the local network needs no path to the internet.
-  public var reachabilityTimeout: Duration? { didSet { name(.reachabilityTimeout) } }
+  public var reachabilityTimeout: Duration? {
+    get { values.reachabilityTimeout }
+    set { set(.reachabilityTimeout) { $0.reachabilityTimeout = newValue } }
+  }
   /// Whether a request that has lost its path is sent again when there is a path to the server. Default: false, and the request
   /// fails with `pathLost`.
   ///
@@ -132,13 +135,19 @@ public struct HTTPTaskOptions: Sendable {
   /// download continues where it stopped.
   ///
   /// A request that is sent again waits for a path for at most ``reachabilityTimeout``, or one minute if that is nil.
-  public var retriesWhenReachable = false { didSet { name(.retriesWhenReachable) } }
+  public var retriesWhenReachable: Bool {
+    get { values.retriesWhenReachable }
+    set { set(.retriesWhenReachable) { $0.retriesWhenReachable = newValue } }
+  }
   /// Whether the request may be sent twice although its method, such as POST, is not idempotent. Set it if the server
   /// recognizes a repetition.
   ///
   /// Default: false. If the connection ends before a response, and the server may have acted on such a request, the task fails
   /// with `connectionLost` or `pathLost`.
-  public var allowsRepetition = false { didSet { name(.allowsRepetition) } }
+  public var allowsRepetition: Bool {
+    get { values.allowsRepetition }
+    set { set(.allowsRepetition) { $0.allowsRepetition = newValue } }
+  }
 
   /// The media that the path must use, such as `[.wifi, .wired]`. Default: nil, any medium.
   ///
@@ -147,10 +156,16 @@ public struct HTTPTaskOptions: Sendable {
   /// minute if ``retriesWhenReachable`` is set. Otherwise it waits up to ``HTTPSessionConfiguration/pathLossGrace`` if the
   /// network has just changed, and else fails at once. An attempt that is running is not interrupted. In a session without a
   /// ``PathSource``, the task fails with `badConfiguration`.
-  public var requiredMedia: Set<Medium>? { didSet { name(.requiredMedia) } }
+  public var requiredMedia: Set<Medium>? {
+    get { values.requiredMedia }
+    set { set(.requiredMedia) { $0.requiredMedia = newValue } }
+  }
   /// Whether the task may use a path that may cost money: over a modem, Bluetooth, a phone on USB or a metered WiFi network.
   /// Default: true. If it is false, the task waits or fails as with ``requiredMedia``.
-  public var allowsExpensivePath = true { didSet { name(.allowsExpensivePath) } }
+  public var allowsExpensivePath: Bool {
+    get { values.allowsExpensivePath }
+    set { set(.allowsExpensivePath) { $0.allowsExpensivePath = newValue } }
+  }
   /// Whether the options exclude some paths.
   var restrictsPath: Bool { requiredMedia != nil || !allowsExpensivePath }
   /// Whether the task checks for a path before it begins.
@@ -158,9 +173,15 @@ public struct HTTPTaskOptions: Sendable {
 
   /// The interceptors of the task. They run before those of ``HTTPSessionConfiguration/interceptors``. They change the task's
   /// requests, and decide whether failed ones are tried again. Default: none.
-  public var interceptors: [any RequestInterceptor] = [] { didSet { name(.interceptors) } }
+  public var interceptors: [any RequestInterceptor] {
+    get { values.interceptors }
+    set { set(.interceptors) { $0.interceptors = newValue } }
+  }
   /// The most attempts that interceptors may add to the first one. Default: 10. If it is 0, interceptors only change requests.
-  public var maximumRetries = 10 { didSet { name(.maximumRetries) } }
+  public var maximumRetries: Int {
+    get { values.maximumRetries }
+    set { set(.maximumRetries) { $0.maximumRetries = newValue } }
+  }
 
   /// Whether the session's cache may answer, and when the server is asked. Default: `standard`, the rules of HTTP. It only has
   /// an effect in a session with a ``HTTPSessionConfiguration/cache``.
@@ -168,7 +189,10 @@ public struct HTTPTaskOptions: Sendable {
   /// With `requiresCache`, the server is never asked, whatever the method is. A request without a stored response gets the
   /// status 504. A task with a ``reachabilityTimeout`` waits for a path if the cache has no usable response. If the task has
   /// interceptors, it waits before they run, and therefore before it looks into the cache.
-  public var cachePolicy = HTTPCachePolicy.standard { didSet { name(.cachePolicy) } }
+  public var cachePolicy: HTTPCachePolicy {
+    get { values.cachePolicy }
+    set { set(.cachePolicy) { $0.cachePolicy = newValue } }
+  }
   /// A closure that is called before the session's cache stores the response to a GET. The response that it returns is stored,
   /// with the body. If it returns nil, nothing is stored.
   ///
@@ -179,25 +203,38 @@ public struct HTTPTaskOptions: Sendable {
   /// has sent. When the server validates a stored response (304), the closure is called again for the response with its new
   /// fields.
   public var onCaching: (@Sendable (_ request: HTTPRequest, _ response: HTTPResponse) -> HTTPResponse?)? {
-    didSet { name(.onCaching) }
+    get { values.onCaching }
+    set { set(.onCaching) { $0.onCaching = newValue } }
   }
 
   /// A name of the task for people, shown in lists and in events. Default: nil.
-  public var label: String? { didSet { name(.label) } }
+  public var label: String? {
+    get { values.label }
+    set { set(.label) { $0.label = newValue } }
+  }
 
   /// A closure that is called with the newest figures as bytes are sent and received: at most once in each
   /// ``progressInterval``, and at the end. Default: nil.
   ///
   /// The last call comes before the completion, before an awaited call returns, and before a stream ends. While one call runs,
   /// at most one more waits, with the newest figures.
-  public var onProgress: (@Sendable (HTTPProgress) -> Void)? { didSet { name(.onProgress) } }
+  public var onProgress: (@Sendable (HTTPProgress) -> Void)? {
+    get { values.onProgress }
+    set { set(.onProgress) { $0.onProgress = newValue } }
+  }
   /// The shortest time between two calls of ``onProgress``, except for the last call. Default: 50 milliseconds.
-  public var progressInterval: Duration = .milliseconds(50) { didSet { name(.progressInterval) } }
+  public var progressInterval: Duration {
+    get { values.progressInterval }
+    set { set(.progressInterval) { $0.progressInterval = newValue } }
+  }
   /// The executor that runs ``onProgress`` and completions, one at a time and in order. Default: Swift's shared threads.
-  public var executor = HTTPExecutor.shared { didSet { name(.executor) } }
+  public var executor: HTTPExecutor {
+    get { values.executor }
+    set { set(.executor) { $0.executor = newValue } }
+  }
 
   /// Creates options that set nothing.
-  public init() {}
+  public init() { shared = Self.none }
 
   /// Returns options in which only what the closure changes is set: `.with { $0.timeout = .seconds(5) }`.
   public static func with(_ change: (inout HTTPTaskOptions) -> Void) -> HTTPTaskOptions {

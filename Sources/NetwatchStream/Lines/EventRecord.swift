@@ -152,7 +152,7 @@ public struct EventRecord: Hashable, Sendable {
   }
 
   /// The word that the line of the record has as its `reason`. For a change of the activity, it is the reason of the activity. For
-  /// figures and stages, it is a fixed word. For all other records, it is the reason of the path.
+  /// the events `traffic`, `quality` and `stages`, it is a fixed word. For all other events, it is the reason of the path.
   public var reason: String {
     // Not `==`, because it would compare the raw values as text.
     switch event {
