@@ -106,7 +106,11 @@ import Testing
   // MARK: Wrong use
 
   @Test(arguments: [
-    (["--folow"], "--follow"), (["--format", "wayber", "-f"], "did you mean waybar?"),
+    (["--folow"], "--follow"), (["help", "nosuch"], "There is no command 'nosuch'."),
+    (["help", "statu"], "Did you mean 'status'?"),
+    (["wait", "--for", "foo"], "The value 'foo' is invalid for '--for':"),
+    (["status", "--hold", "3"], "--hold belongs to --follow; use netwatch -f."),
+    (["--format", "wayber", "-f"], "did you mean waybar?"),
     (["--count", "0", "-f"], "1 or more"),
     (["--count", "3"], "--follow"), (["--hold", "2"], "--follow"), (["--hold", "soon", "-f"], "seconds"),
     (["--hold", "nan", "-f"], "seconds"), (["--hold", "1e300", "-f"], "seconds"),
@@ -250,8 +254,12 @@ import Testing
       #expect(line.ipv4?["address"] as? String == "10.1.0.1")
       #expect(line.ipv4?["gateway"] as? String == "10.1.0.2")
     }
-    let none = try ChildProcess.run(namespace.command([Programs.netwatch, "-i", "nothing*", "--check"]))
-    #expect(none.ending == .exited(1))
+    for options in [["-i", "nothing*"], ["--ignore", "*"]] {
+      let none = try ChildProcess.run(
+        namespace.command([Programs.netwatch, "--check", "--format", "text"] + options))
+      #expect(none.ending == .exited(1))
+      #expect(none.output.dropFirst().first == "  Offline: no route leads out over an interface that counts.")
+    }
     // A link without a route of its own is no way out, though IPv4 would answer "on the link".
     try namespace.run("ip route del default via 10.1.0.2")
     let follow = try namespace.follow("-i", "w*")

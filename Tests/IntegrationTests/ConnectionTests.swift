@@ -358,8 +358,8 @@ import Testing
   // MARK: Mistakes
 
   @Test(arguments: [
-    (["--activity", "quic"], "such as tcp,udp"), (["--activity", "tcp,udp"], "add -f"),
-    (["status", "--activity", "udp"], "add -f"),
+    (["--activity", "quic"], "such as tcp,udp"), (["--activity", "tcp,udp"], "use netwatch -f"),
+    (["status", "--activity", "udp"], "use netwatch -f"),
     (["--activity", "tcp", "--activity-ignore", "70000"], "1 to 65535"),
     (["--activity", "tcp", "--activity-ignore", "10.0.0.0/40"], "0 to 32"),
     (["--activity-ignore", "22"], "add --activity tcp"), (["--activity-interval", "1"], "add --activity tcp"),

@@ -193,7 +193,7 @@ import Testing
 
   @Test func `options that do nothing are refused`() throws {
     for (arguments, sentence) in [
-      (["--hooks", "x"], "--hooks belongs to --follow; add -f."),
+      (["--hooks", "x"], "--hooks belongs to --follow; use netwatch -f."),
       (["status", "--hooks", "x"], "status does nothing with --hooks; leave it out."),
       (["-f", "--exec-timeout", "1"], "--exec-timeout belongs to --exec and --hooks; add one of them."),
       (["-f", "--hooks", ""], "--hooks needs a folder."),

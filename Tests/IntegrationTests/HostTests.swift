@@ -387,6 +387,9 @@ import Testing
         #expect(checked.ending == .exited(status))
       }
     }
+    let text = try ChildProcess.run(
+      server.command([Programs.netwatch, "--format", "text", "--target", "nowhere.example"]))
+    #expect(text.output.dropFirst().first == "  nowhere.example is not reachable: the name has no address.")
   }
 
   @Test func `wait waits for the host and not for the internet`() throws {

@@ -241,6 +241,8 @@ extension TwoNetworks {
     let text = try networks.near.netwatch("-f", "--no-service", "--format", "text", "--quality")
     #expect(try text.nextLine()?.contains("lost") == false)
     #expect(try text.nextLine()?.contains("quality unknown") == true)
+    let once = try networks.near.netwatch("status", "--no-service", "--format", "text", "--quality")
+    #expect(try once.nextLine()?.contains("quality unknown") == true)
     let senders = try networks.senders(5)
     var line = try bar.nextLine()
     while let shown = line, shown.wholeMatch(of: #/v0\s+[0-9.]+ms\s+[0-9.]+%/#) == nil { line = try bar.nextLine() }

@@ -244,7 +244,7 @@ struct LineTraffic: Equatable {
   }
 
   @Test(arguments: [
-    (["--traffic"], "--traffic belongs to --follow; add -f."),
+    (["--traffic"], "--traffic belongs to --follow; use netwatch -f."),
     (["-f", "--traffic-interval", "2"], "--traffic-interval belongs to --traffic; add --traffic."),
     (["-f", "--units", "bytes"], "--units belongs to --traffic; add --traffic."),
     (["snippet", "waybar", "--units", "bytes"], "--units belongs to --traffic; add --traffic."),

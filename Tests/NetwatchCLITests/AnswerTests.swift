@@ -106,7 +106,7 @@ import Testing
     let output = unsafe open("/dev/null", O_WRONLY | O_CLOEXEC)
     defer { close(output) }
     let renderer = TextRenderer(terminal: Terminal(descriptor: output, color: .never, locale: "C.UTF-8"))
-    renderer.answerOnce(about: .internet, listingAllLinks: false)
+    renderer.answerOnce(.init(target: .internet))
     let text = renderer.text(record)
     let file = Self.folder.appending(path: "\(situation.testDescription).txt")
     if Self.isUpdating { try Data(text.utf8).write(to: file) }

@@ -50,7 +50,7 @@ struct ActivityOptions: SharedOptions {
   /// Throws a `ValidationError` if UDP is counted, because one look does not show what flows.
   func refuseEstimates() throws {
     if activity.contains(.udp) {
-      throw ValidationError("--activity udp takes more than one look; add -f, or leave out udp.")
+      throw ValidationError("--activity udp takes more than one look; use netwatch -f, or leave out udp.")
     }
   }
 

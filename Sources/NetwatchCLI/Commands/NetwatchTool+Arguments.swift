@@ -11,7 +11,7 @@ extension NetwatchTool {
       if let tool = common(words) { return try tool.run() }
       let words = Array(words)
       if [["--help"], ["-h"], ["help"]].contains(words) { return try StandardOutput().write(shortHelp) }
-      try refuseUnknownCommand(words.first ?? "")
+      try refuseUnknownCommand((words.first == "help" ? words.dropFirst() : words[...]).first ?? "")
       main(arguments(words))
     } catch let code as ExitCode {
       // ArgumentParser would also exit, but after a search that takes four times as long as the command.

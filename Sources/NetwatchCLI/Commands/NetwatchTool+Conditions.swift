@@ -59,7 +59,7 @@ extension Condition {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else {
       guard let condition = simple.first(where: { $0.name == text })?.condition else {
-        throw ValidationError(unknown: text, of: names)
+        throw ValidationError(unknown: text, of: names, for: "--for")
       }
       return condition
     }
@@ -76,10 +76,10 @@ extension Condition {
       return .network(network)
     case "stage":
       guard let stage = NetworkStage(rawValue: String(parts[1])) else {
-        throw ValidationError(unknown: String(parts[1]), of: NetworkStage.allCases.map(\.rawValue))
+        throw ValidationError(unknown: String(parts[1]), of: NetworkStage.names, for: "stage=")
       }
       return .stage(stage)
-    default: throw ValidationError(unknown: text, of: names)
+    default: throw ValidationError(unknown: text, of: names, for: "--for")
     }
   }
 }

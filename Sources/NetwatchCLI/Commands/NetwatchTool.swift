@@ -149,14 +149,14 @@ public struct NetwatchTool: ParsableCommand {
     if recordingPath != nil, stages {
       throw ValidationError("--record does not hold which stage fails; leave out --stages.")
     }
-    if nudge, !stages { throw ValidationError("--nudge belongs to --follow with --stages; add -f and --stages.") }
+    if nudge, !stages { throw ValidationError("--nudge belongs to --follow with --stages; use netwatch -f --stages.") }
     _ = try trafficInterval
     if follow { return }
-    if hold != nil { throw ValidationError("--hold belongs to --follow; add -f.") }
-    if count != nil { throw ValidationError("--count belongs to --follow; add -f.") }
-    if signal != nil { throw ValidationError("--signal belongs to --follow; add -f.") }
-    if nudge { throw ValidationError("--nudge belongs to --follow with --stages; add -f.") }
-    if recordingPath != nil { throw ValidationError("--record belongs to --follow; add -f.") }
+    if hold != nil { throw ValidationError("--hold belongs to --follow; use netwatch -f.") }
+    if count != nil { throw ValidationError("--count belongs to --follow; use netwatch -f.") }
+    if signal != nil { throw ValidationError("--signal belongs to --follow; use netwatch -f.") }
+    if nudge { throw ValidationError("--nudge belongs to --follow with --stages; use netwatch -f.") }
+    if recordingPath != nil { throw ValidationError("--record belongs to --follow; use netwatch -f.") }
   }
 
   /// Throws a `ValidationError` if `--follow` was given with a subcommand. The parser accepts the option anywhere.
@@ -205,7 +205,7 @@ public struct NetwatchTool: ParsableCommand {
   /// Throws a `ValidationError` if an option was given that does nothing in a snapshot.
   func refuseOptionsOfFollow() throws {
     if let option = traffic.given ?? units.given ?? givenHook ?? (log ? "--log" : nil) {
-      throw ValidationError("\(option) belongs to --follow; add -f.")
+      throw ValidationError("\(option) belongs to --follow; use netwatch -f.")
     }
     if !snapshot.check, !conditionWords.isEmpty { throw ValidationError("--for belongs to --check; add --check.") }
     try probe.refuseInterval()

@@ -7,7 +7,7 @@ struct LinkOptions: ParsableArguments {
   @Option(
     name: [.customShort("i"), .customLong("interface")], parsing: .singleValue,
     help: ArgumentHelp(
-      "Count only interfaces that match this pattern, such as 'wl*', as ways out. Interfaces "
+      "Be reachable only over interfaces that match this pattern, such as 'wl*'. Interfaces "
         + "beneath a tunnel may have any name. May be repeated.",
       valueName: "glob"))
   var included: [String] = []
@@ -47,6 +47,9 @@ struct LinkOptions: ParsableArguments {
       "Treat interfaces as not expensive if their name, or the name of the WiFi network that they have "
         + "joined, matches this pattern. Wins over everything else. May be repeated.", valueName: "glob"))
   var notExpensive: [String] = []
+
+  /// Whether some interfaces are left out.
+  var isSelective: Bool { !included.isEmpty || !ignored.isEmpty }
 
   var given: String? {
     if !included.isEmpty { return "--interface" }

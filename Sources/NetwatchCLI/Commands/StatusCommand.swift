@@ -78,7 +78,10 @@ struct StatusCommand: ParsableCommand {
     options.configuration.wifi.signal = nil
     options.tellsQuality = tellsQuality || output.bar.showsQuality || saysAll
     options.tellsStages = tellsStages || output.bar.showsStage || wanted.needStages
-    (renderer as? TextRenderer)?.answerOnce(about: path.target, listingAllLinks: snapshot.interfaces)
+    (renderer as? TextRenderer)?.answerOnce(
+      .init(
+        target: path.target, isSelective: path.links.isSelective, listsAll: snapshot.interfaces,
+        showsQuality: tellsQuality))
     options.listsInterfaces = snapshot.interfaces || renderer is TextRenderer
     // A service does not list links.
     options.service = service.use(

@@ -4,16 +4,19 @@ import NetwatchStream
 extension EventRecord {
   /// Returns a sentence that says whether this machine is online, over which interface, and if not, why.
   ///
-  /// - Parameter target: The target that the path of the record leads to. Unless it is the internet, the sentence names it.
-  func answer(about target: NetworkTarget) -> String {
+  /// - Parameters:
+  ///   - target: The target that the path of the record leads to. Unless it is the internet, the sentence names it.
+  ///   - isSelective: Whether some interfaces were left out. Default: false.
+  func answer(about target: NetworkTarget, isSelective: Bool = false) -> String {
+    let cause = cause(target, isSelective)
     let (isThere, isNot) =
       target == .internet
       ? ("Online", "Offline") : ("\(target) is reachable".harmless, "\(target) is not reachable".harmless)
     switch path.status {
     case .unknown:
       return
-        "Whether \(target == .internet ? "this machine is online" : "\(target) is reachable") is not known: \(cause(target))."
-    case .notReachable: return "\(isNot): \(cause(target)).\(path.otherFaults)"
+        "Whether \(target == .internet ? "this machine is online" : "\(target) is reachable") is not known: \(cause)."
+    case .notReachable: return "\(isNot): \(cause).\(path.otherFaults)"
     case .wifi, .wwan: break
     }
     let cost = path.isExpensive ? " It may cost money." : ""
@@ -29,8 +32,14 @@ extension EventRecord {
     return "\(isThere) \(path.wayWords).\(cost)"
   }
 
-  private func cause(_ target: NetworkTarget) -> String {
-    if path.reason == .noRoute { return target == .internet ? "there is no default route" : "no route leads there" }
+  private func cause(_ target: NetworkTarget, _ isSelective: Bool) -> String {
+    switch path.reason {
+    case .noRoute where isSelective:
+      return "no route leads \(target == .internet ? "out" : "there") over an interface that counts"
+    case .noRoute: return target == .internet ? "there is no default route" : "no route leads there"
+    case .unresolved where target == .internet: return "netlink cannot be read"
+    default: break
+    }
     return path.sentence(after: nil) ?? path.reason.rawValue.words
   }
 }

@@ -14,10 +14,11 @@ extension CaseIterable where Self: RawRepresentable<String> & SendableMetatype {
 }
 
 extension ValidationError {
-  init(unknown name: String, of names: [String]) {
-    self.init(
-      names.nearest(to: name).map { "did you mean \($0)?" }
-        ?? "the possible values are \(names.joined(separator: ", ")).")
+  /// - Parameter option: The option that has the name as its value. Default: nil, because the parser names the option.
+  init(unknown name: String, of names: [String], for option: String? = nil) {
+    let all = "the possible values are \(names.joined(separator: ", "))."
+    let advice = names.nearest(to: name).map { "did you mean \($0)?" } ?? all
+    self.init(option.map { "The value '\(name.harmless)' is invalid for '\($0)': \(advice)" } ?? advice)
   }
 }
 

@@ -28,7 +28,8 @@ extension NetworkPath {
     case .vpnWithoutUnderlay: return "the route leads into a tunnel, and nothing carries it"
     case .resynced: return "found when everything was read again, because messages of the kernel were lost"
     case .resumed: return "found when everything was read again after a suspend"
-    case .unresolved: return "there is no answer: netlink cannot be read, or the name has no address"
+    case .unresolved where status == .notReachable: return "the name has no address"
+    case .unresolved: return "no name server has answered, or netlink cannot be read"
     case .serviceLost: return "the service is gone"
     // The line already says what the probe has found, and how strong the signal is.
     case .internetChanged, .signalChanged: return nil

@@ -28,11 +28,22 @@ final class TextRenderer: LineRenderer {
   /// The most columns of a WiFi network's name if the line has columns.
   private static let networkColumn = 15
 
+  /// What a snapshot is about, and what it shows.
+  struct Snapshot {
+    let target: NetworkTarget
+    /// Whether options leave out some interfaces.
+    var isSelective = false
+    /// Whether all interfaces are listed, and not only the important ones.
+    var listsAll = false
+    /// Whether the quality is also shown if it is not known.
+    var showsQuality = false
+  }
+
   private let terminal: Terminal
   private let saysWhy: Bool
   private let units: TrafficUnits
-  /// The target of a snapshot, and whether all interfaces follow, or only the important ones. Nil if lines follow one another.
-  private var snapshot: (target: NetworkTarget, listsAll: Bool)?
+  /// Nil if lines follow one another.
+  private var snapshot: Snapshot?
   private var wasVisible = false
   private var programs: ((EventRecord) -> [NamedCount]?)?
   private var requests: ((EventRecord) -> [NamedCount])?
@@ -54,7 +65,7 @@ final class TextRenderer: LineRenderer {
   }
 
   /// Makes the renderer print one snapshot, which answers whether the target is reachable.
-  func answerOnce(about target: NetworkTarget, listingAllLinks: Bool) { snapshot = (target, listingAllLinks) }
+  func answerOnce(_ snapshot: Snapshot) { self.snapshot = snapshot }
 
   func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError) {
     if shows(record) { try output.write(text(record)) }
@@ -67,7 +78,7 @@ final class TextRenderer: LineRenderer {
     wasVisible = record.activity.state.isVisible
     var text = line(record)
     if let snapshot {
-      text += answer(record, snapshot.target)
+      text += answer(record, snapshot)
     } else if saysWhy, record.event != .activity {
       text += sentence(record.path)
     }
@@ -132,9 +143,10 @@ final class TextRenderer: LineRenderer {
   }
 
   /// Returns the sentence that says whether this machine is online, over which interface, and if not, why.
-  private func answer(_ record: EventRecord, _ target: NetworkTarget) -> String {
+  private func answer(_ record: EventRecord, _ snapshot: Snapshot) -> String {
     var line = terminal.foldedText(indent: 2)
-    for (position, word) in record.answer(about: target).split(separator: " ").enumerated() {
+    let answer = record.answer(about: snapshot.target, isSelective: snapshot.isSelective)
+    for (position, word) in answer.split(separator: " ").enumerated() {
       line.append(String(word), at: position == 0 ? 2 : 0)
     }
     return line.lines
@@ -199,7 +211,9 @@ final class TextRenderer: LineRenderer {
     }
     if let portal = record.portalURL, record.event != .activity { details.append(portal.description) }
     if record.event != .stages, path.isReachable, let fault = record.stages?.faultWords { details.append(fault) }
-    if let quality = record.carrierQuality, quality.tenthsOfMilliseconds != nil || quality.tenthsOfPercent != nil {
+    if let quality = record.carrierQuality,
+      snapshot?.showsQuality == true || quality.tenthsOfMilliseconds != nil || quality.tenthsOfPercent != nil
+    {
       details.append(qualityText(quality))
     }
     return details
