@@ -258,7 +258,8 @@ import Testing
       let none = try ChildProcess.run(
         namespace.command([Programs.netwatch, "--check", "--format", "text"] + options))
       #expect(none.ending == .exited(1))
-      #expect(none.output.dropFirst().first == "  Offline: no route leads out over an interface that counts.")
+      #expect(
+        none.output.dropFirst().first == "  Offline: no route leads out over the interfaces that your options choose.")
     }
     // A link without a route of its own is no way out, though IPv4 would answer "on the link".
     try namespace.run("ip route del default via 10.1.0.2")

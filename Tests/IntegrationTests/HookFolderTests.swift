@@ -197,7 +197,7 @@ import Testing
       (["status", "--hooks", "x"], "status does nothing with --hooks; leave it out."),
       (["-f", "--exec-timeout", "1"], "--exec-timeout belongs to --exec and --hooks; add one of them."),
       (["-f", "--hooks", ""], "--hooks needs a folder."),
-      (["test-hook", "x", "--ssid", "n", "--status", "wwan"], "--ssid belongs to --status wifi"),
+      (["test-hook", "x", "--ssid", "n", "--status", "wwan"], "--ssid works only with --status wifi"),
       (["test-hook", "x", "--ssid", String(repeating: "x", count: 33)], "--ssid takes at most 32 bytes."),
     ] {
       let result = try ChildProcess.run([Programs.netwatch] + arguments)

@@ -199,7 +199,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (["top", "--follow"], "--follow goes without a command; leave out top."),
+    (["top", "--follow"], "--follow works only without a command; leave out top."),
     (["top", "--interfaces"], "top does nothing with --interfaces; leave it out."),
     (["top", "--traffic"], "top does nothing with --traffic; leave it out."),
     (["top", "--format", "waybar"], "top is too long for a bar; give --format text or --format json."),

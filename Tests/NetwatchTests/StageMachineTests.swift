@@ -168,6 +168,19 @@ import Testing
     #expect(machine.stages.link.evidence == .noCarrier)
   }
 
+  @Test(arguments: [(["eth0"], StageFinding.Evidence.running), (["foo0"], .noLink), (["tun0"], .running)])
+  func `only links that traffic may leave over count, unless a tunnel is one`(
+    _ names: [String], _ link: StageFinding.Evidence
+  ) throws {
+    var kernel = ScriptedKernel.online()
+    kernel.facts.append(.link(9, "tun0", kind: "wireguard"))
+    kernel.answers[.ipv4] = .noRoute
+    kernel.start()
+    var machine = StageMachine { names.contains($0) }
+    _ = machine.handle(.path(try #require(kernel.published.last), gateways: []))
+    #expect(machine.stages.link.evidence == link)
+  }
+
   @Test func `while nothing is known of the path, nothing is known of a stage`() {
     var machine = StageMachine()
     #expect(machine.stages == NetworkStages())

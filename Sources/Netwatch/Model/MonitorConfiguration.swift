@@ -31,8 +31,8 @@ public struct MonitorConfiguration: Sendable {
   /// Decides by name which links are treated as absent, also beneath tunnels, bonds and bridges. Default: nil, which ignores
   /// none.
   public var ignoresInterface: (@Sendable (_ name: String) -> Bool)?
-  /// Decides by name which links count as a way out of this machine; no traffic is blocked. Links beneath an included link are not
-  /// checked. Default: nil, which includes all.
+  /// Decides by name which links count as a way out of this machine; no traffic is blocked. The closure
+  /// is not called for the links beneath an included link. Default: nil, which includes all.
   public var includesInterface: (@Sendable (_ name: String) -> Bool)?
 
   /// Whether the monitor may start a process that asks the system for a host name that no name server knows. Default: true.

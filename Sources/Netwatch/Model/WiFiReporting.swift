@@ -1,5 +1,4 @@
-/// What is published of the WiFi network that carries the traffic, besides its name and the signal at each change of the
-/// path.
+/// What else is published about the WiFi network that carries the traffic. Each path has its name and its signal anyway.
 public struct WiFiReporting: Hashable, Sendable {
   /// The changes of the signal that are published. The kernel announces none, so the driver is asked every 5 seconds while a
   /// WiFi network carries the traffic.

@@ -24,7 +24,11 @@ package struct StageMachine: Sendable {
   /// The link that carried the traffic last.
   private var carrier: Int32?
 
-  package init() {}
+  /// Decides by name over which links traffic may leave; nil for all.
+  private let includes: (@Sendable (_ name: String) -> Bool)?
+
+  /// - Parameter includes: Decides by name over which links traffic may leave. Default: nil, all.
+  package init(includes: (@Sendable (_ name: String) -> Bool)? = nil) { self.includes = includes }
 
   /// The routers in use that nothing proves to be alive.
   package var unprovenGateways: [Neighbour] { gateways.unproven }
@@ -87,7 +91,12 @@ package struct StageMachine: Sendable {
   /// Returns the links that could carry the traffic: those that lead out of the machine, and the one that carried it last. If
   /// there are none, as in a container, returns all others.
   private func candidates(_ path: NetworkPath) -> [Interface] {
-    let links = path.links.filter { !$0.isLoopback && !$0.isIgnored && $0.role.tunnelKind == nil && $0.role != .sink }
+    // The links beneath an included tunnel may have any name.
+    let mayBeBeneath = path.links.contains { $0.role.tunnelKind != nil && includes?($0.name) == true }
+    let links = path.links.filter { link in
+      !link.isLoopback && !link.isIgnored && link.role.tunnelKind == nil && link.role != .sink
+        && (mayBeBeneath || includes?(link.name) ?? true)
+    }
     let outward = links.filter { link in
       switch link.medium {
       case .wired, .wifi, .wwan, .bluetooth: true

@@ -162,7 +162,7 @@ public struct NetwatchTool: ParsableCommand {
   /// Throws a `ValidationError` if `--follow` was given with a subcommand. The parser accepts the option anywhere.
   func refuseFollowing(with command: (some ParsableCommand).Type) throws {
     let name = command.configuration.commandName ?? ""
-    if follow { throw ValidationError("--follow goes without a command; leave out \(name).") }
+    if follow { throw ValidationError("--follow works only without a command; leave out \(name).") }
   }
 
   /// Throws a `ValidationError` if an option was given that the subcommand lacks and would ignore.

@@ -48,9 +48,6 @@ struct LinkOptions: ParsableArguments {
         + "joined, matches this pattern. Wins over everything else. May be repeated.", valueName: "glob"))
   var notExpensive: [String] = []
 
-  /// Whether some interfaces are left out.
-  var isSelective: Bool { !included.isEmpty || !ignored.isEmpty }
-
   var given: String? {
     if !included.isEmpty { return "--interface" }
     if !ignored.isEmpty { return "--ignore" }

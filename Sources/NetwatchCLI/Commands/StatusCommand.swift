@@ -80,7 +80,7 @@ struct StatusCommand: ParsableCommand {
     options.tellsStages = tellsStages || output.bar.showsStage || wanted.needStages
     (renderer as? TextRenderer)?.answerOnce(
       .init(
-        target: path.target, isSelective: path.links.isSelective, listsAll: snapshot.interfaces,
+        target: path.target, counts: path.links.rules.selection, listsAll: snapshot.interfaces,
         showsQuality: tellsQuality))
     options.listsInterfaces = snapshot.interfaces || renderer is TextRenderer
     // A service does not list links.

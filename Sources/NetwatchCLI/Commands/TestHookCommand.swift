@@ -34,7 +34,7 @@ struct TestHookCommand: ParsableCommand {
   mutating func validate() throws {
     try root.refuseOptions(of: Self.self)
     guard let ssid else { return }
-    if status != .wifi { throw ValidationError("--ssid belongs to --status wifi; leave out one of them.") }
+    if status != .wifi { throw ValidationError("--ssid works only with --status wifi; leave out --ssid or --status.") }
     if ssid.utf8.count > SSID.capacity { throw ValidationError("--ssid takes at most \(SSID.capacity) bytes.") }
   }
 

@@ -6,9 +6,9 @@ extension EventRecord {
   ///
   /// - Parameters:
   ///   - target: The target that the path of the record leads to. Unless it is the internet, the sentence names it.
-  ///   - isSelective: Whether some interfaces were left out. Default: false.
-  func answer(about target: NetworkTarget, isSelective: Bool = false) -> String {
-    let cause = cause(target, isSelective)
+  ///   - counts: Decides by name which interfaces count. Default: nil, all.
+  func answer(about target: NetworkTarget, counts: ((_ name: String) -> Bool)? = nil) -> String {
+    let cause = cause(target, isSelective: counts != nil)
     let (isThere, isNot) =
       target == .internet
       ? ("Online", "Offline") : ("\(target) is reachable".harmless, "\(target) is not reachable".harmless)
@@ -16,7 +16,7 @@ extension EventRecord {
     case .unknown:
       return
         "Whether \(target == .internet ? "this machine is online" : "\(target) is reachable") is not known: \(cause)."
-    case .notReachable: return "\(isNot): \(cause).\(path.otherFaults)"
+    case .notReachable: return "\(isNot): \(cause).\(path.otherFaults(counts))"
     case .wifi, .wwan: break
     }
     let cost = path.isExpensive ? " It may cost money." : ""
@@ -27,15 +27,15 @@ extension EventRecord {
     case .full, .unknown, nil: break
     }
     if let stage = stages?.failing, let finding = stages?[stage] {
-      return "Connected \(path.wayWords), but \(finding.faultSentence(of: stage)).\(cost)"
+      return "Connected \(path.wayWords), but \(finding.faultSentence(of: stage, isProbed: internet != nil)).\(cost)"
     }
     return "\(isThere) \(path.wayWords).\(cost)"
   }
 
-  private func cause(_ target: NetworkTarget, _ isSelective: Bool) -> String {
+  private func cause(_ target: NetworkTarget, isSelective: Bool) -> String {
     switch path.reason {
     case .noRoute where isSelective:
-      return "no route leads \(target == .internet ? "out" : "there") over an interface that counts"
+      return "no route leads \(target == .internet ? "out" : "there") over the interfaces that your options choose"
     case .noRoute: return target == .internet ? "there is no default route" : "no route leads there"
     case .unresolved where target == .internet: return "netlink cannot be read"
     default: break
@@ -45,11 +45,11 @@ extension EventRecord {
 }
 
 extension StageFinding {
-  fileprivate func faultSentence(of stage: NetworkStage) -> String {
+  fileprivate func faultSentence(of stage: NetworkStage, isProbed: Bool) -> String {
     switch (stage, evidence, address) {
     case (.gateway, .neighbourFailed, let address?): "the gateway \(address) does not answer"
     case (.dns, .noAnswer, let address?): "the name server \(address) does not answer"
-    default: "the stage \(stage.words) fails: \(words(of: stage))"
+    default: "the stage \(stage.words) fails: \(words(of: stage, isProbed: isProbed))"
     }
   }
 }
@@ -78,10 +78,13 @@ extension NetworkPath {
 
   /// A further sentence about an offline machine, which names faults of interfaces or a VPN that nothing carries; empty if
   /// there are none.
-  fileprivate var otherFaults: String {
+  fileprivate func otherFaults(_ counts: ((_ name: String) -> Bool)?) -> String {
     if reason == .noRoute {
       // A missing route is not the fault of one interface, but a fault of an interface with hardware may be the cause.
-      let faults = links.filter { !$0.isLoopback && $0.medium != .virtual }.compactMap { interface in
+      let suspects = links.filter {
+        !$0.isLoopback && $0.medium != .virtual && $0.role != .sink && counts?($0.name) ?? true
+      }
+      let faults = suspects.compactMap { interface in
         faultWords(of: interface).map { "\(interface.shownName) \($0)" }
       }
       return faults.isEmpty ? "" : " " + faults.prefix(3).joined(separator: "; ") + "."

@@ -20,7 +20,7 @@ struct ExplanationWords {
         )
       ]
     case .noneInstead:
-      [.init(topic: .route, text: "none of these links has one", isFault: true, facts: [("table", .null)])]
+      [.init(topic: .route, text: "no other link has one", isFault: true, facts: [("table", .null)])]
     case .link(let index, let fault): [link(index, fault)]
     case .source(let address, let isUsable, let link):
       [isUsable ? source(address) : noSource(address, destination.family, over: link)]

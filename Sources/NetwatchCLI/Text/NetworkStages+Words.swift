@@ -12,12 +12,18 @@ extension NetworkStage {
 
 extension NetworkStages {
   /// The first stage that fails, for people, such as `gateway: 192.0.2.1 does not answer`; nil if no stage is known to fail.
-  var faultWords: String? { failing.map { "\($0.words): \(self[$0].words(of: $0))" } }
+  var faultWords: String? { failing.map { "\($0.words): \(self[$0].words(of: $0, isProbed: isProbed))" } }
+
+  /// Whether a probe asks a server on the internet.
+  fileprivate var isProbed: Bool { internet.evidence != .notProbed }
 }
 
 extension StageFinding {
   /// Returns the finding in words for people.
-  func words(of stage: NetworkStage) -> String {
+  ///
+  /// - Parameter isProbed: Whether there is a probe already.
+  func words(of stage: NetworkStage, isProbed: Bool) -> String {
+    let advice = isProbed ? "" : "; add --probe URL to check"
     let name = address?.description ?? (stage == .dns ? "a server" : "it")
     return switch evidence {
     case .notExamined: "not known"
@@ -36,8 +42,8 @@ extension StageFinding {
     case .noGateway: "the route needs none"
     case .noRoute: stage == .dns ? "no route leads to \(name)" : "no route leads out"
     case .answered: "\(name) has answered"
-    case .routed: "not checked (a route to \(name) exists); add --probe URL to check"
-    case .local: "the server on this machine does not tell which servers it asks; add --probe URL to check"
+    case .routed: "not checked (a route to \(name) exists)\(advice)"
+    case .local: "the server on this machine does not tell which servers it asks\(advice)"
     case .noServer: "none is configured"
     case .noAnswer: address.map { "\($0) does not answer" } ?? "no server answers"
     case .full: "answers"
@@ -70,7 +76,8 @@ struct StageTable {
       var line = terminal.foldedText(indent: Self.column.words)
       line.append(mark, color, at: Self.column.mark)
       line.append(stage.words, color, at: Self.column.name)
-      line.append(finding.words(of: stage), finding.state == .unknown ? .dim : nil, at: Self.column.words)
+      let words = finding.words(of: stage, isProbed: stages.isProbed)
+      line.append(words, finding.state == .unknown ? .dim : nil, at: Self.column.words)
       return line.lines
     }.joined()
   }

@@ -31,8 +31,8 @@ final class TextRenderer: LineRenderer {
   /// What a snapshot is about, and what it shows.
   struct Snapshot {
     let target: NetworkTarget
-    /// Whether options leave out some interfaces.
-    var isSelective = false
+    /// Decides by name which interfaces count; nil for all.
+    var counts: ((_ name: String) -> Bool)?
     /// Whether all interfaces are listed, and not only the important ones.
     var listsAll = false
     /// Whether the quality is also shown if it is not known.
@@ -145,7 +145,7 @@ final class TextRenderer: LineRenderer {
   /// Returns the sentence that says whether this machine is online, over which interface, and if not, why.
   private func answer(_ record: EventRecord, _ snapshot: Snapshot) -> String {
     var line = terminal.foldedText(indent: 2)
-    let answer = record.answer(about: snapshot.target, isSelective: snapshot.isSelective)
+    let answer = record.answer(about: snapshot.target, counts: snapshot.counts)
     for (position, word) in answer.split(separator: " ").enumerated() {
       line.append(String(word), at: position == 0 ? 2 : 0)
     }

@@ -4,7 +4,7 @@ import NetwatchEventLoop
 ///
 /// The data may have been changed by others, so only values that a server could have sent are decoded.
 public struct ResumeData: Hashable, Sendable {
-  /// The property of the file that must be unchanged before the server sends the rest.
+  /// The property by which the server recognizes that the file is unchanged. Only then it sends the rest.
   public enum Validator: Hashable, Sendable {
     /// A strong entity tag, with its quotes.
     case entityTag(String)
@@ -23,7 +23,7 @@ public struct ResumeData: Hashable, Sendable {
   public let url: String
   /// The number of bytes that were received.
   public let offset: Int64
-  /// The property of the file that must be unchanged before the server sends the rest.
+  /// The property by which the server recognizes that the file is unchanged. Only then it sends the rest.
   public let validator: Validator
   /// The length of the whole file in bytes. Nil if the server has not reported it.
   public let total: Int64?

@@ -31,7 +31,8 @@ extension NetworkMonitor: PathSource {
   /// True if the current path of the monitor is reachable, and also while its status is not known.
   public var hasPath: Bool { currentPath.status != .notReachable }
 
-  /// Always true, so a monitor that you give to a session as its path must have the internet as its target.
+  /// Always true. A session takes the path of a monitor as the path to the internet, so give it a monitor whose target is the
+  /// internet.
   public var isAboutInternetOnly: Bool { true }
 
   /// The medium of the current path. Nil if it is not known.

@@ -33,7 +33,8 @@ final class FigureWatch {
     if tellsQuality { quality = makeQuality() }
     if options.tellsStages {
       stages = try StageWatch(
-        on: loop, probing: options.probe?.host, nudges: options.nudgesGateway, tellsEach: options.tellsEachStage
+        on: loop, probing: options.probe?.host, includes: options.configuration.includesInterface,
+        nudges: options.nudgesGateway, tellsEach: options.tellsEachStage
       ) { tell(.stages, $0) }
     }
   }

@@ -38,6 +38,13 @@ package struct LinkRules: Hashable {
     return configuration
   }
 
+  /// Decides by name which links count; nil for all.
+  package var selection: ((_ name: String) -> Bool)? {
+    if included.isEmpty, ignored.isEmpty { return nil }
+    let (includes, ignores) = (Self.rule(included), Self.rule(ignored))
+    return { (includes?($0) ?? true) && !(ignores?($0) ?? false) }
+  }
+
   /// Returns a rule that matches any of the globs; nil if there are none.
   private static func rule(_ globs: [String]) -> (@Sendable (_ name: String) -> Bool)? {
     globs.isEmpty ? nil : { @Sendable name in globs.contains { matches($0, name) } }

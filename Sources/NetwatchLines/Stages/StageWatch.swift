@@ -17,7 +17,7 @@ final class StageWatch {
   private let loop: EventLoop
   private let tell: (Moment) -> Void
   private let gateways: GatewayWatch
-  private var machine = StageMachine()
+  private var machine: StageMachine
   /// The name whose address a probe needs; nil if it needs none.
   private let host: HostName?
   private var lookup: ServerLookup?
@@ -41,16 +41,19 @@ final class StageWatch {
   ///
   /// - Parameters:
   ///   - host: The name whose address a probe needs; nil if there is no probe or it needs no address.
+  ///   - includes: Decides by name over which links traffic may leave; nil for all.
   ///   - nudges: Whether datagrams are sent to a gateway that nothing proves to be alive.
   ///   - tellsEach: Whether each change of a stage is reported, not only a change of the first failing one.
   ///   - tell: The closure that is called for each change, with its time.
   /// - Throws: A `NetlinkError` if the kernel refuses a socket.
   init(
-    on loop: EventLoop, probing host: HostName?, nudges: Bool, tellsEach: Bool,
+    on loop: EventLoop, probing host: HostName?, includes: (@Sendable (_ name: String) -> Bool)?, nudges: Bool,
+    tellsEach: Bool,
     tell: @escaping (Moment) -> Void
   ) throws(NetlinkError) {
     self.loop = loop
     self.host = host
+    machine = StageMachine(includes: includes)
     self.nudges = nudges
     self.tellsEach = tellsEach
     self.tell = tell
