@@ -107,7 +107,8 @@ import Glibc
   package mutating func appendDecimal(_ value: UInt64, digits: Int) {
     var width = 2
     var leastOfWidth: UInt64 = 10
-    while width < 20, value >= leastOfWidth &* 10 {
+    // As often for each fraction of a second: the profile of `contrib/training` must be the same each time.
+    while width < 20, width < digits || value >= leastOfWidth &* 10 {
       width &+= 2
       leastOfWidth = leastOfWidth &* 100
     }
