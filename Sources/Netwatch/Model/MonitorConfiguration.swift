@@ -20,7 +20,7 @@ public struct MonitorConfiguration: Sendable {
   /// If the closure returns nil, the monitor judges that link by itself. Default: nil, so the monitor judges every link.
   public var isExpensive: (@Sendable (_ interface: String, _ network: SSID?) -> Bool?)?
   /// The time after which the addresses of a host are resolved again; at least one second. If the name server's answer expires
-  /// before, they are resolved when it expires, but an answer that is valid for less than 5 seconds is used for 5 seconds.
+  /// before, they are resolved when it expires, but not within 5 seconds, or within this time if it is shorter.
   /// Default: 60 seconds.
   public var resolutionInterval: Duration = .seconds(60)
   /// Whether a path is also published if only ``NetworkPath/interfaces`` has changed. Default: false.
@@ -31,8 +31,8 @@ public struct MonitorConfiguration: Sendable {
   /// Decides by name which links are treated as absent, also beneath tunnels, bonds and bridges. Default: nil, which ignores
   /// none.
   public var ignoresInterface: (@Sendable (_ name: String) -> Bool)?
-  /// Decides by name which links count as a way out of this machine; no traffic is blocked. The closure
-  /// is not called for the links beneath an included link. Default: nil, which includes all.
+  /// Decides by name which links count as a way out of this machine; no traffic is blocked. An
+  /// included tunnel, bond or bridge counts, whatever links are beneath it. Default: nil, which includes all.
   public var includesInterface: (@Sendable (_ name: String) -> Bool)?
 
   /// Whether the monitor may start a process that asks the system for a host name that no name server knows. Default: true.

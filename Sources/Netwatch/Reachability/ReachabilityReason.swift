@@ -38,8 +38,8 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable {
   case resynced
   /// The change was found when everything was read again after a suspend.
   case resumed
-  /// There is no answer: netlink cannot be read, or the name of the host has no address, or no resolver has answered for it
-  /// yet.
+  /// The name of the host has no address, and the status is not reachable. Or netlink cannot be read, or no resolver has answered
+  /// for the name yet, and the status is unknown.
   case unresolved
   /// The connection to the service that reported the path is lost. Only event streams publish this; no monitor does.
   case serviceLost = "service_lost"

@@ -77,7 +77,7 @@ struct OutputOptions: SharedOptions {
       throw ValidationError("--json and --format \(format.name) contradict each other; give one.")
     }
     if let given = bar.given, wantsJSON {
-      throw ValidationError("The keys of JSON are always the same; leave out \(given).")
+      throw ValidationError("JSON does nothing with \(given); leave it out.")
     }
     _ = try makeBarRenderer(.bits, showsTraffic: false, opensPortal: false)
   }

@@ -58,7 +58,8 @@ struct ProbeOptions: SharedOptions {
     guard probe == nil else { return }
     if expectation != nil { throw ValidationError("--probe-expect belongs to --probe; add --probe.") }
     if interval != nil {
-      throw ValidationError("--probe-interval belongs to --probe with --follow or wait; add --probe, or leave it out.")
+      throw ValidationError(
+        "--probe-interval needs --probe, with --follow or wait; leave it out, or add --probe there.")
     }
     if timeout != nil { throw ValidationError("--probe-timeout belongs to --probe; add --probe.") }
   }

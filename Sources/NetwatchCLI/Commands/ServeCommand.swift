@@ -34,7 +34,7 @@ struct ServeCommand: ParsableCommand {
   mutating func validate() throws {
     try root.refuseOptions(of: Self.self, but: [ActivityOptions.self, DetailOptions.self, TrafficOptions.self])
     if let option = traffic.given, !root.log {
-      throw ValidationError("serve needs \(option) only for the bytes in the log; add --log.")
+      throw ValidationError("serve uses \(option) only for the bytes in the log; add --log, or leave out \(option).")
     }
     _ = try traffic.interval(isShown: false)
     if connections < 1 { throw ValidationError("--connections needs 1 or more.") }

@@ -30,8 +30,17 @@ struct StatusCommand: ParsableCommand {
   @OptionGroup(visibility: .rare) var probe: ProbeOptions
   @OptionGroup(visibility: .rare) var wifi: WiFiOptions
 
+  // The parser gives both to netwatch; they stand here for the help.
+  @Flag(help: ArgumentHelp("Also print the round-trip time and the loss.", visibility: .rare))
+  var quality = false
+  @Flag(help: ArgumentHelp("Also print which stage of the way to the internet fails.", visibility: .rare))
+  var stages = false
+
   @Flag(help: "Print metrics for the textfile collector of the Prometheus node_exporter.")
   var prometheus = false
+
+  private var tellsQuality: Bool { root.quality || quality }
+  private var tellsStages: Bool { root.stages || stages }
 
   mutating func validate() throws {
     try root.refuseOptions(
@@ -46,7 +55,7 @@ struct StatusCommand: ParsableCommand {
     try probe.refuseInterval()
     try activity.refuseEstimates()
     let flags = [
-      (snapshot.interfaces, "--interfaces"), (root.quality, "--quality"), (root.stages, "--stages"),
+      (snapshot.interfaces, "--interfaces"), (tellsQuality, "--quality"), (tellsStages, "--stages"),
       (snapshot.networkID, "--network-id"),
     ]
     let strange = output.given ?? details.given ?? programs.given ?? wifi.given ?? flags.first { $0.0 }?.1
@@ -59,7 +68,7 @@ struct StatusCommand: ParsableCommand {
     let renderer = prometheus ? MetricsRenderer(asksService: !service.noService) : nil
     try Self.print(
       output, snapshot, path, service, activity, details, programs, for: root.conditions(conditionWords), probe, wifi,
-      tellsQuality: root.quality, tellsStages: root.stages, renderer: renderer)
+      tellsQuality: tellsQuality, tellsStages: tellsStages, renderer: renderer)
   }
 
   /// Prints one snapshot.

@@ -9,7 +9,7 @@ import Netwatch
 /// let images = try HTTPSessionManager(baseURL: mirror, threads: shared)
 /// ```
 ///
-/// A session without `HTTPThreads` starts one thread for itself, which is enough unless that thread keeps a processor busy.
+/// A session without `HTTPThreads` starts one thread for its transfers, which is enough unless that thread keeps a processor busy.
 /// Sessions share nothing but the threads. A callback that runs on a session's thread (see ``HTTPExecutor/immediate``) blocks
 /// all sessions on that thread while it runs.
 ///

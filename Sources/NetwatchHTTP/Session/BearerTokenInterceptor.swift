@@ -106,8 +106,8 @@ public final class BearerTokenInterceptor: RequestInterceptor {
   /// Returns the value of the field with a token as it is sent: without white space at its end.
   private func sent(_ token: String) -> String { HTTPField(name: .authorization, value: prefix + token).value }
 
-  /// Refreshes the token after a refusal, and has the request sent again. Leaves all other failures, and a second refusal, to
-  /// the next interceptor. If the refresh fails, the task fails with its error.
+  /// Refreshes the token after a refusal, and asks the session to send the request again. Leaves all other failures, and a second
+  /// refusal, to the next interceptor. If the refresh fails, the task fails with its error.
   public func retry(_ failure: HTTPFailedAttempt) async -> RetryDecision {
     guard failure.retries == 0, isRefusal(failure),
       let sent = failure.request.headerFields[.authorization], sent.hasPrefix(prefix)

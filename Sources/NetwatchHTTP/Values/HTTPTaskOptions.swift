@@ -152,7 +152,7 @@ public struct HTTPTaskOptions: Sendable {
   /// The media that the path must use, such as `[.wifi, .wired]`. Default: nil, any medium.
   ///
   /// The path is checked before each attempt, also for a server on the local network. If the medium is another one or not
-  /// known, the task waits for ``reachabilityTimeout`` and then fails with `notReachable`. Without a timeout, it waits one
+  /// known, the task waits for ``reachabilityTimeout`` and then fails with `notReachable`. If that is nil, it waits one
   /// minute if ``retriesWhenReachable`` is set. Otherwise it waits up to ``HTTPSessionConfiguration/pathLossGrace`` if the
   /// network has just changed, and else fails at once. An attempt that is running is not interrupted. In a session without a
   /// ``PathSource``, the task fails with `badConfiguration`.

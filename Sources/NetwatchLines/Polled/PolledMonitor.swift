@@ -18,7 +18,7 @@ public final class PolledMonitor: @unchecked Sendable {
   private static let mostRounds = 16
 
   /// The current state, as in the last line of `netwatch --follow`. If the target is a host, the status is `.unknown` and the
-  /// reason `.unresolved` until the name has been resolved.
+  /// reason `.unresolved` until a resolver has answered for the name.
   public private(set) var record = EventRecord.unresolved(sequence: 1)
   /// The closure that ``dispatch()`` calls for each change, after ``record`` has changed. It may call anything except
   /// ``dispatch()``.

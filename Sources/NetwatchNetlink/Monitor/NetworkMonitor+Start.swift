@@ -6,8 +6,8 @@ extension NetworkMonitor {
   /// Starts a monitor on the kernel's netlink, with its own thread. Needs no privilege.
   ///
   /// If the target is the internet or an address, the path is known when this method returns, after about a millisecond:
-  /// ``NetworkMonitor/currentPath`` is the kernel's current answer. If the target is a host, the method returns when its name is
-  /// resolved, or after two seconds, and then the status is unknown.
+  /// ``NetworkMonitor/currentPath`` is the kernel's current answer. If the target is a host, the method returns when a
+  /// resolver has answered for its name. If none answers within two seconds, it returns with the status unknown.
   ///
   /// - Parameters:
   ///   - configuration: The target and the options of the monitor. Default: the internet as target, and the default options.

@@ -21,7 +21,7 @@ import NetwatchEventLoop
 /// its state. You do not have to do anything.
 ///
 /// **Nothing is polled.** The kernel reports when a service creates its socket. The stream then tries to connect at once, and
-/// again after 20, 80 and 400 milliseconds. If the service refuses the connection, the stream waits for the next socket.
+/// again after 20, 80 and 400 milliseconds. If none of these attempts succeeds, the stream waits for the next socket.
 ///
 /// **The sequence ends** when the task that reads it is cancelled; it throws no error. Several tasks may read one stream: each
 /// iterator gets the current state first, then the newest record after each change. A slow iterator misses older records. You can
