@@ -67,3 +67,16 @@ need_swift() {
   [ "$(printf '%s\n' "$wanted" "${version:-0}" | sort -V | head -n 1)" = "$wanted" ] ||
     die "Swift $wanted or later is needed; this one is ${version:-of an unknown version}."
 }
+
+# route_namespace: commands for a namespace in which a default route can come and go over a link of its own.
+route_namespace() {
+  cat <<'COMMANDS'
+  ip link set lo up
+  ip link add hot0 type veth peer name hot1
+  ip link set hot0 up
+  ip link set hot1 up
+  ip addr add 10.0.0.2/24 dev hot0
+  # The kernel tries its IPv6 addresses first, which would be events of their own.
+  sleep 3
+COMMANDS
+}

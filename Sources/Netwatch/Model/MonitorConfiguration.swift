@@ -31,8 +31,8 @@ public struct MonitorConfiguration: Sendable {
   /// Decides by name which links are treated as absent, also beneath tunnels, bonds and bridges. Default: nil, which ignores
   /// none.
   public var ignoresInterface: (@Sendable (_ name: String) -> Bool)?
-  /// Decides by name which links count as a way out of this machine; no traffic is blocked. An
-  /// included tunnel, bond or bridge counts, whatever links are beneath it. Default: nil, which includes all.
+  /// Decides by name which links count as a way out of this machine; no traffic is blocked. An included tunnel, bond or
+  /// bridge counts, whatever links are beneath it. Default: nil, which includes all.
   public var includesInterface: (@Sendable (_ name: String) -> Bool)?
 
   /// Whether the monitor may start a process that asks the system for a host name that no name server knows. Default: true.

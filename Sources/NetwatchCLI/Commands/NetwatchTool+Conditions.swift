@@ -6,7 +6,8 @@ import Netwatch
 extension NetwatchTool {
   static let conditionHelp: ArgumentHelp = {
     let rest =
-      "\(Condition.names.joined(separator: ", ")). Of these, wifi means everything that is not cellular, also a cable. May be repeated: all must hold. A condition that netwatch cannot judge does "
+      "\(Condition.names.joined(separator: ", ")). Of these, wifi means everything that is not cellular, also "
+      + "a cable. May be repeated: all must hold. A condition that netwatch cannot judge does "
       + "not hold. Default: reachable."
     return ArgumentHelp(
       "With --check or wait, require this condition: \(rest)",

@@ -39,9 +39,6 @@ struct StatusCommand: ParsableCommand {
   @Flag(help: "Print metrics for the textfile collector of the Prometheus node_exporter.")
   var prometheus = false
 
-  private var tellsQuality: Bool { root.quality || quality }
-  private var tellsStages: Bool { root.stages || stages }
-
   mutating func validate() throws {
     try root.refuseOptions(
       of: Self.self,
@@ -55,7 +52,7 @@ struct StatusCommand: ParsableCommand {
     try probe.refuseInterval()
     try activity.refuseEstimates()
     let flags = [
-      (snapshot.interfaces, "--interfaces"), (tellsQuality, "--quality"), (tellsStages, "--stages"),
+      (snapshot.interfaces, "--interfaces"), (root.quality, "--quality"), (root.stages, "--stages"),
       (snapshot.networkID, "--network-id"),
     ]
     let strange = output.given ?? details.given ?? programs.given ?? wifi.given ?? flags.first { $0.0 }?.1
@@ -68,7 +65,7 @@ struct StatusCommand: ParsableCommand {
     let renderer = prometheus ? MetricsRenderer(asksService: !service.noService) : nil
     try Self.print(
       output, snapshot, path, service, activity, details, programs, for: root.conditions(conditionWords), probe, wifi,
-      tellsQuality: tellsQuality, tellsStages: tellsStages, renderer: renderer)
+      tellsQuality: root.quality, tellsStages: root.stages, renderer: renderer)
   }
 
   /// Prints one snapshot.

@@ -26,8 +26,8 @@ extension EventRecord {
     case .absent: return "Connected \(path.wayWords), but the internet does not answer.\(cost)"
     case .full, .unknown, nil: break
     }
-    if let stage = stages?.failing, let finding = stages?[stage] {
-      return "Connected \(path.wayWords), but \(finding.faultSentence(of: stage, isProbed: internet != nil)).\(cost)"
+    if let stages, let stage = stages.failing {
+      return "Connected \(path.wayWords), but \(stages.faultSentence(of: stage)).\(cost)"
     }
     return "\(isThere) \(path.wayWords).\(cost)"
   }
@@ -44,12 +44,13 @@ extension EventRecord {
   }
 }
 
-extension StageFinding {
-  fileprivate func faultSentence(of stage: NetworkStage, isProbed: Bool) -> String {
-    switch (stage, evidence, address) {
+extension NetworkStages {
+  fileprivate func faultSentence(of stage: NetworkStage) -> String {
+    let finding = self[stage]
+    return switch (stage, finding.evidence, finding.address) {
     case (.gateway, .neighbourFailed, let address?): "the gateway \(address) does not answer"
     case (.dns, .noAnswer, let address?): "the name server \(address) does not answer"
-    default: "the stage \(stage.words) fails: \(words(of: stage, isProbed: isProbed))"
+    default: "the stage \(stage.words) fails: \(words(of: stage))"
     }
   }
 }

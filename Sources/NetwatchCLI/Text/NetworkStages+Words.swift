@@ -12,17 +12,19 @@ extension NetworkStage {
 
 extension NetworkStages {
   /// The first stage that fails, for people, such as `gateway: 192.0.2.1 does not answer`; nil if no stage is known to fail.
-  var faultWords: String? { failing.map { "\($0.words): \(self[$0].words(of: $0, isProbed: isProbed))" } }
+  var faultWords: String? { failing.map { "\($0.words): \(words(of: $0))" } }
 
-  /// Whether a probe asks a server on the internet.
-  fileprivate var isProbed: Bool { internet.evidence != .notProbed }
+  /// Returns the finding about a stage in words for people.
+  func words(of stage: NetworkStage) -> String {
+    self[stage].words(of: stage, isProbed: internet.evidence != .notProbed)
+  }
 }
 
 extension StageFinding {
   /// Returns the finding in words for people.
   ///
   /// - Parameter isProbed: Whether there is a probe already.
-  func words(of stage: NetworkStage, isProbed: Bool) -> String {
+  fileprivate func words(of stage: NetworkStage, isProbed: Bool) -> String {
     let advice = isProbed ? "" : "; add --probe URL to check"
     let name = address?.description ?? (stage == .dns ? "a server" : "it")
     return switch evidence {
@@ -76,8 +78,7 @@ struct StageTable {
       var line = terminal.foldedText(indent: Self.column.words)
       line.append(mark, color, at: Self.column.mark)
       line.append(stage.words, color, at: Self.column.name)
-      let words = finding.words(of: stage, isProbed: stages.isProbed)
-      line.append(words, finding.state == .unknown ? .dim : nil, at: Self.column.words)
+      line.append(stages.words(of: stage), finding.state == .unknown ? .dim : nil, at: Self.column.words)
       return line.lines
     }.joined()
   }

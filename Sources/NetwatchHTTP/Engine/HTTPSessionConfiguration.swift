@@ -13,8 +13,8 @@ public struct HTTPSessionConfiguration: Sendable {
   /// to another origin after a redirect.
   public var headerFields = HTTPFields()
   /// The further origins that get the session's credentials, beside the origin of its base URL. The credentials are those in
-  /// ``headerFields``, those that ``requestSerializer`` and interceptors add, and the credential of ``taskOptions``. Of each URL, only scheme,
-  /// host and port count. Default: none.
+  /// ``headerFields``, those that ``requestSerializer`` and interceptors add, and the credential of ``taskOptions``. Of each URL,
+  /// only scheme, host and port count. Default: none.
   public var credentialOrigins: [URL] = []
   /// The `User-Agent` of every request that does not set its own. Nil sends none. Default: `HTTPFields.userAgent()`, the name
   /// of the process and its system.

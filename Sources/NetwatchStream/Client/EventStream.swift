@@ -10,8 +10,8 @@ import NetwatchEventLoop
 /// ```
 ///
 /// An app reads what a status bar reads, without a netlink socket: how the machine is reachable, and how many of the requests
-/// that programs report are in flight. The service is the one that `netwatch run` uses: the one at `$NETWATCH_SOCKET` if that is set, else
-/// the user's, else the machine's.
+/// that programs report are in flight. The service is the one that `netwatch run` uses: the one at `$NETWATCH_SOCKET` if that is
+/// set, else the user's, else the machine's.
 ///
 /// **Every record is complete state.** You never need an earlier one. If the reader is slow, records are left out, but never
 /// the newest.
