@@ -6,15 +6,15 @@ import FoundationEssentials
   let policy: SecurityPolicy
   /// The roots that replace those of the system. Nil to use the system's.
   private let anchors: OpenSSLStack?
-  private let pinnedKeys: Set<Data>
-  private let pinnedCertificates: Set<Data>
+  private let pinnedKeys: [Data]
+  private let pinnedCertificates: [Data]
   /// Nil if revocation is not checked.
   private let revocationLists: OpenSSLStack?
 
   init(_ policy: SecurityPolicy) throws(HTTPError) {
     self.policy = policy
-    pinnedKeys = Set(policy.pins.map(\.publicKeyHash) + policy.keyPins.map(\.sha256))
-    pinnedCertificates = Set(policy.pins.map(\.der))
+    pinnedKeys = policy.pins.map(\.publicKeyHash) + policy.keyPins.map(\.sha256)
+    pinnedCertificates = policy.pins.map(\.der)
     revocationLists = policy.revocationLists.isEmpty ? nil : try OpenSSLStack(policy.revocationLists)
     switch (policy.pinningMode, policy.roots) {
     case (.certificate, _): anchors = try OpenSSLStack(policy.pins)

@@ -2,16 +2,20 @@
 struct PlainCharacters: Sendable {
   /// The unreserved characters of RFC 3986, section 2.3, and `?` and `/`.
   static let ofQuery = PlainCharacters(
-    Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~?/".unicodeScalars))
-  /// These characters separate fields, end the query, or encode other characters.
-  private static let special: Set<Unicode.Scalar> = ["&", "#", "%", "+"]
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~?/".unicodeScalars)
 
   /// One bit for each character of ASCII.
   private let bits: UInt128
 
-  init(_ characters: Set<Unicode.Scalar>) {
-    bits = characters.reduce(0) { bits, scalar in
-      0x21...0x7e ~= scalar.value && !Self.special.contains(scalar) ? bits | 1 << UInt128(scalar.value) : bits
+  init(_ characters: some Sequence<Unicode.Scalar>) {
+    bits = characters.reduce(0) { Self.isAllowed($1) ? $0 | 1 << UInt128($1.value) : $0 }
+  }
+
+  private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    // They separate fields, end the query, or encode other characters.
+    case "&", "#", "%", "+": false
+    default: 0x21...0x7e ~= scalar.value
     }
   }
 

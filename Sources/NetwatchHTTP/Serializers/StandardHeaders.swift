@@ -56,10 +56,10 @@ extension HTTPFields {
 
   /// Converts `de_AT.UTF-8@euro` to de-AT. Nil for C, for POSIX and for text that is not a locale.
   private static func languageTag(_ locale: String) -> String? {
-    let name = locale.prefix { $0 != "." && $0 != "@" }
-    let isLocale = !name.isEmpty && name.utf8.allSatisfy { $0.isAlphanumeric || "_-".utf8.contains($0) }
-    guard isLocale, name != "C", name != "POSIX" else { return nil }
-    return String(name.map { $0 == "_" ? "-" : $0 })
+    let name = locale.utf8.prefix { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "@") }
+    guard name.allSatisfy({ $0.isAlphanumeric || "_-".utf8.contains($0) }) else { return nil }
+    let tag = String(decoding: name.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0 }, as: UTF8.self)
+    return ["", "C", "POSIX"].contains(tag) ? nil : tag
   }
 
   /// RFC 9110 allows no spaces and only ASCII in a product's name.
@@ -70,7 +70,8 @@ extension HTTPFields {
 
   /// The name of the process's program. Foundation has it too, but asking Foundation brings 300 KiB of its code into memory.
   private static var processName: String? {
-    FileDescriptor.target(ofLink: "/proc/self/exe").flatMap { $0.split(separator: "/").last }.map(String.init)
+    guard let path = FileDescriptor.target(ofLink: "/proc/self/exe")?.utf8 else { return nil }
+    return String(path[(path.lastIndex(of: UInt8(ascii: "/")).map(path.index(after:)) ?? path.startIndex)...])
   }
 
   private static func system() -> String {

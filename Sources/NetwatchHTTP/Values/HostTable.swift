@@ -14,6 +14,7 @@ struct HostTable<Value> {
   /// - Parameter name: The name of the table, for error messages.
   /// - Throws: `badSecurityPolicy` for a key that no host can match, and for two keys that are the same.
   init(_ values: [String: Value], _ name: String) throws(HTTPError) {
+    guard !values.isEmpty else { return }
     for (key, value) in values.sorted(by: { $0.key < $1.key }) {
       if key == "*" {
         other = value

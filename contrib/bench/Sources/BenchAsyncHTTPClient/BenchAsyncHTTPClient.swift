@@ -17,8 +17,6 @@ struct BenchAsyncHTTPClient: Client {
     client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
   }
 
-  static func main() async { await run() }
-
   func get() async throws -> (status: Int, length: Int) {
     let response = try await client.execute(request, timeout: .seconds(60))
     let body = try await response.body.collect(upTo: 1 << 20)

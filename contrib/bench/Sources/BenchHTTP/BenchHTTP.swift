@@ -36,8 +36,6 @@ final class BenchHTTP: Client {
     self.options = options
   }
 
-  static func main() async { await run() }
-
   func load(_ count: Int, _ atOnce: Int) async throws {
     try await withThrowingTaskGroup { group in
       for worker in 0..<atOnce {

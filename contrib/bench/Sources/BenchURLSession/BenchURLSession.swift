@@ -16,8 +16,6 @@ struct BenchURLSession: Client {
     session = URLSession(configuration: configuration)
   }
 
-  static func main() async { await run() }
-
   func get() async throws -> (status: Int, length: Int) {
     let (data, response) = try await session.data(from: url)
     return ((response as? HTTPURLResponse)?.statusCode ?? 0, data.count)
