@@ -60,7 +60,7 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
     case .timedOut: return "\(host) has said nothing for a minute"
     case .notResolved: return "\(host) is not found"
     case .cannotConnect: return "no connection to \(host): it is refused, or there is no way there"
-    case .pathLost: return "the path to \(host) was lost: \(error.message)"
+    case .pathLost: return "\(host) cannot be reached: \(error.message)"
     case .connectionLost: return "the connection to \(host) was lost: \(error.message)"
     case .serverCertificateUntrusted:
       let reason = error.message.replacing("SSL certificate problem: ", with: "")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import NetwatchEventLoop
 
 /// `netwatch-http`: the parts of netwatch that need libcurl, in a separate program, so that netwatch itself does not load it.
 @main
@@ -11,6 +12,7 @@ struct NetwatchHTTPCommand: ParsableCommand {
     ])
 
   static func main() {
+    StandardError.tellOfLostOutput()
     // The help already has every option.
     main(CommandLine.arguments.dropFirst().map { $0 == "--help-all" ? "--help" : $0 })
   }

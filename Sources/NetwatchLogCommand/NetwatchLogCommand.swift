@@ -1,4 +1,5 @@
 import ArgumentParser
+import NetwatchEventLoop
 
 /// `netwatch-log`: the commands that need SQLite, in a separate program, so that netwatch itself does not load SQLite.
 @main
@@ -9,6 +10,7 @@ struct NetwatchLogCommand: ParsableCommand {
     subcommands: [LogCommand.self, ReportCommand.self, WriteCommand.self])
 
   static func main() {
+    StandardError.tellOfLostOutput()
     // The help already contains every option.
     main(CommandLine.arguments.dropFirst().map { $0 == "--help-all" ? "--help" : $0 })
   }

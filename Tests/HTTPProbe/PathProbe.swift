@@ -113,6 +113,7 @@ enum PathProbe {
       case "retry": options.retriesWhenReachable = true
       case "repeat": options.allowsRepetition = true
       case "wait": options.reachabilityTimeout = .seconds(Double(value) ?? 0)
+      case "total": options.totalTimeout = .seconds(Double(value) ?? 60)
       case "timeout": options.timeout = .seconds(Double(value) ?? 60)
       case "body": body = .data(Data(value.utf8))
       case "once":

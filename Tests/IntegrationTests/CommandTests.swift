@@ -49,6 +49,22 @@ import Testing
     #expect(try child.errorText() == "netwatch: cannot write to standard output: No space left on device")
   }
 
+  @Test(arguments: [
+    ["--help"], ["--help-all"], ["--version"], ["wait", "--help"], ["get", "--help"], ["log", "--help"],
+  ])
+  func `a help that cannot be written is an error`(arguments: [String]) throws {
+    let result = try ChildProcess.run(["sh", "-c", "exec \"$@\" >/dev/full", "sh", Programs.netwatch] + arguments)
+    #expect(result.ending == .exited(2))
+    #expect(result.error == "netwatch: cannot write to standard output: No space left on device")
+  }
+
+  @Test(arguments: [["wait", "-t", "-1"], ["-f", "--hold", "-1"], ["-f", "--hold=-1"]])
+  func `a negative value is refused as a value`(arguments: [String]) throws {
+    let result = try ChildProcess.run([Programs.netwatch] + arguments)
+    #expect(result.ending == .exited(64))
+    #expect(result.error.contains("'-1' is not a number of seconds from 0; write 2 or 0.5."))
+  }
+
   @Test func `standard output is closed`() throws {
     let result = try ChildProcess.run([Programs.sandbox, "stdout", Programs.netwatch, "--follow"])
     #expect(result.ending == .exited(2))

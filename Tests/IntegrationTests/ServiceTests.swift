@@ -329,7 +329,7 @@ import Testing
     let result = try ChildProcess.run(user + [program, "serve"], environment: ["NETWATCH_SOCKET="])
     #expect(result.ending == .exited(2))
     #expect(
-      result.error == "netwatch: there is no XDG_RUNTIME_DIR to put the socket into; name one with --socket")
+      result.error == "netwatch: there is no XDG_RUNTIME_DIR for the socket; write the socket's path with --socket")
   }
 
   @Test func `the default socket is in XDG_RUNTIME_DIR`() throws {

@@ -300,6 +300,30 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
+  @Test(arguments: [true, false]) func `the total time begins after the wait for the first path`(
+    hasCache: Bool
+  ) async throws {
+    let origin = try CacheOrigin.counting(CacheOrigin.fresh)
+    let path = ScriptedPath(false)
+    var configuration = try origin.session().configuration
+    if !hasCache { configuration.cache = nil }
+    configuration.taskOptions.reachabilityTimeout = .seconds(300)
+    let session = try HTTPSessionManager(baseURL: origin.server.url, configuration: configuration, path: path)
+    let statuses = Box<[Int]>([])
+    let waiting = session.dataTask("a", options: .with { $0.totalTimeout = .seconds(1) }) { result in
+      statuses.change { $0.append((try? result.get().response.status.code) ?? 0) }
+    }
+    waiting.resume()
+    await waitUntil { waiting.state == .waiting }
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.data(for: "b", options: .with { $0.reachabilityTimeout = .milliseconds(1_100) })
+    }
+    #expect(error?.kind == .notReachable && waiting.state == .waiting)
+    path.set(true)
+    await waitUntil { !statuses.now.isEmpty }
+    #expect(statuses.now == [200])
+  }
+
   @Test func `a task that wants another path gets what is stored, and waits for what is not`() async throws {
     let origin = try CacheOrigin.counting(CacheOrigin.fresh)
     let path = ScriptedPath()

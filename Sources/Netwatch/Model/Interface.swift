@@ -4,7 +4,8 @@ public struct Interface: Hashable, Sendable, Identifiable {
   public let index: Int32
   /// The name of the link as the bytes that the kernel uses.
   package internal(set) var kernelName: InterfaceName
-  /// The driver's kind of a software link: `veth`, `bridge`, `wireguard` and so on. Nil for hardware.
+  /// The driver's name for the kind of the link: `veth`, `bridge`, `wireguard` and so on. Nil for most hardware. Ports of a switch
+  /// (`dsa`), InfiniBand (`ipoib`) and some modems (`wwan`, `rmnet`) have one.
   public internal(set) var kind: String? {
     didSet { needsPorts = kind == "bridge" || kind == "bond" || kind == "team" }
   }

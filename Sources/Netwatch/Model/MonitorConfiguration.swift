@@ -19,9 +19,10 @@ public struct MonitorConfiguration: Sendable {
   ///
   /// If the closure returns nil, the monitor judges that link by itself. Default: nil, so the monitor judges every link.
   public var isExpensive: (@Sendable (_ interface: String, _ network: SSID?) -> Bool?)?
-  /// The time after which the addresses of a host are resolved again; at least one second. If the name server's answer expires
-  /// before, they are resolved when it expires, but not within 5 seconds, or within this time if it is shorter.
-  /// Default: 60 seconds.
+  /// The time after which the addresses of a host are resolved again; at least one second. Default: 60 seconds.
+  ///
+  /// If the name server's answer expires earlier, they are resolved then, but at the earliest after 5 seconds. A time below 5 seconds
+  /// always counts in full.
   public var resolutionInterval: Duration = .seconds(60)
   /// Whether a path is also published if only ``NetworkPath/interfaces`` has changed. Default: false.
   public var publishesInterfaceChanges = false

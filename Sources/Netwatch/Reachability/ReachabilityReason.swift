@@ -38,8 +38,8 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable {
   case resynced
   /// The change was found when everything was read again after a suspend.
   case resumed
-  /// The name of the host has no address, and the status is not reachable. Or netlink cannot be read, or no resolver has answered
-  /// for the name yet, and the status is unknown.
+  /// With the status not reachable: the name of the host has no address. With the status unknown: no resolver has answered for the
+  /// name yet, or netlink cannot be read.
   case unresolved
   /// The connection to the service that reported the path is lost. Only event streams publish this; no monitor does.
   case serviceLost = "service_lost"

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Netwatch
+import NetwatchEventLoop
 
 extension NetwatchTool {
   /// Parses the command line and runs the command. Exits if that fails, as ArgumentParser does.
@@ -10,7 +11,10 @@ extension NetwatchTool {
     do {
       if let tool = common(words) { return try tool.run() }
       let words = Array(words)
-      if [["--help"], ["-h"], ["help"]].contains(words) { return try StandardOutput().write(shortHelp) }
+      if [["--help"], ["-h"], ["help"]].contains(words) {
+        return try PlainError.reporting { try StandardOutput().write(shortHelp) }
+      }
+      StandardError.tellOfLostOutput()
       try refuseUnknownCommand((words.first == "help" ? words.dropFirst() : words[...]).first ?? "")
       main(arguments(words))
     } catch let code as ExitCode {
@@ -28,15 +32,26 @@ extension NetwatchTool {
     var words = Array(words)
     if words == ["help", "--all"] { words = ["--help-all"] }
     let end = words.firstIndex(of: "--") ?? words.endIndex
-    return words.enumerated().map { position, word in
-      guard position < end else { return word }
-      // `ArgumentVisibility.rare` decides what the help lists.
-      if word == "--help-all" { return "--help" }
-      guard word == "--signal" else { return word }
+    var arguments: [String] = []
+    for (position, word) in words[..<end].enumerated() {
       let next = position + 1 < end ? words[position + 1] : ""
-      return WiFiReporting.SignalChanges(rawValue: next) == nil
-        ? "--signal=\(WiFiReporting.SignalChanges.steps.rawValue)" : word
+      if word == "--help-all" {
+        // `ArgumentVisibility.rare` decides what the help lists.
+        arguments.append("--help")
+      } else if word == "--signal", WiFiReporting.SignalChanges(rawValue: next) == nil {
+        arguments.append("--signal=\(WiFiReporting.SignalChanges.steps.rawValue)")
+      } else if isNegative(word), let option = arguments.last, option.hasPrefix("-"), !option.contains("=") {
+        // ArgumentParser would take it for an option, and miss the value.
+        arguments[arguments.count - 1] += "=" + word
+      } else {
+        arguments.append(word)
+      }
     }
+    return arguments + words[end...]
+  }
+
+  private static func isNegative(_ word: String) -> Bool {
+    word.hasPrefix("-") && word.dropFirst().first.map { $0.isNumber || $0 == "." } ?? false
   }
 
   /// Throws a `ValidationError` if there is no such command. ArgumentParser would call it an unexpected argument.

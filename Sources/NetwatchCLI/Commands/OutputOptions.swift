@@ -56,7 +56,7 @@ struct OutputOptions: SharedOptions {
 
   @Option(
     help: ArgumentHelp(
-      "Colour the output: auto, always or never. auto colours text on a terminal, unless NO_COLOR is set, and the output for "
+      "Colour the output: auto, always or never. auto colours text on a terminal, unless NO_COLOR is set and not empty, and the output for "
         + "bars that can show colours. Default: auto.", in: ["explain": ownColors, "top": ownColors]),
     completion: .list(ColorChoice.allCases.map(\.rawValue)), transform: ColorChoice.choice)
   var color = ColorChoice.auto
@@ -64,7 +64,7 @@ struct OutputOptions: SharedOptions {
   @OptionGroup(visibility: .rare(notIn: "explain", "top")) var bar: BarOptions
 
   private static let ownColors =
-    "Colour the text: auto, always or never. auto colours text on a terminal, unless NO_COLOR is set. Default: auto."
+    "Colour the text: auto, always or never. auto colours text on a terminal, unless NO_COLOR is set and not empty. Default: auto."
 
   var given: String? {
     if format != nil { return "--format" }

@@ -12,7 +12,7 @@ struct ServeCommand: ParsableCommand {
       these, root listens on /run/netwatch/netwatch.sock. If systemd passes a socket, that one is used. SIGTERM and SIGINT \
       end the service; SIGHUP makes it read everything from the kernel again. Add --exec or --hooks to run programs for each \
       line, --log to store changes and outages, and --traffic beside --log to store the bytes of each day. \
-      'netwatch --help-all' describes --exec, --hooks and --log.
+      'netwatch --help-all' describes --exec, --exec-timeout, --hooks and --log.
       """)
 
   @ParentCommand var root: NetwatchTool

@@ -13,7 +13,8 @@ struct SnapshotOptions: SharedOptions {
   @Flag(
     help: ArgumentHelp(
       "List all interfaces; with --follow, also print a line when the list changes.",
-      in: ["status": "List all interfaces."]))
+      in: ["status": "List all interfaces. Text lists them anyway; with this option, also lo and link-local addresses."]
+    ))
   var interfaces = false
 
   @Flag(

@@ -83,7 +83,8 @@ extension NetworkPath {
     if reason == .noRoute {
       // A missing route is not the fault of one interface, but a fault of an interface with hardware may be the cause.
       let suspects = links.filter {
-        !$0.isLoopback && $0.medium != .virtual && $0.role != .sink && counts?($0.name) ?? true
+        !$0.isLoopback && $0.medium != .virtual && $0.role != .sink && $0.role.tunnelKind == nil
+          && counts?($0.name) ?? true
       }
       let faults = suspects.compactMap { interface in
         faultWords(of: interface).map { "\(interface.shownName) \($0)" }

@@ -26,7 +26,7 @@ extension CachedReply {
   }
 
   /// Returns a cached response with another value that was made from this one, such as an image in another size. It is as fresh
-  /// as this one, and for the same callers.
+  /// as this one, and shared with the same sessions and credentials.
   public func with<Other: Sendable>(_ value: Other) -> CachedReply<Other> {
     CachedReply<Other>(reply: reply.with(value), freshness: freshness, owner: owner)
   }

@@ -46,7 +46,7 @@ public struct HTTPSessionConfiguration: Sendable {
   /// The cache that stores responses, and answers requests instead of the server if ``HTTPTaskOptions/cachePolicy`` allows it.
   /// Default: nil, every request goes to its server.
   ///
-  /// GET and HEAD requests are looked up in the cache after the interceptors have changed them, and so is each request after a
+  /// Every GET or HEAD request is looked up in the cache: first the call's, after the interceptors have changed it, then that of each
   /// redirect. Requests that have a `Range` or conditions (such as `If-None-Match`) go to the server. A successful request with
   /// any method except GET, HEAD, OPTIONS and TRACE removes the stored response for its URL. The cookies of a stored response
   /// are not set again.

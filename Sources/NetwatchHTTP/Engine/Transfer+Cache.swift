@@ -60,6 +60,7 @@ extension Transfer {
       // This does not count as an attempt, because nothing is sent.
       attempts -= 1
       order.facts.dropAttempt()
+      forgetClock()
       return handle(.attemptWentOffline)
     }
     guard !fields.isEmpty else { return send(chain.shared) }

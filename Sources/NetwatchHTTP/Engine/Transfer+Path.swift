@@ -52,7 +52,7 @@ extension Transfer {
   }
 
   /// Returns whether the server may have got a part of the request.
-  private func hasSent(_ easy: CurlEasy) -> Bool { attempt.wasSent || easy.hasSent }
+  func hasSent(_ easy: CurlEasy) -> Bool { attempt.wasSent || easy.hasSent }
 
   /// Returns whether libcurl may send a request now that must not be sent twice. By itself, libcurl sends any request again if
   /// its reused connection ended before a response. The server may already have done what a POST asks for. It has not if it has
@@ -136,7 +136,7 @@ extension HTTPError {
     let peers = peers.map(\.description).joined(separator: ", ")
     return HTTPError(
       .pathLost, "request", code: failure?.code ?? 0,
-      message: peers.isEmpty ? "there is no path to the internet" : "there is no path to \(peers) any more",
+      message: peers.isEmpty ? "there is no path to the internet" : "there is no path to \(peers)",
       underlying: failure)
   }
 }

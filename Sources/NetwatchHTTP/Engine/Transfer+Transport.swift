@@ -72,6 +72,7 @@ extension Transfer {
     self.failure = failure
     if waitsForPath(after: failure) {
       self.failure = nil
+      forgetClock()
       giveBack()
       return end(.attemptWentOffline)
     }

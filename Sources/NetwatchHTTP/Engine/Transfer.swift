@@ -38,7 +38,8 @@ final class Transfer: CurlDelegate {
   /// Whether the reader of the body has enough for now.
   private(set) var isStalled = false
   var lastMoved = Duration.zero
-  private(set) var end: Duration?
+  /// The time at which the time for the whole task is over. Nil if there is no limit, or if it has not begun.
+  var end: Duration?
 
   var options: HTTPTaskOptions { order.options }
 
@@ -140,12 +141,6 @@ final class Transfer: CurlDelegate {
     }
     lastMoved = engine.now
     startClock()
-  }
-
-  /// Starts the time for the whole task, which counts from the first call.
-  func startClock() {
-    if end == nil, let limit = options.totalTimeout { end = engine.now + limit.asDelay }
-    engine.watchDeadline(of: self)
   }
 
   func detach() {
@@ -384,7 +379,10 @@ final class Transfer: CurlDelegate {
     if let exchange, standsIn(exchange, for: failure) { return replaceAnswer(exchange) }
     self.failure = failureOfPath(failure, of: easy)
     let mayRepeat = self.failure == nil || machine.adapts && keepSource()
-    if self.failure == nil { keptSource = source }
+    if self.failure == nil {
+      keptSource = source
+      if !hasSent(easy) { forgetClock() }
+    }
     giveBack()
     end(self.failure == nil ? .attemptWentOffline : .attemptEnded, mayRepeat: mayRepeat)
   }

@@ -17,7 +17,8 @@ public struct HTTPCall: RequestConvertible {
     get { ownPath ?? request?.path ?? "" }
     set { ownPath = newValue }
   }
-  /// The parameters, which the serializer writes into the URL or into a body. If the call has a body, they go into the URL.
+  /// The parameters, which the serializer writes into the URL or into a body. If the call has a body, a new
+  /// ``URLEncodedFormEncoder`` writes them into the URL instead.
   /// Default: nil.
   public var parameters: StructuredValue?
   /// The body. Default: nil, which leaves the body to the serializer.

@@ -28,8 +28,8 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: The parameters that the session's request serializer writes: by default into a body, or into the URL if
-  ///     there is already a body. Default: nil.
+  ///   - parameters: The parameters that the session's request serializer writes, by default into a body. If there is a `body`,
+  ///     a new ``URLEncodedFormEncoder`` writes them into the URL. Default: nil.
   ///   - body: The body, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
   ///   - headerFields: The header fields of this request. They take precedence over those of the session. Default: none.
   ///   - options: The options of the task. Options that are not set come from the session.
@@ -51,8 +51,8 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: The parameters that the session's request serializer writes: by default into a body, or into the URL if
-  ///     there is already a body. Default: nil.
+  ///   - parameters: The parameters that the session's request serializer writes, by default into a body. If there is a `body`,
+  ///     a new ``URLEncodedFormEncoder`` writes them into the URL. Default: nil.
   ///   - body: The body, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
   ///   - headerFields: The header fields of this request. They take precedence over those of the session. Default: none.
   ///   - options: The options of the task. Options that are not set come from the session.
@@ -74,8 +74,8 @@ extension HTTPSessionManager {
   ///
   /// - Parameters:
   ///   - path: A path relative to the base URL of the session, or a whole URL.
-  ///   - parameters: The parameters that the session's request serializer writes: by default into a body, or into the URL if
-  ///     there is already a body. Default: nil.
+  ///   - parameters: The parameters that the session's request serializer writes, by default into a body. If there is a `body`,
+  ///     a new ``URLEncodedFormEncoder`` writes them into the URL. Default: nil.
   ///   - body: The body, such as `.json(user)`, `.form(filter)` or `.multipart(form)`. Default: nil.
   ///   - headerFields: The header fields of this request. They take precedence over those of the session. Default: none.
   ///   - options: The options of the task. Options that are not set come from the session.

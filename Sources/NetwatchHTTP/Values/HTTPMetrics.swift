@@ -13,7 +13,7 @@ public struct HTTPMetrics: Sendable {
   public var total: Duration = .zero
   /// The number of attempts that redirects, challenges and retries added to the first one. Default: 0.
   public var furtherAttempts = 0
-  /// Whether the attempt made no new connection.
+  /// Whether the attempt used a connection of an earlier one. False if it used none, because the cache or a transport answered.
   public var reusedConnection = false
   /// The version of HTTP: `2` for HTTP/2, `1.1` or `1.0`. Empty if it is not known.
   public var protocolVersion = ""

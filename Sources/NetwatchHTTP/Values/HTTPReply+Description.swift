@@ -12,9 +12,11 @@ extension HTTPReply: CustomStringConvertible, CustomDebugStringConvertible {
   public var debugDescription: String {
     var lines = ["\(self)", "value: \(Value.self)"]
     for (index, metrics) in allMetrics.enumerated() {
-      let version = metrics.protocolVersion.isEmpty ? "" : " over HTTP/\(metrics.protocolVersion)"
       let connection = metrics.reusedConnection ? "a used" : "a new"
-      lines.append("attempt \(index + 1): \(metrics.total)\(version) on \(connection) connection")
+      // Without a version there was no connection: the cache or a transport has answered.
+      let version =
+        metrics.protocolVersion.isEmpty ? "" : " over HTTP/\(metrics.protocolVersion) on \(connection) connection"
+      lines.append("attempt \(index + 1): \(metrics.total)\(version)")
     }
     if let serializationDuration { lines.append("serialization: \(serializationDuration)") }
     return lines.joined(separator: "\n")

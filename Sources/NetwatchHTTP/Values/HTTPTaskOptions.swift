@@ -41,8 +41,8 @@ public struct HTTPTaskOptions: Sendable {
     get { values.timeout }
     set { set(.timeout) { $0.timeout = newValue } }
   }
-  /// The longest time for the whole task, with all redirects, retries and delays. It begins when the task first has a path to the
-  /// network; ``reachabilityTimeout`` limits the wait for that path. Default: nil, no limit.
+  /// The longest time for the whole task, with all redirects, retries and delays. It begins when the task first has a path to its
+  /// server; ``reachabilityTimeout`` limits the wait for that path. Default: nil, no limit.
   public var totalTimeout: Duration? {
     get { values.totalTimeout }
     set { set(.totalTimeout) { $0.totalTimeout = newValue } }
@@ -116,8 +116,8 @@ public struct HTTPTaskOptions: Sendable {
   /// The time to wait for a path to the network before the task begins. After it, the task fails with `notReachable`. It only
   /// works if the session has a ``PathSource``.
   ///
-  /// Default: nil. The task then begins without looking for a path. If it turns out to have none, it fails; just after a change of
-  /// the network it waits for ``HTTPSessionConfiguration/pathLossGrace`` first.
+  /// Default: nil. The task then begins without looking for a path. If it turns out to have none, it fails. If the network has changed
+  /// within ``HTTPSessionConfiguration/pathLossGrace``, it first waits for a path until that time is over.
   ///
   /// The path to the server, or to its proxy, counts: a server on the local network needs no path to the internet.
   public var reachabilityTimeout: Duration? {
@@ -187,8 +187,9 @@ public struct HTTPTaskOptions: Sendable {
   /// an effect in a session with a ``HTTPSessionConfiguration/cache``.
   ///
   /// With `requiresCache`, the server is never asked, whatever the method is. A request without a stored response gets the
-  /// status 504. A task with a ``reachabilityTimeout`` waits for a path if the cache has no usable response. If the task has
-  /// interceptors, it waits before they run, and therefore before it looks into the cache.
+  /// status 504, without waiting for a path. With the other policies, a task with a ``reachabilityTimeout`` waits for a path if the
+  /// cache has no usable response. If the task has interceptors, it waits before they run, and therefore before it looks into the
+  /// cache.
   public var cachePolicy: HTTPCachePolicy {
     get { values.cachePolicy }
     set { set(.cachePolicy) { $0.cachePolicy = newValue } }

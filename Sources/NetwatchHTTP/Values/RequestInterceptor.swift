@@ -8,7 +8,8 @@ import HTTPTypes
 public protocol RequestInterceptor: Sendable {
   /// Returns the request to send. The default returns the request unchanged.
   ///
-  /// It is called before the first attempt and before each attempt that an interceptor has asked for, but not for redirects.
+  /// It is called before the first attempt, before each attempt that an interceptor has asked for, and before the attempt that
+  /// follows a wait for a path. It is not called for redirects.
   ///
   /// - Parameters:
   ///   - request: The request of the task, as the earlier interceptors have changed it.

@@ -44,7 +44,8 @@ package struct LogContents: Sendable {
 
   private static func sentence(_ error: DatabaseError, _ place: LogPlace) -> String {
     switch error.kind {
-    case .damaged: "the log '\(place.file)' is damaged; the next writer moves it aside and begins a new one"
+    case .damaged:
+      "'\(place.file)' is no log, or a damaged one; if --log writes it, it is moved aside then and a new one begins"
     case .full, .busy, .notPermitted, .other: "cannot read the log '\(place.file)': \(error)"
     }
   }

@@ -32,7 +32,7 @@ package struct ServiceAddress: Hashable, Sendable {
     if let explicit { return explicit }
     if let user { return user }
     if geteuid() == 0 { return .system }
-    throw PlainError("there is no XDG_RUNTIME_DIR to put the socket into; name one with --socket")
+    throw PlainError("there is no XDG_RUNTIME_DIR for the socket; write the socket's path with --socket")
   }
 
   private static var explicit: ServiceAddress? {
