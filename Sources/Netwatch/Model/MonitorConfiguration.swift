@@ -21,8 +21,8 @@ public struct MonitorConfiguration: Sendable {
   public var isExpensive: (@Sendable (_ interface: String, _ network: SSID?) -> Bool?)?
   /// The time after which the addresses of a host are resolved again; at least one second. Default: 60 seconds.
   ///
-  /// If the name server's answer expires earlier, they are resolved then, but at the earliest after 5 seconds. A time below 5 seconds
-  /// always counts in full.
+  /// The addresses are also resolved when the name server's answer expires, but at most every 5 seconds. An interval below 5
+  /// seconds is used as it is.
   public var resolutionInterval: Duration = .seconds(60)
   /// Whether a path is also published if only ``NetworkPath/interfaces`` has changed. Default: false.
   public var publishesInterfaceChanges = false

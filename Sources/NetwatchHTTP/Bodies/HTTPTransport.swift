@@ -2,9 +2,9 @@ import HTTPTypes
 
 /// A transport that carries the requests of a session instead of libcurl, so that you can test an app without a server.
 ///
-/// Everything else works as in a real session: serializers, interceptors, redirects, retries, progress, streams, downloads and
-/// the activity indicator. There are no connections, so nothing is decompressed, cookies are neither kept nor sent, and credentials
-/// and the fields that libcurl adds are left out.
+/// Everything else works as in a real session: serializers, interceptors, redirects, retries, progress, streams, downloads and the
+/// activity indicator. There are no connections, so nothing is decompressed, cookies are neither kept nor sent, and the
+/// ``HTTPTaskOptions/credential`` and the fields that libcurl adds are left out.
 /// ``ScriptedTransport`` and ``RecordedTransport`` are ready-made transports.
 public protocol HTTPTransport: Sendable {
   /// Answers one attempt of a task: the first request, the request after a redirect, or a retry.

@@ -9,8 +9,8 @@ public struct HTTPSessionConfiguration: Sendable {
   /// The header fields that are sent with every request that has no field of that name. Default: none.
   ///
   /// `Authorization`, `Cookie` and `Proxy-Authorization` are sent only to the origin (scheme, host and port) of the session's
-  /// base URL and to ``credentialOrigins``. A session without a base URL sends them to the origin of each task's URL, but not
-  /// to another origin after a redirect.
+  /// base URL and to ``credentialOrigins``. A session without a base URL sends them to the origin of each task's URL. A redirect
+  /// takes them to another origin only if ``credentialOrigins`` has it.
   public var headerFields = HTTPFields()
   /// The further origins that get the session's credentials, beside the origin of its base URL. The credentials are those in
   /// ``headerFields``, those that ``requestSerializer`` and interceptors add, and the credential of ``taskOptions``. Of each URL,
@@ -46,10 +46,10 @@ public struct HTTPSessionConfiguration: Sendable {
   /// The cache that stores responses, and answers requests instead of the server if ``HTTPTaskOptions/cachePolicy`` allows it.
   /// Default: nil, every request goes to its server.
   ///
-  /// Every GET or HEAD request is looked up in the cache: first the call's, after the interceptors have changed it, then that of each
-  /// redirect. Requests that have a `Range` or conditions (such as `If-None-Match`) go to the server. A successful request with
-  /// any method except GET, HEAD, OPTIONS and TRACE removes the stored response for its URL. The cookies of a stored response
-  /// are not set again.
+  /// Every GET or HEAD request is looked up in the cache, as the interceptors have changed it, and so is the request that follows a
+  /// redirect. Requests that have a `Range` or conditions (such as `If-None-Match`) go to the server. A successful request with any
+  /// method except GET, HEAD, OPTIONS and TRACE removes the stored response for its URL. The cookies of a stored response are not
+  /// set again.
   ///
   /// A stored response also replaces the response of a server that fails or cannot be reached, for as long as `stale-if-error`
   /// allows (RFC 5861). ``HTTPMetrics/cacheUse`` reports what the cache has done.

@@ -13,11 +13,11 @@ import Netwatch
 /// Sessions share nothing but the threads. A callback that runs on a session's thread (see ``HTTPExecutor/immediate``) blocks
 /// all sessions on that thread while it runs.
 ///
-/// With several threads, a session gives each task to one of them, and the task stays there. The
-/// connection limits are those of the whole session. Each thread has a share of them, a task goes to the thread with the fewest
-/// tasks for its share, and a task waits for a connection of its
-/// own thread. Therefore a session uses at most as many threads as the smallest of its three connection limits (per host,
-/// total, idle). Each thread has its own connections, also with HTTP/2. The cookies are shared by the whole session.
+/// With several threads, a session gives each task to one of them, and the task stays there. The connection limits are those of the
+/// whole session. Each thread has a share of them. A task goes to the thread that has the fewest tasks in proportion to its share,
+/// and waits for a connection of that thread. Therefore a session uses at most as many threads as the smallest of its three
+/// connection limits (per host, total, idle). Each thread has its own connections, also with HTTP/2. The cookies are shared by the
+/// whole session.
 ///
 /// The threads end when this object is released and each session on them has ended. A session does not retain this object.
 public final class HTTPThreads: Sendable {

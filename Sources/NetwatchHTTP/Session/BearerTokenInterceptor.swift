@@ -16,9 +16,9 @@ import Netwatch
 /// again. Requests that begin during the refresh wait for the new token. A request that is refused with a new token ends with
 /// its 401.
 ///
-/// The parameters of the initialiser can change the word before the token, and which responses count as refusals. The token is
-/// sent to the origin of the session's base URL and to ``HTTPSessionConfiguration/credentialOrigins``. A request that already
-/// has an `Authorization` field keeps it.
+/// The parameters of the initialiser can change the word before the token, and which responses count as refusals. The token is sent
+/// to the origin of the session's base URL and to ``HTTPSessionConfiguration/credentialOrigins``. A session without a base URL
+/// sends it to the origin of each task's URL. A request that already has an `Authorization` field keeps it.
 ///
 /// The refresh must use a session without this interceptor. Otherwise it waits for itself, and never ends.
 public final class BearerTokenInterceptor: RequestInterceptor {

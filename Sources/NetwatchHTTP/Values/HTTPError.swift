@@ -89,7 +89,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     get { facts.decoded }
     set { facts.decoded = newValue }
   }
-  /// The reason why TLS or a certificate has failed. Nil for any other failure.
+  /// The reason why TLS or a certificate has failed. Nil for any other failure, and if the reason is not known.
   public var tlsFailure: TLSFailure? {
     get { facts.tlsFailure }
     set { facts.tlsFailure = newValue }

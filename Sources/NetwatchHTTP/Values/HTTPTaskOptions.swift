@@ -116,8 +116,8 @@ public struct HTTPTaskOptions: Sendable {
   /// The time to wait for a path to the network before the task begins. After it, the task fails with `notReachable`. It only
   /// works if the session has a ``PathSource``.
   ///
-  /// Default: nil. The task then begins without looking for a path. If it turns out to have none, it fails. If the network has changed
-  /// within ``HTTPSessionConfiguration/pathLossGrace``, it first waits for a path until that time is over.
+  /// Default: nil. The task then begins without looking for a path, and fails if it turns out to have none. If the network has just
+  /// changed, it does not fail until ``HTTPSessionConfiguration/pathLossGrace`` has passed, and continues if a path comes before.
   ///
   /// The path to the server, or to its proxy, counts: a server on the local network needs no path to the internet.
   public var reachabilityTimeout: Duration? {
