@@ -80,7 +80,7 @@ extension NetworkTarget {
   private static func port(_ digits: Substring, of text: String) throws(PlainError) -> UInt16 {
     // The initializer also accepts a sign.
     guard digits.allSatisfy(\.isDecimalDigit), let port = UInt16(digits), port > 0 else {
-      throw PlainError("'\(text)' has no port after its colon; write a number from 1 to 65535, or no colon.")
+      throw PlainError("'\(text)' has no valid port after its colon; write a number from 1 to 65535, or no colon.")
     }
     return port
   }

@@ -56,8 +56,8 @@ struct OutputOptions: SharedOptions {
 
   @Option(
     help: ArgumentHelp(
-      "Colour the output: auto, always or never. auto colours text on a terminal, unless NO_COLOR is set and not empty, and the output for "
-        + "bars that can show colours. Default: auto.", in: ["explain": ownColors, "top": ownColors]),
+      "Colour the output: auto, always or never. auto colours text on a terminal, unless NO_COLOR is set and not empty, "
+        + "and the output for bars that can show colours. Default: auto.", in: ["explain": ownColors, "top": ownColors]),
     completion: .list(ColorChoice.allCases.map(\.rawValue)), transform: ColorChoice.choice)
   var color = ColorChoice.auto
 

@@ -58,8 +58,7 @@ struct ProbeOptions: SharedOptions {
     guard probe == nil else { return }
     if expectation != nil { throw ValidationError("--probe-expect belongs to --probe; add --probe.") }
     if interval != nil {
-      throw ValidationError(
-        "--probe-interval needs --probe, with --follow or wait; leave it out, or add --probe there.")
+      throw ValidationError("--probe-interval is for --probe with --follow or wait; leave --probe-interval out.")
     }
     if timeout != nil { throw ValidationError("--probe-timeout belongs to --probe; add --probe.") }
   }

@@ -66,7 +66,7 @@ struct DetailOptions: SharedOptions {
   private static let reasons =
     reason + ", and the names of what is in flight (programs with TCP connections, and labels of your own requests)."
   private static let figures =
-    "add the figures of WiFi, the round-trip time, the loss, and what keeps each interface from working."
+    "add the labels of your own requests, the figures of WiFi, the round-trip time, the loss, and what keeps each interface from working."
   private static let missing =
     "If this kernel lacks something that netwatch uses, standard error says so once."
 }

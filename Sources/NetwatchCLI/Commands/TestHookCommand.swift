@@ -9,8 +9,8 @@ struct TestHookCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "test-hook", abstract: "Run a hook once with an example of a change.",
     discussion: """
-      The file is checked and run as by --hooks, whatever its name is, but its output goes to standard output. Its exit status is printed on standard \
-      error and becomes that of netwatch; 2 if the file cannot run.
+      The file is checked and run as by --hooks, whatever its name is, but its output goes to standard output. Its exit status \
+      is printed on standard error and becomes that of netwatch; 2 if the file cannot run.
       """)
 
   @ParentCommand var root: NetwatchTool

@@ -16,7 +16,7 @@ extension Duration {
   /// Parses a number of seconds from 0, such as `2` or `0.5`. Throws a `PlainError`.
   package init(checkingSeconds text: String) throws(PlainError) {
     guard let seconds = Double(text), seconds >= 0, seconds <= Duration.longestDelay / .seconds(1) else {
-      throw PlainError("'\(text)' is not a number of seconds from 0; write 2 or 0.5.")
+      throw PlainError("'\(text)' is not a number of seconds, 0 or more; write 2 or 0.5.")
     }
     self = .seconds(seconds)
   }
