@@ -1,8 +1,8 @@
 /// A counter of running requests that tells when to show a person that the network is busy.
 ///
 /// With the default delays it becomes visible one second after a request began if a request runs then. It is hidden 0.17 s
-/// after the last request has ended; see ``ActivityState``. All methods can be called from any thread, but `onVisibilityChange` without `enqueue` only on an actor. To begin and to end a
-/// request takes one lock and allocates nothing.
+/// after the last request has ended; see ``ActivityState``. All methods can be called from any thread, but `onVisibilityChange`
+/// without `enqueue` only on an actor. To begin and to end a request takes one lock and allocates nothing.
 public final class ActivityIndicator: RequestObserver, Sendable {
   private let core: ActivityCore
 

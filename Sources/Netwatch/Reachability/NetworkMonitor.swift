@@ -3,8 +3,9 @@
 /// `import NetwatchNetlink` provides the `start` that makes one. The path is known as soon as `start` returns. It is
 /// "unknown" only if the target is a host and no resolver answers for its name within two seconds, or after netlink was lost.
 ///
-/// All methods can be called from any thread, but `onChange` without `enqueue` only on an actor. The monitor runs while you hold it, one of its subscriptions, or one of its
-/// sequences, such as ``paths``. After that its thread and sockets are released.
+/// All methods can be called from any thread, but `onChange` without `enqueue` only on an actor. The monitor runs while you
+/// hold it, one of its subscriptions, or one of its sequences, such as ``paths``. After that its thread and sockets are
+/// released.
 public final class NetworkMonitor: Sendable {
   private let feed: MonitorFeed
   private let stop: @Sendable () -> Void

@@ -3,8 +3,8 @@ import HTTPTypes
 
 /// A serializer that puts parameters into the URL or, for methods with a body, into a form-encoded body.
 ///
-/// Each of the other request serializers has a `base`, by default an `HTTPRequestSerializer`, which sets the header fields, and writes
-/// the parameters of some methods into the URL.
+/// Each of the other request serializers has a `base`, by default an `HTTPRequestSerializer`, which sets the header fields, and
+/// writes the parameters of some methods into the URL.
 public struct HTTPRequestSerializer: RequestSerializer {
   /// A function that writes parameters as a query.
   ///

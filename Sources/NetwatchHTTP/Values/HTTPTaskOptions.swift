@@ -130,9 +130,9 @@ public struct HTTPTaskOptions: Sendable {
   /// With false, a request that has no connection yet and finds no path still waits: for ``reachabilityTimeout`` if that is set,
   /// otherwise, if the network has just changed, for ``HTTPSessionConfiguration/pathLossGrace``.
   ///
-  /// A request is not sent again once a response has begun, or if its body cannot be made again. A request that may have reached the
-  /// server is only sent again if its method is idempotent (RFC 9110, section 9.2.2) or ``allowsRepetition`` is set. A resumable
-  /// download continues where it stopped.
+  /// A request is not sent again once a response has begun, or if its body cannot be made again. A request that may have
+  /// reached the server is only sent again if its method is idempotent (RFC 9110, section 9.2.2) or ``allowsRepetition`` is
+  /// set. A resumable download continues where it stopped.
   ///
   /// A request that is sent again waits for a path for at most ``reachabilityTimeout``, or one minute if that is nil.
   public var retriesWhenReachable: Bool {
