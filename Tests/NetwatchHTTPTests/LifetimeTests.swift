@@ -54,6 +54,27 @@ import Testing
     #expect(bytes.allSatisfy { $0 < 16_384 })
   }
 
+  /// Callers whose requests end together wake each other.
+  @Test func `a caller whose executor is busy holds up no other caller`() async throws {
+    let server = try ScriptedServer { connection, _ in while connection.readHead() != nil {} }
+    defer { server.stop() }
+    let session = try HTTPSessionManager()
+    let request = try HTTPRequest(.get, to: server.url)
+    let executor = OneThreadExecutor()
+    let busy = (0..<5).map { _ in Task(executorPreference: executor) { try await session.data(for: request) } }
+    let others = (0..<30).map {
+      Task(priority: [.high, .medium, .low][$0 % 3]) { try await session.data(for: request) }
+    }
+    _ = try await eventually { await session.tasks().count == 35 ? true : nil }
+    let end = DispatchSemaphore(value: 0)
+    executor.queue.async { end.wait() }
+    session.invalidate()
+    for task in others { await #expect(throws: HTTPError.self) { try await task.value } }
+    end.signal()
+    for task in busy { await #expect(throws: HTTPError.self) { try await task.value } }
+    await session.waitUntilInvalidated()
+  }
+
   /// OpenSSL would free what the session's thread still uses.
   @Test func `a program that ends beside its session is not cleaned up under it`() throws {
     let server = try Self.server()
@@ -61,5 +82,14 @@ import Testing
     for _ in 0..<20 {
       #expect(try Programs.run([Programs.httpProbe, "leave", server.url.absoluteString]).isEmpty)
     }
+  }
+}
+
+private final class OneThreadExecutor: TaskExecutor {
+  let queue = DispatchQueue(label: "one thread")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { [self] in unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 }

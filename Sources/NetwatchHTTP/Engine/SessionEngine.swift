@@ -16,8 +16,8 @@ enum EngineCommand: Sendable {
 /// engine on each.
 final class SessionEngine {
   // The limits on callers that wait to be woken together. The measure is the requests per second with 64 tasks that await,
-  // compared with an HTTP client in C. It is 0.88 if each turn wakes its callers, and 0.93 to 0.95 with these limits. With 32
-  // callers and 6 turns, it is 0.91 to 0.94 (`contrib/bench/http`).
+  // compared with an HTTP client in C. It is 0.92 if each turn wakes its callers, and 0.93 with these limits, by the median of
+  // seven runs of 15 rounds (`contrib/bench/http`). Larger limits are not better.
   private static let mostWaitingCallers = 24
   private static let mostTurnsOfCallers = 4
 
@@ -59,8 +59,7 @@ final class SessionEngine {
   /// The transfers that ended in this turn of the loop. They are delivered together, so that a caller that is woken for the
   /// first also finds the others.
   private var finished: [Transfer] = []
-  /// The callers that are woken together. If they were woken one after the other, each call would wake a thread that has gone
-  /// to sleep again.
+  /// The callers that are woken together, by ``TransferOrder/wake(_:)``.
   private var waitingCallers: [TransferOrder] = []
   /// The number of turns for which these callers have waited for more.
   private var turnsOfCallers = 0
@@ -180,7 +179,7 @@ final class SessionEngine {
       return loop.lookAgain()
     }
     turnsOfCallers = 0
-    for caller in waitingCallers { caller.wake() }
+    TransferOrder.wake(waitingCallers)
     waitingCallers.removeAll(keepingCapacity: true)
   }
 

@@ -10,8 +10,9 @@ import Synchronization
   /// The second value is fulfilled or released after the caller's completion has run.
   case later(@Sendable (TransferOrder.Outcome, OneShot<Void>) -> Void)
   /// The caller continues with the order, which has its outcome; or with nil if the session has ended before. The continuation
-  /// is unchecked, because a check costs an allocation for each request, and a ``TransferOrder`` completes only once.
-  case awaited(UnsafeContinuation<TransferOrder?, Never>)
+  /// is unchecked, because a check costs an allocation for each request, and a ``TransferOrder`` completes only once. The
+  /// priority is that of the caller's task; nil for a task with an executor of its own.
+  case awaited(UnsafeContinuation<TransferOrder?, Never>, TaskPriority?)
 }
 
 /// Everything that a transfer needs, with its one completion.
@@ -38,8 +39,11 @@ final class TransferOrder: Sendable {
   private let pending: PendingCompletions
   private let isComplete = Atomic(false)
   private let completion: TransferCompletion
-  /// The outcome for a caller that waits, and the observer to be notified when the activity ends.
-  private let delivery = InlineLock<(outcome: Outcome, observer: Shared<any RequestObserver>?)?>(nil)
+  /// The outcome for a caller that waits, the observer to be notified when the activity ends, and the order whose caller this
+  /// caller wakes.
+  private let delivery = InlineLock<
+    (outcome: Outcome, observer: Shared<any RequestObserver>?, next: TransferOrder?)?
+  >(nil)
 
   init(
     _ id: RequestID, _ call: consuming PreparedCall, _ pending: PendingCompletions, _ scope: CredentialScope,
@@ -68,7 +72,7 @@ final class TransferOrder: Sendable {
         complete(.failure(Self.invalidated))
         pending.remove()
       case .later(let complete): complete(.failure(Self.invalidated), OneShot { pending.remove() })
-      case .awaited(let continuation): unsafe continuation.resume(returning: nil)
+      case .awaited(let continuation, _): unsafe continuation.resume(returning: nil)
       }
     }
   }
@@ -104,7 +108,7 @@ final class TransferOrder: Sendable {
       }
     case .later(let complete): complete(outcome, end(observer))
     case .awaited:
-      delivery.withLock { $0 = (outcome, observer) }
+      delivery.withLock { $0 = (outcome, observer, nil) }
       guard let callbacks else { return true }
       // After the last report of progress.
       let end = OneShot { [self] in wake() }
@@ -123,7 +127,24 @@ final class TransferOrder: Sendable {
 
   /// Lets the waiting caller continue. To be called once.
   func wake() {
-    if case .awaited(let continuation) = completion { unsafe continuation.resume(returning: self) }
+    if case .awaited(let continuation, _) = completion { unsafe continuation.resume(returning: self) }
+  }
+
+  /// Lets several waiting callers continue. Each wakes the next one of its priority before it does anything else: a thread that
+  /// has been woken then finds its next work, instead of going to sleep until this thread wakes it again. A caller with an
+  /// executor of its own is woken from here, because that executor may be busy for long.
+  static func wake(_ callers: [TransferOrder]) {
+    for (index, caller) in callers.enumerated().reversed() {
+      if index > 0, let priority = caller.priority, priority == callers[index - 1].priority {
+        callers[index - 1].delivery.withLock { $0?.next = caller }
+      } else {
+        caller.wake()
+      }
+    }
+  }
+
+  private var priority: TaskPriority? {
+    if case .awaited(_, let priority) = completion { priority } else { nil }
   }
 
   /// Ends the request on behalf of the caller that has waited. The loop might do that only after the caller has continued.
@@ -136,6 +157,7 @@ final class TransferOrder: Sendable {
       pending.remove()
       throw Self.invalidated
     }
+    delivery.next?.wake()
     defer {
       delivery.observer?.value.ended(order.id)
       pending.remove()

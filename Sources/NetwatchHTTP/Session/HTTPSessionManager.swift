@@ -142,9 +142,11 @@ public final class HTTPSessionManager: Sendable {
   ) async throws(HTTPError) -> HTTPReply<Value> {
     if let refusal = call.refusal { throw refusal }
     let cancellation = cancellation()
+    // Nil for a task with an executor of its own.
+    let priority = unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor == nil ? Task.currentPriority : nil }
     let order = await withTaskCancellationHandler {
       unsafe await withUnsafeContinuation { continuation in
-        begin(self.order(call, makeSink: makeSink, completion: unsafe .awaited(continuation)), cancellation)
+        begin(self.order(call, makeSink: makeSink, completion: unsafe .awaited(continuation, priority)), cancellation)
       }
     } onCancel: {
       cancellation.cancel()
