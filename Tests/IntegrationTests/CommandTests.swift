@@ -141,7 +141,7 @@ import Testing
     (["snippet"], "bar"),
     (["snippet", "lunch"], "polybar"), (["-f", "--template", "{sid}"], "did you mean {ssid}?"),
     (["--format", "polybar", "--template", "%{{F{ssid}}}"], "inside a tag"),
-    (["--json", "--icons", "nerd"], "--icons; leave it out"), (["--max-width", "0"], "1 or more"),
+    (["--json", "--icons", "nerd"], "leave out --icons."), (["--max-width", "0"], "1 or more"),
     (["--hide-when", "dark"], "idle"),
     (["explain", "--format", "tmux"], "too long for a bar"),
     (["--format", "waybar", "--template", "<b>{ssid}"], "</b>"),

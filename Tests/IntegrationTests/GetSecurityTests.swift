@@ -162,7 +162,8 @@ import Testing
     (["http://x/it", "--pin", "root.pem"], "--pin needs a URL with https://"), (["http://x/it", "-o", ""], "--output"),
     (["http://x/it", "-H", "s3cret"], "Name: value"), (["http://x/it", "-H", "a b: s3cret"], "letters"),
     (["http://x/it", "-H", "a: s3cret\r\nb: c"], "control character"),
-    (["http://x/it", "-H", "Range: bytes=0-s3cret"], "leave out Range"), (["http://x/it", "--retry", "-1"], "--retry"),
+    (["http://x/it", "-H", "Range: bytes=0-s3cret"], "leave out Range"),
+    (["http://x/it", "--retry", "-1"], "from 0 to 1000"),
     (["http://x/it", "--retry", "1001"], "from 0 to 1000"), (["http://x/it", "--json"], "Unknown option '--json'"),
     (["http://x/it", "-f"], "Unknown option '-f'"), ([], "url"),
   ])

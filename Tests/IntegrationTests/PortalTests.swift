@@ -62,6 +62,18 @@ import Testing
     #expect(desktop.opened == ["1", AnswerServer.url])
   }
 
+  @Test func `wait prints the address of the login page`() throws {
+    let desktop = try Desktop()
+    try desktop.server.answer("to /login")
+    let result = try ChildProcess.run(
+      desktop.networks.near.command([
+        Programs.netwatch, "wait", "-t", "2", "--probe", AnswerServer.url, "--template",
+        "{internet} {portal_url}",
+      ]))
+    #expect(result.ending == .exited(1))
+    #expect(result.output == ["portal http://10.0.0.2/login"])
+  }
+
   @Test(arguments: [
     ("i3bar", #",{"name":"netwatch","button":1}"#, #",{"name":"netwatch","button":3}"#), ("i3blocks", "1", "2"),
   ])

@@ -106,7 +106,8 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   }
 
   /// Calls `body` at each change of the visibility, without a queue: on the thread that made the change, or, when a delay is
-  /// over, on a thread of Swift's pool. That thread waits for `body`, so keep it short.
+  /// over, on a thread of Swift's pool. That thread waits for `body`, so keep it short. If the visibility changes while `body`
+  /// runs on another thread, that thread delivers the newest value afterwards.
   ///
   /// - Parameters:
   ///   - initial: Whether `body` also gets the current value, on the calling thread before this method returns. Default:

@@ -8,7 +8,8 @@
 ///      +----------------------------------------------------------------------------+
 /// ```
 ///
-/// When nothing runs any more, `delayingStart` does not end: a series of short requests is shown, one short request never.
+/// When nothing runs any more, `delayingStart` does not end: a series of short requests is shown if one of them runs when the
+/// delay is over. One short request is never shown.
 package struct ActivityMachine: Sendable {
   package enum Event: Hashable, Sendable, CaseIterable {
     /// The number of requests has become more than zero.

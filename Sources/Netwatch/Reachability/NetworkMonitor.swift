@@ -1,7 +1,8 @@
 /// A monitor of how this machine is reachable, now and at each change.
 ///
 /// `import NetwatchNetlink` provides the `start` that makes one. The path is known as soon as `start` returns. It is
-/// "unknown" only if the target is a host and no resolver answers for its name within two seconds, or after netlink was lost.
+/// "unknown" only if the target is a host and no resolver answers for its name within two seconds. Later it is also "unknown"
+/// after netlink was lost, and while the kernel refuses to list the links or to look up a route, which the monitor retries.
 ///
 /// All methods can be called from any thread, but `onChange` without `enqueue` only on an actor. The monitor runs while you
 /// hold it, one of its subscriptions, or one of its sequences, such as ``paths``. After that its thread and sockets are
@@ -30,7 +31,7 @@ public final class NetworkMonitor: Sendable {
   public var statistics: MonitorStatistics { feed.statistics.withLock { $0 } }
 
   /// The error that ended the monitor. Nil while it runs. After an error, ``currentPath`` has the status
-  /// ``ReachabilityStatus/unknown``.
+  /// ``ReachabilityStatus/unknown``. That status alone does not mean that the monitor has ended.
   public var failure: NetworkMonitorError? { feed.broadcast.failure }
 
   /// Calls `body` on the caller's actor with each new path.
@@ -68,6 +69,9 @@ public final class NetworkMonitor: Sendable {
   }
 
   /// Calls `body` with each new path at once, on the monitor's own thread. That thread waits for `body`, so keep it short.
+  ///
+  /// There is one exception: paths that come during the first call, which `initial` asks for. The calling thread delivers the
+  /// newest of them after that call.
   ///
   /// - Parameters:
   ///   - initial: Whether `body` also gets the current path, on the calling thread before this method returns. Default: true.

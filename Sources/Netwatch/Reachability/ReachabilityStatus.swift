@@ -1,7 +1,7 @@
 /// The status of a target, in AFNetworking's four words.
 public enum ReachabilityStatus: String, Hashable, Sendable, CaseIterable {
-  /// The status is not known: netlink cannot be read any more, no resolver has answered yet for the name of the target's host,
-  /// or, in an event stream, the service has ended.
+  /// The status is not known: the kernel cannot be asked through netlink, for now or any more; no resolver has answered yet for
+  /// the name of the target's host; or, in an event stream, the service has ended.
   ///
   /// This never means offline. It is the first value of a monitor only if the target is such a host.
   case unknown

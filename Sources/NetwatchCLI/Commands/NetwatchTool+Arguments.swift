@@ -40,18 +40,11 @@ extension NetwatchTool {
         arguments.append("--help")
       } else if word == "--signal", WiFiReporting.SignalChanges(rawValue: next) == nil {
         arguments.append("--signal=\(WiFiReporting.SignalChanges.steps.rawValue)")
-      } else if isNegative(word), let option = arguments.last, option.hasPrefix("-"), !option.contains("=") {
-        // ArgumentParser would take it for an option, and miss the value.
-        arguments[arguments.count - 1] += "=" + word
       } else {
         arguments.append(word)
       }
     }
-    return arguments + words[end...]
-  }
-
-  private static func isNegative(_ word: String) -> Bool {
-    word.hasPrefix("-") && word.dropFirst().first.map { $0.isNumber || $0 == "." } ?? false
+    return (arguments + words[end...]).joiningNegativeValues()
   }
 
   /// Throws a `ValidationError` if there is no such command. ArgumentParser would call it an unexpected argument.

@@ -35,7 +35,8 @@ extension NetwatchTool {
     }
     if probe.probe != nil {
       throw ValidationError(
-        "--probe waits until the internet answers, and --for not-reachable until nothing is reachable; leave out one.")
+        "--probe asks whether the internet answers, and --for not-reachable whether nothing is reachable; leave out one."
+      )
     }
   }
 }

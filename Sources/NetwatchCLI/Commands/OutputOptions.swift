@@ -43,7 +43,7 @@ struct OutputOptions: SharedOptions {
   @Option(
     help: ArgumentHelp(
       "Print this format: text, json, or that of a bar: \(Bar.names.joined(separator: ", ")). Default: text on a "
-        + "terminal, otherwise json.",
+        + "terminal, otherwise json; with an option for bars, a plain line.",
       in: [
         "explain": "Print text or json. Default: text.",
         "top": "Print text or json. Default: text on a terminal, otherwise json.",
@@ -77,7 +77,7 @@ struct OutputOptions: SharedOptions {
       throw ValidationError("--json and --format \(format.name) contradict each other; give one.")
     }
     if let given = bar.given, wantsJSON {
-      throw ValidationError("JSON does nothing with \(given); leave it out.")
+      throw ValidationError("JSON does nothing with \(given); leave out \(given).")
     }
     _ = try makeBarRenderer(.bits, showsTraffic: false, opensPortal: false)
   }

@@ -73,9 +73,10 @@ struct WaitCommand: ParsableCommand {
     var isMet = false
     var look = {}
     let source = try LineSource(options, on: loop) { record in
-      // The line keeps the reason of the path, so only the result of the probe and the stages change.
+      // The line keeps the reason of the path, so only the results of the probe and the stages change.
       if last != nil, record.path.reason == .internetChanged || record.event == .stages {
         last?.internet = record.internet
+        last?.portalURL = record.portalURL
         last?.stages = record.stages
       } else {
         last = record

@@ -7,9 +7,9 @@ import HTTPTypes
 /// The received bytes are in `NAME.netwatch-part` beside the destination, and the facts about them in
 /// `NAME.netwatch-part.json`. A later download of the same URL to the same place finds both, and requests only the rest, if the
 /// server reports that the file is unchanged. Otherwise the download begins again in a new file. The old bytes are kept until the
-/// new file is complete or has as many bytes. If the new download breaks off before that, they are still kept, unless the server
-/// has reported another version of the file. If only the query of the URL differs, as with a new signature, the download continues
-/// if the file has an entity tag.
+/// new file is complete or has as many bytes. If the new download breaks off before that, the next one continues the old file,
+/// which is longer; if the server has reported another version of the file, the next one continues the new file. If only the query
+/// of the URL differs, as with a new signature, the download continues if the file has an entity tag.
 ///
 /// A partial file is never continued if it belongs to another owner, has more than one hard link, or can be written by others. If
 /// the name of a partial file would be longer than the file system allows, it is cut and ends with a checksum.

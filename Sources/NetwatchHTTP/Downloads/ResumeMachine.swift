@@ -13,7 +13,7 @@
 /// ```
 ///
 /// Each request is a leg. A leg requests the rest of the file, and its body is appended; or it begins again. The old bytes are
-/// kept until the new file is complete, or has more bytes.
+/// kept until the new file is complete, or has as many bytes.
 struct ResumeMachine: Sendable {
   enum Event: Hashable, Sendable {
     case resumed

@@ -94,7 +94,7 @@ package final class ActivityCounter {
   }
 
   /// Sets the number of TCP connections in flight; they are counted from the first call on. An unchanged number means that one
-  /// connection has come and gone, so that the indicator stays visible in a series of short ones.
+  /// connection has come and gone, so that a visible indicator stays visible in a series of short ones.
   ///
   /// - Parameter date: The time of the change. Actions that are due since then are performed at once.
   package func setConnections(_ count: Int, at date: Duration) {

@@ -13,8 +13,8 @@ import NetwatchEventLoop
 /// that programs report are in flight. The service is the one that `netwatch run` uses: the one at `$NETWATCH_SOCKET` if that is
 /// set, else the user's, else the machine's.
 ///
-/// **Every record is complete state.** You never need an earlier one. If the reader is slow, records are left out, but never
-/// the newest.
+/// **Every record is complete state**, except for the traffic that you ask for, which has records of its own. You never need an
+/// earlier one. If the reader is slow, records are left out, but never the newest.
 ///
 /// **If there is no service, no record comes** until one starts. If the service ends, one record reports it: the path has the
 /// status `.unknown` and the reason `.serviceLost`, and no request is in flight. When a service is back, the next record has

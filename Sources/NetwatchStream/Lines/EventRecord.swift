@@ -87,7 +87,7 @@ public struct EventRecord: Hashable, Sendable {
   /// The result of the last probe of the internet; nil if none was made.
   public var internet: InternetAccess?
   /// The traffic of links at the last sample: of the link that carries the path, and of other links if they were asked for. Nil
-  /// if traffic was not asked for.
+  /// if traffic was not asked for. In an ``EventStream``, only records of the event ``Event/traffic`` have it.
   public var traffic: [LinkTraffic]?
   /// The quality of the link that carried the path, as of the last sample. Nil if it is not known.
   public var quality: LinkQuality?
