@@ -16,8 +16,8 @@ enum EngineCommand: Sendable {
 /// engine on each.
 final class SessionEngine {
   // The limits on callers that wait to be woken together. The measure is the requests per second with 64 tasks that await,
-  // compared with an HTTP client in C. It is 0.92 if each turn wakes its callers, and 0.93 with these limits, by the median of
-  // seven runs of 15 rounds (`contrib/bench/http`). Larger limits are not better.
+  // compared with an HTTP client in C, by the programs of `contrib/bench/http` without the other clients. It is 0.92 if each turn
+  // wakes its callers, and 0.93 with these limits, by the median of seven runs of 15 rounds. Larger limits are not better.
   private static let mostWaitingCallers = 24
   private static let mostTurnsOfCallers = 4
 
