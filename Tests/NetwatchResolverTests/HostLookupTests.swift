@@ -342,16 +342,24 @@ import Testing
 }
 
 extension FakeNameServer {
-  /// The ports of those that have asked by UDP and are connected to this server still. A socket that another test left
-  /// to a server on the same port before is none of them.
+  /// The ports of those sockets of this process that have asked by UDP and are connected to this server still. A child
+  /// that another test starts has a copy of all sockets until it becomes its program; such a copy is none of them.
   fileprivate var openClients: Set<UInt16> {
     let table = (try? String(contentsOfFile: "/proc/net/udp", encoding: .utf8)) ?? ""
+    let own = Self.ownSockets
     let peers = table.split(separator: "\n").compactMap { line -> UInt16? in
       let columns = line.split(separator: " ")
-      guard columns.count > 2, Self.port(columns[2]) == port else { return nil }
+      guard columns.count > 9, Self.port(columns[2]) == port, own.contains("socket:[\(columns[9])]") else { return nil }
       return Self.port(columns[1])
     }
     return clients.intersection(peers)
+  }
+
+  /// The sockets of this process, as /proc names them: `socket:[inode]`.
+  private static var ownSockets: Set<String> {
+    let folder = "/proc/self/fd/"
+    let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return Set(descriptors.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: folder + $0) })
   }
 
   /// The port of an address of that table: hexadecimal, behind a colon.
