@@ -59,9 +59,9 @@ extension ReachabilityMachine {
     if answers.lookBeneathTunnels, !pending.routing.isEmpty { families = destinations.families }
     guard !families.isEmpty else {
       var trail = EvaluationTrail()
-      let evaluation = evaluator.evaluate(answers, to: destinations, &trail)
+      var evaluation = evaluator.evaluate(answers, to: destinations, &trail)
       guard trail.missing.isEmpty else { return ask(further: trail, inquiry, at: now, &effects) }
-      return conclude(evaluation, inquiry, at: now, &effects)
+      return conclude(&evaluation, inquiry, at: now, &effects)
     }
     refreshHostRoutes(at: now, &effects)
     for index in pending.dependents { effects.append(.readLink(index)) }
@@ -118,10 +118,10 @@ extension ReachabilityMachine {
 
     watchRemotes(&effects)
     var trail = EvaluationTrail()
-    let evaluation = evaluator.evaluate(answers, to: destinations, &trail)
+    var evaluation = evaluator.evaluate(answers, to: destinations, &trail)
     guard trail.missing.isEmpty else { return ask(further: trail, inquiry, at: now, &effects) }
     if usesHostRoutes, !trail.usesHostRoutes { stopUsingHostRoutes(&effects) }
-    if !inquiry.isConfirmed, isDoubtful(inquiry, evaluation) {
+    if !inquiry.isConfirmed, isDoubtful(inquiry, &evaluation) {
       inquiry.isConfirmed = true
       inquiry.contradicted = []
       inquiry.outstanding = 0
@@ -134,7 +134,7 @@ extension ReachabilityMachine {
       hasListedForContradiction = true
       return list(after: 0, because: inquiry.stale ?? inquiry.cause, &effects)
     }
-    return conclude(evaluation, inquiry, at: now, &effects)
+    return conclude(&evaluation, inquiry, at: now, &effects)
   }
 
   /// Returns whether both addresses that may stand for the internet are asked for at once. If a route is gone, the first one
@@ -206,25 +206,23 @@ extension ReachabilityMachine {
   ///
   /// This is so if the answer changes nothing after an early announcement, or contradicts what is known. The kernel announces
   /// nothing more when it makes the change.
-  private func isDoubtful(_ inquiry: Inquiry, _ evaluation: PathEvaluator.Evaluation) -> Bool {
+  private mutating func isDoubtful(_ inquiry: Inquiry, _ evaluation: inout PathEvaluator.Evaluation) -> Bool {
     if !inquiry.contradicted.isEmpty { return true }
     guard hasPublished else { return false }
     // Beneath a tunnel, another link may carry the traffic by the other family, and the path stays the same.
     if answers.lookBeneathTunnels { return !inquiry.early.isEmpty }
-    let unchanged = evaluation.verdict.familiesEqual(to: concluded)
-    return !inquiry.early.intersection(inquiry.families).intersection(unchanged).isEmpty
+    let early = inquiry.early.intersection(inquiry.families)
+    // First, because the comparison copies both verdicts.
+    guard !early.isEmpty else { return false }
+    return !early.intersection(evaluation.verdict.familiesEqual(to: concluded)).isEmpty
   }
 
   // MARK: Publishing
 
   mutating func conclude(
-    _ evaluation: PathEvaluator.Evaluation, _ inquiry: Inquiry, at now: Duration, _ effects: inout Effects
+    _ evaluation: inout PathEvaluator.Evaluation, _ inquiry: Inquiry, at now: Duration, _ effects: inout Effects
   ) -> State {
-    if destinations.isEmpty, name != .known, evaluation.verdict.status != .unknown {
-      var unknown = evaluation
-      unknown.verdict = .unknown
-      return conclude(unknown, inquiry, at: now, &effects)
-    }
+    if destinations.isEmpty, name != .known { evaluation.verdict = .unknown }
     concluded = evaluation.verdict
     if case .awaited(let isTimed) = name, !hasPublished {
       // The first path waits for the addresses of the host, but not for ever.
@@ -238,10 +236,10 @@ extension ReachabilityMachine {
       stopHolding(&effects)
     } else if published.status.isReachable, !isReachable, configuration.hold > .zero {
       if heldReason == nil { effects.append(.arm(.hold, at: now + configuration.hold.asDelay)) }
-      heldReason = reason(for: evaluation, inquiry.cause)
+      heldReason = reason(for: &evaluation, inquiry.cause)
     } else {
       stopHolding(&effects)
-      let reason = reason(for: evaluation, inquiry.cause)
+      let reason = reason(for: &evaluation, inquiry.cause)
       published = evaluation.verdict
       publish(reason, hasPublished ? .reachability : .initial, &effects)
     }
@@ -277,9 +275,23 @@ extension ReachabilityMachine {
     effects.append(.publish(change))
   }
 
-  // Marked as mutating although it changes nothing, because other methods get a copy of the whole machine.
+  // Methods are marked as mutating and large values as inout although they change nothing: the others get a copy of the whole
+  // machine, and each use of such a value would copy it.
+
+  /// Writes what was published last to `path`, with other values of the WiFi network and another reason.
+  package mutating func write(
+    to path: inout NetworkPath, because reason: ReachabilityReason, _ connection: WiFiConnection
+  ) {
+    path.update { values in
+      values.verdict = published
+      values.reason = reason
+      values.links = evaluator.snapshot.interfaces
+      values.connection = connection
+    }
+  }
+
   private mutating func reason(
-    for evaluation: PathEvaluator.Evaluation, _ listingCause: ReachabilityReason?
+    for evaluation: inout PathEvaluator.Evaluation, _ listingCause: ReachabilityReason?
   ) -> ReachabilityReason {
     let isReachable = evaluation.verdict.status.isReachable
     guard hasPublished else { return isReachable ? .initial : evaluation.failure }

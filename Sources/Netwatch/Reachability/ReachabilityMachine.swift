@@ -307,8 +307,8 @@ package struct ReachabilityMachine: Sendable {
     guard case .settled(let stale) = state else { return state }
     // Nothing has been asked without an address, so nothing is missing.
     var trail = EvaluationTrail()
-    let evaluation = evaluator.evaluate(answers, to: destinations, &trail)
-    return conclude(evaluation, Inquiry(stale: stale), at: now, &effects)
+    var evaluation = evaluator.evaluate(answers, to: destinations, &trail)
+    return conclude(&evaluation, Inquiry(stale: stale), at: now, &effects)
   }
 }
 

@@ -40,7 +40,7 @@ package struct StageMachine: Sendable {
     switch event {
     case .path(let path, let neighbours):
       self.path = path
-      carrier = path.verdict.interfaceIndex ?? carrier
+      carrier = path.interfaceIndex ?? carrier
       gateways.use(neighbours)
     case .neighbour(let neighbour, let state):
       gateways.hear(neighbour, state)

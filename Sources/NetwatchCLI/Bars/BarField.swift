@@ -61,7 +61,7 @@ extension LineBuffer {
     case .name: appendName(of: state)
     case .status: append(text: path.status.rawValue)
     case .medium: append(text: path.medium?.rawValue ?? "")
-    case .interface: append(clean: path.verdict.interfaceName)
+    case .interface: append(clean: path.kernelName)
     case .ssid: append(clean: path.verdict.ssid)
     case .signal:
       guard let percent = path.wifi?.signal?.percent else { return }

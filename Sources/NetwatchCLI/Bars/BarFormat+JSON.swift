@@ -12,7 +12,7 @@ extension BarFormat {
     begin: { line, state, scratch in
       line.append(#"[{"name":"netwatch","instance":""#)
       scratch.removeAll()
-      scratch.append(clean: state.path.verdict.interfaceName)
+      scratch.append(clean: state.path.kernelName)
       for position in 0..<scratch.count { line.append(json: scratch[position]) }
       line.append(#"","full_text":""#)
     },

@@ -32,7 +32,7 @@ enum Condition: Hashable {
   func holds(for record: EventRecord, in network: () -> NetworkIdentity?) -> Bool {
     let path = record.path
     return switch self {
-    case .reachable: path.verdict.isReachable
+    case .reachable: path.isReachable
     case .notReachable: path.status == .notReachable
     case .wifi: path.status == .wifi
     case .wwan: path.status == .wwan
@@ -50,7 +50,7 @@ extension [Condition] {
   /// be reachable.
   func hold(for record: EventRecord, in network: @autoclosure () -> NetworkIdentity?) -> Bool {
     guard record.internet?.isFull ?? true else { return false }
-    if isEmpty { return record.path.verdict.isReachable }
+    if isEmpty { return record.path.isReachable }
     return allSatisfy { $0.holds(for: record, in: network) }
   }
 }

@@ -41,7 +41,7 @@ extension NetworkPath {
   /// Returns whether two paths are equal in everything that a line has.
   package func saysTheSame(as other: NetworkPath) -> Bool {
     func says(_ path: FamilyPath?) -> [IPAddress?] { [path?.address, path?.gateway] }
-    return status == other.status && medium == other.medium && verdict.interfaceName == other.verdict.interfaceName
+    return status == other.status && medium == other.medium && kernelName == other.kernelName
       && interfaceIndex == other.interfaceIndex && isExpensive == other.isExpensive && says(ipv4) == says(other.ipv4)
       && says(ipv6) == says(other.ipv6) && vpn?.kernelName == other.vpn?.kernelName && vpn?.kind == other.vpn?.kind
       && vpn?.isCarrierKnown == other.vpn?.isCarrierKnown && wifi?.ssid == other.wifi?.ssid

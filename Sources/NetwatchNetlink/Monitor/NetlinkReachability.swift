@@ -21,6 +21,8 @@ package final class NetlinkReachability {
   private let publish: Publish
   private let failed: (NetlinkError) -> Void
   private var machine: ReachabilityMachine
+  /// The path that was published last, without its links. Kept for its memory, which the next one is written into.
+  private var path: NetworkPath
   private var routes: RouteQueries
   private var timers: [ReachabilityMachine.Timer: LoopTimer] = [:]
   private let target: NetworkTarget
@@ -54,12 +56,15 @@ package final class NetlinkReachability {
     self.publish = publish
     failed = fail
     machine = ReachabilityMachine(configuration: configuration, namespaces: source.input.namespaces())
+    path = NetworkPath(
+      verdict: .unknown, reason: .unresolved, interfaces: InterfaceTable(),
+      allowsLinkLocalIPv4: configuration.allowsLinkLocalIPv4)
     target = configuration.target
     wifi = WiFiWatch(on: source.loop, of: source.input, configuration.wifi, read: source.connection(of:hasFrequency:))
     routes = try Self.routes(to: machine.destinations, target.port, source)
     wifi.isDue = { [unowned self] in sampleSignal() }
     wifi.tell = { [unowned self] connection, reason in
-      publish(path(connection).with(reason: reason), .wifi, source.moment)
+      publishPath(connection, because: reason, as: .wifi)
     }
   }
 
@@ -232,7 +237,7 @@ package final class NetlinkReachability {
     guard !source.input.isLost() else { return }
     let association = association
     let connection = association.flatMap { wifi.connection(of: $0.radio) }
-    publish(path(connection), change, source.moment)
+    publishPath(connection, because: machine.reason, as: change)
     // Watchers that are not told of links have not been told of their signal either.
     let isTold = change != .interfaces || machine.configuration.publishesInterfaceChanges
     wifi.handle(isTold ? .published(association, connection) : .sampled(connection), at: source.moment)
@@ -247,12 +252,13 @@ package final class NetlinkReachability {
     host = HostWatch(of: name, on: source.loop, configuration) { [unowned self] in receive(resolved: $0) }
   }
 
-  /// The path that was published last. It is made field by field, because asking the machine for a path would copy the machine.
-  private func path(_ connection: WiFiConnection?) -> NetworkPath {
-    NetworkPath(
-      verdict: machine.published, reason: machine.reason, interfaces: machine.evaluator.snapshot.interfaces,
-      connection: wifi.reporting.part(of: connection ?? WiFiConnection()),
-      allowsLinkLocalIPv4: machine.configuration.allowsLinkLocalIPv4)
+  /// Publishes what the machine has decided.
+  private func publishPath(
+    _ connection: WiFiConnection?, because reason: ReachabilityReason, as change: ReachabilityMachine.Change
+  ) {
+    machine.write(to: &path, because: reason, wifi.reporting.part(of: connection ?? WiFiConnection()))
+    publish(path, change, source.moment)
+    path.forgetLinks()
   }
 
   /// The network of the radio that carries the published path.
@@ -264,7 +270,11 @@ package final class NetlinkReachability {
   }
 
   /// The addresses that traffic leaves from now. They may also change without a new path.
-  package var localAddresses: Set<IPAddress> { path(nil).localAddresses }
+  package var localAddresses: Set<IPAddress> {
+    NetworkPath(
+      verdict: machine.published, reason: machine.reason, interfaces: machine.evaluator.snapshot.interfaces
+    ).localAddresses
+  }
 
   /// Sets which values of the WiFi network are reported from now on.
   ///

@@ -139,7 +139,7 @@ public struct EventRecord: Hashable, Sendable {
 
   /// The traffic of the link that ``path`` uses; nil if it is not known.
   public var carrierTraffic: LinkTraffic? {
-    traffic?.first { $0.interfaceIndex == path.interfaceIndex && $0.kernelName == path.verdict.interfaceName }
+    traffic?.first { $0.interfaceIndex == path.interfaceIndex && $0.kernelName == path.kernelName }
   }
 
   /// The quality of the link that ``path`` uses; nil if it is not known.

@@ -171,7 +171,7 @@ extension LineBuffer {
   fileprivate mutating func append(_ path: NetworkPath) {
     append(#""status":""#)
     append(text: path.status.rawValue)
-    guard path.verdict.status.isReachable, let medium = path.medium, let name = path.verdict.interfaceName,
+    guard path.isReachable, let medium = path.medium, let name = path.kernelName,
       let index = path.interfaceIndex
     else {
       let nothing: StaticString = #"","medium":null,"interface":null,"index":null,"expensive":null,"vpn":null,"#
