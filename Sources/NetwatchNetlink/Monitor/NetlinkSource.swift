@@ -17,20 +17,21 @@ package final class NetlinkSource {
   /// The shortest time that counts as a suspend. Two clocks are never read at exactly the same time, and no suspend is shorter.
   private static let suspendThreshold = Duration.milliseconds(100)
 
+  // What a message needs stands together, so that it is in few lines of cache.
+  /// The time at which the current message was read.
+  private(set) var moment = Moment.now
+  private let events: NetlinkSocket
+  private var watchers: [NetlinkReachability] = []
+  /// Nil if netlink has to be asked each time, such as when its messages are printed.
+  let noRouteCheck: NoRouteCheck?
+  let input: NetlinkInput
   let loop: EventLoop
   /// The socket for requests to rtnetlink.
   let conversation: NetlinkConversation
   let links: LinkQueries
-  /// Nil if netlink has to be asked each time, such as when its messages are printed.
-  let noRouteCheck: NoRouteCheck?
-  /// The time at which the current message was read.
-  private(set) var moment = Moment.now
-  let input: NetlinkInput
-  private let events: NetlinkSocket
   private var devices: KnownDevices
   private let radios: Radios
   private let leases: LeaseWatch
-  private var watchers: [NetlinkReachability] = []
   private var registration: EventLoop.Registration?
   private var wallClock: WallClockWatch?
   private var suspendedTime = Duration.zero
@@ -171,15 +172,21 @@ package final class NetlinkSource {
   }
 
   private func receive(_ frame: NetlinkFrame, _ bytes: RawSpan) {
+    // These are the most frequent messages, and no other source adds to them.
+    guard frame.kind != .overrun, let (families, isRemoval) = NetlinkDecoder.routing(frame, bytes) else {
+      return receiveOther(frame, bytes)
+    }
+    if frame.type == RTM_NEWRULE || frame.type == RTM_DELRULE { noRouteCheck?.rules = nil }
+    if !families.isEmpty { tell(.fact(.routing(families, isRemoval: isRemoval))) }
+  }
+
+  // Not inlined, because what it decodes is large: the stack of the most frequent messages would have room for all of it.
+  @inline(never) private func receiveOther(_ frame: NetlinkFrame, _ bytes: RawSpan) {
     if frame.kind == .overrun {
       noRouteCheck?.rules = nil
       return tell(.overrun)
     }
     switch NetlinkDecoder.message(frame, bytes, as: .notification) {
-    // These are the most frequent messages, and no other source adds to them.
-    case .event(.routing(let families, let isRemoval)):
-      if frame.type == RTM_NEWRULE || frame.type == RTM_DELRULE { noRouteCheck?.rules = nil }
-      tell(.fact(.routing(families, isRemoval: isRemoval)))
     case .event(let event): identify(event) { tell(.fact($0)) }
     case .route, .routeOverNextHop, .nextHop, .rule, .ignored: break
     }

@@ -86,10 +86,15 @@ extension NetlinkDecoder {
     }
   }
 
-  /// Decodes a change of routes, rules or next hops. Their headers all begin with the family.
-  static func hint(_ bytes: RawSpan, _ payload: Range<Int>, isRemoval: Bool) -> Message {
-    let families = families(bytes, payload)
-    return families.isEmpty ? .ignored : .event(.routing(families, isRemoval: isRemoval))
+  /// Decodes a notification about routes, rules or next hops. Their headers all begin with the family.
+  ///
+  /// - Returns: The families that it is about, and whether something is gone; nil for other notifications.
+  static func routing(_ frame: NetlinkFrame, _ bytes: RawSpan) -> (families: AddressFamilies, isRemoval: Bool)? {
+    switch Int(frame.type) {
+    case RTM_NEWROUTE, RTM_NEWRULE, RTM_NEWNEXTHOP: (families(bytes, frame.payload), false)
+    case RTM_DELROUTE, RTM_DELRULE, RTM_DELNEXTHOP: (families(bytes, frame.payload), true)
+    default: nil
+    }
   }
 
   /// Decodes a change of settings. Only one setting affects a lookup: whether routes over links without a carrier count. No
@@ -97,6 +102,7 @@ extension NetlinkDecoder {
   static func netconf(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
     let attributes = min(payload.lowerBound + 4, payload.upperBound)
     let value = bytes.attribute(NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN, in: attributes..<payload.upperBound)
-    return value == nil ? .ignored : hint(bytes, payload, isRemoval: false)
+    let families = families(bytes, payload)
+    return value == nil || families.isEmpty ? .ignored : .event(.routing(families, isRemoval: false))
   }
 }

@@ -25,6 +25,9 @@ enum NetlinkDecoder {
 
   static func message(_ frame: NetlinkFrame, _ bytes: RawSpan, as context: Context) -> Message {
     let payload = frame.payload
+    if context == .notification, let routing = routing(frame, bytes) {
+      return routing.families.isEmpty ? .ignored : .event(.routing(routing.families, isRemoval: routing.isRemoval))
+    }
     switch Int(frame.type) {
     case RTM_NEWLINK: return link(bytes, payload, isRemoved: false)
     case RTM_DELLINK: return link(bytes, payload, isRemoved: true)
@@ -34,8 +37,6 @@ enum NetlinkDecoder {
     case RTM_NEWRULE where context == .answer: return rule(bytes, payload)
     case RTM_NEWNEXTHOP where context == .answer: return nextHop(bytes, payload)
     case RTM_NEWNEIGH where context == .notification: return neighbour(bytes, payload)
-    case RTM_NEWROUTE, RTM_NEWRULE, RTM_NEWNEXTHOP: return hint(bytes, payload, isRemoval: false)
-    case RTM_DELROUTE, RTM_DELRULE, RTM_DELNEXTHOP: return hint(bytes, payload, isRemoval: true)
     case RTM_NEWNETCONF: return netconf(bytes, payload)
     default: return .ignored
     }

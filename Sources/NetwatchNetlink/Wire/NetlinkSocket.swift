@@ -10,11 +10,12 @@ import Glibc
 
   /// The descriptor. Negative if there is no kernel, as in a replay; settings then have no effect.
   let descriptor: CInt
-  private let handle: OpaquePointer?
-  private let input: NetlinkInput
+  // What a message needs stands together, before and at the beginning of the input, so that it is in few lines of cache.
   private let channel: NetlinkInput.Channel
   private let log: NetlinkDebugLog?
   private let buffer: UnsafeMutableRawBufferPointer
+  private let input: NetlinkInput
+  private let handle: OpaquePointer?
 
   /// Opens a socket.
   ///
