@@ -1,5 +1,8 @@
 /// The questions to the kernel, and the conclusions from its answers.
 extension ReachabilityMachine {
+  // Methods are marked as mutating and large values as inout although they change nothing: the others get a copy of the whole
+  // machine, and each use of such a value would copy it.
+
   /// The number of interrupted or failed listings in a row before a pause.
   private static let eagerAttempts = 8
   private static let retryPause = Duration.milliseconds(100)
@@ -274,9 +277,6 @@ extension ReachabilityMachine {
     self.reason = reason
     effects.append(.publish(change))
   }
-
-  // Methods are marked as mutating and large values as inout although they change nothing: the others get a copy of the whole
-  // machine, and each use of such a value would copy it.
 
   /// Writes what was published last to `path`, with other values of the WiFi network and another reason.
   package mutating func write(

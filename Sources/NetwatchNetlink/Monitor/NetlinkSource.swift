@@ -173,9 +173,7 @@ package final class NetlinkSource {
 
   private func receive(_ frame: NetlinkFrame, _ bytes: RawSpan) {
     // These are the most frequent messages, and no other source adds to them.
-    guard frame.kind != .overrun, let (families, isRemoval) = NetlinkDecoder.routing(frame, bytes) else {
-      return receiveOther(frame, bytes)
-    }
+    guard let (families, isRemoval) = NetlinkDecoder.routing(frame, bytes) else { return receiveOther(frame, bytes) }
     if frame.type == RTM_NEWRULE || frame.type == RTM_DELRULE { noRouteCheck?.rules = nil }
     if !families.isEmpty { tell(.fact(.routing(families, isRemoval: isRemoval))) }
   }

@@ -97,12 +97,15 @@ extension NetlinkDecoder {
     }
   }
 
+  static func hint(_ families: AddressFamilies, isRemoval: Bool) -> Message {
+    families.isEmpty ? .ignored : .event(.routing(families, isRemoval: isRemoval))
+  }
+
   /// Decodes a change of settings. Only one setting affects a lookup: whether routes over links without a carrier count. No
   /// other message reports it.
   static func netconf(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
     let attributes = min(payload.lowerBound + 4, payload.upperBound)
     let value = bytes.attribute(NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN, in: attributes..<payload.upperBound)
-    let families = families(bytes, payload)
-    return value == nil || families.isEmpty ? .ignored : .event(.routing(families, isRemoval: false))
+    return value == nil ? .ignored : hint(families(bytes, payload), isRemoval: false)
   }
 }

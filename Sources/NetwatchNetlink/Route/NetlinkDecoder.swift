@@ -26,7 +26,7 @@ enum NetlinkDecoder {
   static func message(_ frame: NetlinkFrame, _ bytes: RawSpan, as context: Context) -> Message {
     let payload = frame.payload
     if context == .notification, let routing = routing(frame, bytes) {
-      return routing.families.isEmpty ? .ignored : .event(.routing(routing.families, isRemoval: routing.isRemoval))
+      return hint(routing.families, isRemoval: routing.isRemoval)
     }
     switch Int(frame.type) {
     case RTM_NEWLINK: return link(bytes, payload, isRemoved: false)
