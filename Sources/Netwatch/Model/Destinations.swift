@@ -1,7 +1,9 @@
 /// The addresses of a target. A path has to lead to one of them.
 package struct Destinations: Hashable, Sendable {
-  package var ipv4: [IPAddress] = []
-  package var ipv6: [IPAddress] = []
+  package private(set) var ipv4: [IPAddress] = []
+  package private(set) var ipv6: [IPAddress] = []
+  /// The families that have an address. Kept apart, because each event asks for it and for nothing else here.
+  package private(set) var families = AddressFamilies()
 
   /// The largest number of addresses per family. More addresses of one host would only cost lookups.
   private static let limit = 16
@@ -18,12 +20,11 @@ package struct Destinations: Hashable, Sendable {
   /// address is refused or has no route: filters refuse those addresses, and a router with all routes of the internet has
   /// none for them.
   package static let internet = {
-    var destinations = Destinations()
-    destinations.ipv4 = [.v4(0xc000_0201), .v4(0xc633_6401), .v4(0xcb00_7101), .v4(0xc629_0004)]
-    destinations.ipv6 = [
+    var destinations = Destinations([
+      .v4(0xc000_0201), .v4(0xc633_6401), .v4(0xcb00_7101), .v4(0xc629_0004),
       .v6(0x2001_0db8_0000_0000_0000_0000_0000_0001), .v6(0x3fff_0000_0000_0000_0000_0000_0000_0001),
       .v6(0x2001_0503_ba3e_0000_0000_0000_0002_0030),
-    ]
+    ])
     destinations.areStandIns = true
     return destinations
   }()
@@ -40,6 +41,7 @@ package struct Destinations: Hashable, Sendable {
       case .ipv4: ipv4.append(address)
       case .ipv6: ipv6.append(address)
       }
+      families.insert(AddressFamilies(address.family))
     }
   }
 
@@ -54,13 +56,6 @@ package struct Destinations: Hashable, Sendable {
 
   package subscript(family: AddressFamily) -> [IPAddress] { family == .ipv4 ? ipv4 : ipv6 }
 
-  package var families: AddressFamilies {
-    var families = AddressFamilies()
-    if !ipv4.isEmpty { families.insert(.ipv4) }
-    if !ipv6.isEmpty { families.insert(.ipv6) }
-    return families
-  }
-
-  package var isEmpty: Bool { ipv4.isEmpty && ipv6.isEmpty }
+  package var isEmpty: Bool { families.isEmpty }
   package var all: [IPAddress] { ipv4 + ipv6 }
 }

@@ -6,6 +6,54 @@ extension NetlinkInput {
     let kernel = kernel
     return unsafe NetlinkInput(
       open: kernel.open,
+      noRouteCheck: { nil },
+      pause: kernel.pause,
+      follow: kernel.follow,
+      namespaces: {
+        let namespaces = kernel.namespaces()
+        if !namespaces.isEmpty { writer.write(namespaces) }
+        return namespaces
+      },
+      traits: { name, index, hardwareAddress in
+        let traits = kernel.traits(name, index, hardwareAddress)
+        writer.write(traits, ofLink: index)
+        return traits
+      },
+      lease: { link, index, address in
+        let isMetered = kernel.lease(link, index, address)
+        if isMetered { writer.writeMeteredLease(of: address, ofLink: index) }
+        return isMetered
+      },
+      connections: { list in
+        let connections = list()
+        for connection in connections ?? [] { writer.write(connection) }
+        writer.writeEndOfConnections(isWhole: connections != nil)
+        return connections
+      },
+      detour: .recorded(by: writer),
+      onFailure: { body in writer.onFailure = { body($0) } })
+  }
+
+  /// Returns an input that replays a trace. It sends nothing to the kernel, and nothing waits.
+  package static func replayed(_ player: TracePlayer) -> NetlinkInput {
+    unsafe NetlinkInput(
+      open: { _ in nil },
+      noRouteCheck: { nil },
+      pause: { _ in },
+      follow: { _ in },
+      namespaces: { player.namespaces },
+      traits: { _, index, _ in player.traits(ofLink: index) },
+      lease: { _, index, address in player.isMetered(address, ofLink: index) },
+      connections: { _ in player.connections() },
+      detour: .replayed(from: player),
+      onFailure: { body in player.onFault = { body($0) } })
+  }
+}
+
+extension NetlinkInput.Detour {
+  fileprivate static func recorded(by writer: TraceWriter) -> NetlinkInput.Detour {
+    let kernel = NetlinkInput.kernel
+    return unsafe NetlinkInput.Detour(
       perform: { call, channel, body throws(NetlinkError) in
         do throws(NetlinkError) {
           try body()
@@ -29,54 +77,18 @@ extension NetlinkInput {
           throw error
         }
       },
-      noRouteCheck: { nil },
-      pause: kernel.pause,
-      follow: kernel.follow,
       moment: { cause in
         let moment = Moment.now(for: cause)
         writer.write(cause, at: moment)
         return moment
-      },
-      namespaces: {
-        let namespaces = kernel.namespaces()
-        if !namespaces.isEmpty { writer.write(namespaces) }
-        return namespaces
-      },
-      traits: { name, index, hardwareAddress in
-        let traits = kernel.traits(name, index, hardwareAddress)
-        writer.write(traits, ofLink: index)
-        return traits
-      },
-      lease: { link, index, address in
-        let isMetered = kernel.lease(link, index, address)
-        if isMetered { writer.writeMeteredLease(of: address, ofLink: index) }
-        return isMetered
-      },
-      connections: { list in
-        let connections = list()
-        for connection in connections ?? [] { writer.write(connection) }
-        writer.writeEndOfConnections(isWhole: connections != nil)
-        return connections
-      },
-      isLost: { false },
-      onFailure: { body in writer.onFailure = { body($0) } })
+      })
   }
 
-  /// Returns an input that replays a trace. It sends nothing to the kernel, and nothing waits.
-  package static func replayed(_ player: TracePlayer) -> NetlinkInput {
-    unsafe NetlinkInput(
-      open: { _ in nil },
+  fileprivate static func replayed(from player: TracePlayer) -> NetlinkInput.Detour {
+    unsafe NetlinkInput.Detour(
       perform: { call, channel, _ throws(NetlinkError) in try player.perform(call, on: channel) },
       receive: { channel, _, buffer throws(NetlinkError) in unsafe try player.receive(on: channel, into: buffer) },
-      noRouteCheck: { nil },
-      pause: { _ in },
-      follow: { _ in },
       moment: { player.moment(of: $0) },
-      namespaces: { player.namespaces },
-      traits: { _, index, _ in player.traits(ofLink: index) },
-      lease: { _, index, address in player.isMetered(address, ofLink: index) },
-      connections: { _ in player.connections() },
-      isLost: { player.fault != nil },
-      onFailure: { body in player.onFault = { body($0) } })
+      isLost: { player.fault != nil })
   }
 }

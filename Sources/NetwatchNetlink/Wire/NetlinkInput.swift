@@ -76,21 +76,36 @@ import NetwatchEventLoop
     case overrun
   }
 
+  /// The calls that each event needs, as a trace records or replays them.
+  @safe final class Detour {
+    typealias Perform = (Call, Channel, _ body: () throws(NetlinkError) -> Void) throws(NetlinkError) -> Void
+    typealias Receive = (Channel, _ descriptor: CInt, UnsafeMutableRawBufferPointer) throws(NetlinkError) -> Received
+
+    let perform: Perform
+    let receive: Receive
+    let moment: (Cause) -> Moment
+    let isLost: () -> Bool
+
+    init(
+      perform: @escaping Perform, receive: @escaping Receive, moment: @escaping (Cause) -> Moment,
+      isLost: @escaping () -> Bool = { false }
+    ) {
+      self.perform = perform
+      unsafe self.receive = unsafe receive
+      self.moment = moment
+      self.isLost = isLost
+    }
+  }
+
   /// Opens a socket of a netlink family (NETLINK_*) that only the kernel can send to. Nil if there is no kernel, as in a
   /// replay.
   let open: (_ family: CInt) throws(NetlinkError) -> OpaquePointer?
-  /// Performs `body` on a socket, or replays its result.
-  let perform: (Call, Channel, _ body: () throws(NetlinkError) -> Void) throws(NetlinkError) -> Void
-  /// Reads one datagram from a descriptor into a buffer.
-  let receive: (Channel, _ descriptor: CInt, UnsafeMutableRawBufferPointer) throws(NetlinkError) -> Received
   /// Opens a quick check for no route. Nil in a recording, because a trace needs netlink's responses, and in a replay.
   let noRouteCheck: () -> NoRouteCheck?
   /// Waits for a time in microseconds.
   let pause: (UInt32) -> Void
   /// Performs `body`, which starts to follow news on the loop. A replay does not, because the trace already has the news.
   let follow: (_ body: () throws -> Void) throws -> Void
-  /// Returns the time of a cause. It must be called before anything is read because of that cause.
-  let moment: (Cause) -> Moment
   /// Returns the namespaces that belong to this process alone.
   let namespaces: () -> OwnNamespaces
   let traits: (_ name: String, _ index: Int32, _ hardwareAddress: UInt64?) -> DeviceTraits
@@ -99,28 +114,46 @@ import NetwatchEventLoop
   /// Returns the connections that `list` finds, or those of a trace; nil if the list is incomplete. A trace has only the
   /// numbers that the quality of a link is calculated from, and no address.
   let connections: (_ list: () -> [ConnectionFacts]?) -> [ConnectionFacts]?
-  /// Returns whether the trace is at its end, so that further conclusions would have no basis.
-  let isLost: () -> Bool
+  /// What a trace does in place of the calls that each event needs. Nil for the kernel: an event that comes after a long time
+  /// waits for memory at each call through a closure.
+  let detour: Detour?
   /// Sets the closure that is called once if nothing more can be recorded or replayed.
   package let onFailure: (@escaping (any Error) -> Void) -> Void
 }
 
 extension NetlinkInput {
+  /// Performs `body` on a socket, or replays its result.
+  func perform(_ call: Call, _ channel: Channel, _ body: () throws(NetlinkError) -> Void) throws(NetlinkError) {
+    guard let detour else { return try body() }
+    try detour.perform(call, channel, body)
+  }
+
+  /// Reads one datagram from a descriptor into a buffer.
+  func receive(
+    _ channel: Channel, _ descriptor: CInt, _ buffer: UnsafeMutableRawBufferPointer
+  ) throws(NetlinkError) -> Received {
+    guard let detour else { return unsafe try Self.read(descriptor, into: buffer) }
+    return unsafe try detour.receive(channel, descriptor, buffer)
+  }
+
+  /// Returns the time of a cause. It must be called before anything is read because of that cause.
+  func moment(_ cause: Cause) -> Moment { detour?.moment(cause) ?? .now(for: cause) }
+
+  /// Returns whether the trace is at its end, so that further conclusions would have no basis.
+  func isLost() -> Bool { detour?.isLost() ?? false }
+
   /// The input from the kernel that this process runs on.
   package static var kernel: NetlinkInput {
     unsafe NetlinkInput(
       open: connect,
-      perform: { _, _, body throws(NetlinkError) in try body() },
-      receive: { _, descriptor, buffer throws(NetlinkError) in unsafe try read(descriptor, into: buffer) },
       noRouteCheck: { NoRouteCheck() },
       pause: { time in _ = usleep(time) },
       follow: { body in try body() },
-      moment: { .now(for: $0) },
       namespaces: { .ofThisProcess },
       traits: DeviceIdentity().traits(name:index:hardwareAddress:),
       lease: DHCPLeases().isMetered(link:index:address:),
       connections: { list in list() },
-      isLost: { false },
+      detour: nil,
       onFailure: { _ in })
   }
 
