@@ -88,8 +88,7 @@ final class Follow {
 
   private func replay(_ trace: String) throws {
     process.signal(SIGTERM)
-    // Lines that no test has asked for.
-    while let text = try process.nextLine() { lines.append(try Line(text)) }
+    try readToEnd()
     let replayed = try ChildProcess.run([Programs.netwatch, "replay", "--json", trace])
     // Ended within a turn, it may have printed a line less, or recorded a turn without its line.
     let told = lines.map(\.text)
@@ -107,6 +106,11 @@ final class Follow {
     if lines.isEmpty, line.status == "unknown", Programs.follower != nil { return try next() }
     lines.append(line)
     return line
+  }
+
+  /// Reads the lines that no test has asked for, until the process ends.
+  func readToEnd() throws {
+    while let text = try process.nextLine() { lines.append(try Line(text)) }
   }
 
   /// The summary of the next line.

@@ -16,13 +16,18 @@ import Testing
   }
 
   /// Ends the recording, and compares its lines with those of the replay.
-  private func expectSame(_ follow: Follow) throws {
+  ///
+  /// - Parameter isBusy: whether it may end between what it records and the line of it, because there is always something to tell.
+  private func expectSame(_ follow: Follow, isBusy: Bool = false) throws {
     follow.process.signal(SIGINT)
+    try follow.readToEnd()
     #expect(try follow.process.wait() == .signalled(SIGINT))
     let replay = try replay(trace)
     #expect(replay.ending == .exited(0))
     #expect(replay.error == "")
-    #expect(replay.output == follow.lines.map(\.text))
+    let told = follow.lines.map(\.text)
+    #expect(Array(replay.output.prefix(told.count)) == told)
+    #expect(replay.output.count - told.count <= (isBusy ? 1 : 0))
   }
 
   // MARK: The same lines
@@ -113,7 +118,7 @@ import Testing
     try rate(over: "v0")
     try namespace.run("ip link set v0 down")
     try rate(over: "w0")
-    try expectSame(follow)
+    try expectSame(follow, isBusy: true)
     let text = try replay(trace, "--format", "text")
     #expect(text.output.contains { $0.contains("↓") || $0.contains("v ") })
   }
