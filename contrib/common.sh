@@ -68,7 +68,7 @@ need_swift() {
     die "Swift $wanted or later is needed; this one is ${version:-of an unknown version}."
 }
 
-# route_namespace: commands for a namespace in which a default route can come and go over a link of its own.
+# route_namespace: commands for a namespace in which a default route can come and go over a link of its own, and lines_are.
 route_namespace() {
   cat <<'COMMANDS'
   ip link set lo up
@@ -78,5 +78,13 @@ route_namespace() {
   ip addr add 10.0.0.2/24 dev hot0
   # The kernel tries its IPv6 addresses first, which would be events of their own.
   sleep 3
+  # lines_are N PID FILE: waits until the program has written so many lines to the file. Fails if it ends with fewer.
+  lines_are() {
+    until [ "$(wc -l <"$3")" -ge "$1" ]; do
+      kill -0 "$2" 2>/dev/null || break
+      sleep 0.02
+    done
+    [ "$(wc -l <"$3")" -ge "$1" ] || { echo "Process $2 has ended with fewer than $1 lines." >&2; return 1; }
+  }
 COMMANDS
 }
