@@ -52,10 +52,6 @@ import Glibc
   private var looksAgain = false
   /// Whether any descriptor was ready in this turn.
   package private(set) var hasEvents = false
-  /// The number of the present turn, or of the last one.
-  package private(set) var turnNumber = 0
-  /// The number of the last turn in which everything has been handled that was ready when it began.
-  package private(set) var lastSweep = 0
   /// The closure that is called when everything that was ready at once has been handled. Changes within a turn are one change.
   public var onTurnEnd: (() -> Void)?
   /// The closure that is called when the loop fails, before ``run()`` throws the same error.
@@ -220,7 +216,6 @@ import Glibc
   @inline(__always) private func turn(waits: Bool) throws(SystemError) {
     let isWaiting = waits && !looksAgain && !handle.hasOwnJobs
     looksAgain = false
-    turnNumber &+= 1
     let count = unsafe epoll_wait(epoll.rawValue, events.baseAddress, CInt(events.count), isWaiting ? -1 : 0)
     if count < 0 {
       // A SIGCONT after a SIGSTOP interrupts the wait, even if there is no handler.
@@ -238,7 +233,6 @@ import Glibc
       guard slots[slot].generation == generation, let handler = slots[slot].handler else { continue }
       unsafe handler(Readiness(rawValue: event.events))
     }
-    if count < Self.eventsPerWait, !isStopping { lastSweep = turnNumber }
     if handle.hasOwnJobs { runJobs() }
     onTurnEnd?()
   }

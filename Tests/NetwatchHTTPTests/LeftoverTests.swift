@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -60,8 +61,9 @@ import Testing
     for reply in await session.batch(requests, limit: 10) { #expect(try reply.get().value.count == count) }
   }
 
-  @Test(arguments: [100, 20_000], [false, true])
-  func `nor is one in the same record of TLS`(_ count: Int, _ apart: Bool) async throws {
+  @Test(arguments: [(100, false), (100, true), (20_000, false), (20_000, true)], [false, true])
+  func `nor is one in the same record of TLS`(_ answer: (count: Int, isChunked: Bool), _ apart: Bool) async throws {
+    let (count, isChunked) = answer
     let server = try NodeServer(
       """
       server.on('secureConnection', socket => {
@@ -69,8 +71,10 @@ import Testing
         socket.on('error', () => {}).on('data', data => {
           text += data;
           if (!text.endsWith('\\r\\n\\r\\n')) return;
-          const head = 'HTTP/1.1 200 OK\\r\\nContent-Length: \(count)\\r\\n\\r\\n';
+          const length = \(isChunked) ? 'Transfer-Encoding: chunked' : 'Content-Length: \(count)';
+          const head = `HTTP/1.1 200 OK\\r\\n${length}\\r\\n\\r\\n`;
           let body = 'x'.repeat(\(count));
+          if (\(isChunked)) body = `\(String(count, radix: 16))\\r\\n${body}\\r\\n0\\r\\n\\r\\n`;
           if (text.startsWith('GET /more')) body += `\(Self.leftover)`;
           text = '';
           if (!\(apart)) return socket.write(head + body);
@@ -87,6 +91,50 @@ import Testing
       #expect(second.value.count == count)
       let third = try await session.data(for: HTTPRequest(.get, to: server.url))
       #expect(third.value.count == count && third.metrics.reusedConnection)
+    }
+  }
+
+  /// A request that must not be sent twice has not been sent yet when the connection is given up.
+  @Test func `nor is it that of a POST`() async throws {
+    let server = try ScriptedServer { connection, _ in
+      while let head = connection.readHead() {
+        let isPost = head.hasPrefix("POST")
+        if isPost, connection.read(4) == nil { return }
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 40000\r\n\r\n")
+        connection.write(Data(repeating: 1, count: 40_000) + (isPost ? Data() : Data(Self.leftover.utf8)))
+      }
+    }
+    defer { server.stop() }
+    let session = try HTTPSessionManager()
+    for _ in 0..<5 {
+      let first = try await session.data(for: HTTPRequest(.get, to: server.url))
+      #expect(first.value.count == 40_000)
+      let second = try await session.data(for: HTTPRequest(.post, to: server.url), body: .data(Data("body".utf8)))
+      #expect(second.value.count == 40_000)
+    }
+  }
+
+  @Test func `nor is it taken from a Unix socket`() async throws {
+    let folder = try TemporaryFolder()
+    let server = try NodeServer(
+      """
+      server.on('connection', socket => {
+        socket.on('error', () => {}).on('data', data => {
+          const body = 'x'.repeat(20000);
+          socket.write('HTTP/1.1 200 OK\\r\\nContent-Length: 20000\\r\\n\\r\\n' + body);
+          // It arrives when the body has been read.
+          if (`${data}`.startsWith('GET /more')) setImmediate(() => socket.write(`\(Self.leftover)`));
+        });
+      });
+      require('net').createServer(socket => server.emit('connection', socket)).listen('\(folder.file("socket"))');
+      """, over: .tcp)
+    var configuration = HTTPSessionConfiguration()
+    configuration.unixSocketPath = folder.file("socket")
+    let session = try HTTPSessionManager(configuration: configuration)
+    for number in 0..<50 {
+      let path = number.isMultiple(of: 2) ? "more" : "plain"
+      let reply = try await session.data(for: HTTPRequest(.get, to: server.url.appending(path: path)))
+      #expect(reply.value.count == 20_000)
     }
   }
 

@@ -53,16 +53,10 @@ import Netwatch
   private var place = HeadPlace.statusLine
   /// The bytes of all heads and trailers since ``prepare(_:shape:)``. libcurl keeps them until the handle's next request.
   private(set) var headBytes = 0
-  /// Whether the response came over HTTP/2.
-  private(set) var isMultiplexed = false
-  /// The bytes of the body so far.
-  var bodyBytes: Int64 = 0
-  /// Whether the connection is not used again after this request, because of what follows its response.
-  var forbidsReuse = false
+  /// The number of connections in ``opened`` when a request was sent last.
+  private var openedBefore = 0
   /// Whether the transfer was told to stop reading and sending.
   private var isPaused = false
-  /// The call of libcurl in which the status line was read; see ``CurlSockets/call``.
-  var headCall = 0
 
   init() throws(HTTPError) {
     try CurlLibrary.start()
@@ -111,10 +105,6 @@ import Netwatch
     repeatAttempt()
     if place == .firstField { set(CURLOPT_HEADER, 0) }
     place = .statusLine
-    if forbidsReuse {
-      set(CURLOPT_FORBID_REUSE, 0)
-      forbidsReuse = false
-    }
     if let list = unsafe headers {
       unsafe headers = nil
       unsafe free(list, of: CURLOPT_HTTPHEADER)
@@ -137,6 +127,7 @@ import Netwatch
     unsafe words.pointee = 0
     isPaused = false
     if !opened.isEmpty { opened = [] }
+    openedBefore = 0
     if !handshakes.isEmpty { handshakes = [] }
     bindError = 0
     if listensForRejection {
@@ -167,9 +158,7 @@ import Netwatch
         let body = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
         let acceptance = unsafe CurlEasy.withDelegate(pointer, .refused) { easy, delegate in
           if easy.place == .firstField { return unsafe easy.accepts(firstField: body, for: delegate) }
-          let acceptance = unsafe delegate.received(body: body)
-          if case .taken = acceptance { easy.took(body.count) }
-          return acceptance
+          return unsafe delegate.received(body: body)
         }
         switch acceptance {
         case .taken: return body.count
@@ -187,9 +176,6 @@ import Netwatch
     if place == .statusLine {
       set(CURLOPT_HEADER, 1)
       place = .firstField
-      isMultiplexed = unsafe line.count > 5 && line[5] == UInt8(ascii: "2")
-      bodyBytes = 0
-      headCall = call
     } else if unsafe line.first == UInt8(ascii: "\r") || line.first == UInt8(ascii: "\n") {
       place = .statusLine
     }
@@ -223,13 +209,27 @@ import Netwatch
       })
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_PREREQDATA, pointer))
     check(
-      unsafe netwatch_curl_set_request_callback(handle) { pointer, _, _, _, localPort in
+      unsafe netwatch_curl_set_request_callback(handle) { pointer, _, _, _, _ in
         let maySend = unsafe CurlEasy.withDelegate(pointer, true) { easy, delegate in
-          easy.dropLeftover(onLocalPort: UInt16(truncatingIfNeeded: localPort))
+          easy.dropLeftover()
           return delegate.maySend()
         }
         return CInt(maySend ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
       })
+  }
+
+  /// Ends the connection of the request that is about to be sent, if an earlier response has left bytes there: libcurl would take
+  /// them for the response to this request. libcurl then sends the request over another connection.
+  ///
+  /// Only this request uses the connection, so nobody waits for these bytes. On a new connection, bytes before the first request
+  /// belong to TLS, and over HTTP/2 they belong to other requests.
+  private func dropLeftover() {
+    let isNew = opened.count > openedBefore
+    openedBefore = opened.count
+    guard !isNew, !assumesHTTP2, !speaksHTTP2, let connection, let sockets = unsafe sockets?.takeUnretainedValue(),
+      let socket = sockets.ownSocket(of: connection)
+    else { return }
+    if hasUnreadRecord || sockets.hasUnread(socket) { sockets.abort([socket]) }
   }
 
   /// Notices from now on whether the server rejects the request over HTTP/2. To be called each time before the request is sent.

@@ -54,10 +54,6 @@ enum CurlLibrary {
   /// Whether libcurl reads shared cookies for a request after it has given the lock back, so that another thread may free them
   /// meanwhile. Since 8.12.0 (curl/curl#18457).
   static let readsCookiesUnlocked = version >= 0x08_0c00
-  /// Whether libcurl may give a connection to the next request within the call in which the last one has ended, without a look for
-  /// further bytes. 8.22 and 8.23 do, and the check before a request works with them. Between them and Debian's 8.14.1 nobody has
-  /// looked.
-  static let passesConnectionsOn = version >= 0x08_0f00
   /// Whether libcurl says in its messages for people that a server has rejected a request, and not in any other way. Debian's 8.14.1
   /// does not, and its 8.22.0 does. Between them nobody has looked: if the message is missing, no request is sent twice.
   static let namesRejection = version >= 0x08_0f00

@@ -36,8 +36,6 @@ import NetwatchEventLoop
   }
   private var isDue = false
   private var holdsCookies = false
-  /// The handle and the socket for which libcurl has stopped waiting most recently within its present call.
-  private var lastLetGo = unsafe (easy: UnsafeMutableRawPointer?.none, socket: CInt(-1))
 
   /// - Parameter cookies: The cookies; nil if requests have none.
   init(
@@ -68,9 +66,7 @@ import NetwatchEventLoop
       unsafe netwatch_curl_multi_set_pointer(handle, CURLMOPT_SOCKETDATA, pointer),
       unsafe netwatch_curl_multi_set_socket_callback(handle) { easy, socket, what, pointer, _ in
         guard let pointer = unsafe pointer else { return 0 }
-        let multi = unsafe CurlMulti.at(pointer)
-        if what == CURL_POLL_REMOVE { unsafe multi.lastLetGo = (easy, socket) }
-        multi.watch(socket, what, by: UInt(bitPattern: easy))
+        unsafe CurlMulti.at(pointer).watch(socket, what, by: UInt(bitPattern: easy))
         return 0
       },
       unsafe netwatch_curl_multi_set_pointer(handle, CURLMOPT_TIMERDATA, pointer),
@@ -193,7 +189,6 @@ import NetwatchEventLoop
     if readiness.contains(.writable) { mask |= CURL_CSELECT_OUT }
     if readiness.hasHungUp { mask |= CURL_CSELECT_ERR }
     let attempt = sockets?.endAttempt(on: socket)
-    beginCall()
     var running: CInt = 0
     unsafe curl_multi_socket_action(handle, socket, mask, &running)
     if let attempt, sockets?.isOpen(socket) == false { goOnConnecting(attempt) }
@@ -218,7 +213,6 @@ import NetwatchEventLoop
   }
 
   private func actOnTime() {
-    beginCall()
     var running: CInt = 0
     unsafe curl_multi_socket_action(handle, CURL_SOCKET_BAD, 0, &running)
     takeEnds()
@@ -228,11 +222,6 @@ import NetwatchEventLoop
   func holdCookies() {
     guard CurlLibrary.readsCookiesUnlocked, !holdsCookies else { return }
     holdsCookies = sharedCookies?.hold() ?? false
-  }
-
-  private func beginCall() {
-    unsafe lastLetGo = (nil, -1)
-    sockets?.beginCall()
   }
 
   private func takeEnds() {
@@ -247,15 +236,7 @@ import NetwatchEventLoop
       else { continue }
       let easy = unsafe CurlEasy.at(pointer)
       let code = unsafe message.pointee.data.result
-      var resting: CInt?
-      if code == CURLE_OK, !easy.isMultiplexed {
-        // libcurl 8.22 and later also stop waiting in the name of a handle of their own.
-        resting = unsafe lastLetGo.easy == easyHandle ? lastLetGo.socket : easy.socket
-      }
       remove(easy)
-      if let resting {
-        sockets?.rest(resting, of: UInt(bitPattern: easyHandle), mayHaveMore: easy.mayHaveLeftMore)
-      }
       easy.end(code)
     }
     sockets?.reportBegun()

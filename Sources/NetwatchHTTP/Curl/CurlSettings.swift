@@ -60,6 +60,9 @@ struct CurlSettings {
   }
 
   func applyVersion(to easy: CurlEasy, isSecure: Bool) {
+    // Connections to a Unix socket have no addresses, so the one that a request uses again could not be looked at before:
+    // ``CurlEasy/dropLeftover()``.
+    if unixSocketPath != nil, isSecure || version != .http2PriorKnowledge { easy.set(CURLOPT_FORBID_REUSE, 1) }
     switch version {
     // A libcurl without HTTP/2 refuses the option.
     case .http2 where isSecure && CurlLibrary.speaksHTTP2, .http2PriorKnowledge where isSecure:

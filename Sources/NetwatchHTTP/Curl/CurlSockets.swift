@@ -10,7 +10,6 @@ import NetwatchEventLoop
 /// system calls for each request.
 @safe final class CurlSockets {
   private final class Watch {
-    private let socket: CInt
     let registration: EventLoop.Registration
     /// Whether the socket was opened here. libcurl has others, which the process's children may inherit: they are never kept.
     let isOwn: Bool
@@ -18,31 +17,24 @@ import NetwatchEventLoop
     var interest: EventLoop.Readiness
     /// Whether libcurl waits for the socket.
     var isWanted = true
-    /// The address of the handle that has begun to wait most recently, and the call of libcurl in which it did.
+    /// The address of the handle that has begun to wait most recently.
     var waiter: UInt
-    var waiterCall: Int
     /// Whether the socket's connection is being made, and libcurl has another address if that fails.
     var isReplaceable: Bool
-    /// Whether the socket belongs to a connection of HTTP/1 without a request. Bytes that arrive now are not a response.
-    var isResting = false
-    /// The local port of a connection that has rested; 0 for a Unix socket.
-    lazy var localPort = SocketAddress(localOf: socket)?.port ?? 0
     /// Whether libcurl has waited for the socket again. It then belongs to an established connection, which libcurl does not
     /// close without a notice. A connection that is still being made is closed without one, and its number may come back with
     /// another socket.
     var isEstablished = false
 
     init(
-      _ socket: CInt, _ registration: EventLoop.Registration, for interest: EventLoop.Readiness, by waiter: UInt,
-      in call: Int, isOwn: Bool, isReplaceable: Bool
+      _ registration: EventLoop.Registration, for interest: EventLoop.Readiness, by waiter: UInt, isOwn: Bool,
+      isReplaceable: Bool
     ) {
-      self.socket = socket
       self.registration = registration
       self.isOwn = isOwn
       self.isReplaceable = isReplaceable
       self.interest = interest
       self.waiter = waiter
-      waiterCall = call
     }
   }
 
@@ -52,15 +44,13 @@ import NetwatchEventLoop
   /// The error of the last connection that could not be bound to the address.
   private(set) var bindError: CInt = 0
   private let act: (CInt, EventLoop.Readiness) -> Void
-  /// The number of the present call of libcurl, or of the last one.
-  private(set) var call = 0
   private var watches: [CInt: Watch] = [:]
-  /// The connections that may have had more bytes to read when they began to rest, with the turn of the loop.
-  private var unseen: [(socket: CInt, localPort: UInt16, since: Int)] = []
   /// The watch that was looked up last, which is usually the next one.
   private var last: (socket: CInt, watch: Watch)?
   /// The sockets that were opened here.
   private var connections: Set<CInt> = []
+  /// The sockets of the connections that were looked for by their ends.
+  private var known: [Connection: CInt] = [:]
   /// The sockets that libcurl does not wait for yet, if it has another address for their names.
   private var replaceable: Set<CInt> = []
   /// The peers of sockets that libcurl does not wait for yet. Their local addresses are not known before.
@@ -113,6 +103,7 @@ import NetwatchEventLoop
   /// To be called before the socket is closed.
   func forget(_ socket: CInt) {
     replaceable.remove(socket)
+    forgetEnds(of: socket)
     if connections.remove(socket) != nil, fresh.removeValue(forKey: socket) == nil {
       if let place = begun.firstIndex(where: { $0.socket == socket }) {
         begun.remove(at: place)
@@ -125,7 +116,10 @@ import NetwatchEventLoop
 
   /// Ends connections at once. Those that libcurl has already closed are left alone.
   func abort(_ sockets: [CInt]) {
-    for socket in sockets where connections.contains(socket) { SocketAddress.abort(socket) }
+    for socket in sockets where connections.contains(socket) {
+      forgetEnds(of: socket)
+      SocketAddress.abort(socket)
+    }
   }
 
   /// libcurl has called connect(2), so the local address is known.
@@ -146,22 +140,17 @@ import NetwatchEventLoop
     for (socket, connection) in begun where connections.contains(socket) { onOpened?(socket, connection) }
   }
 
-  /// To be called before each call of libcurl in which requests may end.
-  func beginCall() { call &+= 1 }
-
   /// - Parameter easy: The address of the handle that libcurl waits for.
   func watch(_ socket: CInt, for interest: EventLoop.Readiness, by easy: UInt) throws(SystemError) {
     if !fresh.isEmpty { began(socket) }
     if let watch = watch(of: socket) {
       do throws(SystemError) {
         watch.waiter = easy
-        watch.waiterCall = call
         let isNews = !watch.isWanted && !watch.isEstablished
         if isNews || watch.interest != interest { try loop.change(watch.registration, to: interest) }
         if isNews { watch.isEstablished = true }
         watch.interest = interest
         watch.isWanted = true
-        watch.isResting = false
         return
       } catch {
         // It is another socket with the same number.
@@ -170,7 +159,7 @@ import NetwatchEventLoop
     }
     let registration = try loop.watch(socket, for: interest) { [unowned self] in happened(on: socket, $0) }
     watches[socket] = Watch(
-      socket, registration, for: interest, by: easy, in: call, isOwn: connections.contains(socket),
+      registration, for: interest, by: easy, isOwn: connections.contains(socket),
       isReplaceable: replaceable.remove(socket) != nil)
   }
 
@@ -202,58 +191,29 @@ import NetwatchEventLoop
     }
   }
 
-  /// Takes note that the last request of a connection has its whole response. If the connection has more bytes to read, it is
-  /// ended when the loop sees them, or before the next request. libcurl 7.88 would take them for the response to that.
-  ///
-  /// - Parameters:
-  ///   - easy: The address of the request's handle.
-  ///   - mayHaveMore: False if libcurl has read all bytes.
-  func rest(_ socket: CInt, of easy: UInt, mayHaveMore: Bool) {
-    var watch = watch(of: socket)
-    // The next request may have the connection already, and may even have paused.
-    if let watch, watch.isWanted || watch.waiterCall == call && watch.waiter != easy { return }
-    // libcurl 8.22 and later may read a response without having waited for it.
-    if watch?.interest != .readable, connections.contains(socket) {
-      do throws(SystemError) { try self.watch(socket, for: .readable, by: easy) } catch { return abort([socket]) }
-      letGo(socket)
-      watch = self.watch(of: socket)
+  /// Returns the socket of a connection; nil if it was not opened here.
+  func ownSocket(of connection: Connection) -> CInt? {
+    if let socket = known[connection] { return socket }
+    let socket = connections.first {
+      guard let local = SocketAddress(localOf: $0), let peer = SocketAddress(peerOf: $0) else { return false }
+      return local.address == connection.local && local.port == connection.localPort
+        && peer.address == connection.peer && peer.port == connection.peerPort
     }
-    guard let watch, watch.isOwn else { return }
-    watch.isResting = true
-    guard mayHaveMore else { return }
-    if let oldest = unseen.first, hasSeen(oldest.since) { unseen.removeAll { hasSeen($0.since) } }
-    unseen.append((socket, watch.localPort, loop.turnNumber))
+    known[connection] = socket
+    return socket
   }
 
-  /// Whether the loop has seen everything that there was to read in a turn.
-  private func hasSeen(_ turn: Int) -> Bool { loop.lastSweep > turn }
+  private func forgetEnds(of socket: CInt) { known = known.filter { $0.value != socket } }
 
-  /// Ends the resting connections with a local port that have more bytes to read. To be called before a request is sent. A check
-  /// costs a system call, 2 % of a request, and is only made for what the loop has not seen.
-  func dropLeftovers(onLocalPort port: UInt16) {
-    guard !unseen.isEmpty else { return }
-    while let place = unseen.firstIndex(where: { $0.localPort == port }) {
-      let (socket, _, since) = unseen.remove(at: place)
-      guard !hasSeen(since), connections.contains(socket), watch(of: socket)?.isResting == true else { continue }
-      if hasUnread(socket) { abort([socket]) }
-    }
-  }
-
-  /// Ends a connection of HTTP/1 that has more bytes to read. To be called before it is used, because ``rest(_:of:mayHaveMore:)``
-  /// comes too late if libcurl passes it on within a call.
-  func dropLeftover(on socket: CInt) {
-    guard connections.contains(socket), watch(of: socket)?.isResting != true, hasUnread(socket) else { return }
-    abort([socket])
-  }
-
-  private func hasUnread(_ socket: CInt) -> Bool {
+  /// Returns whether bytes have arrived on a connection that nobody has read.
+  func hasUnread(_ socket: CInt) -> Bool {
     var byte: UInt8 = 0
     return unsafe recv(socket, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) > 0
   }
 
   private func happened(on socket: CInt, _ readiness: EventLoop.Readiness) {
     guard let watch = watch(of: socket), !watch.isWanted else { return act(socket, readiness) }
-    if watch.isResting, hasUnread(socket) { abort([socket]) }
+    // The transfer is paused, or there is none.
     remove(socket)
   }
 

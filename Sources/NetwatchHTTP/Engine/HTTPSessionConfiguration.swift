@@ -111,7 +111,7 @@ public struct HTTPSessionConfiguration: Sendable {
   /// `/var/run/docker.sock`. At most 107 bytes. Default: nil.
   ///
   /// Requests still contain their host, and TLS checks its name. No name is looked up, and the session never waits for a path
-  /// to the network.
+  /// to the network. Each request makes a connection of its own, except with ``HTTPVersion/http2PriorKnowledge``.
   ///
   /// It cannot be combined with a proxy or with ``localEndpoint``. Proxies that the environment names are ignored.
   public var unixSocketPath: String?

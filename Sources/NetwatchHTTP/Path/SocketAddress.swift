@@ -27,16 +27,23 @@ struct SocketAddress: Hashable, Sendable {
   }
 
   /// The local address of a socket. Nil if it has none yet.
-  init?(localOf socket: CInt) {
+  init?(localOf socket: CInt) { unsafe self.init(of: socket, by: getsockname) }
+
+  /// The address of the other end of a socket's connection. Nil if there is no connection.
+  init?(peerOf socket: CInt) { unsafe self.init(of: socket, by: getpeername) }
+
+  private init?(
+    of socket: CInt, by ask: (CInt, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt
+  ) {
     var name = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    let own = unsafe withUnsafeMutablePointer(to: &name) { name in
+    let address = unsafe withUnsafeMutablePointer(to: &name) { name in
       unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
-        unsafe getsockname(socket, name, &length) == 0 ? SocketAddress(name) : nil
+        unsafe ask(socket, name, &length) == 0 ? SocketAddress(name) : nil
       }
     }
-    guard let own, own.port != 0, !own.address.isUnspecified else { return nil }
-    self = own
+    guard let address, address.port != 0, !address.address.isUnspecified else { return nil }
+    self = address
   }
 
   /// Makes a socket's connection leave from an address. The kernel chooses the port when it knows the peer, so that one port

@@ -2,24 +2,27 @@ import Foundation
 import NetwatchHTTP
 import NetwatchTestSupport
 
-/// Node's server of HTTP/2 or of plain TLS, with a certificate of its own. It goes with its last reference.
+/// Node's server of HTTP/2, of TLS or of TCP, with a certificate of its own. It goes with its last reference.
 final class NodeServer {
-  enum Kind: String {
+  enum Kind: String, CaseIterable {
     case http2 = "require('http2').createSecureServer"
     case tls = "require('tls').createServer"
+    case tcp = "require('net').createServer"
   }
 
   let authority: CertificateAuthority
   private let folder: TemporaryFolder
   private let port: LoopbackPort
   private let program: SpawnedServer
+  private let kind: Kind
 
-  var url: URL { URL(string: "https://127.0.0.1:\(port.number)/")! }
+  var url: URL { URL(string: "\(kind == .tcp ? "http" : "https")://127.0.0.1:\(port.number)/")! }
 
   /// - Parameters:
   ///   - script: JavaScript that sees `server`.
   ///   - kind: what the server speaks.
   init(_ script: String, over kind: Kind = .http2) throws {
+    self.kind = kind
     authority = try CertificateAuthority()
     let pair = try authority.issue("server")
     folder = try TemporaryFolder()
