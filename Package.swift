@@ -76,7 +76,8 @@ let package = Package(
         "Netwatch", "NetwatchEventLoop", "NetwatchLines", "NetwatchNetlink", "NetwatchResolver", "NetwatchStream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
-    .executableTarget(name: "NetwatchCommand", dependencies: ["NetwatchCLI"], swiftSettings: settings),
+    .executableTarget(
+      name: "NetwatchCommand", dependencies: ["NetwatchCLI", "NetwatchEventLoop"], swiftSettings: settings),
     // Apart, because libcurl cannot be linked into the static binary, and --follow shall not map it.
     .executableTarget(
       name: "NetwatchHTTPCommand",

@@ -21,7 +21,7 @@ enum Destination {
       throw GetFailure("\(path) is a folder; name a file in it with --output")
     }
     guard isThere, type != S_IFREG else {
-      self = .file(URL(filePath: path, directoryHint: .notDirectory))
+      self = .file(URL(literally: path))
       return
     }
     let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
@@ -31,4 +31,20 @@ enum Destination {
 
   /// Whether the bytes go to a terminal, which binary data could disturb.
   var isTerminal: Bool { if case .stream(let descriptor) = self { isatty(descriptor) == 1 } else { false } }
+}
+
+extension URL {
+  /// Names the file whose path has exactly these characters. `URL(filePath:)` reads a `~` at the beginning as the home of a user,
+  /// and leaves out `name/..` in a relative path, although `name` may be a link.
+  init(literally path: String) {
+    var folder = ""
+    if !path.hasPrefix("/") {
+      // Without the name of the present folder, `./` only keeps a `~` from being the beginning.
+      folder = unsafe getcwd(nil, 0).map { name in
+        defer { unsafe free(name) }
+        return unsafe String(cString: name) + "/"
+      } ?? "./"
+    }
+    self.init(filePath: folder + path, directoryHint: .notDirectory)
+  }
 }

@@ -14,6 +14,6 @@ struct NetwatchHTTPCommand: ParsableCommand {
   static func main() {
     StandardError.tellOfLostOutput()
     // The help already has every option.
-    main(CommandLine.arguments.dropFirst().map { $0 == "--help-all" ? "--help" : $0 }.joiningNegativeValues())
+    main([String].ofCommandLine().map { $0 == "--help-all" ? "--help" : $0 }.joiningNegativeValues())
   }
 }

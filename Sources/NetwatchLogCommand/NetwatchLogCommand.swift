@@ -12,6 +12,6 @@ struct NetwatchLogCommand: ParsableCommand {
   static func main() {
     StandardError.tellOfLostOutput()
     // The help already contains every option.
-    main(CommandLine.arguments.dropFirst().map { $0 == "--help-all" ? "--help" : $0 }.joiningNegativeValues())
+    main([String].ofCommandLine().map { $0 == "--help-all" ? "--help" : $0 }.joiningNegativeValues())
   }
 }

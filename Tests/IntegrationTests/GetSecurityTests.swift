@@ -113,7 +113,8 @@ import Testing
     let certificates = try Certificates()
     let server = try certificates.server()
     for (pin, words) in [
-      ("nowhere", "No such file or directory"), (certificates.folder.file("leaf.key"), "there is none"),
+      ("nowhere", "No such file or directory"), ("~root", "No such file or directory"),
+      (certificates.folder.file("leaf.key"), "there is none"),
     ] {
       let result = try server.get(Self.url, "--pin", pin)
       #expect(result.ending == .exited(1))

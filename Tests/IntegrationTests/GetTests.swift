@@ -79,7 +79,7 @@ import Testing
     #expect(server.answers == ["GET /it 200 me a: b"])
   }
 
-  @Test(arguments: ["~it", "100%.bin", "%41", "a b", "網", "-o", "it;x", "./sub/../it"])
+  @Test(arguments: ["~it", "~root", "~", "100%.bin", "%41", "a b", "網", "-o", "it;x", "./sub/../it"])
   func `a file gets the name that was asked for, whatever that is`(name: String) throws {
     let server = try WebServer()
     try server.serve("it", text: "it")
@@ -88,6 +88,17 @@ import Testing
     #expect(result.ending == .exited(0), "\(result.error)")
     #expect(server.isSame(name, as: "it"))
     #expect(try server.home.names.filter { $0 != "sub" } == [name.split(separator: "/").last.map(String.init)])
+  }
+
+  @Test func `a name in a URL is no user's home, and a link is followed before the folder above it`() throws {
+    let server = try WebServer()
+    try server.serve("~root", text: "it")
+    try server.network.run("mkdir -p \(server.home.file("sub/deep")); ln -s sub/deep \(server.home.file("link"))")
+    #expect(try server.get("\(Self.url)~root").ending == .exited(0))
+    #expect(server.isSame("~root", as: "~root"))
+    #expect(try server.get("\(Self.url)~root", "-o", "link/../it").ending == .exited(0))
+    #expect(server.isSame("sub/it", as: "~root"))
+    #expect(try server.home.names.sorted() == ["link", "sub", "~root"])
   }
 
   @Test func `without a standard error, what is said does not land in what is got`() throws {

@@ -105,4 +105,19 @@ import Testing
       #expect(!deadline.isOver)
     }
   }
+
+  /// Swift knows the arguments from /proc alone. Without them, a check would succeed, and a command would not run.
+  @Test(arguments: [
+    ["netwatch", "--check", "--for", "ssid=Nowhere"], ["netwatch", "run", "--", "false"], ["netwatch"],
+    ["netwatch", "get", "http://127.0.0.1/"], ["netwatch-http", "get", "http://127.0.0.1/"], ["netwatch-log", "log"],
+  ])
+  func `without proc, no program does anything but say so`(_ command: [String]) throws {
+    let namespace = try NetworkNamespace.online()
+    let program = Programs.folder + "/" + command[0]
+    let script = ["unshare", "--mount", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh", program]
+    let result = try ChildProcess.run(namespace.command(script + command.dropFirst()))
+    #expect(result.ending == .exited(2))
+    #expect(result.output == [])
+    #expect(result.error == "netwatch: cannot read the arguments, because there is no /proc; mount it, and try again")
+  }
 }
