@@ -40,10 +40,11 @@ extension URL {
     var folder = ""
     if !path.hasPrefix("/") {
       // Without the name of the present folder, `./` only keeps a `~` from being the beginning.
-      folder = unsafe getcwd(nil, 0).map { name in
-        defer { unsafe free(name) }
-        return unsafe String(cString: name) + "/"
-      } ?? "./"
+      folder =
+        unsafe getcwd(nil, 0).map { name in
+          defer { unsafe free(name) }
+          return unsafe String(cString: name) + "/"
+        } ?? "./"
     }
     self.init(filePath: folder + path, directoryHint: .notDirectory)
   }

@@ -118,6 +118,8 @@ import Netwatch
     if code == CURLE_OK { answer.end() }
     if let status = answer.status { return (answer.access ?? .unknown, "status \(status)") }
     switch code {
+    // libcurl before 8.6.0 reports a status line of more than 100 KiB like this.
+    case CURLE_OUT_OF_MEMORY where hasSent: return (.unknown, "a line of more than 100 KiB, or too little memory")
     case CURLE_URL_MALFORMAT, CURLE_FAILED_INIT, CURLE_OUT_OF_MEMORY: throw failure(code)
     // The certificate is that of another server, or the server does not use TLS.
     case CURLE_PEER_FAILED_VERIFICATION: return finding(.portal, code)
@@ -127,6 +129,13 @@ import Netwatch
       return finding(.absent, code)
     default: return finding(.unknown, code)
     }
+  }
+
+  /// Whether a part of the request was written to a connection.
+  private var hasSent: Bool {
+    var size = 0
+    unsafe netwatch_curl_get_long(handle, CURLINFO_REQUEST_SIZE, &size)
+    return size > 0
   }
 
   /// Whether the server has answered without TLS. OpenSSL then reports an error of its own. A connection that was cut is not an

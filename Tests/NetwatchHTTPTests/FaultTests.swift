@@ -226,4 +226,21 @@ import Testing
       #expect(reply.response.headerFields.map(\.value) == (number % 2 == 0 ? [] : ["a b"]))
     }
   }
+
+  /// libcurl before 8.6.0 says that there was no memory.
+  @Test(arguments: ["HTTP/1.1 200 ", "HTTP/1.1 200 OK\r\nX-Long: ", "HTTP/1.1 200 OK\r\nA: b\r\nX-Long: "])
+  func `a line of the head that is too long is named as the reason`(_ start: String) async throws {
+    let server = try ScriptedServer { connection, _ in
+      _ = connection.readHead()
+      connection.write(start + String(repeating: "x", count: 150_000) + "\r\n\r\n")
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    let session = try HTTPSessionManager()
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.data(for: HTTPRequest(.get, to: server.url))
+    }
+    #expect(error?.kind == .responseTooLarge)
+    #expect(error?.message.contains("its head has a line of more than 100 KiB") == true, "\(error?.message ?? "")")
+  }
 }

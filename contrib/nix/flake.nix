@@ -2,7 +2,7 @@
 # archive of contrib/package beside this file; then run "nix profile install path:." here.
 # contrib/channels/check checks it for syntax and evaluates it with a stub of nixpkgs. It was never built here.
 {
-  description = "Tells whether this machine can be reached, over what, and why";
+  description = "Shows whether this machine is online, over which connection, and why";
 
   inputs.nixpkgs.url = "nixpkgs";
 

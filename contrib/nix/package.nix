@@ -22,7 +22,7 @@ stdenvNoCC.mkDerivation {
 
   # No licence is chosen yet.
   meta = {
-    description = "Tells whether this machine can be reached, over what, and why";
+    description = "Shows whether this machine is online, over which connection, and why";
     mainProgram = "netwatch";
     platforms = [ "@ARCH@-linux" ];
   };

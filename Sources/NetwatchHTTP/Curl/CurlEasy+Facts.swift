@@ -19,6 +19,13 @@ extension CurlEasy {
     }
     let message = unsafe String(cString: words)
     if let failure = tlsFailure(code, message) { return HTTPError(failure, "request", code: CInt(code.rawValue)) }
+    // Since 8.6.0, the error is CURLE_TOO_LARGE. Before, a long line is reported as if there were no memory for it.
+    if code.rawValue == 100 || code == CURLE_OUT_OF_MEMORY && hasSent {
+      let reason = code == CURLE_OUT_OF_MEMORY ? ", or memory is short" : ""
+      return HTTPError(
+        .responseTooLarge, "response", code: CInt(code.rawValue),
+        message: "its head has a line of more than 100 KiB, which is the most that libcurl reads\(reason)")
+    }
     if bindError != 0, opened.isEmpty, code == CURLE_COULDNT_CONNECT {
       let reason = unsafe String(cString: strerror(bindError))
       return HTTPError(
