@@ -1,4 +1,3 @@
-import Glibc
 import NetwatchCLI
 import NetwatchEventLoop
 
@@ -6,8 +5,7 @@ import NetwatchEventLoop
 @main
 enum NetwatchCommand {
   static func main() {
-    // Whoever started us may ignore it, and then nobody would learn how a child of ours has ended.
-    signal(SIGCHLD, SIG_DFL)
+    SignalSource.prepareProgram()
     NetwatchTool.start([String].ofCommandLine())
   }
 }

@@ -55,3 +55,40 @@ public final class SignalSource {
     unsafe pthread_sigmask(SIG_UNBLOCK, &blocked, nil)
   }
 }
+
+// MARK: Actions of signals
+
+extension SignalSource {
+  /// The signals without a meaning of their own: SIGUSR1, SIGUSR2 and the real-time signals. Status bars send them to their
+  /// modules.
+  package static var userDefined: [CInt] {
+    [SIGUSR1, SIGUSR2] + Array(__libc_current_sigrtmin()...__libc_current_sigrtmax())
+  }
+
+  /// Sets the actions of signals for a program of netwatch, at its start: ``userDefined`` signals no longer end it, and the ends
+  /// of its children are reported to it.
+  package static func prepareProgram() {
+    // Whoever has started this process may ignore SIGCHLD, and then the kernel would not keep how a child has ended.
+    signal(SIGCHLD, SIG_DFL)
+    discard(userDefined)
+  }
+
+  /// Makes `signals` have no effect on this process. A program that this process starts gets the action that this process
+  /// found: execve(2) gives each signal that is caught its default action again, and a signal that is ignored stays ignored.
+  package static func discard(_ signals: [CInt]) {
+    for signal in signals where !isIgnored(signal) {
+      var action = sigaction()
+      unsafe action.__sigaction_handler.sa_handler = { _ in }
+      action.sa_flags = SA_RESTART
+      unsafe sigaction(signal, &action, nil)
+    }
+  }
+
+  /// Whether this process ignores a signal.
+  package static func isIgnored(_ signal: CInt) -> Bool {
+    var action = sigaction()
+    guard unsafe sigaction(signal, nil, &action) == 0 else { return false }
+    let handler = unsafe action.__sigaction_handler.sa_handler
+    return unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+  }
+}

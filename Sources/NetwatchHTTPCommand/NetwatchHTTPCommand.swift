@@ -12,6 +12,7 @@ struct NetwatchHTTPCommand: ParsableCommand {
     ])
 
   static func main() {
+    SignalSource.prepareProgram()
     StandardError.tellOfLostOutput()
     // The help already has every option.
     main([String].ofCommandLine().map { $0 == "--help-all" ? "--help" : $0 }.joiningNegativeValues())

@@ -10,6 +10,7 @@ struct NetwatchLogCommand: ParsableCommand {
     subcommands: [LogCommand.self, ReportCommand.self, WriteCommand.self])
 
   static func main() {
+    SignalSource.prepareProgram()
     StandardError.tellOfLostOutput()
     // The help already contains every option.
     main([String].ofCommandLine().map { $0 == "--help-all" ? "--help" : $0 }.joiningNegativeValues())

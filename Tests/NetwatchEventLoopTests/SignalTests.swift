@@ -42,4 +42,27 @@ import Testing
     source = nil
     #expect(isBlocked() == wasBlocked)
   }
+
+  // MARK: Actions
+
+  @Test func `a discarded signal neither ends this process nor is anything to a child`() throws {
+    // A number that no other test uses, because an action belongs to the whole process.
+    let number = CInt(__libc_current_sigrtmin()) + 9
+    SignalSource.discard([number])
+    pthread_kill(pthread_self(), number)
+    #expect(!SignalSource.isIgnored(number))
+    let pipe = try NetwatchEventLoop.Pipe()
+    let script = "exec grep -E '^Sig(Ign|Cgt|Blk)' /proc/self/status"
+    let child = try ChildProcess.spawn("/bin/sh", ["-c", script], descriptors: [(pipe.write, STDOUT_FILENO)])
+    _ = ChildProcess.waitForEnd(of: child)
+    let sets = pipe.text(upTo: 4_096).split(separator: "\n").compactMap { UInt64($0.suffix(16), radix: 16) }
+    #expect(sets.count == 3 && sets.allSatisfy { $0 >> UInt64(number - 1) & 1 == 0 })
+  }
+
+  @Test func `user-defined signals are 1, 2 and all real-time signals`() {
+    #expect(SignalSource.userDefined.first == SIGUSR1)
+    #expect(SignalSource.userDefined.contains(SIGUSR2))
+    #expect(SignalSource.userDefined.last == CInt(__libc_current_sigrtmax()))
+    #expect(SignalSource.userDefined.count == 2 + Int(__libc_current_sigrtmax() - __libc_current_sigrtmin()) + 1)
+  }
 }

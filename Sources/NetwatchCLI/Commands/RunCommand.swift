@@ -14,7 +14,8 @@ struct RunCommand: ParsableCommand {
       """)
 
   /// The signals that netwatch passes to the command.
-  private static let handedOn = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT]
+  private static let handedOn =
+    [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGCONT] + SignalSource.userDefined
 
   @ParentCommand var root: NetwatchTool
 

@@ -58,9 +58,12 @@ struct ServiceManager {
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path) }
     let length = socklen_t(MemoryLayout<sa_family_t>.size + path.count)
     let message = Array(state.utf8)
-    _ = unsafe withUnsafePointer(to: &address) {
+    unsafe withUnsafePointer(to: &address) {
       unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe sendto(descriptor, message, message.count, CInt(MSG_NOSIGNAL) | flags, $0, length)
+        // A send with a limit of time is not continued after a signal.
+        while unsafe sendto(descriptor, message, message.count, CInt(MSG_NOSIGNAL) | flags, $0, length) < 0,
+          errno == EINTR
+        {}
       }
     }
   }

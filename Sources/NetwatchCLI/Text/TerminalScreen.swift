@@ -41,7 +41,7 @@ final class TerminalScreen {
     signal(SIGTTOU, SIG_DFL)
     try Self.waitForForeground()
     // A signal that was ignored at the start stays ignored: without a shell, nobody would continue a stopped program.
-    let numbers = Self.jobSignals.filter { !Self.isIgnored($0) }
+    let numbers = Self.jobSignals.filter { !SignalSource.isIgnored($0) }
     signals = try SignalSource(numbers + [SIGWINCH, SIGCONT], on: loop) { [unowned self] in handle($0.number) }
     if isatty(STDIN_FILENO) == 1 {
       keys = try loop.watch(STDIN_FILENO, for: .readable) { [unowned self] _ in readKeys() }
@@ -53,13 +53,6 @@ final class TerminalScreen {
   deinit {
     if let keys { loop.remove(keys) }
     try? close()
-  }
-
-  private static func isIgnored(_ number: CInt) -> Bool {
-    var action = sigaction()
-    guard unsafe sigaction(number, nil, &action) == 0 else { return false }
-    let handler = unsafe action.__sigaction_handler.sa_handler
-    return unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
   // MARK: Signals
