@@ -15,6 +15,8 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
   ///   - pins: Whether the user has given pins.
   init(_ error: HTTPError, _ address: WebAddress, _ path: String, pins: Bool) {
     switch error.kind {
+    // Some failures are no error of the system, such as a name that belongs to a folder or a pipe.
+    case .fileFailed where error.code == 0: self.init("cannot write \(path): \(error.message)")
     case .fileFailed: self.init(error.code, path)
     case .badServerResponse: self.init(response: error)
     default: self.init(Self.sentence(error, address, pins: pins))
@@ -34,6 +36,7 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
     case ENOENT, ENOTDIR: self.init("there is no folder for \(path)")
     case EACCES, EPERM: self.init("no permission to write \(path)")
     case ENOSPC, EDQUOT: self.init("no room is left for \(path)")
+    case EFBIG: self.init("no room is left for \(path): a file may not become larger here (see ulimit -f)")
     default: self.init(unsafe "cannot write \(path): \(String(cString: strerror(code)))")
     }
   }

@@ -34,6 +34,19 @@ import Testing
       runs: [LogRun(id: 1, seen: last.wall, seenMonotonic: last.monotonic, isLive: isLive)], now: moment(now))
   }
 
+  /// A file may have any numbers. 2,010 of these changes have a sum that does not fit into 63 bits.
+  @Test func `times that do not fit become the longest that do`() {
+    let (first, last) = (LogMoment(wall: 0, monotonic: 0, boot: 0), LogMoment(wall: .max, monotonic: .max, boot: .max))
+    let entries = (0..<2_010).map { number in
+      number.isMultiple(of: 2)
+        ? LogEntry(first, .change(Self.down, count: 1)) : LogEntry(last, .change(Self.unknown, count: 1))
+    }
+    let history = LogHistory(entries.map { (1, $0) }, runs: [], now: first)
+    #expect(history.outages.map(\.length) == [.max])
+    #expect(history.outages.map(\.end) == [.max])
+    #expect(LogTimes(history.spans).notReachable == .max)
+  }
+
   @Test func `an outage of 50 ms has its beginning, its length, its reason and what was lost`() {
     let history = Self.history([
       Self.change(1, Self.up), Self.change(2, Self.down), Self.change(2.05, Self.up), Self.change(3, Self.up),

@@ -1,3 +1,4 @@
+import CLibSQLite
 import Foundation
 import Netwatch
 import NetwatchTestSupport
@@ -231,9 +232,115 @@ import Testing
         bytes[place] = UInt8.random(in: 0...255, using: &generator)
       }
       try bytes.write(to: URL(filePath: place.file))
-      guard let contents = try? LogContents(reading: place) else { continue }
-      _ = HTMLReport(contents.history, traffic: contents.traffic, now: 0).text
+      if let contents = try? LogContents(reading: place) { try LogOutputs(contents).check() }
     }
+  }
+
+  /// What a file says in the right places is a stranger's too: numbers of any size, and names of any bytes.
+  @Test func `no value of a file can harm the reader`() throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    do { _ = try LogStore.open(place) }
+    var generator = SplitMix(seed: 10)
+    let edges: [Int64] = [.min, .min + 1, -1, 0, 1, 2, 999_999, LogMoment.latest - 1, LogMoment.latest, .max - 1, .max]
+    let texts = LogOutputs.names + ["wifi", "not-reachable", "unknown", "wwan", "wired", "initial", "no_carrier", ""]
+    for round in 0..<FuzzRounds.count(default: 60) {
+      let database = try Database(place.file, .write)
+      func number() -> Statement.Value {
+        let any = generator.next()
+        return .integer(
+          any.isMultiple(of: 4)
+            ? Int64(truncatingIfNeeded: generator.next())
+            : any.isMultiple(of: 3) ? Int64(any >> 12) : edges[Int.random(in: 0..<edges.count, using: &generator)])
+      }
+      func text() -> Statement.Value {
+        let text = texts[Int.random(in: 0..<texts.count, using: &generator)]
+        return generator.oneIn(8) ? number() : generator.oneIn(4) ? .bytes(Array(text.utf8.prefix(32))) : .text(text)
+      }
+      try database.inTransaction { () throws(DatabaseError) in
+        try database.execute("DELETE FROM entry; DELETE FROM state; DELETE FROM run; DELETE FROM traffic")
+        for _ in 0..<12 {
+          try database.prepare("INSERT OR IGNORE INTO state VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)")
+            .run([text(), text(), text(), text(), text(), number(), text()])
+        }
+        // The first rounds have many entries, so that sums become large.
+        for _ in 0..<(round < 3 ? 3_000 : 60) {
+          let state = Int64.random(in: 0...12, using: &generator)
+          try database.prepare("INSERT INTO entry VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)")
+            .run([
+              .integer(Int64.random(in: 1...2, using: &generator)), number(), number(), number(), .integer(state),
+              number(), number(),
+            ])
+        }
+        for id in 1...2 as ClosedRange<Int64> {
+          try database.prepare("INSERT INTO run VALUES (?, ?, ?)").run([.integer(id), number(), number()])
+        }
+        for _ in 0..<8 {
+          try database.prepare("INSERT OR IGNORE INTO traffic VALUES (?, ?, ?, ?)")
+            .run([number(), text(), number(), number()])
+        }
+      }
+      try LogOutputs(LogContents(reading: place)).check()
+      // The writer adds to such numbers.
+      let sum = TrafficTally.Sum(day: 20_261_124, interface: "wlan0", received: .max, sent: .max)
+      let store = try LogStore.open(place).store
+      try store.append(Self.entries(days: 1, perDay: 4), traffic: [sum])
+      try store.append([], traffic: [sum])
+      let total = try LogContents(reading: place).traffic.first { $0.day == sum.day && $0.interface == sum.interface }
+      #expect(total?.received == .max && total?.sent == .max)
+    }
+  }
+
+  // MARK: Schemas that somebody else has written
+
+  /// Statements that are run on a log. The tables then have their names and columns, but the reader must not run what is in them.
+  private static let crafted = [
+    "DROP TABLE entry; CREATE VIEW entry AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+      + "SELECT i AS id, 1 AS run, 1 AS time_us, 1 AS mono_us, 1 AS boot_us, 1 AS state, 1 AS changes, 1 AS suspend_us FROM n",
+    "DROP TABLE run; CREATE TABLE run (id INTEGER PRIMARY KEY, seen_us INTEGER NOT NULL, "
+      + "seen_mono_us GENERATED ALWAYS AS (length(hex(zeroblob(400000000)))))",
+    "DROP TABLE traffic; CREATE VIRTUAL TABLE traffic USING fts5(day, interface, received, sent)",
+    "DROP TABLE traffic; CREATE TABLE traffic (day, interface, received, sent CHECK (length(zeroblob(900000000)) > 0))",
+    "DROP TABLE state",
+  ]
+
+  @Test(arguments: crafted) func `a schema that netwatch has not made is not used`(_ statements: String) throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    do { try LogStore.open(place).store.append(Self.entries(days: 1, perDay: 4)) }
+    try Self.run(statements, on: place.file)
+    let sentence = "the log '\(place.file)' has tables that netwatch has not made; move it away, so that a new log can begin"
+    #expect(#expect(throws: PlainError.self) { _ = try LogContents(reading: place) }?.description == sentence)
+    #expect(#expect(throws: PlainError.self) { _ = try LogStore.open(place) }?.description == sentence)
+  }
+
+  /// A trigger is stored beside the tables. It would run whenever netwatch writes.
+  @Test func `a trigger does not run, and a view beside the tables is left alone`() throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    let entries = Self.entries(days: 1, perDay: 4)
+    do { try LogStore.open(place).store.append(Array(entries.prefix(2))) }
+    try Self.run(
+      "CREATE TRIGGER t AFTER INSERT ON entry BEGIN DELETE FROM entry; END; CREATE VIEW mine AS SELECT * FROM entry",
+      on: place.file)
+    try LogStore.open(place).store.append(Array(entries.suffix(2)))
+    #expect(try LogContents(reading: place).entries.map(\.entry) == entries)
+    let database = try Database(place.file, .write)
+    #expect(throws: DatabaseError.self) { _ = try database.number("SELECT count(*) FROM mine") }
+    #expect(throws: DatabaseError.self) {
+      try database.execute("PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = ''")
+    }
+    #expect(throws: DatabaseError.self) { _ = try database.number("SELECT length(zeroblob(2000000))") }
+    #expect(throws: DatabaseError.self) { try database.execute("ATTACH ':memory:' AS other") }
+  }
+
+  /// Runs statements as another program would, without netwatch's limits.
+  private static func run(_ statements: String, on file: String) throws {
+    var connection: OpaquePointer?
+    try #require(unsafe sqlite3_open(file, &connection) == SQLITE_OK)
+    defer { unsafe sqlite3_close(connection) }
+    let code = unsafe sqlite3_exec(connection, statements, nil, nil, nil)
+    try #require(code == SQLITE_OK, "\(unsafe String(cString: sqlite3_errmsg(connection)))")
   }
 
   // MARK: Entries that wait

@@ -97,6 +97,16 @@ import Testing
     #expect(fault.description.contains("is '\(line)', but") && fault.description.contains(text), "\(fault)")
   }
 
+  /// The cable is out at the end of the small trace, so nothing samples the quality, and nothing has asked for a signal.
+  @Test(arguments: ["quality 9000 9000 0", "quality 9000 9000 0\nquality 9001 9001 0", "quality 9000 9000 0\ntcp end"])
+  func `a record that nothing responds to ends the replay`(_ records: String) throws {
+    let replay = try Replay(Self.lines + [records], samples: true)
+    let fault = try #require(replay.fault)
+    #expect(fault.line == Self.lines.count + 1)
+    #expect(fault.description.contains("but something that netwatch responds to must come next"), "\(fault)")
+    #expect(replay.told == SmallTrace.told)
+  }
+
   @Test func `a hold, a resume, a refusal and a lost socket are played too`() throws {
     var configuration = MonitorConfiguration()
     configuration.hold = .seconds(2)

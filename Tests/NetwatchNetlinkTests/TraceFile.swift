@@ -41,7 +41,8 @@ struct Replay {
   /// Netlink was lost, as the trace says.
   private(set) var failure: NetlinkError?
 
-  init(_ bytes: [UInt8], _ configuration: MonitorConfiguration = .init()) throws {
+  /// - Parameter samples: Whether the counters of links and the quality of the link are sampled.
+  init(_ bytes: [UInt8], _ configuration: MonitorConfiguration = .init(), samples: Bool = false) throws {
     let file = try TraceFile(bytes)
     let player: TracePlayer
     do throws(TraceError) {
@@ -52,10 +53,15 @@ struct Replay {
     }
     let log = Log()
     let loop = try EventLoop()
+    let input = NetlinkInput.replayed(player)
+    // The samplers are called as the lines call them: connections are listed only while a link carries the path.
+    let quality = QualitySampler(on: loop, of: input) {}
     do {
+      let traffic = try TrafficSampler(on: loop, of: input, every: .seconds(1)) { _, _ in }
       let reachability = try NetlinkReachability(
-        on: NetlinkSource(on: loop, input: .replayed(player)), configuration: configuration,
+        on: NetlinkSource(on: loop, input: input), configuration: configuration,
         publish: { path, change, moment in
+          log.carrier = path.carrier
           if change == .interfaces { return }
           log.told.append(
             "\(moment.monotonic) \(moment.wall) \(path.status.rawValue) \(path.reason.rawValue) "
@@ -64,19 +70,22 @@ struct Replay {
         fail: { log.failure = $0 })
       defer { reachability.stop() }
       try reachability.start()
-      reachability.replay(player) { log.failure != nil }
+      reachability.replay(
+        player, until: { log.failure != nil }, sample: samples ? { traffic.sample() } : nil,
+        look: samples ? { if let link = log.carrier { _ = quality.look(over: link, from: []) } } : nil)
     } catch let error as NetlinkError {
       log.failure = error
     }
     (told, failure, fault) = (log.told, log.failure, player.fault)
   }
 
-  init(_ lines: [String], _ configuration: MonitorConfiguration = .init()) throws {
-    try self.init(Array((lines.joined(separator: "\n") + "\n").utf8), configuration)
+  init(_ lines: [String], _ configuration: MonitorConfiguration = .init(), samples: Bool = false) throws {
+    try self.init(Array((lines.joined(separator: "\n") + "\n").utf8), configuration, samples: samples)
   }
 
   private final class Log {
     var told: [String] = []
     var failure: NetlinkError?
+    var carrier: (index: Int32, name: InterfaceName)?
   }
 }

@@ -19,7 +19,8 @@ import Testing
       var configuration = MonitorConfiguration()
       if random.oneIn(2) { configuration.hold = .milliseconds(200) }
       let bytes = Array(lines.joined(separator: [UInt8(ascii: "\n")])) + (random.oneIn(9) ? [] : [UInt8(ascii: "\n")])
-      let replay = try Replay(bytes, configuration)
+      configuration.wifi.signal = random.oneIn(2) ? .steps : nil
+      let replay = try Replay(bytes, configuration, samples: !random.oneIn(3))
       if replay.fault != nil || replay.failure != nil { refused += 1 }
       guard replay.told.count <= lines.count, replay.fault.map({ $0.line <= lines.count + 1 }) ?? true else {
         Issue.record("seed \(seed), round \(round): \(replay)")
@@ -27,6 +28,42 @@ import Testing
       }
     }
     #expect(refused > rounds / 4 && refused < rounds)
+  }
+
+  /// A record of each kind that a trace can have; see ``TraceFormat``.
+  static let kinds =
+    NetlinkInput.Channel.allCases.flatMap { channel in
+      ["end", "overrun", "00"].map { "\(channel.rawValue) \($0)" } + ["turn 5 5 \(channel.rawValue)"]
+        + NetlinkInput.Call.allCases.map { "\(channel.rawValue) failed \($0.rawValue) 5" }
+    }
+    + ReachabilityMachine.Timer.allCases.map { "timer 5 5 \($0.name)" }
+    + [
+      "start 5 5", "resumed 5 5", "unresolved 5 5", "resolved 5 5", "resolved 5 5 10.0.0.1 fd00::1", "sampling 5 5 5",
+      "signal 5 5", "quality 5 5 5", "leases 5 5", "tcp 1 2 3 4 5 6 7", "tcp end", "tcp cut", "device 3 wireless",
+      "device 4 type=a%20b", "lease 3 10.0.0.1", "namespaces users", "namespaces network", "set a b",
+    ]
+
+  @Test func `every kind of record is among those that the fuzzer writes`() {
+    let parsed = Self.kinds.compactMap { TraceFormat.record(Array($0.utf8)[...]) }
+    // Only the setting is no record.
+    #expect(parsed.count == Self.kinds.count - 1)
+    var names: Set<String> = []
+    for record in parsed {
+      switch record {
+      case .cause(let cause, _): names.insert("\(cause.kind)")
+      case .datagram: names.insert("datagram")
+      case .overrun: names.insert("overrun")
+      case .end: names.insert("end")
+      case .failed: names.insert("failed")
+      case .device: names.insert("device")
+      case .meteredLease: names.insert("lease")
+      case .namespaces: names.insert("namespaces")
+      case .connection: names.insert("connection")
+      case .connectionsEnd: names.insert("connectionsEnd")
+      }
+    }
+    // Ten causes, and nine other kinds; a new one does not compile above.
+    #expect(names.count == 19)
   }
 
   private func mutate(_ lines: inout [[UInt8]], _ random: inout SplitMix) {
@@ -41,10 +78,9 @@ import Testing
     case 3: lines.removeSubrange(place...)
     case 4: lines.insert(contentsOf: lines[min(place, other)...max(place, other)], at: place)
     case 5:
-      let kinds = [
-        "event end", "event overrun", "reply overrun", "reply end", "start 5 5", "turn 5 5 event", "resumed 5 5",
-      ]
-      lines[place] = Array(kinds[Int.random(in: 0..<kinds.count, using: &random)].utf8)
+      let kind = Array(Self.kinds[Int.random(in: 0..<Self.kinds.count, using: &random)].utf8)
+      // A record of a cause does no harm only between two turns, and a replaced line is rarely one.
+      if random.oneIn(2) { lines[place] = kind } else { lines.insert(kind, at: random.oneIn(2) ? lines.count : place) }
     case 6:
       if !lines[place].isEmpty {
         lines[place][Int.random(in: 0..<lines[place].count, using: &random)] = UInt8(truncatingIfNeeded: random.next())

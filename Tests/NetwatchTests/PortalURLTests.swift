@@ -28,6 +28,21 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("http://h/a?b=c&d=%2f%7E#e;f,g", "http://h/a?b=c&d=%2f%7E#e;f,g"),
+    ("http://h/$(id)`id`", "http://h/%24%28id%29%60id%60"), ("http://h/100%", "http://h/100%25"),
+    ("http://h/%zz%4", "http://h/%25zz%254"), ("http://[fd00::1]:80/a[1]", "http://[fd00::1]:80/a%5B1%5D"),
+    ("http://h/a#b#c", "http://h/a#b%23c"), ("http://h/\"<>\\^{|}'", "http://h/%22%3C%3E%5C%5E%7B%7C%7D%27"),
+    ("http://h\"$(x)/", "http://h%22%24%28x%29/"), ("http://h/%", "http://h/%25"), ("http://h/%41", "http://h/%41"),
+  ])
+  func `it is opened with escapes, and existing ones stay`(_ text: String, _ encoded: String) throws {
+    let url = try #require(PortalURL(text))
+    #expect(url.description == text)
+    #expect(url.encoded == encoded)
+    // Encoded twice is encoded once.
+    #expect(PortalURL(encoded)?.encoded == encoded)
+  }
+
   @Test func `whatever is taken is one word of visible ASCII that begins with its scheme`() {
     var random = SplitMix(seed: 22)
     let pieces = [
@@ -40,6 +55,8 @@ import Testing
       #expect(url.description.hasPrefix("http"))
       #expect(url.description.utf8.allSatisfy { 0x21..<0x7f ~= $0 })
       #expect(!url.host.isEmpty)
+      #expect(!url.encoded.utf8.contains { "$()'`\"\\<> ".utf8.contains($0) })
+      #expect(url.encoded.hasPrefix("http"))
     }
   }
 }

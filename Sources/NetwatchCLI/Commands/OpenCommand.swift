@@ -43,7 +43,7 @@ struct OpenCommand: ParsableCommand {
         try output.write("\(words)\n")
         return false
       }
-      if !isExpected(portal, record) { try output.write("The login page is at \(portal)\n") }
+      if !isExpected(portal, record) { try output.write("The login page is at \(portal.encoded)\n") }
       try PortalOpener.open(portal)
       return true
     }

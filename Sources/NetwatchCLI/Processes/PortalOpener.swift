@@ -2,7 +2,7 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-/// Opens a login page with xdg-open. The URL is one argument, and never goes through a shell.
+/// Opens a login page with xdg-open. The URL is one argument, percent-encoded, and netwatch does not pass it to a shell.
 enum PortalOpener {
   private static let program = "xdg-open"
 
@@ -11,7 +11,7 @@ enum PortalOpener {
   /// - Throws: A `PlainError` if xdg-open is not installed or fails. A `SystemError` if it cannot be started.
   static func open(_ portal: PortalURL) throws {
     guard let path else {
-      throw PlainError("\(program) is not installed; install xdg-utils, or open \(portal) yourself.")
+      throw PlainError("\(program) is not installed; install xdg-utils, or open \(portal.encoded) yourself.")
     }
     switch ChildProcess.waitForEnd(of: try launch(path, portal)) {
     case .exited(0), nil: return
@@ -24,7 +24,7 @@ enum PortalOpener {
   /// there.
   static func start(_ portal: PortalURL, on loop: EventLoop) {
     guard let path else { return StandardError.tell("\(program) is not installed; install xdg-utils") }
-    StandardError.tell("opening the login page at \(portal)")
+    StandardError.tell("opening the login page at \(portal.encoded)")
     do throws(SystemError) {
       try ChildProcess.whenEnded(try launch(path, portal), on: loop) { _ in }
     } catch {
@@ -33,7 +33,7 @@ enum PortalOpener {
   }
 
   private static func launch(_ path: String, _ portal: PortalURL) throws(SystemError) -> pid_t {
-    try ChildProcess.spawn(path, [portal.description], descriptors: [(STDERR_FILENO, STDOUT_FILENO)])
+    try ChildProcess.spawn(path, [portal.encoded], descriptors: [(STDERR_FILENO, STDOUT_FILENO)])
   }
 
   /// The path of xdg-open in the absolute folders of PATH; nil if it is not installed.

@@ -1,3 +1,5 @@
+import Netwatch
+
 /// A colour of text on a terminal. The raw value is its number in an escape sequence.
 enum TextColor: String {
   case bold = "1", dim = "2", red = "31", green = "32", yellow = "33"
@@ -28,12 +30,13 @@ struct FoldedText {
   /// The text, including its final newline.
   var lines: String { text + "\n" }
 
-  /// Appends a phrase.
+  /// Appends a phrase. Characters in it that could control the terminal become question marks.
   ///
   /// - Parameters:
   ///   - column: The column in which the phrase begins, unless the text before it reaches further. Default: 0.
   ///   - gap: The least number of spaces before the phrase if there is text before it. Default: 1.
   mutating func append(_ phrase: String, _ color: TextColor? = nil, at column: Int = 0, gap: Int = 1) {
+    let phrase = phrase.harmless
     let width = phrase.columns
     guard width > 0 else { return }
     let start = max(column, end == 0 ? 0 : end + gap)

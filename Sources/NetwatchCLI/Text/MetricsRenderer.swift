@@ -108,14 +108,14 @@ final class MetricsRenderer: LineRenderer {
 }
 
 extension String {
-  /// The text as Prometheus' text format writes it between quotes.
+  /// The text as Prometheus' text format writes it between quotes. Characters that could control a
+  /// terminal become question marks.
   fileprivate var labelValue: String {
     // By scalars: a quote and a combining mark behind it are one character.
-    unicodeScalars.reduce(into: "") { text, scalar in
+    harmless.unicodeScalars.reduce(into: "") { text, scalar in
       switch scalar {
       case "\\": text += "\\\\"
       case "\"": text += "\\\""
-      case "\n": text += "\\n"
       default: text.unicodeScalars.append(scalar)
       }
     }

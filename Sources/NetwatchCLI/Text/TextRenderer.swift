@@ -209,7 +209,7 @@ final class TextRenderer: LineRenderer {
     if let internet = record.internet, path.isReachable, record.event != .activity, path.reason != .internetChanged {
       details.append("\(internet.words)")
     }
-    if let portal = record.portalURL, record.event != .activity { details.append(portal.description) }
+    if let portal = record.portalURL, record.event != .activity { details.append(portal.encoded) }
     if record.event != .stages, path.isReachable, let fault = record.stages?.faultWords { details.append(fault) }
     if let quality = record.carrierQuality,
       snapshot?.showsQuality == true || quality.tenthsOfMilliseconds != nil || quality.tenthsOfPercent != nil

@@ -31,7 +31,27 @@ import CLibSQLite
     unsafe self.connection = connection
     unsafe sqlite3_extended_result_codes(connection, 1)
     unsafe sqlite3_busy_timeout(connection, busyTimeout)
+    distrustFile()
   }
+
+  /// Limits what a file can make SQLite do, because somebody else may have written it. See "Defense Against The Dark Arts" in
+  /// SQLite's documentation.
+  ///
+  /// SQL cannot write to the schema or to internal tables. Functions, virtual tables, views and triggers of the schema do
+  /// nothing beyond SQLite's own harmless functions. An SQLite that does not know a setting works without it.
+  private func distrustFile() {
+    unsafe netwatch_configure(connection, SQLITE_DBCONFIG_DEFENSIVE, true)
+    let rights = [SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW]
+    for option in rights { unsafe netwatch_configure(connection, option, false) }
+    for (limit, value) in Self.limits { unsafe sqlite3_limit(connection, limit, value) }
+  }
+
+  /// The limits of SQLite that netwatch lowers. Its own values and statements are far shorter.
+  private static let limits: [(CInt, CInt)] = [
+    (SQLITE_LIMIT_LENGTH, 1_000_000), (SQLITE_LIMIT_SQL_LENGTH, 100_000), (SQLITE_LIMIT_COLUMN, 100),
+    (SQLITE_LIMIT_EXPR_DEPTH, 50), (SQLITE_LIMIT_COMPOUND_SELECT, 3), (SQLITE_LIMIT_ATTACHED, 0),
+    (SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50), (SQLITE_LIMIT_VARIABLE_NUMBER, 10), (SQLITE_LIMIT_TRIGGER_DEPTH, 1),
+  ]
 
   deinit { unsafe sqlite3_close_v2(connection) }
 

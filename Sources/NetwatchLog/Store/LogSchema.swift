@@ -47,6 +47,10 @@ enum LogSchema {
           "the log '\(place.file)' was written by a later version of netwatch; install that version, or move the log away"
         )
       }
+      guard try hasOurTables(database) else {
+        throw PlainError(
+          "the log '\(place.file)' has tables that netwatch has not made; move it away, so that a new log can begin")
+      }
       return true
     }
     guard try application == 0 && database.number("SELECT count(*) FROM sqlite_schema") == 0 else {
@@ -54,6 +58,17 @@ enum LogSchema {
         "'\(place.file)' is a database of another program; move it away, so that netwatch can keep its log there")
     }
     return false
+  }
+
+  /// Returns whether the tables are exactly those that netwatch makes. A view, a virtual table or a computed column of the same
+  /// name would make a query run what somebody else has written.
+  private static func hasOurTables(_ database: Database) throws(DatabaseError) -> Bool {
+    func words(_ statement: some StringProtocol) -> String { String(statement.filter { !$0.isWhitespace }) }
+    var missing = Set(tables.split(separator: ";").map(words))
+    missing.remove("")
+    let row = try database.prepare("SELECT sql FROM sqlite_schema WHERE type = 'table'")
+    while try row.step() { missing.remove(words(row.text(0))) }
+    return missing.isEmpty
   }
 
   /// Returns the values of a state, in the order of the columns.

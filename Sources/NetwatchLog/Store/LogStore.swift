@@ -81,7 +81,8 @@ package final class LogStore {
     insertTraffic = try database.prepare(
       """
       INSERT INTO traffic VALUES (?, ?, ?, ?)
-      ON CONFLICT DO UPDATE SET received = received + excluded.received, sent = sent + excluded.sent
+      ON CONFLICT DO UPDATE SET
+        received = min(received + excluded.received, \(Int64.max)), sent = min(sent + excluded.sent, \(Int64.max))
       """)
     touchRun = try database.prepare("UPDATE run SET seen_us = ?, seen_mono_us = ? WHERE id = ?")
     unsafe chmod(place.file, 0o600)

@@ -92,13 +92,18 @@ package final class LogRecords {
     ]
   }
 
-  /// Returns a line of CSV. Spreadsheets calculate cells that begin like a formula, and outsiders choose names of networks. So
-  /// such cells get an apostrophe, which makes them text.
+  /// The characters with which a cell is a formula. Spreadsheets also take the wide forms that East Asian keyboards write.
+  private static let formulaMarks = Set<Unicode.Scalar>("=+-@\u{ff1d}\u{ff0b}\u{ff0d}\u{ff20}".unicodeScalars)
+
+  /// Returns a line of CSV. CSV has no escapes, so characters that could control a terminal become question marks. Spreadsheets
+  /// calculate cells that begin like a formula, and outsiders choose names of networks. So such cells get an apostrophe, which
+  /// makes them text.
   private func row(_ cells: [String]) -> String {
     cells.map { cell in
-      let isFormula = cell.utf8.first.map { "=+-@\t\r".utf8.contains($0) } ?? false
+      let cell = cell.harmless
+      let isFormula = cell.unicodeScalars.first { $0 != " " }.map(Self.formulaMarks.contains) ?? false
       let text = isFormula ? "'" + cell : cell
-      let needsQuotes = text.utf8.contains { $0 == 0x2c || $0 == 0x22 || $0 == 0x0a || $0 == 0x0d }
+      let needsQuotes = text.utf8.contains { $0 == 0x2c || $0 == 0x22 }
       // By bytes: a quote and a combining mark behind it are one character.
       let quoted = text.utf8.flatMap { $0 == 0x22 ? [$0, $0] : [$0] }
       return needsQuotes ? "\"\(String(decoding: quoted, as: UTF8.self))\"" : text

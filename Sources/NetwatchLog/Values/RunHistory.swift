@@ -56,8 +56,9 @@ struct RunHistory: Sendable {
   }
 
   private mutating func countOutage(until moment: LogMoment) {
-    guard let since = outage?.since else { return }
-    outage?.value.length += moment.microseconds(since: since)
+    guard let (value, since) = outage, let since else { return }
+    // A file may have any times, so that the sum may not fit.
+    outage?.value.length = value.length.addingSaturated(moment.microseconds(since: since))
     outage?.since = nil
   }
 

@@ -8,6 +8,8 @@ package final class TracePlayer {
   /// The next record, if it has been read.
   private var next: TraceRecord?
   private var moment = Moment(monotonic: 0, wall: 0)
+  /// The cause that ``nextCause()`` has taken and whose time nobody has asked for yet.
+  private var cause: NetlinkInput.Cause?
   /// The error that ended the replay; nil if there is none.
   package private(set) var fault: TraceError?
   /// The closure that is called once, with the fault.
@@ -21,19 +23,30 @@ package final class TracePlayer {
 
   // MARK: What comes next
 
-  /// Returns what made netwatch work next. Nil at the end or after a fault.
+  /// Takes what made netwatch work next. Nil at the end or after a fault.
+  ///
+  /// Each record is taken once, so that a loop over the causes ends however its body responds. A cause whose time the body did
+  /// not ask for made the recording netwatch work, but not this one. That is a fault.
   func nextCause() -> NetlinkInput.Cause? {
+    if cause != nil { refuse(needing: "something that netwatch responds to") }
     switch peek() {
     case nil: return nil
-    case .cause(let cause, _): return cause
+    case .cause(let cause, let moment):
+      next = nil
+      (self.cause, self.moment) = (cause, moment)
+      return cause
     case .datagram, .overrun, .end, .failed, .device, .namespaces, .meteredLease, .connection, .connectionsEnd:
       refuse(needing: "an event of a socket, a timer or the like")
       return nil
     }
   }
 
-  /// Returns the time of `cause`, which has to be the next record.
+  /// Returns the time of `cause`, which has to be the cause that was taken last, or the next record.
   func moment(of cause: NetlinkInput.Cause) -> Moment {
+    if self.cause == cause {
+      self.cause = nil
+      return moment
+    }
     guard case .cause(cause, let moment) = peek() else {
       refuse(needing: "'\(cause.kind)'")
       return self.moment
@@ -125,7 +138,8 @@ package final class TracePlayer {
 
   /// Stops the replay, because the next record does not fit, or there is none.
   func refuse(needing needed: String) {
-    stop(because: reader.failure(next == nil ? .cut : .unexpected(reader.excerpt, needed: needed)))
+    let isAtEnd = next == nil && cause == nil
+    stop(because: reader.failure(isAtEnd ? .cut : .unexpected(reader.excerpt, needed: needed)))
   }
 
   private func stop(because error: TraceError) {
