@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// An open file descriptor that is closed when it goes out of scope.
@@ -17,6 +18,11 @@ public struct FileDescriptor: ~Copyable, Sendable {
   }
 
   deinit { _ = Glibc.close(rawValue) }
+
+  /// Opens a folder, in which files can then be found whatever becomes of its path (`O_PATH`). Links on the way are followed.
+  package static func folder(_ path: String) throws(SystemError) -> FileDescriptor {
+    try result(of: "open", unsafe open(path, netwatch_open_path | O_DIRECTORY | O_CLOEXEC))
+  }
 
   /// Returns the text of a short file, such as one of /proc or /sys, without the newline at its end. Nil if the file cannot be
   /// read.
@@ -46,15 +52,19 @@ public struct FileDescriptor: ~Copyable, Sendable {
   /// Writes all of `bytes`. If there is no room, it waits, even if the descriptor is non-blocking.
   ///
   /// - Throws: A ``SystemError``: `EPIPE` if the reader is gone (unless SIGPIPE is ignored, that signal is sent as well),
-  ///   `ENOSPC`, and other errors of the system. Some of the bytes may have been written then.
+  ///   `ENOSPC`,
+  ///   `EFBIG`, and other errors of the system. Some of the bytes may have been written then.
   package static func writeAll(_ bytes: RawSpan, to descriptor: CInt) throws(SystemError) {
     var written = 0
     while written < bytes.byteCount {
       let count = unsafe bytes.withUnsafeBytes { bytes in
         unsafe Glibc.write(descriptor, bytes.baseAddress.map { unsafe $0 + written }, bytes.count - written)
       }
-      if count >= 0 {
+      if count > 0 {
         written += count
+      } else if count == 0 {
+        // No file system does this for a file with room, and the next try could do the same.
+        throw SystemError(operation: "write", code: ENOSPC)
       } else if errno == EAGAIN {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         unsafe poll(&waiting, 1, -1)

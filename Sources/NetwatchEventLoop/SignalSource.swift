@@ -65,12 +65,13 @@ extension SignalSource {
     [SIGUSR1, SIGUSR2] + Array(__libc_current_sigrtmin()...__libc_current_sigrtmax())
   }
 
-  /// Sets the actions of signals for a program of netwatch, at its start: ``userDefined`` signals no longer end it, and the ends
-  /// of its children are reported to it.
+  /// Sets the actions of signals for a program of netwatch, at its start: ``userDefined`` signals no longer end it, the ends
+  /// of its children are reported to it, and a file that has reached its largest size (RLIMIT_FSIZE) is an error of the write, as
+  /// a full disk is.
   package static func prepareProgram() {
     // Whoever has started this process may ignore SIGCHLD, and then the kernel would not keep how a child has ended.
     signal(SIGCHLD, SIG_DFL)
-    discard(userDefined)
+    discard(userDefined + [SIGXFSZ])
   }
 
   /// Makes `signals` have no effect on this process. A program that this process starts gets the action that this process

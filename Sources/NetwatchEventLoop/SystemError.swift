@@ -25,6 +25,10 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The system's text for `code`.
   public var message: String { unsafe String(cString: strerror(code)) }
 
+  /// Whether there is no room for more bytes: on the disk, in the quota, or because the file has reached the largest size that
+  /// this process may give it (RLIMIT_FSIZE) or that its file system allows.
+  package var isLackOfRoom: Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
+
   /// The name of the call and the system's text for `code`.
   public var description: String { "\(operation): \(message)" }
 }

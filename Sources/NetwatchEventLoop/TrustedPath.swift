@@ -15,6 +15,9 @@ import Glibc
 /// outside the file system and can change. The rights of an access list appear in the mode of the group. Root is also the
 /// overflow id, if ``UserNamespace/isHiddenRoot(_:)``.
 ///
+/// For a user's own state, a caller may accept what belongs to that user and to a group: with the umask 002 of many systems,
+/// every folder of a user is like this. Root never accepts it.
+///
 /// Nobody else can change such a way later. So it makes no difference whether the file is used by ``descriptor`` or by ``path``.
 package struct TrustedPath: ~Copyable {
   /// The reason why a path is not trusted. `path` names the folder, link or file that is the reason.
@@ -42,7 +45,6 @@ package struct TrustedPath: ~Copyable {
 
   /// As many links as the kernel follows in one path (path_resolution(7)).
   private static let mostLinks = 40
-  private static let writableByOthers = mode_t(S_IWGRP | S_IWOTH)
 
   /// The descriptor of the file or folder, by which it is found but not read (`O_PATH`). Children do not inherit it. A file in a
   /// folder is opened with `openat` and `O_NOFOLLOW`.
@@ -51,21 +53,31 @@ package struct TrustedPath: ~Copyable {
   package let path: String
   /// The facts about the file or folder.
   package let status: stat
+  private let acceptsOwnGroups: Bool
 
   /// Walks to a file or folder.
   ///
   /// - Parameters:
   ///   - path: The path. A relative one begins at the current folder.
   ///   - mode: The mode of folders that are created if they are missing, also of the last one. Default: nil, none is created.
+  ///   - acceptsOwnGroups: Whether a group may write to what belongs to the user, unless that is root. Default: false.
   /// - Throws: A `Fault` if the path is not trusted, or there is nothing.
-  package init(_ path: String, creatingFolders mode: mode_t? = nil) throws(Fault) {
-    self = try Self.walk(to: path, creatingFolders: mode)
+  package init(
+    _ path: String, creatingFolders mode: mode_t? = nil, acceptsOwnGroups: Bool = false
+  ) throws(Fault) {
+    self = try Self.walk(to: path, creatingFolders: mode, acceptsOwnGroups: acceptsOwnGroups && geteuid() != 0)
   }
 
-  private init(_ descriptor: consuming FileDescriptor, _ path: String, _ status: stat) {
+  private init(_ descriptor: consuming FileDescriptor, _ path: String, _ status: stat, acceptsOwnGroups: Bool) {
     self.descriptor = descriptor
     self.path = path
     self.status = status
+    self.acceptsOwnGroups = acceptsOwnGroups
+  }
+
+  private var isWritableByOthers: Bool {
+    let isAccepted = acceptsOwnGroups && status.st_uid == geteuid()
+    return status.st_mode & mode_t(isAccepted ? S_IWOTH : S_IWGRP | S_IWOTH) != 0
   }
 
   /// Whether this is a folder.
@@ -88,31 +100,33 @@ package struct TrustedPath: ~Copyable {
 
   /// Checks whether others cannot replace what this folder contains.
   private func checkPassage() throws(Fault) {
-    guard isFolder, status.st_mode & Self.writableByOthers != 0 else { return }
+    guard isFolder, isWritableByOthers else { return }
     guard isSticky, Self.isRoot(status.st_uid) else { throw .othersCanWrite(path: path) }
   }
 
   /// Checks a file or link of this folder, if others can also create files in it.
   private func checkFileOfSharedFolder(_ facts: stat, _ place: String) throws(Fault) {
-    guard status.st_mode & Self.writableByOthers != 0 else { return }
+    guard isWritableByOthers else { return }
     guard Self.isTrusted(facts.st_uid) else { throw .belongsToOthers(path: place) }
     guard status.st_mode & mode_t(S_IWOTH) == 0 else { throw .isShared(path: path) }
   }
 
   // MARK: Steps
 
-  private static func root() throws(Fault) -> TrustedPath {
+  private static func root(acceptsOwnGroups: Bool) throws(Fault) -> TrustedPath {
     let number = unsafe Glibc.open("/", netwatch_open_path | O_DIRECTORY | O_CLOEXEC)
     guard number >= 0 else { throw .failed(path: "/", .last("open")) }
     let descriptor = FileDescriptor(owning: number)
     let status = try facts(of: descriptor, "/")
-    let root = TrustedPath(descriptor, "/", status)
+    let root = TrustedPath(descriptor, "/", status, acceptsOwnGroups: acceptsOwnGroups)
     try root.checkOwner()
     return root
   }
 
-  private static func walk(to path: String, creatingFolders mode: mode_t?) throws(Fault) -> TrustedPath {
-    var here = try root()
+  private static func walk(
+    to path: String, creatingFolders mode: mode_t?, acceptsOwnGroups: Bool
+  ) throws(Fault) -> TrustedPath {
+    var here = try root(acceptsOwnGroups: acceptsOwnGroups)
     // The last name comes first.
     var names = reversedNames(of: try absolute(path))
     var links = 0
@@ -127,7 +141,7 @@ package struct TrustedPath: ~Copyable {
       let facts = try facts(of: entry, place)
       if facts.st_mode & S_IFMT != S_IFDIR { try here.checkFileOfSharedFolder(facts, place) }
       guard facts.st_mode & S_IFMT == S_IFLNK else {
-        here = TrustedPath(entry, place, facts)
+        here = TrustedPath(entry, place, facts, acceptsOwnGroups: acceptsOwnGroups)
         try here.checkOwner()
         continue
       }
@@ -135,9 +149,9 @@ package struct TrustedPath: ~Copyable {
       guard links <= mostLinks else { throw .failed(path: path, SystemError(operation: "openat", code: ELOOP)) }
       let target = try target(of: entry, place)
       names += reversedNames(of: target)
-      if target.utf8.first == UInt8(ascii: "/") { here = try root() }
+      if target.utf8.first == UInt8(ascii: "/") { here = try root(acceptsOwnGroups: acceptsOwnGroups) }
     }
-    guard here.status.st_mode & writableByOthers != 0 else { return here }
+    guard here.isWritableByOthers else { return here }
     // Nobody should be told to take the rights to /tmp away.
     let isShared = here.isFolder && here.isSticky && isRoot(here.status.st_uid)
     throw isShared ? .isShared(path: here.path) : .othersCanWrite(path: here.path)

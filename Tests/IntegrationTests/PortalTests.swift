@@ -51,7 +51,9 @@ import Testing
       try desktop.server.answer("to \(place)")
       let result = try desktop.open()
       #expect(result.ending == .exited(0), "\(result.error)")
-      let url = place.hasPrefix("/") ? "http://10.0.0.2\(place)" : place
+      // Escapes that are there stay, and what has a meaning for a shell becomes one.
+      let url = (place.hasPrefix("/") ? "http://10.0.0.2\(place)" : place)
+        .replacing("$(id)", with: "%24%28id%29").replacing("'d'", with: "%27d%27")
       #expect(desktop.opened.first == "1")
       #expect(desktop.opened.dropFirst().first?.lowercased() == url.lowercased())
       #expect(result.output == (isShown ? ["The login page is at \(desktop.opened[1])"] : []))

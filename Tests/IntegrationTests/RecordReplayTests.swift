@@ -30,6 +30,29 @@ import Testing
     #expect(replay.output.count - told.count <= (isBusy ? 1 : 0))
   }
 
+  /// A recording of a cable that was pulled, after which nothing is reachable.
+  static let cablePulled = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
+    path: "Traces/cable-pulled.trace")
+
+  /// Somebody else may have written the file, so it may have any record anywhere.
+  @Test(arguments: ["quality 9000000000000000000 1 0", "quality 9000000000000000000 1 0\ntcp end"])
+  func `a replay ends at a record that nothing responds to`(_ records: String) throws {
+    var lines = try String(contentsOf: Self.cablePulled, encoding: .utf8).split(separator: "\n").flatMap { line in
+      // Where a link begins to carry the path.
+      let isSample = ["turn 8341300416128 ", "turn 8341516785341 "].contains { line.hasPrefix($0) }
+      return isSample ? ["quality 1 1 0", "tcp end", String(line)] : [String(line)]
+    }
+    lines.insert("set quality", at: 1)
+    let last = 4_000_000_000_000_000_000
+    lines.append(records.replacing("9000000000000000000", with: "\(last)"))
+    try folder.write(lines.joined(separator: "\n") + "\n", to: "trace")
+    let result = try replay(trace)
+    #expect(result.ending == .exited(2))
+    #expect(
+      result.error.hasPrefix("netwatch: line \(lines.count) of '\(trace)' is 'quality \(last) 1 0', but something")
+        && result.error.contains("must come next"), "\(result.error)")
+  }
+
   // MARK: The same lines
 
   @Test func `a cable, an address, a new default and a VPN are told again as they were`() throws {

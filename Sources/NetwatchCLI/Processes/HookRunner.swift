@@ -121,10 +121,9 @@ final class HookRunner {
   private func lineAsFile(_ record: EventRecord) throws(SystemError) -> FileDescriptor {
     let file = try FileDescriptor.result(of: "memfd_create", unsafe memfd_create("line", UInt32(MFD_CLOEXEC)))
     writer.write(record)
-    let count = writer.withLine { line in
-      unsafe line.withUnsafeBytes { unsafe write(file.rawValue, $0.baseAddress, $0.count) }
-    }
-    guard count >= 0, lseek(file.rawValue, 0, SEEK_SET) == 0 else { throw .last("write") }
+    // RLIMIT_FSIZE is also for files in memory, and a part of a line would be no line.
+    try writer.withLine { line throws(SystemError) in try FileDescriptor.writeAll(line, to: file.rawValue) }
+    guard lseek(file.rawValue, 0, SEEK_SET) == 0 else { throw .last("lseek") }
     return file
   }
 

@@ -70,8 +70,29 @@ final class OpenFile: Sendable {
         if errno == EINTR { continue }
         throw HTTPError(file: path, "write")
       }
+      if count == 0 {
+        // No file system does this for a file with room, and the next try could do the same.
+        errno = ENOSPC
+        throw HTTPError(file: path, "write")
+      }
       written += count
     }
+  }
+}
+
+extension OpenFile {
+  /// Writes all of the bytes.
+  ///
+  /// - Parameter path: The name of the file, for errors.
+  func write(_ bytes: [UInt8], at offset: Int64, named path: String) throws(HTTPError) {
+    let result = unsafe bytes.withUnsafeBytes { bytes in
+      do throws(HTTPError) {
+        return Result<Void, HTTPError>.success(try unsafe write(bytes, at: offset, named: path))
+      } catch {
+        return .failure(error)
+      }
+    }
+    try result.get()
   }
 }
 

@@ -22,7 +22,7 @@ final class AnswerDraft {
     self.limit = limit
     headCount = head.count
     headSum = Checksum.of(head)
-    try write(head, at: Int64(AnswerPreface.size))
+    try file.write(head, at: Int64(AnswerPreface.size), named: name)
   }
 
   var size: Int64 { Int64(AnswerPreface.size + headCount) + bodyCount }
@@ -32,7 +32,7 @@ final class AnswerDraft {
     guard size + Int64(bytes.count) <= limit else {
       throw HTTPError(.responseTooLarge, "store \(answer.url)", message: "more than \(limit) bytes")
     }
-    try write(bytes, at: size)
+    try file.write(bytes, at: size, named: name)
     unsafe bytes.withUnsafeBytes { unsafe bodySum.add($0) }
     bodyCount += Int64(bytes.count)
   }
@@ -41,17 +41,6 @@ final class AnswerDraft {
   func end() throws(HTTPError) {
     let preface = AnswerPreface(
       headCount: headCount, bodyCount: bodyCount, headSum: headSum, bodySum: bodySum.value)
-    try write(preface.bytes, at: 0)
-  }
-
-  private func write(_ bytes: [UInt8], at offset: Int64) throws(HTTPError) {
-    let result = unsafe bytes.withUnsafeBytes { bytes in
-      do throws(HTTPError) {
-        return Result<Void, HTTPError>.success(try unsafe file.write(bytes, at: offset, named: name))
-      } catch {
-        return .failure(error)
-      }
-    }
-    try result.get()
+    try file.write(preface.bytes, at: 0, named: name)
   }
 }

@@ -57,11 +57,12 @@ final class PartialFile: Sendable {
     let name = dataPath + ".new"
     // A URL can be as secret as a password.
     let file = try OpenFile.createTrusted(name, rights: 0o600)
-    let count = unsafe text.withUnsafeBytes { unsafe Glibc.write(file.number, $0.baseAddress, $0.count) }
-    guard count == text.count, unsafe rename(name, dataPath) == 0 else {
-      let failure = HTTPError(file: name, "write")
+    do throws(HTTPError) {
+      try file.write([UInt8](text), at: 0, named: name)
+      guard unsafe rename(name, dataPath) == 0 else { throw HTTPError(file: name, "rename") }
+    } catch {
       _ = unsafe unlink(name)
-      throw failure
+      throw error
     }
   }
 

@@ -6,6 +6,8 @@ import CLibSQLite
     /// Reads and writes, and creates the file if there is none.
     case write
     case read
+    /// Reads, and creates no file for the shared memory.
+    case readCreatingNothing
     /// Reads a file that no process changes, such as one in a folder in which SQLite cannot create its shared memory.
     case readUnchanging
   }
@@ -16,17 +18,24 @@ import CLibSQLite
   init(_ path: String, _ access: Access, busyTimeout: CInt = 5_000) throws(DatabaseError) {
     let flags =
       switch access {
-      case .write: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+      // The name of a log to write is no link.
+      case .write: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW
       case .read: SQLITE_OPEN_READONLY
-      case .readUnchanging: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+      case .readCreatingNothing, .readUnchanging: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
       }
-    let name = access == .readUnchanging ? "file:\(Self.percentEncoded(path))?immutable=1" : path
+    let name =
+      switch access {
+      case .write, .read: path
+      case .readCreatingNothing: "file:\(Self.percentEncoded(path))?readonly_shm=1"
+      case .readUnchanging: "file:\(Self.percentEncoded(path))?immutable=1"
+      }
     var opened: OpaquePointer?
     let code = unsafe sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
     guard code == SQLITE_OK, let connection = unsafe opened else {
       let message = unsafe opened.map { unsafe String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
+      let systemCode = unsafe sqlite3_system_errno(opened)
       unsafe sqlite3_close_v2(opened)
-      throw DatabaseError(code: code, message)
+      throw DatabaseError(code: code, systemCode: systemCode, message)
     }
     unsafe self.connection = connection
     unsafe sqlite3_extended_result_codes(connection, 1)
@@ -112,7 +121,10 @@ import CLibSQLite
 
   fileprivate func check(_ code: CInt) throws(DatabaseError) {
     guard code != SQLITE_OK else { return }
-    throw DatabaseError(code: code, unsafe String(cString: sqlite3_errmsg(connection)))
+    let message = unsafe String(cString: sqlite3_errmsg(connection))
+    let fileCode = unsafe code & 0xff == SQLITE_IOERR ? netwatch_last_file_error(connection) : 0
+    throw DatabaseError(
+      code: code, systemCode: unsafe fileCode != 0 ? fileCode : sqlite3_system_errno(connection), message)
   }
 }
 

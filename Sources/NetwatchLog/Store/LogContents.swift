@@ -27,12 +27,12 @@ package struct LogContents: Sendable {
         "there is no log at '\(place.file)'; netwatch --follow --log and netwatch serve --log write one")
     }
     do {
-      try self.init(place, .read)
+      try self.init(place, place.readAccess)
     } catch let error as PlainError {
       throw error
     } catch let error as DatabaseError {
-      // In a read-only folder, SQLite cannot create its shared memory, which is not needed if no process writes.
-      if error.kind == .notPermitted, let contents = try? LogContents(place, .readUnchanging) {
+      // Where SQLite cannot create its shared memory, as in a read-only folder, it is not needed if no process writes.
+      if [.notPermitted, .full].contains(error.kind), let contents = try? LogContents(place, .readUnchanging) {
         self = contents
         return
       }
@@ -72,7 +72,7 @@ package struct LogContents: Sendable {
         : states[row.integer(4)].map { .change($0, count: row.integer(5)) }
       if let content { entries.append((row.integer(0), LogEntry(moment, content))) }
     }
-    let lock = WriterLock(place.lock, isWriter: false)
+    let lock = WriterLock(readingIn: place.folder)
     var runs: [LogRun] = []
     let run = try database.prepare("SELECT id, seen_us, seen_mono_us FROM run")
     while try run.step() {

@@ -6,7 +6,8 @@ import NetwatchEventLoop
 package struct LogPlace: Hashable, Sendable {
   /// The path of the folder.
   package let folder: String
-  private let name: String
+  /// The name of the database in the folder.
+  let name: String
 
   /// The standard file in a folder.
   package init(folder: String) { (self.folder, name) = (folder, "log.sqlite") }
@@ -20,8 +21,8 @@ package struct LogPlace: Hashable, Sendable {
 
   /// The path of the database.
   package var file: String { "\(folder)/\(name)" }
-  /// The path of the file whose locks show which writers exist.
-  var lock: String { "\(folder)/log.lock" }
+  /// The name of the file whose locks show which writers exist.
+  static let lock = "log.lock"
 
   /// The log of the system's service, in /var/lib/netwatch.
   package static let system = LogPlace(folder: "/var/lib/netwatch")
@@ -59,20 +60,55 @@ package struct LogPlace: Hashable, Sendable {
     return unsafe access(system.file, R_OK) == 0 ? system : place
   }
 
-  /// Creates the folder and those above it, each with mode 0700. The process's umask must not restrict that further.
-  func makeFolder() throws(PlainError) {
-    var end = folder.startIndex
-    while end < folder.endIndex {
-      end = folder[folder.index(after: end)...].firstIndex(of: "/") ?? folder.endIndex
-      let part = String(folder[..<end])
-      guard unsafe mkdir(part, 0o700) != 0, errno != EEXIST else { continue }
-      let code = errno
-      // On a read-only file system, an existing folder gives that error.
-      var status = stat()
-      if unsafe stat(part, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { continue }
-      throw PlainError(unsafe "cannot make the folder '\(part)' for the log: \(String(cString: strerror(code)))")
+  /// Opens the folder, and creates it and those above it with mode 0700 if they are missing. The process's umask must not
+  /// restrict that further.
+  ///
+  /// Nothing is created through what another user could replace, such as when root runs with the `HOME` of another user.
+  ///
+  /// - Throws: A `PlainError` that says what to do.
+  func openFolder() throws(PlainError) -> TrustedPath {
+    do throws(TrustedPath.Fault) {
+      return try TrustedPath(folder, creatingFolders: 0o700, acceptsOwnGroups: true)
+    } catch {
+      switch error {
+      case .belongsToOthers(let path):
+        throw PlainError(
+          "the log is not written, because '\(path)' belongs to another user; run netwatch as that user, or set "
+            + "XDG_STATE_HOME to a folder of your own (sudo -H sets HOME)")
+      case .othersCanWrite, .isShared: throw PlainError("the log is not written, because \(error)")
+      case .failed(let path, let reason):
+        throw PlainError("cannot make the folder '\(path)' for the log: \(reason.message)")
+      }
     }
-    // A folder that another program has created may be open to other users. systemd's folder already has this mode.
-    _ = unsafe chmod(folder, 0o700)
+  }
+
+  /// The way in which the log is read. Root creates nothing in the folder of somebody else, who may have put links there.
+  /// SQLite creates a write-ahead log if there is none; then no process writes.
+  var readAccess: Database.Access {
+    guard geteuid() == 0 else { return .read }
+    do throws(TrustedPath.Fault) {
+      _ = try TrustedPath(folder)
+      return .read
+    } catch {
+      let hasWriter = unsafe access("\(file)-wal", F_OK) == 0 && access("\(file)-shm", F_OK) == 0
+      return hasWriter ? .readCreatingNothing : .readUnchanging
+    }
+  }
+
+  /// Checks a file of the folder before it is opened, if it exists.
+  ///
+  /// - Throws: A `PlainError` if it is a link or a device, or if others can write to it.
+  func check(_ name: String, in folder: borrowing TrustedPath) throws(PlainError) {
+    let path = "\(folder.path)/\(name)"
+    let isPlain: Bool
+    do throws(TrustedPath.Fault) {
+      let file = try TrustedPath(path, acceptsOwnGroups: true)
+      // The path is another one if the name is a link.
+      isPlain = file.isFile && file.path == path
+    } catch {
+      if case .failed(path, let reason) = error, reason.code == ENOENT { return }
+      throw PlainError("the log is not written, because \(error)")
+    }
+    guard isPlain else { throw PlainError("the log is not written, because '\(path)' is not a regular file; move it away") }
   }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Netwatch
+import NetwatchEventLoop
 
 /// The database of the log, for its writer.
 ///
@@ -42,26 +43,32 @@ package final class LogStore {
   /// - Throws: A `PlainError` if the folder cannot be created, or the file is a database of another program. A `DatabaseError`
   ///   if SQLite fails.
   package static func open(_ place: LogPlace, sizeLimit: Int64 = LogStore.sizeLimit) throws -> Opening {
-    try place.makeFolder()
-    guard let lock = WriterLock(place.lock, isWriter: true) else {
-      throw PlainError(unsafe "cannot write the log in '\(place.folder)': \(String(cString: strerror(errno)))")
+    let folder = try place.openFolder()
+    try place.check(LogPlace.lock, in: folder)
+    let lock: WriterLock
+    do throws(SystemError) {
+      lock = try WriterLock(writingIn: folder)
+    } catch {
+      throw PlainError("cannot write the log in '\(place.folder)': \(error.message)")
     }
     // Otherwise, two writers could both find a damaged file, and the second could move away the new file of the first.
-    guard lock.take(.opening, waiting: true) else { throw PlainError("cannot lock '\(place.lock)'") }
+    guard lock.take(.opening, waiting: true) else { throw PlainError("cannot lock the log in '\(place.folder)'") }
     defer { lock.release(.opening) }
+    for suffix in ["", "-wal", "-shm", "-journal"] { try place.check(place.name + suffix, in: folder) }
     do {
-      return Opening(store: try LogStore(place, lock, sizeLimit), warning: nil)
+      return Opening(store: try LogStore(place, folder, lock, sizeLimit), warning: nil)
     } catch let error as DatabaseError where error.kind == .damaged {
-      let aside = try moveAside(place)
+      let aside = try moveAside(place, in: folder)
       return Opening(
-        store: try LogStore(place, lock, sizeLimit),
+        store: try LogStore(place, folder, lock, sizeLimit),
         warning: "the log '\(place.file)' was damaged and renamed to '\(aside)', and a new one has begun")
     }
   }
 
-  private init(_ place: LogPlace, _ lock: WriterLock, _ sizeLimit: Int64) throws {
+  private init(_ place: LogPlace, _ folder: borrowing TrustedPath, _ lock: WriterLock, _ sizeLimit: Int64) throws {
     self.lock = lock
-    let database = try Database(place.file, .write)
+    // SQLite opens paths. Nobody else can change this one after the check.
+    let database = try Database("\(folder.path)/\(place.name)", .write)
     try LogSchema.prepare(database, place)
     self.database = database
     try database.execute(
@@ -85,7 +92,6 @@ package final class LogStore {
         received = min(received + excluded.received, \(Int64.max)), sent = min(sent + excluded.sent, \(Int64.max))
       """)
     touchRun = try database.prepare("UPDATE run SET seen_us = ?, seen_mono_us = ? WHERE id = ?")
-    unsafe chmod(place.file, 0o600)
   }
 
   /// Stores all of the entries and traffic in one transaction, or nothing. Then drops the oldest entries if the log is too
@@ -179,14 +185,15 @@ package final class LogStore {
   /// Moves a damaged database aside.
   ///
   /// - Returns: The new path of the file.
-  private static func moveAside(_ place: LogPlace) throws(PlainError) -> String {
-    let aside = "\(place.file).damaged-\(LogMoment.now.wall / 1_000_000)"
+  private static func moveAside(_ place: LogPlace, in folder: borrowing TrustedPath) throws(PlainError) -> String {
+    let aside = "\(place.name).damaged-\(LogMoment.now.wall / 1_000_000)"
+    let number = folder.descriptor.rawValue
     for suffix in ["-wal", "-shm", ""] {
-      guard unsafe rename(place.file + suffix, aside + suffix) == 0 || errno == ENOENT else {
-        throw PlainError(
-          unsafe "the log '\(place.file)' is damaged and cannot be moved aside: \(String(cString: strerror(errno)))")
+      guard unsafe renameat(number, place.name + suffix, number, aside + suffix) == 0 || errno == ENOENT else {
+        let error = SystemError.last("rename")
+        throw PlainError("the log '\(place.file)' is damaged and cannot be moved aside: \(error.message)")
       }
     }
-    return aside
+    return "\(place.folder)/\(aside)"
   }
 }

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import NetwatchEventLoop
 
 /// Byte locks on a file beside the database. The kernel releases them when their process ends, for whatever reason. Unlike
 /// process numbers, they also work across containers.
@@ -24,9 +25,16 @@ final class WriterLock {
 
   private let descriptor: CInt
 
-  /// Opens the file. Nil if it does not exist and cannot be created.
-  init?(_ path: String, isWriter: Bool) {
-    descriptor = unsafe isWriter ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600) : open(path, O_RDONLY | O_CLOEXEC)
+  /// Opens the file of a writer, and creates it if there is none.
+  init(writingIn folder: borrowing TrustedPath) throws(SystemError) {
+    descriptor = unsafe openat(
+      folder.descriptor.rawValue, LogPlace.lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    guard descriptor >= 0 else { throw .last("open") }
+  }
+
+  /// Opens the file of other processes' locks. Nil if there is none.
+  init?(readingIn folder: String) {
+    descriptor = unsafe open("\(folder)/\(LogPlace.lock)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
   }
 

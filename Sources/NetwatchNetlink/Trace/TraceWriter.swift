@@ -9,6 +9,8 @@ package final class TraceWriter {
   private let file: FileDescriptor
   private var line = LineBuffer()
   private var lines = 0
+  /// The number of bytes of complete records.
+  private var length = 0
   private var failure: TraceError?
   /// The closure that is called once, with the first failure. Nothing is written after it.
   package var onFailure: ((TraceError) -> Void)?
@@ -164,7 +166,10 @@ package final class TraceWriter {
     lines += 1
     do throws(SystemError) {
       try line.withBytes { bytes throws(SystemError) in try FileDescriptor.writeAll(bytes, to: file.rawValue) }
+      length += line.count
     } catch {
+      // A part of a record would be a recording that is cut. A pipe cannot be cut.
+      _ = ftruncate(file.rawValue, off_t(length))
       let failure = TraceError(file: path, line: lines, problem: .unwritable(code: error.code))
       self.failure = failure
       onFailure?(failure)
