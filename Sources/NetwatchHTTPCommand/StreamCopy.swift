@@ -45,7 +45,7 @@ final class StreamCopy: Retrieval {
       failure.response = response
       throw failure
     }
-    progress.withLock { $0.total = response.headerFields[.contentLength].flatMap { Int64($0) } }
+    progress.withLock { $0.total = response.headerFields[.contentLength].flatMap { Int64($0) }.map { max($0, 0) } }
     var chunks = stream.body.makeAsyncIterator()
     while let chunk = try await chunks.next() {
       if refusesBinary, chunk.contains(0) { throw HTTPError(.cannotDecodeContentData, "print") }

@@ -20,7 +20,9 @@ import Testing
 
   private func give(_ names: String...) throws {
     for name in names {
-      guard unsafe lchown(folder.file(name), Self.stranger, Self.stranger) == 0 else { throw TestFailure("chown \(name)") }
+      guard unsafe lchown(folder.file(name), Self.stranger, Self.stranger) == 0 else {
+        throw TestFailure("chown \(name)")
+      }
     }
   }
 
@@ -83,7 +85,9 @@ import Testing
       let file = folder.file("netwatch/\(name)")
       #expect(
         line == "netwatch: the log is not written, because '\(file)' is not a regular file; move it away"
-          || text.isEmpty && line == "netwatch: the log is not written, because '\(folder.file("victim"))' cannot be opened: No such file or directory",
+          || text.isEmpty
+            && line
+              == "netwatch: the log is not written, because '\(folder.file("victim"))' cannot be opened: No such file or directory",
         "\(line ?? "")")
       #expect(folder.text(of: "victim") == text)
       #expect(FileManager.default.fileExists(atPath: folder.file("victim")) == !text.isEmpty)
@@ -96,10 +100,10 @@ import Testing
       try folder.makeFolder("s\(own)/netwatch")
       _ = unsafe chmod(folder.file("s\(own)"), parent)
       _ = unsafe chmod(folder.file("s\(own)/netwatch"), own)
-      let follow = try follow(namespace, ["XDG_STATE_HOME=\(folder.file("s\(own)"))"])
-      _ = try follow.next()
-      follow.process.signal(SIGTERM)
-      _ = try follow.process.wait()
+      let result = try ChildProcess.run(
+        namespace.command([Programs.netwatch, "-f", "--json", "--log", "--count", "1"]),
+        environment: ["XDG_STATE_HOME=\(folder.file("s\(own)"))"])
+      #expect(result.ending == .exited(0) && result.error == "", "\(result.error)")
       #expect(try mode("s\(own)") == parent)
       #expect(try mode("s\(own)/netwatch") == own)
       #expect(try mode("s\(own)/netwatch/log.sqlite") == 0o600)
@@ -138,7 +142,9 @@ import Testing
     #expect(made.ending == .exited(0))
     let before = try folder.names + FileManager.default.contentsOfDirectory(atPath: folder.file("netwatch")).sorted()
     try give("netwatch")
-    for name in try FileManager.default.contentsOfDirectory(atPath: folder.file("netwatch")) { try give("netwatch/\(name)") }
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.file("netwatch")) {
+      try give("netwatch/\(name)")
+    }
     let read = try ChildProcess.run([Programs.netwatch, "log", "--json"], environment: [state])
     #expect(read.ending == .exited(0) && read.output.count == 1, "\(read.error)")
     #expect(
@@ -179,7 +185,8 @@ import Testing
     let first = try status(namespace, [state])
     #expect(first.ending == .exited(0), "\(first.error)")
     #expect(
-      first.error.hasPrefix("netwatch: the salt of network IDs '\(path)' was damaged and renamed to 'network-salt.damaged-"),
+      first.error.hasPrefix(
+        "netwatch: the salt of network IDs '\(path)' was damaged and renamed to 'network-salt.damaged-"),
       "\(first.error)")
     #expect(first.error.hasSuffix("'; all network IDs change"))
     let second = try status(namespace, [state])
@@ -210,7 +217,8 @@ import Testing
     // What the log needs to be read is there already.
     for path in ["pages/it.html", "pages/new.html"] {
       let result = try ChildProcess.run(
-        Self.limited(limit, [Programs.netwatch, "report", folder.file(path), "--file", folder.file("netwatch/log.sqlite")]),
+        Self.limited(
+          limit, [Programs.netwatch, "report", folder.file(path), "--file", folder.file("netwatch/log.sqlite")]),
         environment: ["XDG_STATE_HOME=/nonexistent"])
       #expect(result.ending == .exited(2))
       if limit > 1 {

@@ -17,7 +17,8 @@ import Testing
   private static let commands: [[String]] =
     [
       ["status"], ["status", "--json"], ["status", "--interfaces", "-v"], ["status", "--interfaces", "--json"],
-      ["status", "--prometheus"], ["--check"], ["status", "-v", "--quality", "--stages"], ["explain"], ["explain", "-v"],
+      ["status", "--prometheus"], ["--check"], ["status", "-v", "--quality", "--stages"], ["explain"],
+      ["explain", "-v"],
       ["explain", "--json"], ["explain", "192.0.2.1"], ["explain", "192.0.2.1", "--json"], ["wait", "-t", "5"],
       ["-f", "-v", "--format", "text", "--interfaces", "--count", "1"],
       ["-f", "--format", "text", "--traffic", "--traffic-interval", "0.1", "--count", "3"],
@@ -41,7 +42,8 @@ import Testing
     var shown = 0
     for command in commands {
       let result = try ChildProcess.run(
-        namespace.command([Programs.netwatch] + command), environment: ["XDG_STATE_HOME=\(folder.path)", "LC_ALL=C.UTF-8"])
+        namespace.command([Programs.netwatch] + command),
+        environment: ["XDG_STATE_HOME=\(folder.path)", "LC_ALL=C.UTF-8"])
       #expect(result.ending == .exited(0), "\(command): \(result.error)")
       let text = result.output.joined(separator: "\n") + result.error
       #expect(text.steering == [], "\(command): \(text.debugDescription)")

@@ -11,7 +11,8 @@ import Testing
 /// `StrangeNameTests` try the same with each command in a network, and `LogOutputTests` with the log and the report.
 @Suite struct StrangeTextTests {
   private static let attacks = [
-    "\u{1b}[2J", "\u{1b}]0;t\u{7}", "\u{9b}31m", "\u{85}", "\r\nb", "\t", "\u{8}", "\u{7f}", "\u{202e}a", "\u{2066}\u{2069}",
+    "\u{1b}[2J", "\u{1b}]0;t\u{7}", "\u{9b}31m", "\u{85}", "\r\nb", "\t", "\u{8}", "\u{7f}", "\u{202e}a",
+    "\u{2066}\u{2069}",
     "\u{2028}", "\u{2029}", "\u{feff}", "\u{e000}", "\u{e0041}", "\u{fffe}",
   ]
 

@@ -10,8 +10,10 @@ struct LogOutputs {
   /// Names that a stranger may choose: controls of C0 and C1, DEL, controls of direction, separators of lines, what nothing shows,
   /// markup, formulas, and bytes that are not UTF-8.
   static let names = [
-    "\u{1b}[2J\u{1b}]0;title\u{7}", "\u{9b}31m\u{85}", "\u{7f}\u{8}\r\n\t\0", "\u{202e}evil\u{2066}\u{2069}", "\u{2028}\u{2029}\u{feff}",
-    "\u{e000}\u{e0041}", "<script>&\"'", "=1+1,\"x\"", "+1", "-1", "@SUM(A1)", " =1", "\u{ff1d}1", "\t=1", "a\"\u{301},",
+    "\u{1b}[2J\u{1b}]0;title\u{7}", "\u{9b}31m\u{85}", "\u{7f}\u{8}\r\n\t\0", "\u{202e}evil\u{2066}\u{2069}",
+    "\u{2028}\u{2029}\u{feff}",
+    "\u{e000}\u{e0041}", "<script>&\"'", "=1+1,\"x\"", "+1", "-1", "@SUM(A1)", " =1", "\u{ff1d}1", "\t=1",
+    "a\"\u{301},",
   ]
 
   private let contents: LogContents
@@ -104,7 +106,8 @@ struct LogOutputs {
       let state = LogState(status: .wifi, reason: "route_up", medium: .wifi, interface: name)
       return LogOutputs.cells(LogRecords().csv(LogEntry(moment, .change(state, count: 1))))[4]
     }
-    #expect(["=1", "+1", "-1", "@a", " =1", "\u{ff1d}1"].map(cell) == ["'=1", "'+1", "'-1", "'@a", "' =1", "'\u{ff1d}1"])
+    #expect(
+      ["=1", "+1", "-1", "@a", " =1", "\u{ff1d}1"].map(cell) == ["'=1", "'+1", "'-1", "'@a", "' =1", "'\u{ff1d}1"])
     #expect(["a=1", "1-1", "\u{1b}=1", "é"].map(cell) == ["a=1", "1-1", "?=1", "é"])
   }
 }

@@ -309,7 +309,8 @@ import Testing
     defer { _ = folder }
     do { try LogStore.open(place).store.append(Self.entries(days: 1, perDay: 4)) }
     try Self.run(statements, on: place.file)
-    let sentence = "the log '\(place.file)' has tables that netwatch has not made; move it away, so that a new log can begin"
+    let sentence =
+      "the log '\(place.file)' has tables that netwatch has not made; move it away, so that a new log can begin"
     #expect(#expect(throws: PlainError.self) { _ = try LogContents(reading: place) }?.description == sentence)
     #expect(#expect(throws: PlainError.self) { _ = try LogStore.open(place) }?.description == sentence)
   }

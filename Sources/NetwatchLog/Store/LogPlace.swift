@@ -109,6 +109,8 @@ package struct LogPlace: Hashable, Sendable {
       if case .failed(path, let reason) = error, reason.code == ENOENT { return }
       throw PlainError("the log is not written, because \(error)")
     }
-    guard isPlain else { throw PlainError("the log is not written, because '\(path)' is not a regular file; move it away") }
+    guard isPlain else {
+      throw PlainError("the log is not written, because '\(path)' is not a regular file; move it away")
+    }
   }
 }
