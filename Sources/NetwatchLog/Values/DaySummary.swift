@@ -40,9 +40,15 @@ package struct DaySummary: Hashable, Sendable {
     return days
   }
 
+  /// The sum of the lengths of ``spans``.
+  private var covered: Int64 = 0
+
   private init(start: Int64, end: Int64) { (self.start, self.end) = (start, end) }
 
   private mutating func add(_ span: LogSpan) {
+    // If the wall clock was set back, spans overlap. A file that somebody has made could have any number of whole days in a day.
+    guard covered < 2 * (end - start) else { return }
+    covered = covered.addingSaturated(span.length)
     spans.append(span)
     times.add(span)
     guard case .state(let state) = span.content, state.status.isReachable, let name = state.networkName else { return }
