@@ -1,11 +1,19 @@
 import Glibc
 
 /// How a process has ended, or how this process is to end.
-package enum ProcessEnding: Hashable {
+package enum ProcessEnding: Hashable, CustomStringConvertible {
   /// The process has exited with a status.
   case exited(CInt)
   /// The process was killed by a signal.
   case killed(signal: CInt)
+
+  /// The exit status or the signal, for people.
+  package var description: String {
+    switch self {
+    case .exited(let status): "exit status \(status)"
+    case .killed(let signal): "signal \(signal)"
+    }
+  }
 
   /// Ends this process by the same signal, so that a shell sees it and ends its script as well. No core file is written,
   /// because that of the other process is enough.

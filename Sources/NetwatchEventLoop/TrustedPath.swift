@@ -153,7 +153,8 @@ package struct TrustedPath: ~Copyable {
     }
     guard here.isWritableByOthers else { return here }
     // Nobody should be told to take the rights to /tmp away.
-    let isShared = here.isFolder && here.isSticky && isRoot(here.status.st_uid)
+    let isShared =
+      here.isFolder && here.isSticky && here.status.st_mode & mode_t(S_IWOTH) != 0 && isRoot(here.status.st_uid)
     throw isShared ? .isShared(path: here.path) : .othersCanWrite(path: here.path)
   }
 

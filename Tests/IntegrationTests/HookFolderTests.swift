@@ -111,6 +111,137 @@ import Testing
     #expect(try hooks.run(in: namespace).allSatisfy { $0.contains("belongs to another user") })
   }
 
+  // MARK: The way to a file
+
+  /// Runs a file by test-hook, and returns what it prints, or else the complaint.
+  private func test(_ hook: String, as user: [String] = [], by netwatch: String = Programs.netwatch) throws -> String {
+    let result = try ChildProcess.run(user + [netwatch, "test-hook", hook])
+    #expect(result.ending == .exited(result.output.isEmpty ? 2 : 0))
+    return result.output.isEmpty ? result.error : result.output.joined(separator: "\n")
+  }
+
+  @Test func `a script sees its path without links, and no descriptor of netwatch`() throws {
+    let hooks = try Hooks()
+    try hooks.folder.makeFolder("usr/bin")
+    try hooks.add("usr/bin/tool", "echo \"$0\"; ls /proc/self/fd")
+    // /bin of a merged /usr.
+    try hooks.folder.link("bin", to: "usr/bin")
+    try hooks.folder.link("hooks/1", to: hooks.folder.file("bin/tool"))
+    try hooks.folder.link("hooks/2", to: "../hooks/./1")
+    let plain = try ChildProcess.run([hooks.folder.file("usr/bin/tool")]).output.dropFirst()
+    let expected = ([hooks.folder.file("usr/bin/tool")] + plain).joined(separator: "\n")
+    for path in ["usr/bin/tool", "bin/tool", "hooks/1", "hooks/2", "bin/../bin/tool"] {
+      #expect(try test(hooks.folder.file(path)) == expected)
+    }
+    #expect(try !test("/bin/ls").isEmpty)
+  }
+
+  @Test func `what Nix has installed runs`() throws {
+    let namespace = try NetworkNamespace.online()
+    let hooks = try Hooks()
+    for folder in ["store/1-env/bin", "store/2-hook/bin", "state/profiles"] { try hooks.folder.makeFolder(folder) }
+    try hooks.add("store/2-hook/bin/hook", "echo \"profile ${0##*/store/}\"")
+    // writeShellScript makes a file of the store itself.
+    try hooks.add("store/3-script", "echo \"script ${0##*/store/}\"", mode: 0o555)
+    try hooks.folder.link("store/1-env/bin/hook", to: hooks.folder.file("store/2-hook/bin/hook"))
+    try hooks.folder.link("state/profiles/profile-1-link", to: hooks.folder.file("store/1-env"))
+    try hooks.folder.link("state/profiles/profile", to: "profile-1-link")
+    try hooks.folder.link(".nix-profile", to: hooks.folder.file("state/profiles/profile"))
+    try hooks.folder.link("store/4-files", to: hooks.folder.file("store/3-script"))
+    try hooks.folder.link("hooks/1", to: hooks.folder.file(".nix-profile/bin/hook"))
+    try hooks.folder.link("hooks/2", to: hooks.folder.file("store/4-files"))
+    // Of root and the group of the users that build packages.
+    try hooks.setMode(0o1775, of: "store")
+    #expect(try hooks.run(in: namespace) == ["profile 2-hook/bin/hook", "script 3-script"])
+  }
+
+  @Test(.enabled(if: NetworkNamespace.isRoot, "only root gives files away"))
+  func `a folder of another user is not on the way, neither above a file nor of a link`() throws {
+    let namespace = try NetworkNamespace.online()
+    let hooks = try Hooks()
+    try hooks.folder.makeFolder("theirs/roots/hooks")
+    try hooks.add("theirs/roots/hooks/1", "echo no")
+    // What runs would be root's, but another user would choose it.
+    try hooks.folder.link("theirs/link", to: "/bin/true")
+    try hooks.folder.link("theirs/roots/link", to: "/bin/true")
+    for (place, target) in [("1", "../theirs/link"), ("2", "../theirs/roots/link"), ("3", "../theirs/roots/hooks/1")] {
+      try hooks.folder.link("hooks/\(place)", to: target)
+    }
+    let theirs = hooks.folder.file("theirs")
+    #expect(unsafe chown(theirs, 4_242, 4_242) == 0)
+    let said = try hooks.run(in: namespace)
+    #expect(said.count == 3, "\(said)")
+    #expect(said.allSatisfy { $0.contains("because '\(theirs)' belongs to another user") }, "\(said)")
+    for path in ["theirs/link", "theirs/roots/link", "theirs/roots/hooks/1"] {
+      #expect(try test(hooks.folder.file(path)).contains("because '\(theirs)' belongs to another user"))
+    }
+    let result = try ChildProcess.run(
+      namespace.command([
+        Programs.netwatch, "-f", "--json", "--count", "1", "--hooks", hooks.folder.file("theirs/roots/hooks"),
+      ]))
+    #expect(
+      result.error
+        == "netwatch: the hooks in '\(theirs)/roots/hooks' do not run, because '\(theirs)' belongs to another user; "
+        + "make yourself or root its owner")
+  }
+
+  @Test(.enabled(if: NetworkNamespace.isRoot, "only root gives files away"))
+  func `another user who exchanges folders all the time gets nothing run`() throws {
+    let hooks = try Hooks()
+    for folder in ["theirs/a", "theirs/b"] { try hooks.folder.makeFolder(folder) }
+    try hooks.add("theirs/a/hook", "echo mine")
+    try hooks.add("theirs/b/hook", "touch \(hooks.folder.file("broken"))")
+    try hooks.folder.link("hooks/1", to: "../theirs/a/hook")
+    _ = unsafe chmod(hooks.folder.path, 0o755)
+    for path in ["theirs/b/hook", "theirs/b", "theirs"] {
+      #expect(unsafe chown(hooks.folder.file(path), 4_242, 4_242) == 0)
+    }
+    let stranger = try ChildProcess(
+      ["setpriv", "--reuid=4242", "--regid=4242", "--clear-groups", "--", try hooks.folder.install(Programs.sandbox)]
+        + ["exchange", hooks.folder.file("theirs/a"), hooks.folder.file("theirs/b")])
+    #expect(try stranger.nextLine() == "ready")
+    for _ in 0..<40 {
+      for path in ["theirs/a/hook", "hooks/1"] {
+        #expect(try test(hooks.folder.file(path)).contains("belongs to another user"))
+      }
+    }
+    #expect(try hooks.folder.names.contains("broken") == false)
+    stranger.signal(SIGKILL)
+  }
+
+  @Test func `without root's id, what belongs to root still counts as root's`() throws {
+    let hooks = try Hooks()
+    let netwatch = try hooks.folder.install(Programs.netwatch)
+    try hooks.add("hooks/1", "echo mine")
+    var user: [String] = []
+    if NetworkNamespace.isRoot {
+      user = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "--"]
+      for path in ["", "hooks", "hooks/1"] {
+        #expect(unsafe chown(hooks.folder.file(path), 1_000, 1_000) == 0)
+      }
+    }
+    for namespace in [["--map-root-user"], ["--map-current-user"], []] {
+      // Without a map, even the user's own files belong to the overflow id.
+      let unshare = user + ["unshare", "--user", "--net"] + namespace
+      #expect(try test(hooks.folder.file("hooks/1"), as: unshare, by: netwatch) == "mine")
+      #expect(try test("/bin/ls", as: unshare, by: netwatch) != "")
+    }
+  }
+
+  @Test(.enabled(if: NetworkNamespace.isRoot, "only root gives files away"))
+  func `where root has an id, the overflow id is somebody else`() throws {
+    let hooks = try Hooks()
+    try hooks.add("hooks/1", "echo mine")
+    try hooks.folder.makeFolder("theirs")
+    try hooks.add("theirs/1", "echo no")
+    #expect(unsafe chown(hooks.folder.file("theirs"), 4_242, 4_242) == 0)
+    let unshare = ["unshare", "--user", "--net", "--map-root-user"]
+    #expect(try test(hooks.folder.file("hooks/1"), as: unshare) == "mine")
+    #expect(try test(hooks.folder.file("theirs/1"), as: unshare).contains("belongs to another user"))
+  }
+
+  // MARK: Complaints
+
   @Test func `each complaint is told once, and a file that cannot start keeps no other from running`() throws {
     let namespace = try NetworkNamespace.online()
     let hooks = try Hooks()
@@ -138,7 +269,12 @@ import Testing
     let hooks = try Hooks()
     try hooks.add("hooks/1", "echo one; exec sleep 1000")
     try hooks.add("hooks/2", "echo two")
-    #expect(try hooks.run(in: namespace, "--exec-timeout", "0.3") == ["one", "two"])
+    #expect(
+      try hooks.run(in: namespace, "--exec-timeout", "0.3") == [
+        "one",
+        "netwatch: the hook '\(hooks.path)/1' took longer than --exec-timeout permits and was ended: signal 15",
+        "two",
+      ])
   }
 
   @Test func `a folder that is not there is told of, and holds up nobody`() throws {
@@ -189,6 +325,27 @@ import Testing
     let refused = try ChildProcess.run([Programs.netwatch, "test-hook", hook])
     #expect(refused.ending == .exited(2) && refused.output == [])
     #expect(refused.error.contains("others can write to '\(hook)'; run: chmod go-w '\(hook)'"))
+  }
+
+  @Test(arguments: [
+    ("\\377", "ff"), (String(repeating: "\\377", count: 32), String(repeating: "ff", count: 32)),
+    ("\\303\\244\\377", "c3a4ff"), ("caf\\351", "636166e9"),
+    (String(repeating: "\\377", count: 33), nil), (String(repeating: "\\303\\244", count: 17), nil),
+  ])
+  func `the name of the example has the bytes that were given`(_ name: String, _ hex: String?) throws {
+    let hooks = try Hooks()
+    try hooks.add("hook", "cat")
+    for option in ["--ssid ", "--ssid="] {
+      let result = try ChildProcess.run([
+        "sh", "-c", "exec \"$0\" test-hook \"$1\" \(option)\"$(printf '\(name)')\"", Programs.netwatch,
+        hooks.folder.file("hook"),
+      ])
+      if let hex {
+        #expect(try Line(#require(result.output.first)).networkBytes == hex)
+      } else {
+        #expect(result.error.contains("--ssid takes at most 32 bytes."))
+      }
+    }
   }
 
   @Test func `options that do nothing are refused`() throws {

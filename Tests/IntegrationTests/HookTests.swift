@@ -80,19 +80,122 @@ import Testing
     #expect(try follow.process.errorText() == "")
   }
 
-  @Test(arguments: ["", "trap '' TERM; "])
-  func `a hook that takes too long is ended, with all that it has started`(trap: String) throws {
-    let namespace = try NetworkNamespace.online()
-    let follow = try follow(
-      namespace, "\(trap)sleep 1000 & echo $$ $!; wait; wait; sleep 1000", "--exec-timeout", "0.2", "--count", "1")
-    _ = try follow.next()
-    let pids = try #require(try follow.process.nextErrorLine()).split(separator: " ").compactMap { pid_t($0) }
+  /// Scripts that print their numbers and go on for a long time, by who of their processes ignores SIGTERM.
+  private static let endless = [
+    "sleep 1000 & echo $$ $!; wait; wait; sleep 1000",
+    "trap '' TERM; sleep 1000 & echo $$ $!; wait; wait; sleep 1000",
+    "(trap '' TERM; exec sleep 1000) & echo $$ $!; wait",
+    "trap 'exit 0' TERM; (trap '' TERM; exec sleep 1000) & echo $$ $!; wait",
+  ]
+
+  /// Waits until a script has printed its numbers.
+  private static func pids(_ process: ChildProcess) throws -> [pid_t] {
+    let pids = try #require(try process.nextErrorLine()).split(separator: " ").compactMap { pid_t($0) }
     #expect(pids.count == 2)
-    #expect(try follow.process.wait() == .exited(0))
+    return pids
+  }
+
+  /// Waits until the processes are dead, or wait to be collected by the init of this machine.
+  private static func expectEnd(of pids: [pid_t], _ location: SourceLocation = #_sourceLocation) {
     let deadline = Deadline(20)
-    // They are dead, or wait to be collected by the init of this machine.
-    for pid in pids { while Self.isAlive(pid), !deadline.isOver { usleep(2_000) } }
-    #expect(!deadline.isOver)
+    for pid in pids { while isAlive(pid), !deadline.isOver { usleep(2_000) } }
+    #expect(!deadline.isOver, "one of \(pids) is left", sourceLocation: location)
+    for pid in pids where isAlive(pid) { kill(pid, SIGKILL) }
+  }
+
+  @Test(arguments: endless)
+  func `a hook that takes too long is ended, with all that it has started`(script: String) throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try follow(namespace, script, "--exec-timeout", "0.2", "--count", "1")
+    _ = try follow.next()
+    let pids = try Self.pids(follow.process)
+    #expect(try follow.process.wait() == .exited(0))
+    let said = try follow.process.errorText()
+    #expect(
+      said.hasPrefix("netwatch: the command of --exec took longer than --exec-timeout permits and was ended: "),
+      "\(said)")
+    #expect(["signal 15", "signal 9", "exit status 0"].contains { said.hasSuffix(": \($0)") }, "\(said)")
+    // Nothing runs beyond netwatch.
+    for pid in pids { #expect(!Self.isAlive(pid)) }
+    Self.expectEnd(of: pids)
+  }
+
+  enum End: CaseIterable { case term, interrupt, hangUp, kill, reader }
+
+  @Test(arguments: End.allCases)
+  func `a hook does not outlive netwatch, however that ends`(end: End) throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try follow(namespace, Self.endless[2])
+    _ = try follow.next()
+    let pids = try Self.pids(follow.process)
+    let expected: ChildProcess.Ending
+    switch end {
+    case .term: expected = .signalled(SIGTERM)
+    case .interrupt: expected = .signalled(SIGINT)
+    case .hangUp: expected = .signalled(SIGHUP)
+    case .kill: expected = .signalled(SIGKILL)
+    case .reader: expected = .exited(0)
+    }
+    if case .signalled(let signal) = expected { follow.process.signal(signal) } else { follow.process.closeOutput() }
+    #expect(try follow.process.wait() == expected)
+    Self.expectEnd(of: pids)
+  }
+
+  @Test(arguments: [SIGTERM, SIGKILL])
+  func `a hook does not outlive the service`(signal: CInt) throws {
+    let service = try RunningService("--exec", Self.endless[2])
+    let pids = try Self.pids(service.process)
+    service.process.signal(signal)
+    _ = try service.process.wait()
+    Self.expectEnd(of: pids)
+  }
+
+  @Test func `a hook that has left something behind in time may do so`() throws {
+    let namespace = try NetworkNamespace.online()
+    let result = try ChildProcess.run(
+      namespace.command([
+        Programs.netwatch, "-f", "--count", "1", "--exec",
+        "(while kill -0 $PPID 2>/dev/null; do sleep 0.01; done; echo still here) &",
+      ]))
+    #expect(result.ending == .exited(0))
+    #expect(result.error == "still here")
+  }
+
+  @Test func `a hook that fails is told of with its status, but not for each line`() throws {
+    let namespace = try NetworkNamespace.online()
+    let folder = try TemporaryFolder()
+    try folder.makeFolder("hooks")
+    try folder.installScript("exit 4", as: "hooks/a\u{1b}[31m")
+    let follow = try follow(
+      namespace, "[ $NETWATCH_STATUS = wifi ] && exit 3; kill -9 $$", "--hooks", folder.file("hooks"), "--count", "4")
+    let own = "netwatch: the command of --exec has failed: "
+    _ = try follow.next()
+    #expect(try follow.process.nextErrorLine() == own + "exit status 3")
+    #expect(
+      try follow.process.nextErrorLine()
+        == "netwatch: the hook '\(folder.file("hooks/a?[31m"))' has failed: exit status 4")
+    try namespace.run("ip link set v1 down")
+    _ = try follow.next()
+    #expect(try follow.process.nextErrorLine() == own + "signal 9")
+    for change in ["up", "down"] {
+      try namespace.run("ip link set v1 \(change)")
+      _ = try follow.next()
+    }
+    #expect(try follow.process.errorText() == "")
+    #expect(try follow.process.wait() == .exited(0))
+  }
+
+  @Test func `the last hook is waited for, also if the reader goes first`() throws {
+    let namespace = try NetworkNamespace.online()
+    let folder = try TemporaryFolder()
+    #expect(unsafe mkfifo(folder.file("gate"), 0o600) == 0)
+    let follow = try follow(namespace, "echo begin; cat \(folder.file("gate")); echo end", "--count", "1")
+    _ = try follow.next()
+    #expect(try follow.process.nextErrorLine() == "begin")
+    follow.process.closeOutput()
+    try "".write(toFile: folder.file("gate"), atomically: false, encoding: .utf8)
+    #expect(try follow.process.nextErrorLine() == "end")
+    #expect(try follow.process.wait() == .exited(0))
   }
 
   private static func isAlive(_ pid: pid_t) -> Bool {

@@ -145,6 +145,7 @@ import Testing
     expect("b/hook", .success(folder.file("a/b/hook")))
     expect("link", .success(folder.file("other/hook")))
     expect("file", .success(folder.file("a/file")))
+    expect("", .failure(.othersCanWrite(path: folder.file("a"))))
     for mode in [0o1777, 0o1775] as [mode_t] {
       try setMode(mode, of: folder.file("a"))
       for (name, end) in [("b", "/hook"), ("link", ""), ("file", "")] {

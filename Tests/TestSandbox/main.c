@@ -13,9 +13,11 @@
  *   TestSandbox stdout COMMAND…    standard output is closed
  *   TestSandbox sigchld COMMAND…   SIGCHLD is ignored, as some window managers have it
  *   TestSandbox connect SOCKET     what it reads goes to the socket, what the socket says is printed
+ *   TestSandbox exchange A B       exchanges two files as often as it can, until it is ended; says "ready" after the first time
  *   TestSandbox listen SOCKET      tells every client the first line that it reads, and says no more
  * C, because prctl is variadic. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
@@ -149,10 +151,20 @@ static int pretend(const char *path) {
   return 1;
 }
 
+static int exchange(const char *path, const char *other) {
+  for (int isReady = 0;;) {
+    /* RENAME_EXCHANGE is 2. */
+    if (syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, other, 2)) return perror(path), 1;
+    if (!isReady++ && (puts("ready") < 0 || fflush(stdout))) return 1;
+    isReady = 1;
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) return 64;
   if (!strcmp(argv[1], "listen")) return pretend(argv[2]);
   if (!strcmp(argv[1], "connect")) return join_socket(argv[2]);
+  if (!strcmp(argv[1], "exchange")) return argc == 4 ? exchange(argv[2], argv[3]) : 64;
   int failed = 0;
   if (!strcmp(argv[1], "netlink")) failed = forbid(0, AF_NETLINK);
   if (!strcmp(argv[1], "sockdiag")) failed = forbid(2, NETLINK_SOCK_DIAG);

@@ -24,13 +24,13 @@ final class HookFolder {
     self.say = say
   }
 
-  /// Returns the full paths of the files that may run now. For each other file, it is reported once what to do.
-  func programs() -> [String] {
+  /// Returns the files that may run now. For each other file, it is reported once what to do.
+  func files() -> [HookFile] {
     do throws(PlainError) {
       let names = try names()
       return names.compactMap { name in
         do throws(PlainError) {
-          return try HookFile.checked("\(path)/\(name)")
+          return try HookFile("\(path)/\(name)")
         } catch {
           sayOnce(error)
           return nil
@@ -47,11 +47,27 @@ final class HookFolder {
     if said.insert(sentence).inserted { say(sentence) }
   }
 
+  /// Opens the folder. Whoever can create a file in it can choose what runs, also among the files of root, so the rules for
+  /// files apply to the folder itself.
+  private func open() throws(PlainError) -> OpaquePointer {
+    do throws(TrustedPath.Fault) {
+      let trusted = try TrustedPath(path)
+      let number = unsafe openat(trusted.descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      if number >= 0, let folder = unsafe fdopendir(number) { return unsafe folder }
+      let error = SystemError.last("open")
+      if number >= 0 { close(number) }
+      throw .failed(path: path, error)
+    } catch {
+      if case .failed(_, let error) = error {
+        throw PlainError("cannot read the folder of hooks '\(path)': \(error.message)")
+      }
+      throw PlainError("the hooks in '\(path)' do not run, because \(error)")
+    }
+  }
+
   /// Returns the names of the files in the order of their bytes, without hidden files and leftovers.
   private func names() throws(PlainError) -> [String] {
-    guard let folder = unsafe opendir(path) else {
-      throw PlainError("cannot read the folder of hooks '\(path)': \(SystemError.last("opendir").message)")
-    }
+    let folder = unsafe try open()
     defer { unsafe closedir(folder) }
     var names: [String] = []
     while let entry = unsafe readdir(folder) {

@@ -6,15 +6,22 @@ import NetwatchStream
 
 /// Runs hooks for each line, one at a time. Of the lines that come while hooks run, only the newest is kept.
 final class HookRunner {
-  /// The time between SIGTERM and SIGKILL for a hook that takes too long.
-  private static let grace = Duration.seconds(2)
+  /// The time between SIGTERM and SIGKILL for a hook that takes too long, or still runs when netwatch ends.
+  static let grace = Duration.seconds(2)
+  /// The time for which the same failure of a hook is not reported again. A hook may fail for each line, and lines may come many
+  /// times in a second.
+  private static let silence = Duration.seconds(3_600)
 
   private struct Hook {
-    var program = "/bin/sh"
-    var arguments: [String] = []
+    let program: String
+    let arguments: [String]
+    /// The name for a sentence.
+    let name: String
 
-    /// The path of a file for an error message, after a space; empty for the command of `--exec`.
-    var name: String { arguments.isEmpty ? " '\(program)'" : "" }
+    init(_ file: HookFile) { (program, arguments, name) = (file.program, [], "the hook '\(file.name)'") }
+
+    /// Creates the hook of `--exec`.
+    init(command: String) { (program, arguments, name) = ("/bin/sh", ["-c", command], "the command of --exec") }
   }
 
   private let settings: HookSettings
@@ -29,7 +36,14 @@ final class HookRunner {
   private var waiting: EventRecord?
   /// The hooks that still have to run for the line.
   private var hooks: ArraySlice<Hook> = []
+  private var child: ChildGroup?
   private var timer: LoopTimer?
+  private var isLate = false
+  /// Ends the hook that runs when netwatch ends. Nil before the first hook, and if there is no shell.
+  private lazy var hookGuard = try? HookGuard()
+  private let reportsFailures: Bool
+  /// The failures that were reported within ``silence``, and the time of each on the monotonic clock.
+  private var reported: [String: Duration] = [:]
   private var isFinishing = false
   /// How the last hook has ended; nil if it still runs or could not start.
   private(set) var ending: ProcessEnding?
@@ -38,10 +52,11 @@ final class HookRunner {
   ///   - told: The variables that the hooks of an earlier line got. Default: all are empty.
   ///   - output: The descriptor for the standard output of hooks. Default: standard error, because the standard output of
   ///     netwatch is the stream.
+  ///   - reportsFailures: Whether standard error says that a hook has failed. Default: true.
   /// - Throws: A `PlainError` if the kernel is older than Linux 5.3.
   init(
     _ settings: HookSettings, after told: HookVariables = HookVariables(), output: CInt = STDERR_FILENO,
-    on loop: EventLoop
+    reportsFailures: Bool = true, on loop: EventLoop
   ) throws(PlainError) {
     guard ChildProcess.canTellEndings else {
       throw PlainError("\(settings.command == nil ? "a hook" : "--exec") needs Linux 5.3 or later")
@@ -49,27 +64,28 @@ final class HookRunner {
     self.settings = settings
     self.told = told
     self.output = output
+    self.reportsFailures = reportsFailures
     self.loop = loop
     folder = settings.folder.map { HookFolder($0) }
   }
 
   func run(_ record: EventRecord) {
-    let command = settings.command.map { Hook(arguments: ["-c", $0]) }
     guard self.record == nil else {
       waiting = record
       return
     }
-    begin(record, [command].compactMap { $0 } + (folder?.programs() ?? []).map { Hook(program: $0) })
+    let command = settings.command.map { [Hook(command: $0)] } ?? []
+    begin(record, command + (folder?.files() ?? []).map { Hook($0) })
   }
 
   /// Runs one file for a line.
-  func run(_ program: String, for record: EventRecord) { begin(record, [Hook(program: program)]) }
+  func run(_ file: HookFile, for record: EventRecord) { begin(record, [Hook(file)]) }
 
   /// Waits until the hooks have run for the newest line.
   func finish() throws {
-    guard record != nil else { return }
     isFinishing = true
-    try loop.run()
+    // The loop also stops when the reader of the lines goes.
+    while record != nil { try loop.run() }
   }
 
   private func begin(_ record: EventRecord, _ hooks: [Hook]) {
@@ -85,7 +101,8 @@ final class HookRunner {
       do {
         return try start(hook, record)
       } catch {
-        StandardError.tell("cannot run the hook\(hook.name): \(error)\(advice(on: error))".harmless)
+        hookGuard?.release()
+        StandardError.tell("cannot run \(hook.name): \(error)\(advice(on: error))".harmless)
       }
     }
     told = HookVariables(record)
@@ -101,16 +118,39 @@ final class HookRunner {
   private func start(_ hook: Hook, _ record: EventRecord) throws {
     ending = nil
     let input = try lineAsFile(record)
-    let process = try ChildProcess.spawn(
-      hook.program, hook.arguments, environment: environment(record),
-      descriptors: [(input.rawValue, STDIN_FILENO), (output, STDOUT_FILENO)])
-    try ChildProcess.whenEnded(process, on: loop) { [unowned self] ending in
-      timer = nil
-      self.ending = ending
-      goOn()
+    let environment = environment(record)
+    func spawn() throws(SystemError) -> pid_t {
+      try ChildProcess.spawn(
+        hook.program, hook.arguments, environment: environment,
+        descriptors: [(input.rawValue, STDIN_FILENO), (output, STDOUT_FILENO)])
     }
-    timer = LoopTimer(on: loop) { [unowned self] in end(process) }
+    let process = if let hookGuard { try hookGuard.start(spawn) } else { try spawn() }
+    isLate = false
+    child = try ChildGroup(process, on: loop) { [unowned self] in ended($0, hook) }
+    timer = LoopTimer(on: loop) { [unowned self] in
+      isLate = true
+      child?.end(within: Self.grace)
+    }
     timer?.set(after: settings.timeout)
+  }
+
+  private func ended(_ ending: ProcessEnding, _ hook: Hook) {
+    hookGuard?.release()
+    (child, timer) = (nil, nil)
+    self.ending = ending
+    if ending != .exited(0) || isLate { report(ending, hook) }
+    goOn()
+  }
+
+  private func report(_ ending: ProcessEnding, _ hook: Hook) {
+    guard reportsFailures else { return }
+    let reason = isLate ? "took longer than --exec-timeout permits and was ended" : "has failed"
+    let sentence = "\(hook.name) \(reason): \(ending)".harmless
+    let now = KernelClock.monotonic.now
+    reported = reported.filter { now - $0.value < Self.silence }
+    guard reported[sentence] == nil else { return }
+    reported[sentence] = now
+    StandardError.tell(sentence)
   }
 
   private func advice(on error: any Error) -> String {
@@ -130,11 +170,5 @@ final class HookRunner {
   private func environment(_ record: EventRecord) -> [String] {
     ChildProcess.environment.filter { !$0.hasPrefix("NETWATCH_") || $0.hasPrefix("NETWATCH_SOCKET=") }
       + HookVariables(record).entries(after: told)
-  }
-
-  private func end(_ process: pid_t) {
-    kill(-process, SIGTERM)
-    timer = LoopTimer(on: loop) { _ = kill(-process, SIGKILL) }
-    timer?.set(after: Self.grace)
   }
 }

@@ -63,8 +63,10 @@ final class Follower {
       throw error
     }
     source?.stop()
+    // If the reader goes first, nobody waits for the hook, and it ends with netwatch.
+    let hasPrintedAll = lines >= count ?? .max
     try log?.finish()
-    try hooks?.finish()
+    if hasPrintedAll { try hooks?.finish() }
   }
 
   private var network: NetworkIdentity? { networkKey.flatMap { source?.network(key: $0) } }
