@@ -128,6 +128,9 @@ import Testing
     let follow = try follow(namespace, Self.endless[2])
     _ = try follow.next()
     let pids = try Self.pids(follow.process)
+    // A later line shows that netwatch is done with starting the hook.
+    try namespace.run("ip link set v1 down")
+    _ = try follow.next()
     let expected: ChildProcess.Ending
     switch end {
     case .term: expected = .signalled(SIGTERM)
@@ -145,6 +148,8 @@ import Testing
   func `a hook does not outlive the service`(signal: CInt) throws {
     let service = try RunningService("--exec", Self.endless[2])
     let pids = try Self.pids(service.process)
+    // So does an answer to a client.
+    _ = try service.client().next()
     service.process.signal(signal)
     _ = try service.process.wait()
     Self.expectEnd(of: pids)

@@ -1,7 +1,7 @@
 import Glibc
 import NetwatchEventLoop
 
-/// Ends the running hook, with all that it has started, when netwatch ends: for whatever reason, also by SIGKILL.
+/// Ends the running hook, with all that it has started, when netwatch ends, for whatever reason, also by SIGKILL.
 ///
 /// It is a shell that reads the number of each process group from a pipe, and an empty line when the group has ended by itself.
 /// At the end of the pipe, it ends the last group.
@@ -31,7 +31,7 @@ final class HookGuard {
 
   /// Starts a process by `spawn`, which leads a group. The group ends with netwatch until ``release()`` is called.
   func start(_ spawn: () throws(SystemError) -> pid_t) throws(SystemError) -> pid_t {
-    // A signal that ends netwatch has to wait until the shell knows the group.
+    // A signal that ends netwatch has to wait until the shell knows the group. Only SIGKILL does not wait.
     var all = sigset_t()
     var before = sigset_t()
     unsafe sigfillset(&all)
