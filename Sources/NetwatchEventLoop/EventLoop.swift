@@ -50,6 +50,8 @@ import Glibc
   private var isStopping = false
   private var isAbandoned = false
   private var looksAgain = false
+  /// The closures for the end of this turn.
+  private var endings: [() -> Void] = []
   /// Whether any descriptor was ready in this turn.
   package private(set) var hasEvents = false
   /// The closure that is called when everything that was ready at once has been handled. Changes within a turn are one change.
@@ -207,14 +209,14 @@ import Glibc
     defer { handle.leaveThread() }
     try turn(waits: false)
     // Jobs that handlers have submitted to this loop do not make the descriptor readable, so wake the loop.
-    if looksAgain || handle.hasOwnJobs { handle.wake() }
+    if looksAgain || handle.hasOwnJobs || !endings.isEmpty { handle.wake() }
   }
 
   /// The descriptor of the loop; readable when ``poll()`` has something to do.
   package var descriptor: CInt { epoll.rawValue }
 
   @inline(__always) private func turn(waits: Bool) throws(SystemError) {
-    let isWaiting = waits && !looksAgain && !handle.hasOwnJobs
+    let isWaiting = waits && !looksAgain && !handle.hasOwnJobs && endings.isEmpty
     looksAgain = false
     let count = unsafe epoll_wait(epoll.rawValue, events.baseAddress, CInt(events.count), isWaiting ? -1 : 0)
     if count < 0 {
@@ -234,8 +236,19 @@ import Glibc
       unsafe handler(Readiness(rawValue: event.events))
     }
     if handle.hasOwnJobs { runJobs() }
+    if !endings.isEmpty, !isStopping { runEndings() }
     onTurnEnd?()
   }
+
+  private func runEndings() {
+    let bodies = endings
+    endings = []
+    for body in bodies { body() }
+  }
+
+  /// Calls `body` once, when everything that was ready at once has been handled, and before ``onTurnEnd``. At the end of a turn,
+  /// `body` is for the next one.
+  package func atTurnEnd(_ body: @escaping () -> Void) { endings.append(body) }
 
   /// Makes the next turn begin at once, even if nothing is ready.
   package func lookAgain() { looksAgain = true }

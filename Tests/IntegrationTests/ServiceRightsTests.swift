@@ -5,44 +5,6 @@ import Testing
 
 /// What other users may do on the machine's socket, and who sees labels. Only root can become another user.
 @Suite struct ServiceRightsTests {
-  /// The machine's service, in a network and a /run of its own.
-  private final class SystemService {
-    private static let path = "/run/netwatch/netwatch.sock"
-
-    let folder: TemporaryFolder
-    let namespace: NetworkNamespace
-    let process: ChildProcess
-    private let sandbox: String
-    private let netwatch: String
-
-    init(_ arguments: String...) throws {
-      folder = try TemporaryFolder()
-      namespace = try .online()
-      sandbox = try folder.install(Programs.sandbox)
-      netwatch = try folder.install(Programs.netwatch)
-      let command = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs tmpfs /run && exec \"$@\"", "sh"]
-      process = try ChildProcess(
-        namespace.command(command + [Programs.netwatch, "serve"] + arguments), environment: ["NETWATCH_SOCKET="])
-      _ = try rootClient().next()
-    }
-
-    func rootClient() throws -> ServiceClient { try ServiceClient("/proc/\(process.pid)/root\(Self.path)") }
-
-    /// Runs a program as another user where the socket is.
-    func run(as user: Int, _ arguments: [String]) throws -> ChildProcess {
-      try ChildProcess(
-        ["nsenter", "--target", "\(process.pid)", "--mount", "--net", "setpriv", "--reuid=\(user)", "--regid=\(user)"]
-          + ["--clear-groups", "--"] + arguments, environment: ["NETWATCH_SOCKET="])
-    }
-
-    /// A client of another user, which passes on what it is told.
-    func client(of user: Int) throws -> ChildProcess { try run(as: user, [sandbox, "connect", Self.path]) }
-
-    func netwatch(as user: Int, _ arguments: String...) throws -> ChildProcess {
-      try run(as: user, [netwatch] + arguments)
-    }
-  }
-
   @Test func `a stranger may look, but neither begin nor end`() throws {
     guard geteuid() == 0 else { return }
     let service = try SystemService()

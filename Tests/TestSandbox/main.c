@@ -14,8 +14,11 @@
  *   TestSandbox sigchld COMMAND…   SIGCHLD is ignored, as some window managers have it
  *   TestSandbox connect SOCKET     what it reads goes to the socket, what the socket says is printed
  *   TestSandbox exchange A B       exchanges two files as often as it can, until it is ended; says "ready" after the first time
+ *   TestSandbox crowd …, stopwatch …  see crowd.c
  *   TestSandbox listen SOCKET      tells every client the first line that it reads, and says no more
  * C, because prctl is variadic. */
+#include "crowd.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -163,6 +166,8 @@ static int exchange(const char *path, const char *other) {
 int main(int argc, char **argv) {
   if (argc < 3) return 64;
   if (!strcmp(argv[1], "listen")) return pretend(argv[2]);
+  if (!strcmp(argv[1], "crowd")) return crowd(argc, argv);
+  if (!strcmp(argv[1], "stopwatch")) return stopwatch(argc, argv);
   if (!strcmp(argv[1], "connect")) return join_socket(argv[2]);
   if (!strcmp(argv[1], "exchange")) return argc == 4 ? exchange(argv[2], argv[3]) : 64;
   int failed = 0;

@@ -5,11 +5,14 @@ import NetwatchEventLoop
 /// One client of the service: its connection, the output that waits for it, its unfinished input, and the requests that run for
 /// it.
 ///
-/// The service keeps a bounded amount for each client: the rest of one line and some responses. A client that does not read
-/// misses events, but not the newest one. If a client does not read its responses, the service does not read from it.
+/// The service keeps a bounded amount for each client: some lines and some responses. A client that does not read misses events,
+/// but not the newest one. If a client does not read its responses, the service does not read from it.
 final class ClientConnection {
   let descriptor: FileDescriptor
+  /// The registration with the loop. Nil if the client has gone; what it has sent before may still wait.
   var registration: EventLoop.Registration?
+  /// The readiness of the socket that the loop waits for.
+  var watched: EventLoop.Readiness = []
   let user: uid_t
   /// Whether the client may begin and end requests.
   let mayBegin: Bool
@@ -22,7 +25,11 @@ final class ClientConnection {
   var wifi = WiFiSubscription()
   /// The figures of the link's quality that the client was sent last; nil if the client has not asked for them.
   var quality: QualityNews?
+  /// Whether the client has asked for figures or values of the WiFi network.
+  var hasWishes: Bool { trafficInterval != nil || quality != nil || wifi.reporting.isWanted }
   var requests = ClientRequests()
+  /// Whether the client waits for the current state as its first line. Until then it is not read from, and gets no other line.
+  var isArriving = true
   /// Whether the client has received the current state as its first line. Until then, the next line for it is its first line.
   var isGreeted = false
   /// Whether only a few responses may wait, because memory is short. Further responses are left out; the client gets the newest
@@ -34,9 +41,14 @@ final class ClientConnection {
   private(set) var isInputOver = false
   /// Whether an event has been left out, so that the client has to get the newest line.
   private(set) var isBehind = false
+  /// Whether a line is complete that was not handled yet.
+  private(set) var hasLine = false
   private var output: [UInt8] = []
   private var input: [UInt8] = []
+  /// The number of bytes at the beginning of the input that are known to have no newline.
+  private var searched = 0
 
+  /// The most bytes of a line, and of one read from the socket.
   static let lineLimit = 4_096
   private static let usualAnswerLimit = 16 << 10
   private static let shortAnswerLimit = 2 << 10
@@ -51,10 +63,10 @@ final class ClientConnection {
   var size: Int { output.capacity + input.capacity + requests.size }
 
   /// Whether the waiting responses have reached their limit, so that the service reads no more lines of this client.
-  private var isFull: Bool { output.count >= answerLimit }
+  var isFull: Bool { output.count >= answerLimit }
   private var answerLimit: Int { isShort ? Self.shortAnswerLimit : Self.usualAnswerLimit }
 
-  /// The readiness of the socket to wait for.
+  /// The readiness of the socket to wait for, if the client has its turn.
   var interest: EventLoop.Readiness {
     var interest: EventLoop.Readiness = []
     if !isInputOver, !isFull { interest.insert(.readable) }
@@ -146,42 +158,49 @@ final class ClientConnection {
 
   // MARK: Reading
 
-  /// Reads from the socket.
+  /// Reads from the socket, at most ``lineLimit`` bytes.
   ///
-  /// - Returns: The number of bytes that were read, which may be 0. Nil if the client is gone.
-  func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-    let room = isShort ? min(buffer.count, Self.lineLimit) : buffer.count
-    while true {
-      let count = unsafe recv(descriptor.rawValue, buffer.baseAddress, room, 0)
-      if count == 0 { isInputOver = true }
-      if count >= 0 { return count }
-      switch errno {
-      case EINTR: continue
-      case EAGAIN: return 0
-      default: return nil
+  /// - Returns: False if the client is gone.
+  func read() -> Bool {
+    unsafe withUnsafeTemporaryAllocation(byteCount: Self.lineLimit, alignment: 1) { buffer in
+      while true {
+        let count = unsafe recv(descriptor.rawValue, buffer.baseAddress, buffer.count, 0)
+        if count == 0 { isInputOver = true }
+        if count >= 0 {
+          unsafe input.append(contentsOf: buffer[..<count])
+          return true
+        }
+        switch errno {
+        case EINTR: continue
+        case EAGAIN: return true
+        default: return false
+        }
       }
     }
   }
 
   /// Splits the input into lines. The rest waits for its newline, or for room for responses.
   ///
-  /// - Parameter body: The closure that gets each line without its newline. It returns false to stop.
+  /// - Parameter body: The closure that gets each line without its newline. It returns false to leave the others for later.
   /// - Returns: False if a line exceeds the limit.
-  func splitLines(_ bytes: UnsafeRawBufferPointer, _ body: (ArraySlice<UInt8>) -> Bool) -> Bool {
-    unsafe input.append(contentsOf: bytes)
-    var start = input.startIndex
-    while !isFull, let end = input[start...].firstIndex(of: UInt8(ascii: "\n")) {
+  func splitLines(_ body: (ArraySlice<UInt8>) -> Bool) -> Bool {
+    var start = 0
+    var goesOn = true
+    while goesOn, !isFull, let end = nextNewline {
       guard end - start <= Self.lineLimit else { return false }
-      let line = input[start..<end]
+      goesOn = body(input[start..<end])
       start = end + 1
-      if !body(line) {
-        input = []
-        return true
-      }
+      searched = start
     }
-    input = start == input.endIndex ? [] : Array(input[start...])
-    return isFull || input.count <= Self.lineLimit
+    hasLine = nextNewline != nil
+    // An idle client must not keep the memory that a busy moment needed.
+    if start > 0 { input = start == input.count ? [] : Array(input[start...]) }
+    searched = hasLine ? 0 : input.count
+    return hasLine || input.count <= Self.lineLimit
   }
+
+  /// The place of the first newline in the part of the input that was not searched yet.
+  private var nextNewline: Int? { input[searched...].firstIndex(of: UInt8(ascii: "\n")) }
 }
 
 /// The requests that run for one connection, by their ids.

@@ -3,44 +3,61 @@ import NetwatchEventLoop
 
 /// Lines that only those clients get that have asked for them. They have the number of the last state.
 extension EventServer {
-  /// Updates the timers when a client that has asked for figures is gone, or its wish for events changes.
-  func noteFigures(of client: ClientConnection) {
-    if client.trafficInterval != nil { setTrafficClock() }
-    if client.wifi.reporting.isWanted { askForWiFi() }
-    if client.quality != nil { setQualityTimer() }
+  /// What all clients together ask for. It is computed at the end of a turn of the loop if a client has changed what it asks for,
+  /// and not for each message.
+  struct Wishes {
+    /// The clients that get traffic, by interval.
+    var traffic: [Duration: [ClientConnection]] = [:]
+    /// The clients that get the quality of the link.
+    var quality: [ClientConnection] = []
+    var wifi = WiFiReporting()
+
+    init() {}
+
+    init(of clients: some Sequence<ClientConnection>) {
+      for client in clients where client.wantsEvents {
+        if let interval = client.trafficInterval { traffic[interval, default: []].append(client) }
+        if client.quality != nil { quality.append(client) }
+        wifi = wifi.union(client.wifi.reporting)
+      }
+    }
+  }
+
+  /// Does what clients have newly asked for, once for all messages of this turn of the loop.
+  func fulfilWishes() {
+    wishes = Wishes(of: clients.values)
+    setTrafficClock()
+    setQualityTimer()
+    answerQuality()
+    askForWiFi()
   }
 
   // MARK: What links carry
 
-  func setTrafficClock() {
-    let intervals = Set(clients.values.compactMap { $0.wantsEvents ? $0.trafficInterval : nil })
-    guard trafficClock != nil || !intervals.isEmpty else { return }
+  private func setTrafficClock() {
+    guard trafficClock != nil || !wishes.traffic.isEmpty else { return }
     let clock =
       trafficClock
       ?? TrafficClock(
         on: loop, sample: { [unowned self] in newest.flatMap { sampleTraffic($0.path) } },
         tell: { [unowned self] in publish($1, every: $0) })
     trafficClock = clock
-    clock.setIntervals(intervals)
+    clock.setIntervals(Set(wishes.traffic.keys))
   }
 
   private func publish(_ traffic: LinkTraffic, every interval: Duration) {
-    guard var record = newest?.withoutWiFiDetails else { return }
+    guard var record = newest?.withoutWiFiDetails, let readers = wishes.traffic[interval] else { return }
     record.event = .traffic
     record.traffic = [traffic]
     record.setDateToNow()
     figureWriter.write(record)
-    for client in clients.values where client.trafficInterval == interval && client.wantsEvents {
-      finish(client, isThere: figureWriter.withLine { client.offer(passing: $0) })
-    }
+    for client in readers { finish(client, isThere: figureWriter.withLine { client.offer(passing: $0) }) }
   }
 
   // MARK: How well the link works
 
-  private var isQualityWanted: Bool { clients.values.contains { $0.wantsEvents && $0.quality != nil } }
-
   private func setQualityTimer() {
-    guard isQualityWanted else {
+    guard !wishes.quality.isEmpty else {
       qualityTimer?.stop()
       return
     }
@@ -54,98 +71,67 @@ extension EventServer {
     timer.set(forNextTickEvery: QualityMeter.interval)
   }
 
-  /// Sends the figures of the last sample to a client that has asked for them.
-  ///
-  /// - Returns: False if the client is gone.
-  func answerQuality(_ client: ClientConnection) -> Bool {
-    setQualityTimer()
-    guard let quality, client.wantsEvents else { return true }
-    return offer(quality, to: client, at: KernelClock.monotonic.now)
-  }
-
   private func sampleQuality(isFirst: Bool) {
     qualityTime = KernelClock.monotonic.now
     quality = lookAtQuality(isFirst)
   }
 
   private func tellQuality() {
-    // The timer is set first: a client that is dropped below may be the last one that asks, and stops the timer.
     qualityTimer?.set(forNextTickEvery: QualityMeter.interval)
     sampleQuality(isFirst: false)
-    guard let quality else { return }
-    let now = KernelClock.monotonic.now
-    for client in clients.values where client.wantsEvents {
-      finish(client, isThere: offer(quality, to: client, at: now))
-    }
+    offerQuality(to: wishes.quality)
   }
 
-  /// Sends figures to a client that has asked for them, if they are news to it.
-  private func offer(_ quality: LinkQuality, to client: ClientConnection, at now: Duration) -> Bool {
-    // A client that has no room now gets figures after a later sample.
-    guard client.isGreeted, !client.interest.contains(.writable), quality.isOf(newest?.path.carrier),
-      client.quality?.take(quality, at: now) == true,
-      var record = newest?.withoutWiFiDetails
-    else { return true }
+  /// Sends the figures of the last sample to the clients that have newly asked for them.
+  private func answerQuality() {
+    let askers = qualityAskers.compactMap { clients[$0] }
+    qualityAskers = []
+    offerQuality(to: askers)
+  }
+
+  /// Sends figures to clients that have asked for them, if they are news to them.
+  private func offerQuality(to readers: [ClientConnection]) {
+    guard !readers.isEmpty, let quality, quality.isOf(newest?.path.carrier), var record = newest?.withoutWiFiDetails
+    else { return }
     record.event = .quality
     record.quality = quality
     record.tellsQuality = true
     record.setDateToNow()
     figureWriter.write(record)
-    return figureWriter.withLine { client.offer(passing: $0) }
+    let now = KernelClock.monotonic.now
+    // A client that has no room now gets figures after a later sample.
+    for client in readers where client.wantsEvents && client.isGreeted && !client.interest.contains(.writable) {
+      guard client.quality?.take(quality, at: now) == true else { continue }
+      finish(client, isThere: figureWriter.withLine { client.offer(passing: $0) })
+    }
   }
 
   // MARK: WiFi
 
-  /// Passes on what clients ask of the WiFi network, and answers those that wait. If they ask too often, both happens later.
+  /// Passes on what clients ask of the WiFi network, and answers those that have newly asked. A driver may be asked for that, and
+  /// the service waits for it. So if clients ask too often, both happens later.
   private func askForWiFi() {
-    guard wifiAllowance.take(at: KernelClock.monotonic.now) else { return setWiFiTimer() }
-    answerWiFiAskers(with: setWiFiReporting())
-  }
-
-  private func setWiFiTimer() {
-    let timer = wifiTimer ?? LoopTimer(on: loop) { [unowned self] in askForWiFi() }
-    wifiTimer = timer
-    timer.set(at: wifiAllowance.next)
-  }
-
-  private func answerWiFiAskers(with connection: WiFiConnection?) {
-    wifiTimer?.stop()
-    let askers = wifiAskers.compactMap { clients[$0] }
+    let askers = wifiAskers.compactMap { clients[$0] }.filter { $0.wantsEvents && $0.wifi.reporting.isWanted }
+    guard wishes.wifi != reportedWiFi || !askers.isEmpty else {
+      wifiAskers = []
+      return
+    }
+    let now = KernelClock.monotonic.now
+    guard wifiLimit.allows(at: now) else {
+      let timer = wifiTimer ?? LoopTimer(on: loop) { [unowned self] in askForWiFi() }
+      wifiTimer = timer
+      return timer.set(at: wifiLimit.next)
+    }
+    wifiLimit.take(at: now)
+    reportedWiFi = wishes.wifi
     wifiAskers = []
-    for client in askers { finish(client, isThere: answer(client, with: connection)) }
-  }
-
-  private func setWiFiReporting() -> WiFiConnection? {
-    let wanted = clients.values.lazy.filter(\.wantsEvents).map(\.wifi.reporting).reduce(WiFiReporting()) {
-      $0.union($1)
+    guard let connection = reportWiFi(wishes.wifi), !askers.isEmpty, var record = newest, record.path.wifi != nil else {
+      return
     }
-    return reportWiFi(wanted)
-  }
-
-  /// Sends the current values to a client that has changed what it asks of the WiFi network.
-  ///
-  /// - Returns: False if the client is gone.
-  func answerWiFi(_ client: ClientConnection) -> Bool {
-    guard wifiAllowance.take(at: KernelClock.monotonic.now) else {
-      wifiAskers.insert(ObjectIdentifier(client))
-      setWiFiTimer()
-      return true
-    }
-    // A client that asks all the time must not take the turns of those that wait.
-    wifiAskers.remove(ObjectIdentifier(client))
-    let connection = setWiFiReporting()
-    answerWiFiAskers(with: connection)
-    return answer(client, with: connection)
-  }
-
-  private func answer(_ client: ClientConnection, with connection: WiFiConnection?) -> Bool {
-    guard client.wifi.reporting.isWanted, client.wantsEvents, let connection, var record = newest,
-      record.path.wifi != nil
-    else { return true }
     record.path = record.path.with(connection, reason: .initial)
     record.event = .wifi
     record.setDateToNow()
-    return offer(record, to: client)
+    offer(record, to: askers)
   }
 
   func tellWiFi(_ record: EventRecord) {
@@ -154,15 +140,25 @@ extension EventServer {
     state.path = state.path.with(record.path.connection, reason: state.path.reason)
     newest = state
     writer.write(state.withoutWiFiDetails)
-    for client in clients.values where client.wantsEvents && client.wifi.isNews(record) {
-      finish(client, isThere: offer(record, to: client))
+    offer(record, to: clients.values.filter { $0.wantsEvents && $0.wifi.isNews(record) })
+  }
+
+  /// Sends a record about the WiFi network to clients, to each what it has asked for.
+  private func offer(_ record: EventRecord, to readers: [ClientConnection]) {
+    var lines: [WiFiReporting: [UInt8]] = [:]
+    for client in readers {
+      let reporting = client.wifi.reporting
+      client.wifi.note(record)
+      let line = lines[reporting] ?? line(record.withWiFi(reporting))
+      lines[reporting] = line
+      finish(client, isThere: unsafe client.offer(passing: line.span.bytes))
     }
   }
 
-  private func offer(_ record: EventRecord, to client: ClientConnection) -> Bool {
-    client.wifi.note(record)
-    figureWriter.write(record.withWiFi(client.wifi.reporting))
-    return figureWriter.withLine { client.offer(passing: $0) }
+  /// Returns a record as a line.
+  func line(_ record: EventRecord) -> [UInt8] {
+    figureWriter.write(record)
+    return figureWriter.line
   }
 }
 

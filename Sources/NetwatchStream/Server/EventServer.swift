@@ -5,12 +5,18 @@ import NetwatchEventLoop
 
 /// Sends the stream to every client of a socket, and counts the requests that clients begin.
 ///
+/// Within a turn of the loop, changes of the state are sent first. Then, at the end of the turn, clients get their first lines and
+/// their orders are carried out, as far as the `OrderSchedule` allows. What depends on all clients comes last, once for all orders.
+///
 /// The server belongs to the thread of its loop. It does not wait for slow clients; see `ClientConnection`.
 @safe package final class EventServer {
   /// The default of the most open connections: 1,024.
   package static let standardConnectionLimit = 1_024
   /// The most connections that are accepted before the loop handles other events.
   private static let acceptsPerTurn = 64
+  /// The time without a client that wants events after which ``lastSubscriberLeft`` is called. Clients that come and go do not
+  /// make the service begin anew each time.
+  private static let restDelay = Duration.seconds(1)
   /// The size of the kernel's send buffer for each client, in bytes; the kernel uses twice as much.
   private static let sendBuffer: CInt = 16 << 10
 
@@ -24,8 +30,20 @@ import NetwatchEventLoop
   private let lastSubscriberLeft: () -> Void
   private var registration: EventLoop.Registration?
   private(set) var clients: [ObjectIdentifier: ClientConnection] = [:]
-  /// The clients that have not received their first line. The server does not read from them before.
+  private var schedule = OrderSchedule<ObjectIdentifier>()
+  /// The timer of the next order, if all clients that wait have used up their budgets.
+  private var orderTimer: LoopTimer?
+  /// The clients whose readiness to wait for may have changed in this turn of the loop.
+  private var touched: [ClientConnection] = []
+  private var isTurnEndAwaited = false
+  private var isEndingTurn = false
+  /// The clients whose first line is being prepared.
   private var arrivals: [ClientConnection] = []
+  private var isPreparingGreeting = false
+  /// Whether first lines have been prepared since ``lastSubscriberLeft`` was called.
+  private var isWatched = false
+  /// The timer of ``restDelay``; nil until a client comes.
+  private var restTimer: LoopTimer?
   private var strangers: StrangerCounts
   private var memory: ClientMemory
   private var isShortOfMemory = false
@@ -37,23 +55,35 @@ import NetwatchEventLoop
   var trafficClock: TrafficClock?
   let sampleTraffic: (NetworkPath) -> TrafficMeter.Sample?
   let reportWiFi: (WiFiReporting) -> WiFiConnection?
-  var wifiAllowance = QuestionAllowance()
+  let lookAtQuality: (_ isFirst: Bool) -> LinkQuality?
+  var wishes = Wishes()
+  /// Whether a client has changed what it asks for since ``wishes`` was computed.
+  private var areWishesStale = false
+  /// What was asked of the WiFi network last.
+  var reportedWiFi = WiFiReporting()
+  /// The limit of questions to the driver: the service waits for each answer.
+  var wifiLimit = RateLimit(perSecond: 8)
   /// The timer of the next question about the WiFi network; nil until clients ask too often.
   var wifiTimer: LoopTimer?
   /// The clients that get the current values with the next question.
   var wifiAskers: Set<ObjectIdentifier> = []
   /// The timer of the quality samples; nil until a client asks for them.
   var qualityTimer: LoopTimer?
+  /// The clients that get the figures of the last sample at the end of this turn.
+  var qualityAskers: Set<ObjectIdentifier> = []
   /// The figures of the last sample, and its time.
   var quality: LinkQuality?
   var qualityTime: Duration?
-  let lookAtQuality: (_ isFirst: Bool) -> LinkQuality?
   private var greeter = JSONLineWriter()
   private var isGreeterStale = true
-  var newest: EventRecord?
+  var newest: EventRecord? { didSet { newestLines = [:] } }
+  /// The lines of the newest record for clients that ask for values of the WiFi network.
+  private var newestLines: [WiFiReporting: [UInt8]] = [:]
   /// A descriptor that is closed for a moment if no other is left, so that a client can be refused with a message.
   private var spare: FileDescriptor?
-  private let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
+  /// The timer that ends a pause in which no clients are accepted; nil until there was one.
+  private var acceptTimer: LoopTimer?
+  private var acceptBackoff = Backoff()
 
   /// Creates a server that accepts clients at once.
   ///
@@ -70,7 +100,7 @@ import NetwatchEventLoop
   ///   - lookAtQuality: The closure that samples the quality of the link that carries the path; nil if it is not known.
   ///     `isFirst` is true if there was no sample for a while.
   ///   - prepareGreeting: The closure that is called when clients have connected, which get the state when it calls `greet`.
-  ///   - lastSubscriberLeft: The closure that is called when no client wants events any more.
+  ///   - lastSubscriberLeft: The closure that is called when no client has wanted events for one second.
   /// - Throws: A `SystemError` if the loop cannot watch the socket.
   package init(
     _ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int = EventServer.standardConnectionLimit,
@@ -102,11 +132,10 @@ import NetwatchEventLoop
   deinit {
     if let registration { loop.remove(registration) }
     for client in clients.values { if let registration = client.registration { loop.remove(registration) } }
-    unsafe readBuffer.deallocate()
   }
 
   /// The number of clients that want events.
-  package var subscriberCount: Int { clients.values.count { $0.wantsEvents } }
+  package private(set) var subscriberCount = 0
 
   /// Sends `record` to every client that wants events. From now on it is the first record of new clients.
   package func publish(_ record: EventRecord) {
@@ -114,24 +143,27 @@ import NetwatchEventLoop
     if record.event == .wifi { return tellWiFi(record) }
     newest = record
     writer.write(record.withoutWiFiDetails)
-    var gone: [ClientConnection] = []
-    for client in clients.values where client.wantsEvents && client.registration != nil {
-      client.wifi.note(record)
-      let wasWaiting = client.interest.contains(.writable)
-      let isThere = withNewestLine(for: client) { client.offer($0) }
-      if noteSize(of: client) && memory.isExhausted || !isThere { gone.append(client) }
-      if !wasWaiting, client.interest.contains(.writable) { waitFor(client) }
+    // Root and the service's own user come first: there may be hundreds of others.
+    for isTrusted in [true, false] {
+      for client in clients.values where client.mayBegin == isTrusted { publishNewest(to: client) }
     }
-    for client in gone { drop(client) }
     adaptToMemory()
   }
 
+  private func publishNewest(to client: ClientConnection) {
+    guard client.wantsEvents, !client.isArriving, client.registration != nil, let newest else { return }
+    client.wifi.note(newest)
+    finish(client, isThere: withNewestLine(for: client) { client.offer($0) })
+  }
+
   /// Calls `body` with the newest line. A client's first line also has the identity of the service.
-  private func withNewestLine<Result>(for client: ClientConnection, _ body: (RawSpan) -> Result) -> Result {
+  private func withNewestLine(for client: ClientConnection, _ body: (RawSpan) -> Bool) -> Bool {
     if client.isGreeted {
-      guard client.wifi.reporting.isWanted, let newest else { return writer.withLine(body) }
-      figureWriter.write(newest.withWiFi(client.wifi.reporting))
-      return figureWriter.withLine(body)
+      let reporting = client.wifi.reporting
+      guard reporting.isWanted, let newest else { return writer.withLine(body) }
+      let line = newestLines[reporting] ?? line(newest.withWiFi(reporting))
+      newestLines[reporting] = line
+      return unsafe body(line.span.bytes)
     }
     if isGreeterStale, let newest {
       greeter.write(newest.withoutWiFiDetails.asInitial, service: identity)
@@ -140,36 +172,128 @@ import NetwatchEventLoop
     return greeter.withLine(body)
   }
 
+  // MARK: The end of a turn
+
+  private func awaitTurnEnd() {
+    guard !isTurnEndAwaited else { return }
+    isTurnEndAwaited = true
+    loop.atTurnEnd { [weak self] in self?.endTurn() }
+  }
+
+  private func endTurn() {
+    isTurnEndAwaited = false
+    isEndingTurn = true
+    schedule.beginTurn()
+    while let id = schedule.next(at: KernelClock.monotonic.now) {
+      guard let client = clients[id] else { continue }
+      finish(client, isThere: carryOutOrders(of: client))
+    }
+    prepareArrivals()
+    if areWishesStale {
+      areWishesStale = false
+      fulfilWishes()
+    }
+    setRestTimer()
+    isEndingTurn = false
+    let clients = touched
+    touched = []
+    for client in clients { waitFor(client) }
+    setOrderTimer()
+  }
+
+  private func setOrderTimer() {
+    guard let next = schedule.nextTime else {
+      orderTimer?.stop()
+      return
+    }
+    if next <= KernelClock.monotonic.now { return awaitTurnEnd() }
+    let timer = orderTimer ?? LoopTimer(on: loop) { [unowned self] in awaitTurnEnd() }
+    orderTimer = timer
+    timer.set(at: next)
+  }
+
+  private func setRestTimer() {
+    guard isWatched, subscriberCount == 0 else {
+      restTimer?.stop()
+      return
+    }
+    let timer =
+      restTimer
+      ?? LoopTimer(on: loop) { [unowned self] in
+        isWatched = false
+        lastSubscriberLeft()
+      }
+    restTimer = timer
+    if timer.deadline == nil { timer.set(after: Self.restDelay) }
+  }
+
+  /// Gives a client its turn at the end of this turn of the loop, or later if its user has used up the budget.
+  private func enqueue(_ client: ClientConnection, isFirst: Bool = false) {
+    schedule.add(
+      ObjectIdentifier(client), of: client.user, isStranger: !client.mayBegin, isFirst: isFirst,
+      at: KernelClock.monotonic.now)
+    touched.append(client)
+    awaitTurnEnd()
+  }
+
+  private func noteWishes() {
+    areWishesStale = true
+    awaitTurnEnd()
+  }
+
   // MARK: Clients come
 
+  /// The spare is one more descriptor of the socket, because any file may be missing.
   private func openSpare() {
-    let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+    let descriptor = fcntl(socket.descriptor.rawValue, F_DUPFD_CLOEXEC, 0)
     spare = descriptor >= 0 ? FileDescriptor(owning: descriptor) : nil
   }
 
   private func acceptClients() {
+    if spare == nil { openSpare() }
     for _ in 0..<Self.acceptsPerTurn {
       let descriptor = accept4(
         socket.descriptor.rawValue, nil, nil, CInt(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue))
       if descriptor >= 0 {
+        acceptBackoff = Backoff()
         welcome(FileDescriptor(owning: descriptor))
         continue
       }
-      switch errno {
-      case EINTR, ECONNABORTED: continue
-      case EMFILE, ENFILE, ENOBUFS, ENOMEM: if !refuseOne() { return }
-      default: return
+      var code = errno
+      // With no descriptor left, the kernel does not even say whether a client waits.
+      if code == EMFILE || code == ENFILE { code = refuseOne() }
+      switch code {
+      case 0, EINTR, ECONNABORTED: continue
+      case EAGAIN: return
+      default: return pauseAccepting()
       }
     }
   }
 
-  /// Refuses one client. If no descriptor is left, the listening socket would stay readable and this loop would spin.
-  private func refuseOne() -> Bool {
+  /// Refuses one client with the spare descriptor.
+  ///
+  /// - Returns: The error if that failed: EAGAIN if no client waits. Otherwise 0.
+  private func refuseOne() -> CInt {
     spare = nil
     let descriptor = accept4(socket.descriptor.rawValue, nil, nil, CInt(SOCK_CLOEXEC.rawValue))
+    let code = descriptor >= 0 ? 0 : errno
     if descriptor >= 0 { refuse(FileDescriptor(owning: descriptor), "the service has no descriptor left") }
     openSpare()
-    return descriptor >= 0
+    return code
+  }
+
+  /// Accepts no clients until one has left, or for a while. The socket stays readable as long as a client waits, so the loop
+  /// would never sleep.
+  private func pauseAccepting() {
+    if let registration { try? loop.change(registration, to: []) }
+    let timer = acceptTimer ?? LoopTimer(on: loop) { [unowned self] in resumeAccepting() }
+    acceptTimer = timer
+    timer.set(after: acceptBackoff.nextPause())
+  }
+
+  private func resumeAccepting() {
+    acceptTimer?.stop()
+    if let registration { try? loop.change(registration, to: .readable) }
   }
 
   private func refuse(_ descriptor: consuming FileDescriptor, _ message: String) {
@@ -193,72 +317,102 @@ import NetwatchEventLoop
     unsafe setsockopt(descriptor.rawValue, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<CInt>.size))
     let client = ClientConnection(descriptor, user: peer.user, mayBegin: mayBegin)
     client.isShort = isShortOfMemory
+    // Until it has its first line, only its end is of interest.
+    client.registration = try? loop.watch(client.descriptor.rawValue, for: []) {
+      [unowned self, unowned client] readiness in
+      finish(client, isThere: exchange(with: client, readiness))
+    }
+    guard client.registration != nil else {
+      if !mayBegin { strangers.remove(peer.user) }
+      client.end(because: "the service has no memory left")
+      return
+    }
     clients[ObjectIdentifier(client)] = client
-    greetSoon(client)
+    subscriberCount += 1
+    enqueue(client, isFirst: true)
   }
 
-  private func greetSoon(_ client: ClientConnection) {
-    // The kernel's messages that came before the client are read first. Otherwise, a service that was suspended would send an
-    // old state.
-    if arrivals.isEmpty {
-      loop.schedule(after: .zero) { [weak self] in
-        self?.prepareGreeting { self?.greetArrivals() }
-      }
-    }
-    arrivals.append(client)
+  /// The clients that connected in this turn get their first lines when these are up to date.
+  private func prepareArrivals() {
+    guard !arrivals.isEmpty, !isPreparingGreeting else { return }
+    isPreparingGreeting = true
+    isWatched = true
+    prepareGreeting { [weak self] in self?.greetArrivals() }
   }
 
   private func greetArrivals() {
+    isPreparingGreeting = false
     let greeted = arrivals
     arrivals = []
     for client in greeted where clients[ObjectIdentifier(client)] === client {
-      if client.registration == nil {
-        client.registration = try? loop.watch(client.descriptor.rawValue, for: .readable) {
-          [unowned self, unowned client] readiness in
-          finish(client, isThere: exchange(with: client, readiness))
-        }
-      }
-      guard client.registration != nil else {
-        drop(client)
-        continue
-      }
-      // A client that has already received a change does not need a greeting.
-      guard newest != nil, client.wantsEvents, !client.isGreeted else { continue }
+      client.isArriving = false
+      touched.append(client)
+      awaitTurnEnd()
+      if client.hasLine || client.registration == nil { enqueue(client) }
+      guard newest != nil, client.wantsEvents, client.registration != nil else { continue }
       finish(client, isThere: withNewestLine(for: client) { client.offer($0) })
     }
   }
 
   // MARK: Clients speak
 
-  /// Reads from and writes to a client.
+  /// Writes to a client, and gives it its turn if it has sent something.
   ///
   /// - Returns: False if the client is gone or has to go. This also holds for the methods below.
   private func exchange(with client: ClientConnection, _ readiness: EventLoop.Readiness) -> Bool {
     if readiness.contains(.writable) {
-      let isOwed = newest != nil && client.wantsEvents
+      let isOwed = newest != nil && client.wantsEvents && !client.isArriving
       let isThere = isOwed ? withNewestLine(for: client) { client.flush(newest: $0) } : client.flush(newest: nil)
-      // Then handles lines that have waited for room.
-      guard isThere, unsafe obey(UnsafeRawBufferPointer(start: nil, count: 0), of: client) else { return false }
+      guard isThere else { return false }
+      touched.append(client)
+      awaitTurnEnd()
     }
-    guard readiness.contains(.readable), client.interest.contains(.readable) else { return !readiness.hasHungUp }
-    guard let count = unsafe client.read(into: readBuffer) else { return false }
-    if count > 0 { return unsafe obey(UnsafeRawBufferPointer(rebasing: readBuffer[..<count]), of: client) }
-    // A client that has closed its writing side may still read.
-    return !client.isInputOver || !readiness.hasHungUp
+    if readiness.hasHungUp {
+      // The requests of a client end with it, but those that it has begun before have been there. Others can only look.
+      guard client.mayBegin, !client.isFull else { return false }
+      if let registration = client.registration { loop.remove(registration) }
+      client.registration = nil
+    }
+    guard !client.isArriving else { return true }
+    if client.hasLine || client.registration == nil || readiness.contains(.readable) { enqueue(client) }
+    return true
   }
 
-  private func obey(_ bytes: UnsafeRawBufferPointer, of client: ClientConnection) -> Bool {
+  /// Reads from a client and carries out what it orders, for one turn of the client.
+  private func carryOutOrders(of client: ClientConnection) -> Bool {
+    var cost = 0
+    defer { schedule.charge(cost, to: client.user, at: KernelClock.monotonic.now) }
+    if client.isArriving {
+      cost = OrderCost.connection
+      arrivals.append(client)
+      return true
+    }
+    if !client.hasLine {
+      cost = OrderCost.read
+      guard client.read() else { return false }
+    }
     var isThere = true
-    let isShort = unsafe client.splitLines(bytes) { line in
-      isThere = obey(line, of: client)
-      return isThere
+    let isShort = client.splitLines { line in
+      cost += OrderCost.line(of: line.count)
+      isThere = obey(line, of: client, &cost)
+      return isThere && !client.isArriving && cost < OrderCost.turn
     }
-    return isShort ? isThere : client.end(because: "a line has at most \(ClientConnection.lineLimit) bytes")
+    guard isShort else { return client.end(because: "a line has at most \(ClientConnection.lineLimit) bytes") }
+    guard isThere else { return false }
+    // A client that has asked for the state anew goes on when it has got it.
+    if client.isArriving { return true }
+    let isGone = client.registration == nil
+    guard client.hasLine || isGone && !client.isInputOver else { return !isGone }
+    // Otherwise, lines wait until the client has read some responses.
+    if !client.isFull { enqueue(client) }
+    return !isGone || !client.isFull
   }
 
-  private func obey(_ line: ArraySlice<UInt8>, of client: ClientConnection) -> Bool {
+  private func obey(_ line: ArraySlice<UInt8>, of client: ClientConnection, _ cost: inout Int) -> Bool {
     do throws(ProtocolError) {
-      return try obey(try ClientMessage(line), of: client)
+      let message = try ClientMessage(line)
+      if case .stats = message { cost += OrderCost.statistics(of: clients.count, client.mayBegin ? requestCount : 0) }
+      return try obey(message, of: client)
     } catch {
       switch error {
       case .notUnderstood: return client.answer(error.line)
@@ -275,24 +429,26 @@ import NetwatchEventLoop
       guard client.requests.end(id) else { throw .notUnderstood("no request with this id runs on this connection") }
       changeRequestCount(by: -1)
     case .events(let isOn):
+      if isOn != client.wantsEvents { subscriberCount += isOn ? 1 : -1 }
       client.wantsEvents = isOn
-      if isOn { tellAnew(client) } else { noteLoss() }
-      noteFigures(of: client)
+      if isOn { tellAnew(client) }
+      if client.hasWishes { noteWishes() }
     case .traffic(let interval):
       client.trafficInterval = interval
-      setTrafficClock()
+      noteWishes()
     case .signal(let changes):
       client.wifi.reporting.signal = changes
-      return answerWiFi(client)
+      asksForWiFi(client)
     case .wifiDetails(let isOn):
       client.wifi.reporting.includesDetails = isOn
-      return answerWiFi(client)
+      asksForWiFi(client)
     case .accessPoint(let isOn):
       client.wifi.reporting.includesAccessPoint = isOn
-      return answerWiFi(client)
+      asksForWiFi(client)
     case .quality(let isOn):
       client.quality = isOn ? QualityNews() : nil
-      return answerQuality(client)
+      qualityAskers.insert(ObjectIdentifier(client))
+      noteWishes()
     case .ping: return client.answer(ClientMessage.pong)
     case .stats: return client.answer(statistics(for: client).line)
     }
@@ -316,7 +472,13 @@ import NetwatchEventLoop
   /// Sends the state to a client at once, as after it has connected.
   private func tellAnew(_ client: ClientConnection) {
     client.isGreeted = false
-    if !arrivals.contains(where: { $0 === client }) { greetSoon(client) }
+    client.isArriving = true
+    enqueue(client, isFirst: true)
+  }
+
+  private func asksForWiFi(_ client: ClientConnection) {
+    wifiAskers.insert(ObjectIdentifier(client))
+    noteWishes()
   }
 
   /// Returns the counters and labels that the user of a client may know.
@@ -348,7 +510,7 @@ import NetwatchEventLoop
       client.end(because: "the service keeps too much for its clients")
       drop(client)
     } else {
-      waitFor(client)
+      if isEndingTurn { touched.append(client) } else { waitFor(client) }
     }
     adaptToMemory()
   }
@@ -372,12 +534,18 @@ import NetwatchEventLoop
 
   private func waitFor(_ client: ClientConnection) {
     guard let registration = client.registration else { return }
-    try? loop.change(registration, to: client.interest)
+    var interest = client.interest
+    if client.isArriving || schedule.isWaiting(ObjectIdentifier(client)) { interest.remove(.readable) }
+    guard interest != client.watched else { return }
+    client.watched = interest
+    try? loop.change(registration, to: interest)
   }
 
   private func drop(_ client: ClientConnection) {
     guard clients.removeValue(forKey: ObjectIdentifier(client)) != nil else { return }
     if let registration = client.registration { loop.remove(registration) }
+    client.registration = nil
+    schedule.remove(ObjectIdentifier(client), of: client.user)
     if !client.mayBegin { strangers.remove(client.user) }
     memory.change(from: client.notedSize, to: 0)
     if client.requests.count > 0 {
@@ -385,11 +553,9 @@ import NetwatchEventLoop
       client.requests = ClientRequests()
       changeRequestCount(by: -count)
     }
-    noteFigures(of: client)
-    if client.wantsEvents { noteLoss() }
-  }
-
-  private func noteLoss() {
-    if !clients.values.contains(where: \.wantsEvents) { lastSubscriberLeft() }
+    if client.wantsEvents { subscriberCount -= 1 }
+    if client.hasWishes { noteWishes() }
+    awaitTurnEnd()
+    if acceptTimer?.deadline != nil { resumeAccepting() }
   }
 }

@@ -4,6 +4,7 @@ import Glibc
 struct StrangerCounts {
   private let connectionLimit: Int
   private var counts: [uid_t: Int] = [:]
+  private var total = 0
 
   /// - Parameter connectionLimit: The most connections of all users.
   init(connectionLimit: Int) { self.connectionLimit = connectionLimit }
@@ -21,16 +22,18 @@ struct StrangerCounts {
     guard counts[user, default: 0] < mostOfOne else {
       return "a user has at most \(mostOfOne) of the \(connectionLimit) connections"
     }
-    guard counts.values.reduce(0, +) < most else {
+    guard total < most else {
       return "users other than root and the service's have at most \(most) of the \(connectionLimit) connections"
     }
     counts[user, default: 0] += 1
+    total += 1
     return nil
   }
 
   /// Takes note that a connection of a user has ended.
   mutating func remove(_ user: uid_t) {
-    let rest = counts[user, default: 1] - 1
-    counts[user] = rest > 0 ? rest : nil
+    guard let count = counts[user] else { return }
+    counts[user] = count > 1 ? count - 1 : nil
+    total -= 1
   }
 }

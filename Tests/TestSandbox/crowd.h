@@ -1,0 +1,2 @@
+int crowd(int argc, char **argv);
+int stopwatch(int argc, char **argv);
