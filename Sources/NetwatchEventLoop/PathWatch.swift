@@ -23,6 +23,9 @@ package final class PathWatch {
   private var registration: EventLoop.Registration?
   /// The names that matter in each folder; the empty name means the file itself.
   private var names: [Watch: Set<String>] = [:]
+  /// Tries again what the kernel had no room for.
+  private var retry: Retry?
+  private var lacksRoom = false
 
   /// Starts to watch.
   ///
@@ -47,9 +50,17 @@ package final class PathWatch {
       guard readsNews() else { return }
       // The way to a file may have changed.
       watchAll()
+      if lacksRoom { retry?.beginLater() }
       self.changed()
     }
+    retry = Retry(on: loop) { [unowned self] in
+      watchAll()
+      // A change may have been missed.
+      if !lacksRoom { self.changed() }
+      return !lacksRoom
+    }
     watchAll()
+    if lacksRoom { retry?.beginLater() }
   }
 
   deinit { if let registration { loop.remove(registration) } }
@@ -89,6 +100,7 @@ package final class PathWatch {
   private func watchAll() {
     let old = names
     names = [:]
+    lacksRoom = false
     for path in paths { watchWay(to: path) }
     for watch in old.keys where names[watch] == nil { inotify_rm_watch(descriptor.rawValue, watch) }
   }
@@ -112,7 +124,11 @@ package final class PathWatch {
   @discardableResult
   private func add(_ path: String, name: String) -> Bool {
     let watch = unsafe inotify_add_watch(descriptor.rawValue, path, mask)
-    guard watch >= 0 else { return false }
+    guard watch >= 0 else {
+      // The user has as many watches as are allowed (ENOSPC), or the kernel has no memory.
+      if SystemError.isPassing(errno) { lacksRoom = true }
+      return false
+    }
     names[watch, default: []].insert(name)
     return true
   }

@@ -22,6 +22,14 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     SystemError(operation: operation, code: errno)
   }
 
+  /// Whether the reason passes: the system, or another process, has no room at the moment. The same call may succeed later.
+  package var isPassing: Bool { Self.isPassing(code) }
+
+  /// Whether a value of `errno` is a reason that passes.
+  package static func isPassing(_ code: CInt) -> Bool {
+    [EAGAIN, EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, ENOSPC].contains(code)
+  }
+
   /// The system's text for `code`.
   public var message: String { unsafe String(cString: strerror(code)) }
 

@@ -9,6 +9,7 @@ package final class HostWatch {
   private let changed: ([IPAddress]?) -> Void
   private var machine: HostMachine
   private var watch: PathWatch?
+  private var watchRetry: Retry?
   private var lookup: HostLookup?
   private var timer: LoopTimer?
   /// The effects that the machine wants, in order.
@@ -33,8 +34,13 @@ package final class HostWatch {
     machine = HostMachine(refresh: configuration.refresh)
     timer = LoopTimer(on: loop) { [unowned self] in handle(.timerFired) }
     // Without this watch, a change of the configuration is noticed at the next refresh.
-    watch = try? PathWatch(of: [configuration.resolvConf, "/etc/hosts"], on: loop) { [unowned self] in handle(.changed)
+    watchRetry = Retry(on: loop) { [unowned self] in
+      watch = try? PathWatch(of: [configuration.resolvConf, "/etc/hosts"], on: loop) { [unowned self] in
+        handle(.changed)
+      }
+      return watch != nil
     }
+    watchRetry?.begin()
     handle(.started)
   }
 
@@ -51,6 +57,7 @@ package final class HostWatch {
   /// Stops following the name; `changed` is not called any more.
   package func stop() {
     isStopped = true
+    watchRetry = nil
     watch = nil
     lookup = nil
     timer?.stop()

@@ -118,7 +118,7 @@ final class TestClient {
   private var input: [UInt8] = []
 
   init(_ service: TestService) throws {
-    guard let descriptor = service.address.connect() else {
+    guard let descriptor = try? service.address.connect() else {
       throw PlainError("nobody listens at \(service.address.path)")
     }
     self.descriptor = descriptor

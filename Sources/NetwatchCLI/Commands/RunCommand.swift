@@ -58,8 +58,7 @@ struct RunCommand: ParsableCommand {
       }
     }
     let link = ServiceLink(on: loop)
-    // If the kernel cannot report services that start later, a service that runs now still gets the request.
-    try? link.start()
+    link.start()
     link.requests = [1: label ?? command[0]]
     switch spawn(mask) {
     case .success(let child): process = child

@@ -4,12 +4,15 @@ import NetwatchEventLoop
 /// The sockets that systemd passes to a service, and the messages that systemd expects.
 ///
 /// The type uses the documented environment of sd_listen_fds(3), sd_notify(3) and sd_watchdog_enabled(3), without libsystemd.
-struct ServiceManager {
+final class ServiceManager {
   /// The descriptors of passed sockets, which already listen.
   let sockets: [CInt]
   /// The longest time between two messages to the watchdog; nil if there is no watchdog.
   let watchdogInterval: Duration?
   private let notifyPath: String?
+  /// The socket that messages are sent from. It is opened at once, so that there is a descriptor for it when no other is left:
+  /// systemd ends a service whose watchdog is not fed.
+  private let notifySocket: CInt
 
   private static let firstSocket: CInt = 3
 
@@ -26,6 +29,18 @@ struct ServiceManager {
       sockets: Array(firstSocket..<(firstSocket + max(0, min(count, 64)))),
       watchdogInterval: isWatched ? .microseconds(microseconds) : nil, notifyPath: removeVariable("NOTIFY_SOCKET"))
   }
+
+  private init(sockets: [CInt], watchdogInterval: Duration?, notifyPath: String?) {
+    self.sockets = sockets
+    self.watchdogInterval = watchdogInterval
+    self.notifyPath = notifyPath
+    notifySocket =
+      notifyPath == nil ? -1 : socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var patience = Self.patience
+    unsafe setsockopt(notifySocket, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+  }
+
+  deinit { if notifySocket >= 0 { close(notifySocket) } }
 
   private static func removeVariable(_ name: String) -> String? {
     defer { unsafe unsetenv(name) }
@@ -44,11 +59,6 @@ struct ServiceManager {
 
   private func send(_ state: String, flags: CInt) {
     guard let notifyPath, notifyPath.hasPrefix("/") || notifyPath.hasPrefix("@") else { return }
-    let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else { return }
-    defer { close(descriptor) }
-    var patience = Self.patience
-    unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     // '@' stands for the zero byte of an abstract name. The length of the address ends the name.
@@ -61,7 +71,7 @@ struct ServiceManager {
     unsafe withUnsafePointer(to: &address) {
       unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         // A send with a limit of time is not continued after a signal.
-        while unsafe sendto(descriptor, message, message.count, CInt(MSG_NOSIGNAL) | flags, $0, length) < 0,
+        while unsafe sendto(notifySocket, message, message.count, CInt(MSG_NOSIGNAL) | flags, $0, length) < 0,
           errno == EINTR
         {}
       }

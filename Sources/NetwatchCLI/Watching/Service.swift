@@ -15,8 +15,8 @@ final class Service {
   private var outages = OutageMeter()
   private let hooks: HookRunner?
   private var log: LogFeed?
-  /// The counters of links, opened when the first client asks for traffic.
-  private lazy var counters = try? LinkCounters()
+  /// The counters of links, opened when a client asks for traffic; nil until that has succeeded.
+  private var counters: LinkCounters?
 
   /// - Parameters:
   ///   - activity: The settings for what is counted, in addition to the requests of clients.
@@ -58,7 +58,7 @@ final class Service {
       statistics: { [unowned self, unowned source] in
         ServiceStatistics(of: source.statistics, outages, at: KernelClock.monotonic.now)
       },
-      sampleTraffic: { [unowned self] path in path.carrier.flatMap { counters?.sample($0.index, $0.name) } },
+      sampleTraffic: { [unowned self] in sampleTraffic(of: $0) },
       reportWiFi: { [unowned source] in source.report($0) },
       lookAtQuality: { [unowned source] isFirst in source.lookAtQuality(isFirst: isFirst) },
       // Connections are looked at only while a client watches, so the first client waits for a look.
@@ -86,6 +86,12 @@ final class Service {
     server?.publish(record)
     hooks?.run(record)
     log?.add(record)
+  }
+
+  private func sampleTraffic(of path: NetworkPath) -> TrafficMeter.Sample? {
+    guard let carrier = path.carrier else { return nil }
+    if counters == nil { counters = try? LinkCounters() }
+    return counters?.sample(carrier.index, carrier.name)
   }
 
   private func obey(_ signal: CInt) {

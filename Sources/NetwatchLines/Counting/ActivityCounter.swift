@@ -18,8 +18,14 @@ package final class ActivityCounter {
   private var timer: LoopTimer?
   private var connections: ConnectionCounter?
   private var datagrams: DatagramCounter?
+  /// Try again to create a counter for which there was no descriptor or memory.
+  private var connectionRetry: Retry?
+  private var datagramRetry: Retry?
+  /// Whether ``watch(_:)`` or ``watchNow()`` was called since ``rest()``.
+  private var isWatched = false
 
-  /// Creates a counter. If connections or datagrams cannot be counted, `say` gets a sentence about it.
+  /// Creates a counter. If connections or datagrams cannot be counted, `say` gets a sentence about it. If that is only for want
+  /// of a descriptor or memory, it is tried again.
   ///
   /// - Parameters:
   ///   - settings: What is counted.
@@ -36,11 +42,18 @@ package final class ActivityCounter {
     self.say = say
     self.changed = changed
     timer = LoopTimer(on: loop) { [unowned self] in fire() }
-    if settings.counts.contains(.tcp) { countConnections() }
-    if settings.counts.contains(.udp) { countDatagrams(path) }
+    if settings.counts.contains(.tcp) {
+      connectionRetry = Retry(on: loop) { [unowned self] in countConnections() }
+      connectionRetry?.begin()
+    }
+    if settings.counts.contains(.udp) {
+      datagramRetry = Retry(on: loop) { [unowned self] in countDatagrams(path) }
+      datagramRetry?.begin()
+    }
   }
 
-  private func countConnections() {
+  /// Returns false if it has to be tried again.
+  private func countConnections() -> Bool {
     do {
       connections = try ConnectionCounter(
         settings.connections, on: loop,
@@ -52,12 +65,17 @@ package final class ActivityCounter {
           release(&connections)
         })
       setConnections(0, at: KernelClock.monotonic.now)
+      if isWatched { connections?.watch() }
+      return true
     } catch {
+      if Self.isPassing(error) { return false }
       warn("TCP connections are", error)
+      return true
     }
   }
 
-  private func countDatagrams(_ path: @escaping () -> NetworkPath?) {
+  /// Returns false if it has to be tried again.
+  private func countDatagrams(_ path: @escaping () -> NetworkPath?) -> Bool {
     do {
       datagrams = try DatagramCounter(
         settings.connections.exclusions, on: loop, path: path,
@@ -69,9 +87,17 @@ package final class ActivityCounter {
           release(&datagrams)
         })
       activity.datagrams = 0
+      if isWatched { datagrams?.watch() }
+      return true
     } catch {
+      if Self.isPassing(error) { return false }
       warn("UDP is", error)
+      return true
     }
+  }
+
+  private static func isPassing(_ error: any Error) -> Bool {
+    (error as? SystemError)?.isPassing ?? (error as? NetlinkError)?.isPassing ?? false
   }
 
   /// Releases a counter later, because its handler is still on the stack.
@@ -156,6 +182,7 @@ package final class ActivityCounter {
 
   /// Starts to watch connections, and calls `body` when ``activity`` is up to date.
   package func watch(_ body: @escaping () -> Void) {
+    isWatched = true
     datagrams?.watch()
     guard let connections else { return body() }
     connections.afterScan { [self] in
@@ -166,6 +193,7 @@ package final class ActivityCounter {
 
   /// Watches connections, and returns when ``activity`` is up to date.
   package func watchNow() {
+    isWatched = true
     datagrams?.watch()
     connections?.scanNow()
     fireDue()
@@ -173,6 +201,7 @@ package final class ActivityCounter {
 
   /// Stops watching connections and UDP.
   package func rest() {
+    isWatched = false
     connections?.rest()
     datagrams?.rest()
   }

@@ -69,6 +69,7 @@ package final class ProbeRunner {
   private var timer: LoopTimer?
   private var told: Set<String> = []
   private var clockWatch: WallClockWatch?
+  private var clockRetry: Retry?
 
   /// Creates a runner that makes no probe yet.
   ///
@@ -94,7 +95,11 @@ package final class ProbeRunner {
     machine = ProbeMachine(settings.timing)
     timer = LoopTimer(on: loop) { [unowned self] in handle(.timerFired) }
     // Timers do not run while the machine is suspended. Without this watch, a result may be old once.
-    clockWatch = try? WallClockWatch(on: loop) { [unowned self] in handle(.awoke) }
+    clockRetry = Retry(on: loop) { [unowned self] in
+      clockWatch = try? WallClockWatch(on: loop) { [unowned self] in handle(.awoke) }
+      return clockWatch != nil
+    }
+    clockRetry?.begin()
   }
 
   deinit { stop() }

@@ -41,6 +41,8 @@ package final class LineSource {
   private var hasSaidWhatIsMissing = false
   private var hasWarned = false
   private var isFinished = false
+  /// Tries again to read netlink, if there was no descriptor or memory when a service was lost.
+  private var netlinkRetry: Retry?
   /// The error that ended the source; nil if there is none.
   package private(set) var failure: (any Error)?
 
@@ -113,6 +115,7 @@ package final class LineSource {
 
   /// Leaves the loop, and ends the running probe.
   package func stop() {
+    netlinkRetry?.stop()
     reachability?.stop()
     link = nil
     counter?.rest()
@@ -141,6 +144,14 @@ package final class LineSource {
 
   private func watchNetlink() {
     guard reachability == nil, !isFinished else { return }
+    let retry = netlinkRetry ?? Retry(on: loop) { [unowned self] in readNetlink() }
+    netlinkRetry = retry
+    retry.begin()
+  }
+
+  /// Returns false if it has to be tried again.
+  private func readNetlink() -> Bool {
+    guard reachability == nil, !isFinished else { return true }
     var configuration = options.configuration
     configuration.wifi = wifi
     do {
@@ -153,8 +164,11 @@ package final class LineSource {
       reportMissingFeatures()
     } catch {
       reachability = nil
+      // A program that has just started says what it lacks, and one that runs goes on.
+      if number > 0, (error as? NetlinkError)?.isPassing ?? (error as? SystemError)?.isPassing ?? false { return false }
       fail(error)
     }
+    return true
   }
 
   /// Reports missing kernel features once, even if netlink takes over from a service several times.
@@ -276,8 +290,7 @@ package final class LineSource {
       link.wantsQuality = options.tellsQuality
     }
     self.link = link
-    // Even without a watch for services that come later, netlink is enough.
-    try? link.start()
+    link.start()
   }
 
   private func receive(_ record: EventRecord) {
@@ -297,6 +310,7 @@ package final class LineSource {
     announced = record.activity
     switch options.service {
     case .everything where link?.sharesNetwork == true:
+      netlinkRetry?.stop()
       reachability?.stop()
       reachability = nil
       guard let last else { return add(record.asInitial) }

@@ -28,6 +28,7 @@ final class StageWatch {
   /// The finding about the routes to the name servers.
   private var routes = StageFinding(.notExamined)
   private var configurationWatch: PathWatch?
+  private var watchRetry: Retry?
   private var path: NetworkPath?
 
   private let tellsEach: Bool
@@ -64,12 +65,19 @@ final class StageWatch {
       setNudgeTimer()
     }
     // DHCP may configure other servers after the path is known.
-    configurationWatch = try? PathWatch(of: [NameServers.files.resolvConf, NameServers.files.resolved], on: loop) {
-      [unowned self] in
-      forgetServers()
-      lookUpServers()
-      handle(.nameServers(routes), at: .now)
+    watchRetry = Retry(on: loop) { [unowned self] in
+      configurationWatch = try? PathWatch(of: [NameServers.files.resolvConf, NameServers.files.resolved], on: loop) {
+        [unowned self] in configurationChanged()
+      }
+      return configurationWatch != nil
     }
+    watchRetry?.begin()
+  }
+
+  private func configurationChanged() {
+    forgetServers()
+    lookUpServers()
+    handle(.nameServers(routes), at: .now)
   }
 
   var stages: NetworkStages { machine.stages }

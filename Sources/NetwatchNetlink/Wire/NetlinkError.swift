@@ -1,6 +1,7 @@
 import CLibNetlink
 import Glibc
 import Netwatch
+import NetwatchEventLoop
 
 /// An error of netlink: the kernel refuses or fails a call.
 package struct NetlinkError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -16,6 +17,9 @@ package struct NetlinkError: Error, Hashable, Sendable, CustomStringConvertible 
 
   /// Whether repeating the call may succeed a moment later.
   var isTransient: Bool { [ENOBUFS, ENOMEM, EINTR, EAGAIN].contains(code) }
+
+  /// Whether the reason passes: there is no descriptor or memory at the moment.
+  package var isPassing: Bool { SystemError.isPassing(code) }
 
   /// A sentence about the error for people.
   package var description: String {

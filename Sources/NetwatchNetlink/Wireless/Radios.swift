@@ -23,6 +23,8 @@ final class Radios {
   private var known: [Int32: (link: WirelessLink?, isRunning: Bool)] = [:]
   /// Whether the kernel refuses generic netlink.
   private(set) var isRefused = false
+  /// Whether the last question failed for a reason that passes.
+  private var lacksRoom = false
 
   init(on loop: EventLoop, of input: NetlinkInput) {
     self.loop = loop
@@ -42,6 +44,8 @@ final class Radios {
     } else {
       guard fact.isComplete, fact.kind == nil, Self.hardwareTypes.contains(Int32(fact.hardwareType)) else { return nil }
       let link = ask(fact.index)
+      // Without a descriptor or memory for the question, the kind of the link is not known. It is asked at the link's next news.
+      if link == nil, lacksRoom { return nil }
       known[fact.index] = (link, isRunning)
       if link != nil { listen() }
     }
@@ -66,6 +70,7 @@ final class Radios {
   /// Asks nl80211 about a link. Nil if the link is not a radio's, or nl80211 does not respond; the data of rtnetlink is enough
   /// then.
   private func ask(_ index: Int32) -> WirelessLink? {
+    lacksRoom = false
     do throws(NetlinkError) {
       guard let queries else {
         let new = try WirelessQueries(of: input)
@@ -76,7 +81,8 @@ final class Radios {
       if !queries.isAvailable { try queries.findFamily() }
       return try queries.link(index)
     } catch {
-      isRefused = queries == nil
+      lacksRoom = error.isPassing
+      isRefused = queries == nil && !lacksRoom
       return nil
     }
   }

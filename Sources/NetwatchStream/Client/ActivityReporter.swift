@@ -62,8 +62,7 @@ private final class Report: @unchecked Sendable {
     self.loop = loop
     self.label = label
     link = ServiceLink(to: addresses, on: loop)
-    // Without a watch for services that come later, a service that already runs still gets the report.
-    try? link?.start()
+    link?.start()
   }
 
   func close() { link = nil }

@@ -21,7 +21,9 @@ import NetwatchEventLoop
 /// its state. You do not have to do anything.
 ///
 /// **Nothing is polled.** The kernel reports when a service creates its socket. The stream then tries to connect at once, and
-/// again after 20, 80 and 400 milliseconds. If none of these attempts succeeds, the stream waits for the next socket.
+/// again after 20, 80 and 400 milliseconds. If none of these attempts succeeds, the stream waits for the next socket. Only a
+/// service that has no room, or that ends the connection at once, is tried again after pauses, which grow from 50 milliseconds to
+/// 10 seconds.
 ///
 /// **The sequence ends** when the task that reads it is cancelled; it throws no error. Several tasks may read one stream: each
 /// iterator gets the current state first, then the newest record after each change. A slow iterator misses older records. You can
@@ -44,7 +46,7 @@ public final class EventStream: AsyncSequence, Sendable {
   /// - Parameter trafficInterval: The time between two records with the traffic of the link that carries the path, in
   ///   ``EventRecord/traffic``. The event of such a record is ``EventRecord/Event/traffic``. Values are limited to the range
   ///   from 0.1 seconds to one day. Default: nil, no such records; then the service does not read the counters for you.
-  /// - Throws: An error of the system, if it has no thread, descriptor or inotify instance left.
+  /// - Throws: An error of the system, if it has no thread or descriptor left.
   public convenience init(trafficEvery trafficInterval: Duration? = nil) throws {
     try self.init(from: ServiceAddress.candidates, trafficEvery: trafficInterval)
   }
@@ -67,7 +69,7 @@ public final class EventStream: AsyncSequence, Sendable {
           Swift.min(Swift.max($0, .seconds(intervals.lowerBound)), .seconds(intervals.upperBound))
         }
         current = link
-        try link.start()
+        link.start()
         return (loop.handle, LoopConfined(link, on: loop))
       })
   }

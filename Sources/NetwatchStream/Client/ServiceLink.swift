@@ -5,7 +5,8 @@ import NetwatchEventLoop
 /// A connection to the first service that answers. The service counts the requests in ``requests`` for this process.
 ///
 /// The link belongs to the thread of its loop. If there is no service, nothing happens. When a service starts or comes back,
-/// the link connects to it and sends the requests that run.
+/// the link connects to it and sends the requests that run. If there is a service but it has no room, or this process has no
+/// descriptor left, the link tries again after the pauses of a `Backoff`.
 package final class ServiceLink {
   /// The times between attempts to connect. The socket's file exists before a service listens on it, and systemd does not touch
   /// the file afterwards. So each change of the file is followed by a few attempts, and then by none until the next change.
@@ -23,7 +24,11 @@ package final class ServiceLink {
   private var told: Set<UInt64> = []
   private var watch: PathWatch?
   private var retry: LoopTimer?
+  /// The number of attempts since the socket's file has changed.
   private var attempt = 0
+  private var backoff = Backoff()
+  /// The time of the connection, on the monotonic clock.
+  private var connectionTime = Duration.zero
   /// Whether the link waits for a service that is lost or has not started yet.
   private var isWaiting = false
   private var socket: FileDescriptor?
@@ -75,22 +80,27 @@ package final class ServiceLink {
   /// The requests that run, by number, each with a label or nil. A label's text beyond 256 bytes is cut off. The service gets
   /// at most 4,096 requests: those with the lowest numbers first.
   package var requests: [UInt64: String?] = [:] { didSet { tellRequests() } }
+  /// Whether the counters of the service are asked for at the next connection.
+  package var asksForStatistics = false
   /// Whether there is a connection to a service now.
   package var isConnected: Bool { registration != nil }
+  /// Whether the last attempt to connect has failed for a reason that passes.
+  package private(set) var isBusy = false
   /// Whether the service reports on the network namespace of this process. Known after the first line from the service.
   package private(set) var sharesNetwork = false
 
   /// Connects to a service if there is one, and waits for one otherwise.
-  ///
-  /// - Throws: A `SystemError` if the kernel cannot report services that start later. If a service runs now, the link is
-  ///   connected even then.
-  package func start() throws(SystemError) {
+  package func start() {
     isWaiting = true
-    defer { connect() }
     // The watch comes first, so that a service that starts in between is not missed.
-    if watch == nil {
-      watch = try PathWatch(of: addresses.map(\.path), hearsArrivalsOnly: true, on: loop) { [unowned self] in look() }
-    }
+    watchAddresses()
+    connect()
+  }
+
+  /// If the kernel cannot report services that start later, this is tried again with the next attempt to connect.
+  private func watchAddresses() {
+    guard watch == nil else { return }
+    watch = try? PathWatch(of: addresses.map(\.path), hearsArrivalsOnly: true, on: loop) { [unowned self] in look() }
   }
 
   /// Ends the connection and stops waiting for a service.
@@ -105,36 +115,49 @@ package final class ServiceLink {
 
   private func look() {
     attempt = 0
+    backoff = Backoff()
     connect()
   }
 
   /// Connects to the first service that answers.
   func connect() {
     guard !isConnected else { return }
+    retry?.stop()
+    isBusy = false
     for address in addresses {
-      guard connect(to: address) else { continue }
+      do throws(SystemError) {
+        try connect(to: address)
+      } catch {
+        if error.isPassing { isBusy = true }
+        continue
+      }
       if record == nil { send(.events(false)) }
       if let trafficInterval { send(.traffic(every: trafficInterval)) }
       if let signalChanges { send(.signal(signalChanges)) }
       if wantsQuality { send(.quality(true)) }
+      if asksForStatistics { send(.stats) }
       return tellRequests()
     }
     tryAgain()
   }
 
-  private func connect(to address: ServiceAddress) -> Bool {
-    guard let descriptor = address.connect() else { return false }
+  private func connect(to address: ServiceAddress) throws(SystemError) {
+    let descriptor = try address.connect()
     process = Peer(of: descriptor.rawValue)?.process
-    registration = try? loop.watch(descriptor.rawValue, for: .readable) { [unowned self] in serve($0) }
-    guard isConnected else { return false }
+    registration = try loop.watch(descriptor.rawValue, for: .readable) { [unowned self] in serve($0) }
     socket = consume descriptor
-    return true
+    isBusy = false
+    connectionTime = KernelClock.monotonic.now
   }
 
   private func tryAgain() {
-    guard isWaiting, attempt < Self.retries.count else { return }
-    retry?.set(after: Self.retries[attempt])
-    attempt += 1
+    if isWaiting { watchAddresses() }
+    if isBusy || isWaiting && watch == nil {
+      retry?.set(after: backoff.nextPause())
+    } else if isWaiting, attempt < Self.retries.count {
+      retry?.set(after: Self.retries[attempt])
+      attempt += 1
+    }
   }
 
   private func disconnect() {
@@ -145,13 +168,13 @@ package final class ServiceLink {
   }
 
   private func lose() {
-    let wasWelcome = isWelcome
+    // A service may greet and then close, or refuse each connection, so only a connection that has lasted is a success.
+    let hasLasted = isWelcome && KernelClock.monotonic.now - connectionTime >= Backoff.longest
     isWelcome = false
     disconnect()
     lost()
-    guard isWaiting else { return }
-    // A service that refuses the connection would otherwise be asked for ever.
-    if wasWelcome { look() } else { tryAgain() }
+    guard isWaiting, !isConnected else { return }
+    if hasLasted { look() } else { retry?.set(after: backoff.nextPause()) }
   }
 
   // MARK: Writing

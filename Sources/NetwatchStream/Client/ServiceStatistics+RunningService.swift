@@ -20,9 +20,9 @@ extension ServiceStatistics {
         statistics = answer
         loop.stop()
       }, lost: { [unowned loop] in loop.stop() })
+    link.asksForStatistics = true
     link.connect()
-    guard link.isConnected else { return nil }
-    link.send(.stats)
+    guard link.isConnected || link.isBusy else { return nil }
     loop.schedule(after: time) { [unowned loop] in loop.stop() }
     try? loop.run()
     return isOfOurNetwork && !link.sharesNetwork ? nil : statistics

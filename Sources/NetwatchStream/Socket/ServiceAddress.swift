@@ -78,27 +78,30 @@ package struct ServiceAddress: Hashable, Sendable {
 
   /// Connects to the service if it can be trusted: if it belongs to this user or to root.
   ///
-  /// - Returns: The connection. Nil if no such service listens.
-  func connect() -> FileDescriptor? {
-    guard let descriptor = anyConnection() else { return nil }
-    guard let peer = Peer(of: descriptor.rawValue), peer.isRoot || peer.isOwnUser else { return nil }
+  /// - Throws: A `SystemError`: `EAGAIN` if too many connections wait for the service, `EPERM` if the service cannot be trusted,
+  ///   and other errors of the system, such as `ENOENT` or `ECONNREFUSED` if no service listens.
+  func connect() throws(SystemError) -> FileDescriptor {
+    let descriptor = try anyConnection()
+    guard let peer = Peer(of: descriptor.rawValue), peer.isRoot || peer.isOwnUser else {
+      throw SystemError(operation: "connect", code: EPERM)
+    }
     return descriptor
   }
 
   /// The process that listens; nil if there is none, or this user may not connect.
   var listener: CInt? {
-    guard let descriptor = anyConnection() else { return nil }
+    guard let descriptor = try? anyConnection() else { return nil }
     return Peer(of: descriptor.rawValue)?.process
   }
 
-  private func anyConnection() -> FileDescriptor? {
-    let socket = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    guard socket >= 0 else { return nil }
-    let descriptor = FileDescriptor(owning: socket)
-    // On a Unix socket this succeeds or fails at once; EAGAIN means that too many connections wait.
-    let result = try? unsafe withSocketAddress { unsafe Glibc.connect(socket, $0, $1) }
-    if result == 0 { return consume descriptor }
-    return nil
+  private func anyConnection() throws(SystemError) -> FileDescriptor {
+    let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    let descriptor = try FileDescriptor.result(of: "socket", Glibc.socket(AF_UNIX, type, 0))
+    // On a Unix socket this succeeds or fails at once.
+    let result = try? unsafe withSocketAddress { unsafe Glibc.connect(descriptor.rawValue, $0, $1) }
+    guard let result else { throw SystemError(operation: "connect", code: ENAMETOOLONG) }
+    guard result == 0 else { throw .last("connect") }
+    return descriptor
   }
 }
 
