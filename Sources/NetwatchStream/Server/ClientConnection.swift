@@ -30,6 +30,9 @@ final class ClientConnection {
   var requests = ClientRequests()
   /// Whether the client waits for the current state as its first line. Until then it is not read from, and gets no other line.
   var isArriving = true
+  /// Whether the client has asked for values that it gets at the end of this turn of the loop. Its next lines are handled after
+  /// that, so that its answers have the order of its questions.
+  var awaitsAnswer = false
   /// Whether the client has received the current state as its first line. Until then, the next line for it is its first line.
   var isGreeted = false
   /// Whether only a few responses may wait, because memory is short. Further responses are left out; the client gets the newest

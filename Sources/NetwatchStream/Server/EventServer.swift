@@ -37,6 +37,8 @@ import NetwatchEventLoop
   private var touched: [ClientConnection] = []
   private var isTurnEndAwaited = false
   private var isEndingTurn = false
+  /// The clients that await an answer at the end of this turn.
+  private var askers: [ClientConnection] = []
   /// The clients whose first line is being prepared.
   private var arrivals: [ClientConnection] = []
   private var isPreparingGreeting = false
@@ -193,12 +195,22 @@ import NetwatchEventLoop
       areWishesStale = false
       fulfilWishes()
     }
+    resumeAskers()
     setRestTimer()
     isEndingTurn = false
     let clients = touched
     touched = []
     for client in clients { waitFor(client) }
     setOrderTimer()
+  }
+
+  private func resumeAskers() {
+    let resumed = askers
+    askers = []
+    for client in resumed {
+      client.awaitsAnswer = false
+      if clients[ObjectIdentifier(client)] === client { finish(client, isThere: goOn(client)) }
+    }
   }
 
   private func setOrderTimer() {
@@ -395,12 +407,16 @@ import NetwatchEventLoop
     let isShort = client.splitLines { line in
       cost += OrderCost.line(of: line.count)
       isThere = obey(line, of: client, &cost)
-      return isThere && !client.isArriving && cost < OrderCost.turn
+      return isThere && !client.isArriving && !client.awaitsAnswer && cost < OrderCost.turn
     }
     guard isShort else { return client.end(because: "a line has at most \(ClientConnection.lineLimit) bytes") }
     guard isThere else { return false }
-    // A client that has asked for the state anew goes on when it has got it.
-    if client.isArriving { return true }
+    // A client that has asked for the state anew, or for values, goes on when it has got them.
+    return client.isArriving || client.awaitsAnswer || goOn(client)
+  }
+
+  /// Gives a client another turn if it has more orders.
+  private func goOn(_ client: ClientConnection) -> Bool {
     let isGone = client.registration == nil
     guard client.hasLine || isGone && !client.isInputOver else { return !isGone }
     // Otherwise, lines wait until the client has read some responses.
@@ -438,17 +454,17 @@ import NetwatchEventLoop
       noteWishes()
     case .signal(let changes):
       client.wifi.reporting.signal = changes
-      asksForWiFi(client)
+      askForWiFi(for: client)
     case .wifiDetails(let isOn):
       client.wifi.reporting.includesDetails = isOn
-      asksForWiFi(client)
+      askForWiFi(for: client)
     case .accessPoint(let isOn):
       client.wifi.reporting.includesAccessPoint = isOn
-      asksForWiFi(client)
+      askForWiFi(for: client)
     case .quality(let isOn):
       client.quality = isOn ? QualityNews() : nil
       qualityAskers.insert(ObjectIdentifier(client))
-      noteWishes()
+      awaitAnswer(for: client)
     case .ping: return client.answer(ClientMessage.pong)
     case .stats: return client.answer(statistics(for: client).line)
     }
@@ -476,8 +492,14 @@ import NetwatchEventLoop
     enqueue(client, isFirst: true)
   }
 
-  private func asksForWiFi(_ client: ClientConnection) {
+  private func askForWiFi(for client: ClientConnection) {
     wifiAskers.insert(ObjectIdentifier(client))
+    awaitAnswer(for: client)
+  }
+
+  private func awaitAnswer(for client: ClientConnection) {
+    client.awaitsAnswer = true
+    askers.append(client)
     noteWishes()
   }
 
