@@ -73,8 +73,8 @@ package enum ChildProcess {
     unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
   }
 
-  /// Starts a child with no blocked signals, with default actions for SIGPIPE and SIGCHLD, and in a process group that can be
-  /// ended as a whole.
+  /// Starts a child with no blocked signals, with the default action for SIGCHLD, and in a process group that can be ended as a
+  /// whole. The other signals have the actions that this process found at its start; see ``SignalSource/discard(_:)``.
   ///
   /// - Parameters:
   ///   - program: The path of the program.
@@ -116,7 +116,7 @@ package enum ChildProcess {
     unsafe sigemptyset(&none)
     unsafe sigemptyset(&ordinary)
     // A shell that ignores SIGCHLD does not learn how its children end.
-    for signal in [SIGPIPE, SIGCHLD] { unsafe sigaddset(&ordinary, signal) }
+    unsafe sigaddset(&ordinary, SIGCHLD)
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
     unsafe posix_spawnattr_setsigdefault(&attributes, &ordinary)
     unsafe posix_spawnattr_setflags(

@@ -61,7 +61,7 @@ import Testing
   /// The sets of ignored and caught signals that a program has right after it was started.
   private static let sets = "grep -E '^Sig(Ign|Cgt|Blk)' /proc/self/status >&2"
 
-  @Test(arguments: ["", "trap '' USR1 RTMIN; "])
+  @Test(arguments: ["", "trap '' USR1 RTMIN PIPE XFSZ; "])
   func `hooks have the actions that netwatch has found`(trap: String) throws {
     let namespace = try NetworkNamespace.online()
     let plain = try ChildProcess.run(["bash", "-c", "\(trap)exec sh -c \"$0\"", Self.sets])
@@ -72,7 +72,7 @@ import Testing
     for line in plain.error.split(separator: "\n") { #expect(try follower.nextErrorLine() == String(line)) }
   }
 
-  @Test(arguments: ["", "trap '' USR1 RTMIN; "])
+  @Test(arguments: ["", "trap '' USR1 RTMIN PIPE XFSZ; "])
   func `so does the command of run`(trap: String) throws {
     let plain = try ChildProcess.run(["bash", "-c", "\(trap)exec sh -c \"$0\"", Self.sets])
     let run = try ChildProcess.run([

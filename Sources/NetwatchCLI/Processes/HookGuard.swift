@@ -21,7 +21,7 @@ final class HookGuard {
     pipe = try Pipe()
     guard fcntl(pipe.write, F_SETFL, O_NONBLOCK) == 0 else { throw .last("fcntl") }
     // If somebody ends the shell, writing fails with EPIPE.
-    signal(SIGPIPE, SIG_IGN)
+    SignalSource.discard([SIGPIPE])
     // The shell has nothing to say, and must not keep the output of netwatch open. It cannot write to this end of the pipe.
     _ = try ChildProcess.spawn(
       "/bin/sh", ["-c", Self.script, "netwatch-hook-guard"], environment: Self.environment,

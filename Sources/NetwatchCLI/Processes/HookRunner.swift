@@ -40,7 +40,7 @@ final class HookRunner {
   private var timer: LoopTimer?
   private var isLate = false
   /// Ends the hook that runs when netwatch ends. Nil before the first hook, and if there is no shell.
-  private lazy var hookGuard = try? HookGuard()
+  private var hookGuard: HookGuard?
   private let reportsFailures: Bool
   /// The failures that were reported within ``silence``, and the time of each on the monotonic clock.
   private var reported: [String: Duration] = [:]
@@ -124,6 +124,8 @@ final class HookRunner {
         hook.program, hook.arguments, environment: environment,
         descriptors: [(input.rawValue, STDIN_FILENO), (output, STDOUT_FILENO)])
     }
+    // If there are no descriptors for the shell at this moment, there may be for the next hook.
+    if hookGuard == nil { hookGuard = try? HookGuard() }
     let process = if let hookGuard { try hookGuard.start(spawn) } else { try spawn() }
     isLate = false
     child = try ChildGroup(process, on: loop) { [unowned self] in ended($0, hook) }

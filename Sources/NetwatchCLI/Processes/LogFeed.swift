@@ -35,7 +35,7 @@ final class LogFeed {
     pipe = try Pipe()
     guard fcntl(pipe.write, F_SETFL, O_NONBLOCK) == 0 else { throw SystemError.last("fcntl") }
     // When the program ends, writing fails with EPIPE.
-    signal(SIGPIPE, SIG_IGN)
+    SignalSource.discard([SIGPIPE])
     let process = try ChildProcess.spawn(
       program, ["write"], descriptors: [(pipe.read, STDIN_FILENO), (STDERR_FILENO, STDOUT_FILENO)], closesOthers: true)
     pipe.closeRead()

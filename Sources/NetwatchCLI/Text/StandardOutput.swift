@@ -16,8 +16,8 @@ final class StandardOutput {
     guard fcntl(descriptor, F_GETFD) >= 0 else {
       throw PlainError("standard output is closed; redirect it to a file, a pipe or /dev/null")
     }
-    // When the reader has ended, writing fails with EPIPE. Waybar starts its children with SIGPIPE ignored anyway.
-    signal(SIGPIPE, SIG_IGN)
+    // When the reader has ended, writing fails with EPIPE.
+    SignalSource.discard([SIGPIPE])
   }
 
   /// Calls `body` when the reader goes, even if nothing is written for hours.
