@@ -123,6 +123,42 @@ import Testing
     #expect(names == ["here.bin"])
   }
 
+  /// Whoever owns a folder above the file can put another one in its place.
+  @Test(arguments: [false, true])
+  func `a folder that is exchanged meanwhile gets nothing`(_ isResumable: Bool) async throws {
+    let goesOn = DispatchSemaphore(value: 0)
+    let server = try ScriptedServer { connection, _ in
+      _ = connection.readHead()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 200000\r\nETag: \"1\"\r\nAccept-Ranges: bytes\r\n\r\n")
+      connection.write(Data(repeating: 1, count: 100_000))
+      goesOn.wait()
+      connection.write(Data(repeating: 1, count: 100_000))
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    let files = FileManager.default
+    for name in ["theirs", "other"] {
+      try files.createDirectory(atPath: folder.file(name), withIntermediateDirectories: false)
+    }
+    let target = folder.url("theirs/it")
+    let received = Box<Int64>(0)
+    var options = HTTPTaskOptions()
+    options.progressInterval = .zero
+    options.onProgress = { progress in received.change { $0 = progress.received } }
+    let (request, session, given) = (try HTTPRequest(.get, to: server.url), session, options)
+    async let file =
+      isResumable
+      ? session.resumableDownload(request, to: target, options: given).value
+      : session.download(request, to: .file(target), options: given).value
+    await waitUntil { received.now >= 100_000 }
+    try files.moveItem(atPath: folder.file("theirs"), toPath: folder.file("moved"))
+    try files.createSymbolicLink(atPath: folder.file("theirs"), withDestinationPath: "other")
+    goesOn.signal()
+    _ = try await file
+    #expect(try files.contentsOfDirectory(atPath: folder.file("other")) == [])
+    #expect(try files.contentsOfDirectory(atPath: folder.file("moved")) == ["it"])
+  }
+
   @Test func `an error page never lands in the file`() async throws {
     let target = folder.url("here.bin")
     let error = await #expect(throws: HTTPError.self) {

@@ -176,14 +176,14 @@ import Testing
 
   @Test func `names that differ at their ends alone have files of their own`() {
     let long = String(repeating: "ü", count: 125)
-    let bases = ["a", "b", "é"].map { OpenFile.companion(of: "/x/\(long)\($0)", suffix: ".netwatch-part.json.new") }
+    let bases = ["a", "b", "é"].map { FileName.companion(of: "/x/\(long)\($0)", suffix: ".netwatch-part.json.new") }
     #expect(Set(bases).count == 3)
     for base in bases {
       #expect(base.hasPrefix("/x/üü"))
       #expect(base.utf8.count - 3 + ".netwatch-part.json.new".utf8.count <= 255)
     }
-    #expect(OpenFile.companion(of: "/x/short", suffix: ".part") == "/x/short")
-    #expect(OpenFile.companion(of: "short", suffix: ".part") == "short")
+    #expect(FileName.companion(of: "/x/short", suffix: ".part") == "/x/short")
+    #expect(FileName.companion(of: "short", suffix: ".part") == "short")
   }
 
   @Test func `a name that is too long is an error before anything is asked`() async throws {

@@ -18,37 +18,37 @@ extension OpenFile {
   }
 
   /// Returns nil if there is no file, or if it is not ``isOurs``. A symbolic link is not followed.
-  static func openTrusted(_ path: String) -> OpenFile? {
+  static func openTrusted(_ name: FileName) -> OpenFile? {
     // Without O_NONBLOCK, a named pipe would wait for its other end.
-    let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    let descriptor = name.open(O_RDONLY | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     let file = OpenFile(owning: descriptor)
     return file.isOurs ? file : nil
   }
 
   /// Creates an empty file. Anything that already has the name, such as a link from another user, is removed.
-  static func createTrusted(_ path: String, rights: mode_t) throws(HTTPError) -> OpenFile {
-    _ = unsafe unlink(path)
-    let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, rights)
-    guard descriptor >= 0 else { throw HTTPError(file: path, "open") }
+  static func createTrusted(_ name: FileName, rights: mode_t) throws(HTTPError) -> OpenFile {
+    name.remove()
+    let descriptor = name.open(O_RDWR | O_CREAT | O_EXCL, rights)
+    guard descriptor >= 0 else { throw HTTPError(file: name.path, "open") }
     return OpenFile(owning: descriptor)
   }
 
   /// Opens and locks the file of that name if it is ``isOurs``, else a new one in its place. The lock excludes other downloads.
-  static func openLocked(_ path: String) throws(HTTPError) -> OpenFile {
+  static func openLocked(_ name: FileName) throws(HTTPError) -> OpenFile {
     for _ in 0..<mostAttempts {
-      if let file = try openOnce(path) { return file }
+      if let file = try openOnce(name) { return file }
     }
-    throw HTTPError(.fileFailed, "open \(path)", message: "somebody replaces it again and again")
+    throw HTTPError(.fileFailed, "open \(name.path)", message: "somebody replaces it again and again")
   }
 
   /// Returns nil if the name has come to belong to another file or to none in the meantime.
-  private static func openOnce(_ path: String) throws(HTTPError) -> OpenFile? {
-    let common = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
-    var descriptor = unsafe Glibc.open(path, common | O_CREAT | O_EXCL, rights)
+  private static func openOnce(_ name: FileName) throws(HTTPError) -> OpenFile? {
+    let path = name.path
+    var descriptor = name.open(O_RDWR | O_NONBLOCK | O_CREAT | O_EXCL, rights)
     let isNew = descriptor >= 0
     if !isNew, errno == EEXIST {
-      descriptor = unsafe Glibc.open(path, common)
+      descriptor = name.open(O_RDWR | O_NONBLOCK)
       if descriptor < 0, errno == ENOENT { return nil }
     }
     guard descriptor >= 0 else { throw HTTPError(file: path, "open") }
@@ -59,9 +59,9 @@ extension OpenFile {
       throw HTTPError(.fileFailed, "lock \(path)", code: errno, message: "another download writes into it")
     }
     // The previous owner may have moved it to its destination since it was opened here. Then it is no longer a partial file.
-    guard file.isNamed(path) else { return nil }
+    guard name.belongs(to: file) else { return nil }
     if isNew || file.isOurs { return file }
-    guard unsafe unlink(path) == 0 || errno == ENOENT else {
+    guard name.remove() || errno == ENOENT else {
       throw HTTPError(
         .fileFailed, "continue \(path)", code: errno,
         message: "others may have written it, and it cannot be removed; remove it or choose another folder")
@@ -69,19 +69,12 @@ extension OpenFile {
     return nil
   }
 
-  /// Whether the name belongs to this file.
-  func isNamed(_ path: String) -> Bool {
-    var (own, named) = (stat(), stat())
-    return unsafe fstat(number, &own) == 0 && lstat(path, &named) == 0 && own.st_ino == named.st_ino
-      && own.st_dev == named.st_dev
-  }
-
   /// Gives the file the mode that the process gives its files: by its umask, or by the default access list of the folder.
   ///
   /// - Parameter name: The name of a file that is created to read the mode, and removed at once.
-  func takeRights(of name: String) {
+  func takeRights(of name: FileName) {
     guard let sample = try? Self.createTrusted(name, rights: 0o666) else { return }
-    _ = unsafe unlink(name)
+    name.remove()
     var (wanted, own) = (stat(), stat())
     guard unsafe fstat(sample.number, &wanted) == 0, unsafe fstat(number, &own) == 0,
       wanted.st_mode != own.st_mode

@@ -1,4 +1,3 @@
-import CLinux
 import FoundationEssentials
 import Glibc
 
@@ -19,9 +18,9 @@ final class OpenFile: Sendable {
   }
 
   /// Creates a file, with the mode that the process gives its files.
-  init(creating path: String) throws(HTTPError) {
-    number = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard number >= 0 else { throw HTTPError(file: path, "open") }
+  init(creating name: FileName) throws(HTTPError) {
+    number = name.open(O_WRONLY | O_CREAT | O_EXCL, 0o666)
+    guard number >= 0 else { throw HTTPError(file: name.path, "open") }
   }
 
   deinit { _ = close(number) }
@@ -98,19 +97,19 @@ extension OpenFile {
 
 /// Functions that put files into their place.
 extension OpenFile {
-  /// Returns the path of a download. Throws now if the download could not be stored there, and not only when it is complete.
-  static func path(of target: URL, replacesExisting: Bool) throws(HTTPError) -> String {
-    let path = target.path(percentEncoded: false)
+  /// Returns the name of a download. Throws now if the download could not be stored there, and not only when it is complete.
+  static func name(of target: URL, replacesExisting: Bool) throws(HTTPError) -> FileName {
     guard target.isFileURL else { throw HTTPError(.fileFailed, "download to \(target)", message: "not a file") }
-    if unsafe access(path, F_OK) == 0 {
+    let name = try FileName(target.path(percentEncoded: false))
+    if name.exists {
       if !replacesExisting {
         errno = EEXIST
-        throw HTTPError(file: path, "download to")
+        throw HTTPError(file: name.path, "download to")
       }
     } else if errno == ENAMETOOLONG {
-      throw HTTPError(file: path, "download to")
+      throw HTTPError(file: name.path, "download to")
     }
-    return path
+    return name
   }
 
   /// Creates the folder of a file and those above it, unless they exist.
@@ -122,57 +121,6 @@ extension OpenFile {
     } catch {
       throw HTTPError(.fileFailed, "create the folder \(folder)", message: "\(error)", underlying: error)
     }
-  }
-
-  /// Moves a complete file to its destination.
-  ///
-  /// - Parameter replacesExisting: Whether an existing file is replaced atomically. Otherwise it is an error.
-  static func place(_ path: String, at name: String, replacesExisting: Bool) throws(HTTPError) {
-    let flags = replacesExisting ? 0 : netwatch_rename_noreplace
-    if unsafe renameat2(AT_FDCWD, path, AT_FDCWD, name, flags) == 0 { return }
-    // NFS, sshfs and others return this for the flag.
-    guard !replacesExisting, errno == EINVAL, placeByNames(path, at: name) else {
-      throw HTTPError(file: name, "rename to")
-    }
-  }
-
-  /// Moves the file with a hard link, which also fails if the name exists.
-  private static func placeByNames(_ path: String, at name: String) -> Bool {
-    if unsafe link(path, name) == 0 {
-      _ = unsafe unlink(path)
-      return true
-    }
-    guard errno != EEXIST else { return false }
-    // The file system has no hard links either: a file that appears at this moment would be replaced.
-    guard unsafe access(name, F_OK) != 0 else {
-      errno = EEXIST
-      return false
-    }
-    return unsafe rename(path, name) == 0
-  }
-
-  /// The limit of Linux's own file systems.
-  private static let usualLimit = 255
-
-  /// Returns the path for a companion, a file that lies beside another one while that is being made. The caller appends a
-  /// suffix.
-  ///
-  /// It is the path of the file, unless the name would become longer than the file system allows. Then the name is cut and ends
-  /// with a checksum of the whole name.
-  static func companion(of path: String, suffix: String) -> String {
-    let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
-    let (folder, name) = (path[..<start], path[start...])
-    let most = limit(in: folder.isEmpty ? "." : String(folder)) - suffix.utf8.count
-    guard name.utf8.count > most else { return path }
-    let mark = "-" + fingerprint(name)
-    var head = name
-    while head.utf8.count > max(most - mark.utf8.count, 0) { head.removeLast() }
-    return folder + head + mark
-  }
-
-  private static func limit(in folder: String) -> Int {
-    let limit = unsafe pathconf(folder, CInt(_PC_NAME_MAX))
-    return limit > 0 ? limit : usualLimit
   }
 
   /// Returns sixteen hexadecimal digits that distinguish texts: FNV-1a of 64 bits, which does not resist deliberate collisions.

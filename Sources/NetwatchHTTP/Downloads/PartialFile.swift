@@ -15,32 +15,35 @@ final class PartialFile: Sendable {
   let target: URL
   private let replacesExisting: Bool
   private let isFlushed: Bool
-  private let path: String
+  private let name: FileName
+  private let part: FileName
   /// The file of an earlier download, or the only file of this one; and the new file if the download has begun again.
   private let files: Lock<(kept: OpenFile, fresh: OpenFile?)>
-  private var dataPath: String { path + ".json" }
-  private var freshPath: String { path + ".new" }
+  private var dataName: FileName { part.adding(".json") }
+  private var freshName: FileName { part.adding(".new") }
 
   /// - Parameter isFlushed: Whether the complete file is flushed to its disk before it gets its name.
   static func open(for target: URL, replacesExisting: Bool, isFlushed: Bool = false) throws(HTTPError) -> PartialFile {
-    let name = try OpenFile.path(of: target, replacesExisting: replacesExisting)
-    let base = OpenFile.companion(of: name, suffix: longestSuffix)
-    return try PartialFile(target, replacesExisting, isFlushed, path: base + OpenFile.partSuffix)
+    let name = try OpenFile.name(of: target, replacesExisting: replacesExisting)
+    return try PartialFile(target, name, replacesExisting, isFlushed)
   }
 
-  private init(_ target: URL, _ replacesExisting: Bool, _ isFlushed: Bool, path: String) throws(HTTPError) {
+  private init(
+    _ target: URL, _ name: FileName, _ replacesExisting: Bool, _ isFlushed: Bool
+  ) throws(HTTPError) {
     self.target = target
     self.replacesExisting = replacesExisting
     self.isFlushed = isFlushed
-    self.path = path
-    files = Lock((kept: try OpenFile.openLocked(path), fresh: nil))
+    self.name = name
+    part = name.companion(OpenFile.partSuffix, longest: Self.longestSuffix)
+    files = Lock((kept: try OpenFile.openLocked(part), fresh: nil))
   }
 
   // MARK: What is known
 
   /// Returns the resume data. Nil if there is none, if it is not valid, or if somebody else may have written it.
   func load() -> ResumeData? {
-    guard let file = OpenFile.openTrusted(dataPath), let size = file.size(), size <= Self.mostData else {
+    guard let file = OpenFile.openTrusted(dataName), let size = file.size(), size <= Self.mostData else {
       return nil
     }
     var bytes = [UInt8](repeating: 0, count: Int(size))
@@ -54,20 +57,20 @@ final class PartialFile: Sendable {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     guard let text = try? encoder.encode(data) else { throw HTTPError(.other, "encode resume data") }
-    let name = dataPath + ".new"
+    let name = dataName.adding(".new")
     // A URL can be as secret as a password.
     let file = try OpenFile.createTrusted(name, rights: 0o600)
     do throws(HTTPError) {
-      try file.write([UInt8](text), at: 0, named: name)
-      guard unsafe rename(name, dataPath) == 0 else { throw HTTPError(file: name, "rename") }
+      try file.write([UInt8](text), at: 0, named: name.path)
+      guard name.rename(to: dataName) else { throw HTTPError(file: name.path, "rename") }
     } catch {
-      _ = unsafe unlink(name)
+      name.remove()
       throw error
     }
   }
 
   func forget() throws(HTTPError) {
-    guard unsafe unlink(dataPath) == 0 || errno == ENOENT else { throw HTTPError(file: dataPath, "remove") }
+    guard dataName.remove() || errno == ENOENT else { throw HTTPError(file: dataName.path, "remove") }
   }
 
   // MARK: The bytes
@@ -89,18 +92,18 @@ final class PartialFile: Sendable {
 
   /// Removes the bytes after an offset.
   func cut(to offset: Int64) throws(HTTPError) {
-    guard ftruncate(current.number, off_t(offset)) == 0 else { throw HTTPError(file: path, "truncate") }
+    guard ftruncate(current.number, off_t(offset)) == 0 else { throw HTTPError(file: part.path, "truncate") }
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(HTTPError) {
-    try unsafe current.write(bytes, at: offset, named: path)
+    try unsafe current.write(bytes, at: offset, named: part.path)
   }
 
   // MARK: Beginning again
 
   /// Makes a new file, which gets all bytes from now on.
   func beginFresh() throws(HTTPError) {
-    let file = try OpenFile.createTrusted(freshPath, rights: OpenFile.rights)
+    let file = try OpenFile.createTrusted(freshName, rights: OpenFile.rights)
     // It may later take the place of the locked file.
     _ = flock(file.number, LOCK_EX | LOCK_NB)
     files.withLock { $0.fresh = file }
@@ -109,7 +112,7 @@ final class PartialFile: Sendable {
   /// Puts the new file in the place of the old one. Whenever the process ends, the resume data is never beside the wrong bytes.
   func promoteFresh(_ data: ResumeData) throws(HTTPError) {
     try forget()
-    guard unsafe rename(freshPath, path) == 0 else { throw HTTPError(file: freshPath, "rename") }
+    guard freshName.rename(to: part) else { throw HTTPError(file: freshName.path, "rename") }
     files.withLock { files in
       if let fresh = files.fresh { files = (fresh, nil) }
     }
@@ -119,7 +122,7 @@ final class PartialFile: Sendable {
   /// Removes the new file, and keeps the old one.
   func dropFresh() {
     guard files.withLock({ $0.fresh != nil }) else { return }
-    _ = unsafe unlink(freshPath)
+    freshName.remove()
     files.withLock { $0.fresh = nil }
   }
 
@@ -128,15 +131,15 @@ final class PartialFile: Sendable {
   /// Puts the complete file in its place.
   func install() throws(HTTPError) {
     let isFresh = files.withLock { $0.fresh != nil }
-    let (file, own) = (current, isFresh ? freshPath : path)
-    guard file.isNamed(own) else {
-      throw HTTPError(.fileFailed, "rename \(own)", message: "another file has come into its place")
+    let (file, own) = (current, isFresh ? freshName : part)
+    guard own.belongs(to: file) else {
+      throw HTTPError(.fileFailed, "rename \(own.path)", message: "another file has come into its place")
     }
-    file.takeRights(of: dataPath + ".new")
-    if isFlushed, fsync(file.number) != 0 { throw HTTPError(file: own, "fsync") }
-    try OpenFile.place(own, at: target.path(percentEncoded: false), replacesExisting: replacesExisting)
-    _ = unsafe unlink(dataPath)
-    if isFresh { _ = unsafe unlink(path) }
+    file.takeRights(of: dataName.adding(".new"))
+    if isFlushed, fsync(file.number) != 0 { throw HTTPError(file: own.path, "fsync") }
+    try own.place(at: name, replacesExisting: replacesExisting)
+    dataName.remove()
+    if isFresh { part.remove() }
   }
 
   /// Unlocks the files. Another download may use them from now on.
@@ -148,7 +151,7 @@ final class PartialFile: Sendable {
   func discard() {
     dropFresh()
     // In this order: resume data without its bytes would do no harm, but would also be of no use.
-    _ = unsafe unlink(dataPath)
-    _ = unsafe unlink(path)
+    dataName.remove()
+    part.remove()
   }
 }
