@@ -152,4 +152,33 @@ import Testing
     }
     #expect(wrong.isEmpty, "\(wrong.count) of \(Self.streams), such as \(wrong.prefix(5))")
   }
+
+  /// Requests wait for the connections of others, which libcurl passes on within a call.
+  @Test(arguments: NodeServer.Kind.allCases, Framing.allCases)
+  func `bodies that pause beside each other arrive whole over few connections`(
+    _ kind: NodeServer.Kind, _ framing: Framing
+  ) async throws {
+    let server = try NodeServer(Self.script, over: kind)
+    let session = try server.session { $0.maximumConnectionsPerHost = 3 }
+    let small = try HTTPRequest(.get, to: server.url.appending(path: "small"))
+    let large = try HTTPRequest(.get, to: server.url.appending(path: framing.rawValue))
+    let wrong = await withTaskGroup(of: String?.self) { group in
+      for number in 0..<12 {
+        group.addTask {
+          do {
+            for round in 0..<10 {
+              _ = try await session.data(for: small)
+              let body = try await Self.body(of: session.stream(large), turns: (number + round) % 5)
+              if body != Self.body { return "\(number): \(body.count) bytes in round \(round)" }
+            }
+            return nil
+          } catch {
+            return "\(number): \(error)"
+          }
+        }
+      }
+      return await group.reduce(into: [String]()) { wrong, next in if let next { wrong.append(next) } }
+    }
+    #expect(wrong.isEmpty, "\(wrong)")
+  }
 }

@@ -52,8 +52,11 @@ final class NodeServer {
   }
 
   /// One that trusts the server.
-  func session() throws -> HTTPSessionManager {
+  func session(_ change: (inout HTTPSessionConfiguration) -> Void = { _ in }) throws -> HTTPSessionManager {
+    var configuration = HTTPSessionConfiguration()
+    change(&configuration)
     let root = try Certificate.load(authority.root.certificate)
-    return try HTTPSessionManager(policy: SecurityPolicy(.none, roots: .certificates(root)))
+    return try HTTPSessionManager(
+      configuration: configuration, policy: SecurityPolicy(.none, roots: .certificates(root)))
   }
 }
