@@ -226,9 +226,11 @@ import Netwatch
   private func dropLeftover() {
     let isNew = opened.count > openedBefore
     openedBefore = opened.count
-    guard !isNew, !assumesHTTP2, !speaksHTTP2, let connection, let sockets = unsafe sockets?.takeUnretainedValue(),
-      let socket = sockets.ownSocket(of: connection)
-    else { return }
+    guard !assumesHTTP2, !speaksHTTP2, let connection, let sockets = unsafe sockets?.takeUnretainedValue() else {
+      return
+    }
+    if isNew { return sockets.note(connection, of: opened.map(\.socket)) }
+    guard let socket = sockets.socket(for: connection) else { return }
     if hasUnreadRecord || sockets.hasUnread(socket) { sockets.abort([socket]) }
   }
 

@@ -49,7 +49,7 @@ import NetwatchEventLoop
   private var last: (socket: CInt, watch: Watch)?
   /// The sockets that were opened here.
   private var connections: Set<CInt> = []
-  /// The sockets of the connections that were looked for by their ends.
+  /// The sockets of the connections over which a request of HTTP/1 was sent.
   private var known: [Connection: CInt] = [:]
   /// The sockets that libcurl does not wait for yet, if it has another address for their names.
   private var replaceable: Set<CInt> = []
@@ -82,7 +82,7 @@ import NetwatchEventLoop
 
   /// - Parameter peer: The address of the other end; nil if it is not an IP address.
   func open(_ family: CInt, _ type: CInt, _ transport: CInt, to peer: SocketAddress?) -> CInt {
-    let socket = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), transport)
+    let socket = Glibc.socket(family, type | CInt(SOCK_CLOEXEC.rawValue), transport)
     guard socket >= 0 else { return socket }
     // libcurl would look the address up as if it were a name, and ask the callback first.
     if let localAddress, let peer, !SocketAddress.bind(socket, to: localAddress, for: peer) {
@@ -191,17 +191,19 @@ import NetwatchEventLoop
     }
   }
 
-  /// Returns the socket of a connection; nil if it was not opened here.
-  func ownSocket(of connection: Connection) -> CInt? {
-    if let socket = known[connection] { return socket }
-    let socket = connections.first {
-      guard let local = SocketAddress(localOf: $0), let peer = SocketAddress(peerOf: $0) else { return false }
+  /// Notes which of some sockets is that of a connection, before the first request is sent over it.
+  func note(_ connection: Connection, of candidates: [CInt]) {
+    known[connection] = candidates.first { socket in
+      guard connections.contains(socket), let local = SocketAddress(localOf: socket),
+        let peer = SocketAddress(peerOf: socket)
+      else { return false }
       return local.address == connection.local && local.port == connection.localPort
         && peer.address == connection.peer && peer.port == connection.peerPort
     }
-    known[connection] = socket
-    return socket
   }
+
+  /// Returns the socket of a connection that was noted and is still open.
+  func socket(for connection: Connection) -> CInt? { known[connection] }
 
   private func forgetEnds(of socket: CInt) { known = known.filter { $0.value != socket } }
 
