@@ -8,6 +8,8 @@ import Glibc
 package final class ChildGroup {
   /// The time from the end of the leader to the first look for other processes of the group. It doubles with each look.
   private static let firstPause = Duration.milliseconds(10)
+  /// The time that killed processes have to end. One that waits for a device may never do.
+  private static let patience = Duration.seconds(1)
 
   private let leader: pid_t
   private let loop: EventLoop
@@ -59,21 +61,21 @@ package final class ChildGroup {
     if let registration { loop.remove(registration) }
     registration = nil
     hasLeaderEnded = true
-    if deadline == nil || isKilled { finish() } else { look() }
+    if deadline == nil { finish() } else { look() }
   }
 
-  /// Looks whether the group still has processes, and ends them when their time is over.
+  /// Looks whether the group still has processes, and kills them when their time is over.
   private func look() {
+    guard let deadline else { return }
     let now = KernelClock.monotonic.now
-    guard let deadline, now < deadline else {
+    if now >= deadline, !isKilled {
       kill(-leader, SIGKILL)
       isKilled = true
-      if hasLeaderEnded { finish() }
-      return
+      pause = Self.firstPause
     }
     guard hasLeaderEnded else { return }
-    if !Self.hasRunningProcess(leader) { return finish() }
-    timer?.set(at: min(deadline, now + pause))
+    if now >= deadline + Self.patience || !Self.hasRunningProcess(leader) { return finish() }
+    timer?.set(at: isKilled ? now + pause : min(deadline, now + pause))
     pause *= 2
   }
 
