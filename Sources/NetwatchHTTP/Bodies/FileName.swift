@@ -11,18 +11,23 @@ struct FileName: Sendable {
 
   /// Opens the folder of a path. Links on the way to the folder are followed.
   init(_ path: String) throws(HTTPError) {
-    let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
-    let folder = path[..<start]
+    let (folder, name) = Self.parts(of: path)
     let flags = netwatch_open_path | O_DIRECTORY | O_CLOEXEC
     let number = unsafe Glibc.open(folder.isEmpty ? "." : String(folder), flags)
     guard number >= 0 else { throw HTTPError(file: path, "open") }
-    self.init(path, String(path[start...]), OpenFile(owning: number))
+    self.init(path, String(name), OpenFile(owning: number))
   }
 
   private init(_ path: String, _ name: String, _ folder: OpenFile) {
     self.path = path
     self.name = name
     self.folder = folder
+  }
+
+  /// Returns the part of a path up to its last slash, and the rest.
+  private static func parts(of path: String) -> (folder: Substring, name: Substring) {
+    let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
+    return (path[..<start], path[start...])
   }
 
   /// The name of a companion in the same folder; see ``companion(of:suffix:)``.
@@ -32,8 +37,7 @@ struct FileName: Sendable {
   ///   - longest: The longest suffix that any companion of this name gets. Default: `suffix`.
   func companion(_ suffix: String, longest: String? = nil) -> FileName {
     let path = Self.companion(of: path, suffix: longest ?? suffix) + suffix
-    let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
-    return FileName(path, String(path[start...]), folder)
+    return FileName(path, String(Self.parts(of: path).name), folder)
   }
 
   /// The name with a suffix, in the same folder.
@@ -109,8 +113,7 @@ struct FileName: Sendable {
   /// It is the path of the file, unless the name would become longer than the file system allows. Then the name is cut and ends
   /// with a checksum of the whole name.
   static func companion(of path: String, suffix: String) -> String {
-    let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
-    let (folder, name) = (path[..<start], path[start...])
+    let (folder, name) = parts(of: path)
     let most = limit(in: folder.isEmpty ? "." : String(folder)) - suffix.utf8.count
     guard name.utf8.count > most else { return path }
     let mark = "-" + OpenFile.fingerprint(name)
