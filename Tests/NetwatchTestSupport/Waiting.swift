@@ -8,14 +8,14 @@ package struct TestFailure: Error, CustomStringConvertible {
   package init(_ description: String) { self.description = description }
 }
 
+/// How much slower than an ordinary computer this machine is: every deadline of a test is multiplied by it. Where a processor is
+/// emulated, NETWATCH_TEST_PATIENCE says so.
+package let patience = ProcessInfo.processInfo.environment["NETWATCH_TEST_PATIENCE"].flatMap { Double($0) } ?? 1
+
 /// The time at which a wait of a test ends. Every wait has one.
 package struct Deadline {
-  /// How much slower than a computer of today this machine is; contrib/guest sets it, because its processor is emulated.
-  private static let patience =
-    ProcessInfo.processInfo.environment["NETWATCH_TEST_PATIENCE"].flatMap { Double($0) } ?? 1
-
   private let end: ContinuousClock.Instant
-  package init(_ seconds: Double) { end = ContinuousClock.now + .seconds(seconds * Self.patience) }
+  package init(_ seconds: Double) { end = ContinuousClock.now + .seconds(seconds * patience) }
   package var isOver: Bool { ContinuousClock.now >= end }
   package var milliseconds: CInt {
     let (seconds, attoseconds) = max(end - ContinuousClock.now, .zero).components
@@ -23,19 +23,96 @@ package struct Deadline {
   }
 }
 
-/// Gives other tasks their turns until a condition holds. The test fails if that takes more than five minutes: other suites may
-/// keep all threads of the pool for one.
+/// Waits until a state fulfils a condition, and returns that state.
+///
+/// It looks at once, and then every few milliseconds, which leaves the processor to what the test waits for. This form blocks its
+/// thread; in an asynchronous function the other form is called, which does not.
+///
+/// - Parameters:
+///   - state: What is looked at, such as `try lines.count`. If it throws, so does the wait.
+///   - seconds: How long the wait may last, before it is multiplied by `patience`.
+///   - condition: What the state must fulfil.
+/// - Throws: A `TestFailure` with the place of the wait and the last state, if the condition is not fulfilled in time.
+@discardableResult
+package func eventually<State>(
+  _ state: @autoclosure () throws -> State, within seconds: Double = 30, at place: SourceLocation = #_sourceLocation,
+  _ condition: (State) throws -> Bool
+) throws -> State {
+  var looks = Looks(seconds, place)
+  while true {
+    let current = try state()
+    if try condition(current) { return current }
+    usleep(UInt32(try looks.pause(after: current) * 1_000))
+  }
+}
+
+/// Waits until a state fulfils a condition, and returns that state. Other tasks run meanwhile.
+///
+/// It looks at once, and then every few milliseconds.
+///
+/// - Parameters:
+///   - state: What is looked at, such as `events.count`. If it throws, so does the wait.
+///   - seconds: How long the wait may last, before it is multiplied by `patience`.
+///   - condition: What the state must fulfil.
+/// - Throws: A `TestFailure` with the place of the wait and the last state, if the condition is not fulfilled in time.
+@discardableResult
+package func eventually<State>(
+  isolation: isolated (any Actor)? = #isolation, _ state: @autoclosure () async throws -> State, within seconds: Double = 30,
+  at place: SourceLocation = #_sourceLocation, _ condition: (State) throws -> Bool
+) async throws -> State {
+  var looks = Looks(seconds, place)
+  while true {
+    let current = try await state()
+    if try condition(current) { return current }
+    try await Task.sleep(for: .milliseconds(try looks.pause(after: current)))
+  }
+}
+
+/// Waits until a condition holds. See the form with a state, whose failure says more.
+package func eventually(
+  within seconds: Double = 30, at place: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
+) throws {
+  try eventually(condition(), within: seconds, at: place) { $0 }
+}
+
+/// Waits until a condition holds. See the form with a state, whose failure says more.
+package func eventually(
+  isolation: isolated (any Actor)? = #isolation, within seconds: Double = 30, at place: SourceLocation = #_sourceLocation,
+  _ condition: () async throws -> Bool
+) async throws {
+  try await eventually(await condition(), within: seconds, at: place) { $0 }
+}
+
+/// The looks of one wait: at first a millisecond apart, later twenty.
+private struct Looks {
+  private let seconds: Double
+  private let deadline: Deadline
+  private let place: SourceLocation
+  private var milliseconds = 0
+
+  init(_ seconds: Double, _ place: SourceLocation) {
+    (self.seconds, self.place) = (seconds, place)
+    deadline = Deadline(seconds)
+  }
+
+  /// The milliseconds until the next look.
+  mutating func pause(after state: Any) throws -> Int {
+    guard !deadline.isOver else {
+      throw TestFailure(
+        "\(place.fileID):\(place.line): what the test waits for has not come in \(seconds * patience) s; the last state was \(state)")
+    }
+    milliseconds = min(milliseconds + 1, 20)
+    return milliseconds
+  }
+}
+
+/// Replaced by `eventually`, step by step.
 package func waitUntil(
   isolation: isolated (any Actor)? = #isolation, _ location: SourceLocation = #_sourceLocation,
   _ condition: () -> Bool
 ) async {
-  let deadline = Deadline(300)
-  while !condition() {
-    guard !deadline.isOver else {
-      Issue.record("what the test waits for has not come in 300 s", sourceLocation: location)
-      return
-    }
-    await Task.yield()
+  do { try await eventually(condition(), within: 60, at: location) { $0 } } catch {
+    Issue.record("\(error)", sourceLocation: location)
   }
 }
 
