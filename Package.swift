@@ -142,7 +142,7 @@ let package = Package(
       name: "NetwatchProbe",
       dependencies: ["Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchStream", "CLinux"],
       path: "Tests/NetwatchProbe", swiftSettings: settings),
-    // Apart, so that the virtual machine of contrib/guest needs no libcurl.
+    // Apart, so that the virtual machine of contrib/verify guest needs no libcurl.
     .executableTarget(
       name: "HTTPProbe",
       dependencies: [

@@ -98,7 +98,7 @@ import Testing
     let items = section.split(separator: "\n").filter { $0.hasPrefix(".It Cm ") || $0.hasPrefix(".Cm ") }
     #expect(path.union(activity).subtracting(Self.names(items.joined(separator: " "))) == [])
 
-    let schema = try JSONSerialization.jsonObject(with: Data(Self.text("contrib/event.schema.json").utf8))
+    let schema = try JSONSerialization.jsonObject(with: Data(Self.text("contrib/schemas/event.schema.json").utf8))
     let definitions = try #require((schema as? [String: Any])?["$defs"] as? [String: [String: Any]])
     func reasons(_ kind: String) -> Set<String> { Set(definitions["\(kind)_reason"]?["enum"] as? [String] ?? []) }
     #expect(reasons("loss").union(reasons("gain")).union(reasons("wifi")) == path)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NetwatchStream
 
-/// The words of contrib/event.schema.json are those of the code. `contrib/check-schemas` holds lines against the schema.
+/// The words of contrib/schemas/event.schema.json are those of the code. `contrib/lint schemas` holds lines against the schema.
 @Suite struct EventSchemaTests {
   /// A line with everything that version 1 can have.
   static let full = #"""
@@ -13,7 +13,7 @@ import Testing
 
   /// The words that the schema lists at a place, such as `$defs medium`.
   private static func words(at place: String) throws -> Set<String> {
-    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../contrib/event.schema.json")
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../contrib/schemas/event.schema.json")
     var value = try JSONSerialization.jsonObject(with: Data(contentsOf: file.standardizedFileURL))
     for key in place.split(separator: " ").map(String.init) + ["enum"] {
       if let list = value as? [Any] { value = try #require(list.last) }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The folder that `contrib/check-schemas` looks into; nil if nobody asks for lines.
+/// The folder that `contrib/lint schemas` looks into; nil if nobody asks for lines.
 private let keptLines = ProcessInfo.processInfo.environment["NETWATCH_TEST_LINES"]
 
-/// Keeps a JSON line of netwatch for `contrib/check-schemas`, which holds it against a schema of contrib.
+/// Keeps a JSON line of netwatch for `contrib/lint schemas`, which holds it against a schema of contrib.
 ///
 /// - Parameter schema: `event`, `explain` or `log`.
 package func keepLine(_ line: String, of schema: String) {

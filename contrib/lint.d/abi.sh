@@ -1,20 +1,15 @@
-#!/usr/bin/env bash
-# Fails if the header or the library lacks what contrib/c/symbols promises to programs: a function with its types, a constant, or
-# a symbol with its version. More than that is fine, and told. Also compiles the header as C and as C++.
-#   contrib/c/check-abi [FOLDER]     FOLDER: what contrib/c/build has printed; without it, contrib/c/build runs
-set -euo pipefail
-. "$(dirname "$0")/../common.sh"
-. "$top/contrib/c/header.sh"
+# The header and libnetwatch have every symbol, type and constant that contrib/bindings/c/symbols promises to programs.
+#
+# More than that is fine, and told. Also compiles the header as C and as C++. NETWATCH_LIBRARY is the folder that
+# contrib/bindings/c/build has printed; otherwise the library is built.
+. "$top/contrib/bindings/c/header.sh"
 need_packages gcc g++ libc6-dev binutils
 export LC_ALL=C
-folder=${1:-$("$top/contrib/c/build" | tail -n 1)}
-promised=$top/contrib/c/symbols
+folder=${NETWATCH_LIBRARY:-$("$top/contrib/bindings/c/build" | tail -n 1)}
+promised=$top/contrib/bindings/c/symbols
 header=$folder/include/netwatch.h
 library=$folder/lib/libnetwatch.so.1
-for file in "$header" "$library"; do [ -f "$file" ] || die "there is no $file; contrib/c/build prints the right folder."; done
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
+for file in "$header" "$library"; do [ -f "$file" ] || die "there is no $file; contrib/bindings/c/build prints the right folder."; done
 fail() { say "netwatch: $*"; failed=1; }
 
 # The names of parameters may change.
@@ -48,7 +43,7 @@ values() {
 } | sort -u >"$work/built"
 
 while read -r line; do
-  fail "the build lacks '$line', which contrib/c/symbols promises: programs that use it would break."
+  fail "the build lacks '$line', which contrib/bindings/c/symbols promises: programs that use it would break."
 done < <(comm -23 <(sort -u "$promised") "$work/built")
 
 # What a program compiles against has to be there when it is linked, and nothing else.
@@ -72,7 +67,6 @@ done
 
 new=$(comm -13 <(sort -u "$promised") "$work/built")
 [ -z "$new" ] || {
-  say "The build has more than contrib/c/symbols promises. To promise it, append these lines to that file:"
+  say "The build has more than contrib/bindings/c/symbols promises. To promise it, append these lines to that file:"
   printf '%s\n' "$new"
 }
-exit "$failed"

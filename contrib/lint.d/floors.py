@@ -1,9 +1,6 @@
-#!/usr/bin/python3
-"""Checks that the folders of each module in Sources use only the folders below them.
+"""Folders of a module use only the folders below them.
 
-    contrib/floors
-
-contrib/floors.json lists the folders of the large modules, the lowest first, and the circles of files that are allowed to
+contrib/lint.d/floors.json lists the folders of the large modules, the lowest first, and the circles of files that are allowed to
 stay, each with its reason. It is an error if a file uses a type of a higher folder, if more than two files use one another in
 a circle, or if a folder is missing from the list. Each error is one line; the exit status is 1 if there is one, else 0.
 
@@ -16,7 +13,7 @@ import sys
 
 TYPE = re.compile(r"^(?:@\S+\s+|\w+(?:\(\w+\))?\s+)*?(?:class|struct|enum|protocol|actor|typealias)\s+(\w+)", re.M)
 TEXT = re.compile(r'"""[\s\S]*?"""|/\*[\s\S]*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"')
-TOP = pathlib.Path(__file__).resolve().parent.parent
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def uses_of(module):
@@ -61,7 +58,7 @@ def faults_of(module, floors, allowed):
     height = {folder: number for number, folder in enumerate(floors)}
     folder_of = {file: file.rpartition("/")[0].partition("/")[0] for file in uses}
     for folder in sorted(set(folder_of.values()) - height.keys()):
-        yield f"the folder {folder or 'of the module itself'} is not in contrib/floors.json"
+        yield f"the folder {folder or 'of the module itself'} is not in contrib/lint.d/floors.json"
     for file, others in sorted(uses.items()):
         for other in sorted(others):
             if height.get(folder_of[other], 0) > height.get(folder_of[file], len(height)):
@@ -69,12 +66,12 @@ def faults_of(module, floors, allowed):
 
 
 def main():
-    plan = json.loads((TOP / "contrib/floors.json").read_text())
+    plan = json.loads((TOP / "contrib/lint.d/floors.json").read_text())
     faults = []
     for module in sorted(path for path in (TOP / "Sources").iterdir() if path.is_dir()):
         allowed = [set(circle["files"]) for circle in plan["allowed"] if circle["module"] == module.name]
         faults += [f"{module.name}: {fault}" for fault in faults_of(module, plan["floors"].get(module.name), allowed)]
-    print("\n".join(faults) or f"The floors of {len(plan['floors'])} modules are as contrib/floors.json says.")
+    print("\n".join(faults) or f"The floors of {len(plan['floors'])} modules are as contrib/lint.d/floors.json says.")
     return 1 if faults else 0
 
 

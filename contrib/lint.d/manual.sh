@@ -1,19 +1,15 @@
-#!/usr/bin/env bash
-# Fails if mandoc has anything to say of the manual pages; if a command, an option or a value that `netwatch --help-all`
-# or that of a command prints is not in netwatch(1), or the other way round; if netwatch-events(5) lacks a word of the
-# schema; or if netwatch(3) has other functions, constants, options or fields than netwatch.h, or an example that does not
-# compile.
-#   contrib/man/check NETWATCH
-set -euo pipefail
-. "$(dirname "$0")/../common.sh"
-. "$top/contrib/c/header.sh"
+# The manual pages have all commands, options, values, fields and functions that there are, and no others.
+#
+# Fails if mandoc has anything to say of the pages; if a command, an option or a value that `netwatch --help-all` or that of a
+# command prints is not in netwatch(1), or the other way round; if netwatch-events(5) lacks a word of the schema; or if netwatch(3)
+# has other functions, constants, options or fields than netwatch.h, or an example that does not compile.
+. "$top/contrib/bindings/c/header.sh"
 need_packages mandoc bsdextrautils gcc libc6-dev
-export LC_ALL=C.UTF-8
 pages=$top/contrib/man
-headers=$top/contrib/c/Sources/CNetwatch
+headers=$top/contrib/bindings/c/Sources/CNetwatch
 header=$headers/netwatch.h
-netwatch=${1:?name the program whose help is compared}
-failed=0
+swift build --product netwatch >&2
+netwatch=$(swift build --show-bin-path)/netwatch
 
 # One line for each word.
 list() { tr -s ' \n,' '\n' <<<"$1" | sed '/^$/d' | sort -u; }
@@ -76,7 +72,7 @@ missing netwatch-events.5 "$(sed -nE '
     s/"(description|pattern|\$ref)": "([^"\]|\\.)*"//g
     s/^    "[a-z0-9_]+": \{$//
     p
-  }' "$top/contrib/event.schema.json" | grep -oE '"[a-z][a-z0-9_-]*"' | tr -d '"' | grep -vxE \
+  }' "$top/contrib/schemas/event.schema.json" | grep -oE '"[a-z][a-z0-9_-]*"' | tr -d '"' | grep -vxE \
   '(any|all)Of|array|boolean|const|else|enum|if|integer|items|m(ax|in)imum|not|null|object|properties|required|string|then|type')"
 
 # What stands in the section of netwatch(3), each paragraph in one line.
@@ -96,4 +92,3 @@ differences "Options of netwatch.h" "$(listed 'without the dashes:' '\. An optio
 differences "Fields of netwatch.h" "$(listed 'a field of the state as text:' '\. Booleans')" "$(items 'THE FIELDS')"
 in_section 'AN EXAMPLE' | sed -n 's/^ \{11\}//p' | grep -v '^\$ ' |
   cc -x c -std=c11 -fsyntax-only -Wall -Wextra -pedantic -Werror -I"$headers" - || failed=1
-exit "$failed"

@@ -1,18 +1,13 @@
-#!/usr/bin/env bash
-# Fails if a line of netwatch breaks its schema, contrib/event.schema.json, contrib/explain.schema.json,
-# contrib/top.schema.json or contrib/log.schema.json, or if a schema accepts a line that is wrong. The lines are those of the debug build, of a replay, and those that tests have kept.
-#   contrib/check-schemas [FOLDER]     FOLDER: where the tests have kept lines, as $NETWATCH_TEST_LINES said
-set -euo pipefail
-. "$(dirname "$0")/common.sh"
-need_swift
-need_packages $build_packages python3-jsonschema
-cd "$top"
+# Lines of netwatch fit their JSON schemas, and the schemas refuse wrong lines; the lines of NETWATCH_TEST_LINES too.
+#
+# The lines are those of the debug build, of a replay, and those that tests have kept in the folder NETWATCH_TEST_LINES.
+need_packages python3-jsonschema
 swift build --product netwatch >&2
 swift build --product netwatch-log >&2
 netwatch=$(swift build --show-bin-path)/netwatch
-lines=$(mktemp -d)
-trap 'rm -rf "$lines"' EXIT
-[ $# = 0 ] || cp "$1"/*.jsonl "$lines"
+lines=$work/lines
+mkdir "$lines"
+[ -z "${NETWATCH_TEST_LINES:-}" ] || cp "$NETWATCH_TEST_LINES"/*.jsonl "$lines"
 
 for option in '' --interfaces '--activity all --programs' '--traffic --interfaces' --quality --stages; do
   "$netwatch" --follow --json --no-service --count 1 $option

@@ -1,21 +1,14 @@
-#!/usr/bin/env bash
-# Tries what the archive for any Linux brings on Debian 11, 12 and 13: downloads over HTTP and TLS, probes and the log work on
-# 12 and 13. On 11, without libcurl, and with each libcurl whose TLS netwatch-http cannot judge, one sentence says so, the status
-# is 2, and no connection is made. As root, a minute; the first time some six, and 400 MB that stay in ~/.cache/netwatch.
-#   contrib/archive-check [ARCHIVE]     ARCHIVE: what `contrib/package archive` has printed; otherwise it is built
-set -euo pipefail
-. "$(dirname "$0")/common.sh"
-. "$top/contrib/debian-root.sh"
-[ "$(id -u)" = 0 ] || die "become root, so that I can make a Debian to unpack the archive on."
+# Tries the archive for any Linux on Debian 11, 12 and 13, and with each libcurl that netwatch-http must refuse.
+# As root, a minute; the first time six, and 400 MB that stay in ~/.cache/netwatch. ARGUMENT: an archive of contrib/package archive.
+#
+# Downloads over HTTP and TLS, probes and the log work on 12 and 13. On 11, without libcurl, and with each libcurl whose TLS
+# netwatch-http cannot judge, one sentence says so, the status is 2, and no connection is made.
+be_root "make a Debian to unpack the archive on"
 need_packages mmdebstrap openssl gcc libc6-dev libcurl4-openssl-dev util-linux
-export LC_ALL=C.UTF-8
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/netwatch/roots
 archive=${1:-$("$top/contrib/package" archive | sed -n 1p)}
 [ -f "$archive" ] || die "there is no file '$archive'; contrib/package archive prints the right one."
 archive=$(realpath "$archive")
-work=$(mktemp -d)
-trap 'rm -rf --one-file-system "$work"' EXIT
-failed=0
 
 # make_root SUITE PACKAGE…: the root of a small Debian, from the cache if it is there.
 make_root() {
@@ -265,4 +258,3 @@ bare() {
   [ "$status" = 2 ] && grep -q '^netwatch: netwatch-http needs glibc, which is not here; the rest .* without it$' "$work/output"
 }
 expect "refuses" bare get http://192.168.1.1/file
-exit "$failed"

@@ -1,22 +1,19 @@
-#!/usr/bin/env bash
-# Runs netwatch by the recipes here in the real bars, without a screen: what they show when a cable is pulled, is back, and
-# while a request runs; how soon; that names of networks open nothing; and that nothing stays behind.
-#   contrib/bars/check [BAR...]
+# Runs the recipes of contrib/bars in the real bars, without a screen.
+# As root, five minutes. ARGUMENTS: names of bars.
 #
-# As root, because each bar gets a network namespace of its own, and sway refuses to be root and becomes nobody. Installs what
-# is missing from Debian; a bar that Debian does not have is left out, and said so.
+# What they show when a cable is pulled, is back, and while a request runs; how soon; that names of networks open nothing; and that
+# nothing stays behind. Each bar gets a network namespace of its own; sway refuses to be root and becomes nobody. A bar that Debian
+# does not have is left out, and said so.
 #
 # NETWATCH           the program; otherwise it is built
 # NETWATCH_PICTURES  a folder where pictures of the bars are kept
-set -euo pipefail
-. "$(dirname "$0")/../common.sh"
 here=$top/contrib/bars
 all=()
 for recipe in "$here"/*; do
   [ ! -f "$here/harness/${recipe##*/}.sh" ] || all+=("${recipe##*/}")
 done
 
-[ "$(id -u)" = 0 ] || die "contrib/bars/check makes network namespaces and starts sway as nobody; run it as root."
+be_root "make network namespaces and start sway as nobody"
 bars=("$@")
 [ $# -gt 0 ] || bars=("${all[@]}")
 for bar in "${bars[@]}"; do
@@ -27,9 +24,6 @@ packages_of() { sed -n 's/^# Packages: //p' "$here/harness/$1.sh"; }
 
 need_packages gcc libc6-dev libx11-dev xvfb x11-xserver-utils imagemagick xdotool fonts-dejavu-core fontconfig socat \
   jq iproute2 util-linux procps dbus
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-chmod 755 "$work"
 gcc -O2 -Wall -Wextra "$here/harness/pixels.c" -o "$work/pixels" -lX11
 if [ -z "${NETWATCH:-}" ]; then
   need_swift

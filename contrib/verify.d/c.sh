@@ -1,11 +1,7 @@
-#!/usr/bin/env bash
-# Tries libnetwatch in C: the examples are compiled and see a cable pulled and put back, and netwatch.h keeps its rules. In
-# namespaces of its own, so it needs no root; one line for each expectation, and exit status 1 if one is not met.
-#   contrib/c/check [FOLDER]     FOLDER: what contrib/c/build has printed; without it, contrib/c/build runs
-set -euo pipefail
-. "$(dirname "$0")/../common.sh"
-. "$top/contrib/c/harness/world.sh"
-examples=$top/contrib/c/examples
+# Tries libnetwatch in C: the examples see a cable pulled and put back, and netwatch.h keeps its rules.
+# A minute. ARGUMENT: the folder that contrib/bindings/c/build has printed.
+. "$top/contrib/bindings/world.sh"
+examples=$top/contrib/bindings/c/examples
 flags=(-std=c11 -Wall -Wextra -pedantic -Werror)
 
 # compile NAME FILE PACKAGE...
@@ -36,8 +32,8 @@ follow() {
   expect "$1: has nothing to complain about" test ! -s "$work/errors"
 }
 
-if [ "${1:-}" = --inside ]; then
-  work=$2 library=$3 netwatch=$4
+if [ "$is_inside" = yes ]; then
+  work=$1 library=$2 netwatch=$3
   export LD_LIBRARY_PATH=$library/lib
   make_world "$work"
   timeout 120 "$work/rules" pull plug-in || failed=1
@@ -100,8 +96,6 @@ need_swift
 find_library "$@"
 swift build --package-path "$top" --product netwatch >&2
 netwatch=$(swift build --package-path "$top" --show-bin-path)/netwatch
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 say "The C library, in $library"
 for example in poll glib uv; do expect "$example.c: is short" short "$examples/$example.c"; done
 expect "netwatch.h: is C" takes_header cc c
@@ -109,10 +103,9 @@ expect "netwatch.h: is C++" takes_header c++ c++
 expect "poll.c: compiles" compile poll "$examples/poll.c" netwatch
 expect "glib.c: compiles" compile glib "$examples/glib.c" netwatch glib-2.0
 expect "uv.c: compiles" compile uv "$examples/uv.c" netwatch libuv
-sed -n '/^```c$/,/^```$/{/^```/!p;/^```$/q}' "$top/contrib/c/README.md" >"$work/online.c"
+sed -n '/^```c$/,/^```$/{/^```/!p;/^```$/q}' "$top/contrib/bindings/c/README.md" >"$work/online.c"
 expect "README: its first example compiles" compile online "$work/online.c" netwatch
 for program in rules faults request manners; do
-  expect "$program.c: compiles" compile "$program" "$top/contrib/c/harness/$program.c" netwatch
+  expect "$program.c: compiles" compile "$program" "$top/contrib/bindings/c/harness/$program.c" netwatch
 done
-in_a_world "$0" "$work" "$library" "$netwatch" || failed=1
-exit "$failed"
+in_a_world c "$work" "$library" "$netwatch" || failed=1

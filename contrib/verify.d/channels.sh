@@ -1,30 +1,15 @@
-#!/usr/bin/env bash
-# Builds netwatch for Arch and for RPM from the source archive of the last commit, with Debian's makepkg and rpmbuild; installs each
-# package into a root of its own, uses it there, and removes it. Evaluates the Nix flake with a stub of nixpkgs, and runs the
-# recipe for Alpine with busybox. The binaries come from one run of contrib/release --shared. As root, some five minutes beside
-# that; downloads 110 MB for two fresh Debians: one has the tools, the other gets the packages.
-#   contrib/channels/check
+# Builds, installs, uses and removes packages for Arch and RPM, and checks the recipes for Alpine and Nix.
+# As root, five minutes beside one run of contrib/release --shared; 110 MB from Debian.
+#
+# The packages are built from the source archive of the last commit, with Debian's makepkg and rpmbuild, in one fresh Debian, and
+# installed in another. The Nix flake is evaluated with a stub of nixpkgs, and busybox runs the recipe for Alpine.
 #
 # NETWATCH_ARCHIVE   the archive that contrib/package archive has built, for Alpine and Nix; otherwise they get a stand-in,
 #                    which has the files of the archive but a binary that is not static
 # shellcheck disable=SC2016,SC2317 # Much of it is for inner shells, or is run by expect.
-set -euo pipefail
-. "$(dirname "$0")/../common.sh"
-. "$top/contrib/debian-root.sh"
-[ "$(id -u)" = 0 ] || die "become root, so that I can make a Debian to install the packages in."
-export LC_ALL=C.UTF-8
-work=$(mktemp -d)
-trap 'rm -rf --one-file-system "$work"' EXIT
-chmod 755 "$work"
+be_root "make a Debian to install the packages in"
 target=$work/target
 tools=$work/tools
-failed=0
-
-# says TEXT COMMAND…, whatever its exit status is.
-says() {
-  "${@:2}" >"$work/output" 2>&1 || true
-  grep -qF -e "$1" "$work/output" || { cat "$work/output" && false; }
-}
 
 # inside ROOT COMMAND…: where the tools are, the recipes are in /recipes, the binaries in /built, and the root to fill in /target.
 inside() {
@@ -116,11 +101,11 @@ if [ -z "$archive" ]; then
   name=netwatch-$version-linux-$(uname -m)
   mkdir -p "$work/stand-in"
   cp "$built/netwatch" "$work/stand-in"
-  "$top/contrib/install" "$work/stand-in/netwatch" "$work/stand-in/$name" /usr/local
+  "$top/contrib/packaging/install" "$work/stand-in/netwatch" "$work/stand-in/$name" /usr/local
   archive=$work/$name.tar.gz
   tar -C "$work/stand-in" -czf "$archive" "$name"
 fi
-"$top/contrib/channels/write" "$work/recipes" "$archive" >"$work/paths"
+"$top/contrib/packaging/channels/write" "$work/recipes" "$archive" >"$work/paths"
 # shellcheck disable=SC2046 # One path a word.
 expect "have no word left to fill in" sh -c '! grep -n "@[A-Z0-9]*@" "$@"' - $(<"$work/paths")
 inventory >"$work/before"
@@ -177,12 +162,12 @@ if [ -n "${NETWATCH_ARCHIVE:-}" ]; then
 fi
 
 say "Nix, evaluated with a stub of nixpkgs and not built"
-cp -r "$top/contrib/channels/nixpkgs" "$tools/build"
+cp -r "$top/contrib/packaging/channels/nixpkgs" "$tools/build"
 nix="nix --extra-experimental-features 'nix-command flakes' --offline"
 flake="path:/recipes/nix --no-write-lock-file --override-input nixpkgs path:/build/nixpkgs"
 for name in flake package; do
   expect "parses $name.nix" tool nix-instantiate --parse "/recipes/nix/$name.nix"
-  expect "parses $name.nix before it is filled in" tool sh -c 'nix-instantiate --parse -' <"$top/contrib/nix/$name.nix"
+  expect "parses $name.nix before it is filled in" tool sh -c 'nix-instantiate --parse -' <"$top/contrib/packaging/nix/$name.nix"
 done
 expect "evaluates the flake" tool sh -c "$nix flake check $flake"
 expect "has the version" says "netwatch-$version" tool sh -c "$nix eval --raw ${flake/nix --/nix#default.name --}"
@@ -195,4 +180,3 @@ for scope in system user; do
   expect "has a unit that finds it, $scope" grep -q '^ExecStart=/build/out/bin/netwatch ' \
     "$tools/build/out/lib/systemd/$scope/netwatch.service"
 done
-exit "$failed"

@@ -1,13 +1,9 @@
-#!/usr/bin/env bash
-# Tries the package as the projects that depend on it do: on a fresh Debian with a Swift toolchain and only the packages that
-# README names, a package depends on this commit by its URL, with one product alone, and builds and runs a few lines that use
-# it. Also compares the libraries that each program needs with contrib/PRODUCTS.md. As root; downloads 300 MB; some twenty
-# minutes on two processors.
-#   contrib/consumers-check [PRODUCT…]     without a name, every library product
-set -euo pipefail
-. "$(dirname "$0")/common.sh"
-. "$top/contrib/debian-root.sh"
-[ "$(id -u)" = 0 ] || die "become root, so that I can make a Debian to build on."
+# Uses each library product in a package of its own, on a fresh Debian with a Swift toolchain and what README names.
+# As root, twenty minutes; 300 MB from Debian. ARGUMENTS: names of products.
+#
+# The package depends on this commit by its URL, with one product alone, and builds and runs a few lines that use it. The libraries
+# that each program needs are compared with contrib/PRODUCTS.md.
+be_root "make a Debian to build on"
 need_swift
 need_packages binutils git python3
 products=(Netwatch NetwatchNetlink NetwatchStream NetwatchLines NetwatchHTTP NetwatchHTTPFoundation)
@@ -16,10 +12,7 @@ import json, sys
 print(*[product["name"] for product in json.load(sys.stdin)["products"] if "library" in product["type"]])')
 [ "$declared" = "${products[*]}" ] || die "Package.swift has the libraries $declared; give each of them lines of code in $0."
 [ $# = 0 ] || products=("$@")
-work=$(mktemp -d)
-trap 'rm -rf --one-file-system "$work"' EXIT
 root=$work/root
-failed=0
 
 # uses PRODUCT: the lines of code. The program has to print what stands behind //.
 uses() {
@@ -148,4 +141,3 @@ END
     { say "  FAILED  $product is linked to '${needs:-none}', and contrib/PRODUCTS.md says '$promised'"; failed=1; continue; }
   say "  ok      $product ($((SECONDS - began)) s)"
 done
-exit "$failed"

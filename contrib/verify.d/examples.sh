@@ -1,10 +1,5 @@
-#!/usr/bin/env bash
-# Tries the examples with the real programs, in network namespaces of their own: a cable is pulled and put back, and what has to
-# arrive at the other end must arrive. Debian's programs that are missing are unpacked into a folder and not installed, so that
-# none of their daemons starts. What Debian does not have is skipped by name.
-#   contrib/examples/check [NAME...]
-set -euo pipefail
-. "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+# Tries the examples with a broker, an exporter and a journal of their own.
+# Five minutes. ARGUMENTS: names of examples.
 examples=$top/contrib/examples
 names=(jq prometheus mqtt mqtt-bridge journald systemd app observability eww quickshell vector fluent-bit)
 
@@ -334,10 +329,10 @@ unpack() {
 
 # MARK: All of them
 
-if [ "${1:-}" = --inside ]; then
-  cd "$3"
+if [ "$is_inside" = yes ]; then
+  cd "$2"
   make_world
-  "try_$2"
+  "try_$1"
   exit
 fi
 
@@ -350,9 +345,7 @@ need_swift
 need_packages $build_packages iproute2 util-linux coreutils
 tools=${XDG_CACHE_HOME:-$HOME/.cache}/netwatch/examples
 library=$tools/usr/lib/$(gcc -print-multiarch 2>/dev/null || echo "$(uname -m)-linux-gnu")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-chmod 755 "$folder"
+folder=$work
 swift build --package-path "$top" --product netwatch >&2
 ln -s "$(swift build --package-path "$top" --show-bin-path)/netwatch" "$folder/netwatch"
 export PATH=$folder:$PATH:/usr/sbin:/sbin:$tools/usr/bin:$tools/usr/sbin
@@ -360,7 +353,6 @@ export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$library NETWATCH_SO
 as_root=()
 [ "$(id -u)" = 0 ] || as_root=(--user --map-root-user)
 
-failed=0
 for name in "${wanted[@]}"; do
   provide "$name" || continue
   if [ "$name" = app ]; then
@@ -377,11 +369,10 @@ for name in "${wanted[@]}"; do
   status=0
   # Whatever still runs at the end goes with the namespace of processes.
   unshare "${as_root[@]}" --net --mount --pid --fork --mount-proc --kill-child \
-    bash "$examples/check" --inside "$name" "$folder/$name" || status=$?
+    bash "$top/contrib/verify" --inside examples "$name" "$folder/$name" || status=$?
   case $status in
     0) say "passed:  $name" ;;
     "$skipped") say "skipped: $name" ;;
     *) say "FAILED:  $name"; failed=1 ;;
   esac
 done
-exit "$failed"

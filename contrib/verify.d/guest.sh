@@ -1,27 +1,25 @@
-#!/usr/bin/env bash
-# Builds, boots a kernel of Debian's with radios and a modem of its own, and runs the tests that need these in it, or
-# those whose name matches FILTER. Needs no root. The first run downloads some 240 MB.
-#   contrib/guest [FILTER]
+# Runs the tests of Tests/IntegrationTests/Guest in a kernel of their own with radios and modems. ARGUMENT: a filter.
+# Nine minutes, without root and without KVM; 240 MB the first time.
 #
 # NETWATCH_GUEST_CACHE     where the packages are kept, unpacked; otherwise ~/.cache/netwatch/guest
 # NETWATCH_GUEST_KERNEL    a release of Debian whose kernel is booted, such as bullseye; otherwise this machine's own
-# NETWATCH_GUEST_TESTS     a pattern for the whole names of the tests, in place of FILTER and of those that need a guest
+# NETWATCH_GUEST_TESTS     a pattern for the whole names of the tests, in place of the filter and of those that need a guest
 # NETWATCH_GUEST_SECONDS   after which the guest is ended; otherwise 900
 # NETWATCH_ALL_LINKS       1 tries the quality of all twelve slow links, five minutes longer; otherwise of four
-# NETWATCH_PICTURE         1 runs what contrib/picture draws
+# NETWATCH_PICTURE         1 runs what contrib/guest/picture draws
 # NETWATCH_TEST_PATIENCE   how many times longer tests wait before they give up; otherwise 4
 #
-# Exits as the tests do, or with 77 where Debian's packages cannot be had.
-set -euo pipefail
-. "$(dirname "$0")/guest-kernel/common.sh"
+# Ends with 77 where Debian's packages cannot be had.
+. "$top/contrib/guest/common.sh"
 "$guest_parts/fetch"
 need_swift
 need_packages $build_packages iproute2 util-linux mount mawk dnsmasq-base libc-bin
 cd "$top"
 swift build --build-tests >&2
 programs=$(swift build --show-bin-path)
+# /tmp may be small.
+rmdir "$work"
 work=$(mktemp -d "$guest_folder/run.XXXXXX")
-trap 'rm -rf "$work"' EXIT
 
 tests=$(echo "$programs"/*.xctest)
 "$guest_parts/pack" "$work/files" "$tests" "$programs"/{netwatch,netwatch-log,NetwatchProbe,TestSandbox,ReadmeExample} \

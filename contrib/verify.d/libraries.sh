@@ -1,16 +1,10 @@
-#!/usr/bin/env bash
-# Runs the tests of HTTP and of netlink with the libcurl, OpenSSL and libnl of other releases of Debian, in a root of each; with
-# those of bullseye only libnl, because its OpenSSL is another one than netwatch needs. As root, some five minutes for each;
-# downloads 150 MB for each.
-#   contrib/libraries [RELEASE…]        otherwise bullseye, trixie, forky and sid
+# Runs the tests of HTTP and netlink with the libcurl, OpenSSL and libnl of other releases of Debian.
+# As root, five minutes for each release, and 150 MB. ARGUMENTS: releases; otherwise bullseye, trixie, forky and sid.
+#
+# With the libraries of bullseye only libnl is tried, because its OpenSSL is another one than netwatch needs.
 #
 # NETWATCH_LIBRARY_TESTS   which tests; otherwise those of the modules, and of the programs where they meet a library
-#
-# Prints a line for each release, and what is said of tests that fail. Exits with 1 if one has failed with one of them.
-set -euo pipefail
-. "$(dirname "$0")/common.sh"
-. "$top/contrib/debian-root.sh"
-[ "$(id -u)" = 0 ] || die "become root, so that I can make a Debian for each release."
+be_root "make a Debian for each release"
 need_swift
 need_packages $build_packages mmdebstrap iproute2 util-linux
 releases=("$@")
@@ -27,9 +21,6 @@ swift build --build-tests >&2
 programs=$(swift build --show-bin-path)
 tests=$(echo "$programs"/*.xctest)
 runtime=$(ldd "$tests" | sed -n 's|^.*libswiftCore.so => \(.*\)/[^/]* .*|\1|p')
-work=$(mktemp -d)
-trap 'rm -rf --one-file-system "$work"' EXIT
-export LC_ALL=C.UTF-8
 
 archive=$(debian_archive)
 apt_settings "$work/apt.conf"
@@ -104,7 +95,6 @@ run_tests() {
   return "$status"
 }
 
-failed=0
 for release in "${releases[@]}"; do
   log=$work/$release.log
   status=0
@@ -129,4 +119,3 @@ for release in "${releases[@]}"; do
   fi
   rm -rf --one-file-system "${work:?}/$release"
 done
-exit "$failed"

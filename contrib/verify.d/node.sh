@@ -1,14 +1,12 @@
-#!/usr/bin/env bash
-# Tries the Node.js package with Debian's Node.js, and with another one if that is installed: they see a cable pulled and put
-# back, in namespaces of their own. One line for each expectation, exit status 1 if one is not met. Debian's packages that are
-# missing are unpacked into a folder and not installed, because they could replace another Node.js.
-#   contrib/node/check [FOLDER]     FOLDER: what contrib/c/build has printed; without it, contrib/c/build runs
-set -euo pipefail
-. "$(dirname "$0")/../common.sh"
-. "$top/contrib/c/harness/world.sh"
+# Tries the Node.js package with Debian's Node.js, and with another one if that is installed.
+# Two minutes. ARGUMENT: the folder that contrib/bindings/c/build has printed.
+#
+# The package sees a cable pulled and put back. Debian's packages that are missing are unpacked into a folder and not installed,
+# because they could replace another Node.js.
+. "$top/contrib/bindings/world.sh"
 
-if [ "${1:-}" = --inside ]; then
-  work=$2 package=$3 node=$4 share=$5
+if [ "$is_inside" = yes ]; then
+  work=$1 package=$2 node=$3 share=$4
   # Debian's own reads some of its modules from /usr/share/nodejs.
   [ -z "$share" ] || mount --bind "$share" /usr/share
   make_world "$work"
@@ -19,15 +17,13 @@ if [ "${1:-}" = --inside ]; then
     expect "index.d.ts: fits a program in TypeScript" timeout 120 "$node" "$compiler" --strict --noEmit --module node16 \
       --moduleResolution node16 --preserveSymlinks --typeRoots /usr/share/nodejs/@types --types node types.ts
   fi
-  timeout 200 "$node" "$top/contrib/node/harness/try.js" "$package" || failed=1
+  timeout 200 "$node" "$top/contrib/bindings/node/harness/try.js" "$package" || failed=1
   expect "README: its first example runs" "$work/example" "$node"
   exit "$failed"
 fi
 
 need_packages gcc libc6-dev pkg-config libuv1-dev iproute2 util-linux coreutils
 find_library "$@"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 unpacked=${XDG_CACHE_HOME:-$HOME/.cache}/netwatch/nodejs
 libraries=$unpacked/usr/lib/$(gcc -print-multiarch)
 
@@ -68,22 +64,21 @@ fi
 [ -z "$installed" ] || nodes+=("/usr/bin/node ")
 
 short() { [ "$(wc -l <"$1")" -le 200 ] || { wc -l "$1" && false; }; }
-builds() { "$top/contrib/node/build" "$library" >"$work/folder"; }
+builds() { "$top/contrib/bindings/node/build" "$library" >"$work/folder"; }
 say "The Node.js package"
-expect "netwatch.c: is short" short "$top/contrib/node/netwatch.c"
+expect "netwatch.c: is short" short "$top/contrib/bindings/node/netwatch.c"
 expect "the package builds" builds
 package=$(tail -n 1 "$work/folder")
 mkdir "$work/node_modules"
 ln -s "$package" "$work/node_modules/libnetwatch"
-cp "$top/contrib/node/harness/types.ts" "$work"
+cp "$top/contrib/bindings/node/harness/types.ts" "$work"
 {
   printf '#!/bin/sh\ncd %s && exec timeout 30 "$1" - <<"END"\n' "$work"
-  sed -n '/^```js$/,/^```$/{/^```/!p;/^```$/q}' "$top/contrib/node/README.md"
+  sed -n '/^```js$/,/^```$/{/^```/!p;/^```$/q}' "$top/contrib/bindings/node/README.md"
   printf 'END\n'
 } >"$work/example"
 chmod 755 "$work/example"
 for node in "${nodes[@]}"; do
   say "Node.js, ${node%% *}"
-  in_a_world "$0" "$work" "$package" "${node%% *}" "${node#* }" || failed=1
+  in_a_world node "$work" "$package" "${node%% *}" "${node#* }" || failed=1
 done
-exit "$failed"

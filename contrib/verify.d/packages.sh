@@ -1,25 +1,12 @@
-#!/usr/bin/env bash
-# Builds the packages, and tries them as people will: netwatch on a fresh Debian, with its manual pages, completions and
-# purge; the libraries on another one, where programs in C, Python and JavaScript see a cable pulled; the archive where
-# there is nothing else; and the units where systemd is the first process, in the guest's kernel. As root, some ten
-# minutes; downloads 250 MB, and what contrib/guest needs the first time.
-#   contrib/package-check
-set -euo pipefail
-. "$(dirname "$0")/guest-kernel/common.sh"
-. "$top/contrib/debian-root.sh"
-[ "$(id -u)" = 0 ] || die "become root, so that I can make a Debian to install the package on."
+# Builds the packages and tries them as people will: a fresh Debian, completion, purge, programs, systemd as PID 1.
+# As root, ten minutes; 250 MB, and what `verify guest` needs the first time.
+#
+# netwatch on one Debian; the libraries on another one, where programs in C, Python and JavaScript see a cable pulled; the archive
+# where there is nothing else; and the units where systemd is the first process, in the guest's kernel.
+. "$top/contrib/guest/common.sh"
+be_root "make a Debian to install the package on"
 need_packages lintian
-export LC_ALL=C.UTF-8
-work=$(mktemp -d)
-trap 'rm -rf --one-file-system "$work"' EXIT
 root=$work/root
-failed=0
-
-# says TEXT COMMAND…, whatever its exit status is.
-says() {
-  "${@:2}" >"$work/output" 2>&1 || true
-  grep -qF -e "$1" "$work/output" || { cat "$work/output" && false; }
-}
 
 # typed SHELL LINE…: what is seen by somebody who types that.
 typed() { printf '%s\n' "${@:2}" exit | inside script -qec "$1" /dev/null; }
@@ -128,7 +115,7 @@ say "Another one, for programs"
 fresh=$root
 root=$work/programs
 cp -a "$fresh" "$root"
-cp "${library_debs[@]}" "$top/contrib/c/harness/world.sh" "$root/root"
+cp "${library_debs[@]}" "$top/contrib/bindings/world.sh" "$root/root"
 inside sh -c 'DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
   gcc libc6-dev pkg-config python3 nodejs libnode-dev libuv1-dev' >"$work/said" 2>&1 ||
   { cat "$work/said" >&2; die "a C compiler, Python and Node.js cannot be installed."; }
@@ -139,14 +126,14 @@ expect "has netwatch(3)" says netwatch_dispatch inside man 3 netwatch
 expect "compiles the C example" inside sh -c \
   'cc /usr/share/doc/libnetwatch-dev/examples/poll.c -o /root/poll $(pkg-config --cflags --libs netwatch)'
 expect "sees a cable pulled, in C" sees /root/poll
-first_example python "$top/contrib/python/README.md" >"$root/root/example.py"
+first_example python "$top/contrib/bindings/python/README.md" >"$root/root/example.py"
 expect "runs the Python example" says NOT_REACHABLE inside unshare --net python3 /root/example.py
 expect "sees a cable pulled, in Python" sees python3 -m libnetwatch no-service
 mkdir "$root/root/node_modules"
-cp -r "$top/contrib/node" "$root/root/node_modules/libnetwatch"
+cp -r "$top/contrib/bindings/node" "$root/root/node_modules/libnetwatch"
 expect "compiles the addon of Node.js" inside sh -c 'cd /root/node_modules/libnetwatch &&
   cc -std=c11 -O2 -fPIC -shared netwatch.c -o netwatch.node -I/usr/include/node $(pkg-config --cflags --libs netwatch)'
-first_example js "$top/contrib/node/README.md" >"$root/root/example.js"
+first_example js "$top/contrib/bindings/node/README.md" >"$root/root/example.js"
 expect "runs the Node.js example" says 'false null' inside unshare --net node /root/example.js
 cat >"$root/root/follow.js" <<'END'
 const monitor = new (require('libnetwatch').Monitor)();
@@ -179,7 +166,7 @@ expect "runs where there is nothing else" says '"event":"initial"' bare status
 expect "explains there" says "The internet is" bare explain
 rm -r "$root/usr/local"
 mv "$work/local" "$root/usr/local"
-"$top/contrib/archive-check" "$archive" || failed=1
+"$top/contrib/verify archive" "$archive" || failed=1
 
 say "systemd as the first process"
 status=0
@@ -190,7 +177,7 @@ if [ "$status" = 77 ]; then
 fi
 [ "$status" = 0 ] || exit "$status"
 inside sh -c "$install" >"$work/said" 2>&1 || { cat "$work/said" >&2; die "it cannot be installed again."; }
-cp -r "$top/contrib/examples/recipes" "$top/contrib/systemd"/{log,plain} "$root/srv"
+cp -r "$top/contrib/examples/recipes" "$top/contrib/packaging/systemd"/{log,plain} "$root/srv"
 copy_modules "$root" veth
 ln -s /lib/systemd/systemd "$root/init"
 # The one would write to the console, the other lacks a module.
@@ -204,5 +191,4 @@ for path in /usr/share/{doc,locale,fish,zsh,perl,i18n} '/usr/share/man/??' '/usr
   unneeded+=(-path ".$path" -prune -o)
 done
 pack_tree "$root" "$work/files" "${unneeded[@]}"
-"$guest_parts/boot" "$work/files" <"$top/contrib/systemd/guest-check" || failed=1
-exit "$failed"
+"$guest_parts/boot" "$work/files" <"$top/contrib/guest/systemd-script.sh" || failed=1

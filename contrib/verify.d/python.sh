@@ -1,15 +1,11 @@
-#!/usr/bin/env bash
-# Tries the Python package: builds the wheel, installs it into a fresh virtual environment, and there sees a cable pulled and put
-# back, in namespaces of its own and with nothing of Swift. One line for each expectation, exit status 1 if one is not met.
-#   contrib/python/check [FOLDER]     FOLDER: what contrib/c/build has printed; without it, contrib/c/build runs
+# Tries the Python package: its wheel in a fresh virtual environment, and nothing of Swift.
+# Two minutes. ARGUMENT: the folder that contrib/bindings/c/build has printed.
 #
-# PYTHON   the Python that the wheel is tried with. Default: python3
-set -euo pipefail
-. "$(dirname "$0")/../common.sh"
-. "$top/contrib/c/harness/world.sh"
+# PYTHON   the Python that the wheel is tried with; otherwise python3
+. "$top/contrib/bindings/world.sh"
 
-if [ "${1:-}" = --inside ]; then
-  work=$2
+if [ "$is_inside" = yes ]; then
+  work=$1
   make_world "$work"
   timeout 200 python harness/try.py || failed=1
 
@@ -48,14 +44,12 @@ fi
 
 need_packages pkg-config iproute2 util-linux coreutils
 find_library "$@"
-wheel=$("$top/contrib/python/build" "$library" | tail -n 1)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+wheel=$("$top/contrib/bindings/python/build" "$library" | tail -n 1)
 python=${PYTHON:-python3}
 say "The wheel $(basename "$wheel"), in $("$python" --version)"
 
 # The wheel names the C library that it needs; so does the README.
-needs_glibc() { [[ $wheel =~ manylinux_2_([0-9]+)_ ]] && grep -F "glibc 2.${BASH_REMATCH[1]} " "$top/contrib/python/README.md"; }
+needs_glibc() { [[ $wheel =~ manylinux_2_([0-9]+)_ ]] && grep -F "glibc 2.${BASH_REMATCH[1]} " "$top/contrib/bindings/python/README.md"; }
 installs() { "$python" -m venv "$work/venv" && "$work/venv/bin/pip" --disable-pip-version-check install --no-index --no-cache-dir "$wheel"; }
 # None of the libraries that the package has loaded is the machine's, but for those that belong to the C compiler.
 is_alone() {
@@ -74,9 +68,8 @@ clean=(env -i PATH="$work/venv/bin:/usr/bin:/bin:/usr/sbin:/sbin" HOME="$work" L
 export -f is_alone
 expect "there is no Swift there" "${clean[@]}" sh -c '! command -v swift'
 PATH=$work/venv/bin:$PATH expect "the wheel uses its own libraries" is_alone
-sed -n '/^```python$/,/^```$/{/^```/!p;/^```$/q}' "$top/contrib/python/README.md" >"$work/example.py"
-cd "$top/contrib/python"
+sed -n '/^```python$/,/^```$/{/^```/!p;/^```$/q}' "$top/contrib/bindings/python/README.md" >"$work/example.py"
+cd "$top/contrib/bindings/python"
 status=0
-"${clean[@]}" bash -c '. ../c/harness/world.sh; in_a_world "$@"' - "$PWD/check" "$work" || status=$?
+"${clean[@]}" bash -c 'top=$1; . "$top/contrib/bindings/world.sh"; in_a_world "${@:2}"' - "$top" python "$work" || status=$?
 [ "$status" = 0 ] || failed=1
-exit "$failed"

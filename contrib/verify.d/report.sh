@@ -1,17 +1,12 @@
-#!/usr/bin/env bash
-# Makes a page of `netwatch report` from a month that never was, and shows it in Chromium: on a wide and a narrow screen, in
-# the dark, and on paper. Fails if the page runs a script, loads anything, or is wider than the narrow screen. Prints where the
-# screenshots are; look at them. By hand: Chromium is large, and installed if it is missing.
-#   contrib/report-check
-set -euo pipefail
-. "$(dirname "$0")/common.sh"
+# Shows a page of `netwatch report` in Chromium: wide, narrow, dark and on paper; prints where the screenshots are.
+# Two minutes; installs Chromium if it is missing. Look at the screenshots.
+#
+# The page is of a month that never was. It must not run a script, load anything, or be wider than the narrow screen.
 need_swift
 need_packages $build_packages python3
 command -v chromium >/dev/null || need_packages chromium
 swift build --package-path "$top" --product netwatch-log >&2
 log=$(swift build --package-path "$top" --show-bin-path)/netwatch-log
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 out=$top/.build-report
 mkdir -p "$out"
 

@@ -1,15 +1,9 @@
-#!/usr/bin/env bash
-# Builds what people install twice, as contrib/package does, and fails unless both have the same SHA-256: from clean clones of
-# this commit in folders of different lengths, by two users, with different homes, time zones, languages and umasks. Says which files
-# differ. As root, because of the other user; some twenty minutes on two processors.
-#   contrib/reproducible [deb|archive]
-set -euo pipefail
-. "$(dirname "$0")/common.sh"
-[ "$(id -u)" = 0 ] || die "become root, so that another user can build, too."
+# Builds the packages twice, in clean clones, by two users: they have the same bytes.
+# As root, because of the other user; ten minutes. ARGUMENT: deb or archive.
+#
+# The folders have names of different lengths, and the users other homes, time zones, languages and umasks. Says which files differ.
+be_root "let another user build, too"
 need_packages util-linux
-work=$(mktemp -d)
-trap 'rm -rf --one-file-system "$work"' EXIT
-chmod 755 "$work"
 one=$work/one/netwatch
 other=$work/another/folder/with-a-longer-name
 name=somebody-else id=42424
@@ -40,7 +34,6 @@ unpacked() {
   *) cp "$1" "$2" ;;
   esac
 }
-failed=0
 [ "$(wc -l <"$work/paths")" = "$(wc -l <"$work/paths-there")" ] || die "the two builds have made different lists of files."
 while read -r path <&3 && read -r there <&4; do
   sum=$(sha256sum "$path" | cut -d ' ' -f 1)
@@ -56,4 +49,3 @@ while read -r path <&3 && read -r there <&4; do
     failed=1
   fi
 done 3<"$work/paths" 4<"$work/paths-there"
-exit "$failed"

@@ -1,13 +1,8 @@
-#!/usr/bin/env bash
-# Fails if a list that contrib/sbom makes breaks the rules of SPDX 2.3, lacks a program or a shared library of its file, or is not the
-# same twice; or if the validator accepts a list that is wrong. The validator, spdx-tools, comes from the package index, into a
-# virtual environment of its own.
-#   contrib/sbom-check [FILE…]     without a name, all that contrib/package has put into .build-package
-set -euo pipefail
-. "$(dirname "$0")/common.sh"
+# The lists of contrib/packaging/sbom follow SPDX 2.3, are complete, and are the same twice.
+# A minute, after contrib/package. ARGUMENTS: files; otherwise all in .build-package.
+#
+# The validator, spdx-tools, comes from the package index, into a virtual environment of its own. It must refuse lists that are wrong.
 need_packages python3 python3-venv binutils
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 tools=$top/.build-sbom
 if [ ! -x "$tools/bin/pyspdxtools" ]; then
   say "Installing spdx-tools"
@@ -15,7 +10,6 @@ if [ ! -x "$tools/bin/pyspdxtools" ]; then
   python3 -m venv "$tools"
   "$tools/bin/pip" install --quiet --disable-pip-version-check 'spdx-tools>=0.8.5' >&2
 fi
-failed=0
 fail() { say "  FAILED  $*"; failed=1; }
 files=("$@")
 [ $# != 0 ] || files=("$top"/.build-package/*.deb "$top"/.build-package/*.tar.gz)
@@ -23,8 +17,8 @@ for file in "${files[@]}"; do
   name=$(basename "$file")
   [ -f "$file" ] || { fail "there is no $file; contrib/package makes it."; continue; }
   list=$work/$name.spdx.json
-  "$top/contrib/sbom" "$file" >"$list" || { fail "$name: contrib/sbom has failed."; continue; }
-  TZ=Asia/Tokyo LC_ALL=C "$top/contrib/sbom" "$file" | cmp -s - "$list" || fail "$name: the list is not the same twice."
+  "$top/contrib/packaging/sbom" "$file" >"$list" || { fail "$name: contrib/packaging/sbom has failed."; continue; }
+  TZ=Asia/Tokyo LC_ALL=C "$top/contrib/packaging/sbom" "$file" | cmp -s - "$list" || fail "$name: the list is not the same twice."
   [ ! -f "$file.spdx.json" ] || cmp -s "$file.spdx.json" "$list" || fail "$name: the list beside it is of another build."
   "$tools/bin/pyspdxtools" --infile "$list" >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "$name: the validator finds errors."; }
   rm -rf "$work/files"
@@ -57,4 +51,3 @@ PYTHON
   done
   [ "$failed" != 0 ] || say "  ok      $name: $(grep -c '"SPDXID": "SPDXRef-Package' "$list") parts"
 done
-exit "$failed"

@@ -1,19 +1,13 @@
-#!/usr/bin/env bash
-# Runs the kernel scenarios of the integration tests through libnetwatch: programs in C and in Python have to write the lines that
-# `netwatch --follow` writes. After contrib/test, which has built the tests.
-#   contrib/c/check-scenarios [FOLDER]     FOLDER: what contrib/c/build has printed; without it, contrib/c/build runs
-set -euo pipefail
-. "$(dirname "$0")/../common.sh"
-. "$top/contrib/c/harness/world.sh"
+# Runs the kernel scenarios of the integration tests through libnetwatch, in C and in Python: the lines are the same.
+# Five minutes. ARGUMENT: the folder that contrib/bindings/c/build has printed.
+. "$top/contrib/bindings/world.sh"
 need_packages gcc libc6-dev pkg-config iproute2 util-linux dnsmasq-base
 PATH=$PATH:$(folder_of_program nginx usr/sbin/nginx)
 export PATH
 find_library "$@"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export LD_LIBRARY_PATH=$library/lib PYTHONPATH=$top/contrib/python/src
+export LD_LIBRARY_PATH=$library/lib PYTHONPATH=$top/contrib/bindings/python/src
 # shellcheck disable=SC2046 # Several words.
-cc -std=c11 -Wall -Wextra -pedantic -Werror "$top/contrib/c/examples/poll.c" -o "$work/poll" $(pkg-config --cflags --libs netwatch)
+cc -std=c11 -Wall -Wextra -pedantic -Werror "$top/contrib/bindings/c/examples/poll.c" -o "$work/poll" $(pkg-config --cflags --libs netwatch)
 suites='IntegrationTests\.(Reachability|Tunnel|TunnelEnd|UnderlayLoss|InterfaceMedium|ReplacedRoute|StandIn|AdvertisedRoute|Target|LostPath|Connection|KernelFeature)Tests'
 
 # through NAME WORD...: the scenarios with this program in the place of netwatch --follow.
@@ -25,7 +19,7 @@ through() {
   if NETWATCH_TEST_LINES=$work/lines NETWATCH_TEST_FOLLOWER=$work/follower swift test --package-path "$top" --skip-build --filter "$suites" >"$work/said" 2>&1; then
     # Otherwise netwatch itself has been tried.
     [ "$(wc -l <"$work/starts")" -ge 50 ] || die "$1 was hardly used: $(wc -l <"$work/starts") times."
-    "$top/contrib/check-schemas" "$work/lines"
+    "$top/contrib/lint schemas" "$work/lines"
     say "  ok      $(grep -o 'Test run with .* passed' "$work/said") through $1, which was started $(wc -l <"$work/starts") times"
   else
     grep -aE '✘|recorded an issue' "$work/said" >&2

@@ -1,27 +1,18 @@
-#!/usr/bin/env bash
-# Starts `netwatch serve` under OpenRC and under runit, on a fresh Debian: another user uses the service, which has no right of
-# root; it comes back when it is killed, reloads, and is gone when it is stopped. As root; some two minutes after the build, and
-# 60 MB from Debian.
-#   contrib/services/check [NETWATCH]
+# Starts `netwatch serve` under OpenRC and under runit, on a fresh Debian.
+# As root, two minutes after the build, and 60 MB from Debian. ARGUMENT: a binary of contrib/release.
 #
-# NETWATCH is a binary of contrib/release; otherwise `contrib/release --shared` builds one.
-set -euo pipefail
-. "$(dirname "$0")/../common.sh"
-. "$top/contrib/debian-root.sh"
-[ "$(id -u)" = 0 ] || die "become root, so that I can make a Debian to start the services on."
+# Another user uses the service, which has no right of root; it comes back when it is killed, reloads, and is gone when it is stopped.
+be_root "make a Debian to start the services on"
 need_packages mmdebstrap util-linux
-export LC_ALL=C.UTF-8
 binary=${1:-$("$top/contrib/release" --shared | tail -n 1)}
-work=$(mktemp -d)
-trap 'rm -rf --one-file-system "$work"' EXIT
 root=$work/root
 
 say "A fresh Debian"
 make_debian "$root" openrc runit procps iproute2 libnl-3-200 libnl-route-3-200 libc-ares2 libidn2-0
-"$top/contrib/install" "$binary" "$root/usr" /usr
-install -m 755 "$top/contrib/services/openrc/netwatch" "$root/etc/init.d/"
-install -D -m 644 "$top/contrib/services/openrc/netwatch.conf" "$root/etc/conf.d/netwatch"
-cp -r "$top/contrib/services/runit/netwatch" "$root/etc/sv/"
+"$top/contrib/packaging/install" "$binary" "$root/usr" /usr
+install -m 755 "$top/contrib/packaging/services/openrc/netwatch" "$root/etc/init.d/"
+install -D -m 644 "$top/contrib/packaging/services/openrc/netwatch.conf" "$root/etc/conf.d/netwatch"
+cp -r "$top/contrib/packaging/services/runit/netwatch" "$root/etc/sv/"
 chroot "$root" useradd --system --no-create-home --shell /usr/sbin/nologin netwatch
 
 # What is shared by both, in there.
@@ -137,9 +128,7 @@ inside() {
   ' "$root" "$@" >&2
 }
 
-failed=0
 say "OpenRC"
 inside /root/openrc || failed=1
 say "runit"
 inside /root/runit || failed=1
-exit "$failed"

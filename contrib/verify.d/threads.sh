@@ -1,14 +1,9 @@
-#!/usr/bin/env bash
-# Calls libnetwatch at random from four threads under AddressSanitizer, by the rules of its header, while links come and go.
-#   contrib/c/check-threads [SECONDS [SEED]]     SECONDS: 60 if not given
-set -euo pipefail
-. "$(dirname "$0")/../common.sh"
+# Calls libnetwatch at random from four threads under AddressSanitizer, by the rules of its header.
+# Five minutes. ARGUMENTS: seconds, otherwise 60, and a seed.
 need_packages libc6-dev iproute2 util-linux
-library=$("$top/contrib/c/build" --address | tail -n 1)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+library=$("$top/contrib/bindings/c/build" --address | tail -n 1)
 # The compiler that comes with Swift has the same sanitizer.
-clang -fsanitize=address -std=c11 -Wall -Wextra -pedantic -O1 -g -I"$library/include" "$top/contrib/c/harness/random.c" \
+clang -fsanitize=address -std=c11 -Wall -Wextra -pedantic -O1 -g -I"$library/include" "$top/contrib/bindings/c/harness/random.c" \
   -o "$work/random" -pthread -L"$library/lib" -lnetwatch 2>"$work/said" || { cat "$work/said" >&2; die "could not compile random.c."; }
 export LD_LIBRARY_PATH=$library/lib
 unshare --user --map-root-user --net --mount --pid --fork --mount-proc --kill-child "$work/random" "${1:-60}" ${2:+"$2"} ||

@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchStream
 
 extension LineBuffer {
-  /// Appends figures as a line of JSON, version 1 of contrib/top.schema.json.
+  /// Appends figures as a line of JSON, version 1 of contrib/schemas/top.schema.json.
   mutating func append(_ figures: ProgramFigures, nanosecondsSince1970: Int64) {
     append(#"{"v":1,"time":"#)
     appendTime(nanosecondsSince1970: nanosecondsSince1970)

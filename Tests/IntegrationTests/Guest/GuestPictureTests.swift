@@ -3,8 +3,8 @@ import NetwatchTestSupport
 import Testing
 
 extension GuestTests {
-  /// The README's picture: what netwatch shows on a machine with a WiFi network and a cable. contrib/picture draws it.
-  @Suite(.enabled(if: unsafe getenv("NETWATCH_PICTURE") != nil, "contrib/picture runs this")) struct Picture {
+  /// The README's picture: what netwatch shows on a machine with a WiFi network and a cable. contrib/guest/picture draws it.
+  @Suite(.enabled(if: unsafe getenv("NETWATCH_PICTURE") != nil, "contrib/guest/picture runs this")) struct Picture {
     private static let terminal = ["LC_ALL=C.UTF-8", "COLUMNS=92"]
 
     private func show(_ line: String) { print("PICTURE|\(line)") }

@@ -5,7 +5,7 @@ import PackageDescription
 let package = Package(
   name: "netwatch-c",
   products: [.library(name: "LibNetwatch", type: .static, targets: ["LibNetwatch"])],
-  dependencies: [.package(name: "netwatch", path: "../..")],
+  dependencies: [.package(name: "netwatch", path: "../../..")],
   targets: [
     .systemLibrary(name: "CNetwatch"),
     .target(

@@ -1,4 +1,4 @@
-# Shared by contrib/c/check-abi and contrib/man/check; to be sourced.
+# Shared by contrib/lint abi and contrib/lint manual; to be sourced.
 
 # Prints each declaration of a header in one line, without comments, attributes and the final semicolon: declarations HEADER
 declarations() {

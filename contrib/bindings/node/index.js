@@ -2,7 +2,7 @@
 
 const { EventEmitter } = require('node:events');
 
-// contrib/node/build puts the addon beside this file. For tests, the variable NETWATCH_ADDON names another addon.
+// contrib/bindings/node/build puts the addon beside this file. For tests, the variable NETWATCH_ADDON names another addon.
 const addon = require(process.env.NETWATCH_ADDON || './netwatch.node');
 
 const Status = Object.freeze({ unknown: -1, notReachable: 0, wwan: 1, wifi: 2 });

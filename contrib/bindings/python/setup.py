@@ -1,4 +1,4 @@
-"""Makes a wheel for one platform if contrib/python/build has put the C library into the package, otherwise for all platforms."""
+"""Makes a wheel for one platform if contrib/bindings/python/build has put the C library into the package, otherwise for all platforms."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
    and only if every answer about TLS can be judged: otherwise the program says one sentence and ends with the status 2. So
    no request is ever made by a libcurl whose TLS is not the one that this program looks into.
 
-   functions.h, which contrib/loaded/build makes, has a line FUNCTION(number, library, name) for each function. */
+   functions.h, which contrib/packaging/loaded/build makes, has a line FUNCTION(number, library, name) for each function. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>

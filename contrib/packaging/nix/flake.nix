@@ -1,6 +1,6 @@
-# A flake that installs the static binary of netwatch. contrib/channels/write fills in the words between the signs @ and puts the
+# A flake that installs the static binary of netwatch. contrib/packaging/channels/write fills in the words between the signs @ and puts the
 # archive of contrib/package beside this file; then run "nix profile install path:." here.
-# contrib/channels/check checks it for syntax and evaluates it with a stub of nixpkgs. It was never built here.
+# contrib/verify channels checks it for syntax and evaluates it with a stub of nixpkgs. It was never built here.
 {
   description = "Shows whether this machine is online, over which connection, and why";
 

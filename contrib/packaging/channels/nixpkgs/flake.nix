@@ -1,4 +1,4 @@
-# A stub of nixpkgs with what contrib/nix uses of it, so that contrib/channels/check can evaluate that without the real one.
+# A stub of nixpkgs with what contrib/packaging/nix uses of it, so that contrib/verify channels can evaluate that without the real one.
 {
   outputs = { self }:
     let

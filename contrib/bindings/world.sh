@@ -1,18 +1,18 @@
-# Shared by contrib/c/check, contrib/python/check and contrib/node/check; to be sourced after contrib/common.sh.
+# Shared by the checks of the bindings and by their builds; to be sourced after contrib/common.sh.
 # A cable, enp1s0, leads to a router in a second network namespace.
-failed=0
 
-# Sets `library`, the folder that contrib/c/build has printed: find_library [FOLDER]
+# Sets `library`, the folder that contrib/bindings/c/build has printed: find_library [FOLDER]
 find_library() {
-  if [ $# -gt 0 ]; then library=$1; else library=$("$top/contrib/c/build" | tail -n 1); fi
+  if [ $# -gt 0 ]; then library=$1; else library=$("$top/contrib/bindings/c/build" | tail -n 1); fi
   library=$(cd "$library" && pwd) || die "there is no folder '$library'."
-  [ -e "$library/lib/libnetwatch.so.1" ] || die "there is no lib/libnetwatch.so.1 in $library; contrib/c/build prints the right folder."
+  [ -e "$library/lib/libnetwatch.so.1" ] || die "there is no lib/libnetwatch.so.1 in $library; contrib/bindings/c/build prints the right folder."
   export PKG_CONFIG_PATH=$library/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 }
 
-# Runs `SCRIPT --inside ARGUMENT...` in namespaces of its own. All that still runs at the end goes with them.
+# Runs a check again, where is_inside is yes, in namespaces of its own: in_a_world NAME ARGUMENT... All that still runs at the end
+# goes with them.
 in_a_world() {
-  unshare --user --map-root-user --net --mount --pid --fork --mount-proc --kill-child bash "$1" --inside "${@:2}"
+  unshare --user --map-root-user --net --mount --pid --fork --mount-proc --kill-child bash "$top/contrib/verify" --inside "$@"
 }
 
 # Puts two commands into the folder, pull and plug-in: make_world FOLDER
@@ -35,17 +35,6 @@ make_world() {
   until ip -o link show enp1s0 up | grep -q 'state UP'; do sleep 0.05; done
   ip addr add 192.168.1.23/24 dev enp1s0
   ip route add default via 192.168.1.1
-}
-
-# Checks that COMMAND succeeds: expect WHAT COMMAND...
-expect() {
-  if "${@:2}" >"$work/said" 2>&1; then
-    say "  ok      $1"
-  else
-    say "  FAILED  $1: ${*:2}"
-    tail -n 20 "$work/said" >&2
-    failed=1
-  fi
 }
 
 # Starts COMMAND in the background, with its output in lines and errors; its number is then `running`.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What the units have to do where systemd is the first process. contrib/package-check runs this in its guest, in which
+# What the units have to do where systemd is the first process. contrib/verify packages runs this in its guest, in which
 # the package is installed, and lies in /root.
 set -u
 export LC_ALL=C.UTF-8 SYSTEMD_PAGER=cat

@@ -1,4 +1,26 @@
-# Shared by the checks that want a fresh Debian; to be sourced after common.sh, as root.
+# Shared by all checks of contrib/verify: root, a fresh Debian, and what is said of an expectation.
+
+# be_root PURPOSE: ends the check unless it has the rights of root.
+be_root() { [ "$(id -u)" = 0 ] || die "become root, so that I can $1."; }
+
+# expect WHAT COMMAND…: a line that says whether it succeeds, in which case nothing else is said; otherwise `failed` is 1.
+expect() {
+  if "${@:2}" >"$work/said" 2>&1; then
+    say "  ok      $1"
+  else
+    say "  FAILED  $1: ${*:2}"
+    tail -n 20 "$work/said" >&2
+    failed=1
+  fi
+}
+
+# says TEXT COMMAND…: the command prints that, whatever its exit status is.
+says() {
+  "${@:2}" >"$work/output" 2>&1 || true
+  grep -qF -e "$1" "$work/output" || { cat "$work/output" && false; }
+}
+
+# Folders of the machine that `inside` shows.
 root_folders=()
 
 # The machine's own sources of Debian's packages.
@@ -24,18 +46,6 @@ make_debian() {
   apt_settings "$1.apt"
   debian_sources | mmdebstrap --quiet --variant=apt --skip=cleanup/apt --aptopt="$1.apt" --include="${*:2}" "" "$1" -
   rm "$1.apt"
-}
-
-# expect WHAT COMMAND…: a line that says whether it succeeds, in which case nothing else is said; otherwise `failed` is 1. The caller has a
-# folder $work.
-expect() {
-  if "${@:2}" >"$work/said" 2>&1; then
-    say "  ok      $1"
-  else
-    say "  FAILED  $1: ${*:2}"
-    tail -n 20 "$work/said" >&2
-    failed=1
-  fi
 }
 
 # inside COMMAND…: on the Debian in the folder $root, where the folders of the array root_folders are the machine's own.

@@ -1,0 +1,2 @@
+# Every file that names the version of netwatch names the same one.
+contrib/packaging/version
