@@ -13,10 +13,26 @@ version_of_netwatch() { sed -n 's/.*static let text = "\(.*\)"/\1/p' "$top/Sourc
 # Prints the name of a version's section in the list of changes, which is [Unreleased] until there is one: section_of_changelog VERSION
 section_of_changelog() { if grep -qF "## [$1] - " "$top/contrib/CHANGELOG.md"; then echo "[$1]"; else echo "[Unreleased]"; fi; }
 
-# Options of swift build, with which the folder of the project leaves no trace in what is built. A module's hash would stand in the
-# binary and tells the folder, and so do debugging symbols, which are stripped off later: the linker's ID of the build is made of both.
-same_anywhere=(-Xswiftc -file-prefix-map -Xswiftc "$top=/netwatch" -Xswiftc -file-compilation-dir -Xswiftc /netwatch
-  -Xswiftc -gnone -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen)
+release_folder=$top/.build-release
+
+# compile PRODUCT…: compiles with optimisation what people install, each module once for all of them, in $release_folder. The package
+# of libnetwatch has all products and wants Swift 6.3; an older Swift builds the programs from netwatch's own.
+#
+# The folder of the project leaves no trace in what is built: two builds of a commit give the same bytes. A module's hash would stand
+# in the binary and tells the folder, and so do debugging symbols, which are stripped off later. The checks for exclusive access cost
+# some hundred nanoseconds an event; every test runs with them.
+compile() {
+  local product
+  for product; do
+    swift build --package-path "$(release_package)" --scratch-path "$release_folder" -c release --product "$product" \
+      --static-swift-stdlib --disable-local-rpath -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked \
+      -Xswiftc -file-prefix-map -Xswiftc "$top=/netwatch" -Xswiftc -file-compilation-dir -Xswiftc /netwatch \
+      -Xswiftc -gnone -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen >&2
+  done
+}
+release_package() { if is_swift 6.3; then printf '%s\n' "$top/contrib/bindings/c"; else printf '%s\n' "$top"; fi; }
+# Where the objects of each module lie.
+compiled() { printf '%s\n' "$release_folder/release"; }
 
 # Installs the Debian packages that are missing, or says which. With NETWATCH_INSTALL=no it does nothing: the build of a package
 # has what the package's recipe asks for, by the names of its distribution.
@@ -35,11 +51,12 @@ need_packages() {
     as_root=(sudo)
   fi
   say "Installing ${missing[*]}"
-  export DEBIAN_FRONTEND=noninteractive
+  local holder install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=1800)
+  holder=$(lslocks --noheadings --output PATH,COMMAND,PID 2>/dev/null | awk '$1 ~ "^/var/lib/dpkg/lock" { print $2 " (process " $3 ")"; exit }')
+  [ -z "$holder" ] || say "Waiting for $holder, which is installing packages"
   # A list that is old or was never fetched is the usual reason for a failure.
-  { "${as_root[@]}" apt-get install -y -qq "${missing[@]}" >/dev/null 2>&1 ||
-    { "${as_root[@]}" apt-get update -qq >&2 &&
-      "${as_root[@]}" apt-get install -y -qq "${missing[@]}" >/dev/null; }; } ||
+  { "${install[@]}" install -y "${missing[@]}" >/dev/null 2>&1 ||
+    { "${install[@]}" update >&2 && "${install[@]}" install -y "${missing[@]}" >/dev/null; }; } ||
     die "apt-get could not install ${missing[*]}; see above."
 }
 
@@ -58,33 +75,14 @@ folder_of_program() {
 # Prints the packages of libraries that a package depends on.
 libraries_of() { apt-cache depends "$1" | sed -n 's/^  Depends: \(lib[^ ]*\)$/\1/p' | grep -v -- '-perl$'; }
 
+swift_version() { swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | sed -n 1p; }
+# is_swift VERSION: that or a later one.
+is_swift() { [ "$(printf '%s\n' "$1" "$(swift_version)" | sort -V | head -n 1)" = "$1" ]; }
+
 # need_swift [VERSION]: that or a later one; otherwise 6.2.
 need_swift() {
-  local version wanted=${1:-6.2}
+  local wanted=${1:-6.2}
   command -v swift >/dev/null ||
     die "there is no swift here; install Swift $wanted or later (https://www.swift.org/install/linux)."
-  version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | sed -n 1p)
-  [ "$(printf '%s\n' "$wanted" "${version:-0}" | sort -V | head -n 1)" = "$wanted" ] ||
-    die "Swift $wanted or later is needed; this one is ${version:-of an unknown version}."
-}
-
-# route_namespace: commands for a namespace in which a default route can come and go over a link of its own, and lines_are.
-route_namespace() {
-  cat <<'COMMANDS'
-  ip link set lo up
-  ip link add hot0 type veth peer name hot1
-  ip link set hot0 up
-  ip link set hot1 up
-  ip addr add 10.0.0.2/24 dev hot0
-  # The kernel tries its IPv6 addresses first, which would be events of their own.
-  sleep 3
-  # lines_are N PID FILE: waits until the program has written so many lines to the file. Fails if it ends with fewer.
-  lines_are() {
-    until [ "$(wc -l <"$3")" -ge "$1" ]; do
-      kill -0 "$2" 2>/dev/null || break
-      sleep 0.02
-    done
-    [ "$(wc -l <"$3")" -ge "$1" ] || { echo "Process $2 has ended with fewer than $1 lines." >&2; return 1; }
-  }
-COMMANDS
+  is_swift "$wanted" || die "Swift $wanted or later is needed; this one is $(swift_version)."
 }

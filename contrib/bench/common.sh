@@ -69,7 +69,7 @@ netwatch_path() {
   local path=${NETWATCH:-}
   if [[ -z $path ]]; then
     say "building netwatch"
-    path=$("$bench_folder/../release" | tail -n 1) || die "contrib/release failed"
+    path=$("$bench_folder/../release" --shared | tail -n 1) || die "contrib/release failed"
   fi
   path=$(command -v -- "$path") && path=$(realpath -- "$path") ||
     die "no such program: ${NETWATCH:-what contrib/release printed}"

@@ -49,7 +49,7 @@ completes() {
 }
 
 say "The packages"
-"$top/contrib/package" >"$work/paths"
+"$top/contrib/package" all >"$work/paths"
 mapfile -t paths <"$work/paths"
 deb=${paths[0]}
 library_debs=("${paths[@]:1:3}")

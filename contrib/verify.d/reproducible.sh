@@ -1,5 +1,5 @@
 # Builds the packages twice, in clean clones, by two users: they have the same bytes.
-# As root, because of the other user; ten minutes. ARGUMENT: deb or archive.
+# As root, because of the other user; ten minutes. ARGUMENT: deb or archive; otherwise both.
 #
 # The folders have names of different lengths, and the users other homes, time zones, languages and umasks. Says which files differ.
 be_root "let another user build, too"
@@ -17,13 +17,13 @@ printf '%s:x:%s:%s::%s:/bin/bash\n' "$name" "$id" "$id" "$work/home" >>"$work/pa
 chown -R "$id:$id" "$work/another" "$work/home"
 
 say "Building as $(id -un) in $one"
-(umask 022 && cd "$one" && TMPDIR=$work/tmp TZ=UTC LC_ALL=C.UTF-8 contrib/package "$@") >"$work/paths" 2>"$work/log" || { tail -n 20 "$work/log" >&2; exit 1; }
+(umask 022 && cd "$one" && TMPDIR=$work/tmp TZ=UTC LC_ALL=C.UTF-8 contrib/package "${1:-all}") >"$work/paths" 2>"$work/log" || { tail -n 20 "$work/log" >&2; exit 1; }
 say "Building as $name in $other"
 # shellcheck disable=SC2016 # For the inner shell.
 unshare --mount bash -c 'mount --bind "$1/passwd" /etc/passwd && cd "$2" &&
   exec setpriv --reuid "$3" --regid "$3" --clear-groups env -i HOME="$1/home" TMPDIR="$1/home/tmp" USER="$4" PATH="$PATH" TZ=Asia/Tokyo LC_ALL=C \
-    bash -c "umask 077 && exec contrib/package \"\$@\"" - "${@:5}"' \
-  - "$work" "$other" "$id" "$name" "$@" >"$work/paths-there" 2>"$work/log" || { tail -n 20 "$work/log" >&2; exit 1; }
+    bash -c "umask 077 && exec contrib/package \"\$1\"" - "$5"' \
+  - "$work" "$other" "$id" "$name" "${1:-all}" >"$work/paths-there" 2>"$work/log" || { tail -n 20 "$work/log" >&2; exit 1; }
 
 # unpacked FILE FOLDER
 unpacked() {

@@ -76,51 +76,10 @@ import Glibc
     return unsafe memcmp(own, its, count) == 0
   }
 
-  package mutating func appendDecimal(_ value: UInt64) {
-    guard value < 1_000 else { return appendDecimal(value, digits: 1) }
-    // Nearly all values are small: the octets of addresses, the indices of links.
-    let small = UInt32(truncatingIfNeeded: value)
-    guard small >= 10 else { return append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: small)) }
-    reserve(3)
-    let hundreds = small / 100
-    if hundreds > 0 {
-      unsafe storage[count] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: hundreds)
-      count &+= 1
-    }
-    put(pair: small &- hundreds &* 100, at: count)
-    count &+= 2
-  }
-
-  /// Writes the two digits of a number below 100. There must be room for them.
-  @inline(__always) private mutating func put(pair: UInt32, at position: Int) {
-    // A tenth of a number below 100, which touches no table.
-    let tens = (pair &* 103) &>> 10
-    let ones = pair &- tens &* 10
-    unsafe storage.storeBytes(
-      of: UInt16(truncatingIfNeeded: tens | ones &<< 8).littleEndian &+ 0x3030, toByteOffset: position, as: UInt16.self)
-  }
-
   /// Appends a decimal number with leading zeros up to `digits`.
-  @inline(never) package mutating func appendDecimal(_ value: UInt64, digits: Int) {
-    // Two digits at a time, the last ones first, at the end of the room for the longest number, which has 20 digits; then the number
-    // is moved to the front. To count its digits first would take three times as much code, which no cache has yet.
-    let room = max(20, digits &+ 1)
-    reserve(room)
-    let end = count &+ room
-    var position = end
-    var rest = value
-    // As often for each fraction of a second: the profile of `contrib/training` must be the same each time.
-    repeat {
-      position &-= 2
-      put(pair: UInt32(truncatingIfNeeded: rest % 100), at: position)
-      rest /= 100
-    } while rest > 0 || end &- position < digits
-    if end &- position > digits, unsafe storage[position] == UInt8(ascii: "0") { position &+= 1 }
-    let length = end &- position
-    if let base = unsafe storage.baseAddress {
-      unsafe (base + count).copyMemory(from: base + position, byteCount: length)
-    }
-    count &+= length
+  package mutating func appendDecimal(_ value: UInt64, digits: Int = 1) {
+    if value >= 10 || digits > 1 { appendDecimal(value / 10, digits: digits - 1) }
+    append(UInt8(ascii: "0") + UInt8(value % 10))
   }
 
   /// Appends a hexadecimal number in lower case, with leading zeros up to `digits`.
