@@ -1,6 +1,6 @@
 # Shared by contrib/verify guest and the scripts here; to be sourced.
 . "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
-guest_parts=$top/contrib/verify guest
+guest_parts=$top/contrib/guest
 guest_folder=$(realpath -m "${NETWATCH_GUEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/netwatch/guest}")
 # Debian's packages, unpacked.
 guest_root=$guest_folder/root

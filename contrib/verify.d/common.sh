@@ -60,3 +60,37 @@ inside() {
       "${@:3+count}"
   ' - "$root" "${#root_folders[@]}" "${root_folders[@]}" "$@"
 }
+
+# build_tests: builds them, and sets `tests`, `programs` and `runtime`: the program of the tests, its folder, and that of Swift's
+# libraries.
+build_tests() {
+  need_swift
+  need_packages $build_packages
+  swift build --package-path "$top" --build-tests >&2
+  programs=$(swift build --package-path "$top" --show-bin-path)
+  tests=$(echo "$programs"/*.xctest)
+  runtime=$(ldd "$tests" | sed -n 's|^.*libswiftCore.so => \(.*\)/[^/]* .*|\1|p')
+}
+
+# tested_in ROOT COMMAND…: what build_tests has built, on the Debian in that folder, in the folder of the project and in a network
+# of its own.
+tested_in() {
+  mkdir -p "$1$top" "$1$runtime" "$1$programs"
+  # shellcheck disable=SC2016 # For the inner shell.
+  unshare --mount --pid --fork --kill-child --net bash -c '
+    root=$1
+    # A root that is no mount has no propagation, which the tests want to change.
+    mount --bind "$root" "$root"
+    for folder in /dev /sys "$2" "$3" "$4"; do mount --rbind "$folder" "$root$folder"; done
+    mount -t proc proc "$root/proc"
+    ip link set lo up
+    # Not chroot alone: in one, the kernel refuses namespaces of users.
+    cd "$root"
+    mkdir -p before
+    pivot_root . before
+    umount -l /before
+    # Not exec: the first process has to wait for those whose parents have gone.
+    env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin bash -c "cd \"\$0\" && exec \"\$@\"" "$3" "${@:5}"
+    exit $?
+  ' - "$1" "$runtime" "$top" "$programs" "${@:2}"
+}

@@ -15,15 +15,13 @@ export NETWATCH_GUEST_SECONDS=${NETWATCH_GUEST_SECONDS:-5400}
 mkdir -p "$guest_folder"
 log=$work/log
 for release in "${releases[@]}"; do
-  status=0
-  NETWATCH_GUEST_KERNEL=$release "$top/contrib/verify guest" >"$log" 2>&1 || status=$?
-  case $status in
-  0) say "ok      $release: $(grep -a '^. Test run with' "$log")" ;;
-  77) say "missing $release: $(tail -n 1 "$log")" ;;
-  *)
+  if ! NETWATCH_GUEST_KERNEL=$release "$top/contrib/verify" guest >"$log" 2>&1; then
     grep -aE '^✘|^netwatch: ' "$log" >&2 || tail -n 20 "$log" >&2
     say "FAILED  $release"
     failed=1
-    ;;
-  esac
+  elif grep -q '^missing' "$log"; then
+    say "missing $release: $(tail -n 1 "$log")"
+  else
+    say "ok      $release: $(grep -a '^. Test run with' "$log")"
+  fi
 done

@@ -5,23 +5,14 @@
 #
 # NETWATCH_LIBRARY_TESTS   which tests; otherwise those of the modules, and of the programs where they meet a library
 be_root "make a Debian for each release"
-need_swift
-need_packages $build_packages mmdebstrap iproute2 util-linux
+need_packages mmdebstrap iproute2 util-linux
 releases=("$@")
 [ $# != 0 ] || releases=(bullseye trixie forky sid)
-netlink=('^(NetwatchNetlinkTests|NetwatchResolverTests)' '^IntegrationTests\.(ReachabilityTests|TunnelTests|InterfaceMediumTests|ExplainTests)')
-# Apart, as in contrib/test: integration tests hold Swift's threads, and others run out of time.
-all=('^NetwatchHTTPTests' "${netlink[@]}" '^IntegrationTests\.(GetTests|GetSecurityTests|ProbeTests|ProbeCommandTests|HTTPActivityTests)')
-if [ -n "${NETWATCH_LIBRARY_TESTS:-}" ]; then
-  netlink=("$NETWATCH_LIBRARY_TESTS")
-  all=("$NETWATCH_LIBRARY_TESTS")
-fi
-cd "$top"
-swift build --build-tests >&2
-programs=$(swift build --show-bin-path)
-tests=$(echo "$programs"/*.xctest)
-runtime=$(ldd "$tests" | sed -n 's|^.*libswiftCore.so => \(.*\)/[^/]* .*|\1|p')
-
+netlink='^(NetwatchNetlinkTests|NetwatchResolverTests|IntegrationTests\.(ReachabilityTests|TunnelTests|InterfaceMediumTests|ExplainTests))\b'
+all="$netlink|^(NetwatchHTTPTests|IntegrationTests\.(GetTests|GetSecurityTests|ProbeTests|ProbeCommandTests|HTTPActivityTests))\b"
+netlink=${NETWATCH_LIBRARY_TESTS:-$netlink}
+all=${NETWATCH_LIBRARY_TESTS:-$all}
+build_tests
 archive=$(debian_archive)
 apt_settings "$work/apt.conf"
 
@@ -43,34 +34,11 @@ add_xml() {
   done
 }
 
-# run_in RELEASE FILTER: in a network of its own.
-run_in() {
-  local root=$work/$1
-  mkdir -p "$root$top" "$root$runtime" "$root$programs"
-  # shellcheck disable=SC2016 # For the inner shell.
-  unshare --mount --pid --fork --kill-child --net bash -c '
-    root=$1
-    # A root that is no mount has no propagation, which the tests want to change.
-    mount --bind "$root" "$root"
-    for folder in /dev /sys "$2" "$3" "$4"; do mount --rbind "$folder" "$root$folder"; done
-    mount -t proc proc "$root/proc"
-    ip link set lo up
-    # Not chroot alone: in one, the kernel refuses namespaces of users.
-    cd "$root"
-    mkdir -p before
-    pivot_root . before
-    umount -l /before
-    # Not exec: the first process has to wait for those whose parents have gone.
-    env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin LD_BIND_NOW=1 LD_LIBRARY_PATH=/xml \
-      bash -c "cd \"\$0\" && exec \"\$@\"" "$3" "$5" --testing-library swift-testing --filter "$6"
-    exit $?
-  ' - "$root" "$runtime" "$top" "$programs" "$tests" "$2"
-}
+# run_in RELEASE FILTER
+run_in() { tested_in "$work/$1" env LD_BIND_NOW=1 LD_LIBRARY_PATH=/xml python3 contrib/test.d/run.py "$tests" "$2"; }
 
 # run_beside RELEASE FILTER: as files that this machine's loader finds first.
-run_beside() {
-  env LD_BIND_NOW=1 LD_LIBRARY_PATH="$work/$1/libraries" "$tests" --testing-library swift-testing --filter "$2"
-}
+run_beside() { (cd "$top" && env LD_BIND_NOW=1 LD_LIBRARY_PATH="$work/$1/libraries" python3 contrib/test.d/run.py "$tests" "$2"); }
 
 # libnl alone, of a release whose other libraries do not fit.
 fetch_libnl() {
@@ -86,34 +54,24 @@ fetch_libnl() {
   find "$root/files" -name '*.so.*' -exec cp -L -t "$root/libraries" {} +
 }
 
-# run_tests COMMAND RELEASE FILTER…: each goes on where one before has failed.
-run_tests() {
-  local status=0 filter
-  for filter in "${@:3}"; do
-    "$1" "$2" "$filter" >>"$work/$2.log" 2>&1 || status=1
-  done
-  return "$status"
-}
-
 for release in "${releases[@]}"; do
   log=$work/$release.log
   status=0
   if [ "$release" = bullseye ]; then
     fetch_libnl "$release" >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "libnl of $release cannot be had."; }
     what="libnl $(dpkg-deb -f "$work/$release"/packages/libnl-3-200_*.deb Version)"
-    run_tests run_beside "$release" "${netlink[@]}" || status=$?
+    run_beside "$release" "$netlink" >>"$log" 2>&1 || status=$?
   else
     make_root "$release" >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "a root of $release cannot be made."; }
     add_xml "$release"
     # shellcheck disable=SC2016 # For dpkg-query.
     what=$(dpkg-query --root="$work/$release" -W -f '${Package} ${Version}, ' libcurl4t64 libssl3t64 libnl-3-200)
-    run_tests run_in "$release" "${all[@]}" || status=$?
+    run_in "$release" "$all" >>"$log" 2>&1 || status=$?
   fi
-  tests_run=$(sed -n 's/.*Test run with \([0-9]*\) tests.*passed.*/\1/p' "$log" | awk '{ sum += $1 } END { print sum }')
   if [ "$status" = 0 ]; then
-    say "ok      $release: ${what%, }: $tests_run tests"
+    say "ok      $release: ${what%, }: $(tail -n 1 "$log")"
   else
-    grep -aE '^✘|error while loading' "$log" >&2 || tail -n 20 "$log" >&2
+    grep -A 12 '^FAILED' "$log" >&2 || tail -n 20 "$log" >&2
     say "FAILED  $release: ${what%, }"
     failed=1
   fi

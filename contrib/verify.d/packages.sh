@@ -166,7 +166,7 @@ expect "runs where there is nothing else" says '"event":"initial"' bare status
 expect "explains there" says "The internet is" bare explain
 rm -r "$root/usr/local"
 mv "$work/local" "$root/usr/local"
-"$top/contrib/verify archive" "$archive" || failed=1
+"$top/contrib/verify" "archive:$archive" || failed=1
 
 say "systemd as the first process"
 status=0
