@@ -8,8 +8,12 @@
 
 enum { DEFAULT_ROUNDS = 30, SETTLE_MS = 1000, IDLE_SECONDS = 10 };
 
-static const double start_ratio_target = 3;
-enum { PRIVATE_DIRTY_TARGET_KIB = 1024, GROWTH_TARGET_KIB = 64 };
+/* What a program may cost beside C. That of the packages is linked to the machine's own libraries, which the loader has to find. */
+static const struct budget {
+  double start_ms;
+  long private_dirty_kib;
+} static_budget = {1.0, 600}, packaged_budget = {2.5, 800};
+enum { GROWTH_TARGET_KIB = 64 };
 
 static const enum peer_id contenders[] = {NETWATCH, C_RAW_Q, GLIB};
 enum { CONTENDER_COUNT = sizeof contenders / sizeof *contenders };
@@ -97,15 +101,12 @@ static void print_table(const struct record *records) {
 
 static bool judge(const struct record *records) {
   const struct record *netwatch = &records[NETWATCH];
-  double ratio = netwatch->start_median_ms / records[C_RAW_Q].start_median_ms;
+  const struct budget *budget = netwatch->libraries == 0 ? &static_budget : &packaged_budget;
+  double more = netwatch->start_median_ms - records[C_RAW_Q].start_median_ms;
   long growth = netwatch->beside_routes.private_dirty_kib - netwatch->idle.private_dirty_kib;
-  bool met = verdict(ratio <= start_ratio_target, "first line after %.2f x C's time, at most %.0f",
-                     ratio, start_ratio_target);
-  met &= verdict(netwatch->idle.private_dirty_kib <= PRIVATE_DIRTY_TARGET_KIB,
-                 "%ld KiB private dirty, at most %d", netwatch->idle.private_dirty_kib,
-                 PRIVATE_DIRTY_TARGET_KIB);
-  met &= verdict(netwatch->libraries == 0, "%d shared libraries, none allowed",
-                 netwatch->libraries);
+  bool met = verdict(more <= budget->start_ms, "first line %.2f ms after C's, at most %.1f", more, budget->start_ms);
+  met &= verdict(netwatch->idle.private_dirty_kib <= budget->private_dirty_kib, "%ld KiB private dirty, at most %ld",
+                 netwatch->idle.private_dirty_kib, budget->private_dirty_kib);
   met &= verdict(netwatch->threads == 1, "%d threads, one allowed", netwatch->threads);
   met &= verdict(netwatch->wakeups == 0, "%d wake-ups in %d s, none allowed", netwatch->wakeups,
                  IDLE_SECONDS);

@@ -6,9 +6,9 @@ TESTS is the program of the tests. FILTER is a regular expression for their whol
 makes a test that is skipped a failure.
 
 A suite has a process of its own, in which one test runs after the other: what a test waits for cannot hold up another one, and
-it is known which test runs. Several processes run at once. A test has a minute, which NETWATCH_TEST_PATIENCE multiplies. One that
-takes longer is named and ended with its process, and the rest of its suite goes on in a new one. At the end, all tests that there
-are must have run.
+it is known which test runs. Several processes run at once. A test has a minute for each of its cases, which NETWATCH_TEST_PATIENCE
+multiplies. One that takes longer is named and ended with its process, and the rest of its suite goes on in a new one. At the end,
+all tests that there are must have run.
 """
 import json
 import os
@@ -61,16 +61,22 @@ class Report:
                 text = f"{len(self.ended)} of {len(self.tests)} tests, {minutes}:{seconds:02}: {', '.join(now)}"
                 print("\r\033[K" + text[: os.get_terminal_size().columns - 1], end="", flush=True)
 
-    def has_begun(self, test):
+    def has_begun(self, test, case=""):
+        """A test has begun, or one of its cases; whose words name the arguments."""
         with self.lock:
-            self.running[test] = time.monotonic()
+            self.count(test)
+            self.running[test] = (time.monotonic(), case)
             self.show()
+
+    def count(self, test):
+        if test in self.running:
+            suite, seconds = suite_of(test), time.monotonic() - self.running.pop(test)[0]
+            self.seconds[suite] = self.seconds.get(suite, 0) + seconds
 
     def has_ended(self, test):
         with self.lock:
-            suite, began = suite_of(test), self.running.pop(test, None)
-            if began:
-                self.seconds[suite] = self.seconds.get(suite, 0) + time.monotonic() - began
+            suite = suite_of(test)
+            self.count(test)
             if test in self.tests - self.ended:
                 self.ended.add(test)
                 self.left[suite] -= 1
@@ -94,10 +100,10 @@ class Suites:
         while (left := self.tests - self.report.ended) and not self.is_ended:
             status, said = self.run_once(left)
             with self.report.lock:
-                running = [test for test in self.report.running if test in left]
-            for test in running:
+                running = {test: case for test, (_, case) in self.report.running.items() if test in left}
+            for test, case in running.items():
                 if status is None and not self.is_ended:
-                    self.report.has_failed(test, f"has not ended after {LIMIT:.0f} s, and was ended\n{said}")
+                    self.report.has_failed(test, f"has not ended after {LIMIT:.0f} s, and was ended\n{case or said}")
                 elif not self.is_ended:
                     self.report.has_failed(test, f"the process has ended with {status}\n{said}")
                 self.report.has_ended(test)
@@ -130,7 +136,7 @@ class Suites:
             except subprocess.TimeoutExpired:
                 now = time.monotonic()
                 with self.report.lock:
-                    hangs = any(test in left and now - began > LIMIT for test, began in self.report.running.items())
+                    hangs = any(test in left and now - began > LIMIT for test, (began, _) in self.report.running.items())
                 if hangs:
                     self.end()
                     break
@@ -155,6 +161,8 @@ class Suites:
                 kind, text = event["kind"], "\n".join(message["text"] for message in event.get("messages", []))
                 if kind == "testStarted":
                     self.report.has_begun(test)
+                elif kind == "testCaseStarted":
+                    self.report.has_begun(test, text)
                 elif kind == "issueRecorded" and not event.get("issue", {}).get("isKnown"):
                     place = event.get("issue", {}).get("sourceLocation") or {}
                     issues.setdefault(test, []).append(f"{place.get('fileID', '')}:{place.get('line', '')}: {text}")
@@ -215,6 +223,10 @@ def main():
             suites.run()
             running.discard(suites)
 
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
     workers = [threading.Thread(target=work, daemon=True) for _ in range(AT_ONCE)]
     try:
         for worker in workers:
