@@ -13,7 +13,8 @@ import Testing
 
   /// The words that the schema lists at a place, such as `$defs medium`.
   private static func words(at place: String) throws -> Set<String> {
-    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../contrib/schemas/event.schema.json")
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
+      path: "../../contrib/schemas/event.schema.json")
     var value = try JSONSerialization.jsonObject(with: Data(contentsOf: file.standardizedFileURL))
     for key in place.split(separator: " ").map(String.init) + ["enum"] {
       if let list = value as? [Any] { value = try #require(list.last) }

@@ -57,7 +57,8 @@ package func eventually<State>(
 /// - Throws: A `TestFailure` with the place of the wait and the last state, if the condition is not fulfilled in time.
 @discardableResult
 package func eventually<State>(
-  isolation: isolated (any Actor)? = #isolation, _ state: @autoclosure () async throws -> State, within seconds: Double = 30,
+  isolation: isolated (any Actor)? = #isolation, _ state: @autoclosure () async throws -> State,
+  within seconds: Double = 30,
   at place: SourceLocation = #_sourceLocation, _ condition: (State) throws -> Bool
 ) async throws -> State {
   var looks = Looks(seconds, place)
@@ -77,7 +78,8 @@ package func eventually(
 
 /// Waits until a condition holds. See the form with a state, whose failure says more.
 package func eventually(
-  isolation: isolated (any Actor)? = #isolation, within seconds: Double = 30, at place: SourceLocation = #_sourceLocation,
+  isolation: isolated (any Actor)? = #isolation, within seconds: Double = 30,
+  at place: SourceLocation = #_sourceLocation,
   _ condition: () async throws -> Bool
 ) async throws {
   try await eventually(await condition(), within: seconds, at: place) { $0 }
@@ -99,7 +101,8 @@ private struct Looks {
   mutating func pause(after state: Any) throws -> Int {
     guard !deadline.isOver else {
       throw TestFailure(
-        "\(place.fileID):\(place.line): what the test waits for has not come in \(seconds * patience) s; the last state was \(state)")
+        "\(place.fileID):\(place.line): what the test waits for has not come in \(seconds * patience) s; the last state was \(state)"
+      )
     }
     milliseconds = min(milliseconds + 1, 20)
     return milliseconds

@@ -5,7 +5,11 @@
 . "$top/contrib/bindings/c/header.sh"
 need_packages gcc g++ libc6-dev binutils
 export LC_ALL=C
-folder=${NETWATCH_LIBRARY:-$("$top/contrib/bindings/c/build" | tail -n 1)}
+folder=${NETWATCH_LIBRARY:-}
+if [ -z "$folder" ]; then
+  quietly "$top/contrib/bindings/c/build"
+  folder=$(tail -n 1 "$work/quiet")
+fi
 promised=$top/contrib/bindings/c/symbols
 header=$folder/include/netwatch.h
 library=$folder/lib/libnetwatch.so.1

@@ -8,7 +8,7 @@ need_packages mandoc bsdextrautils gcc libc6-dev
 pages=$top/contrib/man
 headers=$top/contrib/bindings/c/Sources/CNetwatch
 header=$headers/netwatch.h
-swift build --product netwatch >&2
+quietly swift build --product netwatch
 netwatch=$(swift build --show-bin-path)/netwatch
 
 # One line for each word.

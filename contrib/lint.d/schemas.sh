@@ -2,8 +2,8 @@
 #
 # The lines are those of the debug build, of a replay, and those that tests have kept in the folder NETWATCH_TEST_LINES.
 need_packages python3-jsonschema
-swift build --product netwatch >&2
-swift build --product netwatch-log >&2
+quietly swift build --product netwatch
+quietly swift build --product netwatch-log
 netwatch=$(swift build --show-bin-path)/netwatch
 lines=$work/lines
 mkdir "$lines"
