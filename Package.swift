@@ -103,7 +103,7 @@ let package = Package(
       name: "NetwatchTestSupport", dependencies: ["Netwatch", "NetwatchEventLoop"], path: "Tests/NetwatchTestSupport",
       swiftSettings: settings),
     tests("NetwatchTests", ["Netwatch", "NetwatchTestSupport"]),
-    tests("NetwatchEventLoopTests", ["NetwatchEventLoop", "NetwatchTestSupport"]),
+    tests("NetwatchEventLoopTests", ["NetwatchEventLoop", "Netwatch", "NetwatchTestSupport"]),
     tests("NetwatchNetlinkTests", ["NetwatchNetlink", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
     tests(
       "NetwatchResolverTests",

@@ -53,7 +53,7 @@ package final class ChildGroup {
     kill(-leader, SIGTERM)
     // A process that is stopped gets SIGTERM only when it continues.
     kill(-leader, SIGCONT)
-    deadline = KernelClock.monotonic.now + grace
+    deadline = loop.now + grace
     timer?.set(at: deadline)
   }
 
@@ -67,7 +67,7 @@ package final class ChildGroup {
   /// Looks whether the group still has processes, and kills them when their time is over.
   private func look() {
     guard let deadline else { return }
-    let now = KernelClock.monotonic.now
+    let now = loop.now
     if now >= deadline, !isKilled {
       kill(-leader, SIGKILL)
       isKilled = true

@@ -15,11 +15,22 @@ extension EventLoop {
     ended: @escaping @Sendable (SystemError?) -> Void = { _ in },
     prepare: @escaping @Sendable (EventLoop) throws -> Value
   ) throws -> Value {
+    try startInBackground(name: name, by: nil, ended: ended, prepare: prepare)
+  }
+
+  /// Starts a thread with a loop, as ``startInBackground(name:ended:prepare:)`` does.
+  ///
+  /// - Parameter clock: The clock of the timers; nil for the kernel's monotonic clock.
+  package static func startInBackground<Value: Sendable>(
+    name: String, by clock: (any LoopClock)?,
+    ended: @escaping @Sendable (SystemError?) -> Void = { _ in },
+    prepare: @escaping @Sendable (EventLoop) throws -> Value
+  ) throws -> Value {
     let startUp = Promise<Value>()
     try BackgroundThread.start(name: name) {
       let loop: EventLoop
       do {
-        loop = try EventLoop()
+        loop = try EventLoop(by: clock)
         startUp.fulfill(.success(try prepare(loop)))
       } catch {
         startUp.fulfill(.failure(error))

@@ -40,6 +40,8 @@ import Glibc
   /// The handle by which other threads use the loop.
   public let handle: LoopHandle
   let epoll: FileDescriptor
+  /// The clock of the timers; nil for the kernel's monotonic clock.
+  private let clock: (any LoopClock)?
   private let timer: FileDescriptor
   private var slots: [Slot] = []
   private var freeSlots: [UInt32] = []
@@ -60,7 +62,14 @@ import Glibc
   public var onFailure: ((SystemError) -> Void)?
 
   /// Creates a loop. Throws a ``SystemError`` if the system has no descriptor left.
-  public init() throws(SystemError) {
+  public convenience init() throws(SystemError) { try self.init(by: nil) }
+
+  /// Creates a loop whose timers go by a clock.
+  ///
+  /// - Parameter clock: The clock; nil for the kernel's monotonic clock.
+  /// - Throws: A ``SystemError`` if the system has no descriptor left.
+  package init(by clock: (any LoopClock)?) throws(SystemError) {
+    self.clock = clock
     handle = try LoopHandle()
     epoll = try .result(of: "epoll_create1", epoll_create1(CInt(EPOLL_CLOEXEC)))
     timer = try .result(
@@ -69,7 +78,12 @@ import Glibc
       handle.acknowledgeWakeUp()
       runJobs()
     }
-    try watch(timer.rawValue, for: .readable) { [unowned self] _ in fireTimers() }
+    try watch(timer.rawValue, for: .readable) { [unowned self] _ in
+      var expirations: UInt64 = 0
+      _ = unsafe read(timer.rawValue, &expirations, MemoryLayout<UInt64>.size)
+      fireTimers()
+    }
+    clock?.drive { [handle] in handle.submit { $0.fireTimers() } }
   }
 
   deinit {
@@ -151,6 +165,12 @@ import Glibc
 
   // MARK: Timers
 
+  /// The current time of the clock that the timers go by: the kernel's monotonic clock, unless the loop was created with another.
+  package var now: Duration { clock?.time ?? KernelClock.monotonic.now }
+
+  /// The earliest deadline of the timers; nil if none is set.
+  package var nextDeadline: Duration? { timers.nextDeadline }
+
   /// Calls `body` once, at `deadline` on the monotonic clock or soon after. A ``LoopTimer`` can also be stopped.
   public func schedule(at deadline: Duration, _ body: @escaping () -> Void) {
     _ = replaceTimer(nil, at: deadline, body)
@@ -158,7 +178,7 @@ import Glibc
 
   /// Calls `body` once, after `delay` or soon after that.
   package func schedule(after delay: Duration, _ body: @escaping () -> Void) {
-    schedule(at: KernelClock.monotonic.now + delay, body)
+    schedule(at: now + delay, body)
   }
 
   /// Replaces a timer.
@@ -173,11 +193,10 @@ import Glibc
     return deadline.map { timers.add(at: $0, body) }
   }
 
+  /// Calls the bodies of the timers that are due, in the order of their deadlines.
   private func fireTimers() {
-    var expirations: UInt64 = 0
-    _ = unsafe read(timer.rawValue, &expirations, MemoryLayout<UInt64>.size)
     armedDeadline = nil
-    let now = KernelClock.monotonic.now
+    let now = now
     while !isStopping, let due = timers.popDue(at: now) { due.body() }
     armTimer()
   }
@@ -186,7 +205,14 @@ import Glibc
     guard timers.nextDeadline != armedDeadline, !isAbandoned else { return }
     armedDeadline = timers.nextDeadline
     var setting = itimerspec()
-    if let deadline = armedDeadline { setting.it_value = deadline.timespec }
+    if let deadline = armedDeadline {
+      if let clock {
+        // The kernel does not know this clock, which wakes the loop itself when it moves. What is due already fires at once.
+        if deadline <= clock.time { setting.it_value = Duration.zero.timespec }
+      } else {
+        setting.it_value = deadline.timespec
+      }
+    }
     unsafe timerfd_settime(timer.rawValue, CInt(TFD_TIMER_ABSTIME), &setting, nil)
   }
 

@@ -37,10 +37,10 @@ public final class LoopTimer {
   }
 
   /// Sets the timer to fire once, after `delay` or soon after that. This replaces the former deadline.
-  public func set(after delay: Duration) { set(at: KernelClock.monotonic.now + delay) }
+  public func set(after delay: Duration) { set(at: loop.now + delay) }
 
   /// Sets the timer to fire once, at the time that `nextTick(every:)` returns. This replaces the former deadline.
-  package func set(forNextTickEvery interval: Duration) { set(at: KernelClock.monotonic.now.nextTick(every: interval)) }
+  package func set(forNextTickEvery interval: Duration) { set(at: loop.now.nextTick(every: interval)) }
 
   /// Stops the timer until it is set again.
   public func stop() { set(at: nil) }

@@ -65,7 +65,7 @@ package final class HostWatch {
 
   private func handle(_ event: HostMachine.Event) {
     guard !isStopped else { return }
-    effects += machine.handle(event, at: KernelClock.monotonic.now)
+    effects += machine.handle(event, at: loop.now)
     // An effect may cause an event at once. The effects of that event follow those that already wait.
     guard !isPerforming else { return }
     isPerforming = true

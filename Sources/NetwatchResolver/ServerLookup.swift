@@ -7,6 +7,7 @@ import NetwatchEventLoop
 /// release the lookup.
 package final class ServerLookup {
   private let name: HostName
+  private let loop: EventLoop
   private let sockets: LookupSockets
   private let deadline: Duration
   private var body: ((Resolution.Outcome) -> Void)?
@@ -29,9 +30,10 @@ package final class ServerLookup {
     inHostsFile isAlone: Bool, _ body: @escaping (Resolution.Outcome) -> Void
   ) {
     self.name = name
+    self.loop = loop
     self.body = body
     sockets = LookupSockets(on: loop)
-    deadline = KernelClock.monotonic.now + configuration.timeout
+    deadline = loop.now + configuration.timeout
     sockets.ready = { [unowned self] descriptor, readiness in
       // After an error, either call reports what has failed.
       channel?.process(
@@ -49,7 +51,7 @@ package final class ServerLookup {
       refusal = error
     }
     timer = LoopTimer(on: loop) { [unowned self] in
-      if KernelClock.monotonic.now >= deadline { channel?.giveUp() } else { channel?.process() }
+      if loop.now >= deadline { channel?.giveUp() } else { channel?.process() }
       advance()
     }
     arm()
@@ -69,7 +71,7 @@ package final class ServerLookup {
 
   /// Sets the timer. The outcome is always reported from the loop, even if it is already known.
   private func arm() {
-    let now = KernelClock.monotonic.now
+    let now = loop.now
     timer?.set(at: outcome != nil ? now : min(deadline, channel?.patience.map { now + $0 } ?? deadline))
   }
 

@@ -106,31 +106,47 @@ import Testing
     Case(format: "plain", show: { BarGrammar.plain(try BarLines.line(.plain, $0, $1)) }, tags: []),
   ]
 
-  @Test(arguments: cases)
-  private func `any name comes back as text, and opens nothing`(_ bar: Case) throws {
+  /// Templates with values one behind the other, and behind what might begin a tag; and the text around the values.
+  private static let templates = [
+    ("{ssid}{interface}", ["", "", ""]), ("{ssid} {interface}", ["", " ", ""]),
+    ("x{ssid}y{interface}z", ["x", "y", "z"]), ("{ssid}[{interface}]", ["", "[", "]"]),
+  ]
+
+  private struct Round: Sendable {
+    let ssid: [UInt8]
+    let interface: [UInt8]
+    let record: EventRecord
+    let expected: [UInt8]
+  }
+
+  /// The same names for every bar.
+  private static let rounds: [Round] = {
     var random = SplitMix(seed: 6)
-    // Values one behind the other, and behind what might begin a tag.
-    let templates = try ["{ssid}{interface}", "{ssid} {interface}", "x{ssid}y{interface}z", "{ssid}[{interface}]"]
-      .map { try BarLines.look($0) }
-    let around = [["", "", ""], ["", " ", ""], ["x", "y", "z"], ["", "[", "]"]]
-    for round in 0..<FuzzRounds.count(default: 5_000) + Self.attacks.count {
-      let isAttack = round < Self.attacks.count
-      let ssid = isAttack ? Array(Self.attacks[round].utf8) : Self.name(&random, upTo: 32)
-      let interface = isAttack ? ssid : Self.name(&random, upTo: 15)
+    return (0..<FuzzRounds.count(default: 5_000) + attacks.count).map { round in
+      let isAttack = round < attacks.count
+      let ssid = isAttack ? Array(attacks[round].utf8) : name(&random, upTo: 32)
+      let interface = isAttack ? ssid : name(&random, upTo: 15)
       let record = BarLines.record(ssid: ssid, interface: interface)
-      let choice = round % templates.count
+      let around = templates[round % templates.count].1
       let known = record.path.verdict
       let expected =
-        around[choice][0] + BarLines.visible(known.ssid?.bytes ?? []) + around[choice][1]
-        + BarLines.visible(Array((known.interfaceName?.text ?? "").utf8)) + around[choice][2]
+        around[0] + BarLines.visible(known.ssid?.bytes ?? []) + around[1]
+        + BarLines.visible(Array((known.interfaceName?.text ?? "").utf8)) + around[2]
+      return Round(ssid: ssid, interface: interface, record: record, expected: Array(expected.utf8))
+    }
+  }()
+
+  @Test(arguments: cases)
+  private func `any name comes back as text, and opens nothing`(_ bar: Case) throws {
+    let looks = try Self.templates.map { try BarLines.look($0.0) }
+    for (number, round) in Self.rounds.enumerated() {
       do {
-        let reading = try bar.show(record, templates[choice])
-        if Array(reading.text.unicodeScalars) == Array(expected.unicodeScalars), bar.tags.isSuperset(of: reading.tags) {
-          continue
-        }
-        Issue.record("round \(round): \(ssid) \(interface): \(reading) instead of \(expected)")
+        let reading = try bar.show(round.record, looks[number % looks.count])
+        if Array(reading.text.utf8) == round.expected, bar.tags.isSuperset(of: reading.tags) { continue }
+        let expected = String(decoding: round.expected, as: UTF8.self)
+        Issue.record("round \(number): \(round.ssid) \(round.interface): \(reading) instead of \(expected)")
       } catch {
-        Issue.record("round \(round): \(ssid) \(interface): \(error)")
+        Issue.record("round \(number): \(round.ssid) \(round.interface): \(error)")
       }
       return
     }

@@ -37,9 +37,14 @@ import Testing
       NetwatchTool.commonFlags + NetwatchTool.commonFollowFlags,
       NetwatchTool.commonOptions + NetwatchTool.commonFollowOptions)
     let pairs = zip(lines, lines.dropFirst() + lines.prefix(1)).map { $0 + $1 }
+    let linesOfStatus = try Set(Self.lines(NetwatchTool.commonFlags, NetwatchTool.commonOptions) + [[]])
     for line in [[]] + lines + pairs {
       for words in [line, ["-f"] + line] {
-        #expect(try NetwatchTool.common(words).map { "\($0)" } == parsed(words), "\(words)")
+        let parsed = try parsed(words)
+        #expect(NetwatchTool.common(words).map { "\($0)" } == parsed, "\(words)")
+        // Parsed once for both, because a debug build of ArgumentParser takes 30 ms for each line.
+        guard linesOfStatus.contains(words) else { continue }
+        #expect(NetwatchTool.common(["status"] + words).map { "\($0)" } == parsed, "status \(words)")
       }
     }
     #expect(lines.count { NetwatchTool.common(["-f"] + $0) == nil } < 3)
@@ -62,7 +67,6 @@ import Testing
     for line in [[]] + (try Self.lines(NetwatchTool.commonFlags, NetwatchTool.commonOptions)) {
       let common = NetwatchTool.common(["status"] + line)
       #expect(((try? NetwatchTool.parseAsRoot(["status"] + line)) is StatusCommand) == (common != nil), "\(line)")
-      #expect(try common.map { "\($0)" } == parsed(line), "\(line)")
     }
   }
 }

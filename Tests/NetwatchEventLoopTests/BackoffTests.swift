@@ -1,3 +1,4 @@
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchEventLoop
@@ -18,5 +19,67 @@ import Testing
       least = min(least * 2, Backoff.longest)
     }
     #expect(least == .seconds(10))
+  }
+}
+
+/// Attempts on a clock that stands still.
+@Suite struct RetryTests {
+  private final class Bench {
+    let clock = ManualClock()
+    let loop: EventLoop
+    var attempts: [Duration] = []
+    var succeeds = false
+    lazy var retry: Retry? = Retry(on: loop) { [unowned self] in
+      attempts.append(loop.now)
+      return succeeds
+    }
+
+    init() throws { loop = try EventLoop(by: clock) }
+
+    /// Lets time pass until the next attempt, and returns the pause.
+    func nextPause() throws -> Duration {
+      let pause = try #require(loop.nextDeadline) - loop.now
+      // A moment before the end of the pause, nothing happens.
+      let count = attempts.count
+      clock.advance(by: pause - .nanoseconds(1))
+      try loop.poll()
+      #expect(attempts.count == count)
+      clock.advance(by: .nanoseconds(1))
+      try loop.poll()
+      #expect(attempts.count == count + 1)
+      return pause
+    }
+  }
+
+  @Test func `attempts come after growing pauses, until one succeeds`() throws {
+    let bench = try Bench()
+    bench.retry?.begin()
+    #expect(bench.attempts == [.zero])
+    var longest = Backoff.first
+    for _ in 0..<12 {
+      let pause = try bench.nextPause()
+      #expect(pause >= longest / 2 && pause <= longest)
+      longest = min(longest * 2, Backoff.longest)
+    }
+    bench.succeeds = true
+    _ = try bench.nextPause()
+    #expect(bench.loop.nextDeadline == nil)
+    // The pauses begin anew.
+    bench.succeeds = false
+    bench.retry?.begin()
+    #expect(try bench.nextPause() <= Backoff.first)
+  }
+
+  @Test func `an attempt that is to come later does, unless it is stopped or released`() throws {
+    let bench = try Bench()
+    bench.retry?.beginLater()
+    #expect(bench.attempts.isEmpty)
+    #expect(try bench.nextPause() <= Backoff.first)
+    bench.retry?.stop()
+    #expect(bench.loop.nextDeadline == nil)
+    bench.retry?.beginLater()
+    #expect(bench.loop.nextDeadline != nil)
+    bench.retry = nil
+    #expect(bench.loop.nextDeadline == nil)
   }
 }

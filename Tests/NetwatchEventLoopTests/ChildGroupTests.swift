@@ -12,14 +12,12 @@ import Testing
   /// Runs a shell until its group has ended, and returns the ending.
   ///
   /// - Parameters:
-  ///   - grace: The time between SIGTERM and SIGKILL; nil if the group is not ended. It begins when the shell says "ready".
+  ///   - grace: The time between SIGTERM and SIGKILL, by the kernel's clock; nil if the group is not ended. It begins when the shell says "ready".
   ///   - output: The pipe that the shell and its children write to.
   private func run(_ script: String, grace: Duration?, output: NetwatchEventLoop.Pipe) throws -> ProcessEnding? {
     let loop = try EventLoop()
     var ending: ProcessEnding?
-    let process = try ChildProcess.spawn(
-      "/bin/sh", ["-c", script], descriptors: [(output.write, STDOUT_FILENO)], closesOthers: true)
-    output.closeWrite()
+    let process = try start(script, output)
     let group = try ChildGroup(process, on: loop) {
       ending = $0
       loop.stop()
@@ -33,6 +31,19 @@ import Testing
     try loop.runPatiently()
     withExtendedLifetime(group) {}
     return ending
+  }
+
+  private func start(_ script: String, _ output: NetwatchEventLoop.Pipe) throws -> pid_t {
+    let process = try ChildProcess.spawn(
+      "/bin/sh", ["-c", script], descriptors: [(output.write, STDOUT_FILENO)], closesOthers: true)
+    output.closeWrite()
+    return process
+  }
+
+  /// Whether a process has ended and has not been waited for.
+  private static func hasEnded(_ process: pid_t) -> Bool {
+    let text = FileDescriptor.text(of: "/proc/\(process)/stat") ?? ""
+    return text[(text.lastIndex(of: ")") ?? text.endIndex)...].hasPrefix(") Z")
   }
 
   @Test(arguments: [
@@ -62,9 +73,30 @@ import Testing
   func `whoever ignores SIGTERM gets SIGKILL, also when the leader has ended`(
     _ script: String, _ expected: ProcessEnding
   ) throws {
+    let clock = ManualClock()
+    let loop = try EventLoop(by: clock)
     let output = try NetwatchEventLoop.Pipe()
-    #expect(try run(script, grace: .milliseconds(100), output: output) == expected)
+    let process = try start(script, output)
+    var ending: ProcessEnding?
+    let group = try ChildGroup(process, on: loop) { ending = $0 }
+    #expect(output.text(upTo: 6) == "ready\n")
+    group.end(within: .seconds(100))
+    // A leader that obeys has all the time that it needs.
+    if expected != .killed(signal: SIGKILL) { try eventually { Self.hasEnded(process) } }
+    clock.advance(by: .milliseconds(99_999))
+    try loop.poll()
+    #expect(ending == nil)
+    clock.advance(by: .milliseconds(1))
+    func look() throws -> ProcessEnding? {
+      try loop.poll()
+      // What was killed is looked at again after a while.
+      clock.advance(by: .milliseconds(10))
+      return ending
+    }
+    try eventually(look()) { $0 != nil }
+    #expect(ending == expected)
     #expect(output.text(upTo: 1) == "")
+    withExtendedLifetime(group) {}
   }
 
   @Test func `what a leader leaves behind runs on if the group is not ended`() throws {

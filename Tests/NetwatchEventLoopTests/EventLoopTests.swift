@@ -1,4 +1,6 @@
 import Glibc
+import Netwatch
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchEventLoop
@@ -223,16 +225,111 @@ final class Pipe {
   }
 }
 
+/// Timers that go by another clock than the kernel's.
+@Suite struct LoopClockTests {
+  @Test func `a timer fires when the clock has come to its deadline, and not before`() throws {
+    let clock = ManualClock()
+    let loop = try EventLoop(by: clock)
+    var fired: [Int] = []
+    for second in [3, 1, 2] { loop.schedule(after: .seconds(second)) { fired.append(second) } }
+    #expect(loop.nextDeadline == .seconds(1))
+    try loop.poll()
+    clock.advance(by: .milliseconds(999))
+    try loop.poll()
+    #expect(fired.isEmpty)
+    clock.advance(by: .milliseconds(1))
+    try loop.poll()
+    #expect(fired == [1])
+    // Both in one turn, in their order.
+    clock.advance(by: .seconds(60))
+    #expect(loop.now == .seconds(61))
+    try loop.poll()
+    #expect(fired == [1, 2, 3])
+    #expect(loop.nextDeadline == nil)
+  }
+
+  @Test func `what is due already fires at once, and the kernel's time plays no part`() throws {
+    let clock = ManualClock()
+    let loop = try EventLoop(by: clock)
+    var fired: [Int] = []
+    // The kernel's clock is past this deadline.
+    loop.schedule(after: .nanoseconds(1)) { fired.append(-1) }
+    loop.schedule(after: .zero) {
+      fired.append(0)
+      loop.schedule(after: .zero) {
+        fired.append(1)
+      }
+    }
+    try loop.poll(until: fired.count) { $0 == 2 }
+    #expect(fired == [0, 1])
+  }
+
+  @Test func `a timer that is set again fires after the new delay`() throws {
+    let clock = ManualClock()
+    let loop = try EventLoop(by: clock)
+    var fired: [Duration] = []
+    var timer: LoopTimer?
+    timer = LoopTimer(on: loop) {
+      fired.append(loop.now)
+      if fired.count < 3 { timer?.set(forNextTickEvery: .seconds(10)) }
+    }
+    timer?.set(after: .seconds(5))
+    timer?.set(after: .seconds(7))
+    for _ in 0..<40 {
+      clock.advance(by: .seconds(1))
+      try loop.poll()
+    }
+    #expect(fired == [.seconds(7), .seconds(20), .seconds(30)])
+    timer = nil
+  }
+
+  @Test func `loops on other threads fire, each its own, and one that has ended is left alone`() async throws {
+    let clock = ManualClock()
+    let fired = (0..<3).map { _ in Lock(0) }
+    let handles = try fired.map { count in
+      try EventLoop.startInBackground(name: "test", by: clock) { loop in
+        func again() {
+          loop.schedule(after: .seconds(1)) {
+            count.withLock { $0 += 1 }
+            again()
+          }
+        }
+        again()
+        return loop.handle
+      }
+    }
+    clock.advance(by: .seconds(1))
+    try await eventually(fired.map { $0.withLock { $0 } }) { $0 == [1, 1, 1] }
+    handles[1].submit { $0.stop() }
+    try await eventually(handles[1].submit { _ in }) { !$0 }
+    clock.advance(by: .seconds(1))
+    try await eventually(fired.map { $0.withLock { $0 } }) { $0 == [2, 1, 2] }
+    for handle in handles { handle.submit { $0.stop() } }
+  }
+
+  @Test func `a loop goes by the kernel's clock if it is given none`() throws {
+    let loop = try EventLoop()
+    let before = KernelClock.monotonic.now
+    let now = loop.now
+    #expect(now >= before && now <= KernelClock.monotonic.now)
+  }
+}
+
 @Suite struct LoopTimerTests {
   @Test func `a timer that is set again fires at the new time alone`() throws {
-    let loop = try EventLoop()
+    let clock = ManualClock()
+    let loop = try EventLoop(by: clock)
     var fired = 0
     let timer = LoopTimer(on: loop) { fired += 1 }
     timer.set(after: .zero)
     timer.set(after: .milliseconds(1))
-    #expect(timer.deadline != nil)
-    loop.schedule(after: .milliseconds(2)) { loop.stop() }
-    try loop.run()
+    #expect(timer.deadline == .milliseconds(1))
+    try loop.poll()
+    #expect(fired == 0)
+    clock.advance(by: .milliseconds(1))
+    try loop.poll()
+    clock.advance(by: .seconds(1))
+    try loop.poll()
     #expect(fired == 1)
     #expect(timer.deadline == nil)
   }

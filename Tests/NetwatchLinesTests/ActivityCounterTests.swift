@@ -1,36 +1,42 @@
 import Netwatch
 import NetwatchEventLoop
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchLines
 
-/// Requests and TCP connections in one indicator.
+/// Requests and TCP connections in one indicator, on a clock that stands still.
 @Suite struct ActivityCounterTests {
   /// What it says, line by line, until it shows nothing and nothing is due.
-  private static func run(_ body: (EventLoop, ActivityCounter) -> Void) throws -> [String] {
-    let loop = try EventLoop()
+  private static func run(_ body: (EventLoop, ManualClock, ActivityCounter) throws -> Void) throws -> [String] {
+    let clock = ManualClock()
+    // A request may have begun before the test.
+    clock.advance(by: .seconds(100))
+    let loop = try EventLoop(by: clock)
     var lines: [String] = []
     var counter: ActivityCounter?
     counter = ActivityCounter(ActivitySettings(), on: loop) { reason in
       guard let activity = counter?.activity else { return }
       lines.append("\(reason.rawValue) \(activity.state.rawValue) \(activity.inFlight) \(activity.connections ?? -1)")
-      if activity.inFlight == 0, counter?.deadline == nil { loop.stop() }
     }
     guard let counter else { return [] }
-    body(loop, counter)
-    try loop.run()
+    try body(loop, clock, counter)
+    while let deadline = counter.deadline {
+      clock.advance(by: max(deadline - loop.now, .zero))
+      try loop.poll()
+    }
+    #expect(loop.nextDeadline == nil && counter.activity.inFlight == 0)
     return lines
   }
 
   @Test func `a request that began long ago is shown at the next turn`() throws {
-    let lines = try Self.run { loop, counter in
-      counter.setConnections(1, at: KernelClock.monotonic.now - .seconds(3))
+    let lines = try Self.run { loop, _, counter in
+      counter.setConnections(1, at: loop.now - .seconds(3))
       #expect(counter.activity.state == .delayingStart)
-      loop.schedule(at: KernelClock.monotonic.now + .milliseconds(20)) {
-        #expect(counter.activity.state == .active)
-        counter.setConnections(0, at: KernelClock.monotonic.now - .seconds(1))
-        #expect(counter.activity.state == .delayingEnd)
-      }
+      try loop.poll()
+      #expect(counter.activity.state == .active)
+      counter.setConnections(0, at: loop.now - .seconds(1))
+      #expect(counter.activity.state == .delayingEnd)
     }
     #expect(
       lines == [
@@ -40,35 +46,37 @@ import Testing
   }
 
   @Test func `a connection that has come and gone keeps the indicator a while longer, and shows none`() throws {
-    var ended = Duration.zero
-    let lines = try Self.run { loop, counter in
-      counter.setConnections(1, at: KernelClock.monotonic.now - .seconds(3))
+    let lines = try Self.run { loop, clock, counter in
+      counter.setConnections(1, at: loop.now - .seconds(3))
       counter.fireDue()
-      counter.setConnections(0, at: KernelClock.monotonic.now)
-      loop.schedule(after: .milliseconds(100)) {
-        #expect(counter.activity.state == .delayingEnd)
-        ended = KernelClock.monotonic.now
-        counter.setConnections(0, at: ended)
-        #expect(counter.deadline == ended + .milliseconds(170))
-      }
+      counter.setConnections(0, at: loop.now)
+      clock.advance(by: .milliseconds(100))
+      try loop.poll()
+      #expect(counter.activity.state == .delayingEnd)
+      counter.setConnections(0, at: loop.now)
+      #expect(counter.deadline == loop.now + .milliseconds(170))
+      clock.advance(by: .milliseconds(169))
+      try loop.poll()
+      #expect(counter.activity.state == .delayingEnd)
+      clock.advance(by: .milliseconds(1))
+      try loop.poll()
+      #expect(counter.activity.state == .inactive)
     }
-    #expect(KernelClock.monotonic.now >= ended + .milliseconds(170))
     #expect(lines.last == "completion_delay inactive 0 0" && lines.count == 4)
-    let hidden = try Self.run { loop, counter in
-      counter.setConnections(0, at: KernelClock.monotonic.now)
-      counter.setConnections(0, at: KernelClock.monotonic.now)
+    let hidden = try Self.run { loop, _, counter in
+      counter.setConnections(0, at: loop.now)
+      counter.setConnections(0, at: loop.now)
       #expect(counter.activity.state == .inactive && counter.deadline == nil)
-      loop.schedule(after: .zero) { loop.stop() }
     }
     #expect(hidden.isEmpty)
   }
 
   @Test func `requests and connections are counted together and told apart`() throws {
-    let lines = try Self.run { loop, counter in
+    let lines = try Self.run { loop, _, counter in
       counter.setRequests(2)
-      counter.setConnections(3, at: KernelClock.monotonic.now)
+      counter.setConnections(3, at: loop.now)
       counter.setRequests(0)
-      counter.setConnections(3, at: KernelClock.monotonic.now)
+      counter.setConnections(3, at: loop.now)
       counter.forgetConnections()
       #expect(counter.activity.connections == nil)
     }
@@ -80,14 +88,36 @@ import Testing
   }
 
   @Test func `who asks for the present state gets what is due`() throws {
-    _ = try Self.run { loop, counter in
-      counter.setConnections(1, at: KernelClock.monotonic.now - .seconds(3))
+    _ = try Self.run { loop, clock, counter in
+      counter.setConnections(1, at: loop.now - .seconds(3))
       counter.fireDue()
       #expect(counter.activity.state == .active)
-      // So late that it cannot be due, however slow the machine is.
-      counter.setConnections(0, at: KernelClock.monotonic.now + .milliseconds(500))
+      counter.setConnections(0, at: loop.now)
+      clock.advance(by: .milliseconds(169))
       counter.fireDue()
       #expect(counter.activity.state == .delayingEnd)
+      clock.advance(by: .milliseconds(1))
+      counter.fireDue()
+      #expect(counter.activity.state == .inactive)
     }
+  }
+
+  /// The rest of this suite goes by a clock of the test's own.
+  @Test func `on the kernel's clock the delays take their time`() throws {
+    let loop = try EventLoop()
+    let start = loop.now
+    var ending: Duration?
+    var counter: ActivityCounter?
+    counter = ActivityCounter(ActivitySettings(), on: loop) { reason in
+      if reason != .completionDelay { return }
+      ending = loop.now
+      loop.stop()
+    }
+    counter?.setRequests(1, at: start - .seconds(3))
+    counter?.fireDue()
+    counter?.setRequests(0)
+    try loop.runPatiently()
+    #expect(try #require(ending) >= start + .milliseconds(170))
+    counter = nil
   }
 }

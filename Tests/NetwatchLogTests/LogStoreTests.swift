@@ -79,9 +79,9 @@ import Testing
   @Test func `the size limit drops the oldest and is never exceeded`() throws {
     let (place, folder) = try place()
     defer { _ = folder }
-    let limit: Int64 = 4_000_000
+    let limit: Int64 = 2_000_000
     let store = try LogStore.open(place, sizeLimit: limit).store
-    let entries = Self.entries(days: 400, perDay: 500)
+    let entries = Self.entries(days: 400, perDay: 200)
     var largest = 0
     for start in stride(from: 0, to: entries.count, by: 500) {
       try store.append(Array(entries[start..<start + 500]))
@@ -91,7 +91,7 @@ import Testing
     print(
       "With a limit of \(limit) bytes it had \(largest) at most, and keeps \(kept.count) of \(entries.count) changes.")
     #expect(largest <= limit)
-    #expect(kept.count > 50_000 && kept.count < entries.count)
+    #expect(kept.count > 15_000 && kept.count < entries.count)
     #expect(kept == entries.suffix(kept.count))
   }
 
@@ -102,7 +102,7 @@ import Testing
     let (store, other) = try (
       LogStore.open(place, sizeLimit: limit).store, LogStore.open(place, sizeLimit: limit).store
     )
-    let entries = Self.entries(days: 400, perDay: 200)
+    let entries = Self.entries(days: 400, perDay: 100)
     let state = LogState(
       status: .wwan, reason: "route_up", medium: .wwan, interface: "wwan9", ssid: nil, isExpensive: true)
     try other.append([LogEntry(entries[0].moment, .change(state, count: 1))])

@@ -10,17 +10,6 @@ final class FakeNameServer {
     case udp, tcp
   }
 
-  struct Reply {
-    let bytes: [UInt8]
-    /// Over UDP alone.
-    let delay: Duration
-
-    init(_ bytes: [UInt8], after delay: Duration = .zero) {
-      self.bytes = bytes
-      self.delay = delay
-    }
-  }
-
   /// All that was asked, in order.
   private(set) var questions: [Question] = []
   /// The ports of those that have asked by UDP.
@@ -30,11 +19,10 @@ final class FakeNameServer {
   private var registrations: [EventLoop.Registration] = []
   private var connections: [Connection] = []
   /// What is sent for a question: any number of messages.
-  var script: (Question, Transport) -> [Reply]
+  var script: (Question, Transport) -> [[UInt8]]
 
-  init(on loop: EventLoop, script: @escaping (Question, Transport) -> [Reply]) throws {
+  init(on loop: EventLoop, script: @escaping (Question, Transport) -> [[UInt8]]) throws {
     self.loop = loop
-    self.script = script
     self.script = script
     own = try Self.openPort()
     registrations.append(
@@ -44,7 +32,7 @@ final class FakeNameServer {
   }
 
   convenience init(on loop: EventLoop, records: [Record]) throws {
-    try self.init(on: loop) { question, _ in [Reply(Answer.bytes(question, records))] }
+    try self.init(on: loop) { question, _ in [Answer.bytes(question, records)] }
   }
 
   deinit {
@@ -113,14 +101,7 @@ final class FakeNameServer {
       guard let question = Question(Array(buffer[..<count])) else { continue }
       questions.append(question)
       clients.insert(UInt16(bigEndian: client.sin_port))
-      for reply in script(question, .udp) {
-        guard reply.delay > .zero else {
-          send(reply.bytes, to: client)
-          continue
-        }
-        loop.schedule(at: KernelClock.monotonic.now + reply.delay) { [weak self] in self?.send(reply.bytes, to: client)
-        }
-      }
+      for reply in script(question, .udp) { send(reply, to: client) }
     }
   }
 
@@ -141,7 +122,7 @@ final class FakeNameServer {
     connection.registration = try? loop.watch(number, for: .readable) { [unowned self, unowned connection] _ in
       while let question = connection.read() {
         questions.append(question)
-        for reply in script(question, .tcp) { connection.write(reply.bytes) }
+        for reply in script(question, .tcp) { connection.write(reply) }
       }
       guard connection.hasEnded else { return }
       if let registration = connection.registration { loop.remove(registration) }

@@ -13,10 +13,10 @@ import Testing
     let loop = try EventLoop()
     let server = try FakeNameServer(on: loop) { question, transport in
       var answers = (0..<Int.random(in: 1...3, using: &random)).map { _ in
-        FakeNameServer.Reply(Self.answer(to: question, &random))
+        Self.answer(to: question, &random)
       }
       // Those that the resolver passes over would be waited for.
-      answers.append(.init(Answer.bytes(question, [], .noSuchName)))
+      answers.append(Answer.bytes(question, [], .noSuchName))
       return answers
     }
     var kinds: Set<ResolverError.Kind> = []

@@ -9,70 +9,88 @@ import Testing
   private static func address(_ last: UInt32) -> IPAddress { .v4(0xc000_0200 + last) }
   private static func record(_ last: UInt32) -> Record { .address(address(last), timeToLive: 300) }
 
-  /// A follower of one name, and what it has told.
+  /// A follower of one name on a clock that stands still, and what it has told.
   private final class Run {
+    /// The longest time from one lookup to the next.
+    private static let refresh = Duration.seconds(30)
+    /// c-ares, which goes by the kernel's clock, asks again after an eighth of this time: never in a test.
+    private static let timeout = Duration.seconds(4_000)
+
+    let clock = ManualClock()
     let loop: EventLoop
     let server: FakeNameServer
     var follower: HostWatch?
     private(set) var told: [[IPAddress]?] = []
 
-    init(refresh: Duration = .milliseconds(30), timeout: Duration = .milliseconds(200), resolvConf: String? = nil)
-      throws
-    {
-      loop = try EventLoop()
+    init(resolvConf: String? = nil) throws {
+      loop = try EventLoop(by: clock)
       server = try FakeNameServer(on: loop, records: [record(1)])
       var configuration = server.configuration
-      configuration.refresh = refresh
-      configuration.timeout = timeout
+      configuration.refresh = Self.refresh
+      configuration.timeout = Self.timeout
       if let resolvConf { configuration.resolvConf = resolvConf }
       follower = HostWatch(of: try HostName("host.example"), on: loop, configuration) { [unowned self] in
         told.append($0)
-        loop.stop()
       }
       #expect(told.isEmpty)
     }
 
-    /// The next addresses.
-    func next(_ location: SourceLocation = #_sourceLocation) throws -> [IPAddress]? {
+    /// The next addresses, of a lookup that runs.
+    func next(at place: SourceLocation = #_sourceLocation) throws -> [IPAddress]? {
       let count = told.count
-      try loop.runPatiently(location)
-      #expect(told.count == count + 1, sourceLocation: location)
+      try loop.poll(until: told.count, at: place) { $0 > count }
+      #expect(told.count == count + 1, sourceLocation: place)
       return told.last ?? nil
     }
 
-    /// Runs until `count` more questions were asked.
-    func ask(_ count: Int, _ location: SourceLocation = #_sourceLocation) throws {
-      let script = server.script
-      var rest = count
-      server.script = { [unowned loop] in
-        rest -= 1
-        if rest == 0 { loop.stop() }
-        return script($0, $1)
+    /// Waits until the lookup that runs has ended, and the next one has its time.
+    ///
+    /// - Returns: The time until then.
+    @discardableResult func rest(at place: SourceLocation = #_sourceLocation) throws -> Duration {
+      let pause = try loop.poll(until: loop.nextDeadline.map { $0 - loop.now }, at: place) { pause in
+        pause.map { $0 > .zero && $0 <= Self.refresh } ?? false
       }
-      try loop.runPatiently(location)
-      server.script = script
+      return try #require(pause, sourceLocation: place)
+    }
+
+    /// Lets the time pass until the next lookup, so that it runs.
+    func lookAgain(at place: SourceLocation = #_sourceLocation) throws { clock.advance(by: try rest(at: place)) }
+
+    /// Lets a lookup that runs have its questions asked, and no answer in time.
+    func waitInVain(at place: SourceLocation = #_sourceLocation) throws {
+      let asked = server.questions.count
+      try loop.poll(until: server.questions.count, at: place) { $0 == asked + 2 }
+      clock.advance(by: Self.timeout)
     }
   }
 
   @Test func `addresses are told as they change`() throws {
     let run = try Run()
     #expect(try run.next() == [Self.address(1)])
-    run.server.script = { question, _ in [.init(Answer.bytes(question, [Self.record(2), Self.record(3)]))] }
+    run.server.script = { question, _ in [Answer.bytes(question, [Self.record(2), Self.record(3)])] }
+    try run.lookAgain()
     #expect(Set(try run.next() ?? []) == [Self.address(2), Self.address(3)])
     // In turns: no news.
     var turn = false
     run.server.script = { question, _ in
       turn.toggle()
       return [
-        .init(Answer.bytes(question, turn ? [Self.record(3), Self.record(2)] : [Self.record(2), Self.record(3)]))
+        Answer.bytes(question, turn ? [Self.record(3), Self.record(2)] : [Self.record(2), Self.record(3)])
       ]
     }
-    try run.ask(20)
+    let asked = run.server.questions.count
+    for _ in 0..<10 {
+      try run.lookAgain()
+      try run.rest()
+    }
+    #expect(run.server.questions.count == asked + 20)
     #expect(run.told.count == 2)
-    run.server.script = { question, _ in [.init(Answer.bytes(question, [], .noSuchName))] }
+    run.server.script = { question, _ in [Answer.bytes(question, [], .noSuchName)] }
+    try run.lookAgain()
     #expect(try run.next() == [])
     #expect(run.follower?.failure?.kind == .noSuchName)
-    run.server.script = { question, _ in [.init(Answer.bytes(question, [Self.record(4)]))] }
+    run.server.script = { question, _ in [Answer.bytes(question, [Self.record(4)])] }
+    try run.lookAgain()
     #expect(try run.next() == [Self.address(4)])
     #expect(run.follower?.failure == nil)
     #expect(run.follower?.addresses == [Self.address(4)])
@@ -82,25 +100,41 @@ import Testing
     let run = try Run()
     #expect(try run.next() == [Self.address(1)])
     run.server.script = { _, _ in [] }
-    try run.ask(12)
-    run.server.script = { question, _ in [.init(Answer.bytes(question, [], .failed))] }
-    try run.ask(12)
+    // The waits after failures grow, up to the longest one.
+    for pause in [30, 1, 2, 4, 8] {
+      #expect(try run.rest() == .seconds(pause))
+      try run.lookAgain()
+      try run.waitInVain()
+    }
+    run.server.script = { question, _ in [Answer.bytes(question, [], .failed)] }
+    for pause in [16, 30, 30] {
+      #expect(try run.rest() == .seconds(pause))
+      try run.lookAgain()
+    }
+    try run.rest()
     #expect(run.told.count == 1)
     #expect(run.follower?.addresses == [Self.address(1)])
     #expect(run.follower?.failure != nil)
-    run.server.script = { question, _ in [.init(Answer.bytes(question, [Self.record(2)]))] }
+    run.server.script = { question, _ in [Answer.bytes(question, [Self.record(2)])] }
+    try run.lookAgain()
     #expect(try run.next() == [Self.address(2)])
   }
 
   @Test func `that nothing is known is told once`() throws {
     let run = try Run()
     run.server.script = { _, _ in [] }
+    try run.waitInVain()
     #expect(try run.next() == nil)
     #expect(run.follower?.failure?.kind == .timedOut)
-    try run.ask(8)
+    for _ in 0..<4 {
+      try run.lookAgain()
+      try run.waitInVain()
+    }
+    try run.rest()
     #expect(run.told.count == 1)
     #expect(run.follower?.isKnown == false)
-    run.server.script = { question, _ in [.init(Answer.bytes(question, [], .noSuchName))] }
+    run.server.script = { question, _ in [Answer.bytes(question, [], .noSuchName)] }
+    try run.lookAgain()
     #expect(try run.next() == [])
     #expect(run.follower?.isKnown == true)
   }
@@ -108,55 +142,62 @@ import Testing
   @Test func `a change of the path, and of the configuration, is looked up long before the refresh`() throws {
     let folder = try TemporaryFolder()
     try folder.write("search one.example\n", to: "resolv.conf")
-    let run = try Run(refresh: .seconds(3_600), resolvConf: folder.file("resolv.conf"))
+    let run = try Run(resolvConf: folder.file("resolv.conf"))
     #expect(try run.next() == [Self.address(1)])
-    run.server.script = { question, _ in [.init(Answer.bytes(question, [Self.record(2)]))] }
+    #expect(try run.rest() == .seconds(30))
+    run.server.script = { question, _ in [Answer.bytes(question, [Self.record(2)])] }
     run.follower?.pathChanged()
+    // A lookup begins a second after the one before, at the earliest.
+    #expect(try run.rest() == .seconds(1))
+    try run.lookAgain()
     #expect(try run.next() == [Self.address(2)])
-    run.server.script = { question, _ in [.init(Answer.bytes(question, [Self.record(3)]))] }
+    run.server.script = { question, _ in [Answer.bytes(question, [Self.record(3)])] }
     try folder.write("search two.example\n", to: "new")
     try folder.rename("new", to: "resolv.conf")
+    try run.loop.poll(until: run.loop.nextDeadline) { $0 == run.loop.now + .seconds(1) }
+    try run.lookAgain()
     #expect(try run.next() == [Self.address(3)])
   }
 
   @Test func `a change does not wait for a server that is silent`() throws {
-    let run = try Run(refresh: .seconds(3_600), timeout: .seconds(3_600))
-    run.server.script = { [unowned run] _, _ in
-      run.loop.stop()
-      return []
-    }
-    try run.loop.runPatiently()
-    run.server.script = { question, _ in [.init(Answer.bytes(question, [Self.record(2)]))] }
+    let run = try Run()
+    run.server.script = { _, _ in [] }
+    try run.loop.poll(until: run.server.questions.count) { $0 > 0 }
+    run.server.script = { question, _ in [Answer.bytes(question, [Self.record(2)])] }
     run.follower?.pathChanged()
+    try run.lookAgain()
     #expect(try run.next() == [Self.address(2)])
   }
 
   @Test func `nothing is heard of one that was stopped or let go of, from its own callback too`() throws {
     for isStopped in [true, false] {
-      let loop = try EventLoop()
+      let clock = ManualClock()
+      let loop = try EventLoop(by: clock)
       // After a failure, a change would be looked up at once.
-      let server = try FakeNameServer(on: loop) { question, _ in [.init(Answer.bytes(question, [], .noSuchName))] }
+      let server = try FakeNameServer(on: loop) { question, _ in [Answer.bytes(question, [], .noSuchName)] }
       var configuration = server.configuration
-      configuration.refresh = .milliseconds(10)
+      configuration.refresh = .seconds(30)
+      configuration.timeout = .seconds(4_000)
       var calls = 0
       var follower: HostWatch?
       follower = HostWatch(of: try HostName("host.example"), on: loop, configuration) { _ in
         calls += 1
         if isStopped { follower?.stop() } else { follower = nil }
-        server.script = { question, _ in [.init(Answer.bytes(question, [Self.record(UInt32(calls + 1))]))] }
+        server.script = { question, _ in [Answer.bytes(question, [Self.record(UInt32(calls + 1))])] }
         follower?.pathChanged()
-        loop.stop()
       }
-      try loop.runPatiently()
+      try loop.poll(until: calls) { $0 == 1 }
       #expect((follower == nil) == !isStopped)
       // Another one has its turn ten times.
       let asked = server.questions.count
       var other: HostWatch? = HostWatch(of: try HostName("other.example"), on: loop, configuration) { _ in }
-      server.script = { question, _ in
-        if server.questions.count >= asked + 20 { loop.stop() }
-        return [.init(Answer.bytes(question, [Self.record(9)]))]
+      server.script = { question, _ in [Answer.bytes(question, [Self.record(9)])] }
+      for turn in 1...10 {
+        try loop.poll(until: (server.questions.count, loop.nextDeadline)) {
+          $0 == asked + 2 * turn && $1 == loop.now + configuration.refresh
+        }
+        clock.advance(by: configuration.refresh)
       }
-      try loop.runPatiently()
       withExtendedLifetime(other) {}
       other = nil
       #expect(calls == 1)

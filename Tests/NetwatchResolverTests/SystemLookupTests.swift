@@ -11,6 +11,8 @@ import Testing
   /// A folder with a getent in it, a name server, and a loop for both.
   private final class Run {
     let folder: TemporaryFolder
+    /// It stands still, so getent has all the time that it needs.
+    let clock = ManualClock()
     let loop: EventLoop
     let server: FakeNameServer
     var configuration: ResolverConfiguration
@@ -18,8 +20,8 @@ import Testing
     init(getent script: String, answer: Answer.Code = .noSuchName) throws {
       folder = try TemporaryFolder()
       try Self.write("#!/bin/sh\ncd \(folder.path)\n\(script)", to: folder.file("getent"))
-      loop = try EventLoop()
-      server = try FakeNameServer(on: loop) { question, _ in [.init(Answer.bytes(question, [], answer))] }
+      loop = try EventLoop(by: clock)
+      server = try FakeNameServer(on: loop) { question, _ in [Answer.bytes(question, [], answer)] }
       configuration = server.configuration
       configuration.getent = folder.file("getent")
     }
@@ -48,14 +50,8 @@ import Testing
     }
 
     /// What the script has written, once it is there.
-    func text(of file: String) throws -> String {
-      for _ in 0..<3_000 {
-        if let text = try? String(contentsOfFile: folder.file(file), encoding: .utf8), text.hasSuffix("\n") {
-          return text
-        }
-        usleep(10_000)
-      }
-      throw POSIXError(.ENOENT)
+    func text(of file: String, at place: SourceLocation = #_sourceLocation) throws -> String {
+      try eventually(folder.text(of: file), at: place) { $0.hasSuffix("\n") }
     }
   }
 
@@ -138,9 +134,22 @@ import Testing
 
   @Test func `a getent that does not answer in time is ended`() throws {
     let run = try Run(getent: "echo $$ > process; sleep 600")
-    run.configuration.systemTimeout = .milliseconds(300)
-    #expect(try run.kind("printer") == .timedOut)
-    try Self.expectGone(run.text(of: "process"))
+    run.configuration.systemTimeout = .seconds(300)
+    var outcome: Resolution.Outcome?
+    let lookup = HostLookup(of: try HostName("printer"), on: run.loop, run.configuration) { outcome = $0 }
+    let process = try run.text(of: "process")
+    run.clock.advance(by: .milliseconds(299_999))
+    try run.loop.poll()
+    #expect(outcome == nil)
+    run.clock.advance(by: .milliseconds(1))
+    try run.loop.poll()
+    guard case .failure(let error) = outcome else {
+      Issue.record("\(outcome as Any)")
+      return
+    }
+    #expect(error.kind == .timedOut)
+    try Self.expectGone(process)
+    withExtendedLifetime(lookup) {}
   }
 
   // MARK: The process
@@ -166,7 +175,6 @@ import Testing
 
   private static func expectGone(_ process: String) throws {
     let number = try #require(pid_t(process.dropLast()))
-    for _ in 0..<3_000 where kill(number, 0) == 0 { usleep(10_000) }
-    #expect(kill(number, 0) == -1 && errno == ESRCH)
+    try eventually(kill(number, 0) == 0 ? 0 : errno) { $0 == ESRCH }
   }
 }

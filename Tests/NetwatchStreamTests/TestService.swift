@@ -25,15 +25,17 @@ final class TestService: Sendable {
     let wifi = Atomic(0)
   }
 
+  /// - Parameter clock: The clock of the service. Default: the kernel's.
   init(
-    connectionLimit: Int = 64, memoryLimit: Int = 64 << 20, at address: ServiceAddress? = nil
+    connectionLimit: Int = 64, memoryLimit: Int = 64 << 20, at address: ServiceAddress? = nil,
+    by clock: ManualClock? = nil
   ) throws {
     folder = try TemporaryFolder()
     let address = address ?? ServiceAddress(path: folder.file("s"))
     self.address = address
     let questions = Questions()
     self.questions = questions
-    handle = try EventLoop.startInBackground(name: "test-service") { loop in
+    handle = try EventLoop.startInBackground(name: "test-service", by: clock) { loop in
       let core = try Core(
         ListeningSocket(at: address), on: loop, connectionLimit: connectionLimit, memoryLimit: memoryLimit, questions)
       core.publish()
@@ -52,12 +54,17 @@ final class TestService: Sendable {
   deinit { stop() }
 
   /// A service in the place of one that ends on its own thread, and holds the address until then.
-  static func again(at address: ServiceAddress) throws -> TestService {
-    for _ in 0..<10_000 {
-      if let service = try? TestService(at: address) { return service }
-      usleep(1_000)
-    }
-    return try TestService(at: address)
+  static func again(
+    at address: ServiceAddress, by clock: ManualClock? = nil, at place: SourceLocation = #_sourceLocation
+  ) throws -> TestService {
+    var service: TestService?
+    try eventually(Result { service = try TestService(at: address, by: clock) }, at: place) { (try? $0.get()) != nil }
+    return try #require(service)
+  }
+
+  /// The time of the service's next timer; nil if none is set.
+  var nextDeadline: Duration? {
+    get throws { try handle.call { loop, answer in answer.fulfill(.success(loop.nextDeadline)) } }
   }
 
   /// Lives on the loop's thread.
@@ -77,12 +84,12 @@ final class TestService: Sendable {
         socket, on: loop, connectionLimit: connectionLimit, memoryLimit: memoryLimit, identity: ServiceIdentity(),
         requestsChanged: { [unowned self] in counter?.setRequests($0) },
         statistics: { ServiceStatistics(transitions: 5, netlinkOverruns: 6) },
-        sampleTraffic: { [unowned self] path in
+        sampleTraffic: { [unowned self, unowned loop] path in
           bytes += 1_000
           return path.carrier.map { carrier in
             let traffic = LinkTraffic(
               kernelName: carrier.name, interfaceIndex: carrier.index, receivedBytes: bytes, sentBytes: 0)
-            return TrafficMeter.Sample(traffic, at: KernelClock.monotonic.now, suspendedTime: .zero)
+            return TrafficMeter.Sample(traffic, at: loop.now, suspendedTime: .zero)
           }
         },
         reportWiFi: { _ in
@@ -122,9 +129,8 @@ final class TestClient {
       throw PlainError("nobody listens at \(service.address.path)")
     }
     self.descriptor = descriptor
-    var patience = timeval(tv_sec: 20, tv_usec: 0)
-    unsafe setsockopt(
-      self.descriptor.rawValue, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    var time = timeval(tv_sec: Int(30 * patience), tv_usec: 0)
+    unsafe setsockopt(self.descriptor.rawValue, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     _ = fcntl(self.descriptor.rawValue, F_SETFL, 0)
   }
 
@@ -143,7 +149,7 @@ final class TestClient {
 
   func shutWriting() { shutdown(descriptor.rawValue, CInt(SHUT_WR)) }
 
-  /// The next line without its newline; nil at the end, or when the deadline has passed.
+  /// The next line without its newline; nil at the end. If nothing comes in time, the test fails, and it is nil, too.
   func line() -> String? {
     while true {
       if let end = input.firstIndex(of: UInt8(ascii: "\n")) {
@@ -152,6 +158,9 @@ final class TestClient {
       }
       var buffer = [UInt8](repeating: 0, count: 4_096)
       let count = unsafe recv(descriptor.rawValue, &buffer, buffer.count, 0)
+      if count < 0 {
+        Issue.record("no line has come in \(30 * patience) s, only '\(String(decoding: input, as: UTF8.self))'")
+      }
       guard count > 0 else { return nil }
       input += buffer[..<count]
     }
@@ -169,6 +178,12 @@ final class TestClient {
   func answer() -> String? {
     while let line = line() { if EventRecord(line: Array(line.utf8)[...]) == nil { return line } }
     return nil
+  }
+
+  /// Sends a line, and returns the answer to it.
+  func answer(to line: String) -> String? {
+    write(line + "\n")
+    return answer()
   }
 
   /// Reads events until one has `count` requests.

@@ -1,7 +1,8 @@
 import Netwatch
+import NetwatchEventLoop
 
-/// A clock that stands still until a test moves it.
-package final class ManualClock: Clock, Sendable {
+/// A clock that stands still until a test moves it: for tasks that sleep, and for the timers of loops.
+package final class ManualClock: Clock, LoopClock, Sendable {
   package struct Instant: InstantProtocol {
     package var offset: Duration
     package func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
@@ -17,6 +18,9 @@ package final class ManualClock: Clock, Sendable {
   private struct State: Sendable {
     var now = Instant(offset: .zero)
     var sleepers: [Sleeper] = []
+    /// They make loops fire what is due, and return false if a loop has ended.
+    var loops: [Int: @Sendable () -> Bool] = [:]
+    var lastLoop = 0
   }
 
   private let state = Lock(State())
@@ -39,15 +43,27 @@ package final class ManualClock: Clock, Sendable {
     }
   }
 
-  /// Wakes whoever's time has come. They run on their own threads, after this returns.
+  /// The time since the clock was created.
+  package var time: Duration { now.offset }
+
+  package func drive(_ clockHasMoved: @escaping @Sendable () -> Bool) {
+    state.withLock { state in
+      state.lastLoop += 1
+      state.loops[state.lastLoop] = clockHasMoved
+    }
+  }
+
+  /// Moves the clock. Wakes whoever's time has come: tasks and loops run on their own threads, after this returns. A loop of the
+  /// calling thread fires its timers in its next turn.
   package func advance(by duration: Duration) {
-    let woken = state.withLock { state in
+    let (woken, loops) = state.withLock { state in
       state.now = state.now.advanced(by: duration)
       let now = state.now
       let woken = state.sleepers.filter { $0.deadline <= now }
       state.sleepers.removeAll { $0.deadline <= now }
-      return woken
+      return (woken, state.loops)
     }
     for sleeper in woken { sleeper.continuation.resume() }
+    for (number, clockHasMoved) in loops where !clockHasMoved() { state.withLock { $0.loops[number] = nil } }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import NetwatchEventLoop
 import Testing
 
@@ -6,6 +7,12 @@ import Testing
 package struct TestFailure: Error, CustomStringConvertible {
   package let description: String
   package init(_ description: String) { self.description = description }
+
+  fileprivate static func late(_ state: Any, _ place: SourceLocation, _ seconds: Double) -> TestFailure {
+    let place = "\(place.fileID):\(place.line)"
+    return TestFailure(
+      "\(place): what the test waits for has not come in \(seconds * patience) s; the last state was \(state)")
+  }
 }
 
 /// How much slower than an ordinary computer this machine is: every deadline of a test is multiplied by it. Where a processor is
@@ -100,9 +107,7 @@ private struct Looks {
   /// The milliseconds until the next look.
   mutating func pause(after state: Any) throws -> Int {
     guard !deadline.isOver else {
-      throw TestFailure(
-        "\(place.fileID):\(place.line): what the test waits for has not come in \(seconds * patience) s; the last state was \(state)"
-      )
+      throw TestFailure.late(state, place, seconds)
     }
     milliseconds = min(milliseconds + 1, 20)
     return milliseconds
@@ -129,5 +134,29 @@ extension EventLoop {
     deadline.set(after: .seconds(30))
     try run()
     deadline.stop()
+  }
+
+  /// Handles events on the calling thread until a state fulfils a condition, and returns that state.
+  ///
+  /// - Parameters:
+  ///   - state: What is looked at after each turn of the loop.
+  ///   - seconds: How long this may last, before it is multiplied by `patience`.
+  ///   - condition: What the state must fulfil.
+  /// - Throws: A `TestFailure` with the place and the last state, if the condition is not fulfilled in time.
+  @discardableResult
+  package func poll<State>(
+    until state: @autoclosure () throws -> State, within seconds: Double = 30,
+    at place: SourceLocation = #_sourceLocation,
+    _ condition: (State) throws -> Bool
+  ) throws -> State {
+    let deadline = Deadline(seconds)
+    while true {
+      try poll()
+      let current = try state()
+      if try condition(current) { return current }
+      guard !deadline.isOver else { throw TestFailure.late(current, place, seconds) }
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      unsafe Glibc.poll(&waiting, 1, min(deadline.milliseconds, 100))
+    }
   }
 }

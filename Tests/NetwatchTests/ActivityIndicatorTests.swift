@@ -21,15 +21,17 @@ import Testing
     }
 
     /// Moves the clock once the indicator waits for it, and waits until it has come to a state.
-    func advance(by duration: Duration, to state: ActivityState) async {
-      await waitUntil { clock.sleeperCount > 0 }
+    func advance(
+      by duration: Duration, to state: ActivityState, at place: SourceLocation = #_sourceLocation
+    ) async throws {
+      try await eventually(clock.sleeperCount, at: place) { $0 > 0 }
       clock.advance(by: duration)
-      await waitUntil { indicator.state == state }
+      try await eventually(indicator.state, at: place) { $0 == state }
     }
   }
 
   @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 18, .seconds(Int64.min)])
-  func `delays that no clock can hold do no harm`(_ delay: Duration) async {
+  func `delays that no clock can hold do no harm`(_ delay: Duration) async throws {
     var configuration = ActivityConfiguration()
     configuration.activationDelay = delay
     configuration.completionDelay = delay
@@ -38,51 +40,57 @@ import Testing
     let request = indicator.begin()
     #expect(indicator.state == .delayingStart)
     if delay < .zero {
-      await waitUntil { indicator.state == .active }
+      try await eventually(indicator.state) { $0 == .active }
       request.end()
-      await waitUntil { indicator.state == .inactive }
+      try await eventually(indicator.state) { $0 == .inactive }
     } else {
-      for _ in 0..<100 { await Task.yield() }
+      // A delay of another indicator, which begins later, ends.
+      var short = ActivityConfiguration()
+      short.activationDelay = .milliseconds(1)
+      let other = ActivityIndicator(short)
+      let otherRequest = other.begin()
+      try await eventually(other.state) { $0 == .active }
+      otherRequest.end()
       #expect(indicator.state == .delayingStart)
       indicator.configuration.activationDelay = .zero
       indicator.isEnabled = false
       indicator.isEnabled = true
-      await waitUntil { indicator.state == .active }
+      try await eventually(indicator.state) { $0 == .active }
       request.end()
       #expect(indicator.state == .delayingEnd)
     }
   }
 
-  @Test func `one long request is shown after a second, and 0.17 s longer`() async {
+  @Test func `one long request is shown after a second, and 0.17 s longer`() async throws {
     let bench = Bench()
     let subscription = bench.listen(initial: true)
     let request = bench.indicator.begin("upload")
     #expect(bench.indicator.state == .delayingStart)
     #expect((bench.indicator.count, bench.indicator.labels) == (1, ["upload"]))
-    await bench.advance(by: .seconds(1), to: .active)
+    try await bench.advance(by: .seconds(1), to: .active)
     #expect(bench.indicator.isVisible)
     request.end()
     #expect(bench.indicator.state == .delayingEnd)
     #expect(bench.indicator.isVisible)
-    await bench.advance(by: .milliseconds(170), to: .inactive)
+    try await bench.advance(by: .milliseconds(170), to: .inactive)
     #expect(bench.told.withLock { $0 } == [false, true, false])
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `one short request is never shown`() async {
+  @Test func `one short request is never shown`() async throws {
     let bench = Bench()
     let subscription = bench.listen()
     bench.indicator.begin().end()
-    await bench.advance(by: .seconds(1), to: .inactive)
+    try await bench.advance(by: .seconds(1), to: .inactive)
     #expect(bench.told.withLock { $0 } == [])
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a gap that is shorter than the linger is bridged`() async {
+  @Test func `a gap that is shorter than the linger is bridged`() async throws {
     let bench = Bench()
     let subscription = bench.listen()
     bench.indicator.began("a")
-    await bench.advance(by: .seconds(1), to: .active)
+    try await bench.advance(by: .seconds(1), to: .active)
     for _ in 0..<50 {
       bench.indicator.ended("a")
       bench.clock.advance(by: .milliseconds(169))
@@ -91,7 +99,7 @@ import Testing
     }
     #expect(bench.told.withLock { $0 } == [true])
     bench.indicator.ended("a")
-    await bench.advance(by: .milliseconds(170), to: .inactive)
+    try await bench.advance(by: .milliseconds(170), to: .inactive)
     #expect(bench.told.withLock { $0 } == [true, false])
     withExtendedLifetime(subscription) {}
   }
@@ -114,38 +122,38 @@ import Testing
     #expect(indicator.count == 0)
   }
 
-  @Test func `disabled it is hidden at once, enabled it looks at what runs`() async {
+  @Test func `disabled it is hidden at once, enabled it looks at what runs`() async throws {
     let bench = Bench()
     let subscription = bench.listen()
     bench.indicator.began(1)
-    await bench.advance(by: .seconds(1), to: .active)
+    try await bench.advance(by: .seconds(1), to: .active)
     bench.indicator.isEnabled = false
     #expect(bench.told.withLock { $0 } == [true, false])
     #expect((bench.indicator.state, bench.indicator.count) == (.inactive, 1))
     bench.indicator.isEnabled = true
-    await bench.advance(by: .seconds(1), to: .active)
+    try await bench.advance(by: .seconds(1), to: .active)
     #expect(bench.told.withLock { $0 } == [true, false, true])
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `delays can be changed, and be zero`() async {
+  @Test func `delays can be changed, and be zero`() async throws {
     let bench = Bench()
     bench.indicator.configuration.activationDelay = .zero
     let request = bench.indicator.begin()
-    await waitUntil { bench.indicator.state == .active }
+    try await eventually(bench.indicator.state) { $0 == .active }
     request.end()
   }
 
-  @Test func `nothing comes after cancel`() async {
+  @Test func `nothing comes after cancel`() async throws {
     let bench = Bench()
     let subscription = bench.listen()
     bench.indicator.began(1)
     subscription.cancel()
-    await bench.advance(by: .seconds(1), to: .active)
+    try await bench.advance(by: .seconds(1), to: .active)
     #expect(bench.told.withLock { $0 } == [])
   }
 
-  @Test @MainActor func `a callback on an actor, and a sequence`() async {
+  @Test @MainActor func `a callback on an actor, and a sequence`() async throws {
     let bench = Bench()
     var told: [Bool] = []
     let subscription = bench.indicator.onVisibilityChange { told.append($0) }
@@ -153,15 +161,15 @@ import Testing
     var sequence = bench.indicator.visibility.makeAsyncIterator()
     #expect(await sequence.next() == false)
     let request = bench.indicator.begin()
-    await bench.advance(by: .seconds(1), to: .active)
+    try await bench.advance(by: .seconds(1), to: .active)
     #expect(await sequence.next() == true)
-    await waitUntil { told.count >= 2 }
+    try await eventually(told.count) { $0 >= 2 }
     #expect(told == [false, true])
     request.end()
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a slow observer does not hear a value twice`() async {
+  @Test func `a slow observer does not hear a value twice`() async throws {
     let bench = Bench()
     let queue = HandQueue()
     let told = Lock<[Bool]>([])
@@ -170,14 +178,14 @@ import Testing
     }
     queue.runAll()
     bench.indicator.began(1)
-    await bench.advance(by: .seconds(1), to: .active)
+    try await bench.advance(by: .seconds(1), to: .active)
     bench.indicator.isEnabled = false
     queue.runAll()
     #expect(told.withLock { $0 } == [false])
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an indicator that is released leaves nobody waiting`() async {
+  @Test func `an indicator that is released leaves nobody waiting`() async throws {
     weak var indicator: ActivityIndicator?
     let clock = ManualClock()
     do {
@@ -187,7 +195,7 @@ import Testing
       #expect(indicator != nil)
     }
     #expect(indicator == nil)
-    await waitUntil { clock.sleeperCount > 0 }
+    try await eventually(clock.sleeperCount) { $0 > 0 }
     clock.advance(by: .seconds(1))
   }
 
@@ -233,7 +241,7 @@ import Testing
       }
     }
     try #require(indicator.count == 0)
-    await waitUntil { indicator.state == .inactive && told.withLock { $0.last == false } }
+    try await eventually((indicator.state, told.withLock { $0.last })) { $0 == .inactive && $1 == false }
     let all = told.withLock { $0 }
     #expect(zip(all, all.dropFirst()).allSatisfy { $0 != $1 })
     withExtendedLifetime(subscription) {}

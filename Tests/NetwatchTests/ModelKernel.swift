@@ -56,7 +56,10 @@ struct ModelKernel {
     /// Beneath the tunnel, if there is one.
     var carrier: Int32?
     var tunnel: Int32? { (ipv4 ?? ipv6).flatMap { $0.link == ModelKernel.tunnel ? $0.link : nil } }
-    static func == (one: Truth, other: Truth) -> Bool { one.description == other.description }
+    static func == (one: Truth, other: Truth) -> Bool {
+      func isSame(_ one: Way?, _ other: Way?) -> Bool { one?.link == other?.link && one?.source == other?.source }
+      return isSame(one.ipv4, other.ipv4) && isSame(one.ipv6, other.ipv6) && one.carrier == other.carrier
+    }
     var description: String {
       "\(String(describing: ipv4)) \(String(describing: ipv6)) over \(String(describing: carrier))"
     }
@@ -156,8 +159,10 @@ struct ModelKernel {
   }
 
   private func isGlobal(_ address: IPAddress) -> Bool {
-    !address.description.hasPrefix("fe80") && address != .ip("::1") && address != .ip("127.0.0.1")
-      && !address.description.hasPrefix("169.254")
+    switch address {
+    case .v4(let bits): bits >> 16 != 0xa9fe && bits != 0x7f00_0001
+    case .v6(let bits): bits >> 112 != 0xfe80 && bits != 1
+    }
   }
 
   // MARK: What the kernel answers
@@ -225,11 +230,20 @@ struct ModelKernel {
   var answers: [RouteRequest: RouteAnswer] {
     var result: [RouteRequest: RouteAnswer] = [:]
     for family in AddressFamily.allCases {
-      let overLinks = links.keys.map(RouteRequest.Scope.link)
-      let requests =
-        ([.plain, .allHops] + overLinks).map { RouteRequest(family, $0) }
-        + ([.rules, .marked(Self.mark)] + overLinks).map { RouteRequest.beneath(family, $0) }
-      for request in requests { result[request] = answer(request) }
+      for scope in [RouteRequest.Scope.plain, .allHops] {
+        let request = RouteRequest(family, scope)
+        result[request] = answer(request)
+      }
+      for scope in [RouteRequest.Scope.rules, .marked(Self.mark)] {
+        let request = RouteRequest.beneath(family, scope)
+        result[request] = answer(request)
+      }
+      // Over a link, a tunnel's packets go as all others do.
+      for scope in links.keys.map(RouteRequest.Scope.link) {
+        let answer = answer(RouteRequest(family, scope))
+        result[RouteRequest(family, scope)] = answer
+        result[.beneath(family, scope)] = answer
+      }
     }
     return result
   }

@@ -3,6 +3,22 @@ import NetwatchTestSupport
 import Testing
 
 @Suite struct PathSequenceTests {
+  /// Runs a task on the thread of the test, until the task waits.
+  private final class Stepper: TaskExecutor {
+    private let jobs = Lock<[UnownedJob]>([])
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      jobs.withLock { $0.append(job) }
+    }
+
+    func runUntilItWaits() {
+      while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+        unsafe job.runSynchronously(on: asUnownedTaskExecutor())
+      }
+    }
+  }
+
   @Test func `a sequence begins with the current path`() async throws {
     let fake = FakeMonitor()
     fake.publish(5)
@@ -16,18 +32,19 @@ import Testing
   @Test func `a waiting reader is woken`() async throws {
     let fake = FakeMonitor()
     let paths = fake.monitor.paths
-    let task = Task { () throws(NetworkMonitorError) -> [Int32] in
-      var numbers: [Int32] = []
+    let (stepper, numbers) = (Stepper(), Lock<[Int32]>([]))
+    let task = Task(executorPreference: stepper) {
       for try await path in paths {
-        numbers.append(path.number)
+        numbers.withLock { $0.append(path.number) }
         if path.number == 9 { break }
       }
-      return numbers
     }
-    for _ in 0..<50 { await Task.yield() }
+    stepper.runUntilItWaits()
+    #expect(numbers.withLock { $0 } == [0])
     fake.publish(9)
-    let numbers = try await task.value
-    #expect(numbers.last == 9)
+    stepper.runUntilItWaits()
+    try #require(numbers.withLock { $0 } == [0, 9])
+    try await task.value
   }
 
   @Test func `the last path comes before the error, which is thrown once`() async throws {
@@ -60,14 +77,19 @@ import Testing
   @Test func `a cancelled reader ends`() async throws {
     let fake = FakeMonitor()
     let paths = fake.monitor.paths
-    let task = Task { () throws(NetworkMonitorError) -> Int in
-      var count = 0
-      for try await _ in paths { count += 1 }
-      return count
+    let (stepper, counts) = (Stepper(), Lock<[Int]>([]))
+    // One that waits, and one that has not begun.
+    for isWaiting in [true, false] {
+      let task = Task(executorPreference: stepper) {
+        var count = 0
+        for try await _ in paths { count += 1 }
+        counts.withLock { $0.append(count) }
+      }
+      if isWaiting { stepper.runUntilItWaits() }
+      task.cancel()
+      stepper.runUntilItWaits()
     }
-    for _ in 0..<50 { await Task.yield() }
-    task.cancel()
-    #expect(try await task.value <= 1)
+    #expect(counts.withLock { $0 } == [1, 0])
   }
 
   @Test func `iterators read on their own`() async throws {

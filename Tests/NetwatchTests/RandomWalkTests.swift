@@ -60,18 +60,18 @@ import Testing
       let changes = random.oneIn(3) ? 4 : 1
       var events: [NetworkEvent] = []
       for _ in 0..<changes { events += model.change(&random) }
-      let world = model
+      let world = World(of: model)
       let old = kernel.answers
-      Self.install(world, in: &kernel)
+      world.install(in: &kernel)
       kernel.onSettle = nil
       if changes == 1, random.oneIn(2) {
         // What is told early is done while the kernel settles.
         let late = events.reduce(AddressFamilies()) { $0.union(Self.earlyFamilies(of: $1)) }
         for (request, answer) in old where late.contains(request.family) { kernel.answers[request] = answer }
-        kernel.onSettle = { Self.install(world, in: &$0) }
+        kernel.onSettle = { world.install(in: &$0) }
       }
       if random.oneIn(10) {
-        Self.install(world, in: &kernel)
+        world.install(in: &kernel)
         loseSome(of: events)
       } else {
         for event in events { kernel.handle(.fact(event)) }
@@ -93,14 +93,21 @@ import Testing
       }
     }
 
-    private static func install(_ world: ModelKernel, in kernel: inout ScriptedKernel) {
-      kernel.facts = world.listing
-      kernel.links = links(world)
-      kernel.answers = world.answers
-    }
+    /// What a kernel says after a step, worked out once.
+    private struct World {
+      let facts: [NetworkEvent]
+      let links: [Int32: NetworkEvent]
+      let answers: [RouteRequest: RouteAnswer]
 
-    private static func links(_ world: ModelKernel) -> [Int32: NetworkEvent] {
-      world.links.keys.reduce(into: [:]) { $0[$1] = world.fact($1) }
+      init(of model: ModelKernel) {
+        facts = model.listing
+        links = model.links.keys.reduce(into: [:]) { $0[$1] = model.fact($1) }
+        answers = model.answers
+      }
+
+      func install(in kernel: inout ScriptedKernel) {
+        (kernel.facts, kernel.links, kernel.answers) = (facts, links, answers)
+      }
     }
 
     private mutating func loseSome(of events: [NetworkEvent]) {

@@ -61,7 +61,7 @@ struct WaitCommand: ParsableCommand {
     let wanted = try root.conditions(conditionWords)
     let networkKey = try wanted.needNetwork ? NetworkKey.read() : nil
     let loop = try EventLoop()
-    let start = KernelClock.monotonic.now
+    let start = loop.now
     var options = LineSource.Options()
     options.configuration = path.configuration
     options.probe = probe.settings

@@ -148,7 +148,7 @@ final class HookRunner {
     guard reportsFailures else { return }
     let reason = isLate ? "took longer than --exec-timeout permits and was ended" : "has failed"
     let sentence = "\(hook.name) \(reason): \(ending)".harmless
-    let now = KernelClock.monotonic.now
+    let now = loop.now
     reported = reported.filter { now - $0.value < Self.silence }
     guard reported[sentence] == nil else { return }
     reported[sentence] = now

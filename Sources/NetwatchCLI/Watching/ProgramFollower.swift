@@ -52,7 +52,7 @@ final class ProgramFollower {
     let sampler = try ProgramSampler(on: loop) { [unowned self] in fail($0) }
     self.sampler = sampler
     try output.whenReaderGoes(on: loop) { [unowned self] in loop.stop() }
-    nextLook = KernelClock.monotonic.now + Self.interval
+    nextLook = loop.now + Self.interval
     figures = try sampler.look(at: link)
     if case .text(let terminal, let units) = form, terminal.canDraw, !isOnce { try open(terminal, units) }
     timer.set(at: nextLook)
@@ -95,7 +95,7 @@ final class ProgramFollower {
     }
     if isOnce || output.isReaderGone { return loop.stop() }
     // The next look stays in step with the earlier ones. Looks that were missed are skipped.
-    while nextLook <= KernelClock.monotonic.now { nextLook += Self.interval }
+    while nextLook <= loop.now { nextLook += Self.interval }
     timer.set(at: nextLook)
   }
 

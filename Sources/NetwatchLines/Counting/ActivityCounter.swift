@@ -64,7 +64,7 @@ package final class ActivityCounter {
           forgetConnections()
           release(&connections)
         })
-      setConnections(0, at: KernelClock.monotonic.now)
+      setConnections(0, at: loop.now)
       if isWatched { connections?.watch() }
       return true
     } catch {
@@ -82,7 +82,7 @@ package final class ActivityCounter {
         changed: { [unowned self] in setDatagrams($0.count, at: $0.date) },
         failed: { [unowned self] error in
           warn("UDP is", error)
-          setDatagrams(0, at: KernelClock.monotonic.now)
+          setDatagrams(0, at: loop.now)
           activity.datagrams = nil
           release(&datagrams)
         })
@@ -112,11 +112,11 @@ package final class ActivityCounter {
   /// Sets the number of requests that programs have announced.
   ///
   /// - Parameter date: The time of the change. Actions that are due since then are performed at once. Default: now.
-  package func setRequests(_ count: Int, at date: Duration = KernelClock.monotonic.now) {
+  package func setRequests(_ count: Int, at date: Duration? = nil) {
     guard settings.counts.contains(.requests) else { return }
     // The limits keep the sum from overflowing, whatever number a caller gives.
     let others = activity.inFlight - activity.requests
-    change(to: min(max(count, 0), Int(Int32.max)) + others, at: date)
+    change(to: min(max(count, 0), Int(Int32.max)) + others, at: date ?? loop.now)
   }
 
   /// Sets the number of TCP connections in flight; they are counted from the first call on. An unchanged number means that one
@@ -138,7 +138,7 @@ package final class ActivityCounter {
 
   /// Stops counting TCP connections.
   package func forgetConnections() {
-    setConnections(0, at: KernelClock.monotonic.now)
+    setConnections(0, at: loop.now)
     activity.connections = nil
   }
 
@@ -163,7 +163,7 @@ package final class ActivityCounter {
 
   /// Performs the actions that are due, for a caller that wants the current state.
   package func fireDue() {
-    while let deadline, deadline <= KernelClock.monotonic.now { fire() }
+    while let deadline, deadline <= loop.now { fire() }
   }
 
   private func handle(_ event: ActivityMachine.Event, at date: Duration) {
@@ -174,7 +174,7 @@ package final class ActivityCounter {
 
   private func fire() {
     let reason: EventRecord.ActivityReason = machine.state == .delayingStart ? .activationDelay : .completionDelay
-    handle(.timerFired, at: KernelClock.monotonic.now)
+    handle(.timerFired, at: loop.now)
     changed(reason)
   }
 

@@ -121,7 +121,7 @@ package final class ProbeRunner {
   }
 
   private func handle(_ event: ProbeMachine.Event) {
-    for effect in machine.handle(event, at: KernelClock.monotonic.now) {
+    for effect in machine.handle(event, at: loop.now) {
       switch effect {
       case .start(let number, let interface): start(number, over: interface)
       case .kill(let number): if child?.number == number { end() }

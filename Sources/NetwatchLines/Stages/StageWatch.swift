@@ -181,12 +181,12 @@ final class StageWatch {
     if unproven.isEmpty {
       nudgeTimer.stop()
     } else if nudgeTimer.deadline == nil {
-      nudgeTimer.set(at: max(nextNudge, KernelClock.monotonic.now))
+      nudgeTimer.set(at: max(nextNudge, loop.now))
     }
   }
 
   private func nudge() {
-    nextNudge = KernelClock.monotonic.now + Self.nudgeInterval
+    nextNudge = loop.now + Self.nudgeInterval
     for gateway in machine.unprovenGateways {
       if nudged[gateway] == nil {
         nudged[gateway] = try? GatewayNudge(to: gateway, on: loop) { [unowned self] in

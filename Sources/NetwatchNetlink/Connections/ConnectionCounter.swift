@@ -121,7 +121,7 @@ package final class ConnectionCounter {
     var next: ConnectionActivity.Event? = event
     while let event = next {
       next = nil
-      let effects = machine.handle(event, at: KernelClock.monotonic.now)
+      let effects = machine.handle(event, at: loop.now)
       if let change = effects.change { changed(change) }
       if case .scanEnded = event { hasten() }
       timer.set(at: machine.deadline)
@@ -131,7 +131,7 @@ package final class ConnectionCounter {
   }
 
   private func hasten() {
-    if let moment = decision() { _ = machine.hasten(for: moment, at: KernelClock.monotonic.now) }
+    if let moment = decision() { _ = machine.hasten(for: moment, at: loop.now) }
   }
 
   /// Begins a scan. Returns the end of the scan if the kernel refuses it.
@@ -157,7 +157,7 @@ package final class ConnectionCounter {
   private func read() {
     guard let number = reading else { return }
     timing?.beginPart()
-    let now = KernelClock.monotonic.nanoseconds
+    let now = loop.now.nanoseconds
     do throws(NetlinkError) {
       let reply = try scan.read { connection in
         if !exclusions.contains(where: { $0.covers(connection) }) { machine.see(connection.facts, at: now) }
@@ -255,7 +255,7 @@ package final class ConnectionCounter {
   private func readEnds() {
     guard let ends else { return }
     stopHearing()
-    let now = KernelClock.monotonic.now
+    let now = loop.now
     var change: ConnectionActivity.Change?
     // Ends that are lost here show in the next scan.
     _ = try? ends.read(overrun: {}) { connection in

@@ -69,7 +69,7 @@ package final class DatagramCounter {
   package func rest() {
     isWatched = false
     timer.stop()
-    if let change = activity.forget(at: KernelClock.monotonic.now) { changed(change) }
+    if let change = activity.forget(at: loop.now) { changed(change) }
   }
 
   private func sample() {
@@ -77,7 +77,7 @@ package final class DatagramCounter {
       rest()
       return failed(PlainError("/proc/net/snmp cannot be read"))
     }
-    let now = KernelClock.monotonic.now
+    let now = loop.now
     timer.set(forNextTickEvery: Self.interval)
     do throws(NetlinkError) {
       let isFlowing = activity.measure(sample, at: now) ? try hasSocket() : false

@@ -71,7 +71,7 @@ package final class ProgramSampler {
   }
 
   private func lookAtConnections() throws(NetlinkError) {
-    let now = KernelClock.monotonic.now
+    let now = loop.now
     meter.beginLook(at: now)
     let number = activity.handle(activity.deadline == nil ? .watched : .timerFired, at: now).scan
     let isWhole = try scan.readAll { connection in
@@ -80,7 +80,7 @@ package final class ProgramSampler {
       timing?.connections += 1
     }
     meter.endLook(isWhole: isWhole)
-    if let number { _ = activity.handle(.scanEnded(number, isWhole: isWhole), at: KernelClock.monotonic.now) }
+    if let number { _ = activity.handle(.scanEnded(number, isWhole: isWhole), at: loop.now) }
   }
 
   // MARK: Ends
@@ -98,7 +98,7 @@ package final class ProgramSampler {
   }
 
   private func readEnds() throws(NetlinkError) -> Int {
-    let now = KernelClock.monotonic.now
+    let now = loop.now
     return try ends.read(overrun: { meter.loseEnds() }) { connection in
       if let inode = meter.end(connection.facts, at: now) { owners.release(inode) }
     }

@@ -97,10 +97,10 @@ package final class NetlinkReachability {
     source.touchMoment(because: .start)
     if machine.destinations != .internet { source.watchRoutes() }
     dispatch(.started)
-    let deadline = KernelClock.monotonic.now + Self.startPatience
+    let deadline = source.loop.now + Self.startPatience
     while machine.isListing {
       if let refusal, !refusal.isTransient { throw refusal }
-      guard KernelClock.monotonic.now < deadline, !source.input.isLost() else {
+      guard source.loop.now < deadline, !source.input.isLost() else {
         throw refusal ?? NetlinkError(operation: "RTM_GETLINK dump", code: EAGAIN)
       }
       source.input.pause(Self.startPause)

@@ -147,7 +147,7 @@ package final class ServiceLink {
     registration = try loop.watch(descriptor.rawValue, for: .readable) { [unowned self] in serve($0) }
     socket = consume descriptor
     isBusy = false
-    connectionTime = KernelClock.monotonic.now
+    connectionTime = loop.now
   }
 
   private func tryAgain() {
@@ -169,7 +169,7 @@ package final class ServiceLink {
 
   private func lose() {
     // A service may greet and then close, or refuse each connection, so only a connection that has lasted is a success.
-    let hasLasted = isWelcome && KernelClock.monotonic.now - connectionTime >= Backoff.longest
+    let hasLasted = isWelcome && loop.now - connectionTime >= Backoff.longest
     isWelcome = false
     disconnect()
     lost()

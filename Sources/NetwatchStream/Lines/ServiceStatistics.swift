@@ -39,18 +39,10 @@ extension ServiceStatistics {
     outageMilliseconds = UInt64(clamping: outages.time(at: now).nanoseconds / 1_000_000)
   }
 
-  /// Returns the labels with the most requests, made harmless for a terminal. There may be a hundred thousand labels, so not
-  /// all of them are sorted and cleaned.
+  /// Returns the labels with the most requests, made harmless for a terminal.
   static func mostFrequent(_ counts: [String: Int]) -> [NamedCount] {
-    typealias Entry = (key: String, value: Int)
-    func precedes(_ one: Entry, _ other: Entry) -> Bool { (other.value, one.key) < (one.value, other.key) }
-    var first: [Entry] = []
-    for entry in counts {
-      if first.count == labelLimit, let last = first.last, !precedes(entry, last) { continue }
-      first.insert(entry, at: first.firstIndex { precedes(entry, $0) } ?? first.endIndex)
-      if first.count > labelLimit { first.removeLast() }
-    }
-    return first.map { NamedCount(name: $0.key.harmless, count: $0.value) }
+    counts.first(labelLimit) { ($1.value, $0.key) < ($0.value, $1.key) }
+      .map { NamedCount(name: $0.key.harmless, count: $0.value) }
   }
 
   /// Reads the value of the key `stats` of a response. A number that is out of range counts as 0.
@@ -84,5 +76,22 @@ extension ServiceStatistics {
       outages[reason].map { "\"\(reason.rawValue)\":\($0)" }
     }
     return ",\"outages\":{\(counts.joined(separator: ","))},\"outage_ms\":\(outageMilliseconds)"
+  }
+}
+
+extension Sequence {
+  /// Returns the first elements in an order, without sorting the others. There may be a hundred thousand of them.
+  ///
+  /// - Parameters:
+  ///   - limit: The most elements to return.
+  ///   - precedes: Whether its first argument comes before its second one.
+  func first(_ limit: Int, by precedes: (Element, Element) -> Bool) -> [Element] {
+    var first: [Element] = []
+    for element in self {
+      if first.count == limit, let last = first.last, !precedes(element, last) { continue }
+      first.insert(element, at: first.firstIndex { precedes(element, $0) } ?? first.endIndex)
+      if first.count > limit { first.removeLast() }
+    }
+    return first
   }
 }

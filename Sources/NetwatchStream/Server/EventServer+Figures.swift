@@ -65,14 +65,14 @@ extension EventServer {
     qualityTimer = timer
     guard timer.deadline == nil else { return }
     // A client that asks, leaves and asks again causes no further sample.
-    if qualityTime.map({ KernelClock.monotonic.now - $0 >= QualityMeter.interval }) ?? true {
+    if qualityTime.map({ loop.now - $0 >= QualityMeter.interval }) ?? true {
       sampleQuality(isFirst: true)
     }
     timer.set(forNextTickEvery: QualityMeter.interval)
   }
 
   private func sampleQuality(isFirst: Bool) {
-    qualityTime = KernelClock.monotonic.now
+    qualityTime = loop.now
     quality = lookAtQuality(isFirst)
   }
 
@@ -98,7 +98,7 @@ extension EventServer {
     record.tellsQuality = true
     record.setDateToNow()
     figureWriter.write(record)
-    let now = KernelClock.monotonic.now
+    let now = loop.now
     // A client that has no room now gets figures after a later sample.
     for client in readers where client.wantsEvents && client.isGreeted && !client.interest.contains(.writable) {
       guard client.quality?.take(quality, at: now) == true else { continue }
@@ -116,7 +116,7 @@ extension EventServer {
       wifiAskers = []
       return
     }
-    let now = KernelClock.monotonic.now
+    let now = loop.now
     guard wifiLimit.allows(at: now) else {
       let timer = wifiTimer ?? LoopTimer(on: loop) { [unowned self] in askForWiFi() }
       wifiTimer = timer

@@ -186,7 +186,7 @@ import NetwatchEventLoop
     isTurnEndAwaited = false
     isEndingTurn = true
     schedule.beginTurn()
-    while let id = schedule.next(at: KernelClock.monotonic.now) {
+    while let id = schedule.next(at: loop.now) {
       guard let client = clients[id] else { continue }
       finish(client, isThere: carryOutOrders(of: client))
     }
@@ -218,7 +218,7 @@ import NetwatchEventLoop
       orderTimer?.stop()
       return
     }
-    if next <= KernelClock.monotonic.now { return awaitTurnEnd() }
+    if next <= loop.now { return awaitTurnEnd() }
     let timer = orderTimer ?? LoopTimer(on: loop) { [unowned self] in awaitTurnEnd() }
     orderTimer = timer
     timer.set(at: next)
@@ -243,7 +243,7 @@ import NetwatchEventLoop
   private func enqueue(_ client: ClientConnection, isFirst: Bool = false) {
     schedule.add(
       ObjectIdentifier(client), of: client.user, isStranger: !client.mayBegin, isFirst: isFirst,
-      at: KernelClock.monotonic.now)
+      at: loop.now)
     touched.append(client)
     awaitTurnEnd()
   }
@@ -393,7 +393,7 @@ import NetwatchEventLoop
   /// Reads from a client and carries out what it orders, for one turn of the client.
   private func carryOutOrders(of client: ClientConnection) -> Bool {
     var cost = 0
-    defer { schedule.charge(cost, to: client.user, at: KernelClock.monotonic.now) }
+    defer { schedule.charge(cost, to: client.user, at: loop.now) }
     if client.isArriving {
       cost = OrderCost.connection
       arrivals.append(client)

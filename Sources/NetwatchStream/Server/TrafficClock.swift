@@ -11,6 +11,7 @@ final class TrafficClock {
   /// The shortest interval that a client may ask for.
   private static let grid = Duration.milliseconds(100)
 
+  private let loop: EventLoop
   private let sample: () -> TrafficMeter.Sample?
   private let tell: (_ interval: Duration, LinkTraffic) -> Void
   /// The meters and their next ticks, by interval.
@@ -28,6 +29,7 @@ final class TrafficClock {
     on loop: EventLoop, sample: @escaping () -> TrafficMeter.Sample?,
     tell: @escaping (_ interval: Duration, LinkTraffic) -> Void
   ) {
+    self.loop = loop
     self.sample = sample
     self.tell = tell
     timer = LoopTimer(on: loop) { [unowned self] in tick() }
@@ -35,7 +37,7 @@ final class TrafficClock {
 
   /// Sets the intervals that clients want from now on.
   func setIntervals(_ wanted: Set<Duration>) {
-    let now = KernelClock.monotonic.now
+    let now = loop.now
     groups = groups.filter { wanted.contains($0.key) }
     for interval in wanted where groups[interval] == nil {
       var meter = TrafficMeter()
@@ -64,7 +66,7 @@ final class TrafficClock {
   }
 
   private func tick() {
-    let now = KernelClock.monotonic.now
+    let now = loop.now
     let sample = newSample(at: now)
     for (interval, group) in groups where group.due <= now {
       groups[interval]?.due = tick(every: interval, after: now)

@@ -1,0 +1,114 @@
+import Glibc
+import Netwatch
+import NetwatchEventLoop
+import NetwatchTestSupport
+import Testing
+
+@testable import NetwatchStream
+
+/// When a client connects to a service, on a clock that stands still.
+@Suite struct ServiceLinkTests {
+  private final class Bench {
+    let clock = ManualClock()
+    let loop: EventLoop
+    let folder: TemporaryFolder
+    let address: ServiceAddress
+    private(set) var records = 0
+    private(set) var losses = 0
+    private(set) lazy var link = ServiceLink(
+      to: [address], on: loop, record: { [unowned self] _ in records += 1 }, lost: { [unowned self] in losses += 1 })
+
+    init() throws {
+      loop = try EventLoop(by: clock)
+      folder = try TemporaryFolder()
+      address = ServiceAddress(path: folder.file("s"))
+    }
+
+    /// The time until the next attempt; nil if none is due.
+    var pause: Duration? { loop.nextDeadline.map { $0 - loop.now } }
+
+    /// Lets the time pass until the next attempt, which is made.
+    func attempt() throws {
+      clock.advance(by: try #require(pause))
+      try loop.poll()
+    }
+
+    /// Accepts the client as a service does.
+    func accept(by socket: ListeningSocket) -> FileDescriptor {
+      FileDescriptor(owning: accept4(socket.descriptor.rawValue, nil, nil, CInt(SOCK_CLOEXEC.rawValue)))
+    }
+
+    /// Greets the client, and waits until it has heard that.
+    func greet(on client: borrowing FileDescriptor) throws {
+      var writer = JSONLineWriter()
+      writer.write(JSONLineTests.record(JSONLineTests.path(), .initial))
+      let heard = records
+      try writer.withLine { line throws(SystemError) in try FileDescriptor.writeAll(line, to: client.rawValue) }
+      try loop.poll(until: records) { $0 == heard + 1 }
+    }
+
+    /// Waits until the client knows that its connection has ended.
+    func awaitLoss(at place: SourceLocation = #_sourceLocation) throws {
+      let heard = losses
+      try loop.poll(until: losses, at: place) { $0 == heard + 1 }
+    }
+  }
+
+  @Test func `without a service there are three further attempts, and again after each change of the file`() throws {
+    let bench = try Bench()
+    bench.link.start()
+    for round in 0..<3 {
+      for milliseconds in [20, 80, 400] {
+        #expect(bench.pause == .milliseconds(milliseconds), "round \(round)")
+        try bench.attempt()
+      }
+      #expect(bench.pause == nil)
+      // Nobody listens there.
+      try bench.folder.write("", to: "new")
+      try bench.folder.rename("new", to: "s")
+      try bench.loop.poll(until: bench.pause) { $0 == .milliseconds(20) }
+    }
+    try bench.folder.remove("s")
+    let socket = try ListeningSocket(at: bench.address)
+    try bench.loop.poll(until: bench.link.isConnected) { $0 }
+    #expect(bench.pause == nil && bench.losses == 0)
+    withExtendedLifetime(socket) {}
+  }
+
+  @Test func `a service that ends each connection is tried again after growing pauses`() throws {
+    let bench = try Bench()
+    let socket = try ListeningSocket(at: bench.address)
+    bench.link.start()
+    var longest = Backoff.first
+    for round in 0..<12 {
+      #expect(bench.link.isConnected)
+      do {
+        let client = bench.accept(by: socket)
+        if round.isMultiple(of: 2) { try bench.greet(on: client) }
+      }
+      try bench.awaitLoss()
+      #expect(!bench.link.isConnected)
+      let pause = try #require(bench.pause)
+      #expect(pause >= longest / 2 && pause <= longest, "round \(round)")
+      longest = min(longest * 2, Backoff.longest)
+      try bench.attempt()
+    }
+  }
+
+  @Test(arguments: [(9_999, true, false), (10_000, true, true), (100_000, false, false)])
+  func `only a connection that was greeted and has lasted is followed by another one at once`(
+    milliseconds: Int, isGreeted: Bool, isAtOnce: Bool
+  ) throws {
+    let bench = try Bench()
+    let socket = try ListeningSocket(at: bench.address)
+    bench.link.start()
+    do {
+      let client = bench.accept(by: socket)
+      if isGreeted { try bench.greet(on: client) }
+      bench.clock.advance(by: .milliseconds(milliseconds))
+    }
+    try bench.awaitLoss()
+    #expect(bench.link.isConnected == isAtOnce)
+    #expect((bench.pause == nil) == isAtOnce)
+  }
+}
