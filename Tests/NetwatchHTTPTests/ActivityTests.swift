@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Netwatch
+import NetwatchTestSupport
 import Synchronization
 import Testing
 
@@ -33,13 +34,13 @@ import Testing
     defer { subscription.cancel() }
     let began = ContinuousClock.now
     let reply = Task { try await session.data(for: HTTPRequest(.get, to: server.url)) }
-    let shown = try await eventually { changes.now.first }
+    let shown = try await eventually(changes.now) { !$0.isEmpty }[0]
     #expect(shown.isVisible)
     #expect(began.duration(to: shown.at) >= .milliseconds(200))
     let ended = ContinuousClock.now
     goesOn.signal()
     _ = try await reply.value
-    let hidden = try await eventually { changes.now.count == 2 ? changes.now.last : nil }
+    let hidden = try await eventually(changes.now) { $0.count == 2 }[1]
     #expect(!hidden.isVisible)
     #expect(ended.duration(to: hidden.at) >= .milliseconds(50))
     #expect(indicator.count == 0)
@@ -58,7 +59,7 @@ import Testing
     options.isIndicated = false
     let poll = session.dataTask(try HTTPRequest(.get, to: silent.url), options: options) { _ in }
     poll.resume()
-    _ = try await eventually { heard.now == 1 ? true : nil }
+    try await eventually(heard.now) { $0 == 1 }
     #expect(indicator.count == 0)
     let request = try HTTPRequest(.get, to: session.url(for: "method"))
     await withTaskGroup(of: Void.self) { group in

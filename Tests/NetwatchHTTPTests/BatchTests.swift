@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Netwatch
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -69,13 +70,13 @@ import Testing
         }
         ends.change { $0.append(words) }
       })
-    _ = try await eventually { progress.now >= 3 ? true : nil }
+    try await eventually(progress.now) { $0 >= 3 }
     batch.cancel()
     batch.cancel()
-    let all = try await eventually { ends.now.isEmpty ? nil : ends.now }
+    let all = try await eventually(ends.now) { !$0.isEmpty }
     #expect(all == [Array(repeating: "success", count: 3) + Array(repeating: "cancelled", count: 47)])
     #expect(progress.now == 50)
-    #expect(try await eventually { observer.all.count == 14 ? true : nil })
+    try await eventually(observer.all.count) { $0 == 14 }
   }
 
   @Test func `an awaited batch is cancelled with its task`() async throws {
@@ -110,9 +111,9 @@ import Testing
       }
       owner.batch.change { $0 = batch }
     }
-    _ = try await eventually { isDone?.now == true ? true : nil }
+    try await eventually(isDone?.now) { $0 == true }
     owner = nil
-    _ = try await eventually { weakOwner == nil ? true : nil }
+    try await eventually(weakOwner == nil) { $0 }
   }
 
   @Test func `a batch of nothing is complete, and later`() async throws {
@@ -129,6 +130,6 @@ import Testing
       progress: { value in if value.finished == 20 { batch.now?.cancel() } },
       completion: { results in ends.change { $0.append(results.count) } })
     batch.change { $0 = made }
-    #expect(try await eventually { ends.now.isEmpty ? nil : ends.now } == [40])
+    #expect(try await eventually(ends.now) { !$0.isEmpty } == [40])
   }
 }

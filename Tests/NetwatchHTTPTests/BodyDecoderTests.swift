@@ -6,6 +6,7 @@ import Testing
 
 /// Compressed bodies, however they come: whole, without their end, with something behind it, to a reader that pauses.
 @Suite struct BodyDecoderTests {
+  /// Longer than the room of a decoder.
   private static let text = Data((0..<20_000).map { "line \($0 &* 7_919 % 1_000)" }.joined(separator: "\n").utf8)
 
   /// Hands a body over as libcurl does: a piece that was paused comes again, with more behind it.
@@ -13,32 +14,31 @@ import Testing
     _ codings: [ContentCoding], _ body: Data, step: Int = .max, pausing: Bool = false
   ) throws(HTTPError) -> Data {
     let decoder = BodyDecoder(codings)
-    var (received, rest, size, isPaused) = (Data(), body[...], step, false)
-    while !rest.isEmpty {
-      let piece = Data(rest.prefix(size))
-      let bytes = [UInt8](piece)
-      var acceptance = BodyAcceptance.refused
-      var failure: HTTPError?
-      unsafe bytes.withUnsafeBytes { bytes in
-        do throws(HTTPError) {
-          acceptance = try unsafe decoder.decode(bytes) { decoded in
+    var received: [UInt8] = []
+    var (start, size, isPaused) = (0, step, false)
+    let body = [UInt8](body)
+    var failure: HTTPError?
+    unsafe body.withUnsafeBytes { body in
+      do throws(HTTPError) {
+        while start < body.count {
+          let end = size < body.count - start ? start + size : body.count
+          let acceptance = try unsafe decoder.decode(UnsafeRawBufferPointer(rebasing: body[start..<end])) { decoded in
             isPaused = pausing && !isPaused
             if isPaused { return .paused }
             unsafe received.append(contentsOf: decoded)
             return .taken
           }
-        } catch { failure = error }
-      }
-      if let failure { throw failure }
-      if acceptance == .taken {
-        rest = rest.dropFirst(piece.count)
-        size = step
-      } else {
-        size = step == .max ? step : size + 1
-      }
+          if acceptance == .taken {
+            (start, size) = (end, step)
+          } else {
+            size = step == .max ? step : size + 1
+          }
+        }
+        try decoder.end()
+      } catch { failure = error }
     }
-    try decoder.end()
-    return received
+    if let failure { throw failure }
+    return Data(received)
   }
 
   private static func failure(_ codings: [ContentCoding], _ body: Data) -> HTTPError? {
@@ -48,11 +48,15 @@ import Testing
     } catch { return error }
   }
 
+  /// The text for pieces of a size: less where each byte comes alone.
+  private static func text(_ step: Int) -> Data { step < 100 ? text.prefix(2_000) : text }
+
   @Test(arguments: Compressor.allCases, [1, 2, 1_000, Int.max])
   func `a compressed body is decoded, in pieces of any size`(_ compressor: Compressor, _ step: Int) throws {
-    let body = compressor.compress(Self.text)
-    #expect(try Self.decode([compressor.coding], body, step: step) == Self.text)
-    #expect(try Self.decode([compressor.coding], body, step: step, pausing: true) == Self.text)
+    let text = Self.text(step)
+    let body = compressor.compress(text)
+    #expect(try Self.decode([compressor.coding], body, step: step) == text)
+    #expect(try Self.decode([compressor.coding], body, step: step, pausing: true) == text)
   }
 
   @Test(arguments: Compressor.allCases) func `an empty body is decoded as empty`(_ compressor: Compressor) throws {
@@ -61,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: Compressor.allCases) func `a body cut anywhere is an error`(_ compressor: Compressor) throws {
-    let body = compressor.compress(Self.text.prefix(2_000))
+    let body = compressor.compress(Self.text.prefix(1_000))
     for length in 1..<body.count {
       let failure = Self.failure([compressor.coding], body.prefix(length))
       #expect(failure?.kind == .cannotDecodeContentData, "after \(length) of \(body.count) bytes")
@@ -80,27 +84,31 @@ import Testing
 
   @Test(arguments: [Compressor.gzip, .zstd], [1, 1_000, Int.max])
   func `a gzip or zstd body may have several members`(_ compressor: Compressor, _ step: Int) throws {
-    let body = compressor.compress(Self.text) + compressor.compress(Data()) + compressor.compress(Data("end".utf8))
-    #expect(try Self.decode([compressor.coding], body, step: step) == Self.text + Data("end".utf8))
+    let text = Self.text(step)
+    let body = compressor.compress(text) + compressor.compress(Data()) + compressor.compress(Data("end".utf8))
+    #expect(try Self.decode([compressor.coding], body, step: step) == text + Data("end".utf8))
     #expect(Self.failure([compressor.coding], body.dropLast())?.kind == .cannotDecodeContentData)
   }
 
   @Test func `deflate without a frame may end with a checksum`() throws {
-    let body = Compressor.rawDeflate.compress(Self.text)
+    var body = Data()
     for step in [1, Int.max] {
-      #expect(try Self.decode([.deflate], body + Data(repeating: 1, count: 4), step: step) == Self.text)
+      body = Compressor.rawDeflate.compress(Self.text(step))
+      #expect(try Self.decode([.deflate], body + Data(repeating: 1, count: 4), step: step) == Self.text(step))
     }
     #expect(Self.failure([.deflate], body + Data(repeating: 1, count: 5))?.kind == .cannotDecodeContentData)
   }
 
   @Test(arguments: Compressor.allCases, Compressor.allCases)
   func `a body may have two codings`(_ first: Compressor, _ second: Compressor) throws {
-    let inner = first.compress(Self.text)
     let codings = [first.coding, second.coding]
-    let body = second.compress(inner)
+    var (inner, body) = (Data(), Data())
     for step in [1, 1_000, Int.max] {
-      #expect(try Self.decode(codings, body, step: step) == Self.text)
-      #expect(try Self.decode(codings, body, step: step, pausing: true) == Self.text)
+      let text = Self.text(step)
+      inner = first.compress(text)
+      body = second.compress(inner)
+      #expect(try Self.decode(codings, body, step: step) == text)
+      #expect(try Self.decode(codings, body, step: step, pausing: true) == text)
     }
     #expect(Self.failure(codings, body.dropLast())?.kind == .cannotDecodeContentData)
     #expect(Self.failure(codings, second.compress(inner.dropLast()))?.kind == .cannotDecodeContentData)

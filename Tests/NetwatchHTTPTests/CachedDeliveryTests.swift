@@ -46,7 +46,7 @@ import Testing
       "a", options: .with { $0.onProgress = { news in received.change { $0 = news.received } } }
     ) { _ in }
     task.resume()
-    await waitUntil { received.now > 0 }
+    try await eventually(received.now) { $0 > 0 }
     task.cancel()
     // Nor is what breaks off, or is more than the caller takes.
     await #expect(throws: HTTPError.self) {
@@ -73,7 +73,7 @@ import Testing
         task.suspend()
         _ = await session.configuration.cache?.currentSize
         task.resume()
-        await waitUntil { result.now != nil }
+        try await eventually(result.now) { $0 != nil }
         if case .success(let reply)? = result.now { #expect(reply.metrics.cacheUse == use) } else { Issue.record() }
       }
       _ = try await session.data(for: "a")
@@ -90,7 +90,7 @@ import Testing
       task.resume()
       task.cancel()
     }
-    await waitUntil { ends.now == 100 }
+    try await eventually(ends.now) { $0 == 100 }
     #expect(ends.now == 100)
   }
 
@@ -155,7 +155,11 @@ import Testing
     let isUp = Box(true)
     let transport = ScriptedTransport { _, _ in
       // It ends when it is cancelled.
-      if !isUp.now { try await Task.sleep(for: .seconds(300)) }
+      if !isUp.now {
+        let mute = AsyncStream<Void>.makeStream()
+        for await _ in mute.stream {}
+        mute.continuation.finish()
+      }
       return HTTPTransportAnswer(
         .ok, headerFields: [.cacheControl: "max-age=0, stale-if-error=600"],
         body: Data(repeating: 7, count: 2_000_000))
@@ -165,7 +169,7 @@ import Testing
     _ = try await session.data(for: "a")
     isUp.change { $0 = false }
     for _ in 0..<2 {
-      let reply = try await session.data(for: "a", options: .with { $0.timeout = .seconds(1) })
+      let reply = try await session.data(for: "a", options: .with { $0.timeout = .seconds(2) })
       #expect(reply.metrics.cacheUse == .stale && reply.value == Data(repeating: 7, count: 2_000_000))
     }
   }
@@ -264,12 +268,15 @@ import Testing
         var configuration = HTTPSessionConfiguration()
         configuration.cache = try HTTPDiskCache(folder: URL(filePath: path))
         let session = try HTTPSessionManager(baseURL: url, configuration: configuration)
-        Thread.detachNewThread {
-          usleep(UInt32(10_000 + round * 7_000))
-          kill(getpid(), SIGKILL)
-        }
+        // In the middle of the body of one of the first answers, of which the first part may have been stored.
         for number in 0... {
-          _ = try await session.data(for: "\(number % 5)", options: .with { $0.cachePolicy = .ignoresCache })
+          _ = try await session.data(
+            for: "\(number % 5)",
+            options: .with {
+              $0.cachePolicy = .ignoresCache
+              ($0.progressInterval, $0.executor) = (.zero, .immediate)
+              $0.onProgress = { if number == round, $0.received > Int64(round) * 70_000 { kill(getpid(), SIGKILL) } }
+            })
         }
       }
     }

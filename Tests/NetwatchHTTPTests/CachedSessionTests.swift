@@ -60,9 +60,9 @@ import Testing
   @Test(arguments: [true, false]) func `what was on its way when all was removed is not there afterwards`(
     _ isValidated: Bool
   ) async throws {
-    let gate = Box(true)
+    let gate = Box<Gate?>(nil)
     let origin = try CacheOrigin { head in
-      while !gate.now { usleep(1_000) }
+      gate.now?.pass()
       return head.contains("If-None-Match")
         ? CacheOrigin.answer("304 Not Modified", CacheOrigin.fresh)
         : CacheOrigin.answer("200 OK", CacheOrigin.fresh, "ETag: \"1\"", body: "mine")
@@ -73,12 +73,13 @@ import Testing
       _ = try await session.data(for: "me")
       #expect(await cache.currentSize > 0)
     }
-    gate.change { $0 = false }
+    let closed = Gate()
+    gate.change { $0 = closed }
     let task = Task { try await session.data(for: "me", options: .policy(.revalidates)) }
     let count = isValidated ? 2 : 1
-    _ = try await eventually { origin.requests.count == count ? true : nil }
+    try await eventually(origin.requests.count) { $0 == count }
     await cache.removeAll()
-    gate.change { $0 = true }
+    closed.open()
     #expect(try await task.value.text == "mine")
     #expect(await cache.currentSize == 0)
     #expect(try await session.data(for: "me").metrics.cacheUse == nil)
@@ -291,10 +292,10 @@ import Testing
     let task = Box<Result<HTTPReply<Data>, HTTPError>?>(nil)
     let waiting = session.dataTask("b") { result in task.change { $0 = result } }
     waiting.resume()
-    await waitUntil { waiting.state == .waiting }
+    try await eventually(waiting.state) { $0 == .waiting }
     #expect(origin.requests.count == 2)
     path.set(true)
-    await waitUntil { task.now != nil }
+    try await eventually(task.now) { $0 != nil }
     let reply = try #require(try task.now?.get())
     #expect(reply.text == "x" && reply.metrics.cacheUse == nil && reply.metrics.furtherAttempts == 0)
     #expect(origin.requests.count == 3)
@@ -314,13 +315,13 @@ import Testing
       statuses.change { $0.append((try? result.get().response.status.code) ?? 0) }
     }
     waiting.resume()
-    await waitUntil { waiting.state == .waiting }
+    try await eventually(waiting.state) { $0 == .waiting }
     let error = await #expect(throws: HTTPError.self) {
       try await session.data(for: "b", options: .with { $0.reachabilityTimeout = .milliseconds(1_100) })
     }
     #expect(error?.kind == .notReachable && waiting.state == .waiting)
     path.set(true)
-    await waitUntil { !statuses.now.isEmpty }
+    try await eventually(statuses.now) { !$0.isEmpty }
     #expect(statuses.now == [200])
   }
 
@@ -338,10 +339,10 @@ import Testing
     let task = Box<Result<HTTPReply<Data>, HTTPError>?>(nil)
     let waiting = session.dataTask("b") { result in task.change { $0 = result } }
     waiting.resume()
-    await waitUntil { waiting.state == .waiting }
+    try await eventually(waiting.state) { $0 == .waiting }
     #expect(origin.requests.count == 1)
     path.set(true, medium: .wifi)
-    await waitUntil { task.now != nil }
+    try await eventually(task.now) { $0 != nil }
     let reply = try #require(try task.now?.get())
     #expect(reply.text == "2" && reply.allMetrics.count == 1 && reply.metrics.furtherAttempts == 0)
   }

@@ -72,7 +72,7 @@ private enum Route: RequestConvertible {
     session.resumableDownload("d", to: folder.url("d")) { note($0.map { $0.with(Data()) }) }.resume()
     session.send("e", as: HTTPResponseSerializer(), completion: note)
     #expect(
-      try await eventually { paths.now.count == 5 ? paths.now.sorted() : nil } == "abcde".map { "/v1/\($0)" })
+      try await eventually(paths.now) { $0.count == 5 }.sorted() == "abcde".map { "/v1/\($0)" })
   }
 
   @Test func `a request without an authority is relative, and a whole one is sent as it is`() async throws {
@@ -97,7 +97,7 @@ private enum Route: RequestConvertible {
     }
     #expect(task.state == .suspended)
     task.resume()
-    #expect(try await eventually { kinds.now.isEmpty ? nil : kinds.now } == [.badURL])
+    #expect(try await eventually(kinds.now) { !$0.isEmpty } == [.badURL])
     let error = await #expect(throws: HTTPError.self) { try await session.data(for: Route.impossible) }
     #expect(error?.kind == .cannotEncodeRequest)
     let download = Downloader(session: session, as: HTTPResponseSerializer())

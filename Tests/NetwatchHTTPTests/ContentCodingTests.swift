@@ -210,7 +210,8 @@ import Testing
     for try await part in reply.body {
       #expect(part.allSatisfy { $0 == 0 })
       received += part.count
-      if received < 1_000_000 { try await Task.sleep(for: .milliseconds(1)) }
+      // The session's thread has done all that it can when it answers.
+      if received < 1_000_000 { _ = await session.tasks() }
     }
     #expect(received == count)
   }

@@ -9,13 +9,13 @@ import Testing
   private let server: NginxServer
   private let session: HTTPSessionManager
   private let folder: TemporaryFolder
-  private let content = Data((0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 41) })
+  private static let content = Data((0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 41) })
 
   init() throws {
     server = try NginxServer()
     session = try HTTPSessionManager(baseURL: server.url)
     folder = try TemporaryFolder()
-    try server.serve(content, as: "large.bin")
+    try server.serve(Self.content, as: "large.bin")
   }
 
   private var request: HTTPRequest { get throws { try HTTPRequest(.get, to: session.url(for: "large.bin")) } }
@@ -25,7 +25,7 @@ import Testing
     let target = folder.url("here.bin")
     let reply = try await session.download(request, to: .file(target))
     #expect(reply.value == target)
-    #expect(try Data(contentsOf: target) == content)
+    #expect(try Data(contentsOf: target) == Self.content)
     #expect(names == ["here.bin"])
   }
 
@@ -48,7 +48,7 @@ import Testing
   @Test func `an existing file is replaced where that is wanted`() async throws {
     let target = try folder.write("old", to: "here.bin")
     _ = try await session.download(request, to: .file(target, replacesExisting: true))
-    #expect(try Data(contentsOf: target) == content)
+    #expect(try Data(contentsOf: target) == Self.content)
     #expect(names == ["here.bin"])
   }
 
@@ -57,12 +57,12 @@ import Testing
     let error = await #expect(throws: HTTPError.self) { try await session.download(request, to: .file(target)) }
     #expect(error?.kind == .fileFailed && names == [])
     _ = try await session.download(request, to: .file(target, createsFolders: true))
-    #expect(try Data(contentsOf: target) == content)
+    #expect(try Data(contentsOf: target) == Self.content)
     let other = folder.url("c/d")
     _ = try await session.download(request, to: .suggested(in: other, createsFolders: true))
-    #expect(try Data(contentsOf: other.appending(path: "large.bin")) == content)
+    #expect(try Data(contentsOf: other.appending(path: "large.bin")) == Self.content)
     _ = try await session.download(request, to: .named(createsFolders: true) { _ in other.appending(path: "e/f") })
-    #expect(try Data(contentsOf: other.appending(path: "e/f")) == content)
+    #expect(try Data(contentsOf: other.appending(path: "e/f")) == Self.content)
     // A folder that cannot be made is an error before anything is written.
     let blocked = target.appending(path: "x")
     let failure = await #expect(throws: HTTPError.self) {
@@ -79,7 +79,7 @@ import Testing
     let target = folder.url("a/b/here.bin")
     await #expect(throws: HTTPError.self) { try await session.resumableDownload("large.bin", to: target) }
     _ = try await session.resumableDownload("large.bin", to: target, createsFolders: true)
-    #expect(try Data(contentsOf: target) == content)
+    #expect(try Data(contentsOf: target) == Self.content)
   }
 
   @Test func `a file that was downloaded is decoded, and stays`() async throws {
@@ -108,7 +108,7 @@ import Testing
       _ = connection.readHead()
       connection.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
       // The download has begun when its file is there.
-      while ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).isEmpty { usleep(1_000) }
+      _ = try? eventually(try folder.names) { !$0.isEmpty }
       _ = try? folder.write("old", to: "here.bin")
       connection.write("new!")
       connection.waitForEnd()
@@ -150,7 +150,7 @@ import Testing
       isResumable
       ? session.resumableDownload(request, to: target, options: given).value
       : session.download(request, to: .file(target), options: given).value
-    await waitUntil { received.now >= 100_000 }
+    try await eventually(received.now) { $0 >= 100_000 }
     try files.moveItem(atPath: folder.file("theirs"), toPath: folder.file("moved"))
     try files.createSymbolicLink(atPath: folder.file("theirs"), withDestinationPath: "other")
     goesOn.signal()

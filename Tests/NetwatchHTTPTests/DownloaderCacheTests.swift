@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -137,9 +138,9 @@ import Testing
   }
 
   @Test func `a request that wants no kept answer does not wait for one that does`() async throws {
-    let gate = Box(false)
+    let gate = Gate()
     let server = try HeadServer { _ in
-      while !gate.now { usleep(1_000) }
+      gate.pass()
       return nil
     }
     let downloader = downloader()
@@ -149,8 +150,8 @@ import Testing
     let ends = Box(0)
     for request in [plain, wish, plain, wish] { downloader.download(request) { _ in ends.change { $0 += 1 } } }
     #expect(downloader.activeCount == 2)
-    gate.change { $0 = true }
-    _ = try await eventually { ends.now == 4 ? true : nil }
+    gate.open()
+    try await eventually(ends.now) { $0 == 4 }
     #expect(server.values("cache-control").map(\.count).sorted() == [0, 1])
   }
 

@@ -115,13 +115,13 @@ import Testing
       }
     }
     downloader.cancel(receipts[1])
-    #expect(try await eventually { ends.now.isEmpty ? nil : ends.now } == ["1 failed"])
+    #expect(try await eventually(ends.now) { !$0.isEmpty } == ["1 failed"])
     downloader.cancel(receipts[1])
     #expect(downloader.activeCount == 1)
     downloader.cancel(receipts[0])
     downloader.cancel(receipts[2])
-    #expect(try await eventually { ends.now.count == 3 ? ends.now : nil } == ["1 failed", "0 failed", "2 failed"])
-    _ = try await eventually { downloader.activeCount == 0 ? true : nil }
+    #expect(try await eventually(ends.now) { $0.count == 3 } == ["1 failed", "0 failed", "2 failed"])
+    try await eventually(downloader.activeCount) { $0 == 0 }
     #expect(cache.count == 0)
   }
 
@@ -129,11 +129,11 @@ import Testing
     let downloader = downloader()
     let request = try request("drip/large.txt")
     let waiting = Task { try await downloader.value(for: request) }
-    _ = try await eventually { downloader.activeCount == 1 ? true : nil }
+    try await eventually(downloader.activeCount) { $0 == 1 }
     waiting.cancel()
     let error = await #expect(throws: HTTPError.self) { try await waiting.value }
     #expect(error?.kind == .cancelled)
-    _ = try await eventually { downloader.activeCount == 0 ? true : nil }
+    try await eventually(downloader.activeCount) { $0 == 0 }
   }
 
   @Test func `1,000 receipts on 50 URLs with random cancels are answered once each`() async throws {
@@ -144,27 +144,18 @@ import Testing
       let path = "\(random.oneIn(4) ? "missing" : "arguments")?\(Int.random(in: 0..<50, using: &random))"
       let receipt = downloader.download(try request(path)) { _ in answers.change { $0[index] += 1 } }
       if random.oneIn(3) { downloader.cancel(receipt) }
-      if random.oneIn(20) { try await Task.sleep(for: .milliseconds(1)) }
+      if random.oneIn(20) { _ = await session.tasks() }
       #expect(downloader.activeCount <= 4)
     }
-    _ = try await eventually { answers.now.allSatisfy { $0 > 0 } ? true : nil }
-    _ = try await eventually { downloader.activeCount == 0 ? true : nil }
+    try await eventually(answers.now.allSatisfy { $0 > 0 }) { $0 }
+    try await eventually(downloader.activeCount) { $0 == 0 }
     session.invalidate()
     await session.waitUntilInvalidated()
     #expect(answers.now.allSatisfy { $0 == 1 })
   }
 
   @Test func `the server never sees more requests at once than are allowed`() async throws {
-    let counting = RequestCounter()
-    let server = try ScriptedServer { connection, _ in
-      while connection.readHead() != nil {
-        counting.change(by: 1)
-        usleep(2_000)
-        counting.change(by: -1)
-        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-      }
-    }
-    defer { server.stop() }
+    let server = try GateServer(isOpen: false)
     var configuration = HTTPSessionConfiguration()
     configuration.maximumConnectionsPerHost = 50
     let session = try HTTPSessionManager(baseURL: server.url, configuration: configuration)
@@ -174,9 +165,13 @@ import Testing
         let request = try HTTPRequest(.get, to: session.url(for: "\(index)"))
         group.addTask { _ = try await downloader.value(for: request) }
       }
+      // Where the first ones have been made, all others wait.
+      try await server.waits(for: 3)
+      server.open()
       try await group.waitForAll()
     }
-    #expect(counting.most == 3)
+    #expect(server.now.mostRequests == 3)
+    #expect(server.now.heads.count == 200)
   }
 
   @Test func `images are kept by what they take when they are decoded`() async throws {
@@ -198,17 +193,5 @@ import Testing
     session.invalidate()
     await session.waitUntilInvalidated()
     #expect(ends.now == 20)
-  }
-}
-
-private final class RequestCounter: Sendable {
-  private let counts = InlineLock((now: 0, most: 0))
-  var most: Int { counts.withLock { $0.most } }
-
-  func change(by difference: Int) {
-    counts.withLock { counts in
-      counts.now += difference
-      counts.most = max(counts.most, counts.now)
-    }
   }
 }

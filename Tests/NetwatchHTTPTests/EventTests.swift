@@ -34,7 +34,7 @@ private final class EventRecorder: HTTPEventObserver {
   private let server: ScriptedServer
   private let session: HTTPSessionManager
   private let recorder = EventRecorder()
-  private let gate = Box(false)
+  private let gate = Gate()
 
   init() throws {
     server = try ScriptedServer { [gate] connection, _ in
@@ -51,7 +51,7 @@ private final class EventRecorder: HTTPEventObserver {
         case "/broken": return
         case "/slow":
           connection.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
-          while !gate.now { usleep(1_000) }
+          gate.pass()
           connection.write("cd")
         default: connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         }
@@ -63,10 +63,7 @@ private final class EventRecorder: HTTPEventObserver {
   }
 
   private func finished(_ count: Int) async throws -> [String] {
-    try await eventually {
-      let words = recorder.words
-      return words.count { $0.hasPrefix("finished") } == count ? words : nil
-    }
+    try await eventually(recorder.words) { words in words.count { $0.hasPrefix("finished") } == count }
   }
 
   @Test func `an observer hears of all that happens to a task, with what it is about`() async throws {
@@ -99,16 +96,14 @@ private final class EventRecorder: HTTPEventObserver {
   @Test func `what a serializer makes of a response is told, with the time that it has taken`() async throws {
     let reply = try await session.send("x", as: TextResponseSerializer())
     #expect(reply.value == "ok" && reply.serializationDuration ?? .zero > .zero)
-    _ = try await eventually { recorder.words.last == "serialized ok" ? true : nil }
+    try await eventually(recorder.words.last) { $0 == "serialized ok" }
     let result = Box<Bool?>(nil)
     session.send("x", as: TextResponseSerializer()) { reply in
       result.change { $0 = (try? reply.get().serializationDuration) != nil }
     }
-    #expect(try await eventually { result.now })
+    #expect(try await eventually(result.now) { $0 != nil } == true)
     await #expect(throws: HTTPError.self) { try await session.send("x", as: Int.self) }
-    _ = try await eventually {
-      recorder.words.last == "refused \(HTTPError.Kind.cannotDecodeContentData)" ? true : nil
-    }
+    try await eventually(recorder.words.last) { $0 == "refused \(HTTPError.Kind.cannotDecodeContentData)" }
     // What failed before a serializer, or what has none, is not told of.
     await #expect(throws: HTTPError.self) { try await session.send("broken", as: TextResponseSerializer()) }
     #expect(try await session.data(for: "x").serializationDuration == nil)
@@ -182,10 +177,10 @@ private final class EventRecorder: HTTPEventObserver {
     }
     let task = session.dataTask("slow") { _ in }
     task.resume()
-    _ = try await eventually { task.progress.received == 2 ? true : nil }
+    try await eventually(task.progress.received) { $0 == 2 }
     task.suspend()
-    _ = try await eventually { task.state == .suspended ? true : nil }
-    gate.change { $0 = true }
+    try await eventually(task.state) { $0 == .suspended }
+    gate.open()
     task.resume()
     _ = try await finished(1)
     session.invalidate()
@@ -208,10 +203,7 @@ private final class EventRecorder: HTTPEventObserver {
     let third = session.downloadTask("slow", to: .file(folder.url("x"))) { _ in }
     let awaited = Task { [session] in try await session.data(for: "slow", options: .with { $0.label = "b" }) }
     let stream = try await session.stream("slow")
-    let all = try await eventually {
-      let all = await session.tasks()
-      return all.count == 5 ? all : nil
-    }
+    let all = try await eventually(await session.tasks()) { $0.count == 5 }
     #expect(Array(all.prefix(3)) == [first, second, third])
     #expect(Set(all.map(\.info.kind)) == [.data, .upload, .download, .stream])
     #expect(await session.tasks(of: .data).map(\.info.label) == ["a", "b"])
@@ -219,15 +211,15 @@ private final class EventRecorder: HTTPEventObserver {
     #expect(all[1].state == .suspended)
     // Whoever holds a task last decides whether it can still be resumed.
     all[1].resume()
-    _ = try await eventually { second.progress.received == 2 ? true : nil }
+    try await eventually(second.progress.received) { $0 == 2 }
     // An awaited request can be listed, watched and cancelled like any other.
     let listed = try #require(all.first { $0.info.label == "b" })
-    _ = try await eventually { listed.progress.received == 2 ? true : nil }
+    try await eventually(listed.progress.received) { $0 == 2 }
     listed.cancel()
     await #expect(throws: HTTPError.self) { try await awaited.value }
     #expect(listed.state == .finished)
     session.cancelAll()
-    _ = try await eventually { third.state == .finished && first.state == .finished ? true : nil }
+    try await eventually(third.state == .finished && first.state == .finished) { $0 }
     #expect(await session.tasks().isEmpty)
     #expect(try await session.data(for: "x").response.status == .ok)
     withExtendedLifetime(stream) {}
@@ -241,8 +233,8 @@ private final class EventRecorder: HTTPEventObserver {
       return received
     }
     task.resume()
-    _ = try await eventually { task.progress.received == 2 ? true : nil }
-    gate.change { $0 = true }
+    try await eventually(task.progress.received) { $0 == 2 }
+    gate.open()
     let received = await reader.value
     #expect(received == received.sorted() && received.last == 4)
     #expect(await task.progressUpdates().reduce(into: []) { $0.append($1.received) } == [4])

@@ -57,7 +57,7 @@ import Testing
     let result = Task { [session] in try await session.data(for: request, body: .sequence(parts, length: 4)) }
     guard isTaken else {
       // Nothing of the body has been taken: it goes out over another connection.
-      _ = try await eventually { isAskedAgain.now ? true : nil }
+      try await eventually(isAskedAgain.now) { $0 }
       part.yield(Data("body".utf8))
       part.finish()
       #expect(try await result.value.response.status == .created)
@@ -123,10 +123,15 @@ import Testing
     var options = HTTPTaskOptions()
     options.timeout = .seconds(30)
     options.totalTimeout = .milliseconds(500)
+    // Each drip is heard before the next one comes.
+    let heard = DispatchSemaphore(value: 0)
+    (options.progressInterval, options.executor) = (.zero, .immediate)
+    options.onProgress = { _ in heard.signal() }
     let error = try await fail(options) { connection in
       connection.write("HTTP/1.1 200 OK\r\n\r\n")
-      while connection.write(".") { usleep(10_000) }
+      while connection.write(".") { heard.wait() }
     }
+    heard.signal()
     #expect(error?.kind == .timedOut)
   }
 
@@ -143,19 +148,28 @@ import Testing
 
   @Test func `a suspended task has time, and has none any more when it goes on`() async throws {
     var options = HTTPTaskOptions()
-    options.timeout = .seconds(1)
-    let server = try ScriptedServer { connection, _ in connection.waitForEnd() }
+    options.timeout = .seconds(2)
+    let heads = Box(0)
+    let server = try ScriptedServer { connection, _ in
+      while connection.readHead() != nil { heads.change { $0 += 1 } }
+    }
     defer { server.stop() }
     let kinds = Box<[HTTPError.Kind]>([])
     let task = session.dataTask(try HTTPRequest(.get, to: server.url), options: options) { result in
       if case .failure(let error) = result { kinds.change { $0.append(error.kind) } }
     }
     task.resume()
+    try await eventually(heads.now) { $0 == 1 }
     task.suspend()
-    try await Task.sleep(for: .milliseconds(1_500))
+    try await eventually(task.state) { $0 == .suspended }
+    // A request that has begun later, and is not suspended, has no time any more.
+    let later = await #expect(throws: HTTPError.self) {
+      try await session.data(for: HTTPRequest(.get, to: server.url), options: options)
+    }
+    #expect(later?.kind == .timedOut)
     #expect(kinds.now.isEmpty)
     task.resume()
-    #expect(try await eventually { kinds.now.isEmpty ? nil : kinds.now } == [.timedOut])
+    #expect(try await eventually(kinds.now) { !$0.isEmpty } == [.timedOut])
   }
 
   @Test func `a drip that is slow, but never too slow, arrives`() async throws {
@@ -165,7 +179,7 @@ import Testing
       _ = connection.readHead()
       connection.write("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n")
       for _ in 0..<20 {
-        usleep(20_000)
+        try? connection.waitUntilRead()
         connection.write(".")
       }
       connection.waitForEnd()

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -54,9 +55,9 @@ import Testing
       }
     }
     for task in tasks { task.resume() }
-    _ = try await eventually { tasks.allSatisfy { $0.progress.received > 0 } ? true : nil }
+    try await eventually(tasks.allSatisfy { $0.progress.received > 0 }) { $0 }
     for task in tasks[..<3] { task.cancel() }
-    let ends = try await eventually { results.now.count == 6 ? results.now : nil }
+    let ends = try await eventually(results.now) { $0.count == 6 }
     for number in 0..<3 {
       #expect(throws: HTTPError.self) { try ends[number]?.get() }
       #expect(try ends[number + 3]?.get() == 400_000)
@@ -80,9 +81,9 @@ import Testing
       }
     }
     for task in tasks { task.resume() }
-    _ = try await eventually { tasks.allSatisfy { $0.progress.received > 0 } ? true : nil }
+    try await eventually(tasks.allSatisfy { $0.progress.received > 0 }) { $0 }
     server = nil
-    let kinds = try await eventually { ends.now.count == 10 ? ends.now.map { $0?.kind } : nil }
+    let kinds = try await eventually(ends.now) { $0.count == 10 }.map { $0?.kind }
     #expect(kinds == Array(repeating: .connectionLost, count: 10))
     session.invalidate()
     await session.waitUntilInvalidated()
@@ -114,11 +115,12 @@ import Testing
   func `a server that breaks the rules of HTTP 2 loses the request`(_ what: String, _ answer: [UInt8]) async throws {
     let server = try HTTP2Server(leaf, answer: answer, hangsUp: what == "half a frame")
     let session = try HTTPSessionManager(baseURL: server.url, policy: policy)
-    let error = await #expect(throws: HTTPError.self) {
-      try await session.data(for: HTTPRequest(.get, to: server.url))
-    }
     // libcurl 8.14 waits for the rest of the frame that these bytes announce.
     let isWaitedFor = what == "another protocol" && CurlLibrary.version >= 0x08_0e00
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.data(
+        for: HTTPRequest(.get, to: server.url), options: .with { $0.timeout = isWaitedFor ? .seconds(1) : nil })
+    }
     #expect(error?.kind == (isWaitedFor ? .timedOut : .connectionLost), "\(what): \(error?.description ?? "")")
   }
 }

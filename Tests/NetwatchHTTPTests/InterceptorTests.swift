@@ -178,15 +178,15 @@ extension HTTPField.Name {
     let result = Box<HTTPError.Kind?>(nil)
     let task = session.dataTask("x") { if case .failure(let error) = $0 { result.change { $0 = error.kind } } }
     task.resume()
-    _ = try await eventually { asked.now ? true : nil }
+    try await eventually(asked.now) { $0 }
     gate.continuation.yield()
-    _ = try await eventually { task.state == .waiting ? true : nil }
+    try await eventually(task.state) { $0 == .waiting }
     // It does not count as active while it waits, and begins at once when it is resumed.
     #expect(observer.all == [.began(isIndicated: true), .ended])
     task.suspend()
-    _ = try await eventually { task.state == .suspended ? true : nil }
+    try await eventually(task.state) { $0 == .suspended }
     task.cancel()
-    #expect(try await eventually { result.now } == .cancelled)
+    #expect(try await eventually(result.now) { $0 != nil } == .cancelled)
   }
 
   @Test func `the time for the whole task counts while an interceptor thinks`() async throws {

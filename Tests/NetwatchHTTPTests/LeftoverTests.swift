@@ -10,7 +10,13 @@ import Testing
   private static let leftover = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
   /// Answers with bodies of `count` bytes, and sends an answer that nobody has asked for behind those to `/more`.
-  private static func server(_ count: Int, head apart: Bool, isChunked: Bool, late: UInt32) throws -> ScriptedServer {
+  ///
+  /// - Parameters:
+  ///   - apart: Whether a body is sent when its head has been read.
+  ///   - late: Sends what nobody has asked for, when the client has the answer; nil for at once.
+  private static func server(
+    _ count: Int, head apart: Bool, isChunked: Bool, late: LateAnswer? = nil
+  ) throws -> ScriptedServer {
     try ScriptedServer { connection, _ in
       while let head = connection.readHead() {
         let length = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(count)"
@@ -19,27 +25,48 @@ import Testing
         if isChunked { body = Data("\(String(count, radix: 16))\r\n".utf8) + body + Data("\r\n0\r\n\r\n".utf8) }
         if apart {
           connection.write(start)
-          usleep(20_000)
+          try? connection.waitUntilRead()
         }
         let more = head.hasPrefix("GET /more") ? Data(leftover.utf8) : Data()
-        guard connection.write((apart ? Data() : start) + body + (late == 0 ? more : Data())) else { return }
-        guard late > 0, !more.isEmpty else { continue }
-        usleep(late)
-        connection.write(more)
+        guard connection.write((apart ? Data() : start) + body + (late == nil ? more : Data())) else { return }
+        if let late, !more.isEmpty { late.send(more, over: connection) }
+      }
+    }
+  }
+
+  /// An answer that a server sends when the test lets it, and that has arrived when the test goes on.
+  private final class LateAnswer: Sendable {
+    private let isWanted = DispatchSemaphore(value: 0)
+    private let hasArrived = DispatchSemaphore(value: 0)
+
+    func send(_ answer: Data, over connection: ServerConnection) {
+      isWanted.wait()
+      connection.write(answer)
+      try? connection.waitUntilArrived()
+      hasArrived.signal()
+    }
+
+    func arrive() async {
+      isWanted.signal()
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread { [hasArrived] in
+          hasArrived.wait()
+          continuation.resume()
+        }
       }
     }
   }
 
   @Test(arguments: [100, 16_384, 20_000, 300_000], [false, true])
   func `an answer that nobody has asked for is not the next one`(_ count: Int, _ apart: Bool) async throws {
-    for (isChunked, late) in [(false, UInt32(0)), (true, 0), (false, 30_000)] {
+    for (isChunked, late) in [(false, nil), (true, nil), (false, LateAnswer())] {
       let server = try Self.server(count, head: apart, isChunked: isChunked, late: late)
       defer { server.stop() }
       let session = try HTTPSessionManager()
       for _ in 0..<5 {
         let first = try await session.data(for: HTTPRequest(.get, to: server.url.appending(path: "more")))
         #expect(first.value.count == count)
-        if late > 0 { try await Task.sleep(for: .milliseconds(100)) }
+        await late?.arrive()
         let second = try await session.data(for: HTTPRequest(.get, to: server.url))
         #expect(second.value.count == count)
       }
@@ -50,7 +77,7 @@ import Testing
   @Test(arguments: [100, 20_000]) func `nor is it that of a request that waits for the connection`(
     _ count: Int
   ) async throws {
-    let server = try Self.server(count, head: true, isChunked: false, late: 0)
+    let server = try Self.server(count, head: true, isChunked: false)
     defer { server.stop() }
     var configuration = HTTPSessionConfiguration()
     configuration.maximumConnectionsPerHost = 1

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Netwatch
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -29,12 +30,12 @@ import Testing
       task.resume()
       let stream = try await session.stream(request)
       for try await _ in stream.body {}
-      _ = try await eventually { ends.now == 1 ? true : nil }
+      try await eventually(ends.now) { $0 == 1 }
       session.invalidate()
       await session.waitUntilInvalidated()
       return (task, stream)
     }()
-    _ = try await eventually { observer == nil ? true : nil }
+    try await eventually(observer == nil) { $0 }
     task.cancel()
     #expect(task.state == .finished)
     #expect(stream.response.status == .ok)
@@ -65,7 +66,7 @@ import Testing
     let others = (0..<30).map {
       Task(priority: [.high, .medium, .low][$0 % 3]) { try await session.data(for: request) }
     }
-    _ = try await eventually { await session.tasks().count == 35 ? true : nil }
+    try await eventually(await session.tasks().count) { $0 == 35 }
     let end = DispatchSemaphore(value: 0)
     executor.queue.async { end.wait() }
     session.invalidate()

@@ -257,7 +257,7 @@ import Testing
     clock.advance(by: .milliseconds(1))
     #expect(try await reader.next(100) == Array(bytes[10..<20]))
     #expect(reader.isPaused(100))
-    await waitUntil { clock.sleeperCount > 0 }
+    try await eventually(clock.sleeperCount) { $0 > 0 }
     clock.advance(by: .seconds(1))
     #expect(try await reader.next(100) == Array(bytes[20..<25]))
     #expect(try await reader.next(100) == [])
@@ -356,7 +356,7 @@ import Testing
     try form.append(.sequence(parts, length: 1_000_000), name: "f")
     continuation.yield(Data(repeating: 1, count: 500_000))
     let task = Task { [form] in try await form.write(to: folder.url("form")).length }
-    _ = try await eventually { try folder.names.isEmpty ? nil : true }
+    try await eventually(try folder.names) { !$0.isEmpty }
     task.cancel()
     let error = await #expect(throws: HTTPError.self) { try await task.value }
     #expect(error?.kind == .cancelled)

@@ -11,12 +11,12 @@ import Testing
   private let folder: TemporaryFolder
   private let session: HTTPSessionManager
   private let server: PartServer
-  private let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 41) })
+  private static let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 41) })
 
   init() throws {
     folder = try TemporaryFolder()
     session = try HTTPSessionManager()
-    server = try PartServer(PartServer.Behaviour(content: content, cut: 100_000))
+    server = try PartServer(PartServer.Behaviour(content: Self.content, cut: 100_000))
   }
 
   private var target: URL { folder.url("here.bin") }
@@ -45,7 +45,7 @@ import Testing
 
   private func expectNewBeginning() async throws {
     try await download()
-    #expect(try Data(contentsOf: target) == content)
+    #expect(try Data(contentsOf: target) == Self.content)
     #expect(server.fields("range") == [nil, nil])
   }
 
@@ -55,7 +55,7 @@ import Testing
     try await cut()
     try await download()
     #expect(server.fields("range") == [nil, "bytes=100000-"])
-    #expect(try Data(contentsOf: target) == content)
+    #expect(try Data(contentsOf: target) == Self.content)
   }
 
   @Test(arguments: [mode_t(0o664), 0o646, 0o622, 0o666])
@@ -67,7 +67,7 @@ import Testing
     defer { close(other) }
     try await expectNewBeginning()
     #expect(unsafe pwrite(other, "evil", 4, 0) == 4)
-    #expect(try Data(contentsOf: target) == content)
+    #expect(try Data(contentsOf: target) == Self.content)
     #expect(names == ["here.bin"])
   }
 
@@ -83,7 +83,7 @@ import Testing
     let other = folder.url("other").path
     #expect(unsafe link(part, other) == 0)
     try await expectNewBeginning()
-    #expect(try Data(contentsOf: URL(filePath: other)) == content.prefix(100_000))
+    #expect(try Data(contentsOf: URL(filePath: other)) == Self.content.prefix(100_000))
     #expect(names == ["here.bin", "other"])
   }
 
@@ -120,7 +120,7 @@ import Testing
     server.change { $0.answerToPart = { _, content in ("HTTP/1.1 200 OK\r\n", content) } }
     try await download()
     #expect(folder.text(of: "other") == "mine")
-    #expect(try Data(contentsOf: target) == content)
+    #expect(try Data(contentsOf: target) == Self.content)
   }
 
   /// Only root can make files of another owner.
@@ -165,7 +165,7 @@ import Testing
     #expect(names.allSatisfy { $0.utf8.count <= 255 })
     server.change { $0.cut = nil }
     try await download(to: file)
-    #expect(try Data(contentsOf: file) == content)
+    #expect(try Data(contentsOf: file) == Self.content)
     #expect(names == [file.lastPathComponent])
     #expect(server.fields("range") == [nil, "bytes=100000-"])
 

@@ -16,9 +16,9 @@ import Testing
   /// More than the window of a reader, and more than libcurl reads at once.
   private static let count = 600_000
   private static let body = Data((0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31) >> 3) })
-  /// The bodies of each framing over each protocol: 2,000 of each framing. `NETWATCH_TEST_STREAMS` sets another number.
+  /// The bodies of each framing over each protocol. `NETWATCH_TEST_STREAMS=667` makes it 2,000 of each framing.
   private static let streams =
-    ProcessInfo.processInfo.environment["NETWATCH_TEST_STREAMS"].flatMap { Int($0) } ?? 667
+    ProcessInfo.processInfo.environment["NETWATCH_TEST_STREAMS"].flatMap { Int($0) } ?? 60
 
   /// Answers at once, with the head and the body in one write. `/redirect/PATH` and `/challenge/PATH` have bodies, too.
   private static let script = """
@@ -67,15 +67,28 @@ import Testing
     });
     """
 
-  private static func pause(_ turns: Int) async { for _ in 0..<turns { await Task.yield() } }
+  private static let servers = NodeServer.Kind.allCases.reduce(into: [:]) { servers, kind in
+    servers[kind] = Result {
+      let server = try NodeServer(script, over: kind)
+      server.folder.removeAtExit()
+      return server
+    }
+  }
 
-  /// Returns the body of a stream whose reader lets others run before each part.
-  private static func body(of stream: HTTPStream, turns: Int) async throws -> Data {
+  private static func server(_ kind: NodeServer.Kind) throws -> NodeServer { try #require(servers[kind]).get() }
+
+  /// Lets the session's thread do all that it can, this often.
+  private static func pause(_ turns: Int, _ session: HTTPSessionManager) async {
+    for _ in 0..<turns { _ = await session.tasks() }
+  }
+
+  /// Returns the body of a stream whose reader pauses before each part.
+  private static func body(of stream: HTTPStream, in session: HTTPSessionManager, turns: Int) async throws -> Data {
     var body = Data()
-    await pause(turns * 20)
+    await pause(turns * 2, session)
     for try await part in stream.body {
       body += part
-      await pause(turns)
+      await pause(turns, session)
     }
     return body
   }
@@ -100,10 +113,10 @@ import Testing
     }
     task.change { $0 = made }
     made.resume()
-    await waitUntil { suspended.now || outcome.now != nil }
-    await pause(turns * 20)
+    try await eventually(suspended.now || outcome.now != nil) { $0 }
+    await pause(turns * 2, session)
     made.resume()
-    await waitUntil { outcome.now != nil }
+    try await eventually(outcome.now != nil) { $0 }
     return try #require(outcome.now).get()
   }
 
@@ -111,17 +124,21 @@ import Testing
   func `a body that pauses arrives whole over a connection that was kept`(
     _ kind: NodeServer.Kind, _ framing: Framing
   ) async throws {
-    let server = try NodeServer(Self.script, over: kind)
-    var session = try server.session()
-    var options = HTTPTaskOptions()
-    options.onRedirect = { redirect in
-      await Self.pause(50)
-      return redirect.next
+    let server = try Self.server(kind)
+    func begin() throws -> (HTTPSessionManager, HTTPTaskOptions) {
+      let session = try server.session()
+      var options = HTTPTaskOptions()
+      options.onRedirect = { redirect in
+        await Self.pause(2, session)
+        return redirect.next
+      }
+      options.onChallenge = { _ in
+        await Self.pause(2, session)
+        return HTTPCredential(user: "user", password: "password")
+      }
+      return (session, options)
     }
-    options.onChallenge = { _ in
-      await Self.pause(50)
-      return HTTPCredential(user: "user", password: "password")
-    }
+    var (session, options) = try begin()
     let small = try HTTPRequest(.get, to: server.url.appending(path: "small"))
     let direct = try HTTPRequest(.get, to: server.url.appending(path: framing.rawValue))
     let others = try ["redirect", "challenge"].map {
@@ -131,19 +148,22 @@ import Testing
     for number in 0..<Self.streams {
       // Node ends a connection on which a thousand streams were reset soon after each other (CVE-2023-44487), and libcurl 7.88 also
       // resets streams that are complete.
-      if number % 100 == 0 { session = try server.session() }
+      if number % 100 == 99 { (session, options) = try begin() }
       _ = try await session.data(for: small)
       let pause = Pause.allCases[number % Pause.allCases.count]
       do {
         let body =
           switch pause {
-          case .fastReader: try await Self.body(of: session.stream(direct, options: options), turns: 0)
-          case .slowReader: try await Self.body(of: session.stream(direct, options: options), turns: number % 40)
-          case .redirect: try await Self.body(of: session.stream(others[0], options: options), turns: number % 7)
-          case .challenge: try await Self.body(of: session.stream(others[1], options: options), turns: number % 7)
+          case .fastReader: try await Self.body(of: session.stream(direct, options: options), in: session, turns: 0)
+          case .slowReader:
+            try await Self.body(of: session.stream(direct, options: options), in: session, turns: number % 4)
+          case .redirect:
+            try await Self.body(of: session.stream(others[0], options: options), in: session, turns: number % 3)
+          case .challenge:
+            try await Self.body(of: session.stream(others[1], options: options), in: session, turns: number % 3)
           case .suspension:
             try await Self.body(
-              of: direct, in: session, suspendedAt: Int64(number * Self.count / Self.streams), turns: number % 40)
+              of: direct, in: session, suspendedAt: Int64(number * Self.count / Self.streams), turns: number % 4)
           }
         if body != Self.body { wrong.append("\(number), \(pause): \(body.count) bytes") }
       } catch {
@@ -158,7 +178,7 @@ import Testing
   func `bodies that pause beside each other arrive whole over few connections`(
     _ kind: NodeServer.Kind, _ framing: Framing
   ) async throws {
-    let server = try NodeServer(Self.script, over: kind)
+    let server = try Self.server(kind)
     let session = try server.session { $0.maximumConnectionsPerHost = 3 }
     let small = try HTTPRequest(.get, to: server.url.appending(path: "small"))
     let large = try HTTPRequest(.get, to: server.url.appending(path: framing.rawValue))
@@ -166,9 +186,9 @@ import Testing
       for number in 0..<12 {
         group.addTask {
           do {
-            for round in 0..<10 {
+            for round in 0..<3 {
               _ = try await session.data(for: small)
-              let body = try await Self.body(of: session.stream(large), turns: (number + round) % 5)
+              let body = try await Self.body(of: session.stream(large), in: session, turns: (number + round) % 3)
               if body != Self.body { return "\(number): \(body.count) bytes in round \(round)" }
             }
             return nil

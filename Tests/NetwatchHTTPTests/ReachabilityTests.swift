@@ -30,10 +30,10 @@ import Testing
       try HTTPRequest(.get, to: session.url(for: "method")), options: options { $0.reachabilityTimeout = .seconds(60) }
     ) { result in statuses.change { $0.append((try? result.get().response.status.code) ?? 0) } }
     task.resume()
-    _ = try await eventually { task.state == .waiting ? true : nil }
+    try await eventually(task.state) { $0 == .waiting }
     #expect(observer.all.isEmpty)
     path.set(true)
-    #expect(try await eventually { statuses.now.isEmpty ? nil : statuses.now } == [200])
+    #expect(try await eventually(statuses.now) { !$0.isEmpty } == [200])
     #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
     // The session observes the path only while a task waits for it.
     #expect(path.observers == 0)
@@ -56,13 +56,13 @@ import Testing
       as [(Medium?, Bool?)]
     {
       path.set(true, medium: medium, isExpensive: isExpensive)
-      _ = try await eventually { task.state == .waiting ? true : nil }
+      try await eventually(task.state) { $0 == .waiting }
       // A request for the tasks is answered after the engine has handled the change.
       _ = await session.tasks()
       #expect(task.state == .waiting && observer.all.isEmpty)
     }
     path.set(true, medium: .wired, isExpensive: false)
-    #expect(try await eventually { statuses.now.isEmpty ? nil : statuses.now } == [200])
+    #expect(try await eventually(statuses.now) { !$0.isEmpty } == [200])
   }
 
   @Test func `a task that may not use the path fails at once, unless it may wait`() async throws {
@@ -113,13 +113,13 @@ import Testing
       }
     ) { result in statuses.change { $0.append((try? result.get().response.status.code) ?? 0) } }
     task.resume()
-    _ = try await eventually { task.state == .waiting ? true : nil }
+    try await eventually(task.state) { $0 == .waiting }
     feed.broadcast.publish(path(nil, isExpensive: false))
     #expect(source.medium == nil && source.isExpensive == nil)
     _ = await session.tasks()
     #expect(task.state == .waiting)
     feed.broadcast.publish(path(.wifi, isExpensive: false))
-    #expect(try await eventually { statuses.now.isEmpty ? nil : statuses.now } == [200])
+    #expect(try await eventually(statuses.now) { !$0.isEmpty } == [200])
   }
 
   /// Takes the path away before another attempt.
@@ -147,9 +147,9 @@ import Testing
       }
     ) { result in statuses.change { $0.append((try? result.get().metrics.furtherAttempts) ?? -1) } }
     task.resume()
-    _ = try await eventually { task.state == .waiting && path.medium == .wwan ? true : nil }
+    try await eventually(task.state == .waiting && path.medium == .wwan) { $0 }
     path.set(true, medium: .wifi)
-    #expect(try await eventually { statuses.now.isEmpty ? nil : statuses.now } == [1])
+    #expect(try await eventually(statuses.now) { !$0.isEmpty } == [1])
   }
 
   @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 18])
@@ -167,9 +167,9 @@ import Testing
       body: HTTPBody.data(Data("a body in packets".utf8)).throttled(packetSize: 4_096, delay: time), options: patient
     ) { result in statuses.change { $0.append((try? result.get().response.status.code) ?? 0) } }
     task.resume()
-    _ = try await eventually { task.state == .waiting ? true : nil }
+    try await eventually(task.state) { $0 == .waiting }
     path.set(true)
-    #expect(try await eventually { statuses.now.isEmpty ? nil : statuses.now } == [200])
+    #expect(try await eventually(statuses.now) { !$0.isEmpty } == [200])
   }
 
   @Test func `a session that is dropped while a task waits lets its path go`() async throws {
@@ -186,12 +186,12 @@ import Testing
         if case .failure(let error) = result { ends.change { $0.append(error.kind) } }
       }
       task.resume()
-      _ = try await eventually { path.observers == 1 ? true : nil }
+      try await eventually(path.observers) { $0 == 1 }
       session.invalidate()
-      #expect(try await eventually { ends.now.isEmpty ? nil : ends.now } == [.invalidated])
+      #expect(try await eventually(ends.now) { !$0.isEmpty } == [.invalidated])
       #expect(path.observers == 0)
     }
-    _ = try await eventually { gone == nil ? true : nil }
+    try await eventually(gone == nil) { $0 }
   }
 
   @Test func `a request does not wait if there is a path`() async throws {
@@ -223,16 +223,16 @@ import Testing
       if case .failure(let error) = result { ends.change { $0.append(error.kind) } }
     }
     task.resume()
-    _ = try await eventually { task.state == .waiting ? true : nil }
+    try await eventually(task.state) { $0 == .waiting }
     task.suspend()
-    _ = try await eventually { task.state == .suspended ? true : nil }
+    try await eventually(task.state) { $0 == .suspended }
     path.set(true)
     #expect(ends.now.isEmpty)
     path.set(false)
     task.resume()
-    _ = try await eventually { task.state == .waiting ? true : nil }
+    try await eventually(task.state) { $0 == .waiting }
     task.cancel()
-    #expect(try await eventually { ends.now.isEmpty ? nil : ends.now } == [.cancelled])
+    #expect(try await eventually(ends.now) { !$0.isEmpty } == [.cancelled])
     #expect(observer.all.isEmpty)
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Netwatch
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -68,13 +69,12 @@ import Testing
   @Test(arguments: [0, 1]) func `nor is it if the addresses of its host have expired meanwhile`(
     _ body: Int
   ) async throws {
-    let (seen, mayEnd) = (Box<[String]>([]), Box(false))
+    let (seen, mayEnd) = (Box<[String]>([]), Gate())
     let server = try ScriptedServer { connection, number in
       while let head = connection.readHead() {
         seen.change { $0.append(String(head.prefix { $0 != " " })) }
         if head.contains("Content-Length: 4") { _ = connection.readUntil(Data("body".utf8)) }
-        while number == 0, head.hasPrefix("POST"), !mayEnd.now { usleep(1_000) }
-        if number == 0, head.hasPrefix("POST") { return }
+        if number == 0, head.hasPrefix("POST") { return mayEnd.pass() }
         connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
       }
     }
@@ -85,11 +85,11 @@ import Testing
       baseURL: URL(string: "http://api.test:\(server.port)/"), configuration: configuration)
     _ = try await session.data(for: "first")
     let post = Task { try await session.data(for: HTTPCall(.post, "second", body: Self.bodies[body].body)) }
-    _ = try await eventually { seen.now.count == 2 ? true : nil }
+    try await eventually(seen.now.count) { $0 == 2 }
     let host = try #require(Authority("api.test:\(server.port)"))
     session.engines.inboxes[0].send(.run { $0.curl?.forget([host]) })
     _ = try await session.data(for: HTTPRequest(.get, to: server.url))
-    mayEnd.change { $0 = true }
+    mayEnd.open()
     let error = await #expect(throws: HTTPError.self) { try await post.value }
     #expect(error?.kind == .connectionLost)
     #expect(seen.now == ["GET", "POST", "GET"])
@@ -187,7 +187,7 @@ import Testing
         }
       }.resume()
     }
-    _ = try await eventually { seen.now.count == 20 ? true : nil }
+    try await eventually(seen.now.count) { $0 == 20 }
     relay.cut()
     session.finishTasksAndInvalidate()
     await session.waitUntilInvalidated()

@@ -12,7 +12,7 @@ import Testing
   private let session: HTTPSessionManager
   private let folder: TemporaryFolder
   private let observer = RecordingObserver()
-  private let content = Data((0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 &* 41 &+ $0 >> 11) })
+  private static let content = Data((0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 &* 41 &+ $0 >> 11) })
   private let ends = Box<[String]>([])
 
   init() throws {
@@ -27,7 +27,7 @@ import Testing
         """)
     session = try HTTPSessionManager(baseURL: server.url, observer: observer)
     folder = try TemporaryFolder()
-    try server.serve(content, as: "large.bin")
+    try server.serve(Self.content, as: "large.bin")
     try server.serve(String(repeating: "compress me ", count: 100_000), as: "large.txt")
   }
 
@@ -47,11 +47,11 @@ import Testing
     }
   }
 
-  private func end() async throws -> [String] { try await eventually { ends.now.isEmpty ? nil : ends.now } }
+  private func end() async throws -> [String] { try await eventually(ends.now) { !$0.isEmpty } }
 
   /// Pauses a download when something has come. At a server that would give it whole, it may be over by then on a busy machine.
   private func pause(_ download: HTTPDownload, after count: Int64 = 100_000) async throws {
-    _ = try await eventually { download.progress.received > count ? true : nil }
+    try await eventually(download.progress.received) { $0 > count }
     download.pause()
     #expect(download.state == .suspended)
   }
@@ -100,11 +100,11 @@ import Testing
     try await pause(download)
     // Its activity ends with its connection.
     #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
-    let kept = try await eventually { download.resumeData }
+    let kept = try #require(await eventually(download.resumeData) { $0 != nil })
     #expect(kept.offset > 100_000 && kept.total == 4_000_000)
     download.resume()
     #expect(try await end() == ["success"])
-    #expect(try Data(contentsOf: target) == content)
+    #expect(try Data(contentsOf: target) == Self.content)
     #expect(names == ["here.bin"])
     #expect(download.state == .finished)
     let log = try await server.log(lines: 2)
@@ -123,10 +123,11 @@ import Testing
       if round % 3 == 0 { download.pause() }
       if round % 3 == 1 {
         let before = download.progress.received
-        _ = try await eventually { download.progress.received > before || download.state == .finished ? true : nil }
+        try await eventually(download.progress.received > before || download.state == .finished) { $0 }
         download.pause()
       } else {
-        try await Task.sleep(for: .microseconds(.random(in: 0...20_000)))
+        // At the beginning, while it is prepared, or in the middle.
+        for _ in 0..<Int.random(in: 0...4) { _ = await session.tasks() }
         download.pause()
         download.resume()
       }
@@ -134,7 +135,7 @@ import Testing
     }
     download.resume()
     #expect(try await end() == ["success"])
-    #expect(try Data(contentsOf: target) == content)
+    #expect(try Data(contentsOf: target) == Self.content)
     #expect(names == ["here.bin"])
   }
 
@@ -154,24 +155,24 @@ import Testing
     ends.change { $0 = [] }
     try download("later/large.bin").resume()
     #expect(try await end() == ["success"])
-    #expect(try Data(contentsOf: target) == content)
+    #expect(try Data(contentsOf: target) == Self.content)
     #expect(try await server.log(lines: 2).last?.contains(" 206 ") == true)
   }
 
   @Test func `a cancelled download leaves nothing, or what it is told to`() async throws {
     let first = try download("drip/large.bin")
     first.resume()
-    _ = try await eventually { first.progress.received > 0 ? true : nil }
+    try await eventually(first.progress.received) { $0 > 0 }
     first.cancel(keepsFiles: true)
     #expect(try await end() == ["cancelled"])
     #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
     let second = try download("drip/large.bin")
     second.resume()
-    _ = try await eventually { second.progress.received > 200_000 ? true : nil }
+    try await eventually(second.progress.received) { $0 > 200_000 }
     second.cancel()
     second.cancel()
     second.resume()
-    _ = try await eventually { ends.now.count == 2 ? true : nil }
+    try await eventually(ends.now.count) { $0 == 2 }
     #expect(ends.now == ["cancelled", "cancelled"])
     #expect(names == [])
   }
@@ -186,8 +187,8 @@ import Testing
     #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
     // At once: the completion has come, so nobody has the file any more.
     try download("large.bin").resume()
-    #expect(try await eventually { ends.now.count == 2 ? ends.now : nil } == ["cancelled", "success"])
-    #expect(try Data(contentsOf: target) == content)
+    #expect(try await eventually(ends.now) { $0.count == 2 } == ["cancelled", "success"])
+    #expect(try Data(contentsOf: target) == Self.content)
   }
 
   @Test func `a paused download ends with its session`() async throws {
@@ -205,7 +206,7 @@ import Testing
   @Test func `two downloads do not write into one file`() async throws {
     let first = try download("drip/large.bin")
     first.resume()
-    _ = try await eventually { first.progress.received > 0 ? true : nil }
+    try await eventually(first.progress.received) { $0 > 0 }
     let request = try HTTPRequest(.get, to: session.url(for: "drip/large.bin"))
     let error = await #expect(throws: HTTPError.self) { try await session.resumableDownload(request, to: target) }
     #expect(error?.kind == .fileFailed)
@@ -251,10 +252,11 @@ import Testing
       }
     }
     let part = folder.url("here.bin.netwatch-part").path
-    _ = try await eventually {
+    func size() throws -> Int {
       if let error = ended.now { throw TestFailure("the download has ended by itself: \(error)") }
-      return (try? FileManager.default.attributesOfItem(atPath: part))?[.size] as? Int ?? 0 > 100_000 ? true : nil
+      return (try? FileManager.default.attributesOfItem(atPath: part))?[.size] as? Int ?? 0
     }
+    try await eventually(try size()) { $0 > 100_000 }
     waiting.cancel()
     let error = await #expect(throws: HTTPError.self) { try await waiting.value }
     #expect(error?.kind == .cancelled)

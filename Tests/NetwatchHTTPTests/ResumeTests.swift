@@ -10,8 +10,8 @@ import Testing
   private let folder: TemporaryFolder
   private let session: HTTPSessionManager
   private let target: URL
-  private let old = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 41) })
-  private let new = Data((0..<250_000).map { UInt8(truncatingIfNeeded: $0 &* 43 &+ 7) })
+  private static let old = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 41) })
+  private static let new = Data((0..<250_000).map { UInt8(truncatingIfNeeded: $0 &* 43 &+ 7) })
   private static let changed = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
 
   init() throws {
@@ -30,7 +30,7 @@ import Testing
 
   /// A server from which a download has come that was cut after 100,000 bytes.
   private func cutServer(_ validators: String = "ETag: \"1\"\r\n") async throws -> PartServer {
-    let server = try PartServer(PartServer.Behaviour(content: old, validators: validators, cut: 100_000))
+    let server = try PartServer(PartServer.Behaviour(content: Self.old, validators: validators, cut: 100_000))
     let error = await #expect(throws: HTTPError.self) { try await download(server) }
     #expect(error?.kind == .connectionLost)
     #expect(!names.contains("here.bin"))
@@ -51,7 +51,7 @@ import Testing
     #expect(names == (condition == nil ? [] : ["here.bin.netwatch-part", "here.bin.netwatch-part.json"]))
     let reply = try await download(server)
     #expect(reply.response.status.code == (condition == nil ? 200 : 206))
-    #expect(try Data(contentsOf: target) == old)
+    #expect(try Data(contentsOf: target) == Self.old)
     #expect(names == ["here.bin"])
     #expect(server.fields("if-range") == [nil, condition])
     #expect(server.fields("range") == [nil, condition.map { _ in "bytes=100000-" }])
@@ -60,9 +60,9 @@ import Testing
 
   @Test func `a file that has changed begins anew`() async throws {
     let server = try await cutServer()
-    server.change { [new] in ($0.content, $0.validators) = (new, "ETag: \"2\"\r\n") }
+    server.change { ($0.content, $0.validators) = (Self.new, "ETag: \"2\"\r\n") }
     #expect(try await download(server).response.status == .ok)
-    #expect(try Data(contentsOf: target) == new)
+    #expect(try Data(contentsOf: target) == Self.new)
     #expect(names == ["here.bin"])
   }
 
@@ -70,7 +70,7 @@ import Testing
     let server = try await cutServer()
     server.change { $0.answerToPart = { ("HTTP/1.1 200 OK\r\nETag: \"1\"\r\n", $1) } }
     _ = try await download(server)
-    #expect(try Data(contentsOf: target) == old)
+    #expect(try Data(contentsOf: target) == Self.old)
   }
 
   private static let wrongParts: [@Sendable (Int, Data) -> (String, Data)] = [
@@ -88,17 +88,17 @@ import Testing
     let server = try await cutServer()
     server.change { $0.answerToPart = Self.wrongParts[index] }
     let isShort = index == 6
-    server.change { [old] in
+    server.change {
       if isShort {
         $0.answerToPart = {
           $0 < 299_999
             ? Self.wrongParts[6]($0, $1)
-            : ("HTTP/1.1 206 P\r\nContent-Range: bytes 299999-299999/300000\r\n", old[299_999...])
+            : ("HTTP/1.1 206 P\r\nContent-Range: bytes 299999-299999/300000\r\n", Self.old[299_999...])
         }
       }
     }
     _ = try await download(server)
-    #expect(try Data(contentsOf: target) == old)
+    #expect(try Data(contentsOf: target) == Self.old)
     #expect(names == ["here.bin"])
     #expect(server.fields("range") == [nil, "bytes=100000-", isShort ? "bytes=299999-" : nil])
   }
@@ -114,13 +114,13 @@ import Testing
     #expect(error?.kind == .badServerResponse || error?.kind == .connectionLost)
     #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
     let kept = try Data(contentsOf: folder.url("here.bin.netwatch-part"))
-    #expect(kept.count >= 100_000 && kept == old.prefix(kept.count))
+    #expect(kept.count >= 100_000 && kept == Self.old.prefix(kept.count))
     server.change {
       $0.answerToPart = nil
       $0.cut = nil
     }
     #expect(try await download(server).response.status == .partialContent)
-    #expect(try Data(contentsOf: target) == old)
+    #expect(try Data(contentsOf: target) == Self.old)
     #expect(names == ["here.bin"])
   }
 
@@ -131,7 +131,7 @@ import Testing
       $0.cut = 200_000
     }
     await #expect(throws: HTTPError.self) { try await download(server) }
-    #expect(try Data(contentsOf: folder.url("here.bin.netwatch-part")) == old.prefix(200_000))
+    #expect(try Data(contentsOf: folder.url("here.bin.netwatch-part")) == Self.old.prefix(200_000))
     #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
     server.change {
       $0.answerToPart = nil
@@ -139,17 +139,17 @@ import Testing
     }
     #expect(try await download(server).response.status == .partialContent)
     #expect(server.fields("range").last == "bytes=200000-")
-    #expect(try Data(contentsOf: target) == old)
+    #expect(try Data(contentsOf: target) == Self.old)
   }
 
   @Test func `a changed file that was cut goes on where it was`() async throws {
     let server = try await cutServer()
-    server.change { [new] in ($0.content, $0.validators, $0.cut) = (new, "ETag: \"2\"\r\n", 50_000) }
+    server.change { ($0.content, $0.validators, $0.cut) = (Self.new, "ETag: \"2\"\r\n", 50_000) }
     await #expect(throws: HTTPError.self) { try await download(server) }
-    #expect(try Data(contentsOf: folder.url("here.bin.netwatch-part")) == new.prefix(50_000))
+    #expect(try Data(contentsOf: folder.url("here.bin.netwatch-part")) == Self.new.prefix(50_000))
     server.change { $0.cut = nil }
     #expect(try await download(server).response.status == .partialContent)
-    #expect(try Data(contentsOf: target) == new)
+    #expect(try Data(contentsOf: target) == Self.new)
     #expect(names == ["here.bin"])
   }
 
@@ -177,7 +177,7 @@ import Testing
     let server = try await cutServer()
     server.change { $0.answerToPart = Self.shortParts[index] }
     _ = try await download(server)
-    #expect(try Data(contentsOf: target) == old)
+    #expect(try Data(contentsOf: target) == Self.old)
     #expect(names == ["here.bin"])
     let parts = ["bytes=100000-", "bytes=170000-", "bytes=240000-"]
     #expect(server.fields("range").dropFirst().elementsEqual(index == 2 ? [parts[0]] : parts))
@@ -189,7 +189,7 @@ import Testing
     let reply = try await session.resumableDownload(signed, to: target)
     #expect(reply.response.status == .partialContent)
     #expect(server.fields("if-range") == [nil, "\"1\""])
-    #expect(try Data(contentsOf: target) == old)
+    #expect(try Data(contentsOf: target) == Self.old)
   }
 
   @Test(arguments: ["500 No", "404 No", "403 No", "204 No Content", "304 Not Modified"])
@@ -200,14 +200,14 @@ import Testing
     #expect(error?.kind == .badServerResponse)
     #expect(error?.response?.status.code == Int(status.prefix(3)))
     #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
-    #expect(try Data(contentsOf: folder.url("here.bin.netwatch-part")) == old.prefix(100_000))
+    #expect(try Data(contentsOf: folder.url("here.bin.netwatch-part")) == Self.old.prefix(100_000))
     server.change { $0.status = nil }
     #expect(try await download(server).response.status == .partialContent)
-    #expect(try Data(contentsOf: target) == old)
+    #expect(try Data(contentsOf: target) == Self.old)
   }
 
   @Test func `an error at the beginning leaves nothing`() async throws {
-    let server = try PartServer(PartServer.Behaviour(content: old, status: "404 No"))
+    let server = try PartServer(PartServer.Behaviour(content: Self.old, status: "404 No"))
     let error = await #expect(throws: HTTPError.self) { try await download(server) }
     #expect(error?.kind == .badServerResponse)
     #expect(names.isEmpty)
@@ -221,18 +221,18 @@ import Testing
   }
 
   @Test func `a file that was whole already is put into its place`() async throws {
-    let server = try PartServer(PartServer.Behaviour(content: old))
-    try leave(old, of: server)
+    let server = try PartServer(PartServer.Behaviour(content: Self.old))
+    try leave(Self.old, of: server)
     #expect(try await download(server).response.status.code == 416)
-    #expect(try Data(contentsOf: target) == old)
+    #expect(try Data(contentsOf: target) == Self.old)
     #expect(names == ["here.bin"])
   }
 
   @Test func `a file that was longer than the server's begins anew`() async throws {
-    let server = try PartServer(PartServer.Behaviour(content: old))
-    try leave(old + [0], of: server)
+    let server = try PartServer(PartServer.Behaviour(content: Self.old))
+    try leave(Self.old + [0], of: server)
     #expect(try await download(server).response.status == .ok)
-    #expect(try Data(contentsOf: target) == old)
+    #expect(try Data(contentsOf: target) == Self.old)
     #expect(server.fields("range") == ["bytes=300001-", nil])
   }
 
@@ -241,18 +241,18 @@ import Testing
     let server = try await cutServer()
     try folder.write(text, to: "here.bin.netwatch-part.json")
     _ = try await download(server)
-    #expect(try Data(contentsOf: target) == old)
+    #expect(try Data(contentsOf: target) == Self.old)
     #expect(server.fields("range") == [nil, nil])
   }
 
   @Test func `an existing file is kept, and that is an error`() async throws {
-    let server = try PartServer(PartServer.Behaviour(content: old))
+    let server = try PartServer(PartServer.Behaviour(content: Self.old))
     try folder.write("old", to: "here.bin")
     let error = await #expect(throws: HTTPError.self) { try await download(server) }
     #expect(error?.code == EEXIST)
     #expect(folder.text(of: "here.bin") == "old")
     _ = try await session.resumableDownload(HTTPRequest(.get, to: server.url), to: target, replacesExisting: true)
-    #expect(try Data(contentsOf: target) == old)
+    #expect(try Data(contentsOf: target) == Self.old)
   }
 }
 

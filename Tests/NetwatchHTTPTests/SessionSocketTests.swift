@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -11,7 +12,7 @@ import Testing
 
   init() throws { session = try HTTPSessionManager() }
 
-  private func text(from url: URL, timeout: Duration = .seconds(5)) async throws -> String {
+  private func text(from url: URL, timeout: Duration? = nil) async throws -> String {
     var options = HTTPTaskOptions()
     options.timeout = timeout
     return String(
@@ -70,19 +71,14 @@ import Testing
 
   /// libcurl closes the socket of an attempt without a word, and its number is the next one's.
   @Test func `an attempt that was given up does not disturb the next one`() async throws {
-    let (full, port) = try LoopbackSocket.listen()
-    // The backlog takes one connection and no more.
-    #expect(listen(full, 0) == 0)
-    let guest = LoopbackSocket.connect(to: port)
-    defer {
-      if let guest { close(guest) }
-      close(full)
-    }
+    let port = try LoopbackPort()
+    let mute = try MuteListener(0x7f00_0009, port: Int(port.number))
+    defer { withExtendedLifetime((port, mute)) {} }
     let server = try server(answers: 1) { $0.stop() }
     defer { server.stop() }
     for number in 0..<10 {
       let error = await #expect(throws: HTTPError.self) {
-        try await text(from: URL(string: "http://127.0.0.1:\(port)/")!, timeout: .milliseconds(20))
+        try await text(from: URL(string: "http://127.0.0.9:\(port.number)/")!, timeout: .milliseconds(20))
       }
       #expect(error?.kind == .timedOut)
       #expect(try await text(from: server.url) == "\(number)")
@@ -94,19 +90,8 @@ import Testing
     defer { server.stop() }
     _ = try await text(from: server.url)
     let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { CInt($0) }
-    let sockets = descriptors.filter { peerPort(of: $0) == server.port }
+    let sockets = descriptors.filter { unsafe LoopbackSocket.port(of: $0, getpeername) == server.port }
     #expect(!sockets.isEmpty)
     for socket in sockets { #expect(fcntl(socket, F_GETFD) & FD_CLOEXEC != 0) }
-  }
-
-  private func peerPort(of descriptor: CInt) -> UInt16? {
-    var address = sockaddr_in()
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isConnected = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe getpeername(descriptor, $0, &length) == 0
-      }
-    }
-    return isConnected && address.sin_family == sa_family_t(AF_INET) ? UInt16(bigEndian: address.sin_port) : nil
   }
 }

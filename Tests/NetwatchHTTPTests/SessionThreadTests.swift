@@ -74,9 +74,13 @@ private final class ThreadRecorder: HTTPEventObserver {
 
   @Test(arguments: [1, 3, 6]) func `the limit of connections to a host holds for all threads`(_ limit: Int) async throws
   {
-    let server = try GateServer(delay: 200)
+    // Where as many connections have been made as may be, all others wait.
+    let server = try GateServer(isOpen: false)
     let session = try session(server.url, connections: limit)
-    try await load(2_000, atOnce: 32, by: session)
+    async let all: Void = load(2_000, atOnce: 32, by: session)
+    try await server.waits(for: limit)
+    server.open()
+    try await all
     #expect(server.now.heads.count == 2_000)
     #expect(server.now.mostConnections == limit)
     #expect(recorder.all.count == min(limit, 4))
@@ -85,11 +89,14 @@ private final class ThreadRecorder: HTTPEventObserver {
   }
 
   @Test func `the limit of all connections holds for all threads`() async throws {
-    let server = try GateServer(delay: 200)
+    let server = try GateServer(isOpen: false)
     let session = try session(server.url) { $0.maximumConnections = 3 }
     let port = try #require(server.url.port)
     let urls = ["127.0.0.1", "localhost", "a.localhost"].map { "http://\($0):\(port)/" }
-    try await load(300, atOnce: 30, by: session, urls)
+    async let all: Void = load(300, atOnce: 30, by: session, urls)
+    try await server.waits(for: 3)
+    server.open()
+    try await all
     #expect(server.now.mostRequests == 3)
     #expect(recorder.all.count == 3)
   }
@@ -100,8 +107,8 @@ private final class ThreadRecorder: HTTPEventObserver {
     for task in tasks(8, of: session) { task.resume() }
     try await server.waits(for: 8)
     server.open()
-    _ = try await eventually { results.now.count == 8 ? true : nil }
-    _ = try await eventually { server.now.connections <= 3 ? true : nil }
+    try await eventually(results.now.count) { $0 == 8 }
+    try await eventually(server.now.connections) { $0 <= 3 }
     #expect(kinds() == Array(repeating: nil, count: 8))
     #expect(recorder.all.count == 3)
   }
@@ -167,12 +174,12 @@ private final class ThreadRecorder: HTTPEventObserver {
     try await server.waits(for: 8)
     #expect(recorder.all.count == 4)
     for task in tasks { task.suspend() }
-    _ = try await eventually { tasks.allSatisfy { $0.state == .suspended } ? true : nil }
+    try await eventually(tasks.allSatisfy { $0.state == .suspended }) { $0 }
     server.open()
     for task in tasks[..<4] { task.resume() }
-    _ = try await eventually { results.now.count == 4 ? true : nil }
+    try await eventually(results.now.count) { $0 == 4 }
     for task in tasks[4...] { task.cancel() }
-    _ = try await eventually { results.now.count == 8 ? true : nil }
+    try await eventually(results.now.count) { $0 == 8 }
     #expect(kinds() == [nil, nil, nil, nil, .cancelled, .cancelled, .cancelled, .cancelled])
     #expect(tasks.allSatisfy { $0.state == .finished })
   }
@@ -198,7 +205,7 @@ private final class ThreadRecorder: HTTPEventObserver {
     #expect(await session.tasks(of: .data).count == 40)
     #expect(await session.tasks(of: .upload).isEmpty)
     session.cancelAll()
-    _ = try await eventually { results.now.count == 40 ? true : nil }
+    try await eventually(results.now.count) { $0 == 40 }
     #expect(kinds().allSatisfy { $0 == .cancelled })
     #expect(await session.tasks().isEmpty)
     server.open()
@@ -273,7 +280,7 @@ private final class ThreadRecorder: HTTPEventObserver {
     #expect(server.now.heads.allSatisfy { $0.contains("given=2") })
     server.open()
     _ = try await setter.value
-    _ = try await eventually { results.now.count == 7 ? true : nil }
+    try await eventually(results.now.count) { $0 == 7 }
     #expect(await Set(session.cookies().map(\.name)) == ["given", "set"])
     try await load(8, atOnce: 8, by: session)
     #expect(server.now.heads.suffix(8).allSatisfy { $0.contains("given=2") && $0.contains("set=1") })
@@ -287,7 +294,9 @@ private final class ThreadRecorder: HTTPEventObserver {
   }
 
   @Test func `no request goes without a cookie while others come and go`() async throws {
+    let asked = DispatchSemaphore(value: 0)
     let server = try GateServer { head in
+      asked.signal()
       let path = head.split(separator: " ").dropFirst().first?.dropFirst() ?? ""
       return "Set-Cookie: c\(path)=1; Path=/\r\n"
     }
@@ -295,17 +304,16 @@ private final class ThreadRecorder: HTTPEventObserver {
     session.store([SessionCookie(name: "stays", value: "1", domain: "127.0.0.1")!])
     let isOver = Box(false)
     Thread.detachNewThread {
+      // A lock that is taken again at once is hardly ever given to anybody else: one change for each request.
       while !isOver.now {
-        for _ in 0..<16 {
-          session.removeCookies { $0.name != "stays" }
-          session.store([SessionCookie(name: "other", value: "1", domain: "127.0.0.1")!])
-        }
-        // A lock that is taken again at once is hardly ever given to anybody else.
-        usleep(1_000)
+        asked.wait()
+        session.removeCookies { $0.name != "stays" }
+        session.store([SessionCookie(name: "other", value: "1", domain: "127.0.0.1")!])
       }
     }
     try await load(1_000, atOnce: 16, by: session, (0..<20).map { "\($0)" })
     isOver.change { $0 = true }
+    asked.signal()
     #expect(await session.cookies().contains { $0.name == "stays" })
     #expect(server.now.heads.count == 1_000)
     #expect(server.now.heads.allSatisfy { $0.contains("stays=1") })
@@ -324,7 +332,7 @@ private final class ThreadRecorder: HTTPEventObserver {
     if cancels { session.invalidate() } else { session.finishTasksAndInvalidate() }
     let late = session.dataTask("late") { [results] result in results.change { $0.append(result) } }
     late.resume()
-    _ = try await eventually { late.state == .finished ? true : nil }
+    try await eventually(late.state) { $0 == .finished }
     if !cancels { server.open() }
     await session.waitUntilInvalidated()
     let ends: [HTTPError.Kind?] = Array(repeating: cancels ? .invalidated : nil, count: 20)
@@ -347,9 +355,9 @@ private final class ThreadRecorder: HTTPEventObserver {
       for task in tasks(20, of: session) { task.resume() }
       try await server.waits(for: 8)
     }()
-    _ = try await eventually { results.now.count == 20 ? true : nil }
+    try await eventually(results.now.count) { $0 == 20 }
     #expect(kinds().allSatisfy { $0 == .invalidated })
-    _ = try await eventually { pending == nil ? true : nil }
+    try await eventually(pending == nil) { $0 }
   }
 
   @Test func `a reader that goes away is told no more, and another one is`() async throws {

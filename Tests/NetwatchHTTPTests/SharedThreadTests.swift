@@ -48,7 +48,7 @@ import Testing
       try Self.require(Self.threads == 2, "\(Self.threads) threads with a session of its own")
       // A session of its own ends its thread also if somebody holds it.
       own?.invalidate()
-      _ = try await eventually { Self.threads == 1 ? true : nil }
+      try await eventually(Self.threads) { $0 == 1 }
       own = nil
       // The thread waits for more sessions.
       sessions = []
@@ -61,9 +61,9 @@ import Testing
       try Self.require(Self.threads == 1, "the thread has ended under its session")
       last.invalidate()
       await last.waitUntilInvalidated()
-      _ = try await eventually { Self.threads == 0 ? true : nil }
+      try await eventually(Self.threads) { $0 == 0 }
       _ = try HTTPThreads(count: 5)
-      _ = try await eventually { Self.threads == 0 ? true : nil }
+      try await eventually(Self.threads) { $0 == 0 }
     }
   }
 
@@ -73,8 +73,12 @@ import Testing
       let shared = try HTTPThreads()
       let stays = try HTTPSessionManager(threads: shared)
       _ = try await Self.text(from: server.url, by: stays)
-      // The first sleep of a process opens descriptors, which stay.
-      try await Task.sleep(for: .milliseconds(1))
+      // The first wait of a process opens descriptors, which stay.
+      var looks = 0
+      try await eventually(looks) { _ in
+        looks += 1
+        return looks > 1
+      }
       let before = Self.descriptors
       for _ in 0..<10 {
         try await withThrowingTaskGroup { group in
@@ -93,7 +97,7 @@ import Testing
       }
       try Self.require(Self.threads == 1, "\(Self.threads) threads")
       // The libraries of Swift may open some of their own meanwhile; 200 sessions would leave many more.
-      _ = try await eventually { Self.descriptors <= before + 8 ? true : nil }
+      try await eventually(Self.descriptors) { $0 <= before + 8 }
     }
   }
 
@@ -117,7 +121,7 @@ import Testing
       #expect(error?.kind == .invalidated)
     }
     server.open()
-    _ = try await eventually { results.now.count == 8 ? true : nil }
+    try await eventually(results.now.count) { $0 == 8 }
     for result in results.now.suffix(2) { #expect(try result.get().response.status == .ok) }
     #expect(await stays.tasks().isEmpty)
   }
@@ -186,7 +190,7 @@ import Testing
       for session in sessions { await session.waitUntilInvalidated() }
       let operations = errors.now.map(\.operation).sorted()
       try Self.require(operations == ["cancel", "epoll_wait", "epoll_wait"], "\(errors.now)")
-      _ = try await eventually { Self.threads == 0 ? true : nil }
+      try await eventually(Self.threads) { $0 == 0 }
       do throws(HTTPError) {
         _ = try HTTPSessionManager(threads: shared)
         throw HTTPError(.invalidated, "nothing")

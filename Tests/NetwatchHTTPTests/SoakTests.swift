@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Netwatch
+import NetwatchTestSupport
 import Synchronization
 import Testing
 
@@ -149,7 +150,7 @@ import Testing
     if let settled { #expect(Self.residentKiB < settled + 8 * 1_024, "from \(settled) KiB") }
     // Other tests run beside this one, so only an excess says something, and only when it stays.
     if total >= 10_000 {
-      _ = try await eventually { Self.descriptors <= descriptors ? true : nil }
+      try await eventually(Self.descriptors) { $0 <= descriptors }
     }
   }
 }

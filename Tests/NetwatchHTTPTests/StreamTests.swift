@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -45,12 +46,7 @@ import Testing
     var iterator = stream.body.makeAsyncIterator()
     var received = try #require(try await iterator.next()).count
     // It stops by itself: what is on its way lies in the sockets, and in a buffer of 256 KiB.
-    var last = -1
-    _ = try await eventually { () -> Bool? in
-      defer { last = sent.now }
-      usleep(50_000)
-      return last == sent.now ? true : nil
-    }
+    try await GateServer().stops(sent, in: session)
     #expect(sent.now < total / 2)
     while let part = try await iterator.next() { received += part.count }
     #expect(received == total)
@@ -69,7 +65,7 @@ import Testing
     defer { server.stop() }
     for try await _ in try await session.stream(HTTPRequest(.get, to: server.url)).body { break }
     #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
-    _ = try await eventually { isOver.now ? true : nil }
+    try await eventually(isOver.now) { $0 }
   }
 
   @Test func `a body that ends too early is an error, after what has come`() async throws {

@@ -129,7 +129,7 @@ import Testing
       #expect(error?.kind == .responseTooLarge)
       #expect(try await lines.next() == nil)
     }
-    _ = try await eventually { isOver.now ? true : nil }
+    try await eventually(isOver.now) { $0 }
   }
 
   @Test func `a body that is cut off fails behind its whole lines`() async throws {
@@ -155,7 +155,7 @@ import Testing
           for try await _ in stream.lines { hasBegun.change { $0 = true } }
         }
       }
-      _ = try await eventually { hasBegun.now ? true : nil }
+      try await eventually(hasBegun.now) { $0 }
       task.cancel()
       let error = await #expect(throws: HTTPError.self) { try await task.value }
       #expect(error?.kind == .cancelled)

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -27,7 +28,7 @@ import Testing
     }
   }
 
-  private func end() async throws -> [String] { try await eventually { ends.now.isEmpty ? nil : ends.now } }
+  private func end() async throws -> [String] { try await eventually(ends.now) { !$0.isEmpty } }
 
   @Test func `a task that is cancelled before it begins was never active`() async throws {
     let server = try Self.silentServer()
@@ -48,7 +49,7 @@ import Testing
     let session = try HTTPSessionManager(observer: observer)
     let task = try task(of: session, server)
     task.resume()
-    _ = try await eventually { heard.now == 1 ? true : nil }
+    try await eventually(heard.now) { $0 == 1 }
     task.cancel()
     task.cancel()
     #expect(try await end() == ["cancelled"])
@@ -73,13 +74,13 @@ import Testing
       sizes.change { $0.append((try? result.get().value.count) ?? -1) }
     }
     task.resume()
-    _ = try await eventually { task.progress.received > 0 ? true : nil }
+    try await eventually(task.progress.received) { $0 > 0 }
     task.suspend()
     #expect(try await observer.first(2).last == .ended)
     #expect(task.state == .suspended)
     goesOn.signal()
     task.resume()
-    #expect(try await eventually { sizes.now.isEmpty ? nil : sizes.now } == [8_000_000])
+    #expect(try await eventually(sizes.now) { !$0.isEmpty } == [8_000_000])
     let events = try await observer.first(4)
     #expect(events == [.began(isIndicated: true), .ended, .began(isIndicated: true), .ended])
   }
@@ -91,7 +92,7 @@ import Testing
     let session = try HTTPSessionManager(observer: observer)
     let task = try task(of: session, server)
     task.resume()
-    _ = try await eventually { heard.now == 1 ? true : nil }
+    try await eventually(heard.now) { $0 == 1 }
     task.suspend()
     task.cancel()
     #expect(try await end() == ["cancelled"])
@@ -113,7 +114,7 @@ import Testing
     let session = try HTTPSessionManager(observer: observer)
     let request = try HTTPRequest(.get, to: server.url)
     let waiting = Task { try await session.data(for: request) }
-    _ = try await eventually { heard.now == 1 ? true : nil }
+    try await eventually(heard.now) { $0 == 1 }
     waiting.cancel()
     let error = await #expect(throws: HTTPError.self) { try await waiting.value }
     #expect(error?.kind == .cancelled)
@@ -128,7 +129,7 @@ import Testing
     let running = try (0..<3).map { _ in try task(of: session, server) }
     for task in running { task.resume() }
     let suspended = try task(of: session, server)
-    _ = try await eventually { heard.now == 3 ? true : nil }
+    try await eventually(heard.now) { $0 == 3 }
     session.invalidate()
     await session.waitUntilInvalidated()
     #expect(ends.now == Array(repeating: "the session manager is invalidated", count: 4))
@@ -173,7 +174,7 @@ import Testing
     let session = try HTTPSessionManager(observer: observer)
     let task = try task(of: session, server)
     task.resume()
-    _ = try await eventually { heard.now == 1 ? true : nil }
+    try await eventually(heard.now) { $0 == 1 }
     session.finishTasksAndInvalidate()
     goesOn.signal()
     await session.waitUntilInvalidated()
@@ -188,7 +189,7 @@ import Testing
     var session: HTTPSessionManager? = try HTTPSessionManager(observer: observer)
     let task = try self.task(of: #require(session), server)
     task.resume()
-    _ = try await eventually { heard.now == 1 ? true : nil }
+    try await eventually(heard.now) { $0 == 1 }
     weak let released = session
     session = nil
     #expect(released == nil)
@@ -213,7 +214,7 @@ import Testing
       calls.change { $0.append(DispatchQueue.getSpecific(key: key) == true ? "completion" : "elsewhere") }
     }
     task.resume()
-    let all = try await eventually { calls.now.last == "completion" ? calls.now : nil }
+    let all = try await eventually(calls.now) { $0.last == "completion" }
     #expect(Set(all) == ["progress", "completion"])
     #expect(all.filter { $0 == "completion" }.count == 1)
   }
@@ -257,7 +258,7 @@ import Testing
     _ = try await session.data(for: request)
     #expect(ends.now.isEmpty)
     goesOn.signal()
-    #expect(try await eventually { ends.now.count == 10 ? ends.now : nil }.count == 10)
+    #expect(try await eventually(ends.now) { $0.count == 10 }.count == 10)
     #expect(try await observer.first(22).count == 22)
   }
 
@@ -310,7 +311,7 @@ import Testing
       isWithin.change { $0 = isCalling.now && pthread_self() == caller }
     }.resume()
     isCalling.change { $0 = false }
-    #expect(try await eventually { isWithin.now } == false)
+    #expect(try await eventually(isWithin.now) { $0 != nil } == false)
   }
 
   @Test func `an awaited request of a session that has ended fails, and is over`() async throws {

@@ -1,20 +1,32 @@
 import Foundation
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
 
 /// When a task has taken too long, and when it has not.
 @Suite(.timeLimit(.minutes(5))) struct TimeoutTests {
-  /// Answers each request, after a while, with the number of its connection; never for `/mute`.
-  private static func server(after delay: UInt32) throws -> ScriptedServer {
+  /// Answers each request with the number of its connection, when the gate is open; never for `/mute`.
+  private static func server(_ gate: Gate, _ heads: Box<[String]> = Box([])) throws -> ScriptedServer {
     try ScriptedServer { connection, number in
       while let head = connection.readHead() {
+        heads.change { $0.append(String(head.prefix { $0 != "\r" })) }
         if head.hasPrefix("GET /mute") { return connection.waitForEnd() }
-        usleep(delay)
+        gate.pass()
         connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\(number)")
       }
     }
+  }
+
+  /// Returns when a timeout of requests that have begun before has certainly passed: a later request, to another host, has had none
+  /// of its answer for as long.
+  private func pass(_ timeout: Duration, in session: HTTPSessionManager, _ server: ScriptedServer) async throws {
+    let marker = try HTTPRequest(.get, to: #require(URL(string: "http://localhost:\(server.port)/mute")))
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.data(for: marker, options: Self.options(timeout))
+    }
+    #expect(error?.kind == .timedOut)
   }
 
   private func session(connections: Int) throws -> HTTPSessionManager {
@@ -31,64 +43,89 @@ import Testing
   }
 
   @Test func `a request that waits for a connection does not stand still`() async throws {
-    let server = try Self.server(after: 400_000)
+    let (gate, heads, timeout) = (Gate(), Box<[String]>([]), Duration.seconds(3))
+    let server = try Self.server(gate, heads)
     defer { server.stop() }
     let session = try session(connections: 1)
     let request = try HTTPRequest(.get, to: server.url)
-    let bodies = try await withThrowingTaskGroup(of: Data.self) { group in
-      for _ in 0..<5 {
-        group.addTask { try await session.data(for: request, options: Self.options(.seconds(1))).value }
-      }
-      return try await group.reduce(into: []) { $0.append($1) }
+    let first = Task { try await session.data(for: request, options: Self.options(nil)).value }
+    try await eventually(heads.now.count) { $0 == 1 }
+    let results = Box<[Result<Data, HTTPError>]>([])
+    for _ in 0..<4 {
+      session.dataTask(request, options: Self.options(timeout)) { result in
+        results.change { $0.append(result.map(\.value)) }
+      }.resume()
     }
-    #expect(bodies == Array(repeating: Data("0".utf8), count: 5))
+    try await pass(timeout, in: session, server)
+    #expect(results.now.isEmpty)
+    gate.open()
+    #expect(try await first.value == Data("0".utf8))
+    let bodies = try await eventually(results.now) { $0.count == 4 }.map { try $0.get() }
+    #expect(bodies == Array(repeating: Data("0".utf8), count: 4))
   }
 
   @Test func `a request that has waited for a connection has its time from then on`() async throws {
-    let server = try Self.server(after: 500_000)
+    let (gate, heads, timeout) = (Gate(), Box<[String]>([]), Duration.milliseconds(200))
+    let server = try Self.server(gate, heads)
     defer { server.stop() }
     let session = try session(connections: 1)
     let first = Task { [url = server.url] in
       try await session.data(for: HTTPRequest(.get, to: url), options: Self.options(nil))
     }
-    let began = ContinuousClock.now
-    let error = await #expect(throws: HTTPError.self) {
-      let mute = try HTTPRequest(.get, to: server.url.appending(path: "mute"))
-      return try await session.data(for: mute, options: Self.options(.milliseconds(300)))
-    }
-    #expect(error?.kind == .timedOut)
-    #expect(ContinuousClock.now - began >= .milliseconds(300))
+    try await eventually(heads.now.count) { $0 == 1 }
+    let kinds = Box<[HTTPError.Kind?]>([])
+    let mute = try HTTPRequest(.get, to: server.url.appending(path: "mute"))
+    session.dataTask(mute, options: Self.options(timeout)) { result in
+      kinds.change { if case .failure(let error) = result { $0.append(error.kind) } else { $0.append(nil) } }
+    }.resume()
+    try await pass(timeout, in: session, server)
+    #expect(kinds.now.isEmpty)
+    gate.open()
     #expect(try await first.value.response.status == .ok)
+    #expect(try await eventually(kinds.now) { !$0.isEmpty } == [.timedOut])
+    // It was sent, and not given up when its turn came.
+    #expect(heads.now.count { $0.hasPrefix("GET /mute") } == 2)
   }
 
   @Test func `the total time runs while a request waits for a connection`() async throws {
-    let server = try Self.server(after: 0)
+    let heads = Box<[String]>([])
+    let server = try Self.server(Gate(), heads)
     defer { server.stop() }
     let session = try session(connections: 1)
     let mute = try HTTPRequest(.get, to: server.url.appending(path: "mute"))
     let first = Task { try await session.data(for: mute, options: Self.options(nil)) }
+    try await eventually(heads.now.count) { $0 == 1 }
     let error = await #expect(throws: HTTPError.self) {
       try await session.data(for: mute, options: Self.options(nil, total: .milliseconds(300)))
     }
     #expect(error?.kind == .timedOut)
+    #expect(heads.now.count == 1)
     first.cancel()
     _ = await first.result
   }
 
   @Test(arguments: [nil, .seconds(Int64.max), Duration.longestDelay])
   func `a timeout of nil or of the longest duration never expires`(_ timeout: Duration?) async throws {
-    let server = try Self.server(after: 50_000)
+    let gate = Gate()
+    let server = try Self.server(gate)
     defer { server.stop() }
     let session = try session(connections: 1)
     var options = Self.options(timeout, total: timeout)
     options.reachabilityTimeout = timeout
     let body = HTTPBody.data(Data("body".utf8)).throttled(packetSize: 8, delay: timeout ?? .zero)
-    let reply = try await session.data(for: HTTPRequest(.post, to: server.url), body: body, options: options)
-    #expect(reply.value == Data("0".utf8))
+    let result = Box<Result<HTTPReply<Data>, HTTPError>?>(nil)
+    session.uploadTask(try HTTPRequest(.post, to: server.url), from: body, options: options) { reply in
+      result.change { $0 = reply }
+    }.resume()
+    try await pass(.milliseconds(50), in: session, server)
+    gate.open()
+    #expect(try await eventually(result.now) { $0 != nil }?.get().value == Data("0".utf8))
   }
 
   @Test func `any number of connections can be asked for, but not none`() async throws {
-    let server = try Self.server(after: 0)
+    let gate = Gate()
+    gate.open()
+    let server = try Self.server(gate)
     defer { server.stop() }
     let reply = try await session(connections: .max).data(for: HTTPRequest(.get, to: server.url))
     #expect(reply.value == Data("0".utf8))

@@ -61,8 +61,9 @@ import Testing
 
   @Test func `a body in parts waits for its reader`() async throws {
     let made = Box(0)
-    let server = ScriptedTransport { _, _ in
-      HTTPTransportAnswer(
+    let server = ScriptedTransport { request, _ in
+      guard request.path == "/v1/x" else { return HTTPTransportAnswer() }
+      return HTTPTransportAnswer(
         parts: AsyncStream<Data>(unfolding: {
           made.changed { made in
             made += 1
@@ -74,7 +75,8 @@ import Testing
     let stream = try await session.stream("x")
     var iterator = stream.body.makeAsyncIterator()
     var count = try await iterator.next()?.count ?? 0
-    try await Task.sleep(for: .milliseconds(20))
+    // No more are made while others have all the time they want.
+    for _ in 0..<20 { _ = try await session.data(for: "y") }
     #expect(made.now < 100)
     while let part = try await iterator.next() { count += part.count }
     #expect(count == 10_000_000)
@@ -114,13 +116,13 @@ import Testing
       try await session.data(for: "x", options: .with { $0.timeout = .milliseconds(20) })
     }
     #expect(error?.kind == .timedOut)
-    _ = try await eventually { isEnded.now ? true : nil }
+    try await eventually(isEnded.now) { $0 }
     isEnded.change { $0 = false }
     let task = Task { try await session.data(for: "x") }
-    _ = try await eventually { server.requests.count == 3 ? true : nil }
+    try await eventually(server.requests.count) { $0 == 3 }
     task.cancel()
     await #expect(throws: HTTPError.self) { try await task.value }
-    _ = try await eventually { isEnded.now ? true : nil }
+    try await eventually(isEnded.now) { $0 }
   }
 
   @Test func `a path that is lost and comes back can be scripted`() async throws {
@@ -139,9 +141,9 @@ import Testing
     let session = try session(server, path: path)
     let task = session.dataTask("x", options: .with { $0.retriesWhenReachable = true }) { _ in }
     task.resume()
-    _ = try await eventually { task.state == .waiting ? true : nil }
+    try await eventually(task.state) { $0 == .waiting }
     path.set(true)
-    _ = try await eventually { task.state == .finished ? true : nil }
+    try await eventually(task.state) { $0 == .finished }
     #expect(server.requests.count == 2)
   }
 

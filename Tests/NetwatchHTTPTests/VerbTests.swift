@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NetwatchTestSupport
 import Testing
 
 @testable import NetwatchHTTP
@@ -60,10 +61,11 @@ import Testing
     session.post("users", parameters: ["a": 1], as: DecodableResponseSerializer(Echo.self)) { result in
       echo.change { $0 = try? result.get().value }
     }
-    #expect(try await eventually { echo.now } == Echo(method: "POST", path: "/v1/users", type: form, body: "a=1"))
+    #expect(
+      try await eventually(echo.now) { $0 != nil } == Echo(method: "POST", path: "/v1/users", type: form, body: "a=1"))
     let status = Box<HTTPResponse.Status?>(nil)
     session.head("users") { result in status.change { $0 = try? result.get().status } }
-    #expect(try await eventually { status.now } == .ok)
+    #expect(try await eventually(status.now) { $0 != nil } == .ok)
   }
 
   @Test func `an app puts its own error in the place of this one`() async throws {
@@ -83,7 +85,7 @@ import Testing
     session.get("refused", as: DecodableResponseSerializer(Echo.self)) { result in
       if case .failure(let error) = result.mapError(AppError.init) { told.change { $0 = error } }
     }
-    #expect(try await eventually { told.now }.status == error?.status && error?.status != nil)
+    #expect(try await eventually(told.now) { $0 != nil }?.status == error?.status && error?.status != nil)
   }
 
   @Test func `parameters that cannot be serialized fail the task, and no request begins`() async throws {
@@ -98,7 +100,7 @@ import Testing
     let task = session.get("users", parameters: ["a": 1], as: HTTPResponseSerializer()) { result in
       if case .failure(let error) = result { kinds.change { $0.append(error.kind) } }
     }
-    #expect(try await eventually { kinds.now.isEmpty ? nil : kinds.now } == [.cannotEncodeRequest])
+    #expect(try await eventually(kinds.now) { !$0.isEmpty } == [.cannotEncodeRequest])
     #expect(task.state == .finished)
     #expect(observer.all.isEmpty)
   }

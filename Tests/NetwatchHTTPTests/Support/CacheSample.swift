@@ -22,6 +22,13 @@ struct CacheSample: Hashable, Sendable {
     self.length = length
   }
 
+  /// One of twenty, with a body of at most 400,000 bytes.
+  static func random(_ random: inout SplitMix) -> CacheSample {
+    CacheSample(
+      number: Int.random(in: 0..<20, using: &random), seed: random.next(),
+      length: Int.random(in: 0...400_000, using: &random))
+  }
+
   /// - Throws: if the body is not what the head says.
   init(_ cached: CachedAnswer) throws {
     let words = (cached.answer.response.headerFields[.eTag] ?? "").split(separator: " ")
@@ -41,8 +48,15 @@ struct CacheSample: Hashable, Sendable {
 
   var body: [UInt8] {
     var random = SplitMix(seed: seed)
-    let words = (0..<(length / 8 + 1)).map { _ in random.next() }
-    return unsafe words.withUnsafeBytes { unsafe Array($0.prefix(length)) }
+    // Repeats itself, but in no piece of the size in which it is stored or read.
+    let words = (0..<509).map { _ in random.next() }
+    let part = unsafe words.withUnsafeBytes { unsafe [UInt8]($0) }
+    var body = [UInt8](repeating: 0, count: length)
+    for start in stride(from: 0, to: length, by: part.count) {
+      let end = min(start + part.count, length)
+      body.replaceSubrange(start..<end, with: part[..<(end - start)])
+    }
+    return body
   }
 
   /// It has come at the second of its number.
@@ -52,10 +66,12 @@ struct CacheSample: Hashable, Sendable {
   }
 
   /// Stores all of it but the end.
-  func begin(in cache: HTTPDiskCache) -> CacheWriter {
+  ///
+  /// - Parameter count: The most bytes of the body to store.
+  func begin(in cache: HTTPDiskCache, upTo count: Int = .max) -> CacheWriter {
     guard let answer else { preconditionFailure("it may be stored") }
     let writer = cache.store(answer)
-    let body = body
+    let body = body.prefix(count)
     unsafe body.withUnsafeBytes { bytes in
       for start in stride(from: 0, to: body.count, by: 16_384) {
         unsafe writer.write(UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + 16_384, body.count)]))

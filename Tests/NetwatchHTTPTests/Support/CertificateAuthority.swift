@@ -55,15 +55,14 @@ struct CertificateAuthority {
     key: URL? = nil, days: ClosedRange<Int> = -1...30
   ) throws -> Pair {
     let pair = Pair(certificate: folder.url("\(name).pem"), key: key ?? folder.url("\(name).key"))
-    if key == nil {
-      try openssl("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out \(pair.key.path)")
-    }
     let constraints =
       isAuthority
       ? "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign,cRLSign\n"
       : "basicConstraints=CA:FALSE\nsubjectAltName=\(names)\n"
     try folder.write(constraints, to: "\(name).ext")
-    try openssl("req -new -key \(pair.key.path) -out \(name).csr", subject: name)
+    let source =
+      key.map { "-key \($0.path)" } ?? "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout \(name).key"
+    try openssl("req -new \(source) -out \(name).csr", subject: name)
     let issuer = issuer ?? root
     // x509 has no dates before 3.4, ca has.
     try folder.write("", to: "index.txt")

@@ -1,11 +1,12 @@
 import Foundation
+import NetwatchTestSupport
+import Testing
 
 @testable import NetwatchHTTP
 
 /// A server that answers while its gate is open, and counts what goes on at the same time.
 final class GateServer: Sendable {
   struct Counts: Sendable {
-    var isOpen: Bool
     /// Connections, those at this moment and the most at any.
     var connections = 0
     var mostConnections = 0
@@ -16,17 +17,15 @@ final class GateServer: Sendable {
   }
 
   let server: ScriptedServer
-  private let counts: Box<Counts>
+  private let counts = Box(Counts())
+  private let gate = Gate()
 
   /// - Parameters:
   ///   - isOpen: Whether requests are answered at once.
-  ///   - delay: Microseconds before each answer.
   ///   - fields: The fields of the answer to a head, each line with its end.
-  init(
-    isOpen: Bool = true, delay: UInt32 = 0, fields: @escaping @Sendable (_ head: String) -> String = { _ in "" }
-  ) throws {
-    counts = Box(Counts(isOpen: isOpen))
-    server = try ScriptedServer { [counts] connection, _ in
+  init(isOpen: Bool = true, fields: @escaping @Sendable (_ head: String) -> String = { _ in "" }) throws {
+    if isOpen { gate.open() }
+    server = try ScriptedServer { [counts, gate] connection, _ in
       counts.change { counts in
         counts.connections += 1
         counts.mostConnections = max(counts.mostConnections, counts.connections)
@@ -37,8 +36,7 @@ final class GateServer: Sendable {
           counts.requests += 1
           counts.mostRequests = max(counts.mostRequests, counts.requests)
         }
-        while !counts.now.isOpen { usleep(1_000) }
-        if delay > 0 { usleep(delay) }
+        gate.pass()
         counts.change { $0.requests -= 1 }
         guard connection.write("HTTP/1.1 200 OK\r\n\(fields(head))Content-Length: 2\r\n\r\nok") else { break }
       }
@@ -54,10 +52,20 @@ final class GateServer: Sendable {
   var url: URL { server.url }
   var now: Counts { counts.now }
 
-  func open() { counts.change { $0.isOpen = true } }
+  func open() { gate.open() }
+
+  /// Waits until a count does not grow any more: it stays while a session, whose thread makes it grow, exchanges twenty requests
+  /// with this server.
+  func stops(_ count: Box<Int>, in session: HTTPSessionManager) async throws {
+    try await eventually {
+      let before = count.now
+      for _ in 0..<20 { _ = try await session.data(for: self.url) }
+      return count.now == before
+    }
+  }
 
   /// Waits until `count` requests wait for their answers.
   func waits(for count: Int) async throws {
-    _ = try await eventually { self.now.requests == count ? true : nil }
+    try await eventually(self.now.requests) { $0 == count }
   }
 }

@@ -17,31 +17,23 @@ final class HTTP2Server {
     port = try LoopbackPort()
     try folder.write(Data(answer), to: "answer")
     // It says what it reads from its standard input: nothing, until there is something from the client.
-    program = try SpawnedServer([
-      "/bin/sh", "-c",
-      """
-      cd "$1"
-      mkfifo words
-      openssl s_server -accept "127.0.0.1:$2" -cert "$3" -key "$4" -alpn h2 -quiet <words >heard 2>errors &
-      server=$!
-      exec 9>words
-      ( until [ -s heard ]; do sleep 0.01; done; cat answer >&9; [ "$5" = no ] || { exec 9>&-; sleep 0.2; kill -9 $server; } ) &
-      answering=$!
-      read -r end
-      kill -9 $server $answering
-      wait
-      """, "sh", folder.path, "\(port.number)", certificate.certificate.path, certificate.key.path,
-      hangsUp ? "yes" : "no",
-    ])
-    let deadline = ContinuousClock.now + .seconds(30)
-    while true {
-      // It says nothing; the next one is the client.
-      if let descriptor = LoopbackSocket.connect(to: port.number) {
-        close(descriptor)
-        return
-      }
-      guard .now < deadline else { throw TestFailure("openssl: \(folder.text(of: "errors"))") }
-      usleep(5_000)
-    }
+    program = try SpawnedServer(
+      "openssl",
+      [
+        "/bin/sh", "-c",
+        """
+        cd "$1"
+        mkfifo words
+        openssl s_server -accept "127.0.0.1:$2" -cert "$3" -key "$4" -alpn h2 -quiet <words >heard 2>errors &
+        server=$!
+        exec 9>words
+        ( until [ -s heard ]; do sleep 0.01; done; cat answer >&9; [ "$5" = no ] || { exec 9>&-; sleep 0.2; kill -9 $server; } ) &
+        answering=$!
+        read -r end
+        kill -9 $server $answering
+        wait
+        """, "sh", folder.path, "\(port.number)", certificate.certificate.path, certificate.key.path,
+        hangsUp ? "yes" : "no",
+      ], ports: [port.number])
   }
 }

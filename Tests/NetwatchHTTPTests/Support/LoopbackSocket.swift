@@ -2,7 +2,7 @@ import Glibc
 import NetwatchTestSupport
 
 /// A port of 127.0.0.1 that nobody else is given while this lives. Nobody listens on it either, unless a server of the test does.
-final class LoopbackPort {
+final class LoopbackPort: Sendable {
   let number: UInt16
   private let descriptor: CInt
 
@@ -35,6 +35,18 @@ enum LoopbackSocket {
     }
     guard isBound else { throw TestFailure("cannot bind: \(errno)") }
     return (descriptor, UInt16(bigEndian: address.sin_port))
+  }
+
+  /// The port of one end of a connection; 0 if there is none.
+  static func port(
+    of descriptor: CInt, _ end: (CInt, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt
+  ) -> UInt16 {
+    var address = sockaddr_in()
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isKnown = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe end(descriptor, $0, &length) == 0 }
+    }
+    return isKnown && address.sin_family == sa_family_t(AF_INET) ? UInt16(bigEndian: address.sin_port) : 0
   }
 
   static func connect(to port: UInt16) -> CInt? {

@@ -14,8 +14,8 @@ final class MicrosocksServer {
   init(credential: (user: String, password: String)? = nil) throws {
     loopback = try LoopbackPort()
     let secrets = credential.map { ["-u", $0.user, "-P", $0.password] } ?? []
-    program = try SpawnedServer.start(
-      "microsocks \"$@\" >/dev/null 2>&1",
+    program = try SpawnedServer(
+      "microsocks", shell: "microsocks \"$@\" >/dev/null 2>&1",
       ["-i", "127.0.0.1", "-p", "\(loopback.number)", "-b", Self.address] + secrets, ports: [loopback.number])
   }
 }

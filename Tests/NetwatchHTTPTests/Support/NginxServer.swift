@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NetwatchTestSupport
+import Testing
 
 /// A real web server on loopback, with a configuration and files of its own. It goes with its last reference.
 final class NginxServer {
@@ -27,30 +28,13 @@ final class NginxServer {
     port = try LoopbackPort()
     tlsPort = try LoopbackPort()
     try Self.configure(folder, port.number, tlsPort.number, server, certificate)
-    program = try Self.start(in: folder)
-    try Self.waitUntilUp(folder, port.number)
-  }
-
-  private static func start(in folder: TemporaryFolder) throws -> SpawnedServer {
-    // It goes with this process too, should that crash: the shell reads from a pipe that nobody writes to.
-    try SpawnedServer([
-      "/bin/sh", "-c",
-      "PATH=$PATH:/usr/sbin; nginx -p \"$1\" -c nginx.conf -e error.log & read -r end; kill -9 $!; wait",
-      "sh", folder.path,
-    ])
-  }
-
-  private static func waitUntilUp(_ folder: TemporaryFolder, _ port: UInt16) throws {
-    let deadline = ContinuousClock.now + .seconds(30)
-    while true {
-      // It writes down who it is once it has its ports.
-      if !folder.text(of: "nginx.pid").isEmpty, let descriptor = LoopbackSocket.connect(to: port) {
-        close(descriptor)
-        return
-      }
+    program = try SpawnedServer(
+      "nginx", shell: "nginx -p \"$1\" -c nginx.conf -e error.log", [folder.path], ports: [port.number]
+    ) {
       let error = folder.text(of: "error.log")
-      guard .now < deadline, !error.contains("[emerg]") else { throw TestFailure("nginx: \(error)") }
-      usleep(5_000)
+      guard !error.contains("[emerg]") else { throw TestFailure("nginx: \(error)") }
+      // It writes down who it is once it has its ports.
+      return !folder.text(of: "nginx.pid").isEmpty
     }
   }
 
@@ -109,12 +93,6 @@ final class NginxServer {
 
   /// What it has answered, one line a request, newest last. nginx writes a line when it is done with the request.
   func log(lines count: Int) async throws -> [String] {
-    let deadline = ContinuousClock.now + .seconds(30)
-    while true {
-      let lines = folder.text(of: "access.log").split(separator: "\n").map(String.init)
-      if lines.count >= count { return lines }
-      guard .now < deadline else { throw TestFailure("nginx has answered \(lines)") }
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    try await eventually(folder.text(of: "access.log").split(separator: "\n").map(String.init)) { $0.count >= count }
   }
 }

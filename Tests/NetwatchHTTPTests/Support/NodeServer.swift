@@ -3,15 +3,22 @@ import NetwatchHTTP
 import NetwatchTestSupport
 
 /// Node's server of HTTP/2, of TLS or of TCP, with a certificate of its own. It goes with its last reference.
-final class NodeServer {
+final class NodeServer: Sendable {
   enum Kind: String, CaseIterable {
     case http2 = "require('http2').createSecureServer"
     case tls = "require('tls').createServer"
     case tcp = "require('net').createServer"
   }
 
+  /// One certificate for all of them.
+  private static let identity = Result {
+    let authority = try CertificateAuthority()
+    authority.folder.removeAtExit()
+    return (authority: authority, server: try authority.issue("server"))
+  }
+
   let authority: CertificateAuthority
-  private let folder: TemporaryFolder
+  let folder: TemporaryFolder
   private let port: LoopbackPort
   private let program: SpawnedServer
   private let kind: Kind
@@ -23,8 +30,8 @@ final class NodeServer {
   ///   - kind: what the server speaks.
   init(_ script: String, over kind: Kind = .http2) throws {
     self.kind = kind
-    authority = try CertificateAuthority()
-    let pair = try authority.issue("server")
+    let (authority, pair) = try Self.identity.get()
+    self.authority = authority
     folder = try TemporaryFolder()
     port = try LoopbackPort()
     try folder.write(
@@ -37,18 +44,10 @@ final class NodeServer {
       server.listen(Number(process.argv[2]), '127.0.0.1');
       process.stdin.on('end', () => process.exit(0)).on('data', () => process.exit(0));
       """, to: "server.js")
-    program = try SpawnedServer([
-      "/usr/bin/env", "node", folder.file("server.js"), "\(port.number)", pair.key.path, pair.certificate.path,
-    ])
-    let deadline = Deadline(60)
-    while true {
-      if let descriptor = LoopbackSocket.connect(to: port.number) {
-        close(descriptor)
-        return
-      }
-      guard !deadline.isOver else { throw TestFailure("node does not listen") }
-      usleep(5_000)
-    }
+    program = try SpawnedServer(
+      "node",
+      ["/usr/bin/env", "node", folder.file("server.js"), "\(port.number)", pair.key.path, pair.certificate.path],
+      ports: [port.number])
   }
 
   /// One that trusts the server.

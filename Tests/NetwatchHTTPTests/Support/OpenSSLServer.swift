@@ -13,8 +13,8 @@ final class OpenSSLServer {
   ///   - options: More of its options.
   init(certificate: (chain: URL, key: URL), options: [String] = []) throws {
     port = try LoopbackPort()
-    program = try SpawnedServer.start(
-      "openssl s_server \"$@\" </dev/null >/dev/null 2>&1",
+    program = try SpawnedServer(
+      "openssl", shell: "openssl s_server \"$@\" </dev/null >/dev/null 2>&1",
       [
         "-accept", "127.0.0.1:\(port.number)", "-cert", certificate.chain.path, "-cert_chain", certificate.chain.path,
         "-key", certificate.key.path, "-www",

@@ -14,18 +14,10 @@ final class PythonEventServer {
   ///   - outages: how many connections are broken off.
   init(count: Int, outages: Int) throws {
     port = try LoopbackPort()
-    program = try SpawnedServer([
-      "/usr/bin/env", "python3", "-c", Self.script, "\(port.number)", "\(count)", "\(outages)",
-    ])
-    let deadline = Deadline(60)
-    while true {
-      if let descriptor = LoopbackSocket.connect(to: port.number) {
-        close(descriptor)
-        return
-      }
-      guard !deadline.isOver else { throw TestFailure("python3 does not listen") }
-      usleep(5_000)
-    }
+    program = try SpawnedServer(
+      "python3",
+      ["/usr/bin/env", "python3", "-S", "-c", Self.script, "\(port.number)", "\(count)", "\(outages)"],
+      ports: [port.number])
   }
 
   private static let script = """

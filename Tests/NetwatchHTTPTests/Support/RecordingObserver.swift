@@ -1,5 +1,6 @@
 import Netwatch
 import NetwatchTestSupport
+import Testing
 
 /// Remembers what it is told of requests.
 final class RecordingObserver: RequestObserver {
@@ -17,17 +18,7 @@ final class RecordingObserver: RequestObserver {
 
   /// Waits for as many.
   func first(_ count: Int) async throws -> [Event] {
-    try await eventually { self.all.count >= count ? self.all : nil }
-  }
-}
-
-/// Waits until `look` finds something. Other suites may keep all threads of the pool for a minute; the deadline is longer.
-func eventually<Value>(_ look: () async throws -> Value?) async throws -> Value {
-  let deadline = ContinuousClock.now + .seconds(300)
-  while true {
-    if let value = try await look() { return value }
-    guard .now < deadline else { throw TestFailure("nothing has come in 300 s") }
-    try await Task.sleep(for: .milliseconds(2))
+    try await eventually(self.all) { $0.count >= count }
   }
 }
 
@@ -36,16 +27,10 @@ final class Box<Value: Sendable>: Sendable {
   private let value: InlineLock<Value>
   init(_ value: Value) { self.value = InlineLock(value) }
   var now: Value { value.withLock { $0 } }
-  func change(_ body: (inout Value) -> Void) {
-    value.withLock { value in
-      var copy = value
-      body(&copy)
-      value = copy
-    }
-  }
+  func change(_ body: (inout Value) -> Void) { value.withLock { body(&$0) } }
 
   /// Changes the value, and returns what `body` makes of it meanwhile.
   func changed<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
-    value.withLock { value in body(&value) }
+    value.withLock { body(&$0) }
   }
 }

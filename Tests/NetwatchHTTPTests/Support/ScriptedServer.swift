@@ -1,6 +1,8 @@
 import Foundation
 import Netwatch
+import NetwatchTestSupport
 import Synchronization
+import Testing
 
 /// A server that does to each connection what a test says, on a thread for each.
 final class ScriptedServer: Sendable {
@@ -21,7 +23,7 @@ final class ScriptedServer: Sendable {
         let descriptor = accept(listener, nil, nil)
         guard descriptor >= 0 else {
           if self.isOver.load(ordering: .sequentiallyConsistent) { return }
-          usleep(1_000)  // a client has gone before it was let in
+          usleep(1_000)  // a client has gone before it was let in, or there is no room for its descriptor
           continue
         }
         let connection = ServerConnection(descriptor)
@@ -132,6 +134,39 @@ final class ServerConnection: Sendable {
       rest = rest.dropFirst(count)
     }
     return true
+  }
+
+  /// Waits until all that was written has arrived: the kernel of the other side has acknowledged it. What has arrived need not have
+  /// been read.
+  func waitUntilArrived() throws {
+    try eventually(unacknowledged) { $0 == 0 }
+  }
+
+  /// The bytes that were written, and not acknowledged by the other side (SIOCOUTQ). None once the connection is gone.
+  private var unacknowledged: CInt {
+    var count: CInt = 0
+    return unsafe ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? count : 0
+  }
+
+  /// Waits until the other side, on this machine, has read all that was written, or has closed.
+  func waitUntilRead() throws {
+    try waitUntilArrived()
+    try eventually(unread) { $0 == 0 }
+  }
+
+  /// The bytes that have arrived at the other side of a connection over 127.0.0.1, and were not read.
+  private var unread: Int {
+    get throws {
+      let ends = unsafe [
+        LoopbackSocket.port(of: descriptor, getpeername), LoopbackSocket.port(of: descriptor, getsockname),
+      ]
+      let names = ends.map { "0100007F:\(String(format: "%04X", $0))" }
+      // The fields are a number, the socket's own end, the other one, the state, and the lengths of both queues.
+      let sockets = try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8).split(separator: "\n")
+        .map { $0.split(separator: " ") }
+      let socket = sockets.first { $0.count > 4 && $0[1] == names[0] && $0[2] == names[1] }
+      return socket.flatMap { Int($0[4].suffix(8), radix: 16) } ?? 0
+    }
   }
 
   /// Waits until the other side has closed.

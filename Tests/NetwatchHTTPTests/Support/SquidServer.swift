@@ -37,8 +37,9 @@ final class SquidServer {
     }
     try Self.configure(folder, plain.number, secure.number, asksForPassword)
     let name = "netwatch\(plain.number)"
-    program = try SpawnedServer.start(
-      "squid -n \"$1\" -N -f \"$2\" >\"$3\" 2>&1", [name, folder.file("squid.conf"), folder.file("output")],
+    program = try SpawnedServer(
+      "squid", shell: "squid -n \"$1\" -N -f \"$2\" >\"$3\" 2>&1",
+      [name, folder.file("squid.conf"), folder.file("output")],
       cleaning: "rm -f /dev/shm/\"$1\"-cf__*", ports: [plain.number, secure.number])
   }
 
