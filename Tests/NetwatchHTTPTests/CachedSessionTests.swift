@@ -311,13 +311,13 @@ import Testing
     configuration.taskOptions.reachabilityTimeout = .seconds(300)
     let session = try HTTPSessionManager(baseURL: origin.server.url, configuration: configuration, path: path)
     let statuses = Box<[Int]>([])
-    let waiting = session.dataTask("a", options: .with { $0.totalTimeout = .seconds(1) }) { result in
+    let waiting = session.dataTask("a", options: .with { $0.totalTimeout = .seconds(3) }) { result in
       statuses.change { $0.append((try? result.get().response.status.code) ?? 0) }
     }
     waiting.resume()
     try await eventually(waiting.state) { $0 == .waiting }
     let error = await #expect(throws: HTTPError.self) {
-      try await session.data(for: "b", options: .with { $0.reachabilityTimeout = .milliseconds(1_100) })
+      try await session.data(for: "b", options: .with { $0.reachabilityTimeout = .milliseconds(3_100) })
     }
     #expect(error?.kind == .notReachable && waiting.state == .waiting)
     path.set(true)
@@ -444,7 +444,7 @@ import Testing
     let session = try origin.session()
     _ = try await session.data(for: "a")
     isUp.change { $0 = false }
-    let reply = try await session.data(for: "a", options: .with { $0.timeout = .seconds(1) })
+    let reply = try await session.data(for: "a", options: .with { $0.timeout = .milliseconds(100) })
     #expect(reply.text == "x" && reply.metrics.cacheUse == .stale)
     // The time for the whole task is over, and there is none for another answer.
     let error = await #expect(throws: HTTPError.self) {

@@ -120,15 +120,13 @@ import Testing
     let port = try #require(server.url.port)
     let (mute, loopback) = (IPAddress.v4(0x7f00_0009), IPAddress.v4(0x7f00_0001))
     let listener = try MuteListener(0x7f00_0009, port: port)
-    let session = try session {
-      $0.addressOverrides = ["a.invalid": [mute, loopback], "b.invalid": [mute]]
-      $0.taskOptions.timeout = .seconds(20)
-    }
+    let session = try session { $0.addressOverrides = ["a.invalid": [mute, loopback]] }
     async let address = facts(URL(string: "http://a.invalid:\(port)/")!, session)[0]
     // The only address has all the time there is, which is more than the three seconds of others.
+    let patient = try self.session { $0.addressOverrides = ["b.invalid": [mute]] }
     let began = ContinuousClock.now
     let error = await #expect(throws: HTTPError.self) {
-      try await session.data(
+      try await patient.data(
         for: URL(string: "http://b.invalid:\(port)/")!, options: .with { $0.timeout = .seconds(4) })
     }
     #expect(error?.kind == .timedOut && ContinuousClock.now - began >= .seconds(4))
@@ -170,45 +168,30 @@ import Testing
 
   // MARK: The pool
 
-  /// - Returns: How many connections the requests have had, and how many at a time.
-  private func connections(
+  /// Returns what the server has seen of as many requests, of which all but the first ones wait while it holds its answers.
+  private func requests(
     _ count: Int, hosts: [String], limit: Int, _ session: HTTPSessionManager
-  ) async throws -> (Int, Int) {
-    let open = Box((now: 0, most: 0, all: 0))
-    // Where the first ones have been made, all others wait.
-    let gate = Gate()
-    let server = try ScriptedServer { connection, _ in
-      open.change {
-        $0.now += 1
-        $0.all += 1
-        $0.most = max($0.most, $0.now)
-      }
-      while connection.readHead() != nil {
-        gate.pass()
-        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-      }
-      open.change { $0.now -= 1 }
-    }
-    defer { server.stop() }
+  ) async throws -> GateServer.Counts {
+    let server = try GateServer(isOpen: false)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<count {
-        let url = URL(string: "http://\(hosts[number % hosts.count]):\(server.port)/")!
+        let url = URL(string: "http://\(hosts[number % hosts.count]):\(server.server.port)/")!
         group.addTask { _ = try await session.data(for: HTTPRequest(.get, to: url)) }
       }
-      try await eventually(open.now.now) { $0 == limit }
-      gate.open()
+      try await server.waits(for: limit)
+      server.open()
       try await group.waitForAll()
     }
-    return (open.now.all, open.now.most)
+    return server.now
   }
 
   @Test func `the limits of connections to a host and to all hosts hold`() async throws {
     let hosts = ["a.localhost", "b.localhost", "c.localhost", "d.localhost"]
-    let perHost = try await connections(40, hosts: [hosts[0]], limit: 3, session { $0.maximumConnectionsPerHost = 3 })
-    #expect(perHost == (3, 3))
-    let all = try await connections(40, hosts: hosts, limit: 2, session { $0.maximumConnections = 2 })
-    // The server hears of the end of one a moment after the next has begun.
-    #expect(all.1 <= 4, "\(all)")
+    let perHost = try await requests(40, hosts: [hosts[0]], limit: 3, session { $0.maximumConnectionsPerHost = 3 })
+    #expect((perHost.allConnections, perHost.mostRequests) == (3, 3))
+    // The server hears of the end of a connection later than of the next one, but of its last answer before.
+    let all = try await requests(40, hosts: hosts, limit: 2, session { $0.maximumConnections = 2 })
+    #expect(all.mostRequests == 2)
   }
 
   @Test func `idle connections beyond the limit are closed`() async throws {

@@ -13,9 +13,9 @@ import Testing
   ///
   /// - Parameters:
   ///   - apart: Whether a body is sent when its head has been read.
-  ///   - late: Sends what nobody has asked for, when the client has the answer; nil for at once.
+  ///   - moment: When what nobody has asked for is sent, if it is not in the same write as the body.
   private static func server(
-    _ count: Int, head apart: Bool, isChunked: Bool, late: LateAnswer? = nil
+    _ count: Int, head apart: Bool, isChunked: Bool, _ moment: Moment? = nil
   ) throws -> ScriptedServer {
     try ScriptedServer { connection, _ in
       while let head = connection.readHead() {
@@ -28,24 +28,33 @@ import Testing
           try? connection.waitUntilRead()
         }
         let more = head.hasPrefix("GET /more") ? Data(leftover.utf8) : Data()
-        guard connection.write((apart ? Data() : start) + body + (late == nil ? more : Data())) else { return }
-        if let late, !more.isEmpty { late.send(more, over: connection) }
+        guard connection.write((apart ? Data() : start) + body + (moment?.isLate == true ? Data() : more)) else {
+          return
+        }
+        if let moment, !more.isEmpty { moment.pass(more, over: connection) }
       }
     }
   }
 
-  /// An answer that a server sends when the test lets it, and that has arrived when the test goes on.
-  private final class LateAnswer: Sendable {
+  /// What nobody has asked for has arrived when the test goes on: a client cannot tell it from an answer to a request that it has
+  /// sent in the meantime.
+  private final class Moment: Sendable {
+    /// Whether it is sent when the client has the answer before it.
+    let isLate: Bool
     private let isWanted = DispatchSemaphore(value: 0)
     private let hasArrived = DispatchSemaphore(value: 0)
 
-    func send(_ answer: Data, over connection: ServerConnection) {
+    init(isLate: Bool) { self.isLate = isLate }
+
+    /// For the server.
+    func pass(_ answer: Data, over connection: ServerConnection) {
       isWanted.wait()
-      connection.write(answer)
+      if isLate { connection.write(answer) }
       try? connection.waitUntilArrived()
       hasArrived.signal()
     }
 
+    /// For the test, which has the answer before it.
     func arrive() async {
       isWanted.signal()
       await withCheckedContinuation { continuation in
@@ -59,16 +68,17 @@ import Testing
 
   @Test(arguments: [100, 16_384, 20_000, 300_000], [false, true])
   func `an answer that nobody has asked for is not the next one`(_ count: Int, _ apart: Bool) async throws {
-    for (isChunked, late) in [(false, nil), (true, nil), (false, LateAnswer())] {
-      let server = try Self.server(count, head: apart, isChunked: isChunked, late: late)
+    for (isChunked, isLate) in [(false, false), (true, false), (false, true)] {
+      let moment = Moment(isLate: isLate)
+      let server = try Self.server(count, head: apart, isChunked: isChunked, moment)
       defer { server.stop() }
       let session = try HTTPSessionManager()
       for _ in 0..<5 {
         let first = try await session.data(for: HTTPRequest(.get, to: server.url.appending(path: "more")))
-        #expect(first.value.count == count)
-        await late?.arrive()
+        try #require(first.value.count == count)
+        await moment.arrive()
         let second = try await session.data(for: HTTPRequest(.get, to: server.url))
-        #expect(second.value.count == count)
+        try #require(second.value.count == count)
       }
     }
   }

@@ -71,11 +71,34 @@ import Testing
     servers[kind] = Result {
       let server = try NodeServer(script, over: kind)
       server.folder.removeAtExit()
+      try server.goesFirst(on: processor)
       return server
     }
   }
 
   private static func server(_ kind: NodeServer.Kind) throws -> NodeServer { try #require(servers[kind]).get() }
+
+  /// The processor of the servers and of the sessions' threads. A server takes it from a thread that sends it a request: libcurl
+  /// sends, finds the answer, and pauses within one call.
+  private static let processor =
+    (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8))?.firstMatch(of: /Cpus_allowed_list:\s*(\d+)/)
+    .map { String($0.1) } ?? "0"
+
+  private static func session(
+    _ server: NodeServer, _ change: (inout HTTPSessionConfiguration) -> Void = { _ in }
+  ) async throws -> HTTPSessionManager {
+    let session = try server.session(change)
+    let thread = try await withCheckedThrowingContinuation { continuation in
+      session.engines.inboxes[0].send(
+        .run { _ in
+          continuation.resume(
+            with: Result { try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self") })
+        })
+    }
+    // The number behind the last slash.
+    try Programs.run(["taskset", "-cp", processor, URL(filePath: thread).lastPathComponent])
+    return session
+  }
 
   /// Lets the session's thread do all that it can, this often.
   private static func pause(_ turns: Int, _ session: HTTPSessionManager) async {
@@ -125,8 +148,8 @@ import Testing
     _ kind: NodeServer.Kind, _ framing: Framing
   ) async throws {
     let server = try Self.server(kind)
-    func begin() throws -> (HTTPSessionManager, HTTPTaskOptions) {
-      let session = try server.session()
+    func begin() async throws -> (HTTPSessionManager, HTTPTaskOptions) {
+      let session = try await Self.session(server)
       var options = HTTPTaskOptions()
       options.onRedirect = { redirect in
         await Self.pause(2, session)
@@ -138,7 +161,7 @@ import Testing
       }
       return (session, options)
     }
-    var (session, options) = try begin()
+    var (session, options) = try await begin()
     let small = try HTTPRequest(.get, to: server.url.appending(path: "small"))
     let direct = try HTTPRequest(.get, to: server.url.appending(path: framing.rawValue))
     let others = try ["redirect", "challenge"].map {
@@ -148,7 +171,7 @@ import Testing
     for number in 0..<Self.streams {
       // Node ends a connection on which a thousand streams were reset soon after each other (CVE-2023-44487), and libcurl 7.88 also
       // resets streams that are complete.
-      if number % 100 == 99 { (session, options) = try begin() }
+      if number % 100 == 99 { (session, options) = try await begin() }
       _ = try await session.data(for: small)
       let pause = Pause.allCases[number % Pause.allCases.count]
       do {
@@ -179,7 +202,7 @@ import Testing
     _ kind: NodeServer.Kind, _ framing: Framing
   ) async throws {
     let server = try Self.server(kind)
-    let session = try server.session { $0.maximumConnectionsPerHost = 3 }
+    let session = try await Self.session(server) { $0.maximumConnectionsPerHost = 3 }
     let small = try HTTPRequest(.get, to: server.url.appending(path: "small"))
     let large = try HTTPRequest(.get, to: server.url.appending(path: framing.rawValue))
     let wrong = await withTaskGroup(of: String?.self) { group in

@@ -64,10 +64,7 @@ import Testing
     var options = HTTPTaskOptions()
     options.progressInterval = .zero
     options.executor = HTTPExecutor { job in
-      DispatchQueue.global().async {
-        usleep(200)
-        job()
-      }
+      DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(200), execute: job)
     }
     options.onProgress = { progress in
       if isOver.now { late.change { $0 += 1 } }

@@ -55,9 +55,9 @@ import Testing
       // Or the last ones would come too late.
       let limit = min(wanted, whole - whole / 20)
       var ending: ProcessEnding?
-      while ending == nil, Self.size(part) <= limit {
-        usleep(200)
+      try eventually(Self.size(part), within: 60) { size in
         ending = ChildProcess.ending(of: child)
+        return ending != nil || size > limit
       }
       if ending == nil {
         kill(child, SIGKILL)

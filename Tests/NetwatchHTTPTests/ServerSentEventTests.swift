@@ -190,19 +190,21 @@ import Testing
   // MARK: Time
 
   @Test func `a connection that brings nothing is made again after its time`() async throws {
-    let server = try ScriptedServer { connection, number in
-      guard connection.readHead() != nil else { return }
-      guard number < 2 else {
+    // One event for each connection, however often one takes too long on a busy machine.
+    let server = try ScriptedServer { connection, _ in
+      guard let head = connection.readHead() else { return }
+      guard !head.contains("Last-Event-ID: 2") else {
         _ = connection.write("HTTP/1.1 204 No Content\r\n\r\n")
         return
       }
-      connection.write(Self.head + "retry:1\ndata: \(number)\n\n")
+      let next = head.contains("Last-Event-ID: 1") ? 2 : 1
+      connection.write(Self.head + "retry:1\nid: \(next)\ndata: \(next)\n\n")
       connection.waitForEnd()
     }
     defer { server.stop() }
     let events = session.serverSentEvents(
-      from: try request(server.url), options: options { $0.idleTimeout = .milliseconds(50) })
-    #expect(try await all(events).map(\.data) == ["0", "1"])
+      from: try request(server.url), options: options { $0.idleTimeout = .milliseconds(200) })
+    #expect(try await all(events).map(\.data) == ["1", "2"])
   }
 
   @Test func `a server that accepts and does not answer is given up`() async throws {
@@ -282,7 +284,7 @@ import Testing
     try await GateServer().stops(sent, in: session)
     // More than what is on its way.
     let count = sent.now / part.count + 20
-    #expect(count < 1_000)
+    try #require(count < 1_000)
     for _ in 0..<count { #expect(try await iterator.next()?.data.count == 65_000) }
   }
 

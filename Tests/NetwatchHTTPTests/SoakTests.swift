@@ -39,7 +39,7 @@ import Testing
       case "garbage": connection.write(Data((0..<2_000).map { _ in .random(in: 0...255) }))
       case "drip":
         connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
-        for _ in 0..<5 where connection.write(".") { usleep(1_000) }
+        for _ in 0..<5 where connection.write(".") { try? connection.waitUntilRead() }
       case "endless":
         connection.write("HTTP/1.1 200 OK\r\n\r\n")
         while connection.write(Data(repeating: 1, count: 4_096)) {}

@@ -7,8 +7,9 @@ import Testing
 /// A server that answers while its gate is open, and counts what goes on at the same time.
 final class GateServer: Sendable {
   struct Counts: Sendable {
-    /// Connections, those at this moment and the most at any.
+    /// Connections, those at this moment, the most at any, and all.
     var connections = 0
+    var allConnections = 0
     var mostConnections = 0
     /// Requests that have come and were not answered.
     var requests = 0
@@ -28,6 +29,7 @@ final class GateServer: Sendable {
     server = try ScriptedServer { [counts, gate] connection, _ in
       counts.change { counts in
         counts.connections += 1
+        counts.allConnections += 1
         counts.mostConnections = max(counts.mostConnections, counts.connections)
       }
       while let head = connection.readHead() {

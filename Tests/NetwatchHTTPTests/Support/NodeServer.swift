@@ -50,6 +50,9 @@ final class NodeServer: Sendable {
       ports: [port.number])
   }
 
+  /// Gives the server a processor, before everything else that runs there.
+  func goesFirst(on processor: String) throws { try program.goesFirst(on: processor) }
+
   /// One that trusts the server.
   func session(_ change: (inout HTTPSessionConfiguration) -> Void = { _ in }) throws -> HTTPSessionManager {
     var configuration = HTTPSessionConfiguration()

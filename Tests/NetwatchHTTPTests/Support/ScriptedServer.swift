@@ -7,7 +7,8 @@ import Testing
 /// A server that does to each connection what a test says, on a thread for each.
 final class ScriptedServer: Sendable {
   let port: UInt16
-  private let listener: CInt
+  /// Nil once it is closed: its number may be another server's then.
+  private let listener: InlineLock<CInt?>
   private let connections = InlineLock<[ServerConnection]>([])
   private let isOver = Atomic(false)
 
@@ -15,10 +16,15 @@ final class ScriptedServer: Sendable {
 
   /// - Parameter script: called with each connection and its number; the connection is closed when it returns.
   init(_ script: @escaping @Sendable (ServerConnection, Int) -> Void) throws {
-    (listener, port) = try LoopbackSocket.listen()
-    Thread.detachNewThread { [listener] in
+    let (listener, port) = try LoopbackSocket.listen()
+    self.listener = InlineLock(listener)
+    self.port = port
+    Thread.detachNewThread {
       // Not before: another server's listener may get the number, and this thread would take its connections.
-      defer { close(listener) }
+      defer {
+        self.listener.withLock { $0 = nil }
+        close(listener)
+      }
       for number in 0... {
         let descriptor = accept(listener, nil, nil)
         guard descriptor >= 0 else {
@@ -45,7 +51,7 @@ final class ScriptedServer: Sendable {
   /// To be called at the end: it closes everything.
   func stop() {
     isOver.store(true, ordering: .sequentiallyConsistent)
-    shutdown(listener, CInt(SHUT_RDWR))
+    listener.withLock { if let listener = $0 { shutdown(listener, CInt(SHUT_RDWR)) } }
     for connection in connections.withLock({ $0 }) { connection.stop() }
   }
 }
