@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NetwatchTestSupport
+import Testing
 
 /// The probe's server that answers as it is told, on port 80 of a network of a test's.
 final class AnswerServer {
@@ -49,12 +50,8 @@ extension Follow {
   var internets: [String?] { lines.map(\.internet) }
 
   /// Waits until at most `count` children are left.
-  func waitUntilChildless(butFor count: Int = 0) throws {
-    let deadline = Deadline(20)
-    while process.children.count > count {
-      guard !deadline.isOver else { throw TestFailure("still there: \(process.children)") }
-      usleep(2_000)  // nobody tells of the end of another's child
-    }
+  func waitUntilChildless(butFor count: Int = 0, at place: SourceLocation = #_sourceLocation) throws {
+    try eventually(process.children, at: place) { $0.count <= count }
   }
 }
 

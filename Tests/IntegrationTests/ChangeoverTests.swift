@@ -4,16 +4,16 @@ import NetwatchTestSupport
 import Testing
 
 /// `netwatch --follow` while services come and go: it never ends, and never says what is not so.
-@Suite struct ChangeoverTests {
+@Suite(.mayBlock) struct ChangeoverTests {
   /// Asks until so many clients want events, the one that asks among them.
-  private static func wait(for subscribers: Int, of client: ServiceClient) throws {
-    let deadline = Deadline(20)
-    while true {
+  private static func wait(
+    for subscribers: Int, of client: ServiceClient, at place: SourceLocation = #_sourceLocation
+  ) throws {
+    func ask() throws -> String {
       client.send("{\"stats\":1}")
-      if try client.answer().contains("\"subscribers\":\(subscribers),") { return }
-      guard !deadline.isOver else { throw TestFailure("there are not \(subscribers) subscribers") }
-      usleep(2_000)
+      return try client.answer()
     }
+    try eventually(ask(), at: place) { $0.contains("\"subscribers\":\(subscribers),") }
   }
 
   private static func summary(_ line: Line) -> String {
@@ -65,17 +65,13 @@ import Testing
 
   @Test func `it sleeps until a service comes, wherever its folder will be`() throws {
     let namespace = try NetworkNamespace.online()
-    try namespace.waitUntilAddressesAreChecked()
     let folder = try TemporaryFolder()
     let path = folder.file("a/b/s")
     let environment = ["NETWATCH_SOCKET=\(path)"]
     let follow = try Follow(namespace.netwatch("--follow", "--json", environment: environment))
     #expect(try follow.summary() == "wifi initial v0")
     // A few tries at first, then silence.
-    #expect(try !follow.process.hasLine(within: 0.8))
-    let before = try follow.process.contextSwitches()
-    #expect(try !follow.process.hasLine(within: 0.3))
-    #expect(try follow.process.contextSwitches() - before <= 1)
+    try follow.process.waitUntilIdle()
 
     try FileManager.default.createDirectory(atPath: folder.file("a/b"), withIntermediateDirectories: true)
     for _ in 0..<2 {

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import NetwatchTestSupport
+import Testing
 
 /// A program that a test starts, with pipes to talk to it.
 final class ChildProcess {
@@ -16,8 +17,9 @@ final class ChildProcess {
 
   let pid: pid_t
   private var input: CInt
-  private var outputReader: LineReader
-  private var errorReader: LineReader
+  private let arguments: [String]
+  private let output: ChildOutput
+  private let errors: ChildOutput
   private var ending: Ending?
 
   /// - Parameters:
@@ -75,8 +77,9 @@ final class ChildProcess {
     guard code == 0 else { throw TestFailure("cannot start \(arguments[0]): \(code)") }
     self.pid = pid
     input = inputWrite
-    outputReader = LineReader(outputRead)
-    errorReader = LineReader(errorRead)
+    self.arguments = arguments
+    output = try ChildOutput(outputRead)
+    errors = try ChildOutput(errorRead)
   }
 
   deinit {
@@ -120,23 +123,46 @@ final class ChildProcess {
     input = -1
   }
 
-  func closeOutput() { outputReader.close() }
+  func closeOutput() { output.close() }
 
-  /// The next line of its output; nil at its end. Fails when none comes in time.
-  func nextLine(within seconds: Double = 20) throws -> String? { try outputReader.next(within: seconds) }
+  /// The next line of its output; nil at its end. Fails if none comes in time.
+  func nextLine(within seconds: Double = 20, at place: SourceLocation = #_sourceLocation) throws -> String? {
+    try output.next(until: Deadline(seconds)) { failure("has written no line in \(seconds * patience) s", place) }
+  }
 
-  /// The same of stderr.
-  func nextErrorLine(within seconds: Double = 20) throws -> String? { try errorReader.next(within: seconds) }
+  /// The next line of its standard error; nil at its end. Fails if none comes in time.
+  func nextErrorLine(within seconds: Double = 20, at place: SourceLocation = #_sourceLocation) throws -> String? {
+    try errors.next(until: Deadline(seconds)) {
+      failure("has written no line to standard error in \(seconds * patience) s", place)
+    }
+  }
 
-  /// Whether a line comes within a while in which none should.
-  func hasLine(within seconds: Double) throws -> Bool { try outputReader.poll(within: seconds) }
-  func hasErrorLine(within seconds: Double) throws -> Bool { try errorReader.poll(within: seconds) }
+  /// Whether a line is there that ``nextLine(within:at:)`` has not taken.
+  var hasLine: Bool { output.hasLine }
+  /// Whether a line is there that ``nextErrorLine(within:at:)`` has not taken.
+  var hasErrorLine: Bool { errors.hasLine }
 
-  /// Everything that it has written to stderr, once it has ended.
-  func errorText() throws -> String {
+  /// The lines that it still writes to standard error, until its end.
+  func errorText(within seconds: Double = 20, at place: SourceLocation = #_sourceLocation) throws -> String {
+    let deadline = Deadline(seconds)
     var lines: [String] = []
-    while let line = try errorReader.next(within: 20) { lines.append(line) }
+    while let line = try errors.next(
+      until: deadline,
+      orThrow: {
+        failure("has not closed its standard error in \(seconds * patience) s, and has written \(lines)", place)
+      })
+    { lines.append(line) }
     return lines.joined(separator: "\n")
+  }
+
+  /// What a person needs to see why a wait has failed.
+  private func failure(_ what: String, _ place: SourceLocation) -> TestFailure {
+    let end = (try? endIfOver()).flatMap { $0 }.map { "It has ended: \($0)" } ?? "It runs still, as process \(pid)"
+    var text = "\(place.fileID):\(place.line): \(arguments.joined(separator: " ")) \(what). \(end)."
+    for (name, output) in [("Output", output), ("Standard error", errors)] {
+      if !output.rest.isEmpty { text += " \(name) that was not read: \(output.rest.debugDescription)." }
+    }
+    return TestFailure(text)
   }
 
   // MARK: Ending
@@ -144,39 +170,57 @@ final class ChildProcess {
   func signal(_ number: CInt) { kill(pid, number) }
 
   /// Waits for its end.
-  func wait(within seconds: Double = 20) throws -> Ending {
+  func wait(within seconds: Double = 20, at place: SourceLocation = #_sourceLocation) throws -> Ending {
     if let ending { return ending }
+    let descriptor = netwatch_pidfd_open(pid)
+    guard descriptor >= 0 else { throw TestFailure("pidfd_open: \(errno)") }
+    defer { close(descriptor) }
     let deadline = Deadline(seconds)
     while true {
-      var status: CInt = 0
-      if unsafe waitpid(pid, &status, WNOHANG) == pid {
-        let number = status & 0x7f
-        let result: Ending = number == 0 ? .exited(status >> 8 & 0xff) : .signalled(number)
-        ending = result
-        return result
-      }
-      guard !deadline.isOver else { throw TestFailure("process \(pid) did not end in \(seconds) s") }
-      usleep(2_000)  // waitpid has no deadline of its own
+      if let ending = try endIfOver() { return ending }
+      guard !deadline.isOver else { throw failure("has not ended in \(seconds * patience) s", place) }
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      _ = unsafe poll(&waiting, 1, deadline.milliseconds)
     }
   }
 
-  /// Runs to the end.
-  static func run(_ arguments: [String], environment: [String] = []) throws -> (
-    ending: Ending, output: [String], error: String
-  ) {
+  /// How it has ended; nil if it runs.
+  func endIfOver() throws -> Ending? {
+    if let ending { return ending }
+    var status: CInt = 0
+    let result = unsafe waitpid(pid, &status, WNOHANG)
+    guard result >= 0 else { throw TestFailure("waitpid: \(errno)") }
+    guard result == pid else { return nil }
+    let number = status & 0x7f
+    ending = number == 0 ? .exited(status >> 8 & 0xff) : .signalled(number)
+    return ending
+  }
+
+  /// Runs a program to its end, for which it has a minute.
+  static func run(
+    _ arguments: [String], environment: [String] = [], at place: SourceLocation = #_sourceLocation
+  ) throws -> (ending: Ending, output: [String], error: String) {
     let child = try ChildProcess(arguments, environment: environment)
     child.closeInput()
-    var lines: [String] = []
-    while let line = try child.nextLine(within: 60) { lines.append(line) }
-    return (try child.wait(), lines, try child.errorText())
+    let deadline = Deadline(60)
+    var (lines, errors): ([String], [String]) = ([], [])
+    func failure() -> TestFailure {
+      child.failure("has not ended in \(60 * patience) s. It has written \(lines), and as errors \(errors)", place)
+    }
+    while let line = try child.output.next(until: deadline, orThrow: failure) { lines.append(line) }
+    while let line = try child.errors.next(until: deadline, orThrow: failure) { errors.append(line) }
+    let ending = try child.wait(within: max(1, Double(deadline.milliseconds) / 1_000 / patience), at: place)
+    return (ending, lines, errors.joined(separator: "\n"))
   }
 }
 
-/// Lines of a pipe, each with a deadline.
+/// The lines of a pipe or a socket of the test's own, which is read only when the test asks for a line.
 final class LineReader {
   private var descriptor: CInt
   private var buffer: [UInt8] = []
   private var isOver = false
+  /// The line that was taken last.
+  private var last: String?
 
   init(_ descriptor: CInt) { self.descriptor = descriptor }
 
@@ -187,25 +231,22 @@ final class LineReader {
     descriptor = -1
   }
 
-  func next(within seconds: Double) throws -> String? {
+  /// The next line; nil at the end. Fails if none comes in time.
+  func next(within seconds: Double, at place: SourceLocation = #_sourceLocation) throws -> String? {
     let deadline = Deadline(seconds)
     while true {
       if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
-        defer { buffer.removeSubrange(...end) }
-        return String(decoding: buffer[..<end], as: UTF8.self)
+        last = String(decoding: buffer[..<end], as: UTF8.self)
+        buffer.removeSubrange(...end)
+        return last
       }
       if isOver { return nil }
-      guard try fill(until: deadline) else { throw TestFailure("no line in \(seconds) s") }
+      guard try fill(until: deadline) else {
+        throw TestFailure(
+          "\(place.fileID):\(place.line): no line has come in \(seconds * patience) s; the last one was "
+            + "\(last?.debugDescription ?? "none"), and since then came \(String(decoding: buffer, as: UTF8.self).debugDescription)")
+      }
     }
-  }
-
-  func poll(within seconds: Double) throws -> Bool {
-    let deadline = Deadline(seconds)
-    while !buffer.contains(UInt8(ascii: "\n")) {
-      if isOver { return false }
-      guard try fill(until: deadline) else { return false }
-    }
-    return true
   }
 
   private func fill(until deadline: Deadline) throws -> Bool {

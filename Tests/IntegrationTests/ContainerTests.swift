@@ -1,7 +1,7 @@
 import Testing
 
 /// Namespaces whose way out is a tunnel that somebody else carries.
-@Suite struct ContainerTests {
+@Suite(.mayBlock) struct ContainerTests {
   @Test(arguments: ["tap0", "tun0"])
   func `a container without privileges, with containers of its own`(uplink: String) throws {
     let namespace = try NetworkNamespace(isContained: true)
@@ -65,7 +65,7 @@ import Testing
       try namespace.run("ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2 metric 600")
     }
     try namespace.run(
-      "unshare --net sleep 60 & pid=$!; sleep 0.2",
+      "unshare --net sleep 60 & pid=$!; until [ \"$(readlink /proc/$pid/ns/net)\" != \"$(readlink /proc/$$/ns/net)\" ]; do sleep 0.01; done",
       "nsenter --target $pid --net ip link add vx0 type vxlan id 1 remote 198.51.100.7 dstport 4789",
       "nsenter --target $pid --net ip link set vx0 netns $$", "ip link set vx0 up", "ip addr add 10.8.0.2/24 dev vx0",
       "ip route add default via 10.8.0.1")

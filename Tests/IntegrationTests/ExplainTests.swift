@@ -5,7 +5,7 @@ import Testing
 /// `netwatch explain` in one layout after the other: the text as it stands in Golden, and the same in JSON.
 ///
 /// With `NETWATCH_UPDATE_GOLDEN=1` the texts are written instead. Read them before they are committed.
-@Suite struct ExplainTests {
+@Suite(.mayBlock) struct ExplainTests {
   struct Layout: CustomTestStringConvertible, Sendable {
     let testDescription: String
     /// The text, where it is not named as the layout.
@@ -106,7 +106,7 @@ import Testing
       "ip addr add 10.6.0.1/24 dev ppp0", "ip route add 0.0.0.0/1 dev ppp0", "ip route add 128.0.0.0/1 dev ppp0",
       running: "ppp0", arguments: ["--tunnel", "ppp*"], isReachable: true),
     Layout(
-      "tunnel from elsewhere", "unshare --net sleep 60 & pid=$!; sleep 0.2",
+      "tunnel from elsewhere", "unshare --net sleep 60 & pid=$!; until [ \"$(readlink /proc/$pid/ns/net)\" != \"$(readlink /proc/$$/ns/net)\" ]; do sleep 0.01; done",
       "nsenter --target $pid --net ip link add vx0 type vxlan id 1 remote 198.51.100.7 dstport 4789",
       "nsenter --target $pid --net ip link set vx0 netns $$", "kill -STOP $pid", "ip link set vx0 up",
       "ip addr add 10.8.0.2/24 dev vx0", "ip route replace default via 10.8.0.1", isReachable: true),

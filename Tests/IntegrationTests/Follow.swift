@@ -117,14 +117,24 @@ final class Follow {
   func summary() throws -> String { try next().summary }
 
   /// True if nothing more came. It provokes the next line itself, so that it waits for an event and not for a while.
-  func isQuiet(in namespace: NetworkNamespace) throws -> Bool {
+  func isQuiet(in namespace: NetworkNamespace) throws -> Bool { try Self.areQuiet([self], in: namespace) }
+
+  /// True if nothing but lines of one kind of event came.
+  func isQuiet(in namespace: NetworkNamespace, butFor event: String) throws -> Bool {
+    let count = lines.count
+    while try !isQuiet(in: namespace) {}
+    return lines[count...].allSatisfy { $0.event == event || $0.event == "reachability" }
+  }
+
+  /// True if nothing more came to any of them.
+  static func areQuiet(_ follows: [Follow], in namespace: NetworkNamespace) throws -> Bool {
     // A link of its own with a route to the very target always makes a line.
-    try namespace.run(
-      "ip link add mark0 type veth peer name mark1", "ip link set mark1 up", "ip link set mark0 up",
-      "ip addr add 203.0.113.1/24 dev mark0", "ip route add 192.0.2.1/32 dev mark0 src 203.0.113.1")
-    let line = try next()
+    try namespace.configure(
+      "link add mark0 type veth peer name mark1", "link set mark1 up", "link set mark0 up",
+      "addr add 203.0.113.1/24 dev mark0", "route add 192.0.2.1/32 dev mark0 src 203.0.113.1")
+    let lines = try follows.map { try $0.next() }
     try namespace.run("ip link del mark0")
-    _ = try next()
-    return line.interface == "mark0"
+    for follow in follows { _ = try follow.next() }
+    return lines.allSatisfy { $0.interface == "mark0" }
   }
 }

@@ -3,7 +3,7 @@ import NetwatchTestSupport
 import Testing
 
 /// What `netwatch get` shows while it runs, and what others see of it.
-@Suite struct GetProgressTests {
+@Suite(.mayBlock) struct GetProgressTests {
   private static let url = "http://127.0.0.1/"
 
   private func slowServer() throws -> WebServer {
@@ -23,17 +23,21 @@ import Testing
   @Test(arguments: [12, 24, 40, 80, 200])
   func `the progress fits the terminal, never passes 100 %, and leaves its line clean`(columns: Int) throws {
     let server = try slowServer()
-    var (drawn, rest) = try frames(server.show("\(Self.url)it", columns: columns))
+    // On a busy machine there may be time for a few frames only: then it is got once more.
+    func frames() throws -> (drawn: [String], rest: String) {
+      try? server.home.remove("it")
+      return try self.frames(server.show("\(Self.url)it", columns: columns))
+    }
+    var (drawn, rest) = try eventually(frames()) { $0.drawn.count > 6 }
     // The line was emptied before the last words.
     #expect(drawn.removeLast() == "")
-    #expect(try #/it: 6\.0 MB in 0:0\d\r/#.wholeMatch(in: rest) != nil, "\(rest)")
-    #expect(drawn.count > 5)
+    #expect(try #/it: 6\.0 MB in \d+:\d\d\r/#.wholeMatch(in: rest) != nil, "\(rest)")
     #expect(drawn.allSatisfy { $0.count < columns }, "\(drawn)")
     #expect(columns < 40 || drawn.contains { $0.contains("[=") && $0.contains(">") }, "\(drawn)")
     let percents = drawn.compactMap { $0.firstMatch(of: #/(\d+) %/#).flatMap { Int($0.1) } }
     #expect(columns < 24 || percents.count > 3)
     #expect(percents == percents.sorted() && percents.allSatisfy { 0...100 ~= $0 })
-    #expect(columns < 80 || drawn.contains { $0.contains(#/MB of 6\.0 MB +\d\.\d MB\/s +0:0\d left/#) }, "\(drawn)")
+    #expect(columns < 80 || drawn.contains { $0.contains(#/MB of 6\.0 MB +\d\.\d MB\/s +\d+:\d\d left/#) }, "\(drawn)")
   }
 
   @Test func `a total that nobody knows has no percentage`() throws {
@@ -67,7 +71,7 @@ import Testing
   @Test func `no line is drawn where none can be, or none is wanted`() throws {
     let server = try slowServer()
     #expect(
-      try #/it: 6\.0 MB in 0:0\d\r/#.wholeMatch(in: server.show("\(Self.url)it", columns: 80, terminal: "dumb")) != nil)
+      try #/it: 6\.0 MB in \d+:\d\d\r/#.wholeMatch(in: server.show("\(Self.url)it", columns: 80, terminal: "dumb")) != nil)
     #expect(try server.show("\(Self.url)it -q -o other", columns: 80) == "")
     // On no terminal there is nothing to say; a failure is one plain line.
     let failed = try server.get("\(Self.url)missing")

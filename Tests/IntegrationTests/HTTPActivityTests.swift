@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// HTTP requests of an app that reports them, as a follower of the service sees them.
-@Suite struct HTTPActivityTests {
+@Suite(.mayBlock) struct HTTPActivityTests {
   private static func lines(_ follow: Follow, until isLast: (Line) -> Bool) throws -> [Line] {
     var lines: [Line] = []
     repeat { lines.append(try follow.next()) } while lines.last.map(isLast) == false
@@ -19,11 +19,12 @@ import Testing
     let app = try ChildProcess(
       networks.near.command([Programs.httpProbe]), environment: service.environment)
 
-    app.write("http://10.0.0.2/wait/2000\n")
+    app.write("http://10.0.0.2/wait/go\n")
     let asked = try server.next("asked")
     let shown = try Self.lines(follow) { $0.isVisible == true }
     // It has begun before the server was asked.
     #expect((shown.last?.monotonicNanoseconds ?? 0) - asked >= 900_000_000)
+    server.answer()
     let answered = try server.next("answered")
     let hidden = try Self.lines(follow) { $0.isVisible == false }
     #expect((hidden.last?.monotonicNanoseconds ?? 0) - answered >= 170_000_000)
@@ -31,7 +32,7 @@ import Testing
     #expect(try app.nextLine() == "got 200")
 
     // What it was doing ends with it.
-    app.write("http://10.0.0.2/wait/3600000\n")
+    app.write("http://10.0.0.2/wait/go\n")
     _ = try Self.lines(follow) { $0.isVisible == true }
     app.signal(SIGKILL)
     #expect(try Self.lines(follow) { $0.isVisible == false }.map { $0.inFlight ?? -1 } == [0, 0])

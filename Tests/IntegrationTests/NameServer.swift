@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NetwatchTestSupport
+import Testing
 
 /// A name server for a namespace, and a folder that programs see as /etc there, whose resolv.conf names it.
 ///
@@ -111,15 +112,10 @@ final class NameServer {
   }
 
   /// What a script has written into a file in /etc, once there is a whole line of it.
-  func text(of file: String) throws -> String {
-    let deadline = Deadline(20)
-    while !deadline.isOver {
-      if let text = try? String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8), text.hasSuffix("\n") {
-        return text
-      }
-      usleep(10_000)
+  func text(of file: String, at place: SourceLocation = #_sourceLocation) throws -> String {
+    try eventually((try? String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)) ?? "", at: place) {
+      $0.hasSuffix("\n")
     }
-    throw TestFailure("nothing in \(file)")
   }
 
   // MARK: Programs that see it

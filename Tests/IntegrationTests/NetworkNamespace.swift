@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NetwatchTestSupport
+import Testing
 
 /// A network namespace of the test's own, and a shell in it. It goes when the test does.
 ///
@@ -34,8 +35,7 @@ final class NetworkNamespace {
     hasSysfs = withSysfs
     shell = try ChildProcess(neighbour?.command(unshare) ?? unshare)
     if withSysfs { shell.write("mount -t sysfs sysfs /sys || exit\n") }
-    // What commands say goes to a file without a name, which nobody has to remove.
-    shell.write("log=$(mktemp) && exec 3<>$log && rm $log; log=/proc/$$/fd/3; ip link set lo up && echo $$\n")
+    shell.write("ip link set lo up && echo $$\n")
     guard let line = try shell.nextLine(), let pid = pid_t(line) else {
       throw TestFailure(
         "cannot make a network namespace (be root, or permit user namespaces): \(try shell.errorText())")
@@ -50,25 +50,42 @@ final class NetworkNamespace {
   }
 
   /// Runs shell commands in here, one after the other; the first failure fails the test.
-  func run(_ commands: String...) throws {
-    for command in commands {
-      shell.write("{ \(command) ; } >$log 2>&1; echo \"$? $(tr '\\n' ' ' <$log)\"\n")
-      guard let answer = try shell.nextLine(within: 120) else { throw TestFailure("the shell is gone at: \(command)") }
-      guard answer.hasPrefix("0 ") else { throw TestFailure("\(command): exit status \(answer)") }
+  func run(_ commands: String..., at place: SourceLocation = #_sourceLocation) throws {
+    // The shell reads its commands from its input, which is not theirs. It answers with a line that no command writes.
+    let chain = commands.enumerated().map { number, command in "{ \(command)\n} </dev/null 2>&1 && ended=\(number + 1)" }
+    shell.write("ended=0; \(chain.joined(separator: " && ")); printf '\\n\\001 %s %s\\n' $? $ended\n")
+    var said: [String] = []
+    while let line = try shell.nextLine(within: 120, at: place) {
+      guard line.hasPrefix("\u{1} ") else {
+        said.append(line)
+        continue
+      }
+      let numbers = line.split(separator: " ").dropFirst().compactMap { Int($0) }
+      guard numbers.count == 2, numbers[1] < commands.count else { return }
+      throw TestFailure(
+        "\(place.fileID):\(place.line): \(commands[numbers[1]]): exit status \(numbers[0]) \(said.joined(separator: " "))")
     }
+    throw TestFailure("\(place.fileID):\(place.line): the shell has ended at \(commands)")
+  }
+
+  /// Runs commands of ip(8) in here, in one process. A line is what would come after `ip`.
+  func configure(_ lines: String..., at place: SourceLocation = #_sourceLocation) throws {
+    try run("ip -batch - <<'end of lines'\n\(lines.joined(separator: "\n"))\nend of lines", at: place)
   }
 
   /// A veth pair: v0, with carrier as long as v1 is up.
   static func withPair(withSysfs: Bool = false) throws -> NetworkNamespace {
     let namespace = try NetworkNamespace(withSysfs: withSysfs)
-    try namespace.run("ip link add v0 type veth peer name v1", "ip link set v1 up", "ip link set v0 up")
+    try namespace.configure("link add v0 type veth peer name v1", "link set v1 up", "link set v0 up")
     return namespace
   }
 
   /// The same with an IPv4 address and a default route.
   static func online() throws -> NetworkNamespace {
-    let namespace = try withPair()
-    try namespace.run("ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2")
+    let namespace = try NetworkNamespace()
+    try namespace.configure(
+      "link add v0 type veth peer name v1", "link set v1 up", "link set v0 up", "addr add 10.0.0.1/24 dev v0",
+      "route add default via 10.0.0.2")
     return namespace
   }
 
@@ -80,9 +97,9 @@ final class NetworkNamespace {
 
   /// w0, with carrier as long as w1 is up, an address, and a default route that is second to the one of ``online()``.
   func addSecondUplink() throws {
-    try run(
-      "ip link add w0 type veth peer name w1", "ip link set w1 up", "ip link set w0 up",
-      "ip addr add 10.1.0.1/24 dev w0", "ip route add default via 10.1.0.2 metric 600")
+    try configure(
+      "link add w0 type veth peer name w1", "link set w1 up", "link set w0 up", "addr add 10.1.0.1/24 dev w0",
+      "route add default via 10.1.0.2 metric 600")
     try waitUntilRunning("w0")
   }
 
@@ -90,7 +107,7 @@ final class NetworkNamespace {
   func addTunnel(_ name: String, _ number: Int = 0) throws -> ChildProcess {
     let program = try ChildProcess(command([Programs.probe, "tunnel", name]))
     guard try program.nextLine() == "open" else { throw TestFailure("no tunnel: \(try program.errorText())") }
-    try run("ip link set \(name) up", "ip addr add 10.8.\(number).2/24 dev \(name)")
+    try configure("link set \(name) up", "addr add 10.8.\(number).2/24 dev \(name)")
     try waitUntilRunning(name)
     return program
   }
@@ -98,7 +115,14 @@ final class NetworkNamespace {
   /// A link that was switched on has its carrier a moment later.
   func waitUntilRunning(_ link: String) throws {
     try run(
-      "until ip -o link show \(link) up | grep -v NO-CARRIER | grep -qE 'state (UP|UNKNOWN)'; do sleep 0.01; done")
+      "until case \"$(ip -br link show dev \(link) up)\" in *NO-CARRIER*) false;; *\" UP \"*|*UNKNOWN*) true;; *) false;; "
+        + "esac; do sleep 0.01; done")
+  }
+
+  /// Sends datagrams to a neighbour that nobody is, over a link. The kernel is told his link address, so that they go out.
+  func send(_ count: Int = 1, bytes: Int = 1, to neighbour: String, over link: String) throws {
+    try configure("neigh replace \(neighbour) lladdr 02:00:00:00:00:02 dev \(link) nud permanent")
+    try run("'\(Programs.probe)' datagrams \(neighbour) \(link) \(count) \(bytes)")
   }
 
   // MARK: netwatch in here

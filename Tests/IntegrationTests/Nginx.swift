@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NetwatchTestSupport
+import Testing
 
 /// nginx in a network of a test, with a folder of its own. Each request is a line of its log.
 final class Nginx {

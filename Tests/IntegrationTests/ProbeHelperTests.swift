@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// The process that makes a probe: that it is ended, replaced and collected, and what happens where there is none.
-@Suite struct ProbeHelperTests {
+@Suite(.mayBlock) struct ProbeHelperTests {
   @Test func `without the helper one sentence says so, and all else works`() throws {
     let networks = try TwoNetworks()
     let folder = try TemporaryFolder()
@@ -41,11 +41,10 @@ import Testing
         networks.near.command([program, "-f", "--json", "--probe", AnswerServer.url, "--probe-interval", "0.1"])))
     #expect(try follow.next().internet == "unknown")
     #expect(try follow.process.nextErrorLine() == "netwatch: --probe: netwatch-http cannot run: \(complaint)")
-    let deadline = Deadline(20)
     func starts() throws -> Int {
       try String(contentsOfFile: folder.file("starts"), encoding: .utf8).split(separator: "\n").count
     }
-    while try starts() < 5, !deadline.isOver { usleep(2_000) }
+    try eventually(starts()) { $0 >= 5 }
     follow.process.signal(SIGTERM)
     #expect(try follow.process.errorText() == "")
     #expect(try follow.process.nextLine() == nil)

@@ -1,5 +1,6 @@
 import Glibc
 import NetwatchTestSupport
+import Testing
 
 /// A terminal, and a program that leads its session: what a person sees and types.
 final class PseudoTerminal {

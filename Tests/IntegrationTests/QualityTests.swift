@@ -42,7 +42,7 @@ extension TwoNetworks {
 }
 
 /// `netwatch --follow --quality`, over links that lose nothing and have no delay. Others are in the guest.
-@Suite struct QualityTests {
+@Suite(.mayBlock) struct QualityTests {
   /// The next line with figures for which something holds; all of them are lines on request.
   private static func line(
     of follow: Follow, sequence: Int = 1, where isWanted: (LineQuality) -> Bool
@@ -150,7 +150,6 @@ extension TwoNetworks {
 
   @Test func `nobody is woken unless somebody asks`() throws {
     let service = try RunningService()
-    try service.namespace.waitUntilAddressesAreChecked()
     let client = try service.client()
     _ = try client.next()
     for wish in [#"{"quality":true}"#, #"{"quality":false}"#] { client.send(wish) }
@@ -158,13 +157,7 @@ extension TwoNetworks {
     try client.ping()
     let follow = try service.namespace.follow("--no-service", "-v")
     _ = try follow.next()
-    let processes = [service.process, follow.process]
-    // What ends a start is over.
-    sleep(1)
-    let before = try processes.map { try $0.contextSwitches() }
-    // More than the time between two looks.
-    sleep(5)
-    #expect(try processes.map { try $0.contextSwitches() } == before)
+    for process in [service.process, follow.process] { try process.waitUntilIdle() }
   }
 
   @Test(arguments: ["1", "null", "\"on\"", "[true]"])

@@ -2,6 +2,7 @@ import CLinux
 import Foundation
 import Glibc
 import NetwatchTestSupport
+import Testing
 
 extension TemporaryFolder {
   /// A program that any user can run from here: the build may lie in a home that is closed to others.
@@ -80,12 +81,13 @@ final class RunningService {
 
   /// The one client that there is room for, once the service has seen that the one before is gone.
   func onlyClient() throws -> ServiceClient {
-    let deadline = Deadline(20)
-    while !deadline.isOver {
-      let client = try client()
-      if let text = try client.nextLine(), text.contains("\"event\":") { return client }
+    var client: ServiceClient?
+    func tryAgain() throws -> String {
+      client = try self.client()
+      return try client?.nextLine() ?? "no line"
     }
-    throw TestFailure("there is no room for one client")
+    try eventually(tryAgain()) { $0.contains("\"event\":") }
+    return try #require(client)
   }
 
   func follow(_ arguments: String..., in other: NetworkNamespace? = nil) throws -> Follow {
@@ -103,13 +105,11 @@ final class RunningService {
 
   /// Descriptors, once it has seen that clients are gone: it is asked until it says so.
   func descriptors(downTo count: Int) throws -> Int {
-    let deadline = Deadline(20)
-    while descriptors > count, !deadline.isOver {
-      let client = try client()
-      _ = try client.next()
-      usleep(2_000)
+    func ask() throws -> Int {
+      _ = try client().next()
+      return descriptors
     }
-    return descriptors
+    return try eventually(ask()) { $0 <= count }
   }
 }
 
@@ -132,14 +132,38 @@ extension ChildProcess {
   /// How often it has been woken, or was interrupted.
   func contextSwitches() throws -> Int { try status("voluntary_ctxt_switches") + status("nonvoluntary_ctxt_switches") }
 
-  /// Time on a processor, in hundredths of a second.
-  func processorTime() throws -> Int {
-    let text = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
-    let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
-    guard fields.count > 12, let user = Int(fields[11]), let system = Int(fields[12]) else {
-      throw TestFailure("no times of process \(pid)")
+  /// Whether it waits for an event. A program that looks again and again never does.
+  var isAsleep: Bool {
+    let text = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
+    return text.split(separator: ")").last?.hasPrefix(" S") == true
+  }
+
+  /// A timer that only tells when somebody sets the clock is set to the end of time.
+  private static let year = 366.0 * 86_400
+
+  /// The seconds until the next of its timers; nil if none is set.
+  var timeToNextTimer: Double? {
+    let folder = "/proc/\(pid)/fdinfo"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.compactMap { name in
+      let text = (try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)) ?? ""
+      guard let time = text.firstMatch(of: /it_value: \(([0-9]+), ([0-9]+)\)/), let seconds = Double(time.1),
+        let nanoseconds = Double(time.2), seconds + nanoseconds > 0, seconds < Self.year
+      else { return nil }
+      return seconds + nanoseconds / 1e9
+    }.min()
+  }
+
+  /// Waits until only an event from outside can wake it: it sleeps, and none of its timers is set.
+  func waitUntilIdle(at place: SourceLocation = #_sourceLocation) throws {
+    try eventually((isAsleep: isAsleep, timer: timeToNextTimer), at: place) { $0.isAsleep && $0.timer == nil }
+  }
+
+  /// Waits until it sleeps, and none of its timers wakes it for this many seconds.
+  func waitUntilAsleep(forSeconds seconds: Double, at place: SourceLocation = #_sourceLocation) throws {
+    try eventually((isAsleep: isAsleep, timer: timeToNextTimer), at: place) {
+      $0.isAsleep && $0.timer ?? .infinity > seconds
     }
-    return user + system
   }
 }
 
@@ -149,28 +173,26 @@ final class ServiceClient {
   private var descriptor: CInt
 
   /// Waits for a service to listen at `path`.
-  init(_ path: String, within seconds: Double = 20) throws {
-    let deadline = Deadline(seconds)
-    while true {
-      if let descriptor = Self.connect(path) {
-        self.descriptor = descriptor
-        reader = LineReader(descriptor)
-        return
+  init(_ path: String, at place: SourceLocation = #_sourceLocation) throws {
+    var (descriptor, code) = Self.connect(path)
+    if descriptor == nil {
+      func tryAgain() -> String {
+        (descriptor, code) = Self.connect(path)
+        return "errno \(code) of connect to \(path)"
       }
-      guard !deadline.isOver else { throw TestFailure("nobody listens at \(path): \(errno)") }
-      usleep(2_000)  // connect has no deadline of its own
+      try eventually(tryAgain(), at: place) { _ in descriptor != nil }
     }
+    self.descriptor = try #require(descriptor)
+    reader = LineReader(self.descriptor)
   }
 
-  private static func connect(_ path: String) -> CInt? {
+  private static func connect(_ path: String) -> (descriptor: CInt?, code: CInt) {
     let descriptor = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else { return nil }
-    let result = unsafe UnixAddress.with(path) { unsafe Glibc.connect(descriptor, $0, $1) }
-    if result == 0 { return descriptor }
+    guard descriptor >= 0 else { return (nil, errno) }
+    if unsafe UnixAddress.with(path, { unsafe Glibc.connect(descriptor, $0, $1) }) == 0 { return (descriptor, 0) }
     let code = errno
     Glibc.close(descriptor)
-    errno = code
-    return nil
+    return (nil, code)
   }
 
   func close() {
@@ -198,9 +220,9 @@ final class ServiceClient {
   func endInput() { shutdown(descriptor, CInt(SHUT_WR)) }
 
   /// The next line, whatever it is; nil at the end.
-  func nextLine() throws -> String? { try reader.next(within: 20) }
-
-  func hasLine(within seconds: Double) throws -> Bool { try reader.poll(within: seconds) }
+  func nextLine(at place: SourceLocation = #_sourceLocation) throws -> String? {
+    try reader.next(within: 20, at: place)
+  }
 
   /// The next event. Fails when something else comes.
   func next() throws -> Line {
@@ -240,9 +262,13 @@ final class ServiceClient {
 /// A socket that a test listens on, as a service manager does.
 final class ListeningPath {
   let descriptor: CInt
+  private let path: String
+  /// The datagram that was taken last.
+  private var last: String?
 
   /// - Parameter path: a leading `@` stands for an abstract name.
   init(_ path: String, datagrams: Bool = false) throws {
+    self.path = path
     let type = datagrams ? SOCK_DGRAM : SOCK_STREAM
     descriptor = Glibc.socket(AF_UNIX, CInt(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard unsafe UnixAddress.with(path, { unsafe bind(descriptor, $0, $1) }) == 0 else {
@@ -256,10 +282,22 @@ final class ListeningPath {
   /// The next datagram.
   func next(within seconds: Double = 20) throws -> String {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    guard unsafe poll(&waiting, 1, CInt(seconds * 1_000)) > 0 else { throw TestFailure("no datagram in \(seconds) s") }
+    guard unsafe poll(&waiting, 1, Deadline(seconds).milliseconds) > 0 else {
+      throw TestFailure("no datagram in \(seconds * patience) s; the last one was \(last?.debugDescription ?? "none")")
+    }
     var bytes = [UInt8](repeating: 0, count: 4_096)
     let count = unsafe recv(descriptor, &bytes, bytes.count, 0)
-    return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
+    let text = String(decoding: bytes[..<max(0, count)], as: UTF8.self)
+    last = text
+    return text
+  }
+
+  /// Whether no datagram can be sent to it without waiting.
+  var isFull: Bool {
+    let sender = Glibc.socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    defer { close(sender) }
+    let flags = CInt(MSG_DONTWAIT | MSG_NOSIGNAL)
+    return unsafe UnixAddress.with(path) { unsafe sendto(sender, nil, 0, flags, $0, $1) } < 0 && errno == EAGAIN
   }
 
   /// The next datagram that is no sign of life.

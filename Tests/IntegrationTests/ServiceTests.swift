@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `netwatch serve` as its clients and its administrator have it.
-@Suite struct ServiceTests {
+@Suite(.mayBlock) struct ServiceTests {
   // MARK: Clients
 
   @Test func `the state comes at once, then each change`() throws {
@@ -230,10 +230,8 @@ import Testing
     let namespace = try NetworkNamespace.online()
     let environment = ["NETWATCH_SOCKET=\(folder.file("s"))"]
     let services = try (0..<8).map { _ in try namespace.netwatch("serve", environment: environment) }
-    var ended = 0
-    let deadline = Deadline(20)
-    while ended < 7, !deadline.isOver { ended = services.count { (try? $0.wait(within: 0.01)) == .exited(2) } }
-    #expect(ended == 7)
+    try eventually(services.map { try $0.endIfOver() }) { $0.count { $0 != nil } == 7 }
+    #expect(try services.count { try $0.endIfOver() == .exited(2) } == 7)
     #expect(try ServiceClient(folder.file("s")).next().summary == "wifi initial v0")
   }
 
@@ -275,8 +273,8 @@ import Testing
       ChildProcess(
         service.namespace.command(user + [netwatch, "--follow", "--json"]), environment: service.environment))
     #expect(try follow.summary() == "wifi initial v0")
-    #expect(try !follow.process.hasLine(within: 0.7))
-    #expect(try follow.process.contextSwitches() < 200)
+    try follow.process.waitUntilAsleep(forSeconds: 1)
+    #expect(try follow.isQuiet(in: service.namespace))
   }
 
   @Test func `a follower that finds no room helps itself, and does not knock for ever`() throws {
@@ -284,8 +282,7 @@ import Testing
     let only = try service.onlyClient()
     let follow = try service.follow()
     #expect(try follow.summary() == "wifi initial v0")
-    #expect(try !follow.process.hasLine(within: 0.7))
-    #expect(try follow.process.contextSwitches() < 200)
+    try follow.process.waitUntilAsleep(forSeconds: 1)
     try service.namespace.run("ip link set v1 down")
     #expect(try follow.summary() == "not-reachable no_carrier -")
     #expect(try only.next().summary == "not-reachable no_carrier -")

@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// Which service a client believes, and about what: one of its own user or of root, about its own network.
-@Suite struct ServiceTrustTests {
+@Suite(.mayBlock) struct ServiceTrustTests {
   /// A program run as another user, which only root can.
   private static func user(_ id: Int) -> [String] {
     ["setpriv", "--reuid=\(id)", "--regid=\(id)", "--clear-groups", "--"]
@@ -214,8 +214,7 @@ private struct ServiceClientOfUser {
 
   init(_ user: Int, _ folder: TemporaryFolder, program: String) throws {
     let path = folder.file("s")
-    let deadline = Deadline(20)
-    while unsafe access(path, F_OK) != 0, !deadline.isOver { usleep(2_000) }
+    try eventually { unsafe access(path, F_OK) == 0 }
     let sandbox = try folder.install(program)
     #expect(unsafe chmod(folder.path, 0o777) == 0)
     process = try ChildProcess(

@@ -1,5 +1,6 @@
 import Glibc
 import NetwatchTestSupport
+import Testing
 
 /// The machine's service, in a network and a /run of its own.
 final class SystemService {

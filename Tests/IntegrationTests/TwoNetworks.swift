@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NetwatchTestSupport
+import Testing
 
 /// Two networks with a cable between them: programs run in `near`, servers in `far`, which has 10.0.0.2 and fd00::2.
 final class TwoNetworks {
@@ -10,12 +11,11 @@ final class TwoNetworks {
   init() throws {
     near = try NetworkNamespace()
     far = try NetworkNamespace(beside: near)
-    try near.run("ip link add v0 type veth peer name v1 netns \(far.pid)")
-    try far.run(
-      "ip addr add 10.0.0.2/24 dev v1", "ip addr add fd00::2/64 dev v1 nodad", "ip link set v1 up")
-    try near.run(
-      "ip addr add 10.0.0.1/24 dev v0", "ip addr add fd00::1/64 dev v0 nodad", "ip link set v0 up",
-      "ip route add default via 10.0.0.2")
+    try near.configure("link add v0 type veth peer name v1 netns \(far.pid)")
+    try far.configure("addr add 10.0.0.2/24 dev v1", "addr add fd00::2/64 dev v1 nodad", "link set v1 up")
+    try near.configure(
+      "addr add 10.0.0.1/24 dev v0", "addr add fd00::1/64 dev v0 nodad", "link set v0 up",
+      "route add default via 10.0.0.2")
     try near.waitUntilRunning("v0")
   }
 
@@ -57,6 +57,9 @@ final class SlowServer {
     process = try ChildProcess(network.command([Programs.probe, "slow-server"]))
     guard try process.nextLine() == "ready" else { throw TestFailure("no server: \(try process.errorText())") }
   }
+
+  /// Answers all that ask for `/wait/go` or `/drip/go` at this moment.
+  func answer() { process.write("go\n") }
 
   /// When it was asked next, or answered: nanoseconds on the monotonic clock.
   func next(_ what: String) throws -> Int {

@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// SIGUSR1, SIGUSR2 and the real-time signals, which bars send to their modules: they end nothing, and are nothing to children.
-@Suite struct UserSignalTests {
+@Suite(.mayBlock) struct UserSignalTests {
   private static let realTime = CInt(__libc_current_sigrtmin())...CInt(__libc_current_sigrtmax())
   private static let signals = [SIGUSR1, SIGUSR2] + Array(realTime)
 
@@ -84,14 +84,13 @@ import Testing
 
 extension ChildProcess {
   /// Waits until the process catches a signal: before, the signal would end it like any program that starts.
-  fileprivate func waitUntilCaught(_ number: CInt) throws {
-    let deadline = Deadline(20)
-    while true {
+  fileprivate func waitUntilCaught(_ number: CInt, at place: SourceLocation = #_sourceLocation) throws {
+    func caught() throws -> String {
       let text = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
-      let line = text.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }
-      if let set = line.flatMap({ UInt64($0.suffix(16), radix: 16) }), set >> UInt64(number - 1) & 1 == 1 { return }
-      guard !deadline.isOver else { throw TestFailure("process \(pid) does not catch signal \(number)") }
-      usleep(2_000)  // nothing reports this
+      return String(text.split(separator: "\n").first { $0.hasPrefix("SigCgt:") } ?? "")
+    }
+    try eventually(caught(), at: place) { line in
+      UInt64(line.suffix(16), radix: 16).map { $0 >> UInt64(number - 1) & 1 == 1 } == true
     }
   }
 }

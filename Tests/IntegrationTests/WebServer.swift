@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NetwatchTestSupport
+import Testing
 
 /// nginx in a network of its own: http at 127.0.0.1, and https where it has a certificate. What is got from it lands in `home`.
 final class WebServer {
@@ -83,16 +84,15 @@ final class WebServer {
   }
 
   /// Waits until the file `name` has this many bytes.
-  func wait(for name: String, bytes: Int) throws {
-    let deadline = Deadline(20)
-    while size(name) < bytes {
-      guard !deadline.isOver else { throw TestFailure("\(name) has \(size(name)) bytes") }
-      usleep(2_000)  // a file that grows tells nobody
-    }
+  func wait(for name: String, bytes: Int, at place: SourceLocation = #_sourceLocation) throws {
+    try eventually(home.size(of: name), at: place) { $0 >= bytes }
   }
+}
 
-  func size(_ name: String) -> Int {
+extension TemporaryFolder {
+  /// The bytes of a file; 0 if there is none.
+  func size(of name: String) -> Int {
     var status = stat()
-    return unsafe stat(home.file(name), &status) == 0 ? Int(status.st_size) : 0
+    return unsafe stat(file(name), &status) == 0 ? Int(status.st_size) : 0
   }
 }

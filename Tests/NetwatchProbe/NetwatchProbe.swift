@@ -5,7 +5,7 @@ import NetwatchNetlink
 
 /// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `targets TARGET…`, `silent-server`,
 /// `reporter`, `events`, `watchers`, `dropped COUNT`, `delays`, `traffic`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`,
-/// `sink`, `senders HOST COUNT RATE`, `ping ADDRESS`.
+/// `sink`, `senders HOST COUNT RATE`, `ping ADDRESS`, `datagrams ADDRESS LINK COUNT SIZE`.
 @main
 enum NetwatchProbe {
   static func main() async throws {
@@ -27,6 +27,9 @@ enum NetwatchProbe {
     case "sink": try Sink.run()
     case "senders": try Senders.run(arguments[1], Int(arguments[2]) ?? 1, Int(arguments[3]) ?? 1)
     case "ping": try Ping.run(arguments[1])
+    case "datagrams":
+      try Datagrams.run(
+        arguments[1], over: arguments[2], count: Int(arguments[3]) ?? 1, size: Int(arguments[4]) ?? 1)
     case "reporter": try Reporter.run()
     case "events": try await Reporter.read()
     default: throw ProbeFailure("unknown probe")

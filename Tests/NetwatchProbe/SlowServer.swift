@@ -6,18 +6,39 @@ import Glibc
 /// the last byte of its answer went out, on the monotonic clock: `asked NANOSECONDS`, `answered NANOSECONDS`.
 ///
 /// - `/wait/MS`: the whole answer after MS milliseconds.
+/// - `/wait/go`: the whole answer to each request that waits when standard input has a line.
 /// - `/drip/MS`: a byte every tenth of a second for MS milliseconds.
+/// - `/drip/go`: a byte every tenth of a second until standard input has a line.
 /// - `/socket/MS`: a WebSocket that is pinged every MS milliseconds.
 enum SlowServer {
+  /// Wakes those that wait for a line of standard input.
+  private static let hasLine = NSCondition()
+  /// The number of lines that have come. Used only with the condition locked.
+  nonisolated(unsafe) private static var lines = 0
+
   static func run() throws {
     let listener = try listen()
     signal(SIGPIPE, SIG_IGN)
     say("ready")
+    Thread.detachNewThread {
+      while readLine() != nil {
+        hasLine.withLock {
+          unsafe lines += 1
+          hasLine.broadcast()
+        }
+      }
+    }
     while true {
       let client = accept(listener, nil, nil)
       guard client >= 0 else { continue }
       Thread.detachNewThread { serve(client) }
     }
+  }
+
+  private static var lineCount: Int { hasLine.withLock { unsafe lines } }
+
+  private static func waitForLine(after count: Int) {
+    hasLine.withLock { while unsafe lines == count { hasLine.wait() } }
   }
 
   /// At a port of both families.
@@ -38,14 +59,25 @@ enum SlowServer {
     defer { close(client) }
     while let path = nextPath(client) {
       let parts = path.split(separator: "/")
-      guard parts.count == 2, let milliseconds = UInt32(parts[1]) else { return }
+      guard parts.count == 2, parts[1] == "go" || UInt32(parts[1]) != nil else { return }
+      let milliseconds = UInt32(parts[1]) ?? 0
+      // Before it is told that somebody asks: the line that answers him comes after that.
+      let before = lineCount
       note("asked", at: now())
       let end: Int
       switch parts[0] {
       case "wait":
-        usleep(milliseconds * 1_000)  // what the answer takes is what is tested
+        if parts[1] == "go" { waitForLine(after: before) } else { usleep(milliseconds * 1_000) }
         end = now()
         send(client, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+      case "drip" where parts[1] == "go":
+        send(client, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        while lineCount == before {
+          send(client, "1\r\nx\r\n")
+          usleep(100_000)
+        }
+        end = now()
+        send(client, "0\r\n\r\n")
       case "drip":
         let count = milliseconds / 100
         send(client, "HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n")

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NetwatchTestSupport
+import Testing
 
 /// Three radios of the kernel's that hear each other: a station, and two access points in front of one network.
 final class GuestRadios {

@@ -62,7 +62,7 @@ extension GuestTests {
       }
       #expect(try quiet.process.contextSwitches() == woken)
       var count = 0
-      while try steps.process.hasLine(within: 0) {
+      while steps.process.hasLine {
         #expect(try steps.next().reason == "signal_changed")
         count += 1
       }

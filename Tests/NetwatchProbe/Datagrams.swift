@@ -1,0 +1,33 @@
+import CLinux
+import Glibc
+
+/// `datagrams ADDRESS LINK COUNT SIZE`: sends datagrams to the port of nobody over a link, and ends when the kernel has taken them.
+/// LINK may be `-` for the link that the kernel chooses. For an address that nobody has, the kernel asks for a neighbour and keeps the
+/// datagrams, or drops them.
+enum Datagrams {
+  /// The port of the discard service.
+  private static let port: UInt16 = 9
+
+  static func run(_ host: String, over link: String, count: Int, size: Int) throws {
+    var hints = unsafe addrinfo()
+    unsafe hints.ai_socktype = CInt(SOCK_DGRAM.rawValue)
+    unsafe hints.ai_flags = AI_NUMERICHOST
+    var found: UnsafeMutablePointer<addrinfo>?
+    guard unsafe getaddrinfo(host, "\(port)", &hints, &found) == 0, let address = unsafe found?.pointee else {
+      throw ProbeFailure("'\(host)' is not an address")
+    }
+    let descriptor = unsafe socket(address.ai_family, CInt(SOCK_DGRAM.rawValue), 0)
+    guard descriptor >= 0 else { throw ProbeFailure("socket: \(errno)") }
+    if link != "-" {
+      guard unsafe setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, link, socklen_t(link.utf8.count)) == 0 else {
+        throw ProbeFailure("SO_BINDTODEVICE: \(errno)")
+      }
+    }
+    let bytes = [UInt8](repeating: 0, count: size)
+    for _ in 0..<count {
+      guard unsafe sendto(descriptor, bytes, bytes.count, 0, address.ai_addr, address.ai_addrlen) == bytes.count else {
+        throw ProbeFailure("sendto: \(errno)")
+      }
+    }
+  }
+}
