@@ -208,8 +208,9 @@ final class ChildProcess {
       child.failure("has not ended in \(60 * patience) s. It has written \(lines), and as errors \(errors)", place)
     }
     while let line = try child.output.next(until: deadline, orThrow: failure) { lines.append(line) }
-    while let line = try child.errors.next(until: deadline, orThrow: failure) { errors.append(line) }
+    // First its end: what it has left behind may wait for that, and have its standard error.
     let ending = try child.wait(within: max(1, Double(deadline.milliseconds) / 1_000 / patience), at: place)
+    while let line = try child.errors.next(until: deadline, orThrow: failure) { errors.append(line) }
     return (ending, lines, errors.joined(separator: "\n"))
   }
 }
@@ -244,7 +245,8 @@ final class LineReader {
       guard try fill(until: deadline) else {
         throw TestFailure(
           "\(place.fileID):\(place.line): no line has come in \(seconds * patience) s; the last one was "
-            + "\(last?.debugDescription ?? "none"), and since then came \(String(decoding: buffer, as: UTF8.self).debugDescription)")
+            + "\(last?.debugDescription ?? "none"), and since then came \(String(decoding: buffer, as: UTF8.self).debugDescription)"
+        )
       }
     }
   }

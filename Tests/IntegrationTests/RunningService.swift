@@ -13,13 +13,18 @@ extension TemporaryFolder {
     return file(String(program.split(separator: "/").last ?? ""))
   }
 
-  /// A shell script. Written by another process: a program that some child of ours still has open to write, because it was
-  /// forked meanwhile, cannot be run.
+  /// A shell script.
   func installScript(_ script: String, as name: String, mode: mode_t = 0o755) throws {
+    try install(text: "#!/bin/sh\n\(script)\n", as: name, mode: mode)
+  }
+
+  /// A file that can be run. Written by another process: a program that some child of ours still has open to write, because it was
+  /// forked meanwhile, cannot be run.
+  func install(text: String, as name: String, mode: mode_t = 0o755) throws {
     let writer = try ChildProcess([
       "sh", "-c", "cat >\"$0\" && chmod \"$1\" \"$0\"", file(name), String(mode, radix: 8),
     ])
-    writer.write("#!/bin/sh\n\(script)\n")
+    writer.write(text)
     writer.closeInput()
     guard try writer.wait() == .exited(0) else { throw TestFailure("cannot write \(name): \(try writer.errorText())") }
   }

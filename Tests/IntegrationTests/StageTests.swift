@@ -40,6 +40,11 @@ extension NetworkNamespace {
   /// Sends a datagram that nobody waits for.
   fileprivate func send(to address: String) throws { try run("'\(Programs.probe)' datagrams \(address) - 1 1") }
 
+  /// Sends such datagrams until it is ended.
+  fileprivate func keepSending(to address: String) throws -> ChildProcess {
+    try ChildProcess(command([Programs.probe, "datagrams", address, "-", "0", "1"]))
+  }
+
   fileprivate func sentPackets(_ link: String) throws -> String {
     let output = try ChildProcess.run(command(["ip", "-s", "-o", "link", "show", link])).output.joined()
     let numbers = output.components(separatedBy: "TX:").last?.split(separator: " ") ?? []
@@ -119,8 +124,7 @@ extension NetworkNamespace {
     try networks.near.send(to: target)
     try networks.far.run("ip addr del \(router)/\(length) dev v1")
     // Somebody has to send something, or the kernel asks nobody.
-    let sender = try ChildProcess(
-      networks.near.command(["bash", "-c", "while :; do echo > /dev/udp/\(target)/9; sleep 0.1; done"]))
+    let sender = try networks.near.keepSending(to: target)
     defer { sender.signal(SIGKILL) }
     let dead = try follow.next()
     #expect((dead.event, dead.reason, dead.failing) == ("stages", "stage_changed", "gateway"))
@@ -245,8 +249,9 @@ extension NetworkNamespace {
     #expect(try wait.wait() == .exited(0))
     for stage in ["link", "address", "dns", "internet"] { #expect(try check(stage) == .exited(0), "\(stage)") }
     let gateway = try names.netwatchIn(networks.near, ["wait", "-q", "--for", "stage=gateway"])
-    try networks.near.send(to: "10.0.0.2")
+    let sender = try networks.near.keepSending(to: "10.0.0.2")
     #expect(try gateway.wait() == .exited(0))
+    sender.signal(SIGKILL)
 
     let hook = try networks.near.netwatch(
       "-f", "--stages", "--exec", "echo stage=$NETWATCH_STAGE,$NETWATCH_OLD_STAGE >&2")
@@ -260,22 +265,29 @@ extension NetworkNamespace {
     let names = try NameServer(in: networks.far, at: "10.0.0.2", "probe.example,10.0.0.2")
     let server = try AnswerServer(in: networks.far)
     let url = "http://probe.example/probe"
-    for arguments in [["status", "--stages", "--format", "text"], ["explain"]] {
-      func run() throws -> [String] {
-        try ChildProcess.run(
+    /// Both commands at the same time: they wait for the same things.
+    func run() throws -> [[String]] {
+      let children = try [["status", "--stages", "--format", "text"], ["explain"]].map { arguments in
+        try ChildProcess(
           names.command([Programs.netwatch] + arguments + ["--probe", url, "--probe-timeout", "8"], in: networks.near),
-          environment: ["LC_ALL=C.UTF-8"]
-        ).output
+          environment: ["LC_ALL=C.UTF-8"])
       }
-      let good = try run()
+      return try children.map { child in
+        var lines: [String] = []
+        while let line = try child.nextLine() { lines.append(line) }
+        return lines
+      }
+    }
+    for good in try run() {
       #expect(good.contains("  ✓ DNS       10.0.0.2 has answered"), "\(good)")
       #expect(good.contains("  ✓ internet  answers"))
-      names.pause()
-      let bad = try run()
+    }
+    names.pause()
+    for bad in try run() {
       #expect(bad.contains("  ✗ DNS       10.0.0.2 does not answer"), "\(bad)")
       #expect(bad.contains("  ✗ internet  does not answer"))
-      names.goOn()
     }
+    names.goOn()
     withExtendedLifetime(server) {}
   }
 

@@ -12,15 +12,17 @@ final class SystemService {
   private let sandbox: String
   private let netwatch: String
 
-  /// - Parameter environment: added to the service's own.
-  init(_ arguments: String..., environment: [String] = []) throws {
+  /// - Parameters:
+  ///   - environment: added to the service's own.
+  ///   - wrapper: a command that runs the service, such as `nice`.
+  init(_ arguments: String..., environment: [String] = [], wrapper: [String] = []) throws {
     folder = try TemporaryFolder()
     namespace = try .online()
     sandbox = try folder.install(Programs.sandbox)
     netwatch = try folder.install(Programs.netwatch)
     let command = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs tmpfs /run && exec \"$@\"", "sh"]
     process = try ChildProcess(
-      namespace.command(command + [Programs.netwatch, "serve"] + arguments),
+      namespace.command(command + wrapper + [Programs.netwatch, "serve"] + arguments),
       environment: ["NETWATCH_SOCKET="] + environment)
     _ = try rootClient().next()
   }

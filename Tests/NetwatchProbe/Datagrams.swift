@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 
 /// `datagrams ADDRESS LINK COUNT SIZE`: sends datagrams to the port of nobody over a link, and ends when the kernel has taken them.
-/// LINK may be `-` for the link that the kernel chooses. For an address that nobody has, the kernel asks for a neighbour and keeps the
+/// LINK may be `-` for the link that the kernel chooses. A COUNT of 0 stands for ten a second without an end. For an address that nobody has, the kernel asks for a neighbour and keeps the
 /// datagrams, or drops them.
 enum Datagrams {
   /// The port of the discard service.
@@ -24,10 +24,13 @@ enum Datagrams {
       }
     }
     let bytes = [UInt8](repeating: 0, count: size)
-    for _ in 0..<count {
+    var sent = 0
+    while count == 0 || sent < count {
+      sent += 1
       guard unsafe sendto(descriptor, bytes, bytes.count, 0, address.ai_addr, address.ai_addrlen) == bytes.count else {
         throw ProbeFailure("sendto: \(errno)")
       }
+      if count == 0 { usleep(100_000) }
     }
   }
 }

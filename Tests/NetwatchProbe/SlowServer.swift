@@ -57,7 +57,7 @@ enum SlowServer {
 
   private static func serve(_ client: CInt) {
     defer { close(client) }
-    while let path = nextPath(client) {
+    while let path = nextPathWithBody(client) {
       let parts = path.split(separator: "/")
       guard parts.count == 2, parts[1] == "go" || UInt32(parts[1]) != nil else { return }
       let milliseconds = UInt32(parts[1]) ?? 0
@@ -107,23 +107,39 @@ enum SlowServer {
     }
   }
 
-  private static func nextPath(_ client: CInt) -> String? {
-    nextHead(client)?.split(separator: " ").dropFirst().first.map(String.init)
+  /// The path of the next request, when all of its body has come; nil when there are no more.
+  private static func nextPathWithBody(_ client: CInt) -> String? {
+    guard let (head, beginning) = nextHeadAndMore(client) else { return nil }
+    var body = beginning
+    let fields = head.lowercased()
+    let length = fields.firstMatch(of: /content-length: *([0-9]+)/).flatMap { Int($0.output.1) } ?? 0
+    let isChunked = fields.contains("transfer-encoding: chunked")
+    while isChunked ? !body.hasSuffix("0\r\n\r\n") : body.utf8.count < length {
+      guard let more = receive(client) else { return nil }
+      body += more
+    }
+    return head.split(separator: " ").dropFirst().first.map(String.init)
   }
 
-  /// Of the next request; nil when there are no more.
-  static func nextHead(_ client: CInt) -> String? {
-    var request: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 4_096)
-    while request.count < 65_536 {
-      let count = unsafe recv(client, &buffer, buffer.count, 0)
-      guard count > 0 else { return nil }
-      request += buffer[..<count]
-      let text = String(decoding: request, as: UTF8.self)
-      // A short body that came with it is left out.
-      if let end = text.range(of: "\r\n\r\n") { return String(text[..<end.upperBound]) }
+  /// The head of the next request; nil when there are no more. A short body that came with it is left out.
+  static func nextHead(_ client: CInt) -> String? { nextHeadAndMore(client)?.head }
+
+  private static func nextHeadAndMore(_ client: CInt) -> (head: String, more: String)? {
+    var text = ""
+    while text.utf8.count < 65_536 {
+      guard let more = receive(client) else { return nil }
+      text += more
+      if let end = text.range(of: "\r\n\r\n") {
+        return (String(text[..<end.upperBound]), String(text[end.upperBound...]))
+      }
     }
     return nil
+  }
+
+  private static func receive(_ client: CInt) -> String? {
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    let count = unsafe recv(client, &buffer, buffer.count, 0)
+    return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
   }
 
   static func send(_ client: CInt, _ text: String) {

@@ -52,7 +52,7 @@ extension GuestTests {
       let senders = try networks.senders(5, bytesPerSecond: 120_000)
       #expect(try senders.nextLine(within: 200) == "sent")
       // A small difference is told after 7 seconds.
-      sleep(20)
+      sleep(UInt32(20 * patience))
       let dropped = try Self.dropped(networks)
       for process in [follow.process, ping] { process.signal(SIGTERM) }
       var quality: LineQuality?
@@ -82,7 +82,7 @@ extension GuestTests {
       var line = try follow.next()
       while line.quality?.loss != 0 || line.quality?.roundTrip ?? 0 < 20 { line = try follow.next() }
       // A minute of good figures, or most of it.
-      sleep(20)
+      sleep(UInt32(20 * patience))
       let start = Line.monotonicNow
       try networks.near.run("tc qdisc change dev v0 root \(link.netem)")
       func isTold(_ quality: LineQuality) -> Bool {
@@ -91,7 +91,7 @@ extension GuestTests {
       while line.monotonicNanoseconds ?? 0 < start || line.quality.map(isTold) != true { line = try follow.next() }
       let seconds = Double((line.monotonicNanoseconds ?? 0) - start) / 1e9
       print("quality told to be \(link.testDescription) after \(seconds) s: \(line.quality?.description ?? "-")")
-      #expect(seconds < 10)
+      #expect(seconds < 10 * patience)
       withExtendedLifetime((sink, senders)) {}
     }
 

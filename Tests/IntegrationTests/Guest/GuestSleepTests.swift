@@ -83,9 +83,7 @@ extension GuestTests {
         }
       }
       // The writer is another process, for whose end netwatch waits no longer than a second.
-      let deadline = Deadline(20)
-      var entries = try stored()
-      while entries.count < 4, !deadline.isOver { entries = try stored() }
+      let entries = try eventually(stored()) { $0.count >= 4 }
       #expect(entries.map(\.event) == ["change", "change", "suspend", "change"])
       #expect(entries.contains { $0.event == "suspend" && $0.seconds > 1 })
       let outages = try stored("--outages")

@@ -22,13 +22,14 @@ extension GuestTests {
     }
 
     private static func waitForFile(in folder: String, where matches: (String) -> Bool) throws -> String {
-      let deadline = Deadline(30)
-      while !deadline.isOver {
+      var name: String?
+      func names() -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        if let name = names.first(where: matches) { return "\(folder)/\(name)" }
-        usleep(10_000)
+        name = names.first(where: matches)
+        return names
       }
-      throw TestFailure("there is nothing of the kind in \(folder)")
+      try eventually(names()) { _ in name != nil }
+      return "\(folder)/\(name ?? "")"
     }
 
     @Test(arguments: [("rndis_host", 2, true), ("cdc_ether", 1, false)])
