@@ -31,6 +31,21 @@ TOGETHER, SMALL = 8, re.compile("^Netwatch(?!HTTPTests)")
 PLACE = re.compile(r"/[^/]+\.swift:\d+:\d+$")
 
 
+# In the environment of all that the tests start, by which it is known afterwards.
+MARK = f"NETWATCH_TEST_RUN={os.getpid()}"
+
+
+def end_orphans():
+    """Ends what tests have started and left behind: a test that is ended cannot clean up."""
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{process}/environ", "rb") as variables:
+                if MARK.encode() in variables.read().split(b"\0"):
+                    os.kill(int(process), signal.SIGKILL)
+        except OSError:
+            pass
+
+
 def suite_of(test):
     return test.split("/", 1)[0]
 
@@ -124,7 +139,7 @@ class Suites:
             command += ["--skip", f"^{re.escape(test)}"]
         output = tempfile.TemporaryFile()
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=[writer],
-                                        start_new_session=True)
+                                        start_new_session=True, env={**os.environ, **dict([MARK.split("=")])})
         os.close(writer)
         events = threading.Thread(target=self.read, args=[reader], daemon=True)
         events.start()
@@ -241,7 +256,9 @@ def main():
         for suites in list(running):
             suites.is_ended = True
             suites.end()
+        end_orphans()
         sys.exit(130)
+    end_orphans()
     for test in sorted(tests - report.ended):
         report.has_failed(test, "has not run")
     for test, why in sorted(report.skipped.items()):
