@@ -65,7 +65,7 @@ import Testing
       try namespace.run("ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2 metric 600")
     }
     try namespace.run(
-      "unshare --net sleep 60 & pid=$!; until [ \"$(readlink /proc/$pid/ns/net)\" != \"$(readlink /proc/$$/ns/net)\" ]; do sleep 0.01; done",
+      "\(NetworkNamespace.makeAnother)",
       "nsenter --target $pid --net ip link add vx0 type vxlan id 1 remote 198.51.100.7 dstport 4789",
       "nsenter --target $pid --net ip link set vx0 netns $$", "ip link set vx0 up", "ip addr add 10.8.0.2/24 dev vx0",
       "ip route add default via 10.8.0.1")

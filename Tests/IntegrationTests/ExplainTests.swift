@@ -106,7 +106,7 @@ import Testing
       "ip addr add 10.6.0.1/24 dev ppp0", "ip route add 0.0.0.0/1 dev ppp0", "ip route add 128.0.0.0/1 dev ppp0",
       running: "ppp0", arguments: ["--tunnel", "ppp*"], isReachable: true),
     Layout(
-      "tunnel from elsewhere", "unshare --net sleep 60 & pid=$!; until [ \"$(readlink /proc/$pid/ns/net)\" != \"$(readlink /proc/$$/ns/net)\" ]; do sleep 0.01; done",
+      "tunnel from elsewhere", "\(NetworkNamespace.makeAnother)",
       "nsenter --target $pid --net ip link add vx0 type vxlan id 1 remote 198.51.100.7 dstport 4789",
       "nsenter --target $pid --net ip link set vx0 netns $$", "kill -STOP $pid", "ip link set vx0 up",
       "ip addr add 10.8.0.2/24 dev vx0", "ip route replace default via 10.8.0.1", isReachable: true),

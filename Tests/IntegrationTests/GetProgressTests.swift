@@ -6,8 +6,9 @@ import Testing
 @Suite(.mayBlock) struct GetProgressTests {
   private static let url = "http://127.0.0.1/"
 
-  private func slowServer() throws -> WebServer {
-    let server = try WebServer("limit_rate 4m;")
+  /// - Parameter rate: the bytes that it sends in a second of the six million.
+  private func slowServer(_ rate: String = "4m") throws -> WebServer {
+    let server = try WebServer("limit_rate \(rate);")
     try server.serve("it", bytes: 6_000_000)
     return server
   }
@@ -50,7 +51,7 @@ import Testing
   }
 
   @Test func `a terminal that becomes narrower has shorter lines from then on`() throws {
-    let server = try slowServer()
+    let server = try slowServer("2m")
     let resize =
       "(until [ -n \"$(find it.netwatch-part -size +3000k)\" ]; do sleep 0.05; done 2>/dev/null; stty cols 50 <&1) &"
     let (drawn, _) = try frames(server.show("\(Self.url)it", columns: 120, before: resize))
@@ -60,7 +61,7 @@ import Testing
   }
 
   @Test func `an interruption leaves the line clean too`() throws {
-    let server = try slowServer()
+    let server = try slowServer("1m")
     let interrupt = "(while [ ! -s it.netwatch-part ]; do sleep 0.05; done; sleep 0.3; kill -INT $$) &"
     var (drawn, rest) = try frames(server.show("\(Self.url)it", columns: 80, before: interrupt))
     #expect(drawn.removeLast() == "")
@@ -71,7 +72,8 @@ import Testing
   @Test func `no line is drawn where none can be, or none is wanted`() throws {
     let server = try slowServer()
     #expect(
-      try #/it: 6\.0 MB in \d+:\d\d\r/#.wholeMatch(in: server.show("\(Self.url)it", columns: 80, terminal: "dumb")) != nil)
+      try #/it: 6\.0 MB in \d+:\d\d\r/#.wholeMatch(in: server.show("\(Self.url)it", columns: 80, terminal: "dumb"))
+        != nil)
     #expect(try server.show("\(Self.url)it -q -o other", columns: 80) == "")
     // On no terminal there is nothing to say; a failure is one plain line.
     let failed = try server.get("\(Self.url)missing")

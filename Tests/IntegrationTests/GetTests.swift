@@ -113,9 +113,9 @@ import Testing
 
   // MARK: Going on
 
-  /// 6 MB that take the better part of a second.
+  /// 6 MB that take three seconds, but not when a download goes on where it was.
   private func slowServer(_ more: String = "") throws -> WebServer {
-    let server = try WebServer("limit_rate 8m; \(more)")
+    let server = try WebServer("limit_rate 2m; if ($http_range) { set $limit_rate 0; } \(more)")
     try server.serve("it", bytes: 6_000_000)
     return server
   }
@@ -206,9 +206,12 @@ import Testing
     let server = try slowServer()
     let first = try server.begin("\(Self.url)it")
     try server.wait(for: "it.netwatch-part", bytes: 1_000_000)
+    // It does not end before the second one has begun.
+    first.signal(SIGSTOP)
     let second = try server.get("\(Self.url)it")
     #expect(second.ending == .exited(1))
     #expect(second.error == "netwatch: another download writes into it at this moment")
+    first.signal(SIGCONT)
     #expect(try first.wait() == .exited(0))
     #expect(server.isSame("it", as: "it"))
   }
@@ -219,7 +222,9 @@ import Testing
     let program = (sandbox.isEmpty ? [] : [Programs.sandbox] + sandbox) + [Programs.netwatch, "get", "\(Self.url)it"]
     let child = try ChildProcess(server.command(program))
     try server.wait(for: "it.netwatch-part", bytes: 1_000_000)
+    child.signal(SIGSTOP)
     try "mine".write(toFile: server.home.file("it"), atomically: true, encoding: .utf8)
+    child.signal(SIGCONT)
     #expect(try child.wait() == .exited(1))
     #expect(
       try child.errorText() == """

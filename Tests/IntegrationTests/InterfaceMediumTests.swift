@@ -59,7 +59,7 @@ import Testing
   @Test func `a macvlan whose link is in another namespace`() throws {
     let namespace = try NetworkNamespace()
     try namespace.run(
-      "unshare --net sleep 60 & pid=$!; until [ \"$(readlink /proc/$pid/ns/net)\" != \"$(readlink /proc/$$/ns/net)\" ]; do sleep 0.01; done",
+      "\(NetworkNamespace.makeAnother)",
       "nsenter --target $pid --net sh -c 'ip link add ifb0 type ifb; ip link set ifb0 up'",
       "nsenter --target $pid --net ip link add link ifb0 name mv0 type macvlan",
       "nsenter --target $pid --net ip link set mv0 netns $$", "ip link set mv0 up", "ip addr add 10.0.0.1/24 dev mv0",

@@ -231,7 +231,8 @@ import Testing
     }
     app.begin("answered", "GET \(url)slow/file retry")
     for _ in requests { _ = try server.next("asked") }
-    try networks.near.run("sleep 0.2")
+    // And the answer of the last one has begun.
+    try networks.near.run("until ss -Htni dport = :8443 | grep -qE 'bytes_received:[0-9]{5}'; do sleep 0.01; done")
     let shared = networks.far.command(["ss", "-Htn", "state", "established", "sport = :8443"])
     #expect(try ChildProcess.run(shared).output.count == 1)
     try networks.near.run("ip link set v0 down")

@@ -121,7 +121,9 @@ import Testing
     let id = try #require(try Self.network(namespace))
     try namespace.run("ip neigh del 10.0.0.2 dev v0")
     let process = try namespace.netwatch("wait", "--for", "network=\(id)", "-t", "60")
-    try namespace.run("sleep 0.3", "ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:07 dev v0 nud reachable")
+    // It waits: the timer of -t is set.
+    try eventually((process.isAsleep, process.timeToNextTimer)) { $0.0 && $0.1 != nil }
+    try namespace.run("ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:07 dev v0 nud reachable")
     #expect(try process.wait() == .exited(0))
     #expect(try process.nextLine().map(Line.init)?.interface == "v0")
   }

@@ -52,7 +52,8 @@ final class NetworkNamespace {
   /// Runs shell commands in here, one after the other; the first failure fails the test.
   func run(_ commands: String..., at place: SourceLocation = #_sourceLocation) throws {
     // The shell reads its commands from its input, which is not theirs. It answers with a line that no command writes.
-    let chain = commands.enumerated().map { number, command in "{ \(command)\n} </dev/null 2>&1 && ended=\(number + 1)" }
+    let chain = commands.enumerated().map { number, command in "{ \(command)\n} </dev/null 2>&1 && ended=\(number + 1)"
+    }
     shell.write("ended=0; \(chain.joined(separator: " && ")); printf '\\n\\001 %s %s\\n' $? $ended\n")
     var said: [String] = []
     while let line = try shell.nextLine(within: 120, at: place) {
@@ -63,7 +64,8 @@ final class NetworkNamespace {
       let numbers = line.split(separator: " ").dropFirst().compactMap { Int($0) }
       guard numbers.count == 2, numbers[1] < commands.count else { return }
       throw TestFailure(
-        "\(place.fileID):\(place.line): \(commands[numbers[1]]): exit status \(numbers[0]) \(said.joined(separator: " "))")
+        "\(place.fileID):\(place.line): \(commands[numbers[1]]): exit status \(numbers[0]) \(said.joined(separator: " "))"
+      )
     }
     throw TestFailure("\(place.fileID):\(place.line): the shell has ended at \(commands)")
   }
@@ -72,6 +74,11 @@ final class NetworkNamespace {
   func configure(_ lines: String..., at place: SourceLocation = #_sourceLocation) throws {
     try run("ip -batch - <<'end of lines'\n\(lines.joined(separator: "\n"))\nend of lines", at: place)
   }
+
+  /// Shell commands that make a network namespace more, that of the process `$pid`.
+  static let makeAnother =
+    "unshare --net sleep 60 & pid=$!; until [ \"$(readlink /proc/$pid/ns/net)\" != \"$(readlink /proc/$$/ns/net)\" ]; "
+    + "do sleep 0.01; done"
 
   /// A veth pair: v0, with carrier as long as v1 is up.
   static func withPair(withSysfs: Bool = false) throws -> NetworkNamespace {

@@ -239,7 +239,7 @@ import Testing
   @Test func `an address that somebody else has is none`() throws {
     let namespace = try NetworkNamespace.withPair()
     try namespace.run(
-      "unshare --net sleep 60 & pid=$!; until [ \"$(readlink /proc/$pid/ns/net)\" != \"$(readlink /proc/$$/ns/net)\" ]; do sleep 0.01; done; ip link set v1 netns $pid",
+      "\(NetworkNamespace.makeAnother); ip link set v1 netns $pid",
       "nsenter --target $pid --net sh -c 'ip link set v1 up; ip addr add fd00::1/64 dev v1 nodad'",
       "ip addr add fd00::1/64 dev v0", "ip route add default via fe80::1 dev v0")
     let follow = try namespace.follow()
@@ -310,7 +310,7 @@ import Testing
     let namespace = try NetworkNamespace.online()
     let follow = try namespace.follow()
     #expect(try follow.summary() == "wifi initial v0")
-    try namespace.run("unshare --net sleep 60 & pid=$!; until [ \"$(readlink /proc/$pid/ns/net)\" != \"$(readlink /proc/$$/ns/net)\" ]; do sleep 0.01; done; ip link set v0 netns $pid; kill $pid")
+    try namespace.run("\(NetworkNamespace.makeAnother); ip link set v0 netns $pid; kill $pid")
     #expect(try follow.summary() == "not-reachable link_down -")
     #expect(try follow.isQuiet(in: namespace))
   }

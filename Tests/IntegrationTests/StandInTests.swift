@@ -95,7 +95,7 @@ import Testing
     for _ in 1...3 {
       try namespace.run("ip route del default")
       #expect(try follow.summary() == "not-reachable no_route -")
-      try namespace.run("timeout 10 sh -c 'until [ $(wc -l </proc/net/udp) = 1 ]; do sleep 0.01; done'")
+      try namespace.run("timeout 60 sh -c 'until [ $(wc -l </proc/net/udp) = 1 ]; do sleep 0.01; done'")
       try namespace.run("ip route add default via 10.0.0.2")
       #expect(try follow.summary() == "wifi route_up v0")
     }

@@ -62,7 +62,8 @@ import Testing
     let namespace = try NetworkNamespace.withPair()
     // As kernels before 6.8 have it for all namespaces.
     try namespace.run(
-      "[ ! -e /proc/sys/net/core/optmem_max ] || echo 20480 > /proc/sys/net/core/optmem_max", "ip addr add 10.0.0.1/24 dev v0",
+      "[ ! -e /proc/sys/net/core/optmem_max ] || echo 20480 > /proc/sys/net/core/optmem_max",
+      "ip addr add 10.0.0.1/24 dev v0",
       "ip addr add 2001:db8:1::1/64 dev v0 nodad",
       "for i in $(seq 20); do ip link add vx$i type vxlan id $i remote 2001:db8:9::$i dstport 4789; done",
       "ip link set vx20 up", "ip addr add 10.8.0.2/24 dev vx20", "ip route add default via 10.8.0.1",
