@@ -161,14 +161,17 @@ extension ChildProcess {
 
   /// Waits until only an event from outside can wake it: it sleeps, and none of its timers is set.
   func waitUntilIdle(at place: SourceLocation = #_sourceLocation) throws {
-    try eventually((isAsleep: isAsleep, timer: timeToNextTimer), at: place) { $0.isAsleep && $0.timer == nil }
+    try waitUntilAsleep(forSeconds: .infinity, at: place)
   }
 
   /// Waits until it sleeps, and none of its timers wakes it for this many seconds.
   func waitUntilAsleep(forSeconds seconds: Double, at place: SourceLocation = #_sourceLocation) throws {
-    try eventually((isAsleep: isAsleep, timer: timeToNextTimer), at: place) {
-      $0.isAsleep && $0.timer ?? .infinity > seconds
+    // First the timer: one that has just rung is set no more, and wakes the process.
+    func state() -> (timer: Double?, isAsleep: Bool) {
+      let timer = timeToNextTimer
+      return (timer, isAsleep)
     }
+    try eventually(state(), at: place) { $0.isAsleep && ($0.timer.map { $0 > seconds } ?? true) }
   }
 }
 

@@ -75,14 +75,11 @@ struct LineTraffic: Equatable {
     return before + time...after + time
   }
 
-  /// The number of the interval that a line's time is in. Samples are due at the beginnings of intervals.
-  private static func interval(_ seconds: Double, of line: Line) -> Int {
-    Int(Double(line.monotonicNanoseconds ?? 0) / 1e9 / seconds)
-  }
-
-  /// Whether each line is of an interval of its own.
-  private static func areOncePerInterval(_ seconds: Double, _ lines: some Collection<Line>) -> Bool {
-    zip(lines.dropFirst(), lines).allSatisfy { interval(seconds, of: $0) > interval(seconds, of: $1) }
+  /// Whether there is no more than a line in each interval since they were asked for. A busy machine may write them later.
+  private static func areOncePerInterval(_ seconds: Double, since start: Int, _ lines: some Collection<Line>) -> Bool {
+    lines.enumerated().allSatisfy { number, line in
+      Double((line.monotonicNanoseconds ?? 0) - start) / 1e9 >= Double(number) * seconds
+    }
   }
 
   /// The bytes that a link has sent.
@@ -101,23 +98,25 @@ struct LineTraffic: Equatable {
     let clients = try intervals.map { interval in
       let client = try service.client()
       #expect(try client.next().event == "initial")
+      let asked = Line.monotonicNow
       client.send("{\"traffic\":\(interval)}")
-      return client
+      return (client, asked)
     }
-    for (client, interval) in zip(clients, intervals) {
+    for ((client, asked), interval) in zip(clients, intervals) {
       let lines = try (0..<3).map { _ in try client.next() }
       #expect(lines.allSatisfy { $0.event == "traffic" && $0.reason == "sampled" && $0.sequence == 1 })
       #expect(lines.allSatisfy { $0.traffic?.interface == "v0" && $0.traffic?.receivedRate != nil })
-      #expect(Self.areOncePerInterval(interval, lines), "\(lines)")
+      #expect(Self.areOncePerInterval(interval, since: asked, lines), "\(lines)")
     }
     // The same samples at the same moment.
-    #expect(try clients[1].next().text == clients[2].next().text)
-    clients[0].send("{\"traffic\":false}")
+    #expect(try clients[1].0.next().text == clients[2].0.next().text)
+    clients[0].0.send("{\"traffic\":false}")
+    let asked = Line.monotonicNow
     let reader = try service.follow("--traffic", "--traffic-interval", "0.2")
     #expect(try reader.next().event == "initial")
     for _ in 0..<4 { #expect(try reader.next().traffic?.interface == "v0") }
     // Its own sampler and the service tick together, and only one of them is heard.
-    #expect(Self.areOncePerInterval(0.2, reader.lines.dropFirst()), "\(reader.lines)")
+    #expect(Self.areOncePerInterval(0.2, since: asked, reader.lines.dropFirst()), "\(reader.lines)")
     // The service goes: the reader goes on by itself.
     try service.kill()
     for _ in 0..<4 {
@@ -199,7 +198,11 @@ struct LineTraffic: Equatable {
     try namespace.run("ip link set v1 down")
     while lines.last?.status == "wifi" { lines.append(try Line(#require(try reader.next(within: 20)))) }
     #expect(lines.last?.summary == "not-reachable no_carrier -")
-    #expect(Self.areOncePerInterval(0.1, lines.dropLast().filter { $0.event == "traffic" }), "\(lines)")
+    // Three were missed at least. On a busy machine two may be written in one interval, of which the first one is late.
+    let intervals = lines.dropLast().filter { $0.event == "traffic" }.map {
+      ($0.monotonicNanoseconds ?? 0) / 100_000_000
+    }
+    #expect(zip(intervals.dropFirst(2), intervals).allSatisfy { $0 > $1 }, "\(lines)")
     child.signal(SIGTERM)
     #expect(try child.wait() == .signalled(SIGTERM))
   }
