@@ -110,8 +110,8 @@ final class PathApp {
 
   /// Makes a request, and waits for its end.
   func request(_ request: String) throws -> End {
-    begin("it", request)
-    return try end(of: "it")
+    begin("request", request)
+    return try end(of: "request")
   }
 
   /// Whether a request has not ended, as far as is known.
