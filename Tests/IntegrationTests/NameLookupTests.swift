@@ -97,6 +97,8 @@ import Testing
     let app = try networks.app(asking: names)
     app.begin("it", "GET http://office.example:8080/")
     _ = try silent.nextLine()
+    // It has asked for both families, and waits: a question that nobody takes would be refused.
+    try eventually(app.process.sleepers(named: "netwatch-lookup")) { $0 == 1 }
     #expect(app.isRunning("it"))
     silent.signal(SIGKILL)
     _ = try silent.wait()

@@ -143,6 +143,18 @@ extension ChildProcess {
     return text.split(separator: ")").last?.hasPrefix(" S") == true
   }
 
+  /// The number of its threads with a name that wait for an event.
+  func sleepers(named name: String) -> Int {
+    let folder = "/proc/\(pid)/task"
+    func text(_ thread: String, _ file: String) -> String {
+      (try? String(contentsOfFile: "\(folder)/\(thread)/\(file)", encoding: .utf8)) ?? ""
+    }
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return threads.count {
+      text($0, "comm") == name + "\n" && text($0, "stat").split(separator: ")").last?.hasPrefix(" S") == true
+    }
+  }
+
   /// A timer that only tells when somebody sets the clock is set to the end of time.
   private static let year = 366.0 * 86_400
 
