@@ -1,7 +1,7 @@
 import Testing
 
 /// What ends without a word of the kernel's: routes and sources that routers advertise, and routers themselves.
-@Suite(.mayBlock) struct AdvertisedRouteTests {
+@Suite struct AdvertisedRouteTests {
   /// v0 with two IPv6 addresses and no default route.
   static func namespace() throws -> NetworkNamespace {
     let namespace = try NetworkNamespace.withPair()

@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// The manners of a bar's feeder: when it writes, how, and when it leaves.
-@Suite(.mayBlock) struct BarFeederTests {
+@Suite struct BarFeederTests {
   /// Reads one write after another: a pipe in packet mode keeps them apart.
   private final class Packets {
     private let reading: CInt

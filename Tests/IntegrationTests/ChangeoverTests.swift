@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `netwatch --follow` while services come and go: it never ends, and never says what is not so.
-@Suite(.mayBlock) struct ChangeoverTests {
+@Suite struct ChangeoverTests {
   /// Asks until so many clients want events, the one that asks among them.
   private static func wait(
     for subscribers: Int, of client: ServiceClient, at place: SourceLocation = #_sourceLocation

@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// The command as a person or a status bar has it: options, lines, exit statuses, readers that go.
-@Suite(.mayBlock) struct CommandTests {
+@Suite struct CommandTests {
   // MARK: Readers
 
   @Test func `the reader wants one line and goes`() throws {
@@ -321,7 +321,7 @@ import Testing
 }
 
 /// What the command is made of.
-@Suite(.mayBlock) struct CommandLibraryTests {
+@Suite struct CommandLibraryTests {
   @Test func `a command that makes no request maps no libcurl, and nothing of TLS or compression`() throws {
     // The loader lists what it would map, and runs nothing.
     let listed = try ChildProcess.run([Programs.netwatch], environment: ["LD_TRACE_LOADED_OBJECTS=1"]).output

@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `--activity tcp`, with programs that know nothing of netwatch. How exact it is in time says contrib/bench/sockets.
-@Suite(.mayBlock) struct ConnectionTests {
+@Suite struct ConnectionTests {
   /// Lines until the indicator is shown, or hidden.
   private static func lines(_ follow: Follow, untilVisible: Bool) throws -> [Line] {
     var lines: [Line] = []

@@ -1,7 +1,7 @@
 import Testing
 
 /// Namespaces whose way out is a tunnel that somebody else carries.
-@Suite(.mayBlock) struct ContainerTests {
+@Suite struct ContainerTests {
   @Test(arguments: ["tap0", "tun0"])
   func `a container without privileges, with containers of its own`(uplink: String) throws {
     let namespace = try NetworkNamespace(isContained: true)

@@ -3,7 +3,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `--activity udp`: programs that exchange datagrams over connected sockets, as QUIC does, and what is no request.
-@Suite(.mayBlock) struct DatagramTests {
+@Suite struct DatagramTests {
   /// Answers each datagram "COUNT SIZE MILLISECONDS" with COUNT datagrams, one after another.
   private static let server = """
     import socket, sys, threading, time

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What the articles and the README show is code that compiles.
-@Suite(.mayBlock) struct DocumentationTests {
+@Suite struct DocumentationTests {
   private static let catalogs = [
     "Netwatch", "NetwatchNetlink", "NetwatchStream", "NetwatchHTTP", "NetwatchHTTPFoundation",
   ].map { "Sources/\($0)/\($0).docc" }

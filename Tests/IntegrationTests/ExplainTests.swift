@@ -5,7 +5,7 @@ import Testing
 /// `netwatch explain` in one layout after the other: the text as it stands in Golden, and the same in JSON.
 ///
 /// With `NETWATCH_UPDATE_GOLDEN=1` the texts are written instead. Read them before they are committed.
-@Suite(.mayBlock) struct ExplainTests {
+@Suite struct ExplainTests {
   struct Layout: CustomTestStringConvertible, Sendable {
     let testDescription: String
     /// The text, where it is not named as the layout.

@@ -3,7 +3,7 @@ import NetwatchTestSupport
 import Testing
 
 /// What `netwatch get` shows while it runs, and what others see of it.
-@Suite(.mayBlock) struct GetProgressTests {
+@Suite struct GetProgressTests {
   private static let url = "http://127.0.0.1/"
 
   /// - Parameter rate: the bytes that it sends in a second of the six million.

@@ -3,7 +3,7 @@ import NetwatchTestSupport
 import Testing
 
 /// Whom `netwatch get` trusts, and what it keeps to itself.
-@Suite(.mayBlock) struct GetSecurityTests {
+@Suite struct GetSecurityTests {
   /// A root, a server's certificate and one that has nothing to do with them, made by openssl.
   private struct Certificates {
     let folder: TemporaryFolder

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// `netwatch get`, as a person or a script has it.
-@Suite(.mayBlock) struct GetTests {
+@Suite struct GetTests {
   private static let url = "http://127.0.0.1/"
 
   // MARK: A file

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// HTTP requests of an app that reports them, as a follower of the service sees them.
-@Suite(.mayBlock) struct HTTPActivityTests {
+@Suite struct HTTPActivityTests {
   private static func lines(_ follow: Follow, until isLast: (Line) -> Bool) throws -> [Line] {
     var lines: [Line] = []
     repeat { lines.append(try follow.next()) } while lines.last.map(isLast) == false

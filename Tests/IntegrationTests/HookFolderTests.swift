@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `--hooks`: which files of the folder run, and in what order; and `netwatch test-hook`.
-@Suite(.mayBlock) struct HookFolderTests {
+@Suite struct HookFolderTests {
   /// A folder of hooks.
   private struct Hooks {
     let folder: TemporaryFolder

@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `--exec`: what a hook is told, and that it disturbs nobody.
-@Suite(.mayBlock) struct HookTests {
+@Suite struct HookTests {
   private func follow(_ namespace: NetworkNamespace, _ hook: String, _ options: String...) throws -> Follow {
     try Follow(ChildProcess(namespace.command([Programs.netwatch, "-f", "--json", "--exec", hook] + options)))
   }

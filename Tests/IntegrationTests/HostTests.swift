@@ -5,7 +5,7 @@ import NetwatchTestSupport
 import Testing
 
 /// A host as the target, with a real name server that comes, goes, changes its mind and falls silent.
-@Suite(.mayBlock) struct HostTests {
+@Suite struct HostTests {
   /// v0 with 10.0.0.1 and w0 with 10.5.0.1; a network behind each, 10.1/16 and 10.6/16, and no default route.
   private static func namespace() throws -> NetworkNamespace {
     let namespace = try NetworkNamespace.withPair()

@@ -1,7 +1,7 @@
 import Testing
 
 /// The media of links that stand on others, on the real kernel. The host's cards are not here: an ifb stands for one.
-@Suite(.mayBlock) struct InterfaceMediumTests {
+@Suite struct InterfaceMediumTests {
   /// The medium of each link in a line, by name.
   static func media(_ line: Line) -> [String: String] {
     (line.interfaces ?? []).reduce(into: [:]) { media, interface in

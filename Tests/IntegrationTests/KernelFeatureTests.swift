@@ -3,7 +3,7 @@ import NetwatchTestSupport
 import Testing
 
 /// What the kernel may lack, or refuse.
-@Suite(.mayBlock) struct KernelFeatureTests {
+@Suite struct KernelFeatureTests {
   @Test(arguments: ["filter", "strict", "generic"])
   func `without an optional feature every change is told rightly`(_ feature: String) throws {
     let namespace = try NetworkNamespace.online()

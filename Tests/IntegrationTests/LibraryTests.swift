@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The library on the real kernel, in a program of its own.
-@Suite(.mayBlock) struct LibraryTests {
+@Suite struct LibraryTests {
   @Test func `a monitor knows at once, tells everybody, and goes when it is released`() throws {
     let namespace = try NetworkNamespace.online()
     let probe = try ChildProcess(namespace.command([Programs.probe, "library"]))

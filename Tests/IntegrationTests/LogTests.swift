@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `--log`, `netwatch log` and `netwatch report`: what is stored, and that it disturbs nobody.
-@Suite(.mayBlock) struct LogTests {
+@Suite struct LogTests {
   private let folder: TemporaryFolder
   private var state: String { "XDG_STATE_HOME=\(folder.path)" }
   private var file: String { folder.file("netwatch/log.sqlite") }

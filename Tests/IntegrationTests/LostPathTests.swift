@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// HTTP when uplinks go and come.
-@Suite(.mayBlock) struct LostPathTests {
+@Suite struct LostPathTests {
   private static let url = "http://10.9.0.9:8080/"
   /// The URL of an answer that comes when the test lets it go.
   private static func held(_ host: String = "10.9.0.9") -> String { "http://\(host)/wait/go" }

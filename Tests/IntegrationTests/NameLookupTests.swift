@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// Names that a session looks up.
-@Suite(.mayBlock) struct NameLookupTests {
+@Suite struct NameLookupTests {
   private static let server = "http://10.9.0.9:8080/"
 
   @Test func `a lookup that is given up holds nothing up`() throws {

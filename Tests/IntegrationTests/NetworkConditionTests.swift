@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `--check --for`, `wait --for` and `--network-id`, in networks of the test's own.
-@Suite(.mayBlock) struct NetworkConditionTests {
+@Suite struct NetworkConditionTests {
   private static func check(_ namespace: NetworkNamespace, _ conditions: String..., options: [String] = []) throws
     -> Bool
   {

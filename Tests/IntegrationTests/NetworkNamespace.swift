@@ -56,7 +56,7 @@ final class NetworkNamespace {
     }
     shell.write("ended=0; \(chain.joined(separator: " && ")); printf '\\n\\001 %s %s\\n' $? $ended\n")
     var said: [String] = []
-    while let line = try shell.nextLine(within: 120, at: place) {
+    while let line = try shell.nextLine(within: 30, at: place) {
       guard line.hasPrefix("\u{1} ") else {
         said.append(line)
         continue

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The tables in `contrib/examples/parity` say what is true: their calls compile, and their tests exist.
-@Suite(.mayBlock) struct ParityTests {
+@Suite struct ParityTests {
   private static let folder = "contrib/examples/parity"
 
   @Test(arguments: ["AFNetworking", "Alamofire"])

@@ -3,7 +3,7 @@ import NetwatchTestSupport
 import Testing
 
 /// Reasons that pass: a service without room, and a process without a descriptor. Whoever met one goes on when it is over.
-@Suite(.mayBlock) struct PassingFaultTests {
+@Suite struct PassingFaultTests {
   /// Sets the number of descriptors that a process may have, and returns when that holds.
   private func limitDescriptors(of process: ChildProcess, to count: Int) throws {
     let result = try ChildProcess.run(["prlimit", "--pid", "\(process.pid)", "--nofile=\(count):"])

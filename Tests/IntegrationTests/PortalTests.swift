@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `netwatch open`: what is opened, and how.
-@Suite(.mayBlock) struct PortalTests {
+@Suite struct PortalTests {
   /// Two networks with a server that answers, and an xdg-open that writes down what it is given.
   private final class Desktop {
     let networks: TwoNetworks

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// `--probe` in each command and format.
-@Suite(.mayBlock) struct ProbeCommandTests {
+@Suite struct ProbeCommandTests {
   @Test func `status waits for the answer, and says it in words`() throws {
     let networks = try TwoNetworks()
     let server = try AnswerServer(in: networks.far)

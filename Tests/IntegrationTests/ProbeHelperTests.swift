@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// The process that makes a probe: that it is ended, replaced and collected, and what happens where there is none.
-@Suite(.mayBlock) struct ProbeHelperTests {
+@Suite struct ProbeHelperTests {
   @Test func `without the helper one sentence says so, and all else works`() throws {
     let networks = try TwoNetworks()
     let folder = try TemporaryFolder()

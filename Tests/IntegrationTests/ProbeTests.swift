@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `--probe`: whether the internet is there, asked of a server of the user's.
-@Suite(.mayBlock) struct ProbeTests {
+@Suite struct ProbeTests {
   @Test func `the first line is there at once, and the answer is a line of its own`() throws {
     let networks = try TwoNetworks()
     let server = try AnswerServer(in: networks.far)

@@ -42,7 +42,7 @@ extension TwoNetworks {
 }
 
 /// `netwatch --follow --quality`, over links that lose nothing and have no delay. Others are in the guest.
-@Suite(.mayBlock) struct QualityTests {
+@Suite struct QualityTests {
   /// The next line with figures for which something holds; all of them are lines on request.
   private static func line(
     of follow: Follow, sequence: Int = 1, where isWanted: (LineQuality) -> Bool

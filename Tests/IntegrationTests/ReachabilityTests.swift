@@ -3,7 +3,7 @@ import NetwatchTestSupport
 import Testing
 
 /// What the kernel does to links, addresses and routes, and the layouts that people have, each on the real kernel.
-@Suite(.mayBlock) struct ReachabilityTests {
+@Suite struct ReachabilityTests {
   @Test func `a link is switched off`() throws {
     let namespace = try NetworkNamespace.online()
     let follow = try namespace.follow()

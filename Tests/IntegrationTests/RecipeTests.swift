@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// What stands in contrib/examples/recipes does what it says, with the real curl and restic.
-@Suite(.mayBlock) struct RecipeTests {
+@Suite struct RecipeTests {
   private static let recipes = FileManager.default.currentDirectoryPath + "/contrib/examples/recipes"
 
   /// Programs that a recipe finds first: netwatch, and stand-ins.

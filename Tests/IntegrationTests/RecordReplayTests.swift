@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `--record` and `netwatch replay`: what was told is told again, byte for byte, and a trace that is none is said so.
-@Suite(.mayBlock) struct RecordReplayTests {
+@Suite struct RecordReplayTests {
   private let folder: TemporaryFolder
   private var trace: String { folder.file("trace") }
 

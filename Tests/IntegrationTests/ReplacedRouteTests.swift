@@ -2,7 +2,7 @@ import Testing
 
 /// A VPN whose client has put its default route in the place of the old one, as vpnc-script, openconnect and OpenVPN without
 /// `def1` do, each on the real kernel.
-@Suite(.mayBlock) struct ReplacedRouteTests {
+@Suite struct ReplacedRouteTests {
   /// What differs between the families.
   struct Family: CustomTestStringConvertible, Sendable {
     let testDescription: String

@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `netwatch run`: the command must not notice it, nor whoever started it.
-@Suite(.mayBlock) struct RunCommandTests {
+@Suite struct RunCommandTests {
   private func run(_ command: String..., environment: [String] = []) throws -> (
     ending: ChildProcess.Ending, output: [String], error: String
   ) {

@@ -4,7 +4,7 @@ import Testing
 
 /// Three users with as many connections to the machine's service as they may have, who order as much as they can. Only root can
 /// become other users.
-@Suite(.serialized, .mayBlock) struct ServiceCrowdTests {
+@Suite(.serialized) struct ServiceCrowdTests {
   /// The times of one while in microseconds.
   private struct Times: CustomStringConvertible {
     let loss: Int

@@ -3,7 +3,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `netwatch serve` under a service manager, which the test plays: sockets that are handed over, readiness, watchdog.
-@Suite(.mayBlock) struct ServiceManagerTests {
+@Suite struct ServiceManagerTests {
   /// The process that the sockets are for is the one that becomes the service.
   private static let handOver = ["sh", "-c", "export LISTEN_PID=$$; exec \"$0\" serve", Programs.netwatch]
 

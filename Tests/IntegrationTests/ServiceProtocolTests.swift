@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// What the service makes of clients that are wrong, wicked, slow, or many.
-@Suite(.mayBlock) struct ServiceProtocolTests {
+@Suite struct ServiceProtocolTests {
   private static func greeted(_ service: RunningService) throws -> ServiceClient {
     let client = try service.client()
     _ = try client.next()

@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `netwatch serve` as its clients and its administrator have it.
-@Suite(.mayBlock) struct ServiceTests {
+@Suite struct ServiceTests {
   // MARK: Clients
 
   @Test func `the state comes at once, then each change`() throws {

@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// Which service a client believes, and about what: one of its own user or of root, about its own network.
-@Suite(.mayBlock) struct ServiceTrustTests {
+@Suite struct ServiceTrustTests {
   /// A program run as another user, which only root can.
   private static func user(_ id: Int) -> [String] {
     ["setpriv", "--reuid=\(id)", "--regid=\(id)", "--clear-groups", "--"]

@@ -53,7 +53,7 @@ extension NetworkNamespace {
 }
 
 /// `--stages`: where the way to the internet fails.
-@Suite(.mayBlock) struct StageTests {
+@Suite struct StageTests {
   private static let rounds =
     ProcessInfo.processInfo.environment["NETWATCH_STAGE_ROUNDS"].flatMap { Int($0) } ?? 3
 

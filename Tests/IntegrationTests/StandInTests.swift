@@ -1,7 +1,7 @@
 import Testing
 
 /// The addresses that stand for the internet: which one is asked where, and sources that are on no link.
-@Suite(.mayBlock) struct StandInTests {
+@Suite struct StandInTests {
   /// A network that holds a documentation address, as laboratories and virtual machines have it.
   struct Laboratory: CustomTestStringConvertible, Sendable {
     let testDescription: String

@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// The files that netwatch keeps: in folders of others, behind links of others, and without room.
-@Suite(.mayBlock) struct StateFileTests {
+@Suite struct StateFileTests {
   private static let stranger: uid_t = 4_242
 
   private let folder: TemporaryFolder

@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// Strangers' names: no command writes a character of them that could control a terminal, in any format.
-@Suite(.mayBlock) struct StrangeNameTests {
+@Suite struct StrangeNameTests {
   /// Names of links of at most 15 bytes: controls of C0 and C1, DEL, a control of direction, a separator of lines, markup.
   private static let names = ["v\u{1b}[2J\u{7}", "v\u{9b}31m\u{7f}", "v\u{202e}a\u{2028}", "v\"$(x)'`<b>&"]
 

@@ -1,7 +1,7 @@
 import Testing
 
 /// Several things to be reachable in one program.
-@Suite(.mayBlock) struct TargetTests {
+@Suite struct TargetTests {
   private static func namespace() throws -> NetworkNamespace {
     let namespace = try NetworkNamespace.online()
     try namespace.run(

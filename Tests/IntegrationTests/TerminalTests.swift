@@ -5,7 +5,7 @@ import NetwatchTestSupport
 import Testing
 
 /// What a person sees.
-@Suite(.mayBlock) struct TerminalTests {
+@Suite struct TerminalTests {
   /// Runs a command on a terminal of its own, by script(1), and gives back what it shows.
   private func onTerminal(
     _ namespace: NetworkNamespace, columns: Int, _ command: String, environment: [String] = ["TERM=xterm", "NO_COLOR="]

@@ -3,7 +3,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `netwatch top` on a terminal: what a person sees, and what is left behind.
-@Suite(.mayBlock) struct TerminalTopTests {
+@Suite struct TerminalTopTests {
   private static func top(
     _ namespace: NetworkNamespace, _ options: String..., rows: Int = 24, columns: Int = 80, type: String = "xterm"
   ) throws -> PseudoTerminal {

@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `netwatch top`, against transfers whose payload is known.
-@Suite(.mayBlock) struct TopTests {
+@Suite struct TopTests {
   /// A line of JSON.
   private struct TopLine {
     let object: [String: Any]

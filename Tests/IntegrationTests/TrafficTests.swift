@@ -25,7 +25,7 @@ struct LineTraffic: Equatable {
 }
 
 /// `netwatch --follow --traffic`, against the counters of the other end.
-@Suite(.mayBlock) struct TrafficTests {
+@Suite struct TrafficTests {
   @Test func `readers with intervals of their own count what the other end sends`() throws {
     let networks = try TwoNetworks()
     let folder = try TemporaryFolder()

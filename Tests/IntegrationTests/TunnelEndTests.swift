@@ -1,7 +1,7 @@
 import Testing
 
 /// Tunnels that name their other end, or the link that carries them, each on the real kernel.
-@Suite(.mayBlock) struct TunnelEndTests {
+@Suite struct TunnelEndTests {
   /// A VXLAN that takes everything; only a route to its other end leads out.
   static func vxlan(_ options: String = "", remote: String = "198.51.100.7") throws -> NetworkNamespace {
     let namespace = try NetworkNamespace.withPair()

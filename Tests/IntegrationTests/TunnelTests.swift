@@ -3,7 +3,7 @@ import NetwatchTestSupport
 import Testing
 
 /// What lies beneath tunnels, in the layouts that people have, each on the real kernel.
-@Suite(.mayBlock) struct TunnelTests {
+@Suite struct TunnelTests {
   /// wg-quick's, with a tun in the place of the wireguard.
   static func wgQuick(_ namespace: NetworkNamespace, tunnel: String = "tun0") throws {
     try namespace.run(

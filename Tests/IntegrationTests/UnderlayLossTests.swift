@@ -1,7 +1,7 @@
 import Testing
 
 /// Links that look as if they could carry a tunnel and do not, and links that are to be treated as if they were not there.
-@Suite(.mayBlock) struct UnderlayLossTests {
+@Suite struct UnderlayLossTests {
   private static let openVPN = ["ip route add 0.0.0.0/1 via 10.8.0.1", "ip route add 128.0.0.0/1 via 10.8.0.1"]
   private static let wgQuick = [
     "ip route add default dev tun0 table 51820", "ip rule add not fwmark 51820 table 51820",

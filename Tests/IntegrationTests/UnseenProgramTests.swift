@@ -3,7 +3,7 @@ import NetwatchTestSupport
 import Testing
 
 /// `--activity-ignore PROGRAM` if netwatch cannot see which program holds a connection: one warning reports that.
-@Suite(.mayBlock) struct UnseenProgramTests {
+@Suite struct UnseenProgramTests {
   private static let options = ["--activity", "tcp", "--activity-ignore", "ssh", "--activity-ignore", "a\u{1b}b"]
   private static let warning =
     "netwatch: the TCP connections of a?b, ssh count: a user namespace or /proc hides which connections are theirs; name "

@@ -4,7 +4,7 @@ import NetwatchTestSupport
 import Testing
 
 /// SIGUSR1, SIGUSR2 and the real-time signals, which bars send to their modules: they end nothing, and are nothing to children.
-@Suite(.mayBlock) struct UserSignalTests {
+@Suite struct UserSignalTests {
   private static let realTime = CInt(__libc_current_sigrtmin())...CInt(__libc_current_sigrtmax())
   private static let signals = [SIGUSR1, SIGUSR2] + Array(realTime)
 

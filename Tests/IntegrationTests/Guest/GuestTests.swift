@@ -7,7 +7,7 @@ import Testing
 /// contrib/verify guest boots one and runs these in it; contrib/test leaves them out.
 ///
 /// There is one kernel with one set of radios, so one test runs at a time.
-@Suite(.serialized, .mayBlock, .enabled(if: Guest.isHere, "contrib/verify guest runs these")) enum GuestTests {}
+@Suite(.serialized, .enabled(if: Guest.isHere, "contrib/verify guest runs these")) enum GuestTests {}
 
 enum Guest {
   static let isHere = unsafe getenv("NETWATCH_GUEST") != nil
