@@ -42,16 +42,19 @@ struct LogOutputs {
   /// Checks that each line is one line of harmless text in the form of its format.
   func check() throws {
     for (format, lines) in lines {
+      let columns = format.hasSuffix("csv") ? Self.cells(lines[0]).count : 0
       for line in lines {
-        guard !line.unicodeScalars.contains(where: \.steersText) else {
+        // Most lines have printable ASCII alone, which is seen at once.
+        let isPlain = line.utf8.allSatisfy { $0 >= 0x20 && $0 <= 0x7e }
+        guard isPlain || !line.unicodeScalars.contains(where: { $0.steersText }) else {
           Issue.record("\(format): \(line.debugDescription)")
           return
         }
         if format.hasSuffix("json") { _ = try JSONSerialization.jsonObject(with: Data(line.utf8)) }
         if format.hasSuffix("csv") {
           let cells = Self.cells(line)
-          #expect(cells.count == Self.cells(lines[0]).count)
-          for cell in cells { #expect(!Self.isFormula(cell), "\(line)") }
+          if cells.count != columns { Issue.record("\(cells.count) cells: \(line)") }
+          for cell in cells where Self.isFormula(cell) { Issue.record("a formula: \(line)") }
         }
       }
     }

@@ -86,7 +86,7 @@ import Testing
         var isSame = found.count == expected.count
         for (one, other) in zip(found, expected) where isSame {
           isSame =
-            one.index == other.index && one.name == other.name && one.medium == other.medium
+            one.index == other.index && one.kernelName == other.kernelName && one.medium == other.medium
             && one.isExpensive == other.isExpensive && one.masterIndex == other.masterIndex
         }
         if !isSame { Issue.record("\(found)\ninstead of \(expected)") }
