@@ -171,7 +171,9 @@ import Glibc
   /// The earliest deadline of the timers; nil if none is set.
   package var nextDeadline: Duration? { timers.nextDeadline }
 
-  /// Calls `body` once, at `deadline` on the monotonic clock or soon after. A ``LoopTimer`` can also be stopped.
+  /// Calls `body` once, at `deadline` or soon after. A ``LoopTimer`` can also be stopped.
+  ///
+  /// - Parameter deadline: The time on the kernel's monotonic clock, or on the clock that the loop was created with.
   public func schedule(at deadline: Duration, _ body: @escaping () -> Void) {
     _ = replaceTimer(nil, at: deadline, body)
   }
@@ -185,7 +187,7 @@ import Glibc
   ///
   /// - Parameters:
   ///   - old: The place of the timer; nil if it is not set.
-  ///   - deadline: The new deadline on the monotonic clock. Nil stops the timer.
+  ///   - deadline: The new deadline on the loop's clock. Nil stops the timer.
   /// - Returns: The new place of the timer; nil if it was stopped.
   func replaceTimer(_ old: UInt64?, at deadline: Duration?, _ body: @escaping () -> Void) -> UInt64? {
     if let old { timers.remove(old) }

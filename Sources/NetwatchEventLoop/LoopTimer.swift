@@ -6,7 +6,7 @@ public final class LoopTimer {
   private var fire: () -> Void = {}
   /// The place among the loop's timers; nil if the timer is not set.
   private var id: UInt64?
-  /// The time at which the timer fires, on the monotonic clock; nil if the timer is not set.
+  /// The time at which the timer fires, on the clock of its loop; nil if the timer is not set.
   public private(set) var deadline: Duration?
 
   /// Creates a timer that is not set.
@@ -28,7 +28,7 @@ public final class LoopTimer {
 
   deinit { stop() }
 
-  /// Sets the timer to fire once, at `deadline` on the monotonic clock or soon after. This replaces the former deadline. Nil
+  /// Sets the timer to fire once, at `deadline` on the clock of its loop or soon after. This replaces the former deadline. Nil
   /// stops the timer.
   public func set(at deadline: Duration?) {
     if deadline == nil, id == nil { return }
