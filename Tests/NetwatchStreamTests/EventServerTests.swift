@@ -68,6 +68,26 @@ import Testing
     #expect(service.asked.wifi == 9)
   }
 
+  @Test func `the service rests a second after its last client has gone, unless another one comes`() throws {
+    let clock = ManualClock()
+    let service = try TestService(by: clock)
+    func visit() throws {
+      let client = try TestClient(service)
+      #expect(client.line() != nil)
+      // The client is there, so the service does not wait for its rest.
+      #expect(try service.nextDeadline == nil)
+    }
+    try visit()
+    try eventually(service.nextDeadline) { $0 == .seconds(1) }
+    clock.advance(by: .milliseconds(999))
+    try visit()
+    try eventually(service.nextDeadline) { $0 == .milliseconds(1_999) }
+    #expect(service.restCount == 0)
+    clock.advance(by: .seconds(1))
+    try eventually(service.restCount) { $0 == 1 }
+    #expect(try service.nextDeadline == nil)
+  }
+
   @Test func `the same id on two connections stands for two requests`() throws {
     let service = try TestService()
     let reader = try TestClient(service)

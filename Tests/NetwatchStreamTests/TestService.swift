@@ -20,9 +20,13 @@ final class TestService: Sendable {
     (questions.quality.load(ordering: .relaxed), questions.wifi.load(ordering: .relaxed))
   }
 
+  /// How often no client has wanted events for a while.
+  var restCount: Int { questions.rests.load(ordering: .relaxed) }
+
   private final class Questions: Sendable {
     let quality = Atomic(0)
     let wifi = Atomic(0)
+    let rests = Atomic(0)
   }
 
   /// - Parameter clock: The clock of the service. Default: the kernel's.
@@ -99,7 +103,7 @@ final class TestService: Sendable {
         lookAtQuality: { _ in
           questions.quality.add(1, ordering: .relaxed)
           return nil
-        })
+        }, lastSubscriberLeft: { questions.rests.add(1, ordering: .relaxed) })
     }
 
     func publish() {
