@@ -184,7 +184,7 @@ import Testing
     let events = session.serverSentEvents(from: try HTTPRequest(.post, to: server.url), body: .data(Data("{}".utf8)))
     #expect(try await all(events) == [ServerSentEvent(data: "a")])
     #expect(events.state == .closed)
-    #expect(observer.all.count == 2)
+    #expect(try await observer.first(2).count == 2)
   }
 
   // MARK: Time

@@ -11,7 +11,7 @@ enum Programs {
     return URL(filePath: path).deletingLastPathComponent().appending(path: "HTTPProbe").path
   }
 
-  /// Fails if a program is not installed: what needs it would wait for it in vain.
+  /// Fails if a program is not installed, at once: a test would wait for it until its time is over.
   static func require(_ program: String) throws {
     let path = "\(ProcessInfo.processInfo.environment["PATH"] ?? ""):/usr/sbin"
     let folders = path.split(separator: ":")
