@@ -98,9 +98,8 @@ import Testing
     for reply in await session.batch(requests, limit: 10) { #expect(try reply.get().value.count == count) }
   }
 
-  @Test(arguments: [(100, false), (100, true), (20_000, false), (20_000, true)], [false, true])
-  func `nor is one in the same record of TLS`(_ answer: (count: Int, isChunked: Bool), _ apart: Bool) async throws {
-    let (count, isChunked) = answer
+  /// Answers `/more/COUNT/CHUNKED/APART` and `/plain/COUNT/CHUNKED/APART`.
+  private static let secureServer = Result {
     let server = try NodeServer(
       """
       server.on('secureConnection', socket => {
@@ -108,25 +107,37 @@ import Testing
         socket.on('error', () => {}).on('data', data => {
           text += data;
           if (!text.endsWith('\\r\\n\\r\\n')) return;
-          const length = \(isChunked) ? 'Transfer-Encoding: chunked' : 'Content-Length: \(count)';
-          const head = `HTTP/1.1 200 OK\\r\\n${length}\\r\\n\\r\\n`;
-          let body = 'x'.repeat(\(count));
-          if (\(isChunked)) body = `\(String(count, radix: 16))\\r\\n${body}\\r\\n0\\r\\n\\r\\n`;
-          if (text.startsWith('GET /more')) body += `\(Self.leftover)`;
+          const [, kind, count, isChunked, isApart] = text.split(' ')[1].split('/');
           text = '';
-          if (!\(apart)) return socket.write(head + body);
+          const length = isChunked === 'true' ? 'Transfer-Encoding: chunked' : `Content-Length: ${count}`;
+          const head = `HTTP/1.1 200 OK\\r\\n${length}\\r\\n\\r\\n`;
+          let body = 'x'.repeat(Number(count));
+          if (isChunked === 'true') body = `${Number(count).toString(16)}\\r\\n${body}\\r\\n0\\r\\n\\r\\n`;
+          if (kind === 'more') body += `\(leftover)`;
+          if (isApart !== 'true') return socket.write(head + body);
           socket.write(head);
           setTimeout(() => socket.write(body), 20);
         });
       });
       """, over: .tls)
+    server.folder.removeAtExit()
+    return server
+  }
+
+  @Test(arguments: [(100, false), (100, true), (20_000, false), (20_000, true)], [false, true])
+  func `nor is one in the same record of TLS`(_ answer: (count: Int, isChunked: Bool), _ apart: Bool) async throws {
+    let (count, isChunked) = answer
+    let server = try Self.secureServer.get()
+    func request(_ kind: String) throws -> HTTPRequest {
+      try HTTPRequest(.get, to: server.url.appending(path: "\(kind)/\(count)/\(isChunked)/\(apart)"))
+    }
     let session = try server.session()
     for _ in 0..<5 {
-      let first = try await session.data(for: HTTPRequest(.get, to: server.url.appending(path: "more")))
+      let first = try await session.data(for: request("more"))
       #expect(first.value.count == count)
-      let second = try await session.data(for: HTTPRequest(.get, to: server.url))
+      let second = try await session.data(for: request("plain"))
       #expect(second.value.count == count)
-      let third = try await session.data(for: HTTPRequest(.get, to: server.url))
+      let third = try await session.data(for: request("plain"))
       #expect(third.value.count == count && third.metrics.reusedConnection)
     }
   }

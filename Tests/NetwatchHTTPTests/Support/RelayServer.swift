@@ -16,12 +16,17 @@ final class RelayServer {
       guard let descriptor = LoopbackSocket.connect(to: target) else { return }
       let server = ServerConnection(descriptor)
       open.change { $0.append(client) }
+      let isOver = DispatchSemaphore(value: 0)
       Thread.detachNewThread {
         while let bytes = server.readSome(), client.write(bytes) {}
         client.stop()
+        isOver.signal()
       }
       while let bytes = client.readSome(), server.write(bytes) {}
       server.stop()
+      // The numbers of both may be other sockets' once they are closed.
+      isOver.wait()
+      server.close()
     }
   }
 

@@ -180,10 +180,14 @@ final class ServerConnection: Sendable {
 
   /// Breaks off with a reset.
   func reset() {
-    var setting = Glibc.linger(l_onoff: 1, l_linger: 0)
-    unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &setting, socklen_t(MemoryLayout<Glibc.linger>.size))
-    // A thread that waits for more would keep the socket.
-    shutdown(descriptor, CInt(SHUT_RD))
+    state.withLock { state in
+      // Closed, its number may be another socket's.
+      guard state.descriptor >= 0 else { return }
+      var setting = Glibc.linger(l_onoff: 1, l_linger: 0)
+      unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &setting, socklen_t(MemoryLayout<Glibc.linger>.size))
+      // A thread that waits for more would keep the socket.
+      shutdown(descriptor, CInt(SHUT_RD))
+    }
     close()
   }
 
