@@ -37,6 +37,7 @@ final class Nginx {
   }
 
   func start() throws {
+    try requireProgram("nginx")
     process = try ChildProcess(
       network.command(["nginx", "-c", folder.file("nginx.conf"), "-e", folder.file("error.log")]))
     try network.run("until ss -Hltn | grep -q :\(port); do sleep 0.01; done")

@@ -214,7 +214,7 @@ private struct ServiceClientOfUser {
 
   init(_ user: Int, _ folder: TemporaryFolder, program: String) throws {
     let path = folder.file("s")
-    try eventually { unsafe access(path, F_OK) == 0 }
+    try eventually(unsafe access(path, F_OK)) { $0 == 0 }
     let sandbox = try folder.install(program)
     #expect(unsafe chmod(folder.path, 0o777) == 0)
     process = try ChildProcess(

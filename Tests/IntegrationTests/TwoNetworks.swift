@@ -43,6 +43,7 @@ final class TwoNetworks {
       server { listen 8080; root \(folder.path); limit_rate \(bytesPerSecond); keepalive_requests 1000; }
     }
     """.write(toFile: folder.file("nginx.conf"), atomically: true, encoding: .utf8)
+    try requireProgram("nginx")
     let server = try ChildProcess(far.command(["nginx", "-c", folder.file("nginx.conf")]))
     try far.run("until ss -Hltn | grep -q :8080; do sleep 0.02; done")
     return server

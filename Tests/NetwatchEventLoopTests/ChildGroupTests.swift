@@ -82,7 +82,7 @@ import Testing
     #expect(output.text(upTo: 6) == "ready\n")
     group.end(within: .seconds(100))
     // A leader that obeys has all the time that it needs.
-    if expected != .killed(signal: SIGKILL) { try eventually { Self.hasEnded(process) } }
+    if expected != .killed(signal: SIGKILL) { try eventually(Self.hasEnded(process)) { $0 } }
     clock.advance(by: .milliseconds(99_999))
     try loop.poll()
     #expect(ending == nil)

@@ -15,6 +15,15 @@ package struct TestFailure: Error, CustomStringConvertible {
   }
 }
 
+/// Fails if a program is not installed: a test would wait for what it does not do.
+package func requireProgram(_ name: String) throws {
+  let folders = "\(ProcessInfo.processInfo.environment["PATH"] ?? ""):/usr/sbin".split(separator: ":")
+  let paths = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
+  guard paths.contains(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
+    throw TestFailure("\(name) is not installed; contrib/test installs what the tests need, and runs them")
+  }
+}
+
 /// How much slower than an ordinary computer this machine is: every deadline of a test is multiplied by it. Where a processor is
 /// emulated, NETWATCH_TEST_PATIENCE says so.
 package let patience = ProcessInfo.processInfo.environment["NETWATCH_TEST_PATIENCE"].flatMap { Double($0) } ?? 1
@@ -76,22 +85,6 @@ package func eventually<State>(
   }
 }
 
-/// Waits until a condition holds. See the form with a state, whose failure says more.
-package func eventually(
-  within seconds: Double = 30, at place: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
-) throws {
-  try eventually(condition(), within: seconds, at: place) { $0 }
-}
-
-/// Waits until a condition holds. See the form with a state, whose failure says more.
-package func eventually(
-  isolation: isolated (any Actor)? = #isolation, within seconds: Double = 30,
-  at place: SourceLocation = #_sourceLocation,
-  _ condition: () async throws -> Bool
-) async throws {
-  try await eventually(await condition(), within: seconds, at: place) { $0 }
-}
-
 /// The looks of one wait: at first a millisecond apart, later twenty.
 private struct Looks {
   private let seconds: Double
@@ -114,16 +107,6 @@ private struct Looks {
   }
 }
 
-/// Replaced by `eventually`, step by step.
-package func waitUntil(
-  isolation: isolated (any Actor)? = #isolation, _ location: SourceLocation = #_sourceLocation,
-  _ condition: () -> Bool
-) async {
-  do { try await eventually(condition(), within: 60, at: location) { $0 } } catch {
-    Issue.record("\(error)", sourceLocation: location)
-  }
-}
-
 extension EventLoop {
   /// Runs until the loop is stopped, and fails the test if that does not happen in time.
   package func runPatiently(_ location: SourceLocation = #_sourceLocation) throws {
@@ -131,7 +114,7 @@ extension EventLoop {
       Issue.record("nothing has come in 30 s", sourceLocation: location)
       stop()
     }
-    deadline.set(after: .seconds(30))
+    deadline.set(after: .seconds(30 * patience))
     try run()
     deadline.stop()
   }

@@ -59,10 +59,10 @@ final class GateServer: Sendable {
   /// Waits until a count does not grow any more: it stays while a session, whose thread makes it grow, exchanges twenty requests
   /// with this server.
   func stops(_ count: Box<Int>, in session: HTTPSessionManager) async throws {
-    try await eventually {
-      let before = count.now
-      for _ in 0..<20 { _ = try await session.data(for: self.url) }
-      return count.now == before
+    var before = count.now - 1
+    while count.now != before {
+      before = count.now
+      for _ in 0..<20 { _ = try await session.data(for: url) }
     }
   }
 

@@ -11,22 +11,12 @@ enum Programs {
     return URL(filePath: path).deletingLastPathComponent().appending(path: "HTTPProbe").path
   }
 
-  /// Fails if a program is not installed, at once: a test would wait for it until its time is over.
-  static func require(_ program: String) throws {
-    let path = "\(ProcessInfo.processInfo.environment["PATH"] ?? ""):/usr/sbin"
-    let folders = path.split(separator: ":")
-    let paths = program.contains("/") ? [program] : folders.map { "\($0)/\(program)" }
-    guard paths.contains(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
-      throw TestFailure("\(program) is not installed; contrib/test installs what the tests need, and runs them")
-    }
-  }
-
   /// Runs a program to its end, and fails where it fails.
   ///
   /// - Returns: What it has printed.
   @discardableResult
   static func run(_ arguments: [String], input: String = "", in folder: URL? = nil) throws -> String {
-    try require(arguments[0])
+    try requireProgram(arguments[0])
     let files = try TemporaryFolder()
     try files.write(input, to: "input")
     let place = folder.map { ["-C", $0.path] } ?? []

@@ -17,7 +17,7 @@ final class SpawnedServer: Sendable {
   ///   - ports: The ports of 127.0.0.1 on which it listens when it is up.
   ///   - isUp: What else says that it is up. It throws what the program has said about its end, so that nobody waits for it.
   init(_ program: String, _ command: [String], ports: [UInt16], isUp: () throws -> Bool = { true }) throws {
-    try Programs.require(program)
+    try requireProgram(program)
     var ends: [CInt] = [-1, -1]
     guard unsafe pipe(&ends) == 0 else { throw TestFailure("pipe: \(errno)") }
     defer { close(ends[0]) }
