@@ -1,12 +1,12 @@
 # Runs contrib/test again and again, and adds up the runs of one state of Sources and Tests: each has to pass.
 # ARGUMENTS: quiet or busy, and a number; otherwise 10 quiet runs, then 10 beside four busy loops. Can be interrupted.
 #
-# The runs are noted in .build-verify/steady, by the SHA-256 of Sources, Tests and Package.swift; a run that is interrupted is not.
+# The runs are noted in .build-verify/steady-runs, by the SHA-256 of Sources, Tests and Package.swift; a run that is interrupted is not.
 need_swift
 cd "$top"
-mkdir -p .build-verify/steady
+mkdir -p .build-verify/steady-runs
 state=$({ find Sources Tests -type f -print0 && printf 'Package.swift\0'; } | sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-16)
-notes=$top/.build-verify/steady/$state
+notes=$top/.build-verify/steady-runs/$state
 touch "$notes"
 busy=()
 trap '[ ${#busy[@]} = 0 ] || kill "${busy[@]}"; rm -rf --one-file-system "$work"' EXIT
