@@ -131,7 +131,8 @@ import Testing
     _ = try child.nextLine()
     child.signal(SIGSTOP)
     for _ in 0..<10 { try namespace.run("ip link set v1 down", "ip link set v1 up") }
-    try namespace.run("ip link set v1 down")
+    // The kernel tells of a lost carrier a moment later.
+    try namespace.run("ip link set v1 down", "until ip -o link show v0 | grep -q NO-CARRIER; do sleep 0.01; done")
     child.signal(SIGCONT)
     // What was queued may pass by, but the last line is right.
     try child.waitUntilIdle()

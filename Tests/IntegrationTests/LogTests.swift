@@ -47,10 +47,10 @@ import Testing
     return try #require(children.split(separator: " ").first.flatMap { pid_t($0) })
   }
 
-  private static func flap(_ namespace: NetworkNamespace, _ follow: Follow) throws {
+  private static func flap(_ namespace: NetworkNamespace, _ follows: Follow...) throws {
     for change in ["down", "up"] {
       try namespace.run("ip link set v1 \(change)")
-      _ = try follow.next()
+      for follow in follows { _ = try follow.next() }
     }
   }
 
@@ -126,8 +126,10 @@ import Testing
   @Test func `the service writes too, and a second writer does not break the log`() throws {
     let service = try RunningService("--log", shell: "export \(state)")
     let follow = try follow(service.namespace, "--no-service")
-    _ = try follow.next()
-    for _ in 0..<3 { try Self.flap(service.namespace, follow) }
+    // One that is behind would see several changes as one.
+    let client = try service.follow()
+    for one in [follow, client] { _ = try one.next() }
+    for _ in 0..<3 { try Self.flap(service.namespace, follow, client) }
     let stored = try changes(14)
     #expect(stored.count == 14)
     #expect(try objects("--outages").count == 3)
@@ -141,14 +143,14 @@ import Testing
     let follow = try follow(namespace, "--traffic", "--traffic-interval", "0.1", "--count", "12")
     for _ in 0..<12 {
       _ = try follow.next()
-      try namespace.send(to: "10.0.0.2", over: "v0")
+      // More than what IPv6 sends by itself.
+      try namespace.send(20, bytes: 1_000, to: "10.0.0.2", over: "v0")
     }
     #expect(try follow.process.wait() == .exited(0))
     let page = folder.file("page.html")
     let made = try ChildProcess.run([Programs.netwatch, "report", page], environment: [state])
     #expect(made.ending == .exited(0) && made.output == [] && made.error == "")
-    let text = try String(contentsOfFile: page, encoding: .utf8)
-    #expect(text.contains("<h2>Bytes</h2>"))
+    #expect(try hundredsOfKilobytes(in: page))
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["netwatch", "page.html"])
   }
 
@@ -167,7 +169,7 @@ import Testing
     let counting = try client("--traffic", "--traffic-interval", "0.1")
     for _ in 0..<12 {
       _ = try counting.next()
-      try service.namespace.send(to: "10.0.0.2", over: "v0")
+      try service.namespace.send(20, bytes: 1_000, to: "10.0.0.2", over: "v0")
     }
     try service.namespace.run("ip link set v1 down")
     lines.append(try quiet.next())
@@ -178,7 +180,14 @@ import Testing
     let page = folder.file("page.html")
     let made = try ChildProcess.run([Programs.netwatch, "report", page], environment: [state])
     #expect(made.ending == .exited(0))
-    #expect(try String(contentsOfFile: page, encoding: .utf8).contains("<h2>Bytes</h2>"))
+    #expect(try hundredsOfKilobytes(in: page))
+  }
+
+  /// Whether a report has an amount such as 240 kB behind the heading for bytes.
+  private func hundredsOfKilobytes(in page: String) throws -> Bool {
+    let text = try String(contentsOfFile: page, encoding: .utf8)
+    guard let heading = text.range(of: "<h2>Bytes</h2>") else { return false }
+    return text[heading.upperBound...].contains(/[1-9][0-9]{2} kB/)
   }
 
   // MARK: What goes wrong

@@ -178,12 +178,17 @@ extension ChildProcess {
 
   /// Waits until it sleeps, and none of its timers wakes it for this many seconds.
   func waitUntilAsleep(forSeconds seconds: Double, at place: SourceLocation = #_sourceLocation) throws {
-    // First the timer: one that has just rung is set no more, and wakes the process.
-    func state() -> (timer: Double?, isAsleep: Bool) {
-      let timer = timeToNextTimer
-      return (timer, isAsleep)
+    // It may set a timer between a look at the timers and one at the process, unless it has slept all the while. A timer that is due
+    // is set no more, a moment before it wakes the process: so there are two looks with the same count.
+    var before: Int?
+    func state() throws -> (timer: Double?, isAsleep: Bool, hasSlept: Bool) {
+      let switches = try contextSwitches()
+      let (timer, isAsleep) = (timeToNextTimer, isAsleep)
+      let hasSlept = try before == switches && contextSwitches() == switches
+      before = switches
+      return (timer, isAsleep, hasSlept)
     }
-    try eventually(state(), at: place) { $0.isAsleep && ($0.timer.map { $0 > seconds } ?? true) }
+    try eventually(state(), at: place) { $0.isAsleep && $0.hasSlept && ($0.timer.map { $0 > seconds } ?? true) }
   }
 }
 

@@ -85,7 +85,7 @@ extension GuestTests {
     @Test func `WireGuard that was made in another namespace is carried there`() throws {
       let namespace = try NetworkNamespace()
       try namespace.run(
-        "unshare --net sleep 600 & pid=$!; sleep 0.5", "nsenter --target $pid --net ip link add wg0 type wireguard",
+        NetworkNamespace.makeAnother, "nsenter --target $pid --net ip link add wg0 type wireguard",
         "nsenter --target $pid --net ip link set wg0 netns $$", "ip addr add 10.66.0.2/32 dev wg0",
         "ip link set wg0 up",
         "ip route add default dev wg0")
