@@ -135,7 +135,7 @@ import Testing
     let server = try networks.nginx(folder, bytesPerSecond: 10_000)
     let follow = try networks.near.follow("--activity", "tcp")
     _ = try follow.next()
-    // On a busy machine nginx may pause for so long that it looks like an end: then it is loaded again.
+    // On a busy machine nginx may pause long enough to look like an end: then it is loaded again.
     func counts() throws -> [Int] {
       let program = try networks.start("curl", "-so", "/dev/null", "http://10.0.0.2:8080/data")
       let count = follow.lines.count
