@@ -97,13 +97,13 @@ final class Follow {
     }
   }
 
-  func next() throws -> Line {
-    guard let text = try process.nextLine() else {
-      throw TestFailure("the stream has ended: \(try process.errorText())")
+  func next(at place: SourceLocation = #_sourceLocation) throws -> Line {
+    guard let text = try process.nextLine(at: place) else {
+      throw TestFailure("\(place.fileID):\(place.line): the stream has ended: \(try process.errorText(at: place))")
     }
     let line = try Line(text)
     // The library says at once that a host's name is not known yet.
-    if lines.isEmpty, line.status == "unknown", Programs.follower != nil { return try next() }
+    if lines.isEmpty, line.status == "unknown", Programs.follower != nil { return try next(at: place) }
     lines.append(line)
     return line
   }
@@ -114,27 +114,33 @@ final class Follow {
   }
 
   /// The summary of the next line.
-  func summary() throws -> String { try next().summary }
+  func summary(at place: SourceLocation = #_sourceLocation) throws -> String { try next(at: place).summary }
 
   /// True if nothing more came. It provokes the next line itself, so that it waits for an event and not for a while.
-  func isQuiet(in namespace: NetworkNamespace) throws -> Bool { try Self.areQuiet([self], in: namespace) }
+  func isQuiet(in namespace: NetworkNamespace, at place: SourceLocation = #_sourceLocation) throws -> Bool {
+    try Self.areQuiet([self], in: namespace, at: place)
+  }
 
   /// True if nothing but lines of one kind of event came.
-  func isQuiet(in namespace: NetworkNamespace, butFor event: String) throws -> Bool {
+  func isQuiet(
+    in namespace: NetworkNamespace, butFor event: String, at place: SourceLocation = #_sourceLocation
+  ) throws -> Bool {
     let count = lines.count
-    while try !isQuiet(in: namespace) {}
+    while try !isQuiet(in: namespace, at: place) {}
     return lines[count...].allSatisfy { $0.event == event || $0.event == "reachability" }
   }
 
   /// True if nothing more came to any of them.
-  static func areQuiet(_ follows: [Follow], in namespace: NetworkNamespace) throws -> Bool {
+  static func areQuiet(
+    _ follows: [Follow], in namespace: NetworkNamespace, at place: SourceLocation = #_sourceLocation
+  ) throws -> Bool {
     // A link of its own with a route to the very target always makes a line.
     try namespace.configure(
       "link add mark0 type veth peer name mark1", "link set mark1 up", "link set mark0 up",
       "addr add 203.0.113.1/24 dev mark0", "route add 192.0.2.1/32 dev mark0 src 203.0.113.1")
-    let lines = try follows.map { try $0.next() }
+    let lines = try follows.map { try $0.next(at: place) }
     try namespace.run("ip link del mark0")
-    for follow in follows { _ = try follow.next() }
+    for follow in follows { _ = try follow.next(at: place) }
     return lines.allSatisfy { $0.interface == "mark0" }
   }
 }

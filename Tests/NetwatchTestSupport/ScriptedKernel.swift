@@ -18,6 +18,8 @@ package struct ScriptedKernel {
   package var refusedLookUps = 0
   /// Changes the kernel while it is made to settle: what it had only announced is done now.
   package var onSettle: ((inout ScriptedKernel) -> Void)?
+  /// Changes the kernel just before other routers are watched.
+  package var onWatchRouters: ((inout ScriptedKernel) -> Void)?
   package private(set) var published: [NetworkPath] = []
   package private(set) var changes: [ReachabilityMachine.Change] = []
   /// Everything that the machine asked for, in order.
@@ -152,8 +154,11 @@ package struct ScriptedKernel {
         }
         handle(.answered(question, request, answer(to: request)))
       }
+    case .watchRouters:
+      let action = onWatchRouters
+      action?(&self)
     // Whatever changes in here is told.
-    case .watch, .watchRouters, .resolve: break
+    case .watch, .resolve: break
     case .arm(let timer, let deadline): timers[timer] = deadline
     case .disarm(let timer): timers[timer] = nil
     case .publish(let change):

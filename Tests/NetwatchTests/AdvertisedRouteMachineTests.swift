@@ -74,6 +74,28 @@ import Testing
     #expect(kernel.lookUps == [.ipv6])
   }
 
+  @Test func `a router that dies before it is watched is missed too`() {
+    var kernel = ScriptedKernel()
+    kernel.facts = [.loopback, .link(2, "eth0"), .address(2, .ip("2001:db8:1::1"), 64)]
+    kernel.answers[.ipv6] = Self.route()
+    kernel.onWatchRouters = { kernel in
+      kernel.answers[.ipv6] = Self.route("fe80::2")
+      kernel.onWatchRouters = nil
+    }
+    kernel.start()
+    #expect(kernel.story == ["wifi initial eth0", "wifi address_changed eth0"])
+    #expect(kernel.published.last?.ipv6?.gateway == .ip("fe80::2"))
+    // A kernel that takes turns is not asked for ever.
+    kernel.onWatchRouters = { kernel in
+      let isFirst = kernel.machine.watchedRouters.inUse?.address == .ip("fe80::1")
+      kernel.answers[.ipv6] = Self.route(isFirst ? "fe80::2" : "fe80::1")
+    }
+    kernel.forget()
+    kernel.answers[.ipv6] = Self.route()
+    kernel.tell(.routing(.ipv6, isRemoval: false))
+    #expect(kernel.lookUps.count { $0 == .ipv6 } == 2)
+  }
+
   @Test func `of a dead router the first word counts, and its return`() {
     var kernel = Self.kernel(lifetime: 0)
     let (first, second) = (Neighbour(2, "fe80::1"), Neighbour(2, "fe80::2"))

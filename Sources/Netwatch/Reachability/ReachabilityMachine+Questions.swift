@@ -256,7 +256,15 @@ extension ReachabilityMachine {
     pending = SnapshotDelta()
     refusals = 0
     if advertised != nil || concluded.ipv6 != nil || !watchedRouters.dead.isEmpty {
-      followAdvertisedRoute(announcesRoutes, &effects)
+      let route = advertisedRoute(concluded)
+      if watchRouter(of: route?.hop, &effects), !inquiry.followsWatch {
+        // Nobody has heard what became of the router between the answer and the watch. Once: a kernel without router
+        // preferences takes turns between routers that it knows nothing of.
+        pending.routing = .ipv6
+        pending.announcesRoutes = announcesRoutes
+        return inquire(Inquiry(stale: inquiry.stale, followsWatch: true), at: now, &effects)
+      }
+      followAdvertisedRoute(route, announcesRoutes, &effects)
     }
     return .settled(stale: inquiry.stale)
   }
@@ -320,8 +328,9 @@ extension ReachabilityMachine {
   /// router. The kernel skips an expired one at once but announces that up to half a minute later.
   ///
   /// - Parameter isAnnounced: Whether some route has been announced, perhaps this one with a new lifetime.
-  private mutating func followAdvertisedRoute(_ isAnnounced: Bool, _ effects: inout Effects) {
-    let route = advertisedRoute(concluded)
+  private mutating func followAdvertisedRoute(
+    _ route: (hop: RouteHop, destination: Int8)?, _ isAnnounced: Bool, _ effects: inout Effects
+  ) {
     if let route {
       if route.hop != advertised?.hop || isAnnounced {
         effects.append(.lookUp(lastQuestion, RouteRequest(.ipv6, .lifetime, to: route.destination)))
@@ -330,15 +339,23 @@ extension ReachabilityMachine {
       stopExpiry(&effects)
     }
     advertised = route.map { ($0.hop, advertised?.isTimed ?? false) }
+  }
+
+  /// Has the router that this route leads to watched, if it is not dead, and the dead ones.
+  ///
+  /// - Returns: Whether the router was not watched before.
+  private mutating func watchRouter(of hop: RouteHop?, _ effects: inout Effects) -> Bool {
     let dead = evaluator.snapshot.deadRouters
     var inUse: Neighbour?
-    if let hop = route?.hop, let gateway = hop.gateway {
+    if let hop, let gateway = hop.gateway {
       let router = Neighbour(interfaceIndex: hop.interfaceIndex, address: gateway)
       if !dead.contains(router) { inUse = router }
     }
-    guard watchedRouters != (inUse, dead) else { return }
+    let before = watchedRouters
+    guard before != (inUse, dead) else { return false }
     watchedRouters = (inUse, dead)
     effects.append(.watchRouters)
+    return inUse != nil && inUse != before.inUse
   }
 
   /// Returns the IPv6 route in use if a router has advertised it, and the destination that was asked about.

@@ -91,6 +91,8 @@ package struct ReachabilityMachine: Sendable {
     var contradicted: AddressFamilies = []
     /// Whether the question was asked again after `settle`, so that the answer is current.
     var isConfirmed = false
+    /// Whether the question is asked again because a router is watched only since the answer.
+    var followsWatch = false
   }
 
   /// What is known of the name of the target's host. Until a resolver has answered for it, the status is unknown.
