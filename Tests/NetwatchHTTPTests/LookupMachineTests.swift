@@ -52,12 +52,26 @@ import Testing
   @Test func `after a change of the network a name is asked for again, and the first answer counts`() {
     var machine = LookupMachine()
     _ = machine.handle(.wanted("a", by: 1), at: .zero)
-    #expect(machine.handle(.networkChanged, at: LookupMachine.youth - .milliseconds(1)) == [], "it is young")
     #expect(machine.handle(.networkChanged, at: LookupMachine.youth) == [.ask("a", number: 2)])
-    #expect(machine.handle(.networkChanged, at: LookupMachine.youth) == [], "only once")
+    let youth = LookupMachine.youth
+    #expect(machine.handle(.networkChanged, at: youth) == [.wake(at: youth * 2)], "the second one is young")
     #expect(machine.handle(.answered(number: 1, found: false), at: .seconds(1)) == [], "the other one runs")
     #expect(machine.handle(.answered(number: 2, found: true), at: .seconds(1)) == [.tell([1])])
+    #expect(machine.handle(.woke, at: .seconds(1)) == [])
     #expect(machine.isIdle)
+  }
+
+  @Test func `a young lookup has its time, and is then asked for again if it has no answer`() {
+    var machine = LookupMachine()
+    let youth = LookupMachine.youth
+    _ = machine.handle(.wanted("a", by: 1), at: .zero)
+    _ = machine.handle(.wanted("b", by: 2), at: .milliseconds(10))
+    for _ in 0..<3 { #expect(machine.handle(.networkChanged, at: .milliseconds(20)) == [.wake(at: youth)]) }
+    _ = machine.handle(.wanted("c", by: 3), at: .milliseconds(30))
+    #expect(machine.handle(.woke, at: youth) == [.wake(at: youth + .milliseconds(10)), .ask("a", number: 4)])
+    #expect(machine.handle(.answered(number: 2, found: true), at: youth) == [.tell([2])])
+    #expect(machine.handle(.woke, at: youth + .seconds(1)) == [], "the third one began after the change")
+    #expect(machine.handle(.answered(number: 4, found: true), at: youth) == [.tell([1])])
   }
 
   @Test func `the last failure is told`() {
@@ -82,18 +96,24 @@ import Testing
     var running: [Int] = []
     var waiting: Set<RequestID> = []
     var now = Duration.zero
+    var wake: Duration?
     func take(_ effects: [Effect]) {
       for effect in effects {
         switch effect {
         case .ask(_, let number): running.append(number)
         case .tell(let ids):
           for id in ids { #expect(waiting.remove(id) != nil) }
+        case .wake(let time): wake = time
         }
       }
       #expect(running.count <= LookupMachine.most)
     }
     for step in 0..<400 {
       now += .milliseconds(Int.random(in: 0...200, using: &random))
+      if let due = wake, due <= now {
+        wake = nil
+        take(machine.handle(.woke, at: now))
+      }
       switch Int.random(in: 0..<5, using: &random) {
       case 0, 1:
         let id = RequestID(UInt64(step))

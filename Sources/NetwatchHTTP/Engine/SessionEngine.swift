@@ -233,7 +233,7 @@ final class SessionEngine {
   }
 
   private func makeLookups() -> NameLookups {
-    NameLookups { [inbox] number, answer in
+    NameLookups(on: loop) { [inbox] number, answer in
       inbox?.send(.run { $0.lookups?.answered(number, answer, at: $0.now) })
     } tell: { [unowned self] ids, answer in
       for id in ids { transfer(id)?.lookedUp(answer) }

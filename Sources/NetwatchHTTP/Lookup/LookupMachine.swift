@@ -15,6 +15,8 @@ struct LookupMachine {
     /// - Parameter found: Whether there is an address.
     case answered(number: Int, found: Bool)
     case networkChanged
+    /// The time of the last `wake` has come.
+    case woke
   }
 
   enum Effect: Hashable {
@@ -22,16 +24,27 @@ struct LookupMachine {
     case ask(String, number: Int)
     /// Give requests the answer that came with this event.
     case tell([RequestID])
+    /// Send the event `woke` at this time. This replaces an earlier `wake`.
+    case wake(at: Duration)
+  }
+
+  private struct Question {
+    let name: String
+    let asked: Duration
+    /// Whether the network has changed while the lookup was young.
+    var isDoubtful = false
+    /// Whether the name has been asked for again since the network changed, if a request still wants it.
+    var isOutdated = false
   }
 
   /// The most lookups that run at the same time.
   static let most = 16
-  /// The age below which a lookup is kept when the network changes. A change comes as a burst of changes, and a younger lookup
-  /// most likely began within it.
+  /// The age that a lookup must have before its name is asked for again. A change of the network comes as a burst of changes,
+  /// and a younger lookup most likely began within it: it gets this time to be answered.
   static let youth = Duration.milliseconds(250)
 
-  /// The lookups that are running. An outdated one is followed by another one if a request still wants the name.
-  private var questions: [Int: (name: String, asked: Duration, isOutdated: Bool)] = [:]
+  /// The lookups that are running.
+  private var questions: [Int: Question] = [:]
   private var number = 0
   /// The names that wait for a free place, each once.
   private var names: [String] = []
@@ -56,12 +69,27 @@ struct LookupMachine {
       waiting.removeAll { $0.name == name }
       if !told.isEmpty { effects.append(.tell(told)) }
     case .networkChanged:
-      for (number, question) in questions where !question.isOutdated && now - question.asked >= Self.youth {
-        questions[number]?.isOutdated = true
-        want(question.name)
-      }
+      for number in questions.keys { questions[number]?.isDoubtful = true }
+      effects += askAgain(at: now)
+    case .woke:
+      effects += askAgain(at: now)
     }
     return effects + askNext(at: now)
+  }
+
+  /// Has the names of doubtful lookups asked for again, now or as soon as they are old enough.
+  private mutating func askAgain(at now: Duration) -> [Effect] {
+    var next: Duration?
+    for (number, question) in questions where question.isDoubtful && !question.isOutdated {
+      let grown = question.asked + Self.youth
+      if now >= grown {
+        questions[number]?.isOutdated = true
+        want(question.name)
+      } else {
+        next = min(next ?? grown, grown)
+      }
+    }
+    return next.map { [.wake(at: $0)] } ?? []
   }
 
   private mutating func want(_ name: String) {
@@ -74,7 +102,7 @@ struct LookupMachine {
     names.removeFirst(next.count)
     return next.map { name in
       number &+= 1
-      questions[number] = (name, now, false)
+      questions[number] = Question(name: name, asked: now)
       return .ask(name, number: number)
     }
   }
