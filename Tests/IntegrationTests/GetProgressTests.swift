@@ -54,14 +54,16 @@ import Testing
     let server = try slowServer("2m")
     let resize =
       "(until [ -n \"$(find it.netwatch-part -size +3000k)\" ]; do sleep 0.05; done 2>/dev/null; stty cols 50 <&1) &"
-    let (drawn, _) = try frames(server.show("\(Self.url)it", columns: 120, before: resize))
-    let lengths = drawn.map(\.count)
-    #expect(lengths.contains { $0 > 100 })
-    #expect(lengths.dropLast().last.map { $0 < 50 } == true, "\(lengths)")
+    // On a busy machine it may be over before the terminal has changed: then it is got once more.
+    func lengths() throws -> [Int] {
+      try? server.home.remove("it")
+      return try frames(server.show("\(Self.url)it", columns: 120, before: resize)).drawn.map(\.count)
+    }
+    try eventually(lengths()) { $0.contains { $0 > 100 } && $0.dropLast().last.map { $0 < 50 } == true }
   }
 
   @Test func `an interruption leaves the line clean too`() throws {
-    let server = try slowServer("1m")
+    let server = try slowServer("300k")
     let interrupt = "(while [ ! -s it.netwatch-part ]; do sleep 0.05; done; sleep 0.3; kill -INT $$) &"
     var (drawn, rest) = try frames(server.show("\(Self.url)it", columns: 80, before: interrupt))
     #expect(drawn.removeLast() == "")
@@ -94,7 +96,7 @@ import Testing
   @Test func `everybody's indicator is lit while it runs, and goes out with it`() throws {
     let service = try RunningService()
     let server = try WebServer("limit_rate 1m;")
-    try server.serve("it", bytes: 2_500_000)
+    try server.serve("it", bytes: 5_000_000)
     let watcher = try service.client()
     #expect(try watcher.next().inFlight == 0)
     let child = try server.begin("\(Self.url)it", environment: service.environment)
@@ -122,14 +124,16 @@ import Testing
   }
 
   @Test func `libcurl is in the program that gets, and not in the one that watches`() throws {
-    let server = try slowServer()
-    let child = try server.begin("\(Self.url)it")
+    let server = try WebServer(WebServer.holding)
+    try server.serve("it", bytes: 6_000_000)
+    let child = try server.begin("\(Self.url)it", "--retry", "9")
     try server.wait(for: "it.netwatch-part", bytes: 1)
     let maps = try maps(of: child)
     #expect(maps.contains("libcurl") && maps.contains("/netwatch-http") && !maps.contains("libnl"))
     let follow = try server.network.follow()
     _ = try follow.next()
     #expect(try !self.maps(of: follow.process).contains("libcurl"))
+    try server.restart()
     #expect(try child.wait() == .exited(0))
   }
 

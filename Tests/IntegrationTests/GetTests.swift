@@ -113,16 +113,16 @@ import Testing
 
   // MARK: Going on
 
-  /// 6 MB that take three seconds, but not when a download goes on where it was.
-  private func slowServer(_ more: String = "") throws -> WebServer {
-    let server = try WebServer("limit_rate 2m; if ($http_range) { set $limit_rate 0; } \(more)")
+  /// 6 MB of which a quarter comes at once, and the rest when the download goes on where it was.
+  private func holdingServer(_ more: String = "") throws -> WebServer {
+    let server = try WebServer("\(WebServer.holding) \(more)")
     try server.serve("it", bytes: 6_000_000)
     return server
   }
 
   @Test(arguments: [SIGKILL, SIGINT, SIGTERM, SIGHUP])
   func `a download that was ended by a signal goes on where it was`(signal: CInt) throws {
-    let server = try slowServer()
+    let server = try holdingServer()
     let child = try server.begin("\(Self.url)it")
     try server.wait(for: "it.netwatch-part", bytes: 1_000_000)
     child.signal(signal)
@@ -140,7 +140,7 @@ import Testing
   }
 
   @Test func `a file that has changed in between is got anew`() throws {
-    let server = try slowServer()
+    let server = try holdingServer()
     let child = try server.begin("\(Self.url)it")
     try server.wait(for: "it.netwatch-part", bytes: 1_000_000)
     child.signal(SIGTERM)
@@ -152,7 +152,7 @@ import Testing
   }
 
   @Test func `where the server does not say which file it is, nothing is kept, and that is said`() throws {
-    let server = try slowServer("etag off; add_header Last-Modified '';")
+    let server = try holdingServer("etag off; add_header Last-Modified '';")
     let child = try server.begin("\(Self.url)it")
     try server.wait(for: "it.netwatch-part", bytes: 1_000_000)
     child.signal(SIGINT)
@@ -162,7 +162,7 @@ import Testing
   }
 
   @Test func `a server that dies is tried again, and the file goes on`() throws {
-    let server = try slowServer()
+    let server = try holdingServer()
     let child = try server.begin("\(Self.url)it", "--retry", "9")
     try server.wait(for: "it.netwatch-part", bytes: 1_000_000)
     try server.kill()
@@ -193,32 +193,33 @@ import Testing
   }
 
   @Test func `what nohup has ignored does not end it`() throws {
-    let server = try slowServer()
+    let server = try holdingServer()
     let child = try ChildProcess(
-      server.command(["sh", "-c", "trap '' HUP; exec \"$0\" get \(Self.url)it", Programs.netwatch]))
+      server.command(["sh", "-c", "trap '' HUP; exec \"$0\" get \(Self.url)it --retry 9", Programs.netwatch]))
     try server.wait(for: "it.netwatch-part", bytes: 1_000_000)
     child.signal(SIGHUP)
+    try server.restart()
     #expect(try child.wait() == .exited(0))
     #expect(server.isSame("it", as: "it"))
   }
 
   @Test func `two downloads never write into one file`() throws {
-    let server = try slowServer()
-    let first = try server.begin("\(Self.url)it")
+    let server = try holdingServer()
+    let first = try server.begin("\(Self.url)it", "--retry", "9")
     try server.wait(for: "it.netwatch-part", bytes: 1_000_000)
-    // It does not end before the second one has begun.
-    first.signal(SIGSTOP)
     let second = try server.get("\(Self.url)it")
     #expect(second.ending == .exited(1))
     #expect(second.error == "netwatch: another download writes into it at this moment")
-    first.signal(SIGCONT)
+    try server.restart()
     #expect(try first.wait() == .exited(0))
     #expect(server.isSame("it", as: "it"))
   }
 
   @Test(arguments: [[], ["rename"]])
   func `a file that comes there meanwhile is not replaced, on any file system`(sandbox: [String]) throws {
-    let server = try slowServer()
+    // Slow enough that it is found at work, and whole after eight seconds.
+    let server = try WebServer("limit_rate_after 1500k; limit_rate 600k;")
+    try server.serve("it", bytes: 6_000_000)
     let program = (sandbox.isEmpty ? [] : [Programs.sandbox] + sandbox) + [Programs.netwatch, "get", "\(Self.url)it"]
     let child = try ChildProcess(server.command(program))
     try server.wait(for: "it.netwatch-part", bytes: 1_000_000)
@@ -241,7 +242,7 @@ import Testing
   // MARK: Where there is no room
 
   @Test func `a full disk is said, with what is kept`() throws {
-    let server = try slowServer()
+    let server = try holdingServer()
     let script =
       "mount -t tmpfs -o size=1m tmpfs . && cd \"$PWD\" && \(Programs.netwatch) get \(Self.url)it; s=$?; ls; exit $s"
     let result = try ChildProcess.run(server.command(["unshare", "--mount", "sh", "-c", script]))

@@ -248,7 +248,7 @@ import Testing
 
   @Test func `a resumable download goes on where it was when the network is back`() throws {
     let networks = try TwoUplinks()
-    try networks.write("file", bytes: 1_500_000)
+    try networks.write("file", bytes: 6_000_000)
     let home = try TemporaryFolder()
     let app = try networks.app(grace: 0)
     app.begin("it", "GET \(Self.url)slow/file retry to=\(home.file("it"))")

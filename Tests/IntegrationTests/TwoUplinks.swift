@@ -46,7 +46,7 @@ final class TwoUplinks {
           ssl_certificate \(folder.file("certificate.pem")); ssl_certificate_key \(folder.file("key.pem"));
           location /wait/ { proxy_pass http://10.9.0.9; proxy_request_buffering off; }
           location = / { return 200 "$remote_addr\\n"; }
-          location /slow/ { alias \(folder.path)/; limit_rate 500k; etag on; }
+          location /slow/ { alias \(folder.path)/; limit_rate 500k; if ($http_range) { set $limit_rate 0; } etag on; }
         }
         server { listen 3128; location / { proxy_pass http://$http_host$request_uri; access_log off; } }
         """)

@@ -34,10 +34,20 @@ final class WebServer {
         """)
   }
 
+  /// The options of a server that sends one and a half megabytes at once and then next to nothing: a download stays in its middle
+  /// until the test ends it. What goes on where it was comes at once.
+  static let holding = "limit_rate_after 1500k; limit_rate 1k; if ($http_range) { set $limit_rate 0; }"
+
   func start() throws { try nginx.start() }
 
   /// At once, in the middle of whatever it is doing.
   func kill() throws { try nginx.kill() }
+
+  /// Loses its connections: a download with `--retry` goes on where it was, and ends.
+  func restart() throws {
+    try kill()
+    try start()
+  }
 
   /// Puts so many bytes, which differ in every place, where the server finds them.
   func serve(_ name: String, bytes count: Int) throws {
