@@ -63,9 +63,9 @@ final class ChildProcess {
     defer { unsafe posix_spawnattr_destroy(&attributes) }
     var none = sigset_t()
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
-    // A shell ignores these signals for what it starts in the background, such as a run of the tests.
+    // A shell starts what runs in the background with these signals ignored, and so does nohup, such as a run of the tests.
     var interrupts = sigset_t()
-    for signal in [SIGINT, SIGQUIT] { unsafe sigaddset(&interrupts, signal) }
+    for signal in [SIGINT, SIGQUIT, SIGHUP] { unsafe sigaddset(&interrupts, signal) }
     unsafe posix_spawnattr_setsigdefault(&attributes, &interrupts)
     let session = if case .terminal = standardOutput { Self.newSession } else { CInt(0) }
     let flags = CInt(POSIX_SPAWN_SETSIGMASK) | CInt(POSIX_SPAWN_SETSIGDEF) | session

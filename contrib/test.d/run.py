@@ -131,8 +131,7 @@ class Suites:
         """Returns the exit status, or None if the process was ended; and the end of what it has said."""
         wanted = {suite_of(test) for test in left}
         reader, writer = os.pipe()
-        # A shell starts what runs in the background, and nohup what it starts, with these ignored; the tests send them.
-        command = ["env", "--default-signal=HUP,INT,QUIT", self.program, "--testing-library", "swift-testing", "--no-parallel",
+        command = [self.program, "--testing-library", "swift-testing", "--no-parallel",
                    "--event-stream-output-path", f"/dev/fd/{writer}", "--event-stream-version", "0"]
         for suite in sorted(wanted):
             command += ["--filter", f"^{re.escape(suite)}/"]
