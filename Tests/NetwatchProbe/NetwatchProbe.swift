@@ -5,7 +5,7 @@ import NetwatchNetlink
 
 /// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `targets TARGET…`, `silent-server`,
 /// `reporter`, `events`, `watchers`, `dropped COUNT`, `delays`, `traffic`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`,
-/// `sink`, `senders HOST COUNT RATE`, `ping ADDRESS`, `datagrams ADDRESS LINK COUNT SIZE`.
+/// `sink`, `senders HOST COUNT RATE`, `ping ADDRESS`, `datagrams ADDRESS LINK COUNT SIZE`, `reach`.
 @main
 enum NetwatchProbe {
   static func main() async throws {
@@ -30,6 +30,7 @@ enum NetwatchProbe {
     case "datagrams":
       try Datagrams.run(
         arguments[1], over: arguments[2], count: Int(arguments[3]) ?? 1, size: Int(arguments[4]) ?? 1)
+    case "reach": Reach.run()
     case "reporter": try Reporter.run()
     case "events": try await Reporter.read()
     default: throw ProbeFailure("unknown probe")

@@ -1,0 +1,68 @@
+import Foundation
+import NetwatchTestSupport
+import Testing
+
+/// Random configurations of a namespace with three uplinks. After each step three have to agree: a running netwatch, a new one,
+/// and the sockets of an ordinary program.
+///
+/// `contrib/verify walk:SECONDS,SEED` walks for longer.
+@Suite struct NetworkWalkTests {
+  /// The most steps of one walk, and the steps of a run without `NETWATCH_WALK_SECONDS`.
+  private static let length = 40
+
+  private static func setting(_ name: String) -> UInt64? {
+    ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
+  }
+
+  @Test func `after each step of a walk, a running netwatch, a new one and sockets agree`() throws {
+    var seed = Self.setting("NETWATCH_WALK_SEED") ?? 1
+    let end = Self.setting("NETWATCH_WALK_SECONDS").map { ContinuousClock.now + .seconds(Int64(clamping: $0)) }
+    var steps = 0
+    var known: [String: Int] = [:]
+    func isOver() -> Bool { end.map { ContinuousClock.now >= $0 } ?? (steps >= Self.length) }
+    while !isOver() {
+      let world = try WalkWorld()
+      var generator = WalkGenerator(seed: seed)
+      var walk: [WalkStep] = []
+      while walk.count < Self.length, !isOver() {
+        walk.append(generator.next())
+        steps += 1
+        try world.take(walk[walk.count - 1])
+        guard let disagreement = try world.disagreement() else { continue }
+        let title = "seed \(seed), step \(walk.count)"
+        if let fault = disagreement.fault {
+          known[fault.rawValue, default: 0] += 1
+          print("\(title), \(fault.rawValue): \(disagreement.text)")
+        } else {
+          let minimal = try Self.minimal(walk).map(\.description).joined(separator: "\n  ")
+          Issue.record("\(title): \(disagreement.text); the steps\n  \(minimal)\n\(disagreement.configuration)")
+        }
+        // The steps after it would mostly disagree too.
+        break
+      }
+      seed += 1
+      if end != nil { print("\(steps) steps, known faults: \(known)") }
+    }
+  }
+
+  /// The fewest of these steps after which the three still disagree.
+  private static func minimal(_ steps: [WalkStep]) throws -> [WalkStep] {
+    func fails(_ steps: [WalkStep]) throws -> Bool {
+      let world = try WalkWorld()
+      for step in steps { try world.take(step) }
+      return try world.disagreement() != nil
+    }
+    guard try fails(steps) else { return steps }
+    var steps = steps
+    var size = max(1, steps.count / 2)
+    while true {
+      var start = 0
+      while start < steps.count {
+        let fewer = Array(steps[..<start] + steps[min(start + size, steps.count)...])
+        if try fails(fewer) { steps = fewer } else { start += size }
+      }
+      if size == 1 { return steps }
+      size /= 2
+    }
+  }
+}

@@ -1,0 +1,11 @@
+# Walks through random network configurations; after each step a running netwatch, a new one and sockets have to agree.
+# An hour. ARGUMENTS: seconds, otherwise 3600, and a seed, otherwise the time.
+#
+# A step that disagrees is told with its seed and the fewest steps that lead there; faults that are known are counted.
+seed=${2:-$(date +%s)}
+build_tests
+say "seed $seed"
+status=0
+NETWATCH_WALK_SECONDS=${1:-3600} NETWATCH_WALK_SEED=$seed stdbuf -oL "$tests" --testing-library swift-testing \
+  --filter NetworkWalkTests || status=$?
+[ "$status" = 0 ] || die "after some step they do not agree; see above."
