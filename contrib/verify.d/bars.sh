@@ -35,7 +35,7 @@ fi
 mkdir "$work/bin"
 install -m 755 "$NETWATCH" "$work/bin/netwatch"
 
-failed=()
+faulty=()
 for bar in "${bars[@]}"; do
   for package in $(packages_of "$bar"); do
     apt-cache show "$package" >/dev/null 2>&1 || dpkg-query -W "$package" >/dev/null 2>&1 || {
@@ -52,10 +52,10 @@ for bar in "${bars[@]}"; do
   # Whatever a bar leaves behind ends with the namespace.
   env -i PATH="$work/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/usr/games" WORK="$folder" TOOLS="$work" \
     unshare --net --pid --fork --mount-proc --kill-child "$here/harness/world" "$bar" || status=$?
-  [ "$status" = 0 ] || failed+=("$bar")
+  [ "$status" = 0 ] || faulty+=("$bar")
   if [ -n "${NETWATCH_PICTURES:-}" ]; then
     mkdir -p "$NETWATCH_PICTURES/$bar"
     cp "$folder"/*.png "$folder"/*.log "$NETWATCH_PICTURES/$bar/" 2>/dev/null || true
   fi
 done
-[ ${#failed[@]} = 0 ] || die "failed: ${failed[*]}"
+[ ${#faulty[@]} = 0 ] || die "failed: ${faulty[*]}"
