@@ -65,8 +65,9 @@ import Testing
     let line = try Line(
       try #require(ChildProcess.run(namespace.command([Programs.netwatch, "--json"])).output.first))
     #expect(line.ipv4 != nil && line.ipv6 != nil)
-    try namespace.run("ip -6 route del default", "ip route del default")
+    try namespace.run("ip -6 route del default")
     #expect(try follow.summary() == "wifi address_changed v0")
+    try namespace.run("ip route del default")
     #expect(try follow.summary() == "not-reachable no_route -")
     try namespace.run("ip route add unreachable default")
     try namespace.run("ip link set v1 down")
