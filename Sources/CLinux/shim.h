@@ -14,8 +14,6 @@ int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions
 
 #include <sys/socket.h>
 int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
-/* Beside libnl's module, Swift does not find the names of the flags. */
-static const int netwatch_datagram_socket = SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
 
 /* struct ucred: the answer to SO_PEERCRED. */
 struct peer_credentials {

@@ -107,9 +107,9 @@ import Testing
       case 1: kernel.handle(.resumed)
       case 2: kernel.handle(.timerFired(.hold))
       case 3: kernel.handle(.timerFired(.retry))
-      case 4: kernel.handle(.listingEnded(kernel.lastQuestion, isWhole: random.oneIn(2)))
-      case 5: kernel.handle(.answered(kernel.lastQuestion, RouteRequest(.ipv4), .noRoute))
-      case 6: kernel.handle(.failed)
+      case 4: kernel.handle(.dumped(isConsistent: random.oneIn(2)))
+      case 5: kernel.handle(.answered([RouteQuery(.v4(0)): .noRoute]))
+      case 6: kernel.handle(.refused)
       case 7: kernel.advance(by: .milliseconds(200))
       default: break
       }

@@ -45,20 +45,6 @@ import Testing
     }
   }
 
-  /// Both questions go to the kernel with one call, as numbers 6 and 7.
-  @Test(arguments: [ENOBUFS, ENOMEM, EINTR], [UInt32(6), 7])
-  func `of two questions at once, both are asked again if the kernel had no memory for one`(
-    _ code: Int32, _ refused: UInt32
-  ) throws {
-    let removal = MessageBuilder.route(type: RTM_DELROUTE) { $0.attribute(Int(RTA_OIF.rawValue), number: Int32(3)) }
-    let answers = [SmallTrace.route(3), SmallTrace.noRoute(4), SmallTrace.noRoute(5)]
-    let turn = ["turn 5000 6000 event", "event " + SmallTrace.hex(removal), "event end"]
-    let pair = [UInt32(6), 7].map { $0 == refused ? SmallTrace.refusal($0, code) : SmallTrace.noRoute($0) }
-    let replay = try Replay(Self.listed + answers + turn + pair + [SmallTrace.noRoute(8), SmallTrace.noRoute(9)])
-    #expect(replay.told == [SmallTrace.told[0], "5000 6000 not-reachable no_route -"])
-    #expect(replay.fault == nil)
-  }
-
   @Test(arguments: [EPERM, EACCES, EOPNOTSUPP])
   func `a refused listing ends the start with the kernel's own reason`(_ code: Int32) throws {
     let file = try TraceFile([TraceFormat.header, "start 1 2"] + (1..<20).map { SmallTrace.refusal($0, code) })

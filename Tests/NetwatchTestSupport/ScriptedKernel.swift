@@ -1,40 +1,80 @@
 import Netwatch
 
-/// A machine and a kernel of one's own invention: facts are told, lookups are answered from a table, and everything that
-/// is published is kept.
+/// A question to the kernel as tests name it: by the place of its destination, and by what it is about.
+package struct RouteRequest: Hashable, Sendable {
+  package enum Scope: Hashable, Sendable {
+    /// The way for any program.
+    case plain
+    /// The route with all its hops.
+    case allHops
+    /// The route, for the time at which it ends.
+    case lifetime
+    /// The way as if this link were the only one.
+    case link(Int32)
+    /// The way for packets with this mark.
+    case marked(UInt32)
+    /// The way to the other end of this tunnel.
+    case remote(tunnel: Int32)
+    /// The rules.
+    case rules
+    /// The way to the source that the plain lookup has named.
+    case source
+    /// A route to a single address over this link.
+    case hostRoute(Int32)
+  }
+
+  package let family: AddressFamily
+  package let scope: Scope
+  /// The position among the target's addresses of this family. Negative for questions about what carries a tunnel.
+  package let destination: Int
+
+  /// The destination of a question about what carries a tunnel: the first of ``Destinations/internet``.
+  package static let internet = -1
+  package static func internet(_ position: Int) -> Int { internet - position }
+  package var isBeneath: Bool { destination < 0 }
+
+  package init(_ family: AddressFamily, _ scope: Scope = .plain, to destination: Int = 0) {
+    self.family = family
+    self.scope = scope
+    self.destination = destination
+  }
+}
+
+/// A machine with a kernel that a test writes: facts are told, questions are answered from a table, and everything that is
+/// published is kept.
 package struct ScriptedKernel {
   package private(set) var machine: ReachabilityMachine
-  /// The answers to lookups. Without an entry: `noRoute`, and the rules that every kernel has.
+  /// The answers. Without an entry: `noRoute`, and the rules that every kernel has.
   package var answers: [RouteRequest: RouteAnswer] = [:]
-  /// What a listing tells.
+  /// What a dump tells.
   package var facts: [NetworkEvent] = []
   /// What reading one link tells.
   package var links: [Int32: NetworkEvent] = [:]
-  /// How the next listings end: whole, once this is empty.
+  /// How many of the next dumps are inconsistent.
   package var interruptions = 0
-  /// How many of the next listings are refused.
+  /// How many of the next dumps are refused.
   package var refusedListings = 0
-  /// How many of the next lookups are refused.
+  /// How many of the next questions are refused.
   package var refusedLookUps = 0
   /// Changes the kernel while it is made to settle: what it had only announced is done now.
   package var onSettle: ((inout ScriptedKernel) -> Void)?
-  /// Changes the kernel just before other routers are watched.
-  package var onWatchRouters: ((inout ScriptedKernel) -> Void)?
+  /// Changes the kernel just before something else is watched.
+  package var onWatch: ((inout ScriptedKernel) -> Void)?
   package private(set) var published: [NetworkPath] = []
   package private(set) var changes: [ReachabilityMachine.Change] = []
-  /// Everything that the machine asked for, in order.
-  package private(set) var effects: [ReachabilityMachine.Effect] = []
+  /// Everything that the machine wants, in order.
+  package private(set) var outputs: [ReachabilityMachine.Output] = []
+  private var asked: [(request: RouteRequest, output: Int)] = []
+  /// What is watched.
+  package private(set) var watch = ReachabilityMachine.Watch()
   package private(set) var timers: [ReachabilityMachine.Timer: Duration] = [:]
   package private(set) var now = Duration.zero
-  /// The number of what the machine has asked last.
-  package private(set) var lastQuestion: ReachabilityMachine.Question = 0
-  /// What the machine wants done and is not yet: the first thing last, and where in it belongs what it wants because of that.
-  private var queue: [ReachabilityMachine.Effect] = []
-  private var place = 0
-  private var isPerforming = false
+
+  /// A user who is not root, whose packets a tunnel's are not.
+  private static let user: UInt32 = 1000
 
   package init(_ configuration: MonitorConfiguration = .init(), namespaces: OwnNamespaces = []) {
-    machine = ReachabilityMachine(configuration: configuration, namespaces: namespaces)
+    machine = ReachabilityMachine(configuration: configuration, namespaces: namespaces, user: Self.user)
   }
 
   package mutating func start() { handle(.started) }
@@ -49,7 +89,8 @@ package struct ScriptedKernel {
   package mutating func forget() {
     published.removeAll(keepingCapacity: true)
     changes.removeAll(keepingCapacity: true)
-    effects.removeAll(keepingCapacity: true)
+    outputs.removeAll(keepingCapacity: true)
+    asked.removeAll(keepingCapacity: true)
   }
 
   /// What was published, each as "status reason interface".
@@ -61,29 +102,29 @@ package struct ScriptedKernel {
   }
 
   /// What the kernel was asked, in order.
-  package var lookUps: [RouteRequest] {
-    effects.flatMap { effect -> [RouteRequest] in
-      switch effect {
-      case .lookUp(_, let request): [request]
-      case .lookUpBothStandIns(_, let family): Self.standIns(family)
-      default: []
-      }
-    }
+  package var lookUps: [RouteRequest] { asked.map(\.request) }
+
+  /// Where in ``outputs`` the machine asks a question.
+  package func position(of request: RouteRequest) -> Int? { asked.first { $0.request == request }?.output }
+
+  /// Where in ``outputs`` the machine has something else watched.
+  package var watches: [Int] { outputs.indices.filter { if case .watch = outputs[$0] { true } else { false } } }
+
+  /// How often the machine has asked for a dump.
+  package var listings: Int { outputs.count { $0 == .dump } }
+
+  /// How often the machine has asked after pending changes.
+  package var settles: Int {
+    outputs.count { if case .query(_, afterPendingChanges: true) = $0 { true } else { false } }
   }
 
-  private static func standIns(_ family: AddressFamily) -> [RouteRequest] {
-    [RouteRequest(family), RouteRequest(family, to: Destinations.lastStandIn(family))]
+  /// How often the host was resolved again.
+  package var resolves: Int { outputs.count { $0 == .resolve } }
+
+  /// The links that were read again.
+  package var readLinks: [Int32] {
+    outputs.flatMap { if case .readLinks(let indices) = $0 { indices } else { [Int32]() } }
   }
-
-  /// How often the machine has asked for a listing.
-  package var listings: Int { effects.count { if case .list = $0 { true } else { false } } }
-
-  /// Where in ``effects`` the machine asks a question.
-  package func position(of request: RouteRequest) -> Int? {
-    effects.firstIndex { if case .lookUp(_, request) = $0 { true } else { false } }
-  }
-
-  package func count(of effect: ReachabilityMachine.Effect) -> Int { effects.count { $0 == effect } }
 
   /// Lets time pass; timers fire on their way.
   package mutating func advance(by duration: Duration) {
@@ -96,76 +137,87 @@ package struct ScriptedKernel {
     now = end
   }
 
-  package mutating func handle(_ event: ReachabilityMachine.Event) {
-    machine.handle(event, at: now).forEach { queue.insert($0, at: place) }
-    guard !isPerforming else { return }
-    isPerforming = true
-    while let effect = queue.popLast() {
-      place = queue.count
-      perform(effect)
+  package mutating func handle(_ input: ReachabilityMachine.Input) {
+    for output in machine.handle(input, at: now) { perform(output) }
+  }
+
+  // MARK: Answers
+
+  /// The name of a question in tests.
+  private func request(for query: RouteQuery) -> RouteRequest {
+    let family = query.family
+    switch query.kind {
+    case .rules: return RouteRequest(family, .rules, to: RouteRequest.internet)
+    case .hostRoute: return RouteRequest(family, .hostRoute(query.link), to: RouteRequest.internet)
+    case .way, .route, .lifetime: break
     }
-    place = 0
-    isPerforming = false
+    var scope = query.kind == .way ? RouteRequest.Scope.plain : query.kind == .route ? .allHops : .lifetime
+    if query.mark != 0 { scope = .marked(query.mark) } else if query.link != 0 { scope = .link(query.link) }
+    guard query.user != Self.user else {
+      if let position = machine.destinations[family].firstIndex(of: query.destination) {
+        return RouteRequest(family, scope, to: position)
+      }
+      let position = machine.destinations[family].indices.first {
+        if case .hop(let hop) = answers[RouteRequest(family, to: $0)] { hop.source == query.destination } else { false }
+      }
+      return RouteRequest(family, .source, to: position ?? 0)
+    }
+    if let position = Destinations.internet[family].firstIndex(of: query.destination) {
+      return RouteRequest(family, scope, to: RouteRequest.internet(position))
+    }
+    let tunnel = machine.evaluator.snapshot.interfaces.first { $0.remote == query.destination }
+    return RouteRequest(family, .remote(tunnel: tunnel?.index ?? 0), to: RouteRequest.internet)
   }
 
   /// The DNS root server is where the first address that stands for the internet is, unless a test says otherwise.
-  private func answer(to request: RouteRequest) -> RouteAnswer {
+  private func answer(to request: RouteRequest, _ query: RouteQuery) -> RouteAnswer {
     if let answer = answers[request] { return answer }
     if request.scope == .rules { return .rules(RoutingRule.standard) }
-    let isLast = request.position == Destinations.internet[request.family].count - 1
-    let isInternet = request.isBeneath || machine.destinations.areStandIns
-    guard isLast, isInternet else { return .noRoute }
+    let isInternet = request.isBeneath || machine.destinations.isInternet
+    guard query.destination == Destinations.fallback(request.family), isInternet else { return .noRoute }
     let first = RouteRequest(request.family, request.scope, to: request.isBeneath ? RouteRequest.internet : 0)
     return answers[first] ?? .noRoute
   }
 
-  private mutating func perform(_ effect: ReachabilityMachine.Effect) {
-    effects.append(effect)
-    switch effect {
-    case .list(let question):
-      lastQuestion = question
-      handle(.listingBegan)
+  private mutating func perform(_ output: ReachabilityMachine.Output) {
+    outputs.append(output)
+    switch output {
+    case .dump:
+      handle(.dumpBegan)
       if refusedListings > 0 {
         refusedListings -= 1
-        return handle(.failed)
+        return handle(.refused)
       }
       for fact in facts { handle(.fact(fact)) }
-      let isWhole = interruptions == 0
+      let isConsistent = interruptions == 0
       interruptions = max(0, interruptions - 1)
-      handle(.listingEnded(question, isWhole: isWhole))
-    case .settle:
-      let action = onSettle
-      action?(&self)
-    case .readLink(let index):
-      if let link = links[index] { handle(.fact(link)) }
-    case .lookUp(let question, let request):
-      lastQuestion = question
-      if refusedLookUps > 0 {
-        refusedLookUps -= 1
-        return handle(.failed)
+      handle(.dumped(isConsistent: isConsistent))
+    case .readLinks(let indices):
+      for index in indices { if let link = links[index] { handle(.fact(link)) } }
+    case .query(let queries, let afterPendingChanges):
+      if afterPendingChanges {
+        let action = onSettle
+        action?(&self)
       }
-      handle(.answered(question, request, answer(to: request)))
-    case .lookUpBothStandIns(let question, let family):
-      lastQuestion = question
-      for request in Self.standIns(family) {
+      var found: [RouteQuery: RouteAnswer] = [:]
+      for query in queries {
+        let request = request(for: query)
+        asked.append((request, outputs.count - 1))
         if refusedLookUps > 0 {
           refusedLookUps -= 1
-          return handle(.failed)
+          return handle(.refused)
         }
-        handle(.answered(question, request, answer(to: request)))
+        found[query] = answer(to: request, query)
       }
-    case .watchRouters:
-      let action = onWatchRouters
+      handle(.answered(found))
+    case .watch(let watch):
+      let action = onWatch
       action?(&self)
-    // Whatever changes in here is told.
-    case .watch, .resolve: break
-    case .arm(let timer, let deadline): timers[timer] = deadline
-    case .disarm(let timer): timers[timer] = nil
-    case .publish(let change):
-      published.append(
-        NetworkPath(
-          verdict: machine.published, reason: machine.reason, interfaces: machine.evaluator.snapshot.interfaces,
-          allowsLinkLocalIPv4: machine.configuration.allowsLinkLocalIPv4))
+      self.watch = watch
+    case .resolve: break
+    case .timer(let timer, let deadline): timers[timer] = deadline
+    case .publish(let path, let change):
+      published.append(path)
       changes.append(change)
     }
   }

@@ -78,16 +78,16 @@ import Testing
     var kernel = ScriptedKernel()
     kernel.facts = [.loopback, .link(2, "eth0"), .address(2, .ip("2001:db8:1::1"), 64)]
     kernel.answers[.ipv6] = Self.route()
-    kernel.onWatchRouters = { kernel in
+    kernel.onWatch = { kernel in
       kernel.answers[.ipv6] = Self.route("fe80::2")
-      kernel.onWatchRouters = nil
+      kernel.onWatch = nil
     }
     kernel.start()
     #expect(kernel.story == ["wifi initial eth0", "wifi address_changed eth0"])
     #expect(kernel.published.last?.ipv6?.gateway == .ip("fe80::2"))
     // A kernel that takes turns is not asked for ever.
-    kernel.onWatchRouters = { kernel in
-      let isFirst = kernel.machine.watchedRouters.inUse?.address == .ip("fe80::1")
+    kernel.onWatch = { kernel in
+      let isFirst = kernel.watch.router?.address == .ip("fe80::1")
       kernel.answers[.ipv6] = Self.route(isFirst ? "fe80::2" : "fe80::1")
     }
     kernel.forget()
@@ -99,23 +99,23 @@ import Testing
   @Test func `of a dead router the first word counts, and its return`() {
     var kernel = Self.kernel(lifetime: 0)
     let (first, second) = (Neighbour(2, "fe80::1"), Neighbour(2, "fe80::2"))
-    #expect(kernel.machine.watchedRouters.inUse == first)
-    #expect(kernel.machine.watchedRouters.dead.isEmpty)
+    #expect(kernel.watch.router == first)
+    #expect(kernel.watch.deadRouters.isEmpty)
     kernel.forget()
     kernel.answers[.ipv6] = Self.route("fe80::2")
     kernel.tell(.neighbour(first, isReachable: false))
     #expect(kernel.story == ["wifi address_changed eth0"])
     #expect(kernel.published.last?.ipv6?.gateway == .ip("fe80::2"))
-    #expect(kernel.machine.watchedRouters.inUse == second)
-    #expect(kernel.machine.watchedRouters.dead == [first])
-    #expect(kernel.count(of: .watchRouters) == 1)
+    #expect(kernel.watch.router == second)
+    #expect(kernel.watch.deadRouters == [first])
+    #expect(kernel.watches.count == 1)
     kernel.forget()
     for _ in 0..<5 { kernel.tell(.neighbour(first, isReachable: false)) }
-    #expect(kernel.effects.isEmpty)
+    #expect(kernel.outputs.isEmpty)
     kernel.tell(.neighbour(first, isReachable: true))
     #expect(kernel.lookUps == [.ipv6])
-    #expect(kernel.machine.watchedRouters.inUse == second)
-    #expect(kernel.machine.watchedRouters.dead.isEmpty)
+    #expect(kernel.watch.router == second)
+    #expect(kernel.watch.deadRouters.isEmpty)
     // Both dead: the kernel takes turns, we do not.
     kernel.answers[.ipv6] = Self.route()
     kernel.tell(.neighbour(second, isReachable: false))
@@ -123,7 +123,7 @@ import Testing
     kernel.tell(.neighbour(first, isReachable: false))
     kernel.forget()
     for _ in 0..<5 { kernel.tell(.neighbour(first, isReachable: false), .neighbour(second, isReachable: false)) }
-    #expect(kernel.effects.isEmpty)
+    #expect(kernel.outputs.isEmpty)
   }
 }
 

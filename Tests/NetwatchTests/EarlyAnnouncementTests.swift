@@ -19,11 +19,11 @@ import Testing
   func `an answer that a removal left unchanged is asked for once more`(_ removal: NetworkEvent) {
     var kernel = Self.kernel()
     kernel.tell(removal)
-    #expect(kernel.count(of: .settle) == 1)
+    #expect(kernel.settles == 1)
     #expect(kernel.lookUps.count { $0 == .ipv4 } == 2)
     kernel.forget()
     kernel.handle(.drained)
-    #expect(kernel.effects.isEmpty)
+    #expect(kernel.outputs.isEmpty)
   }
 
   @Test(arguments: removals)
@@ -39,7 +39,7 @@ import Testing
     var kernel = Self.kernel()
     kernel.answers[.ipv4] = .noRoute
     kernel.tell(.routing(.ipv4, isRemoval: true))
-    #expect(kernel.count(of: .settle) == 0)
+    #expect(kernel.settles == 0)
     #expect(kernel.story == ["not-reachable no_route -"])
   }
 
@@ -48,10 +48,10 @@ import Testing
     kernel.tell(.routing(.both, isRemoval: false), .address(2, .ip("10.0.0.10")), .link(4, "eth2", .noCarrier))
     kernel.tell(.link(4, "eth2"))
     // Adding a link that is on counts as switching it on, which the kernel finishes later.
-    #expect(kernel.count(of: .settle) <= 1)
+    #expect(kernel.settles <= 1)
     kernel.forget()
     kernel.tell(.routing(.both, isRemoval: false))
-    #expect(kernel.count(of: .settle) == 0)
+    #expect(kernel.settles == 0)
   }
 
   @Test func `a change of one family does not vouch for the other`() {
@@ -69,7 +69,7 @@ import Testing
     var kernel = Self.kernel()
     kernel.onSettle = { $0.answers[.ipv4] = .noRoute }
     kernel.tell(.link(2, "eth0", .down))
-    #expect(kernel.count(of: .settle) == 1)
+    #expect(kernel.settles == 1)
     #expect(kernel.story == ["not-reachable link_down -"])
   }
 
@@ -77,7 +77,7 @@ import Testing
     var kernel = Self.kernel()
     kernel.onSettle = { $0.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.0.0.9")) }
     kernel.tell(.noAddress(2, .ip("10.0.0.1")))
-    #expect(kernel.count(of: .settle) == 1)
+    #expect(kernel.settles == 1)
     #expect(kernel.story == ["wifi address_changed eth0"])
   }
 
@@ -88,7 +88,7 @@ import Testing
     kernel.answers[RouteRequest(.ipv4, .allHops)] = .hops([RouteHop(interfaceIndex: 2), RouteHop(interfaceIndex: 3)])
     kernel.onSettle = { $0.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.0.0.9")) }
     kernel.tell(.noAddress(2, .ip("10.0.0.1")), .noAddress(2, .ip("10.0.0.9")), .address(2, .ip("10.0.0.9"), 16))
-    #expect(kernel.count(of: .settle) == 1)
+    #expect(kernel.settles == 1)
     #expect(kernel.story == ["wifi address_changed eth0"])
   }
 
@@ -96,7 +96,7 @@ import Testing
     var kernel = Self.kernel()
     kernel.answers[.ipv4] = .via(77, nil, from: .ip("10.0.0.1"))
     kernel.tell(.routing(.ipv4, isRemoval: false))
-    #expect(kernel.count(of: .settle) == 2)
+    #expect(kernel.settles == 2)
     #expect(kernel.listings == 1)
     #expect(kernel.story == ["not-reachable link_down -"] || kernel.published.map(\.status) == [.notReachable])
   }
@@ -111,7 +111,7 @@ import Testing
     #expect(kernel.story == ["wifi interface_changed eth1"])
     kernel.forget()
     kernel.tell(.address(3, .ip("10.1.0.1")))
-    #expect(kernel.effects.isEmpty || kernel.listings == 0)
+    #expect(kernel.outputs.isEmpty || kernel.listings == 0)
     #expect(kernel.story.isEmpty)
   }
 

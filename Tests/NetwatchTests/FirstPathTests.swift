@@ -93,6 +93,6 @@ import Testing
     #expect(kernel.published.map { ($0.ipv6 != nil) == (request.family == .ipv6) } == [true])
     kernel.forget()
     kernel.tell(.routing(request.family == .ipv4 ? .ipv6 : .ipv4, isRemoval: false))
-    #expect(kernel.effects.isEmpty)
+    #expect(kernel.outputs.isEmpty)
   }
 }

@@ -136,7 +136,7 @@ import Testing
     var kernel = try Self.kernel()
     kernel.interruptions = 9
     kernel.start()
-    #expect(kernel.machine.isListing)
+    #expect(kernel.machine.isDumping)
     kernel.handle(.resolved([Self.office]))
     #expect(kernel.published.isEmpty)
     kernel.advance(by: .seconds(1))
@@ -149,39 +149,39 @@ import Testing
     var kernel = try Self.kernel()
     kernel.start()
     // It has just been asked for, and nothing has changed since.
-    #expect(kernel.count(of: .resolve) == 0)
+    #expect(kernel.resolves == 0)
     kernel.tell(.routing(.ipv4, isRemoval: false))
-    #expect(kernel.count(of: .resolve) == 1)
+    #expect(kernel.resolves == 1)
     // Once for each change.
     kernel.handle(.drained)
-    #expect(kernel.count(of: .resolve) == 1)
+    #expect(kernel.resolves == 1)
     kernel.handle(.resolved([]))
-    #expect(kernel.count(of: .resolve) == 1)
+    #expect(kernel.resolves == 1)
     kernel.tell(.address(2, .ip("10.0.0.2")))
-    #expect(kernel.count(of: .resolve) == 2)
+    #expect(kernel.resolves == 2)
     kernel.handle(.resumed)
     kernel.handle(.drained)
-    #expect(kernel.count(of: .resolve) == 3)
+    #expect(kernel.resolves == 3)
     #expect(kernel.changes.filter { $0 != .interfaces } == [.initial])
     kernel.handle(.resolved([Self.office]))
     kernel.tell(.routing(.ipv4, isRemoval: false))
-    #expect(kernel.count(of: .resolve) == 3)
+    #expect(kernel.resolves == 3)
   }
 
   // MARK: Addresses
 
   @Test func `the routes of new addresses are watched, those of the same ones already are`() throws {
     var kernel = try Self.reachable()
-    #expect(kernel.machine.watched == Destinations.internet.all + [Self.office])
+    #expect(kernel.watch.addresses == Destinations.internet.all + [Self.office])
     kernel.handle(.resolved([Self.office]))
-    #expect(kernel.count(of: .watch) == 0)
+    #expect(kernel.watches.isEmpty)
     #expect(kernel.published.isEmpty)
     kernel.forget()
     kernel.handle(.resolved([Self.branch, Self.office6]))
-    #expect(kernel.count(of: .watch) == 1)
-    #expect(kernel.machine.watched == Destinations.internet.all + [Self.branch, Self.office6])
+    #expect(kernel.watches.count == 1)
+    #expect(kernel.watch.addresses == Destinations.internet.all + [Self.branch, Self.office6])
     // Before the questions are asked, which would otherwise be about the old ones.
-    #expect(kernel.effects.first == .watch)
+    #expect(kernel.watches.first ?? .max < kernel.position(of: .ipv4) ?? 0)
   }
 
   @Test func `no answer about an old address is taken for one about a new one`() throws {
@@ -248,7 +248,7 @@ import Testing
     var kernel = try Self.reachable()
     kernel.handle(.resolved([]))
     #expect(kernel.story == ["not-reachable unresolved -"])
-    #expect(kernel.count(of: .resolve) == 0)
+    #expect(kernel.resolves == 0)
     kernel.handle(.resolved([Self.office]))
     #expect(kernel.story.last == "wifi route_up eth0")
   }

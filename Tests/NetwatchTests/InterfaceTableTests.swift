@@ -107,8 +107,7 @@ import Testing
     kernel.forget()
     kernel.tell(.link(1000, "p", .noCarrier, master: 100))
     // Its bridge is read, and the routes are asked for: nothing is asked of any other link.
-    #expect(kernel.effects.contains(.readLink(100)))
-    #expect(kernel.effects.count { if case .readLink = $0 { true } else { false } } == 1)
+    #expect(kernel.readLinks == [100])
     #expect(kernel.lookUps == [.ipv4, .ipv6, .ipv6Last])
   }
 
@@ -120,6 +119,6 @@ import Testing
     kernel.answers[.ipv4] = .via(3, .ip("10.0.0.254"), from: .ip("10.0.0.1"))
     kernel.start()
     #expect(kernel.story == ["wifi initial br0"])
-    #expect(!kernel.effects.contains { if case .readLink = $0 { true } else { false } })
+    #expect(kernel.readLinks.isEmpty)
   }
 }

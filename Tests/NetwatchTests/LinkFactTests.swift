@@ -23,7 +23,7 @@ import Testing
     kernel.tell(Self.partial(3))
     let after = try #require(kernel.machine.evaluator.snapshot.interface(3))
     #expect(after == before)
-    #expect(kernel.effects.isEmpty)
+    #expect(kernel.outputs.isEmpty)
   }
 
   @Test func `a whole message without a master or a lower link means none`() {
@@ -40,7 +40,7 @@ import Testing
     kernel.forget()
     kernel.tell(Self.partial(8, name: "wlan0"), .address(8, .ip("10.8.0.1")), .linkRemoved(index: 8))
     #expect(kernel.machine.evaluator.snapshot.interfaces.map(\.index) == [1, 2])
-    #expect(kernel.effects.isEmpty)
+    #expect(kernel.outputs.isEmpty)
   }
 
   @Test func `flags of a partial message count`() {
@@ -58,14 +58,14 @@ import Testing
     promiscuous.flags |= 0x100
     kernel.tell(.link(promiscuous))
     kernel.tell(.address(2, .ip("10.0.0.1")))
-    #expect(kernel.effects.isEmpty)
+    #expect(kernel.outputs.isEmpty)
   }
 
   @Test func `a turn without facts asks nothing`() {
     var kernel = ScriptedKernel.online()
     kernel.forget()
     kernel.handle(.drained)
-    #expect(kernel.effects.isEmpty)
+    #expect(kernel.outputs.isEmpty)
   }
 
   @Test func `a change of the list alone is told as such`() {
@@ -100,9 +100,7 @@ import Testing
 
   // MARK: Links that stand on others
 
-  static func reads(_ kernel: ScriptedKernel) -> Set<Int32> {
-    Set(kernel.effects.compactMap { if case .readLink(let index) = $0 { index } else { nil } })
-  }
+  static func reads(_ kernel: ScriptedKernel) -> Set<Int32> { Set(kernel.readLinks) }
 
   /// eth0 (2) is a port of br0 (3), on which br0.5 (4) and a macvlan (5) on it stand; 6 has nothing to do with them.
   static func stack() -> ScriptedKernel {

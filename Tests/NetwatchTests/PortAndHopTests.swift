@@ -92,6 +92,6 @@ import Testing
     kernel.forget()
     kernel.tell(.link(2, "eth0", .noCarrier))
     #expect(
-      kernel.lookUps == [.ipv4, .ipv6, .ipv6Last, RouteRequest(.ipv4, .allHops)])
+      kernel.lookUps == [.ipv4, .ipv6, RouteRequest(.ipv4, .allHops), .ipv6Last])
   }
 }

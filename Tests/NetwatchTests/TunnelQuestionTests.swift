@@ -10,18 +10,18 @@ import Testing
 
   @Test func `the other ends of tunnels are watched as long as there are any`() {
     var kernel = Kernel.online()
-    #expect(kernel.machine.watched == Destinations.internet.all)
-    #expect(kernel.count(of: .watch) == 0)
+    #expect(kernel.watch.addresses == Destinations.internet.all)
+    #expect(kernel.watches.count == 0)
     kernel.tell(.link(10, "t0", .down, kind: "gre", remote: .ip("198.51.100.7")))
-    #expect(kernel.count(of: .watch) == 1)
-    #expect(kernel.machine.watched.last == .ip("198.51.100.7"))
+    #expect(kernel.watches.count == 1)
+    #expect(kernel.watch.addresses.last == .ip("198.51.100.7"))
     kernel.tell(.link(10, "t0", .unknown, kind: "gre", remote: .ip("198.51.100.7")))
-    #expect(kernel.count(of: .watch) == 1)
+    #expect(kernel.watches.count == 1)
     kernel.tell(.link(10, "t0", .unknown, kind: "gre", remote: .ip("198.51.100.8")))
-    #expect(kernel.count(of: .watch) == 2)
+    #expect(kernel.watches.count == 2)
     kernel.tell(.linkRemoved(index: 10))
-    #expect(kernel.count(of: .watch) == 3)
-    #expect(kernel.machine.watched.count == 7)
+    #expect(kernel.watches.count == 3)
+    #expect(kernel.watch.addresses.count == 7)
   }
 
   @Test func `an other end that only reading the link has told is watched before it is asked about`() throws {
@@ -32,7 +32,7 @@ import Testing
     kernel.links[10] = .link(
       10, "t0", .unknown, kind: "vxlan", hardwareType: 65534, lower: 2, remote: .ip("198.51.100.7"))
     kernel.tell(.link(2, "eth0", .unknown))
-    let watch = try #require(kernel.effects.firstIndex(of: .watch))
+    let watch = try #require(kernel.watches.first)
     let question = try #require(kernel.position(of: .beneath(.ipv4, .remote(tunnel: 10))))
     #expect(watch < question)
   }
@@ -43,7 +43,7 @@ import Testing
     kernel.forget()
     kernel.handle(.overrun)
     kernel.handle(.drained)
-    #expect(kernel.count(of: .watch) == 1)
+    #expect(kernel.watches.count == 1)
   }
 
   // MARK: Which links count
@@ -83,7 +83,7 @@ import Testing
     kernel.start()
     kernel.forget()
     kernel.tell(.link(2, "eth0"), .address(2, .ip("10.0.0.1")))
-    #expect(kernel.effects.isEmpty)
+    #expect(kernel.outputs.isEmpty)
   }
 
   @Test func `ports of bridges lead nowhere by themselves, and are not asked`() {

@@ -303,9 +303,9 @@ import Testing
     kernel.answers[.beneath(.ipv4, .hostRoute(2))] = Self.hostRoute
     kernel.start()
     #expect(kernel.carrier == "eth0 tun0 wired")
-    #expect(kernel.machine.usesHostRoutes)
+    #expect(kernel.watch.includesHostRoutes)
     // They are watched before they are listed.
-    let watch = kernel.effects.firstIndex(of: .watch) ?? .max
+    let watch = kernel.watches.first ?? .max
     #expect(watch < kernel.position(of: .beneath(.ipv4, .hostRoute(2))) ?? 0)
     func listings() -> Int { kernel.lookUps.count { $0 == .beneath(.ipv4, .hostRoute(3)) } }
     #expect(listings() == 1)
@@ -325,9 +325,9 @@ import Testing
     kernel.advance(by: .seconds(5))
     kernel.tell(.routing(.ipv4, isRemoval: false))
     #expect(kernel.carrier == "eth0 tun0 wired")
-    #expect(!kernel.machine.usesHostRoutes)
+    #expect(!kernel.watch.includesHostRoutes)
     #expect(kernel.timers.isEmpty)
-    #expect(kernel.effects.last { $0 == .watch || $0 == .publish(.reachability) } == .watch || listings() == 2)
+    #expect(listings() == 2)
   }
 
   @Test func `of three candidates without evidence nothing is known, of which all are modems something is`() {

@@ -2,14 +2,12 @@
 package struct Destinations: Hashable, Sendable {
   package private(set) var ipv4: [IPAddress] = []
   package private(set) var ipv6: [IPAddress] = []
-  /// The families that have an address. Kept apart, because each event asks for it and for nothing else here.
-  package private(set) var families = AddressFamilies()
 
   /// The largest number of addresses per family. More addresses of one host would only cost lookups.
   private static let limit = 16
 
   /// Whether the addresses stand for the internet, one of each family at a time. Otherwise a path to any of them is enough.
-  package private(set) var areStandIns = false
+  package private(set) var isInternet = false
 
   /// The addresses that stand for the internet in questions to the kernel. No packet is ever sent there.
   ///
@@ -25,12 +23,15 @@ package struct Destinations: Hashable, Sendable {
       .v6(0x2001_0db8_0000_0000_0000_0000_0000_0001), .v6(0x3fff_0000_0000_0000_0000_0000_0000_0001),
       .v6(0x2001_0503_ba3e_0000_0000_0000_0002_0030),
     ])
-    destinations.areStandIns = true
+    destinations.isInternet = true
     return destinations
   }()
 
-  /// Returns the position of the DNS root server among the addresses that stand for the internet.
-  package static func lastStandIn(_ family: AddressFamily) -> Int8 { family == .ipv4 ? 3 : 2 }
+  /// Returns the address of the DNS root server among the addresses that stand for the internet.
+  package static func fallback(_ family: AddressFamily) -> IPAddress {
+    let addresses = internet[family]
+    return addresses[addresses.count - 1]
+  }
 
   /// The longest prefix of a default route that consists of pieces, such as 2000::/3.
   static let defaultPrefixLength: UInt8 = 3
@@ -41,7 +42,6 @@ package struct Destinations: Hashable, Sendable {
       case .ipv4: ipv4.append(address)
       case .ipv6: ipv6.append(address)
       }
-      families.insert(AddressFamilies(address.family))
     }
   }
 
@@ -56,6 +56,10 @@ package struct Destinations: Hashable, Sendable {
 
   package subscript(family: AddressFamily) -> [IPAddress] { family == .ipv4 ? ipv4 : ipv6 }
 
-  package var isEmpty: Bool { families.isEmpty }
+  package var isEmpty: Bool { ipv4.isEmpty && ipv6.isEmpty }
+  /// The families that have an address.
+  package var families: AddressFamilies {
+    AddressFamilies(AddressFamily.allCases.filter { !self[$0].isEmpty }.map { AddressFamilies($0) })
+  }
   package var all: [IPAddress] { ipv4 + ipv6 }
 }

@@ -5,9 +5,8 @@ package struct NetworkSnapshot: Sendable {
   package private(set) var hasHadCarrier = false
   /// Whether some link is to be treated as absent.
   private(set) var hasIgnoredLinks = false
-  /// The positions in ``Destinations/internet`` of the first addresses that lie on no link of this machine.
-  private var standInIPv4 = Int8(0)
-  private var standInIPv6 = Int8(0)
+  /// The first addresses of ``Destinations/internet`` that lie on no link of this machine.
+  private var standIns = [Destinations.internet.ipv4[0], Destinations.internet.ipv6[0]]
   /// Whether a listing is under way. Everything is then reported anew, so the links that stand on a changed link need not be
   /// read.
   private var isListing = false
@@ -21,8 +20,8 @@ package struct NetworkSnapshot: Sendable {
   /// - Parameter named: The user's rules about links, by their names.
   package init(_ named: NamedLinks = NamedLinks()) { self.named = named }
 
-  /// Returns the position in ``Destinations/internet`` of the address that stands for the internet here.
-  package func standIn(_ family: AddressFamily) -> Int8 { family == .ipv4 ? standInIPv4 : standInIPv6 }
+  /// Returns the address of ``Destinations/internet`` that stands for the internet here.
+  package func standIn(_ family: AddressFamily) -> IPAddress { standIns[family == .ipv4 ? 0 : 1] }
 
   package func interface(_ index: Int32) -> Interface? { interfaces.interface(index) }
 
@@ -69,7 +68,6 @@ package struct NetworkSnapshot: Sendable {
     delta.routing = .both
     delta.isVisible = interfaces.contains { !$0.isListed || $0.addresses.contains { !$0.isListed } }
     guard delta.isVisible else { return delta }
-    delta.movesRemotes = interfaces.contains { !$0.isListed && $0.remote != nil }
     interfaces.removeAll { !$0.isListed }
     carryAllMedia(&delta)
     interfaces.update { interface in interface.addresses.removeAll { !$0.isListed } }
@@ -91,12 +89,7 @@ package struct NetworkSnapshot: Sendable {
     case .routing(let families, let isRemoval):
       var delta = SnapshotDelta()
       delta.routing = families
-      if isRemoval {
-        delta.announcedEarly = families
-        delta.removesRoutes = families
-      } else {
-        delta.announcesRoutes = true
-      }
+      if isRemoval { delta.announcedEarly = families } else { delta.announcesRoutes = true }
       return delta
     case .neighbour(let neighbour, let isReachable): return apply(neighbour, isReachable: isReachable)
     }
@@ -171,7 +164,6 @@ package struct NetworkSnapshot: Sendable {
     if new.isIgnored { hasIgnoredLinks = true }
     noteCarrier(at: position)
     if !new.looksLike(old) { delta.isVisible = true }
-    if new.remote != old.remote { delta.movesRemotes = true }
     if isNew || new.carriesUnlike(old) {
       delta.routing = .both
       delta.dependents = dependents(of: new, and: old)
@@ -205,7 +197,6 @@ package struct NetworkSnapshot: Sendable {
     guard let position = position(of: index) else { return delta }
     let old = interfaces[position]
     delta.dependents = dependents(of: old, and: old)
-    delta.movesRemotes = old.remote != nil
     interfaces.remove(at: position)
     if old.addresses.contains(where: \.coversStandIn) { chooseStandIns() }
     deadRouters.removeAll { $0.interfaceIndex == index }
@@ -258,14 +249,10 @@ package struct NetworkSnapshot: Sendable {
   }
 
   private mutating func chooseStandIns() {
-    func first(_ family: AddressFamily) -> Int8 {
-      let free = Destinations.internet[family].dropLast().firstIndex { standIn in
-        !hasAddress(on: 0) { $0.covers(standIn) }
-      }
-      return free.map { Int8(clamping: $0) } ?? Destinations.lastStandIn(family)
+    standIns = AddressFamily.allCases.map { family in
+      Destinations.internet[family].dropLast().first { standIn in !hasAddress(on: 0) { $0.covers(standIn) } }
+        ?? Destinations.fallback(family)
     }
-    standInIPv4 = first(.ipv4)
-    standInIPv6 = first(.ipv6)
   }
 
   mutating func setCarried(_ medium: Medium, isExpensive: Bool, at position: InterfaceTable.Index) {
@@ -345,12 +332,8 @@ package struct SnapshotDelta: Hashable, Sendable {
   package var announcedEarly: AddressFamilies = []
   /// The links that stand on the changed one. The kernel may report them a second later, so they are read.
   package var dependents: [Int32] = []
-  /// Whether the other ends of tunnels have changed.
-  package var movesRemotes = false
   /// Whether a route may now last longer than before.
   package var announcesRoutes = false
-  /// The families in which a route is gone.
-  package var removesRoutes: AddressFamilies = []
 
   package init() {}
 
@@ -358,9 +341,7 @@ package struct SnapshotDelta: Hashable, Sendable {
     routing.formUnion(other.routing)
     isVisible = isVisible || other.isVisible
     announcedEarly.formUnion(other.announcedEarly)
-    movesRemotes = movesRemotes || other.movesRemotes
     announcesRoutes = announcesRoutes || other.announcesRoutes
-    removesRoutes.formUnion(other.removesRoutes)
     for index in other.dependents where !dependents.contains(index) { dependents.append(index) }
   }
 }

@@ -8,7 +8,9 @@ package struct EvaluationTrail: Sendable {
     /// Another address stands for the internet, because of the kernel's answer about this one.
     case passedOver(IPAddress, RouteAnswer)
     /// The kernel was asked and gave this answer.
-    case answer(RouteRequest, RouteAnswer)
+    case answer(RouteQuery, RouteAnswer)
+    /// The same about the packets that a tunnel itself sends.
+    case answerBeneath(RouteQuery, RouteAnswer)
     /// The route's link does not count, by its name. The other links are asked.
     case excluded(link: Int32)
     /// None of the links that were asked instead has a route.
@@ -45,9 +47,11 @@ package struct EvaluationTrail: Sendable {
   }
 
   /// The questions to ask before there is a verdict. Empty if the verdict is final.
-  package private(set) var missing: [RouteRequest] = []
+  package private(set) var missing: [RouteQuery] = []
+  /// Whether the way of a tunnel's own packets was asked for.
+  var asksBeneathTunnel = false
   /// Whether routes to single addresses decide what carries a tunnel.
-  package private(set) var usesHostRoutes = false
+  var usesHostRoutes = false
   /// The steps. Nil unless they are wanted.
   package private(set) var steps: [Step]?
 
@@ -55,9 +59,12 @@ package struct EvaluationTrail: Sendable {
     if keepsSteps { steps = [] }
   }
 
-  mutating func needs(_ request: RouteRequest) { missing.append(request) }
-
-  mutating func useHostRoutes() { usesHostRoutes = true }
+  /// Returns the kernel's answer to a question; nil if the question has to be asked.
+  mutating func answer(to query: RouteQuery, _ answers: [RouteQuery: RouteAnswer]) -> RouteAnswer? {
+    let answer = answers[query]
+    if answer == nil, !missing.contains(query) { missing.append(query) }
+    return answer
+  }
 
   /// Records a step. The step is only computed if steps are wanted, because most evaluations are not explained.
   mutating func record(_ step: @autoclosure () -> Step) {

@@ -65,64 +65,26 @@ public struct NetworkPath: Hashable, Sendable {
     }
   }
 
-  /// The values of this path and of all copies of it.
-  private var shared: Shared
-
-  /// Holds the values, because they are 350 bytes, which each step from the machine to a line would copy.
-  ///
-  /// `@unchecked`: the values are only written while one path alone has them.
-  private final class Shared: @unchecked Sendable {
-    var values: Values
-
-    init(_ values: Values) { self.values = values }
-  }
-
-  /// The stored values, which ``update(_:)`` changes.
-  struct Values: Hashable {
-    var verdict: Verdict
-    var reason: ReachabilityReason
-    var links: InterfaceTable
-    var connection: WiFiConnection
-    var allowsLinkLocalIPv4: Bool
-  }
+  /// The part of the path that is published when it changes.
+  package let verdict: Verdict
+  /// The reason why this path was published.
+  public let reason: ReachabilityReason
+  /// The links of ``interfaces``, in the form in which they are kept.
+  package let links: InterfaceTable
+  /// The connection to the access point when this path was published.
+  package let connection: WiFiConnection
+  private let allowsLinkLocalIPv4: Bool
 
   package init(
     verdict: Verdict, reason: ReachabilityReason, interfaces: InterfaceTable,
-    connection: WiFiConnection = WiFiConnection(),
-    allowsLinkLocalIPv4: Bool = false
+    connection: WiFiConnection = WiFiConnection(), allowsLinkLocalIPv4: Bool = false
   ) {
-    shared = Shared(
-      Values(
-        verdict: verdict, reason: reason, links: interfaces, connection: connection,
-        allowsLinkLocalIPv4: allowsLinkLocalIPv4))
+    self.verdict = verdict
+    self.reason = reason
+    links = interfaces
+    self.connection = connection
+    self.allowsLinkLocalIPv4 = allowsLinkLocalIPv4
   }
-
-  /// Changes the values, in place if no copy of the path is left.
-  mutating func update(_ body: (inout Values) -> Void) {
-    if !isKnownUniquelyReferenced(&shared) { shared = Shared(shared.values) }
-    body(&shared.values)
-  }
-
-  /// Empties the list of links if no copy of this path is left. A list that a path has is copied before it changes.
-  package mutating func forgetLinks() {
-    if isKnownUniquelyReferenced(&shared) { shared.values.links = InterfaceTable() }
-  }
-
-  /// The part of the path that is published when it changes.
-  package var verdict: Verdict { shared.values.verdict }
-  /// The reason why this path was published.
-  public var reason: ReachabilityReason { shared.values.reason }
-  /// The links of ``interfaces``, in the form in which they are kept.
-  package var links: InterfaceTable { shared.values.links }
-  /// The connection to the access point when this path was published.
-  package var connection: WiFiConnection { shared.values.connection }
-  private var allowsLinkLocalIPv4: Bool { shared.values.allowsLinkLocalIPv4 }
-
-  public static func == (left: NetworkPath, right: NetworkPath) -> Bool {
-    left.shared === right.shared || left.shared.values == right.shared.values
-  }
-
-  public func hash(into hasher: inout Hasher) { hasher.combine(shared.values) }
 
   package func with(reason: ReachabilityReason) -> NetworkPath { with(connection, reason: reason) }
 

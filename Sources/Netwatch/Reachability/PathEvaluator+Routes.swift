@@ -4,55 +4,38 @@ extension PathEvaluator {
 
   /// Evaluates the way to one destination.
   ///
-  /// - Parameter other: Also stands for the destination, over links that the kernel did not choose. Nil for none.
+  /// - Parameter other: The question for an address that also stands for the destination, over links that the kernel did not
+  ///   choose. Nil for none.
   func evaluate(
-    _ family: AddressFamily, to destination: Int8, orElse other: Int8? = nil, _ answers: RouteAnswers,
+    _ query: RouteQuery, orElse other: RouteQuery? = nil, _ answers: [RouteQuery: RouteAnswer],
     _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
-    let plain = RouteRequest(family, .plain, to: destination)
-    guard let answer = answers[plain] else {
-      trail.needs(plain)
-      return .open
-    }
-    trail.record(.answer(plain, answer))
-    guard case .hop(let hop) = answer else { return evaluate(answer, family) }
-    return evaluate(hop, family, to: destination, orElse: other, answers, &trail)
-  }
-
-  /// Evaluates the way over the hop that the kernel has chosen.
-  func evaluate(
-    _ hop: RouteHop, _ family: AddressFamily, to destination: Int8, orElse other: Int8?, _ answers: RouteAnswers,
-    _ trail: inout EvaluationTrail
-  ) -> RouteOutcome {
+    guard let answer = trail.answer(to: query, answers) else { return .open }
+    trail.record(.answer(query, answer))
+    guard case .hop(let hop) = answer else { return evaluate(answer, query.family) }
     if !includesLink(hop.interfaceIndex) {
       trail.record(.excluded(link: hop.interfaceIndex))
-      return evaluateOthers(family, to: [destination] + (other.map { [$0] } ?? []), answers, &trail)
+      return evaluateOthers(to: [query] + (other.map { [$0] } ?? []), answers, &trail)
     }
-    var outcome = evaluate(hop, family)
-    if case .failed(.noAddress) = outcome {
-      outcome = evaluateSource(of: hop, outcome, family, to: destination, answers, &trail)
-    }
+    var outcome = evaluate(hop, query.family)
+    if case .failed(.noAddress) = outcome { outcome = evaluateSource(of: hop, outcome, query, answers, &trail) }
     record(hop, outcome, &trail)
     switch outcome {
     case .open: return .open
     case .reachable: return isTunnel(hop) ? descend(outcome, hop, answers, &trail) : outcome
-    case .failed: return evaluateOtherHops(than: hop, outcome, family, to: destination, answers, &trail)
+    case .failed: return evaluateOtherHops(than: hop, outcome, query, answers, &trail)
     }
   }
 
   /// Evaluates a source that is on no link. It may belong to a `local` route of a whole prefix (AnyIP).
-  @inline(never) private func evaluateSource(
-    of hop: RouteHop, _ outcome: RouteOutcome, _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers,
+  private func evaluateSource(
+    of hop: RouteHop, _ outcome: RouteOutcome, _ query: RouteQuery, _ answers: [RouteQuery: RouteAnswer],
     _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
     guard let source = hop.source, !snapshot.knows(source),
       source.isUsableSource(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
     else { return outcome }
-    let request = RouteRequest(family, .source, to: destination)
-    guard let answer = answers[request] else {
-      trail.needs(request)
-      return .open
-    }
+    guard let answer = trail.answer(to: self.query(source), answers) else { return .open }
     guard case .own = answer else { return outcome }
     return .reachable(
       .init(address: source, gateway: hop.gateway, interfaceIndex: hop.interfaceIndex), over: .link(hop.interfaceIndex))
@@ -60,74 +43,67 @@ extension PathEvaluator {
 
   /// Evaluates the other hops of the route if the link of the chosen hop is dead. Another hop only counts if it works;
   /// otherwise the fault of the chosen one is reported.
-  @inline(never) private func evaluateOtherHops(
-    than hop: RouteHop, _ outcome: RouteOutcome, _ family: AddressFamily, to destination: Int8, _ answers: RouteAnswers,
+  private func evaluateOtherHops(
+    than hop: RouteHop, _ outcome: RouteOutcome, _ query: RouteQuery, _ answers: [RouteQuery: RouteAnswer],
     _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
     guard snapshot.position(of: hop.interfaceIndex) != nil else { return outcome }
-    let allHops = RouteRequest(family, .allHops, to: destination)
-    guard let hops = answers[allHops] else {
-      trail.needs(allHops)
-      return .open
-    }
+    let route = query.asking(.route)
+    guard let hops = trail.answer(to: route, answers) else { return .open }
     guard case .hops(let others) = hops,
-      let next = others.first(where: { includesLink($0.interfaceIndex) && evaluate($0, family).isReachable })
+      let next = others.first(where: { includesLink($0.interfaceIndex) && evaluate($0, query.family).isReachable })
     else { return outcome }
-    trail.record(.answer(allHops, .hop(next)))
-    record(next, evaluate(next, family), &trail)
-    return descend(evaluate(next, family), next, answers, &trail)
+    trail.record(.answer(route, .hop(next)))
+    record(next, evaluate(next, query.family), &trail)
+    return descend(evaluate(next, query.family), next, answers, &trail)
   }
 
   /// Evaluates the best way over links that count, if the link that the kernel has chosen does not count.
-  @inline(never) private func evaluateOthers(
-    _ family: AddressFamily, to destinations: [Int8], _ answers: RouteAnswers, _ trail: inout EvaluationTrail
+  private func evaluateOthers(
+    to queries: [RouteQuery], _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
     let links = snapshot.interfaces.filter { includes($0) && mayHaveRoutes($0) }
-    guard let (hops, destination) = hops(over: links, family, to: destinations, answers, &trail) else { return .open }
+    guard let (hops, query) = hops(over: links, to: queries, answers, &trail) else { return .open }
     if hops.isEmpty { trail.record(.noneInstead) }
     for hop in hops {
-      let outcome = evaluate(hop, family)
-      trail.record(.answer(RouteRequest(family, .link(hop.interfaceIndex), to: destination), .hop(hop)))
+      let outcome = evaluate(hop, query.family)
+      trail.record(.answer(query.over(hop.interfaceIndex), .hop(hop)))
       record(hop, outcome, &trail)
       if outcome.isReachable { return descend(outcome, hop, answers, &trail) }
     }
-    return hops.first.map { evaluate($0, family) } ?? .failed(.noRoute)
+    return hops.first.map { evaluate($0, query.family) } ?? .failed(.noRoute)
   }
 
   /// Returns whether routes over the link can exist. Links without carrier count: after a cable was pulled the route is still
   /// there, and tells what is wrong.
   func mayHaveRoutes(_ interface: Interface) -> Bool { interface.isAdministrativelyUp && !interface.isLoopback }
 
-  /// Returns the hops over single links, the best one first, to the first destination that any of them leads to. Nil if some
-  /// have not been asked for. More than one destination means addresses that stand for the internet.
+  /// Returns the hops over single links, the best one first, by the first question to which any of them is an answer. Nil if
+  /// some have not been asked for. More than one question means addresses that stand for the internet.
   func hops(
-    over links: [Interface], _ family: AddressFamily, to destinations: [Int8], _ answers: RouteAnswers,
+    over links: [Interface], to queries: [RouteQuery], _ answers: [RouteQuery: RouteAnswer],
     _ trail: inout EvaluationTrail
-  ) -> (hops: [RouteHop], destination: Int8)? {
-    for destination in destinations {
-      let requests = links.map { RouteRequest(family, .link($0.index), to: destination) }
-      guard var hops = hops(to: requests, answers, &trail) else { return nil }
-      if destinations.count > 1 { hops.removeAll(where: isOnLink) }
-      if !hops.isEmpty || destination == destinations.last { return (hops, destination) }
+  ) -> (hops: [RouteHop], query: RouteQuery)? {
+    for query in queries {
+      guard var hops = hops(over: links, to: query, answers, &trail) else { return nil }
+      if queries.count > 1 { hops.removeAll(where: isOnLink) }
+      if !hops.isEmpty || query == queries.last { return (hops, query) }
     }
-    return ([], 0)
+    return nil
   }
 
   private func hops(
-    to requests: [RouteRequest], _ answers: RouteAnswers, _ trail: inout EvaluationTrail
+    over links: [Interface], to query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
   ) -> [RouteHop]? {
     var found: [RouteHop] = []
     var isComplete = true
-    for request in requests {
-      guard case .link(let index) = request.scope else { continue }
-      switch answers[request] {
+    for link in links {
+      switch trail.answer(to: query.over(link.index), answers) {
       case .hop(let hop): found.append(hop)
       // The route also leads over other links.
-      case .hops(let hops): found += hops.filter { $0.interfaceIndex == index }
+      case .hops(let hops): found += hops.filter { $0.interfaceIndex == link.index }
       case .noRoute, .refused, .own, .rules: break
-      case nil:
-        trail.needs(request)
-        isComplete = false
+      case nil: isComplete = false
       }
     }
     guard isComplete else { return nil }
@@ -174,15 +150,11 @@ extension PathEvaluator {
 
   /// Returns the fault that keeps a link from carrying packets. Nil if there is none.
   package func fault(ofLink index: Int32) -> ReachabilityReason? {
-    guard let position = snapshot.position(of: index) else { return .linkDown }
-    // Field by field, because a call on the link itself would copy it, and every event comes here.
-    let flags = snapshot.interfaces[position].flags
-    let state = snapshot.interfaces[position].operationalState
-    guard flags & Interface.upFlag != 0 else { return .linkDown }
-    if flags & Interface.lowerUpFlag != 0, case .dormant = state { return .dormant }
-    guard Interface.isRunning(flags, state) else { return .noCarrier }
-    if snapshot.interfaces[position].needsPorts, !snapshot.hasRunningPort(index) { return .noCarrier }
-    if case .sink = snapshot.interfaces[position].role { return .routeUnreachable }
+    guard let link = snapshot.interface(index), link.isAdministrativelyUp else { return .linkDown }
+    if link.hasCarrier, link.operationalState == .dormant { return .dormant }
+    guard link.isRunning else { return .noCarrier }
+    if link.needsPorts, !snapshot.hasRunningPort(index) { return .noCarrier }
+    if link.role == .sink { return .routeUnreachable }
     return snapshot.hasIgnoredLinks && snapshot.standsOnIgnored(index) ? .noCarrier : nil
   }
 
@@ -192,20 +164,11 @@ extension PathEvaluator {
       // while the only global one is tentative, and can name an address that is being removed.
       return isUsable(source, on: hop.interfaceIndex) ? source : nil
     }
-    guard let position = snapshot.position(of: hop.interfaceIndex) else { return nil }
-    return usableSource(family, amongAddressesOf: position)
-  }
-
-  /// Returns the best source of the link, if the kernel names none because the question was for the route itself.
-  @inline(never) private func usableSource(_ family: AddressFamily, amongAddressesOf position: InterfaceTable.Index)
-    -> IPAddress?
-  {
-    var best: InterfaceAddress?
-    for address in snapshot.interfaces[position].addresses
-    where address.address.family == family && address.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4) {
-      if best == nil || best?.isDeprecated == true && !address.isDeprecated { best = address }
+    // The kernel names none if the question was for the route itself.
+    let usable = snapshot.interface(hop.interfaceIndex)?.addresses.filter {
+      $0.address.family == family && $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
     }
-    return best?.address
+    return (usable?.first { !$0.isDeprecated } ?? usable?.first)?.address
   }
 
   /// Returns whether some link has the address and the address is usable.

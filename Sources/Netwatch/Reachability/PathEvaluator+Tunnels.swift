@@ -9,21 +9,14 @@ extension PathEvaluator {
   /// The largest number of tunnels in tunnels that are followed.
   private static let depthLimit = 8
 
-  func isTunnel(_ hop: RouteHop) -> Bool {
-    guard let position = snapshot.position(of: hop.interfaceIndex) else { return false }
-    return snapshot.interfaces[position].role.tunnelKind != nil
-  }
+  func isTunnel(_ hop: RouteHop) -> Bool { snapshot.interface(hop.interfaceIndex)?.role.tunnelKind != nil }
 
-  /// Returns the same way, but over the link beneath if the way leads into a tunnel.
-  @inline(never) func descend(
-    _ outcome: RouteOutcome, _ hop: RouteHop, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
-  )
-    -> RouteOutcome
-  {
-    guard case .reachable(let path, _) = outcome, isTunnel(hop),
-      let position = snapshot.position(of: hop.interfaceIndex)
+  /// Returns the same way; if it leads into a tunnel, with what carries the tunnel.
+  func descend(
+    _ outcome: RouteOutcome, _ hop: RouteHop, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+  ) -> RouteOutcome {
+    guard case .reachable(let path, _) = outcome, isTunnel(hop), let tunnel = snapshot.interface(hop.interfaceIndex)
     else { return outcome }
-    let tunnel = snapshot.interfaces[position]
     // A program of the container's owner reads the tunnel, and sends what it reads from outside the container.
     if namespaces.contains(.users), tunnel.kind == "tun", !snapshot.hasHadCarrier {
       trail.record(.tunnel(tunnel.index, .tun, .container))
@@ -44,7 +37,7 @@ extension PathEvaluator {
 
   private struct UnderlaySearch {
     let evaluator: PathEvaluator
-    let answers: RouteAnswers
+    let answers: [RouteQuery: RouteAnswer]
     var trail: EvaluationTrail
     /// The tunnels whose underlay has been searched. None is searched twice, because what leads out from it has been tried.
     var tunnels: [Int32] = []
@@ -72,14 +65,13 @@ extension PathEvaluator {
         guard let marks = marks(for: table) else { return .open }
         if !marks.isEmpty {
           record(tunnel, .marks(marks))
-          if let outcome = best(of: marks.flatMap { mark in AddressFamily.allCases.map { ($0, .marked(mark)) } }) {
-            return outcome
-          }
+          let questions = marks.flatMap { mark in AddressFamily.allCases.map { internet($0, mark: mark) } }
+          if let outcome = best(of: questions) { return outcome }
         }
       }
       if let remote = tunnel.remote {
         record(tunnel, .remote(remote))
-        if let outcome = best(of: [(remote.family, .remote(tunnel: tunnel.index))]) { return outcome }
+        if let outcome = best(of: [[RouteQuery(remote, link: tunnel.standsOn ?? 0)]]) { return outcome }
       }
       record(tunnel, .bestLink)
       if let outcome = overBestRoute() { return outcome }
@@ -95,7 +87,13 @@ extension PathEvaluator {
     mutating func translation(by tunnel: Interface) -> RouteOutcome {
       tunnels.append(tunnel.index)
       record(tunnel, .translation)
-      return best(of: [(.ipv6, .plain)], keepsReasons: true) ?? .failed(.routeUnreachable)
+      return best(of: [internet(.ipv6)], keepsReasons: true) ?? .failed(.routeUnreachable)
+    }
+
+    /// Returns the questions for the way to the internet, in order. The packets of a tunnel are sent by the kernel or by a
+    /// program of root, so rules for other users do not apply to them.
+    private func internet(_ family: AddressFamily, mark: UInt32 = 0) -> [RouteQuery] {
+      evaluator.standIns(family).map { RouteQuery($0, mark: mark) }
     }
 
     private mutating func record(_ tunnel: Interface, _ evidence: EvaluationTrail.Evidence) {
@@ -135,23 +133,23 @@ extension PathEvaluator {
     /// Returns the first of the answers that works, else why the first one that leads anywhere does not; nil if none of them
     /// counts. For a single link without a route the kernel returns "unreachable", so neither of the two is a reason of its
     /// own.
-    private mutating func best(
-      of questions: [(family: AddressFamily, scope: RouteRequest.Scope)], keepsReasons: Bool = false
-    ) -> RouteOutcome? {
-      var replies: [(RouteRequest, RouteAnswer)] = []
-      for (family, scope) in questions {
-        if let reply = reply(family, scope) { replies.append(reply) }
+    ///
+    /// - Parameter questions: Each with the addresses that stand for one destination.
+    private mutating func best(of questions: [[RouteQuery]], keepsReasons: Bool = false) -> RouteOutcome? {
+      var replies: [(RouteQuery, RouteAnswer)] = []
+      for queries in questions {
+        if let reply = reply(to: queries) { replies.append(reply) }
       }
       guard replies.count == questions.count else { return .open }
       var failure: ReachabilityReason?
       var isMisled = false
-      for (request, answer) in replies {
-        trail.record(.answer(request, answer))
+      for (query, answer) in replies {
+        trail.record(.answerBeneath(query, answer))
         guard !misleads(answer) else {
           isMisled = true
           continue
         }
-        switch over(answer, request.family) {
+        switch over(answer, query.family) {
         case .open: return .open
         case .reachable(let path, let carrier): return .reachable(path, over: carrier)
         case .failed(let reason):
@@ -163,20 +161,14 @@ extension PathEvaluator {
       return isMisled ? nil : .failed(.vpnWithoutUnderlay)
     }
 
-    /// Returns the kernel's answer about the way to the internet, or to the other end of a tunnel. Nil if the kernel has to
-    /// be asked.
-    private mutating func reply(_ family: AddressFamily, _ scope: RouteRequest.Scope) -> (RouteRequest, RouteAnswer)? {
-      var positions = [Int8(0)]
-      if case .remote = scope {} else { positions = evaluator.standIns(family) }
-      var reply: (RouteRequest, RouteAnswer)?
-      for position in positions {
-        let request = RouteRequest(family, scope, to: RouteRequest.internet(position))
-        guard let answer = answers[request] else {
-          trail.needs(request)
-          return nil
-        }
-        if case .hop = answer { return (request, answer) }
-        reply = reply ?? (request, answer)
+    /// Returns the kernel's first answer that is a way, else its first answer. Nil if the kernel has to be asked.
+    private mutating func reply(to queries: [RouteQuery]) -> (RouteQuery, RouteAnswer)? {
+      trail.asksBeneathTunnel = true
+      var reply: (RouteQuery, RouteAnswer)?
+      for query in queries {
+        guard let answer = trail.answer(to: query, answers) else { return nil }
+        if case .hop = answer { return (query, answer) }
+        reply = reply ?? (query, answer)
       }
       return reply
     }
@@ -189,18 +181,16 @@ extension PathEvaluator {
 
     /// Returns the marks whose packets do not go by the tunnel's table. Nil if the rules have to be asked for.
     private mutating func marks(for table: UInt32) -> [UInt32]? {
+      trail.asksBeneathTunnel = true
       var marks: [UInt32] = []
       var isComplete = true
       for family in AddressFamily.allCases {
-        let request = RouteRequest(family, .rules, to: RouteRequest.internet)
-        guard case .rules(let rules) = answers[request] else {
-          // A kernel without rules or without IPv6 refuses the question.
-          if answers[request] == nil {
-            trail.needs(request)
-            isComplete = false
-          }
+        guard let answer = trail.answer(to: .rules(family), answers) else {
+          isComplete = false
           continue
         }
+        // A kernel without rules or without IPv6 refuses the question.
+        guard case .rules(let rules) = answer else { continue }
         for mark in rules.marks(passing: table) where !marks.contains(mark) { marks.append(mark) }
       }
       return isComplete ? marks : nil
@@ -216,17 +206,17 @@ extension PathEvaluator {
         ($0.role.tunnelKind == nil || $0.isCarriedElsewhere) && $0.role != .sink && !$0.isIgnored
           && evaluator.mayHaveRoutes($0) && !snapshot.isPort($0)
       }
+      trail.asksBeneathTunnel = true
       var isOpen = false
       var failure: RouteOutcome?
       for family in AddressFamily.allCases {
-        let destinations = evaluator.standIns(family).map(RouteRequest.internet)
-        guard let (hops, destination) = evaluator.hops(over: links, family, to: destinations, answers, &trail) else {
+        guard let (hops, query) = evaluator.hops(over: links, to: internet(family), answers, &trail) else {
           isOpen = true
           continue
         }
         for hop in hops {
           let outcome = evaluator.evaluate(hop, family)
-          trail.record(.answer(RouteRequest(family, .link(hop.interfaceIndex), to: destination), .hop(hop)))
+          trail.record(.answerBeneath(query.over(hop.interfaceIndex), .hop(hop)))
           evaluator.record(hop, outcome, &trail)
           if outcome.isReachable, !isOpen { return beneath(outcome, hop) }
           failure = failure ?? outcome
@@ -267,17 +257,14 @@ extension PathEvaluator {
     /// such route.
     private mutating func linksWithHostRoute(among links: [Int32]) -> [Int32]? {
       guard links.count > 1 else { return [] }
-      trail.useHostRoutes()
+      trail.usesHostRoutes = true
       var found: [Int32] = []
       var isComplete = true
       for link in links {
         for family in AddressFamily.allCases {
-          let request = RouteRequest(family, .hostRoute(link), to: RouteRequest.internet)
-          switch answers[request] {
+          switch trail.answer(to: .hostRoute(family, over: link), answers) {
           case .hop: if found.last != link { found.append(link) }
-          case nil:
-            trail.needs(request)
-            isComplete = false
+          case nil: isComplete = false
           default: break
           }
         }

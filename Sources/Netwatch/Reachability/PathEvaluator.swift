@@ -2,16 +2,21 @@
 package struct PathEvaluator: Sendable {
   /// The known links and addresses.
   package internal(set) var snapshot: NetworkSnapshot
-  // Not the whole configuration, which is large: an evaluator is copied for each question to it.
   let includesInterface: (@Sendable (_ name: String) -> Bool)?
   let allowsLinkLocalIPv4: Bool
   /// The namespaces that this process does not share with the machine's first process, as in a container.
   let namespaces: OwnNamespaces
+  /// The id of the user whose packets reach the target.
+  let user: UInt32
+  /// The TCP port of the target; nil for none.
+  let port: UInt16?
 
-  init(configuration: MonitorConfiguration, namespaces: OwnNamespaces) {
+  init(configuration: MonitorConfiguration, namespaces: OwnNamespaces, user: UInt32) {
     includesInterface = configuration.includesInterface
     allowsLinkLocalIPv4 = configuration.allowsLinkLocalIPv4
+    port = configuration.target.port
     self.namespaces = namespaces
+    self.user = user
     snapshot = NetworkSnapshot(NamedLinks(configuration))
   }
 
@@ -45,7 +50,7 @@ package struct PathEvaluator: Sendable {
   ///
   /// - Parameter trail: Gets the questions to ask before there is a verdict.
   package func evaluate(
-    _ answers: RouteAnswers, to destinations: Destinations, _ trail: inout EvaluationTrail
+    _ answers: [RouteQuery: RouteAnswer], to destinations: Destinations, _ trail: inout EvaluationTrail
   ) -> Evaluation {
     var evaluation = Evaluation()
     var carrier: Carrier?
@@ -80,7 +85,7 @@ package struct PathEvaluator: Sendable {
   }
 
   /// Completes a verdict if nothing tells what carries the tunnel.
-  @inline(never) private func complete(
+  private func complete(
     _ verdict: inout NetworkPath.Verdict, isCellular: Bool, isExpensive: Bool
   ) {
     guard let index = (verdict.ipv4 ?? verdict.ipv6)?.interfaceIndex, let tunnel = snapshot.interface(index) else {
@@ -97,36 +102,34 @@ package struct PathEvaluator: Sendable {
   }
 
   /// Adds to a reachable verdict what is known of its link.
-  private func complete(_ verdict: inout NetworkPath.Verdict, over link: Int32) {
-    guard let position = snapshot.position(of: link) else { return }
-    // Piece by piece: a link is large to copy.
-    let medium = snapshot.interfaces[position].medium
-    verdict.status = ReachabilityStatus(of: medium)
-    verdict.medium = medium
-    verdict.interfaceName = snapshot.interfaces[position].kernelName
-    verdict.interfaceIndex = link
-    verdict.isExpensive = snapshot.interfaces[position].isExpensive
-    if case .wifi = medium { verdict.ssid = snapshot.radio(below: link)?.wireless?.ssid }
-    guard let index = (verdict.ipv4 ?? verdict.ipv6)?.interfaceIndex, index != link,
-      let outer = snapshot.position(of: index), let kind = snapshot.interfaces[outer].role.tunnelKind
+  private func complete(_ verdict: inout NetworkPath.Verdict, over index: Int32) {
+    guard let link = snapshot.interface(index) else { return }
+    verdict.status = ReachabilityStatus(of: link.medium)
+    verdict.medium = link.medium
+    verdict.interfaceName = link.kernelName
+    verdict.interfaceIndex = index
+    verdict.isExpensive = link.isExpensive
+    if link.medium == .wifi { verdict.ssid = snapshot.radio(below: index)?.wireless?.ssid }
+    guard let outer = (verdict.ipv4 ?? verdict.ipv6)?.interfaceIndex, outer != index,
+      let tunnel = snapshot.interface(outer), let kind = tunnel.role.tunnelKind
     else { return }
-    verdict.vpn = VPN(kernelName: snapshot.interfaces[outer].kernelName, interfaceIndex: index, kind: kind)
+    verdict.vpn = VPN(kernelName: tunnel.kernelName, interfaceIndex: outer, kind: kind)
   }
 
   // MARK: One family
 
+  /// Returns the question for the way of this user's packets to an address.
+  func query(_ destination: IPAddress) -> RouteQuery { RouteQuery(destination, user: user, port: port) }
+
   /// Evaluates the destinations of a family: returns the first one that can be reached.
   private func evaluate(
-    _ family: AddressFamily, _ answers: RouteAnswers, to all: Destinations, _ trail: inout EvaluationTrail
+    _ family: AddressFamily, _ answers: [RouteQuery: RouteAnswer], to all: Destinations, _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
-    // Nearly always the case.
-    if all.areStandIns { return evaluateInternet(family, answers, &trail) }
-    let destinations = all[family]
-    if destinations.count == 1, trail.steps == nil { return evaluate(family, to: 0, answers, &trail) }
+    if all.isInternet { return evaluateInternet(family, answers, &trail) }
     var first: RouteOutcome?
-    for destination in destinations.indices {
-      trail.record(.destination(destinations[destination]))
-      let outcome = evaluate(family, to: Int8(clamping: destination), answers, &trail)
+    for destination in all[family] {
+      trail.record(.destination(destination))
+      let outcome = evaluate(query(destination), answers, &trail)
       trail.record(outcome.step)
       if case .failed = outcome {
         first = first ?? outcome
@@ -141,76 +144,40 @@ package struct PathEvaluator: Sendable {
 
   // MARK: The internet
 
-  /// Returns the positions in ``Destinations/internet`` of the addresses to ask for, in order.
-  func standIns(_ family: AddressFamily) -> [Int8] {
-    let (first, last) = (snapshot.standIn(family), Destinations.lastStandIn(family))
+  /// Returns the addresses to ask for, in order.
+  func standIns(_ family: AddressFamily) -> [IPAddress] {
+    let (first, last) = (snapshot.standIn(family), Destinations.fallback(family))
     return first == last ? [last] : [first, last]
   }
 
   /// Evaluates the way to the first address that stands for the internet and about which the kernel's answer tells something.
-  func evaluateInternet(
-    _ family: AddressFamily, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
+  private func evaluateInternet(
+    _ family: AddressFamily, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
-    let (first, last) = (snapshot.standIn(family), Destinations.lastStandIn(family))
-    if trail.steps == nil {
-      // Nearly always, the default route has a gateway, or there is none.
-      switch answers[RouteRequest(family, .plain, to: first)] {
-      case .hop(let hop)? where hop.gateway != nil:
-        return evaluate(hop, family, to: first, orElse: first == last ? nil : last, answers, &trail)
-      case .noRoute?:
-        if case .noRoute? = answers[RouteRequest(family, .plain, to: last)] { return .failed(.noRoute) }
-      default: break
-      }
-    }
     guard let decisive = decisiveStandIn(family, answers, &trail) else { return .open }
-    let other = decisive == last ? nil : last
-    guard trail.steps != nil else { return evaluate(family, to: decisive, orElse: other, answers, &trail) }
-    let addresses = Destinations.internet[family]
-    trail.record(.destination(addresses[Int(decisive)]))
-    if decisive != first, let answer = answers[RouteRequest(family, .plain, to: first)] {
-      trail.record(.passedOver(addresses[Int(first)], answer))
-    }
-    let outcome = evaluate(family, to: decisive, orElse: other, answers, &trail)
+    let (first, last) = (snapshot.standIn(family), Destinations.fallback(family))
+    trail.record(.destination(decisive))
+    if decisive != first, let answer = answers[query(first)] { trail.record(.passedOver(first, answer)) }
+    let outcome = evaluate(query(decisive), orElse: decisive == last ? nil : query(last), answers, &trail)
     trail.record(outcome.step)
     return outcome
   }
 
-  /// Returns the position of the address whose answer counts. Nil if the kernel has to be asked.
+  /// Returns the address whose answer counts. Nil if the kernel has to be asked.
   private func decisiveStandIn(
-    _ family: AddressFamily, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
-  ) -> Int8? {
-    let (first, last) = (snapshot.standIn(family), Destinations.lastStandIn(family))
-    let plain = RouteRequest(family, .plain, to: first)
-    guard let answer = answers[plain] else {
-      trail.needs(plain)
-      return nil
-    }
+    _ family: AddressFamily, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+  ) -> IPAddress? {
+    let (first, last) = (snapshot.standIn(family), Destinations.fallback(family))
+    guard let answer = trail.answer(to: query(first), answers) else { return nil }
     guard first != last else { return last }
     if case .hop(let hop) = answer {
       if hop.gateway != nil || isTunnel(hop) { return first }
-      guard let isOnLink = isOnLink(family, first, answers, &trail) else { return nil }
-      if !isOnLink { return first }
+      // The route to the address may be that of a network on the link itself.
+      guard let route = trail.answer(to: query(first).asking(.route), answers) else { return nil }
+      guard case .hop(let hop) = route, isOnLink(hop) else { return first }
     }
-    let request = RouteRequest(family, .plain, to: last)
-    guard let other = answers[request] else {
-      trail.needs(request)
-      return nil
-    }
+    guard let other = trail.answer(to: query(last), answers) else { return nil }
     return other == answer ? first : last
-  }
-
-  /// Returns whether the route to one of ``Destinations/internet`` is that of a network on the link itself. Nil if the kernel
-  /// has to be asked.
-  @inline(never) private func isOnLink(
-    _ family: AddressFamily, _ position: Int8, _ answers: RouteAnswers, _ trail: inout EvaluationTrail
-  ) -> Bool? {
-    let request = RouteRequest(family, .allHops, to: position)
-    guard let route = answers[request] else {
-      trail.needs(request)
-      return nil
-    }
-    guard case .hop(let hop) = route else { return false }
-    return isOnLink(hop)
   }
 
   /// Returns whether the route is about the link's own network and not about the internet.

@@ -31,9 +31,9 @@ package struct PathFindings: Sendable {
   package let user: UInt32
 
   package init(
-    of target: NetworkTarget, _ evaluator: PathEvaluator, _ answers: RouteAnswers, _ destinations: Destinations,
-    _ rules: [AddressFamily: [RoutingRule]], user: UInt32,
-    resolution: Resolution? = nil
+    of target: NetworkTarget, _ evaluator: PathEvaluator, _ answers: [RouteQuery: RouteAnswer],
+    _ destinations: Destinations,
+    _ rules: [AddressFamily: [RoutingRule]], resolution: Resolution? = nil
   ) {
     var trail = EvaluationTrail(keepsSteps: true)
     let evaluation = evaluator.evaluate(answers, to: destinations, &trail)
@@ -47,7 +47,7 @@ package struct PathFindings: Sendable {
       return evaluator.fault(ofLink: interface.index).map { (interface.index, $0) }
     }
     self.rules = rules
-    self.user = user
+    user = evaluator.user
     self.resolution = resolution
   }
 

@@ -1,119 +1,76 @@
-/// The kernel's answers so far. They are kept until something happens that could change them.
-package struct RouteAnswers: Sendable {
-  /// The two answers that nearly every judgement needs, usually the only ones. Not a generic pair, which would go through the
-  /// runtime's tables.
-  private var plainIPv4: RouteAnswer?
-  private var plainIPv6: RouteAnswer?
-  /// The answers about the last addresses that stand for the internet, used if the first ones have no route.
-  private var lastIPv4: RouteAnswer?
-  private var lastIPv6: RouteAnswer?
-  private var others: [(request: RouteRequest, answer: RouteAnswer)] = []
-  /// Whether a question was about what carries a tunnel. Stored, because computing it would copy the answers.
-  private(set) var lookBeneathTunnels = false
-  /// The answers about routes to single addresses. Kept longer, because each costs a listing of routes.
-  private var hostRoutes: [(request: RouteRequest, answer: RouteAnswer)] = []
-
-  package init() {}
-
-  package subscript(request: RouteRequest) -> RouteAnswer? {
-    if case .plain = request.scope {
-      if request.destination == 0 { return request.family == .ipv4 ? plainIPv4 : plainIPv6 }
-      if request.isForLastStandIn { return request.family == .ipv4 ? lastIPv4 : lastIPv6 }
-    }
-    if case .hostRoute = request.scope { return hostRoutes.first { $0.request == request }?.answer }
-    return others.first { $0.request == request }?.answer
-  }
-
-  mutating func keep(_ answer: RouteAnswer, to request: RouteRequest) {
-    if case .plain = request.scope, request.destination == 0 {
-      if request.family == .ipv4 { plainIPv4 = answer } else { plainIPv6 = answer }
-    } else if case .plain = request.scope, request.isForLastStandIn {
-      if request.family == .ipv4 { lastIPv4 = answer } else { lastIPv6 = answer }
-    } else if case .hostRoute = request.scope {
-      hostRoutes.append((request, answer))
-    } else {
-      others.append((request, answer))
-      lookBeneathTunnels = lookBeneathTunnels || request.isBeneath
-    }
-  }
-
-  mutating func forgetHostRoutes() { hostRoutes = [] }
-
-  mutating func forget(_ families: AddressFamilies) {
-    if families.contains(.ipv4) { (plainIPv4, lastIPv4) = (nil, nil) }
-    if families.contains(.ipv6) { (plainIPv6, lastIPv6) = (nil, nil) }
-    guard !others.isEmpty else { return }
-    others.removeAll { families.contains($0.request.family) }
-    lookBeneathTunnels = others.contains { $0.request.isBeneath }
-  }
-}
-
-/// A question to the kernel: which way would a packet leave?
-package struct RouteRequest: Hashable, Sendable {
-  package enum Scope: Hashable, Sendable {
-    /// The way for any program of this user.
-    case plain
+/// A question to the kernel, with all that it asks: which way would a packet leave?
+package struct RouteQuery: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
+    /// The way of a packet: one hop.
+    case way
     /// The route itself with all its next hops, not the single hop that a hash chooses.
-    case allHops
+    case route
     /// The route itself again, for the time at which it ends.
     case lifetime
-    /// The way as if this link were the only one. Also asks for the route itself, because IPv4 would otherwise answer "on the
-    /// link" without any route.
-    case link(Int32)
-    /// The way for packets with this mark, such as those that a tunnel itself sends.
-    case marked(UInt32)
-    /// The way to the other end of this tunnel.
-    case remote(tunnel: Int32)
-    /// The rules that choose the table; no way.
+    /// A route to any single address of the destination's family, with a gateway, that somebody has written for ``link``; no way.
+    /// VPN clients write such a route to their server.
+    case hostRoute
+    /// The rules that choose the table, of the destination's family; no way.
     case rules
-    /// The way to the source that the plain lookup has named: tells whether it is this machine's own.
-    case source
-    /// A route to a single address, with a gateway, that somebody has written for this link; no way. VPN clients write such a
-    /// route to their server.
-    case hostRoute(Int32)
   }
 
-  package let family: AddressFamily
-  package let scope: Scope
-  /// The position among the target's addresses of this family. Negative for questions about what carries a tunnel.
-  package let destination: Int8
+  package var destination: IPAddress
+  package var kind: Kind
+  /// The id of the user whose packets these are, because rules can select by it.
+  package var user: UInt32
+  /// The TCP port of the packets; nil for none.
+  package var port: UInt16?
+  /// The mark of the packets, such as those that a tunnel itself sends; 0 for none.
+  package var mark: UInt32
+  /// The only link to use; 0 for any. The answer is then the route itself, because IPv4 would otherwise answer "on the link"
+  /// without any route.
+  package var link: Int32
 
-  /// The destination of a question about what carries a tunnel: the first of ``Destinations/internet``, not the target.
-  package static let internet: Int8 = -1
-
-  /// Returns the destination for the address of ``Destinations/internet`` at a position, as for what carries a tunnel.
-  package static func internet(_ standIn: Int8) -> Int8 { internet - standIn }
-
-  /// Whether the question is about the DNS root server, if its destinations are those of ``Destinations/internet``.
-  package var isForLastStandIn: Bool {
-    destination == Destinations.lastStandIn(family)
-  }
-
-  /// Whether the question is about what carries a tunnel.
-  package var isBeneath: Bool { destination < 0 }
-
-  var isForHostRoute: Bool { if case .hostRoute = scope { true } else { false } }
-
-  /// The position among the target's addresses, or among ``Destinations/internet``.
-  package var position: Int { Int(isBeneath ? Self.internet - destination : destination) }
-
-  package init(_ family: AddressFamily, _ scope: Scope = .plain, to destination: Int8 = 0) {
-    self.family = family
-    self.scope = scope
+  package init(
+    _ destination: IPAddress, _ kind: Kind = .way, user: UInt32 = 0, port: UInt16? = nil, mark: UInt32 = 0,
+    link: Int32 = 0
+  ) {
     self.destination = destination
+    self.kind = kind
+    self.user = user
+    self.port = port
+    self.mark = mark
+    self.link = link
+  }
+
+  package var family: AddressFamily { destination.family }
+
+  /// Returns the same question about the route itself, or for its end.
+  func asking(_ kind: Kind) -> RouteQuery {
+    var query = self
+    query.kind = kind
+    return query
+  }
+
+  /// Returns the same question as if this link were the only one.
+  func over(_ link: Int32) -> RouteQuery {
+    var query = self
+    query.link = link
+    return query
+  }
+
+  /// Returns the question for the rules of a family.
+  package static func rules(_ family: AddressFamily) -> RouteQuery { RouteQuery(.unspecified(family), .rules) }
+
+  /// Returns the question for a route to a single address over a link.
+  static func hostRoute(_ family: AddressFamily, over link: Int32) -> RouteQuery {
+    RouteQuery(.unspecified(family), .hostRoute, link: link)
   }
 }
 
 /// One way out of this machine.
 package struct RouteHop: Hashable, Sendable {
-  // In this order the value has 56 bytes, which are copied several times for each event. The small properties lie in the gaps
-  // behind addresses.
+  package var interfaceIndex: Int32
   package var gateway: IPAddress?
   /// The length of the route's prefix, in answers that are the route itself. 0 for a default route.
   package var prefixLength: UInt8
   /// The writer of the route: RTPROT_* of <linux/rtnetlink.h>.
   package var origin: UInt8
-  package var interfaceIndex: Int32
   /// The metric of the route; lower is better.
   package var metric: UInt32
   /// The routing table that has the route.
@@ -158,7 +115,7 @@ package struct RouteHop: Hashable, Sendable {
   package static let dhcpOrigin: UInt8 = 16
 }
 
-/// The kernel's answer to a ``RouteRequest``.
+/// The kernel's answer to a ``RouteQuery``.
 package enum RouteAnswer: Hashable, Sendable {
   case hop(RouteHop)
   /// More than one way, as answer to a question for all hops.

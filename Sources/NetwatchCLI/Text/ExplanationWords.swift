@@ -12,7 +12,11 @@ struct ExplanationWords {
   func steps(for step: EvaluationTrail.Step, to destination: IPAddress) -> [Explanation.Step] {
     switch step {
     case .destination, .outcome: []
-    case .answer(let request, let answer): answered(request, answer, to: destination)
+    case .answer(let query, .own) where query.destination == destination:
+      [.init(topic: .route, text: "the address is this machine's own", isFault: true, facts: [("table", .null)])]
+    case .answer(let query, let answer):
+      rules(query, answer) + [route(answer, for: query.kind == .route ? ", another of its hops" : "")]
+    case .answerBeneath(let query, let answer): rules(query, answer) + [route(answer, for: packets(query))]
     case .excluded(let index):
       [
         .init(
@@ -30,16 +34,6 @@ struct ExplanationWords {
     }
   }
 
-  private func answered(
-    _ request: RouteRequest, _ answer: RouteAnswer, to destination: IPAddress
-  ) -> [Explanation.Step] {
-    if answer == .own, !request.isBeneath {
-      let text = "the address is this machine's own"
-      return [.init(topic: .route, text: text, isFault: true, facts: [("table", .null)])]
-    }
-    return rules(request, answer) + [route(request, answer)]
-  }
-
   private func passedOver(_ address: IPAddress, _ answer: RouteAnswer, to other: IPAddress) -> Explanation.Step {
     let reason =
       switch answer {
@@ -54,16 +48,14 @@ struct ExplanationWords {
 
   // MARK: Rules
 
-  private func rules(_ request: RouteRequest, _ answer: RouteAnswer) -> [Explanation.Step] {
-    // Even if the request names a link or a remote end, the rules choose the table.
-    var mark: UInt32 = 0
-    if case .marked(let given) = request.scope { mark = given }
+  private func rules(_ query: RouteQuery, _ answer: RouteAnswer) -> [Explanation.Step] {
+    // Even if the question names a link, the rules choose the table.
     switch answer {
     case .hop, .hops:
       // The rule that has found the first hop of a route also finds the others.
-      guard request.scope != .allHops, let table = answer.hop?.table else { return [] }
-      return findings.rule(leadingTo: table, mark: mark, request.family).map { [step($0)] } ?? []
-    case .refused: return findings.rules(forbidding: mark, request.family).map { step($0) }
+      guard query.kind != .route, let table = answer.hop?.table else { return [] }
+      return findings.rule(leadingTo: table, mark: query.mark, query.family).map { [step($0)] } ?? []
+    case .refused: return findings.rules(forbidding: query.mark, query.family).map { step($0) }
     case .noRoute, .own, .rules: return []
     }
   }
@@ -93,33 +85,29 @@ struct ExplanationWords {
 
   // MARK: Routes
 
-  private func route(_ request: RouteRequest, _ answer: RouteAnswer) -> Explanation.Step {
+  private func route(_ answer: RouteAnswer, for packets: String) -> Explanation.Step {
     guard let hop = answer.hop else {
       let isForbidden = answer == .refused
       let text = isForbidden ? "a route or a rule forbids it (unreachable, prohibit or blackhole)" : "there is none"
-      return .init(topic: .route, text: text + packets(request), isFault: true, facts: [("table", .null)])
+      return .init(topic: .route, text: text + packets, isFault: true, facts: [("table", .null)])
     }
     let gateway = hop.gateway.map { "via \($0) " } ?? ""
     let metric = hop.metric == 0 ? "" : " metric \(hop.metric)"
     return .init(
       topic: .route,
-      text: "table \(table(hop.table)): \(gateway)dev \(name(hop.interfaceIndex))\(metric)" + packets(request),
+      text: "table \(table(hop.table)): \(gateway)dev \(name(hop.interfaceIndex))\(metric)" + packets,
       facts: [
         ("table", .integer(Int64(hop.table))), ("gateway", hop.gateway.map { .string("\($0)") } ?? .null),
         ("interface", .string(rawName(hop.interfaceIndex))), ("metric", .integer(Int64(hop.metric))),
       ])
   }
 
-  /// Returns which packets a lookup was for; empty if it was for this machine's ordinary packets.
-  private func packets(_ request: RouteRequest) -> String {
-    switch request.scope {
-    case .marked(let mark): ", for \(request.family.shownName) packets with the mark \(hex(mark))"
-    case .remote: ", to the tunnel's other end"
-    case .allHops: ", another of its hops"
-    case .link where request.isBeneath: ", the best \(request.family.shownName) route without a tunnel"
-    case .plain where request.isBeneath: ", for \(request.family.shownName) packets"
-    case .plain, .link, .rules, .lifetime, .source, .hostRoute: ""
-    }
+  /// Returns which packets of a tunnel a question is about.
+  private func packets(_ query: RouteQuery) -> String {
+    let family = query.family.shownName
+    if query.mark != 0 { return ", for \(family) packets with the mark \(hex(query.mark))" }
+    guard Destinations.internet.all.contains(query.destination) else { return ", to the tunnel's other end" }
+    return query.link == 0 ? ", for \(family) packets" : ", the best \(family) route without a tunnel"
   }
 
   // MARK: Words

@@ -89,7 +89,7 @@ package final class GatewayWatch {
 
   private func route(to target: IPAddress, user: uid_t, over link: Int32) throws(NetlinkError) -> RouteAnswer {
     var answer = RouteAnswer.noRoute
-    var request = try NetlinkRequest.lookUp(target, user: user, port: nil, link: link)
+    var request = try NetlinkRequest.lookUp(RouteQuery(target, user: user, link: link))
     _ = try conversation.ask(&request) { frame, bytes in
       switch NetlinkDecoder.message(frame, bytes, as: .answer) {
       case .route(let found): answer = found

@@ -8,9 +8,9 @@ import NetwatchResolver
 /// It belongs to the thread of its source's loop.
 package final class NetlinkReachability {
   /// The type of the closure that gets each path, its change and its time.
-  package typealias Publish = (consuming NetworkPath, ReachabilityMachine.Change, Moment) -> Void
+  package typealias Publish = (NetworkPath, ReachabilityMachine.Change, Moment) -> Void
 
-  /// The time to keep trying if listing fails at the start.
+  /// The time to keep trying if dumps fail at the start.
   private static let startPatience = Duration.seconds(5)
   /// The shortest interval between two resolutions of a host. Shorter ones would keep the resolver busy all the time.
   private static let shortestRefresh = Duration.seconds(1)
@@ -21,9 +21,9 @@ package final class NetlinkReachability {
   private let publish: Publish
   private let failed: (NetlinkError) -> Void
   private var machine: ReachabilityMachine
-  /// The path that was published last, without its links. Kept for its memory, which the next one is written into.
-  private var path: NetworkPath
-  private var routes: RouteQueries
+  private let routes: RouteQueries
+  /// The changes that the machine wants to be announced.
+  private(set) var watch = ReachabilityMachine.Watch()
   private var timers: [ReachabilityMachine.Timer: LoopTimer] = [:]
   private let target: NetworkTarget
   /// The source of WiFi values between two paths.
@@ -32,10 +32,6 @@ package final class NetlinkReachability {
   private var refusal: NetlinkError?
   /// The addresses of the host, if the target is one.
   private var host: HostWatch?
-  /// The effects that the machine wants, the first one last; and the position for effects that result from the current one.
-  private var effects: [ReachabilityMachine.Effect] = []
-  private var place = 0
-  private var isPerforming = false
   /// Whether new addresses of the host are being handled. A path that is published meanwhile is not a change of the network, so
   /// the name is not resolved again.
   private var isTellingAddresses = false
@@ -55,25 +51,19 @@ package final class NetlinkReachability {
     self.source = source
     self.publish = publish
     failed = fail
-    machine = ReachabilityMachine(configuration: configuration, namespaces: source.input.namespaces())
-    path = NetworkPath(
-      verdict: .unknown, reason: .unresolved, interfaces: InterfaceTable(),
-      allowsLinkLocalIPv4: configuration.allowsLinkLocalIPv4)
+    machine = ReachabilityMachine(
+      configuration: configuration, namespaces: source.input.namespaces(), user: getuid())
+    routes = RouteQueries(by: source.conversation, pause: source.input.pause)
     target = configuration.target
     wifi = WiFiWatch(on: source.loop, of: source.input, configuration.wifi, read: source.connection(of:hasFrequency:))
-    routes = try Self.routes(to: machine.destinations, target.port, source)
     wifi.isDue = { [unowned self] in sampleSignal() }
     wifi.tell = { [unowned self] connection, reason in
-      publishPath(connection, because: reason, as: .wifi)
+      publish(machine.path.with(self.reported(connection), reason: reason), .wifi, source.moment)
     }
   }
 
   /// The counters of the machine.
   package var statistics: MonitorStatistics { machine.statistics }
-  var watchedAddresses: [IPAddress] { machine.watched }
-  /// Whether routes to single addresses matter.
-  var watchesHostRoutes: Bool { machine.usesHostRoutes }
-  var watchedRouters: (inUse: Neighbour?, dead: [Neighbour]) { machine.watchedRouters }
   /// The kernel features that were needed but are missing, in a fixed order.
   package var missingFeatures: [KernelFeature] { source.missing }
 
@@ -95,10 +85,9 @@ package final class NetlinkReachability {
   private func begin() throws {
     if case .host(let name, _) = target { try source.input.follow { resolve(try name.inASCII()) } }
     source.touchMoment(because: .start)
-    if machine.destinations != .internet { source.watchRoutes() }
     dispatch(.started)
     let deadline = source.loop.now + Self.startPatience
-    while machine.isListing {
+    while machine.isDumping {
       if let refusal, !refusal.isTransient { throw refusal }
       guard source.loop.now < deadline, !source.input.isLost() else {
         throw refusal ?? NetlinkError(operation: "RTM_GETLINK dump", code: EAGAIN)
@@ -119,24 +108,21 @@ package final class NetlinkReachability {
   package func findings() throws(NetlinkError) -> PathFindings {
     var rules: [AddressFamily: [RoutingRule]] = [:]
     for family in AddressFamily.allCases {
-      if case .rules(let found) = try routes.rules(family) { rules[family] = found }
+      if case .rules(let found) = try routes.ask(.rules(family)) { rules[family] = found }
     }
     let resolution = host.map { host in
       PathFindings.Resolution(
         addresses: host.addresses, problem: host.failure?.description, isDefinite: host.isKnown)
     }
     return PathFindings(
-      of: target, machine.evaluator, machine.answers, machine.destinations, rules, user: getuid(),
-      resolution: resolution)
+      of: target, machine.evaluator, machine.answers, machine.destinations, rules, resolution: resolution)
   }
 
   /// Returns the facts that distinguish the network of the published path from other networks.
   ///
   /// - Returns: Nil if nothing is reachable, or as long as the kernel does not know the gateway's hardware address.
   package func networkFacts() throws(NetlinkError) -> NetworkIdentity.Facts? {
-    guard let index = machine.published.interfaceIndex,
-      let link = machine.evaluator.snapshot.interfaces.interface(index)
-    else { return nil }
+    guard let link = machine.path.interface else { return nil }
     return try GatewayQueries(routes, by: source.conversation).facts(of: link)
   }
 
@@ -165,28 +151,9 @@ package final class NetlinkReachability {
     isTellingAddresses = false
   }
 
-  /// Passes an event to the machine, and performs its effects. The effects of this event are performed before earlier ones.
-  func dispatch(_ event: ReachabilityMachine.Event) {
-    machine.handle(event, at: .nanoseconds(source.moment.monotonic)).forEach { effect in
-      // Appending costs 150 instructions less, of 10,600 for a whole event, and mostly there is one effect.
-      if place == effects.count { effects.append(effect) } else { effects.insert(effect, at: place) }
-    }
-    guard !isPerforming, !effects.isEmpty else { return }
-    isPerforming = true
-    while let effect = effects.popLast() {
-      place = effects.count
-      perform(effect)
-    }
-    isPerforming = false
-    if let check = source.noRouteCheck { prepare(check) }
-  }
-
-  /// Does what the check for no route needs, now that the change is published.
-  private func prepare(_ check: NoRouteCheck) {
-    check.giveBackPort()
-    guard check.wantsRules, let answer = try? routes.rules(.ipv4) else { return }
-    // A kernel without rules refuses.
-    if case .rules(let found) = answer { check.rules = found } else { check.rules = [] }
+  /// Passes an input to the machine, and performs what it wants.
+  func dispatch(_ input: ReachabilityMachine.Input) {
+    for output in machine.handle(input, at: .nanoseconds(source.moment.monotonic)) { perform(output) }
   }
 
   func fail(_ error: NetlinkError) {
@@ -194,55 +161,49 @@ package final class NetlinkReachability {
     failed(error)
   }
 
-  // MARK: Effects
+  // MARK: Outputs
 
-  private func perform(_ effect: ReachabilityMachine.Effect) {
+  private func perform(_ output: ReachabilityMachine.Output) {
     do throws(NetlinkError) {
-      switch effect {
-      case .list(let question):
-        dispatch(.listingBegan)
-        dispatch(.listingEnded(question, isWhole: try source.list(for: self)))
-      case .settle: try source.links.waitForPendingChanges()
-      case .readLink(let index): try source.readLink(index, for: self)
-      case .lookUp(let question, let request):
-        let answer = try routes.ask(request, address: machine.address(of: request), lower: machine.lower(of: request))
-        dispatch(.answered(question, request, answer))
-      case .lookUpBothStandIns(let question, let family):
-        let hasNone = family == .ipv4 && source.noRouteCheck?.findsNone() == true
-        let answers = hasNone ? (.noRoute, .noRoute) : try routes.askForBothStandIns(family)
-        dispatch(.answered(question, RouteRequest(family), answers.first))
-        dispatch(.answered(question, RouteRequest(family, to: Destinations.lastStandIn(family)), answers.last))
-      case .watch:
-        routes = try Self.routes(to: machine.destinations, target.port, source)
+      switch output {
+      case .dump:
+        dispatch(.dumpBegan)
+        dispatch(.dumped(isConsistent: try source.dump(for: self)))
+      case .readLinks(let indices):
+        for index in indices { try source.readLink(index, for: self) }
+      case .query(let queries, let afterPendingChanges):
+        if afterPendingChanges { try source.links.waitForPendingChanges() }
+        var answers: [RouteQuery: RouteAnswer] = [:]
+        for query in queries { answers[query] = try routes.ask(query) }
+        dispatch(.answered(answers))
+      case .watch(let watch):
+        self.watch = watch
         source.watchRoutes()
-      case .watchRouters: source.watchRoutes()
-      case .arm(let timer, let deadline): arm(timer, at: deadline)
-      case .disarm(let timer): timers[timer]?.stop()
+      case .timer(let timer, let deadline): set(timer, at: deadline)
       case .resolve: host?.pathChanged()
-      case .publish(let change): tell(change)
+      case .publish(let path, let change): tell(path, change)
       }
     } catch {
       refusal = error
-      dispatch(.failed)
+      dispatch(.refused)
     }
   }
 
-  private static func routes(
-    to destinations: Destinations, _ port: UInt16?, _ source: NetlinkSource
-  ) throws(NetlinkError) -> RouteQueries {
-    try RouteQueries(destinations, port: port, by: source.conversation, pause: source.input.pause)
-  }
-
-  private func tell(_ change: ReachabilityMachine.Change) {
+  private func tell(_ path: NetworkPath, _ change: ReachabilityMachine.Change) {
     guard !source.input.isLost() else { return }
     let association = association
     let connection = association.flatMap { wifi.connection(of: $0.radio) }
-    publishPath(connection, because: machine.reason, as: change)
+    publish(path.with(reported(connection), reason: path.reason), change, source.moment)
     // Watchers that are not told of links have not been told of their signal either.
     let isTold = change != .interfaces || machine.configuration.publishesInterfaceChanges
     wifi.handle(isTold ? .published(association, connection) : .sampled(connection), at: source.moment)
     // Name servers may respond differently over another path.
     if case .reachability = change, !isTellingAddresses { host?.pathChanged() }
+  }
+
+  /// Returns what is reported of a connection to an access point.
+  private func reported(_ connection: WiFiConnection?) -> WiFiConnection {
+    wifi.reporting.part(of: connection ?? WiFiConnection())
   }
 
   private func resolve(_ name: HostName) {
@@ -252,29 +213,17 @@ package final class NetlinkReachability {
     host = HostWatch(of: name, on: source.loop, configuration) { [unowned self] in receive(resolved: $0) }
   }
 
-  /// Publishes what the machine has decided.
-  private func publishPath(
-    _ connection: WiFiConnection?, because reason: ReachabilityReason, as change: ReachabilityMachine.Change
-  ) {
-    machine.write(to: &path, because: reason, wifi.reporting.part(of: connection ?? WiFiConnection()))
-    publish(path, change, source.moment)
-    path.forgetLinks()
-  }
-
   /// The network of the radio that carries the published path.
   private var association: WiFiMachine.Association? {
-    guard let ssid = machine.published.ssid, let index = machine.published.interfaceIndex,
+    let verdict = machine.path.verdict
+    guard let ssid = verdict.ssid, let index = verdict.interfaceIndex,
       let radio = machine.evaluator.snapshot.radio(below: index)
     else { return nil }
     return WiFiMachine.Association(radio: radio.index, ssid: ssid)
   }
 
   /// The addresses that traffic leaves from now. They may also change without a new path.
-  package var localAddresses: Set<IPAddress> {
-    NetworkPath(
-      verdict: machine.published, reason: machine.reason, interfaces: machine.evaluator.snapshot.interfaces
-    ).localAddresses
-  }
+  package var localAddresses: Set<IPAddress> { machine.path.localAddresses }
 
   /// Sets which values of the WiFi network are reported from now on.
   ///
@@ -290,7 +239,7 @@ package final class NetlinkReachability {
     return connection.map { reporting.part(of: $0) }
   }
 
-  private func arm(_ timer: ReachabilityMachine.Timer, at deadline: Duration) {
+  private func set(_ timer: ReachabilityMachine.Timer, at deadline: Duration?) {
     if timers[timer] == nil { timers[timer] = LoopTimer(on: source.loop) { [unowned self] in fire(timer) } }
     timers[timer]?.set(at: deadline)
   }

@@ -17,13 +17,10 @@ package final class NetlinkSource {
   /// The shortest time that counts as a suspend. Two clocks are never read at exactly the same time, and no suspend is shorter.
   private static let suspendThreshold = Duration.milliseconds(100)
 
-  // What a message needs stands together, so that it is in few lines of cache.
   /// The time at which the current message was read.
   private(set) var moment = Moment.now
   private let events: NetlinkSocket
   private var watchers: [NetlinkReachability] = []
-  /// Nil if netlink has to be asked each time, such as when its messages are printed.
-  let noRouteCheck: NoRouteCheck?
   let input: NetlinkInput
   let loop: EventLoop
   /// The socket for requests to rtnetlink.
@@ -51,9 +48,8 @@ package final class NetlinkSource {
     self.loop = loop
     self.input = input
     devices = KnownDevices(read: input.traits)
-    let log = NetlinkDecoder.log("reply", as: .answer)
-    conversation = try NetlinkConversation(.reply, of: input, protocol: NETLINK_ROUTE, log: log)
-    noRouteCheck = log == nil ? input.noRouteCheck() : nil
+    conversation = try NetlinkConversation(
+      .reply, of: input, protocol: NETLINK_ROUTE, log: NetlinkDecoder.log("reply", as: .answer))
     links = try LinkQueries(by: conversation)
     radios = Radios(on: loop, of: input)
     leases = LeaseWatch(on: loop, of: input)
@@ -106,15 +102,14 @@ package final class NetlinkSource {
 
   /// Sets the filter to pass the routes that the watchers need, and no others.
   func watchRoutes() {
+    let watches = watchers.map(\.watch)
     var addresses: [IPAddress] = []
-    for watcher in watchers {
-      for address in watcher.watchedAddresses where !addresses.contains(address) { addresses.append(address) }
-    }
-    let inUse = Set(watchers.compactMap { $0.watchedRouters.inUse?.address })
-    let dead = Set(watchers.flatMap { $0.watchedRouters.dead.map(\.address) })
+    for address in watches.flatMap(\.addresses) where !addresses.contains(address) { addresses.append(address) }
+    let inUse = Set(watches.compactMap { $0.router?.address })
+    let dead = Set(watches.flatMap { $0.deadRouters.map(\.address) })
     let isFiltered = attach(
       RouteFilter.program(
-        watching: addresses, passesHostRoutes: watchers.contains(where: \.watchesHostRoutes),
+        watching: addresses, passesHostRoutes: watches.contains(where: \.includesHostRoutes),
         routersInUse: Array(inUse), deadRouters: Array(dead)))
     // Neighbours are subscribed to only if there is a router to watch, and if the filter drops all other neighbours.
     guard isFiltered, !hearsNeighbours, !inUse.isEmpty else { return }
@@ -134,8 +129,8 @@ package final class NetlinkSource {
 
   // MARK: Reading
 
-  /// Lists links, then addresses. Returns false if something changed meanwhile, so that the list may be incomplete.
-  func list(for watcher: NetlinkReachability) throws(NetlinkError) -> Bool {
+  /// Dumps links, then addresses. Returns false if something changed meanwhile, so that the dump may be incomplete.
+  func dump(for watcher: NetlinkReachability) throws(NetlinkError) -> Bool {
     leases.beginListing()
     let isWhole = try links.list { identify($0) { watcher.dispatch(.fact($0)) } }
     leases.endListing { watcher.dispatch(.fact(.lease(index: $0, isMetered: $1))) }
@@ -172,18 +167,12 @@ package final class NetlinkSource {
   }
 
   private func receive(_ frame: NetlinkFrame, _ bytes: RawSpan) {
-    // These are the most frequent messages, and no other source adds to them.
     guard let (families, isRemoval) = NetlinkDecoder.routing(frame, bytes) else { return receiveOther(frame, bytes) }
-    if frame.type == RTM_NEWRULE || frame.type == RTM_DELRULE { noRouteCheck?.rules = nil }
     if !families.isEmpty { tell(.fact(.routing(families, isRemoval: isRemoval))) }
   }
 
-  // Not inlined, because what it decodes is large: the stack of the most frequent messages would have room for all of it.
-  @inline(never) private func receiveOther(_ frame: NetlinkFrame, _ bytes: RawSpan) {
-    if frame.kind == .overrun {
-      noRouteCheck?.rules = nil
-      return tell(.overrun)
-    }
+  private func receiveOther(_ frame: NetlinkFrame, _ bytes: RawSpan) {
+    if frame.kind == .overrun { return tell(.overrun) }
     switch NetlinkDecoder.message(frame, bytes, as: .notification) {
     case .event(let event): identify(event) { tell(.fact($0)) }
     case .route, .routeOverNextHop, .nextHop, .rule, .ignored: break
@@ -191,7 +180,7 @@ package final class NetlinkSource {
   }
 
   /// Adds what other sources than rtnetlink know of a link.
-  @inline(never) private func identify(_ event: NetworkEvent, _ body: (NetworkEvent) -> Void) {
+  private func identify(_ event: NetworkEvent, _ body: (NetworkEvent) -> Void) {
     switch event {
     case .link(var fact):
       devices.identify(&fact)
@@ -216,15 +205,9 @@ package final class NetlinkSource {
     }
   }
 
-  private func tell(_ event: ReachabilityMachine.Event) {
-    // By position, because holding the array while its elements are called would copy it if one leaves.
-    var position = 0
-    while position < watchers.count {
-      let watcher = watchers[position]
-      watcher.dispatch(event)
-      // If this watcher has left, the next one is at its position.
-      if position < watchers.count, watchers[position] === watcher { position += 1 }
-    }
+  private func tell(_ input: ReachabilityMachine.Input) {
+    // A watcher may leave while another one is told.
+    for watcher in watchers where watchers.contains(where: { $0 === watcher }) { watcher.dispatch(input) }
   }
 
   private func fail(_ error: NetlinkError) {

@@ -33,9 +33,8 @@ struct GatewayQueries {
 
   /// Returns the next hop to the internet over a link, even if a tunnel lies above the link.
   private func gateway(_ family: AddressFamily, over link: Int32) throws(NetlinkError) -> IPAddress? {
-    let request = RouteRequest(family, .link(link), to: RouteRequest.internet)
     for standIn in Destinations.internet[family] {
-      switch try routes.ask(request, address: standIn, lower: 0) {
+      switch try routes.ask(RouteQuery(standIn, link: link)) {
       case .hop(let hop): if let gateway = hop.gateway { return gateway }
       case .hops(let hops):
         if let hop = hops.first(where: { $0.interfaceIndex == link }), let gateway = hop.gateway { return gateway }

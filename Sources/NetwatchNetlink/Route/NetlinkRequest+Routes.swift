@@ -56,34 +56,27 @@ extension NetlinkRequest {
   }
 
   /// Makes the request for a route lookup.
-  ///
-  /// - Parameters:
-  ///   - user: The user who sends the packets. Rules for users apply only to a lookup with a user.
-  ///   - port: The TCP port of the packets, for rules that use it; nil for none.
-  ///   - wantsRoute: Whether to get the route itself, with all its hops.
-  ///   - link: The only link to use; 0 for any.
-  ///   - mark: The mark of the packets; 0 for none.
-  static func lookUp(
-    _ target: IPAddress, user: uid_t, port: UInt16?, wantsRoute: Bool = false, link: Int32 = 0, mark: UInt32 = 0
-  ) throws(NetlinkError) -> NetlinkRequest {
+  static func lookUp(_ query: RouteQuery) throws(NetlinkError) -> NetlinkRequest {
+    // For a lookup over a link, IPv4 responds "on the link" even without a route, unless the route itself is asked for.
+    let wantsRoute = query.kind != .way || query.link != 0
     var request = try unsafe build(RTM_GETROUTE, flags: 0) { message in
-      var route = header(target.family)
+      var route = header(query.family)
       // Under strict checking, IPv4 requires the full length.
-      route.rtm_dst_len = target.family == .ipv4 ? 32 : 128
+      route.rtm_dst_len = query.family == .ipv4 ? 32 : 128
       // IPv6 always reports the table, and refuses the flag.
-      if target.family == .ipv4 { route.rtm_flags = UInt32(RTM_F_LOOKUP_TABLE) }
-      // For a lookup over a link, IPv4 responds "on the link" even without a route, unless the route itself is asked for.
-      if wantsRoute || link != 0 { route.rtm_flags |= UInt32(RTM_F_FIB_MATCH) }
-      guard unsafe append(route, to: message), unsafe append(target, CInt(RTA_DST.rawValue), to: message),
-        unsafe nla_put_u32(message, CInt(RTA_UID.rawValue), user) == 0,
-        unsafe link == 0 || nla_put_u32(message, CInt(RTA_OIF.rawValue), UInt32(bitPattern: link)) == 0,
-        unsafe mark == 0 || nla_put_u32(message, CInt(RTA_MARK.rawValue), mark) == 0
+      if query.family == .ipv4 { route.rtm_flags = UInt32(RTM_F_LOOKUP_TABLE) }
+      if wantsRoute { route.rtm_flags |= UInt32(RTM_F_FIB_MATCH) }
+      guard unsafe append(route, to: message), unsafe append(query.destination, CInt(RTA_DST.rawValue), to: message),
+        // Rules for users apply only to a lookup with a user.
+        unsafe nla_put_u32(message, CInt(RTA_UID.rawValue), query.user) == 0,
+        unsafe query.link == 0 || nla_put_u32(message, CInt(RTA_OIF.rawValue), UInt32(bitPattern: query.link)) == 0,
+        unsafe query.mark == 0 || nla_put_u32(message, CInt(RTA_MARK.rawValue), query.mark) == 0
       else { return false }
-      guard let port else { return true }
+      guard let port = query.port else { return true }
       return unsafe nla_put_u8(message, CInt(RTA_IP_PROTO.rawValue), UInt8(IPPROTO_TCP)) == 0
         && nla_put_u16(message, CInt(RTA_DPORT.rawValue), port.bigEndian) == 0
     }
-    request.hasOptions = wantsRoute || link != 0 || mark != 0 || port != nil
+    request.hasOptions = wantsRoute || query.mark != 0 || query.port != nil
     return request
   }
 

@@ -6,7 +6,6 @@ extension NetlinkInput {
     let kernel = kernel
     return unsafe NetlinkInput(
       open: kernel.open,
-      noRouteCheck: { nil },
       pause: kernel.pause,
       follow: kernel.follow,
       namespaces: {
@@ -38,7 +37,6 @@ extension NetlinkInput {
   package static func replayed(_ player: TracePlayer) -> NetlinkInput {
     unsafe NetlinkInput(
       open: { _ in nil },
-      noRouteCheck: { nil },
       pause: { _ in },
       follow: { _ in },
       namespaces: { player.namespaces },

@@ -33,8 +33,6 @@ final class NetlinkConversation {
   let isStrict: Bool
   private let socket: NetlinkSocket
   private var sequence: UInt32 = 0
-  /// The bytes of two requests, in memory that is reused.
-  private var pair: [UInt8] = []
   private var isListing = false
   private var reply = Reply()
 
@@ -56,16 +54,11 @@ final class NetlinkConversation {
 
   /// Sends a request. A late response to an earlier request is ignored.
   func send(_ request: inout NetlinkRequest) throws(NetlinkError) {
-    begin(&request)
-    try socket.send(request.bytes)
-  }
-
-  /// Gives the request the next number, whose response is awaited from now on.
-  private func begin(_ request: inout NetlinkRequest) {
     sequence &+= 1
     request.setSequence(sequence)
     isListing = request.isListing
     reply = Reply()
+    try socket.send(request.bytes)
   }
 
   /// Reads one datagram if there is one.
@@ -84,26 +77,6 @@ final class NetlinkConversation {
   ) throws(NetlinkError) -> Reply {
     try send(&request)
     return try waitForReply(body)
-  }
-
-  /// Sends two requests with one system call and waits for the whole response to each.
-  ///
-  /// - Parameters:
-  ///   - answered: The closure that gets each message of the response to `request`.
-  ///   - otherAnswered: The closure that gets each message of the response to `other`.
-  func ask(
-    _ request: inout NetlinkRequest, and other: inout NetlinkRequest, _ answered: (NetlinkFrame, RawSpan) -> Void,
-    _ otherAnswered: (NetlinkFrame, RawSpan) -> Void
-  ) throws(NetlinkError) -> (Reply, Reply) {
-    begin(&request)
-    other.setSequence(sequence &+ 1)
-    pair.removeAll(keepingCapacity: true)
-    pair.append(contentsOf: request.bytes)
-    pair.append(contentsOf: other.bytes)
-    try socket.send(pair)
-    let reply = try waitForReply(answered)
-    begin(&other)
-    return (reply, try waitForReply(otherAnswered))
   }
 
   private func waitForReply(_ body: (NetlinkFrame, RawSpan) -> Void) throws(NetlinkError) -> Reply {

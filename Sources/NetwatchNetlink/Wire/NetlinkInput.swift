@@ -100,8 +100,6 @@ import NetwatchEventLoop
   /// Opens a socket of a netlink family (NETLINK_*) that only the kernel can send to. Nil if there is no kernel, as in a
   /// replay.
   let open: (_ family: CInt) throws(NetlinkError) -> OpaquePointer?
-  /// Opens a quick check for no route. Nil in a recording, because a trace needs netlink's responses, and in a replay.
-  let noRouteCheck: () -> NoRouteCheck?
   /// Waits for a time in microseconds.
   let pause: (UInt32) -> Void
   /// Performs `body`, which starts to follow news on the loop. A replay does not, because the trace already has the news.
@@ -146,7 +144,6 @@ extension NetlinkInput {
   package static var kernel: NetlinkInput {
     unsafe NetlinkInput(
       open: connect,
-      noRouteCheck: { NoRouteCheck() },
       pause: { time in _ = usleep(time) },
       follow: { body in try body() },
       namespaces: { .ofThisProcess },
