@@ -104,7 +104,12 @@ let package = Package(
       swiftSettings: settings),
     tests("NetwatchTests", ["Netwatch", "NetwatchTestSupport"]),
     tests("NetwatchEventLoopTests", ["NetwatchEventLoop", "Netwatch", "NetwatchTestSupport"]),
-    tests("NetwatchNetlinkTests", ["NetwatchNetlink", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
+    tests(
+      "NetwatchNetlinkTests",
+      [
+        "CLibNetlink", "CLibNetlinkRoute", "NetwatchNetlink", "Netwatch", "NetwatchEventLoop", "NetwatchProbe",
+        "NetwatchTestSupport",
+      ]),
     tests(
       "NetwatchResolverTests",
       ["CLibCAres", "NetwatchResolver", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
@@ -140,7 +145,7 @@ let package = Package(
     .executableTarget(name: "TestSandbox", path: "Tests/TestSandbox"),
     .executableTarget(
       name: "NetwatchProbe",
-      dependencies: ["Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchStream", "CLinux"],
+      dependencies: ["CLibNetlink", "Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchStream", "CLinux"],
       path: "Tests/NetwatchProbe", swiftSettings: settings),
     // Apart, so that the virtual machine of contrib/verify guest needs no libcurl.
     .executableTarget(

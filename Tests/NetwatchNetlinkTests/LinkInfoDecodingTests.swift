@@ -52,16 +52,23 @@ import Testing
     _ kind: String, dataFirst: Bool = false, elsewhere: Bool = false, lower: Int32? = nil,
     _ data: (type: Int, value: [UInt8])...
   ) -> LinkFact? {
+    Decoding.link(message(kind, dataFirst: dataFirst, elsewhere: elsewhere, lower: lower, data))
+  }
+
+  static func message(
+    _ kind: String, dataFirst: Bool = false, elsewhere: Bool = false, lower: Int32? = nil,
+    _ data: [(type: Int, value: [UInt8])]
+  ) -> [UInt8] {
     let name = MessageBuilder.attribute(IFLA_INFO_KIND, Array(kind.utf8) + [0])
     let values = MessageBuilder.attribute(
       IFLA_INFO_DATA | 0x8000, data.flatMap { MessageBuilder.attribute($0.type, $0.value) })
-    return Decoding.link(
-      MessageBuilder.link(7) {
-        $0.attribute(IFLA_OPERSTATE, number: UInt8(0))
-        if elsewhere { $0.attribute(IFLA_LINK_NETNSID, number: Int32(0)) }
-        if let lower { $0.attribute(IFLA_LINK, number: lower) }
-        $0.attribute(IFLA_LINKINFO, dataFirst ? values + name : name + values)
-      })
+    return MessageBuilder.link(7) {
+      $0.attribute(IFLA_IFNAME, text: "any0")
+      $0.attribute(IFLA_OPERSTATE, number: UInt8(0))
+      if elsewhere { $0.attribute(IFLA_LINK_NETNSID, number: Int32(0)) }
+      if let lower { $0.attribute(IFLA_LINK, number: lower) }
+      $0.attribute(IFLA_LINKINFO, dataFirst ? values + name : name + values)
+    }
   }
 
   struct Remote: CustomTestStringConvertible, Sendable {
@@ -71,7 +78,7 @@ import Testing
     var address = remote4
   }
 
-  @Test(arguments: [
+  static let remotes = [
     Remote(kind: "ipip", type: IFLA_IPTUN_REMOTE), Remote(kind: "sit", type: IFLA_IPTUN_REMOTE),
     Remote(kind: "ip6tnl", type: IFLA_IPTUN_REMOTE, address: remote6), Remote(kind: "gre", type: IFLA_GRE_REMOTE),
     Remote(kind: "gretap", type: IFLA_GRE_REMOTE), Remote(kind: "erspan", type: IFLA_GRE_REMOTE),
@@ -81,7 +88,9 @@ import Testing
     Remote(kind: "vti6", type: IFLA_VTI_REMOTE, address: remote6), Remote(kind: "vxlan", type: IFLA_VXLAN_GROUP),
     Remote(kind: "vxlan", type: IFLA_VXLAN_GROUP6, address: remote6), Remote(kind: "geneve", type: IFLA_GENEVE_REMOTE),
     Remote(kind: "geneve", type: IFLA_GENEVE_REMOTE6, address: remote6),
-  ])
+  ]
+
+  @Test(arguments: remotes)
   func `the other end of each kind`(_ remote: Remote) throws {
     let value = remote.address.networkOrder
     #expect(try #require(Self.link(remote.kind, (remote.type, value))).remote == remote.address)

@@ -5,7 +5,7 @@ import NetwatchNetlink
 
 /// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `targets TARGET…`, `silent-server`,
 /// `reporter`, `events`, `watchers`, `dropped COUNT`, `delays`, `traffic`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`,
-/// `sink`, `senders HOST COUNT RATE`, `ping ADDRESS`, `datagrams ADDRESS LINK COUNT SIZE`, `reach`.
+/// `sink`, `senders HOST COUNT RATE`, `ping ADDRESS`, `datagrams ADDRESS LINK COUNT SIZE`, `reach`, `messages`.
 @main
 enum NetwatchProbe {
   static func main() async throws {
@@ -31,6 +31,7 @@ enum NetwatchProbe {
       try Datagrams.run(
         arguments[1], over: arguments[2], count: Int(arguments[3]) ?? 1, size: Int(arguments[4]) ?? 1)
     case "reach": Reach.run()
+    case "messages": try Messages.run()
     case "reporter": try Reporter.run()
     case "events": try await Reporter.read()
     default: throw ProbeFailure("unknown probe")
@@ -43,7 +44,7 @@ struct ProbeFailure: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-func say(_ text: String) {
+func say(_ text: String, to descriptor: CInt = STDOUT_FILENO) {
   var line = text + "\n"
-  line.withUTF8 { bytes in _ = unsafe write(STDOUT_FILENO, bytes.baseAddress, bytes.count) }
+  line.withUTF8 { bytes in _ = unsafe write(descriptor, bytes.baseAddress, bytes.count) }
 }
