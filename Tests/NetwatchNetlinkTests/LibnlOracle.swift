@@ -316,6 +316,8 @@ enum LibnlOracle {
         rtnl_rule_get_sport(object, &first, &last) == 0 && last != 0,
         rtnl_rule_get_dport(object, &first, &last) == 0 && last != 0,
         attribute(FRA_TUN_ID, after: fib_rule_hdr.self).map { unsafe nla_get_u64($0) != 0 } ?? false,
+        // FRA_DSCP and FRA_FLOWLABEL, which older headers do not name. Zero also selects.
+        attribute(25, after: fib_rule_hdr.self) != nil, attribute(26, after: fib_rule_hdr.self) != nil,
       ].contains(true)
 
       rule.isInverted = unsafe nlmsg_data(header).load(as: fib_rule_hdr.self).flags & UInt32(FIB_RULE_INVERT) != 0
@@ -478,9 +480,27 @@ extension LibnlOracle {
         0000000c000c000000000000000007
         """),
       rule(111, table: 83) { $0.hasOtherSelectors = true }),
+    // ip rule add prio 122 dscp 0 table 90
+    Gap(
+      "FRA_DSCP: its parser skips the attribute",
+      Corpus.bytes(
+        """
+        4c0000002000020001000000ce680000020000005a0000010000000008000f005a00000008000e00ffffffff0500150000000000080006007a00
+        0000050019000000000005001e003f000000
+        """),
+      rule(122, table: 90) { $0.hasOtherSelectors = true }),
+    // ip -6 rule add prio 121 flowlabel 7 table 90
+    Gap(
+      "FRA_FLOWLABEL: its parser skips the attribute",
+      Corpus.bytes(
+        """
+        4c0000002000020001000000ce6800000a0000005a0000010000000008000f005a00000008000e00ffffffff0500150000000000080006007900
+        000008001a000000000708001b00000fffff
+        """),
+      rule(121, table: 90) { $0.hasOtherSelectors = true }),
     // ip nexthop add id 6 via fe80::7 dev v0
     Gap(
-      "Next-hop objects: it has no parser before version 3.8",
+      "Next-hop objects: it has no parser",
       Corpus.bytes(
         """
         3c000000680005067a230a6bc97f00000afd0000000000000800010006000000080005000300000014000600fe80000000000000000000000000

@@ -245,7 +245,7 @@ import Testing
     ip rule add prio 105 tos 0x10 table 81
     ip rule add prio 106 fwmark 0x80000/0xff0000 table 100000
     ip rule add prio 107 not fwmark 51820 table 51820
-    ip rule add prio 108 uidrange 1000-1999 table 82
+    ip rule add prio 108 uidrange 0-0 table 82
     ip rule add prio 109 table main suppress_prefixlength 0
     ip rule add prio 110 table main suppress_ifgroup 5
     ip rule add prio 111 tun_id 7 table 83
@@ -253,7 +253,7 @@ import Testing
     ip rule add prio 113 fwmark 1 unreachable
     ip rule add prio 114 fwmark 2 blackhole
     ip rule add prio 115 fwmark 3 prohibit
-    ip rule add prio 116 uidrange 0-0 table 84 proto 77
+    ip rule add prio 116 table 84 proto 77
     ip rule add prio 117 l3mdev
     ip -6 rule add prio 100 from 2001:db8::/32 table 85
     ip -6 rule add prio 101 not fwmark 0x5/0x7 table 86 suppress_prefixlength 16
@@ -328,6 +328,7 @@ private struct LiveMessages {
   let failures: [Substring]
 
   init(_ script: String) throws {
+    try requireProgram("ip")
     let folder = try TemporaryFolder()
     try folder.write(script + "\n", to: "script")
     let files = [("script", O_RDONLY), ("messages", O_WRONLY | O_CREAT), ("failures", O_WRONLY | O_CREAT)]

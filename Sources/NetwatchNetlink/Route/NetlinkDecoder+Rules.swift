@@ -5,6 +5,8 @@ import Netwatch
 extension NetlinkDecoder {
   /// struct fib_rule_hdr: family, dst_len, src_len, tos, table, two reserved bytes, action, flags (4).
   private static let ruleHeaderLength = 12
+  /// FRA_DSCP and FRA_FLOWLABEL, which older headers do not name.
+  private static let (differentiatedServices, flowLabel) = (25, 26)
 
   static func rule(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
     guard payload.count >= ruleHeaderLength else { return .ignored }
@@ -30,6 +32,8 @@ extension NetlinkDecoder {
         Int(FRA_TUN_ID), Int(FRA_L3MDEV), Int(FRA_SRC), Int(FRA_DST):
         // A zero selects nothing; some kernels send it in every rule.
         if value.contains(where: { bytes.load($0, as: UInt8.self) != 0 }) { rule.hasOtherSelectors = true }
+      // The kernel sends these only if they select, and a zero also selects.
+      case differentiatedServices, flowLabel: rule.hasOtherSelectors = true
       default: break
       }
     }
