@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// What a program here can reach: for each line of its input, connects datagram sockets to public addresses, which sends

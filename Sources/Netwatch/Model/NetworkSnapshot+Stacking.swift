@@ -56,7 +56,7 @@ extension NetworkSnapshot {
       if before?.medium != now?.medium || before?.isExpensive != now?.isExpensive { found.append(master) }
     }
     if let index = new?.index ?? old?.index, old?.medium != new?.medium || old?.isExpensive != new?.isExpensive {
-      for upper in interfaces.stacked(on: index) where !found.contains(upper) { found.append(upper) }
+      for upper in interfaces.uppers(of: index) where !found.contains(upper) { found.append(upper) }
     }
     return found
   }
@@ -64,7 +64,7 @@ extension NetworkSnapshot {
   /// Returns the links directly above a link.
   private func links(above index: Int32) -> [Int32] {
     let master = position(of: index).flatMap { interfaces[$0].masterIndex }
-    return (master.map { [$0] } ?? []) + interfaces.stacked(on: index).filter { $0 != master }
+    return (master.map { [$0] } ?? []) + interfaces.uppers(of: index).filter { $0 != master }
   }
 
   /// Returns whether the link is a port of a bridge, bond or team, and so leads nowhere by itself.
@@ -128,7 +128,7 @@ extension NetworkSnapshot {
   ///
   /// Ports lead nowhere by themselves. A bridge whose only ports are the ends of containers or virtual machines leads only to
   /// these.
-  func couldCarry(at position: InterfaceTable.Index, allowingLinkLocalIPv4: Bool = false) -> Bool {
+  func couldCarry(at position: Int, allowingLinkLocalIPv4: Bool = false) -> Bool {
     let interface = interfaces[position]
     switch interface.role {
     case .tunnel, .sink: return false
@@ -140,7 +140,7 @@ extension NetworkSnapshot {
   }
 
   /// Returns whether a link is a network card, in whatever state.
-  func isHardware(at position: InterfaceTable.Index) -> Bool {
+  func isHardware(at position: Int) -> Bool {
     guard interfaces[position].kind.map({ Medium.hardwareKinds.contains($0) }) ?? true, !interfaces[position].isLoopback
     else { return false }
     return interfaces[position].role.tunnelKind == nil

@@ -25,7 +25,7 @@ package struct NetworkSnapshot: Sendable {
 
   package func interface(_ index: Int32) -> Interface? { interfaces.interface(index) }
 
-  func position(of index: Int32) -> InterfaceTable.Index? { interfaces.position(of: index) }
+  func position(of index: Int32) -> Int? { interfaces.position(of: index) }
 
   /// Returns whether some link has this address.
   ///
@@ -39,12 +39,7 @@ package struct NetworkSnapshot: Sendable {
   /// - Parameter index: The link that most likely has one. If it does, the others are not searched.
   func hasAddress(on index: Int32, where matches: (InterfaceAddress) -> Bool) -> Bool {
     if let position = position(of: index), interfaces[position].addresses.contains(where: matches) { return true }
-    var position = interfaces.startIndex
-    while position != interfaces.endIndex {
-      if interfaces[position].addresses.contains(where: matches) { return true }
-      interfaces.formIndex(after: &position)
-    }
-    return false
+    return interfaces.contains { $0.addresses.contains(where: matches) }
   }
 
   /// Returns whether some port of a bridge, bond or team can carry packets.
@@ -110,7 +105,7 @@ package struct NetworkSnapshot: Sendable {
   }
 
   private mutating func apply(_ fact: LinkFact) -> SnapshotDelta {
-    let position: InterfaceTable.Index
+    let position: Int
     var delta = SnapshotDelta()
     if let known = self.position(of: fact.index) {
       position = known
@@ -158,7 +153,7 @@ package struct NetworkSnapshot: Sendable {
   }
 
   private mutating func replace(
-    _ old: Interface, at position: InterfaceTable.Index, by new: Interface, isNew: Bool, _ delta: inout SnapshotDelta
+    _ old: Interface, at position: Int, by new: Interface, isNew: Bool, _ delta: inout SnapshotDelta
   ) {
     interfaces.replace(at: position, by: new)
     if new.isIgnored { hasIgnoredLinks = true }
@@ -182,11 +177,11 @@ package struct NetworkSnapshot: Sendable {
     }
     add(old.masterIndex)
     add(new.masterIndex)
-    for other in interfaces.stacked(on: new.index) { add(other) }
+    for other in interfaces.uppers(of: new.index) { add(other) }
     var next = 0
     while next < found.count {
       add(position(of: found[next]).flatMap { interfaces[$0].masterIndex })
-      for other in interfaces.stacked(on: found[next]) { add(other) }
+      for other in interfaces.uppers(of: found[next]) { add(other) }
       next += 1
     }
     return found
@@ -242,7 +237,7 @@ package struct NetworkSnapshot: Sendable {
 
   /// Remembers whether a link that could carry a tunnel has ever existed. The change may also have completed the link's
   /// bridge.
-  private mutating func noteCarrier(at position: InterfaceTable.Index) {
+  private mutating func noteCarrier(at position: Int) {
     if hasHadCarrier { return }
     let master = interfaces[position].masterIndex.flatMap(self.position)
     hasHadCarrier = isHardware(at: position) || couldCarry(at: position) || master.map { couldCarry(at: $0) } ?? false
@@ -255,7 +250,7 @@ package struct NetworkSnapshot: Sendable {
     }
   }
 
-  mutating func setCarried(_ medium: Medium, isExpensive: Bool, at position: InterfaceTable.Index) {
+  mutating func setCarried(_ medium: Medium, isExpensive: Bool, at position: Int) {
     interfaces[position].medium = medium
     interfaces[position].isExpensive = isExpensive
   }

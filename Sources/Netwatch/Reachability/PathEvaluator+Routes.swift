@@ -47,7 +47,7 @@ extension PathEvaluator {
     than hop: RouteHop, _ outcome: RouteOutcome, _ query: RouteQuery, _ answers: [RouteQuery: RouteAnswer],
     _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
-    guard snapshot.position(of: hop.interfaceIndex) != nil else { return outcome }
+    guard snapshot.interface(hop.interfaceIndex) != nil else { return outcome }
     let route = query.asking(.route)
     guard let hops = trail.answer(to: route, answers) else { return .open }
     guard case .hops(let others) = hops,
@@ -165,17 +165,13 @@ extension PathEvaluator {
       return isUsable(source, on: hop.interfaceIndex) ? source : nil
     }
     // The kernel names none if the question was for the route itself.
-    let usable = snapshot.interface(hop.interfaceIndex)?.addresses.filter {
-      $0.address.family == family && $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
-    }
+    let usable = snapshot.interface(hop.interfaceIndex)?.addresses.filter { $0.address.family == family && isUsable($0) }
     return (usable?.first { !$0.isDeprecated } ?? usable?.first)?.address
   }
 
   /// Returns whether some link has the address and the address is usable.
   private func isUsable(_ address: IPAddress, on index: Int32) -> Bool {
-    snapshot.hasAddress(on: index) {
-      $0.address == address && $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
-    }
+    snapshot.hasAddress(on: index) { $0.address == address && isUsable($0) }
   }
 
   package func includes(_ interface: Interface) -> Bool {
@@ -183,19 +179,14 @@ extension PathEvaluator {
   }
 
   private func includesLink(_ index: Int32) -> Bool {
-    guard includesInterface != nil || snapshot.hasIgnoredLinks, let position = snapshot.position(of: index) else {
-      return true
-    }
-    return includes(snapshot.interfaces[position])
+    snapshot.interface(index).map(includes) ?? true
   }
 
   /// Returns whether the kernel's answer contradicts what is known: it was given before a change that the kernel has already
   /// announced.
   func contradicts(_ answer: RouteAnswer) -> Bool {
     guard case .hop(let hop) = answer else { return false }
-    guard let position = snapshot.position(of: hop.interfaceIndex),
-      snapshot.interfaces[position].isAdministrativelyUp
-    else { return true }
+    guard let link = snapshot.interface(hop.interfaceIndex), link.isAdministrativelyUp else { return true }
     guard let source = hop.source else { return false }
     return !snapshot.knows(source, on: hop.interfaceIndex)
   }
@@ -208,28 +199,24 @@ extension PathEvaluator {
     guard let index = published.interfaceIndex else { return evaluation.failure }
     let outer = published.vpn?.interfaceIndex ?? index
     if let fault = fault(ofLink: index) ?? fault(ofLink: outer) { return fault }
-    guard let carrier = snapshot.position(of: index), let leaving = snapshot.position(of: outer),
-      hasAddress(published, over: leaving), outer == index || hasUsableAddress(at: carrier)
+    guard let carrier = snapshot.interface(index), let leaving = snapshot.interface(outer),
+      hasAddress(published, over: leaving),
+      outer == index || carrier.addresses.contains(where: isUsable)
     else { return .noAddress }
     return evaluation.failure
   }
 
-  private func hasUsableAddress(at position: InterfaceTable.Index) -> Bool {
-    snapshot.interfaces[position].addresses.contains {
-      $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
-    }
+  private func isUsable(_ address: InterfaceAddress) -> Bool {
+    address.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
   }
 
-  private func hasAddress(_ published: NetworkPath.Verdict, over position: InterfaceTable.Index) -> Bool {
+  private func hasAddress(_ published: NetworkPath.Verdict, over link: Interface) -> Bool {
     // An unnumbered link borrows the address of another one.
-    if let borrowed = published.ipv4?.address ?? published.ipv6?.address,
-      isUsable(borrowed, on: snapshot.interfaces[position].index)
-    {
+    if let borrowed = published.ipv4?.address ?? published.ipv6?.address, isUsable(borrowed, on: link.index) {
       return true
     }
-    return snapshot.interfaces[position].addresses.contains {
-      $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
-        && ($0.address.family == .ipv4 ? published.ipv4 != nil : published.ipv6 != nil)
+    return link.addresses.contains {
+      isUsable($0) && ($0.address.family == .ipv4 ? published.ipv4 != nil : published.ipv6 != nil)
     }
   }
 }
