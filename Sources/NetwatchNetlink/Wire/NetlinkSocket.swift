@@ -1,5 +1,6 @@
 import CLibNetlink
 import Glibc
+import Netwatch
 
 /// A netlink socket. libnl opens it and joins groups. Messages are read into one fixed buffer, which needs no allocation and no
 /// second system call for the size.
@@ -144,5 +145,282 @@ import Glibc
 
   func receive() throws(NetlinkError) -> NetlinkInput.Received {
     try unsafe input.receive(channel, descriptor, buffer)
+  }
+}
+
+/// The part that messages of every netlink family have in common: struct nlmsghdr, and the position of the content.
+struct NetlinkFrame: Hashable {
+  enum Kind: Hashable {
+    /// A message of the family.
+    case payload
+    /// The end of a list.
+    case done
+    /// A refusal; with code 0, an acknowledgement.
+    case error(code: Int32)
+    /// Messages were dropped: by the kernel, or inside this socket (NLMSG_OVERRUN).
+    case overrun
+  }
+
+  let kind: Kind
+  let type: UInt16
+  let sequence: UInt32
+  /// Whether the tables changed while this list was made.
+  let isInterrupted: Bool
+  /// The position of the content after the header.
+  let payload: Range<Int>
+  /// The position of the whole message.
+  let record: Range<Int>
+
+  /// A frame that represents dropped messages.
+  static var overrun: NetlinkFrame {
+    NetlinkFrame(
+      kind: .overrun, type: UInt16(NLMSG_OVERRUN), sequence: 0, isInterrupted: false, payload: 0..<0, record: 0..<0)
+  }
+
+  /// Length (4), type (2), flags (2), sequence (4), port (4).
+  private static let headerLength = 16
+
+  /// Calls `body` with each message of a datagram, in order. It stops at a message that is too short or gives a wrong length.
+  ///
+  /// Inlined, because every event passes through here.
+  @inline(__always)
+  static func forEach(in bytes: RawSpan, _ body: (NetlinkFrame) -> Void) {
+    var cursor = NetlinkCursor(0..<bytes.byteCount)
+    while cursor.hasRoom(for: headerLength) {
+      let start = cursor.offset
+      let length = Int(bytes.load(start, as: UInt32.self))
+      guard let record = cursor.next(length: length, header: headerLength) else { return }
+      let type = bytes.load(start + 4, as: UInt16.self)
+      let payload = (start + headerLength)..<record.upperBound
+      body(
+        NetlinkFrame(
+          kind: type < NLMSG_MIN_TYPE ? control(type, bytes, payload) : .payload, type: type,
+          sequence: bytes.load(start + 8, as: UInt32.self),
+          isInterrupted: bytes.load(start + 6, as: UInt16.self) & UInt16(NLM_F_DUMP_INTR) != 0, payload: payload,
+          record: record))
+    }
+  }
+
+  /// Returns the kind of a control message. A refusal that is too short for a code counts as a payload.
+  private static func control(_ type: UInt16, _ bytes: RawSpan, _ payload: Range<Int>) -> Kind {
+    let code = bytes.number(payload, as: Int32.self)
+    switch CInt(type) {
+    case NLMSG_OVERRUN: return .overrun
+    // A list can also end with an error, which is in the place of the length.
+    case NLMSG_DONE where code ?? 0 >= 0: return .done
+    case NLMSG_DONE, NLMSG_ERROR: return code.map { .error(code: $0 == .min ? .max : abs($0)) } ?? .payload
+    default: return .payload
+    }
+  }
+}
+
+/// Iterates over length-prefixed, four-byte aligned records: both messages and attributes. Every length is checked, because it
+/// is input.
+struct NetlinkCursor {
+  private(set) var offset: Int
+  private let end: Int
+
+  init(_ range: Range<Int>) {
+    offset = range.lowerBound
+    end = range.upperBound
+  }
+
+  /// Returns the bounds of the next record with a header of `header` bytes; nil at the end or if the length is wrong.
+  mutating func next(length: Int, header: Int) -> Range<Int>? {
+    guard length >= header, length <= end - offset else { return nil }
+    let record = offset..<(offset + length)
+    offset = min(end, offset + (length + 3) & ~3)
+    return record
+  }
+
+  func hasRoom(for count: Int) -> Bool { end - offset >= count }
+}
+
+extension RawSpan {
+  /// Reads a number in the machine's byte order. `offset` must be inside the span: it is checked, and a wrong one traps, so
+  /// callers check lengths first.
+  func load<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
+    unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type)
+  }
+
+  /// Reads the number in an attribute; nil if the attribute is too short.
+  func number<Value: FixedWidthInteger & BitwiseCopyable>(_ range: Range<Int>, as type: Value.Type) -> Value? {
+    range.count >= MemoryLayout<Value>.size ? load(range.lowerBound, as: type) : nil
+  }
+
+  /// Reads text up to the first zero byte. Bytes that are not UTF-8 are replaced. Up to 15 bytes need no allocation.
+  func text(_ range: Range<Int>) -> String {
+    unsafe extracting(range).withUnsafeBytes { bytes in
+      let end = unsafe bytes.firstIndex(of: 0) ?? bytes.endIndex
+      return unsafe String(decoding: bytes[..<end], as: UTF8.self)
+    }
+  }
+
+  /// Length (2), type (2).
+  private static let attributeHeader = 4
+  /// NLA_F_NESTED and NLA_F_NET_BYTEORDER are not part of the type.
+  private static let typeMask: UInt16 = 0x3fff
+
+  /// Calls `body` with each attribute of a range: its type and the position of its value. It stops at one that gives a wrong
+  /// length.
+  ///
+  /// Inlined, because every event passes through here.
+  @inline(__always)
+  func forEachAttribute(in range: Range<Int>, _ body: (_ type: Int, _ value: Range<Int>) -> Void) {
+    var cursor = NetlinkCursor(range)
+    while cursor.hasRoom(for: Self.attributeHeader) {
+      let start = cursor.offset
+      guard let record = cursor.next(length: Int(load(start, as: UInt16.self)), header: Self.attributeHeader) else {
+        return
+      }
+      body(Int(load(start + 2, as: UInt16.self) & Self.typeMask), (start + Self.attributeHeader)..<record.upperBound)
+    }
+  }
+
+  /// Returns the position of the value of the first attribute of a type.
+  func attribute(_ wanted: Int, in range: Range<Int>) -> Range<Int>? {
+    var found: Range<Int>?
+    forEachAttribute(in: range) { type, value in if type == wanted, found == nil { found = value } }
+    return found
+  }
+}
+
+/// Sends requests to one netlink family and receives the kernel's responses. It has its own socket, so that no notification
+/// comes between a request and its response.
+final class NetlinkConversation {
+  /// The state of a response, apart from its messages.
+  struct Reply {
+    /// Whether the response is complete. False if messages were lost, or the tables changed meanwhile.
+    fileprivate(set) var isWhole = true
+    /// The errno of a refusal; 0 for none.
+    fileprivate(set) var error: CInt = 0
+    fileprivate(set) var isOver = false
+
+    /// Whether the kernel had no memory or was interrupted, so that repeating the request may succeed.
+    var isRefusedForNow: Bool { error != 0 && NetlinkError(operation: "", code: error).isTransient }
+
+    /// Throws if repeating the request may succeed.
+    func check(_ operation: String) throws(NetlinkError) {
+      if isRefusedForNow { throw NetlinkError(operation: operation, code: error) }
+    }
+
+    /// Returns whether the response is complete. If it is not, the request should be repeated. Throws if it was refused for
+    /// good.
+    func isComplete(_ operation: String) throws(NetlinkError) -> Bool {
+      if error != 0, !isRefusedForNow { throw NetlinkError(operation: operation, code: error) }
+      return isWhole && error == 0
+    }
+  }
+
+  /// Whether the kernel applies every part of a request to rtnetlink, or refuses the request.
+  let isStrict: Bool
+  private let socket: NetlinkSocket
+  private var sequence: UInt32 = 0
+  private var isListing = false
+  private var reply = Reply()
+
+  /// Opens the socket of a conversation.
+  ///
+  /// - Parameter waits: Whether calls wait for responses, at most five seconds. False for responses that are read part by part,
+  ///   when the socket is readable. Default: true.
+  init(
+    _ channel: NetlinkInput.Channel, of input: NetlinkInput, protocol family: CInt, waits: Bool = true,
+    log: NetlinkDebugLog?
+  ) throws(NetlinkError) {
+    socket = try NetlinkSocket(channel, of: input, protocol: family, log: log)
+    isStrict = family == NETLINK_ROUTE && socket.enableStrictChecking()
+    if waits { socket.setReceiveTimeout(seconds: 5) } else { try socket.makeNonBlocking() }
+  }
+
+  /// The descriptor; readable when there is something to ``receive(_:)``.
+  var descriptor: CInt { socket.descriptor }
+
+  /// Sends a request. A late response to an earlier request is ignored.
+  func send(_ request: inout NetlinkRequest) throws(NetlinkError) {
+    sequence &+= 1
+    request.setSequence(sequence)
+    isListing = request.isListing
+    reply = Reply()
+    try socket.send(request.bytes)
+  }
+
+  /// Reads one datagram if there is one.
+  ///
+  /// - Parameter body: The closure that gets each message of the response.
+  func receive(_ body: (NetlinkFrame, RawSpan) -> Void) throws(NetlinkError) -> Reply {
+    _ = try read(body)
+    return reply
+  }
+
+  /// Sends a request and waits for the whole response.
+  ///
+  /// - Parameter body: The closure that gets each message of the response.
+  func ask(
+    _ request: inout NetlinkRequest, _ body: (NetlinkFrame, RawSpan) -> Void
+  ) throws(NetlinkError) -> Reply {
+    try send(&request)
+    return try waitForReply(body)
+  }
+
+  private func waitForReply(_ body: (NetlinkFrame, RawSpan) -> Void) throws(NetlinkError) -> Reply {
+    while !reply.isOver {
+      guard try read(body) else { throw NetlinkError(operation: "recv", code: ETIMEDOUT) }
+    }
+    return reply
+  }
+
+  private func read(_ body: (NetlinkFrame, RawSpan) -> Void) throws(NetlinkError) -> Bool {
+    try socket.readFrames { frame, bytes in
+      if frame.kind == .overrun { reply.isWhole = false }
+      // Skip the rest of an earlier response that was given up.
+      guard frame.sequence == sequence else { return }
+      if frame.isInterrupted { reply.isWhole = false }
+      switch frame.kind {
+      case .payload:
+        body(frame, bytes)
+        if !isListing { reply.isOver = true }
+      case .done: reply.isOver = true
+      case .error(let code):
+        reply.error = code
+        reply.isOver = true
+      case .overrun: break
+      }
+    }
+  }
+}
+
+/// A request as bytes, built by libnl. The requests that are sent for every event are built once.
+struct NetlinkRequest {
+  private(set) var bytes: [UInt8]
+  /// Whether the response is a list, whose end is marked.
+  let isListing: Bool
+  /// Whether the request has options that some kernels do not know and refuse.
+  var hasOptions = false
+  private static let sequenceOffset = 8
+
+  static func build(
+    _ type: Int, flags: CInt, _ fill: (OpaquePointer) -> Bool
+  ) throws(NetlinkError) -> NetlinkRequest {
+    guard let message = unsafe nlmsg_alloc_simple(CInt(type), NLM_F_REQUEST | flags) else {
+      throw NetlinkError(operation: "nlmsg_alloc_simple", code: ENOMEM)
+    }
+    defer { unsafe nlmsg_free(message) }
+    guard unsafe fill(message), let header = unsafe nlmsg_hdr(message) else {
+      throw NetlinkError(operation: "nla_put", code: ENOMEM)
+    }
+    let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: header, count: Int(header.pointee.nlmsg_len)))
+    return NetlinkRequest(bytes: bytes, isListing: flags & NLM_F_DUMP != 0)
+  }
+
+  /// Appends the header of the family, which follows that of netlink.
+  static func append<Header: BitwiseCopyable>(_ header: Header, to message: OpaquePointer) -> Bool {
+    var header = header
+    return unsafe nlmsg_append(message, &header, MemoryLayout<Header>.size, CInt(NLMSG_ALIGNTO)) == 0
+  }
+
+  mutating func setSequence(_ sequence: UInt32) { set(sequence, at: Self.sequenceOffset) }
+
+  mutating func set<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
+    unsafe bytes.withUnsafeMutableBytes { unsafe $0.storeBytes(of: value, toByteOffset: offset, as: Value.self) }
   }
 }
