@@ -6,15 +6,21 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   public let operation: String
   /// The value of `errno` after the call.
   public let code: CInt
+  /// A sentence for people that says more than the system's text; nil for none.
+  private let sentence: String?
 
   /// Creates an error.
   ///
   /// - Parameters:
   ///   - operation: The name of the call, as in its manual page.
   ///   - code: The value of `errno`.
-  public init(operation: String, code: CInt) {
+  public init(operation: String, code: CInt) { self.init(operation: operation, code: code, sentence: nil) }
+
+  /// Creates an error with a sentence for people, which becomes its description.
+  package init(operation: String, code: CInt, sentence: String?) {
     self.operation = operation
     self.code = code
+    self.sentence = sentence
   }
 
   /// Returns the error of the call that has just failed, from `errno`.
@@ -37,6 +43,6 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   /// this process may give it (RLIMIT_FSIZE) or that its file system allows.
   package var isLackOfRoom: Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
 
-  /// The name of the call and the system's text for `code`.
-  public var description: String { "\(operation): \(message)" }
+  /// The name of the call and the system's text for `code`, or a sentence that says more.
+  public var description: String { sentence ?? "\(operation): \(message)" }
 }

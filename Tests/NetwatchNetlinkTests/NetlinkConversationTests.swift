@@ -1,5 +1,6 @@
 import CLibNetlink
 import Glibc
+import NetwatchEventLoop
 import Testing
 
 @testable import NetwatchNetlink
@@ -47,6 +48,6 @@ import Testing
   @Test func `a refusal is the kernel's word, and silence is an error`() throws {
     #expect(try ask([SmallTrace.refusal(1, ENOBUFS)], isListing: true).reply.isRefusedForNow)
     #expect(try ask([SmallTrace.refusal(1, EPERM)], isListing: true).reply.error == EPERM)
-    #expect(throws: NetlinkError(operation: "recv", code: ETIMEDOUT)) { try ask(["reply end"], isListing: true) }
+    #expect(throws: SystemError.netlink("recv", ETIMEDOUT)) { try ask(["reply end"], isListing: true) }
   }
 }

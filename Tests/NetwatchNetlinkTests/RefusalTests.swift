@@ -54,7 +54,7 @@ import Testing
       on: NetlinkSource(on: EventLoop(by: ManualClock()), input: .replayed(TracePlayer(reader))),
       configuration: .init(),
       publish: { _, _, _ in Issue.record("a path") }, fail: { _ in })
-    #expect(throws: NetlinkError(operation: "RTM_GETLINK dump", code: code)) { try reachability.start() }
+    #expect(throws: SystemError.netlink("RTM_GETLINK dump", code)) { try reachability.start() }
     // Nine listings are tried at once, after two lines, and none after a pause.
     #expect(reader.line == 2 + 9)
     reachability.stop()
@@ -67,7 +67,7 @@ import Testing
     let reachability = try NetlinkReachability(
       on: NetlinkSource(on: EventLoop(), input: .replayed(player)), configuration: .init(),
       publish: { _, _, _ in Issue.record("a path") }, fail: { _ in })
-    #expect(throws: NetlinkError.self) { try reachability.start() }
+    #expect(throws: SystemError.self) { try reachability.start() }
     reachability.stop()
   }
 

@@ -121,7 +121,7 @@ import Testing
     #expect(again.told == ["1 2 wifi initial wl0"] && again.fault == nil)
 
     let lost = try Replay(Self.lines + ["turn 7000 8000 event", "event failed recv \(EBADF)", "turn 9000 9000 event"])
-    #expect(lost.failure == NetlinkError(operation: "recv", code: EBADF))
+    #expect(lost.failure == SystemError.netlink("recv", EBADF))
     #expect(lost.told == SmallTrace.told && lost.fault == nil)
   }
 
@@ -133,14 +133,14 @@ import Testing
     let socket = try NetlinkSocket(.wirelessEvent, of: .replayed(player))
     #expect(!socket.attach([]))
     #expect(socket.attach([]))
-    #expect(throws: NetlinkError(operation: "setsockopt(NETLINK_ADD_MEMBERSHIP)", code: 2)) {
+    #expect(throws: SystemError.netlink("setsockopt(NETLINK_ADD_MEMBERSHIP)", 2)) {
       try socket.join(RTNLGRP_LINK)
     }
     guard case .overrun = try socket.receive() else {
       Issue.record("no overrun")
       return
     }
-    #expect(throws: NetlinkError.self) { try socket.receive() }
+    #expect(throws: SystemError.self) { try socket.receive() }
     #expect(player.fault?.problem == .cut)
   }
 

@@ -39,7 +39,7 @@ struct Replay {
   private(set) var told: [String] = []
   private(set) var fault: TraceError?
   /// Netlink was lost, as the trace says.
-  private(set) var failure: NetlinkError?
+  private(set) var failure: SystemError?
 
   /// - Parameter samples: Whether the counters of links and the quality of the link are sampled.
   init(_ bytes: [UInt8], _ configuration: MonitorConfiguration = .init(), samples: Bool = false) throws {
@@ -73,7 +73,7 @@ struct Replay {
       reachability.replay(
         player, until: { log.failure != nil }, sample: samples ? { traffic.sample() } : nil,
         look: samples ? { if let link = log.carrier { _ = quality.look(over: link, from: []) } } : nil)
-    } catch let error as NetlinkError {
+    } catch let error as SystemError {
       log.failure = error
     }
     (told, failure, fault) = (log.told, log.failure, player.fault)
@@ -85,7 +85,7 @@ struct Replay {
 
   private final class Log {
     var told: [String] = []
-    var failure: NetlinkError?
+    var failure: SystemError?
     var carrier: (index: Int32, name: InterfaceName)?
   }
 }

@@ -1,5 +1,6 @@
 import CLibNetlink
 import Glibc
+import NetwatchEventLoop
 import Testing
 
 @testable import NetwatchNetlink
@@ -36,7 +37,7 @@ import Testing
   @Test func `the kernel takes the filter`() throws {
     let socket = try NetlinkSocket(protocol: NETLINK_GENERIC)
     #expect(socket.attach(WirelessEvents.filter))
-    #expect(throws: NetlinkError(operation: "setsockopt(NETLINK_ADD_MEMBERSHIP)", code: EINVAL)) {
+    #expect(throws: SystemError.netlink("setsockopt(NETLINK_ADD_MEMBERSHIP)", EINVAL)) {
       try socket.join(group: 1 << 24)
     }
   }

@@ -12,9 +12,7 @@ extension PlainError {
     do {
       return try body()
     } catch {
-      guard error is PlainError || error is NetlinkError || error is TraceError || error is SystemError else {
-        throw error
-      }
+      guard error is PlainError || error is SystemError || error is TraceError else { throw error }
       StandardError.tell("\(error)".harmless)
       throw ExitCode(2)
     }

@@ -97,7 +97,7 @@ package final class ActivityCounter {
   }
 
   private static func isPassing(_ error: any Error) -> Bool {
-    (error as? SystemError)?.isPassing ?? (error as? NetlinkError)?.isPassing ?? false
+    (error as? SystemError)?.isPassing ?? false
   }
 
   /// Releases a counter later, because its handler is still on the stack.

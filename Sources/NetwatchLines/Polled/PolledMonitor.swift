@@ -144,8 +144,6 @@ public final class PolledMonitor: @unchecked Sendable {
 
   private static func error(_ error: any Error) -> NetworkMonitorError {
     switch error {
-    case let error as NetlinkError:
-      NetworkMonitorError(operation: error.operation, code: error.code, description: error.description)
     case let error as SystemError:
       NetworkMonitorError(operation: error.operation, code: error.code, description: error.description)
     case let error as PlainError:

@@ -165,7 +165,7 @@ package final class LineSource {
     } catch {
       reachability = nil
       // A program that has just started says what it lacks, and one that runs goes on.
-      if number > 0, (error as? NetlinkError)?.isPassing ?? (error as? SystemError)?.isPassing ?? false { return false }
+      if number > 0, (error as? SystemError)?.isPassing ?? false { return false }
       fail(error)
     }
     return true

@@ -46,12 +46,12 @@ final class StageWatch {
   ///   - nudges: Whether datagrams are sent to a gateway that nothing proves to be alive.
   ///   - tellsEach: Whether each change of a stage is reported, not only a change of the first failing one.
   ///   - tell: The closure that is called for each change, with its time.
-  /// - Throws: A `NetlinkError` if the kernel refuses a socket.
+  /// - Throws: A `SystemError` if the kernel refuses a socket.
   init(
     on loop: EventLoop, probing host: HostName?, includes: (@Sendable (_ name: String) -> Bool)?, nudges: Bool,
     tellsEach: Bool,
     tell: @escaping (Moment) -> Void
-  ) throws(NetlinkError) {
+  ) throws(SystemError) {
     self.loop = loop
     self.host = host
     machine = StageMachine(includes: includes)

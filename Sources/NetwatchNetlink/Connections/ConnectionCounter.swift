@@ -26,7 +26,7 @@ package final class ConnectionCounter {
   private let loop: EventLoop
   private let changed: (ConnectionActivity.Change) -> Void
   private let decision: () -> Duration?
-  private let failed: (NetlinkError) -> Void
+  private let failed: (SystemError) -> Void
   private let exclusions: [ConnectionExclusion]
   private let ignoredPrograms: Set<String>
   private let scan: ConnectionScan
@@ -56,7 +56,7 @@ package final class ConnectionCounter {
   /// - Throws: An error if the socket for the scan cannot be opened or watched.
   package init(
     _ configuration: Configuration, on loop: EventLoop, changed: @escaping (ConnectionActivity.Change) -> Void,
-    decision: @escaping () -> Duration?, failed: @escaping (NetlinkError) -> Void
+    decision: @escaping () -> Duration?, failed: @escaping (SystemError) -> Void
   ) throws {
     self.loop = loop
     self.changed = changed
@@ -140,7 +140,7 @@ package final class ConnectionCounter {
     defer { timing?.endPart() }
     // Connections that the scan lists may have ended by then, so ends are read after the scan.
     stopHearing()
-    do throws(NetlinkError) {
+    do throws(SystemError) {
       try scan.begin()
       reading = number
       return nil
@@ -158,7 +158,7 @@ package final class ConnectionCounter {
     guard let number = reading else { return }
     timing?.beginPart()
     let now = loop.now.nanoseconds
-    do throws(NetlinkError) {
+    do throws(SystemError) {
       let reply = try scan.read { connection in
         if !exclusions.contains(where: { $0.covers(connection) }) { machine.see(connection.facts, at: now) }
         timing?.connections += 1
@@ -217,7 +217,7 @@ package final class ConnectionCounter {
     }
   }
 
-  private func end(_ number: ConnectionActivity.Scan, of error: NetlinkError) -> ConnectionActivity.Event {
+  private func end(_ number: ConnectionActivity.Scan, of error: SystemError) -> ConnectionActivity.Event {
     reading = nil
     switch error.code {
     case ENOBUFS, ENOMEM, EAGAIN, EBUSY, EINTR: return .scanEnded(number, isWhole: false)

@@ -1,6 +1,7 @@
 import CLibNetlink
 import Glibc
 import Netwatch
+import NetwatchEventLoop
 
 /// Receives each TCP connection of this network namespace when the kernel destroys it. Needs no privilege.
 ///
@@ -21,7 +22,7 @@ final class ConnectionEnds {
   /// The descriptor; readable when an end was reported.
   var descriptor: CInt { socket.descriptor }
 
-  init() throws(NetlinkError) {
+  init() throws(SystemError) {
     socket = try NetlinkSocket(
       .event, of: .kernel, protocol: NETLINK_SOCK_DIAG, log: ConnectionDecoder.log("tcp end"))
     try socket.makeNonBlocking()
@@ -39,7 +40,7 @@ final class ConnectionEnds {
   /// - Returns: The number of messages.
   func read(
     overrun: () -> Void, _ body: (ConnectionDecoder.Connection) -> Void
-  ) throws(NetlinkError) -> Int {
+  ) throws(SystemError) -> Int {
     var count = 0
     while count < Self.mostAtOnce {
       let hasMore = try socket.readFrames { frame, bytes in

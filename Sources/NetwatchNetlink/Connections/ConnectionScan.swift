@@ -1,6 +1,7 @@
 import CLibNetlink
 import Glibc
 import Netwatch
+import NetwatchEventLoop
 
 /// Lists the TCP connections of this network namespace by sock_diag. Needs no privilege.
 ///
@@ -13,7 +14,7 @@ final class ConnectionScan {
   private var listeners = PortSet()
   private var knownListeners = PortSet()
 
-  init() throws(NetlinkError) {
+  init() throws(SystemError) {
     conversation = try NetlinkConversation(
       .reply, of: .kernel, protocol: NETLINK_SOCK_DIAG, waits: false, log: ConnectionDecoder.log("tcp"))
     request = try .connections()
@@ -23,7 +24,7 @@ final class ConnectionScan {
   var descriptor: CInt { conversation.descriptor }
 
   /// Sends the request. The kernel gathers the first part at once.
-  func begin() throws(NetlinkError) {
+  func begin() throws(SystemError) {
     swap(&listeners, &knownListeners)
     listeners.removeAll()
     try conversation.send(&request)
@@ -33,8 +34,8 @@ final class ConnectionScan {
   /// not wait.
   ///
   /// - Returns: Whether the list is complete.
-  func readAll(_ body: (ConnectionDecoder.Connection) -> Void) throws(NetlinkError) -> Bool {
-    do throws(NetlinkError) {
+  func readAll(_ body: (ConnectionDecoder.Connection) -> Void) throws(SystemError) -> Bool {
+    do throws(SystemError) {
       try begin()
       while true {
         let reply = try read(body)
@@ -49,7 +50,7 @@ final class ConnectionScan {
   /// Reads what is available, at most one part of the list.
   ///
   /// - Parameter body: The closure that gets each connection that leaves this machine.
-  func read(_ body: (ConnectionDecoder.Connection) -> Void) throws(NetlinkError) -> NetlinkConversation.Reply {
+  func read(_ body: (ConnectionDecoder.Connection) -> Void) throws(SystemError) -> NetlinkConversation.Reply {
     let reply = try conversation.receive { frame, bytes in
       switch ConnectionDecoder.message(frame, bytes) {
       case .connection(var connection):
@@ -61,7 +62,7 @@ final class ConnectionScan {
       case .ended, .ignored: break
       }
     }
-    if reply.error != 0 { throw NetlinkError(operation: "sock_diag", code: reply.error) }
+    if reply.error != 0 { throw SystemError.netlink("sock_diag", reply.error) }
     return reply
   }
 }

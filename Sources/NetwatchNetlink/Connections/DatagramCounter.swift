@@ -40,11 +40,11 @@ package final class DatagramCounter {
   ///   - path: The closure that returns the current path; nil while it is not known.
   ///   - changed: The closure that is called when the number in flight changes.
   ///   - failed: The closure that is called when the kernel or /proc refuses. Nothing is counted any more.
-  /// - Throws: A `NetlinkError` if the sockets cannot be opened.
+  /// - Throws: A `SystemError` if the sockets cannot be opened.
   package init(
     _ exclusions: [ConnectionExclusion], on loop: EventLoop, path: @escaping () -> NetworkPath?,
     changed: @escaping (ConnectionActivity.Change) -> Void, failed: @escaping (any Error) -> Void
-  ) throws(NetlinkError) {
+  ) throws(SystemError) {
     self.loop = loop
     self.path = path
     self.changed = changed
@@ -79,7 +79,7 @@ package final class DatagramCounter {
     }
     let now = loop.now
     timer.set(forNextTickEvery: Self.interval)
-    do throws(NetlinkError) {
+    do throws(SystemError) {
       let isFlowing = activity.measure(sample, at: now) ? try hasSocket() : false
       if let change = activity.conclude(isFlowing, at: now) { changed(change) }
     } catch {
@@ -112,7 +112,7 @@ package final class DatagramCounter {
 
   /// Returns whether a program holds a socket for what flows: one that is connected to another machine, at a port that is not
   /// for names, clocks or tunnels.
-  private func hasSocket() throws(NetlinkError) -> Bool {
+  private func hasSocket() throws(SystemError) -> Bool {
     var inodes: [UInt32] = []
     for place in requests.indices {
       let reply = try conversation.ask(&requests[place]) { frame, bytes in
@@ -122,7 +122,7 @@ package final class DatagramCounter {
       }
       // A kernel without udp_diag refuses both requests. A kernel without IPv6 refuses only the second.
       if reply.error != 0, !reply.isRefusedForNow, place == 0 {
-        throw NetlinkError(operation: "sock_diag", code: reply.error)
+        throw SystemError.netlink("sock_diag", reply.error)
       }
     }
     if ignoredPrograms.isEmpty || inodes.isEmpty { return !inodes.isEmpty }

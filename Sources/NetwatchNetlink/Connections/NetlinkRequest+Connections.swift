@@ -1,11 +1,12 @@
 import CLibNetlink
 import Glibc
+import NetwatchEventLoop
 
 /// The requests for TCP and UDP sockets. The kernel does not examine the sockets that a request leaves out.
 extension NetlinkRequest {
   /// Makes the request for every TCP connection of both families, with its ages, and for the sockets that listen. It is the
   /// older one of the kernel's two requests, because the newer one would need one pass for each family.
-  static func connections() throws(NetlinkError) -> NetlinkRequest {
+  static func connections() throws(SystemError) -> NetlinkRequest {
     try unsafe build(Int(TCPDIAG_GETSOCK), flags: NLM_F_DUMP) { message in
       var request = inet_diag_req()
       request.idiag_ext = 1 << UInt8(INET_DIAG_INFO - 1)
@@ -17,7 +18,7 @@ extension NetlinkRequest {
   }
 
   /// Makes the request for every UDP socket of one family that is connected to one other end.
-  static func connectedDatagramSockets(_ family: CInt) throws(NetlinkError) -> NetlinkRequest {
+  static func connectedDatagramSockets(_ family: CInt) throws(SystemError) -> NetlinkRequest {
     try unsafe build(Int(SOCK_DIAG_BY_FAMILY), flags: NLM_F_DUMP) { message in
       var request = inet_diag_req_v2()
       request.sdiag_family = UInt8(family)

@@ -15,7 +15,7 @@ package final class ProgramSampler {
   private static let suddenRate = 3_000.0
   private static let shortestPause = Duration.milliseconds(5)
 
-  private let failed: (NetlinkError) -> Void
+  private let failed: (SystemError) -> Void
   private let scan: ConnectionScan
   private let ends: ConnectionEnds
   private let counters: LinkCounters
@@ -35,8 +35,8 @@ package final class ProgramSampler {
   /// Creates a sampler and subscribes to the ends of connections.
   ///
   /// - Parameter failed: The closure that is called when the kernel no longer reports ends.
-  /// - Throws: A `NetlinkError` if the sockets cannot be opened.
-  package init(on loop: EventLoop, failed: @escaping (NetlinkError) -> Void) throws(NetlinkError) {
+  /// - Throws: A `SystemError` if the sockets cannot be opened.
+  package init(on loop: EventLoop, failed: @escaping (SystemError) -> Void) throws(SystemError) {
     self.loop = loop
     self.failed = failed
     // The interval is shorter than the time between two looks, so that each look also counts for the activity.
@@ -56,7 +56,7 @@ package final class ProgramSampler {
   /// Looks at every connection, and returns the figures since the first look.
   ///
   /// - Parameter link: The link that carries the traffic; nil if there is none.
-  package func look(at link: (index: Int32, name: InterfaceName)?) throws(NetlinkError) -> ProgramFigures {
+  package func look(at link: (index: Int32, name: InterfaceName)?) throws(SystemError) -> ProgramFigures {
     timing?.begin()
     let began = Moment.now(for: .sampling)
     try lookAtConnections()
@@ -70,7 +70,7 @@ package final class ProgramSampler {
       at: .nanoseconds(began.monotonic), suspended: .nanoseconds(began.suspended), link: traffic)
   }
 
-  private func lookAtConnections() throws(NetlinkError) {
+  private func lookAtConnections() throws(SystemError) {
     let now = loop.now
     meter.beginLook(at: now)
     let number = activity.handle(activity.deadline == nil ? .watched : .timerFired, at: now).scan
@@ -86,7 +86,7 @@ package final class ProgramSampler {
   // MARK: Ends
 
   private func readEndsInTime() {
-    do throws(NetlinkError) {
+    do throws(SystemError) {
       let count = try readEnds()
       // The next read comes before a third of the buffer is filled.
       let wanted = pause * (Double(ends.capacity) / 3 / Double(max(count, 1)))
@@ -97,7 +97,7 @@ package final class ProgramSampler {
     }
   }
 
-  private func readEnds() throws(NetlinkError) -> Int {
+  private func readEnds() throws(SystemError) -> Int {
     let now = loop.now
     return try ends.read(overrun: { meter.loseEnds() }) { connection in
       if let inode = meter.end(connection.facts, at: now) { owners.release(inode) }

@@ -14,7 +14,7 @@ package final class QualitySampler {
   /// The scan; opened at the first look.
   private var scan: ConnectionScan?
   /// The last error of listing connections; nil if there was none.
-  package private(set) var failure: NetlinkError?
+  package private(set) var failure: SystemError?
 
   /// Creates a sampler without a timer.
   ///
@@ -62,7 +62,7 @@ package final class QualitySampler {
 
   private func list(from addresses: Set<IPAddress>) -> [ConnectionFacts]? {
     var connections: [ConnectionFacts] = []
-    do throws(NetlinkError) {
+    do throws(SystemError) {
       let scan = if let scan { scan } else { try ConnectionScan() }
       self.scan = scan
       let isWhole = try scan.readAll { connection in

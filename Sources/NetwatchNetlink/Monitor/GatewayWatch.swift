@@ -20,8 +20,8 @@ package final class GatewayWatch {
   /// The closure that is called when everything available has been read, with the time of that.
   package var turnEnded: (Moment) -> Void = { _ in }
 
-  /// Opens the sockets. Throws a `NetlinkError` if the kernel refuses them.
-  package init(on loop: EventLoop) throws(NetlinkError) {
+  /// Opens the sockets. Throws a `SystemError` if the kernel refuses them.
+  package init(on loop: EventLoop) throws(SystemError) {
     self.loop = loop
     conversation = try NetlinkConversation(
       .reply, of: .kernel, protocol: NETLINK_ROUTE, log: NetlinkDecoder.log("neighbours", as: .answer))
@@ -59,7 +59,7 @@ package final class GatewayWatch {
     registration = try loop.watch(events.descriptor, for: .readable) { [unowned self] _ in readEvents() }
   }
 
-  private func routers(of verdict: NetworkPath.Verdict) throws(NetlinkError) -> [Neighbour] {
+  private func routers(of verdict: NetworkPath.Verdict) throws(SystemError) -> [Neighbour] {
     guard let carrier = verdict.interfaceIndex else { return [] }
     if let vpn = verdict.vpn { return vpn.isCarrierKnown ? try routers(beneathTunnelOver: carrier) : [] }
     return [verdict.ipv4, verdict.ipv6].compactMap { family in
@@ -68,7 +68,7 @@ package final class GatewayWatch {
   }
 
   /// Returns the routers that carry the tunnel's own packets.
-  private func routers(beneathTunnelOver carrier: Int32) throws(NetlinkError) -> [Neighbour] {
+  private func routers(beneathTunnelOver carrier: Int32) throws(SystemError) -> [Neighbour] {
     var routers: [Neighbour] = []
     for target in [Destinations.internet.ipv4.first, Destinations.internet.ipv6.first].compactMap({ $0 }) {
       guard case .hop(let hop) = try route(to: target, user: 0, over: carrier), let gateway = hop.gateway else {
@@ -87,7 +87,7 @@ package final class GatewayWatch {
     }
   }
 
-  private func route(to target: IPAddress, user: uid_t, over link: Int32) throws(NetlinkError) -> RouteAnswer {
+  private func route(to target: IPAddress, user: uid_t, over link: Int32) throws(SystemError) -> RouteAnswer {
     var answer = RouteAnswer.noRoute
     var request = try NetlinkRequest.lookUp(RouteQuery(target, user: user, link: link))
     _ = try conversation.ask(&request) { frame, bytes in
@@ -104,7 +104,7 @@ package final class GatewayWatch {
 
   private func readEvents() {
     let moment = Moment.now
-    do throws(NetlinkError) {
+    do throws(SystemError) {
       var isDoubtful = false
       while try events.readFrames({ frame, bytes in
         if frame.kind == .overrun || hear(frame, bytes) == .failed { isDoubtful = true }
@@ -127,7 +127,7 @@ package final class GatewayWatch {
     return told
   }
 
-  private func read(_ router: Neighbour) throws(NetlinkError) {
+  private func read(_ router: Neighbour) throws(SystemError) {
     let reply = try conversation.ask(about: router) { _ = hear($0, $1) }
     if reply.error == ENOENT { heard(router, .absent) }
   }

@@ -19,7 +19,7 @@ package final class NetlinkReachability {
 
   let source: NetlinkSource
   private let publish: Publish
-  private let failed: (NetlinkError) -> Void
+  private let failed: (SystemError) -> Void
   private var machine: ReachabilityMachine
   private let routes: RouteQueries
   /// The changes that the machine wants to be announced.
@@ -29,7 +29,7 @@ package final class NetlinkReachability {
   /// The source of WiFi values between two paths.
   let wifi: WiFiWatch
   /// The last error from the kernel.
-  private var refusal: NetlinkError?
+  private var refusal: SystemError?
   /// The addresses of the host, if the target is one.
   private var host: HostWatch?
   /// Whether new addresses of the host are being handled. A path that is published meanwhile is not a change of the network, so
@@ -43,11 +43,11 @@ package final class NetlinkReachability {
   ///   - configuration: The target and the options.
   ///   - publish: The closure that gets each path that has changed; the change tells in which respect.
   ///   - fail: The closure that is called when netlink is lost. Nothing is published any more.
-  /// - Throws: A `NetlinkError` if the requests cannot be made.
+  /// - Throws: A `SystemError` if the requests cannot be made.
   package init(
     on source: NetlinkSource, configuration: MonitorConfiguration, publish: @escaping Publish,
-    fail: @escaping (NetlinkError) -> Void
-  ) throws(NetlinkError) {
+    fail: @escaping (SystemError) -> Void
+  ) throws(SystemError) {
     self.source = source
     self.publish = publish
     failed = fail
@@ -90,7 +90,7 @@ package final class NetlinkReachability {
     while machine.isDumping {
       if let refusal, !refusal.isTransient { throw refusal }
       guard source.loop.now < deadline, !source.input.isLost() else {
-        throw refusal ?? NetlinkError(operation: "RTM_GETLINK dump", code: EAGAIN)
+        throw refusal ?? SystemError.netlink("RTM_GETLINK dump", EAGAIN)
       }
       source.input.pause(Self.startPause)
       dispatch(.timerFired(.retry))
@@ -105,7 +105,7 @@ package final class NetlinkReachability {
   }
 
   /// Returns how the current verdict came about. It asks the kernel for the rules, which a verdict needs only beneath a tunnel.
-  package func findings() throws(NetlinkError) -> PathFindings {
+  package func findings() throws(SystemError) -> PathFindings {
     var rules: [AddressFamily: [RoutingRule]] = [:]
     for family in AddressFamily.allCases {
       if case .rules(let found) = try routes.ask(.rules(family)) { rules[family] = found }
@@ -121,7 +121,7 @@ package final class NetlinkReachability {
   /// Returns the facts that distinguish the network of the published path from other networks.
   ///
   /// - Returns: Nil if nothing is reachable, or as long as the kernel does not know the gateway's hardware address.
-  package func networkFacts() throws(NetlinkError) -> NetworkIdentity.Facts? {
+  package func networkFacts() throws(SystemError) -> NetworkIdentity.Facts? {
     guard let link = machine.path.interface else { return nil }
     return try GatewayQueries(routes, by: source.conversation).facts(of: link)
   }
@@ -156,7 +156,7 @@ package final class NetlinkReachability {
     for output in machine.handle(input, at: .nanoseconds(source.moment.monotonic)) { perform(output) }
   }
 
-  func fail(_ error: NetlinkError) {
+  func fail(_ error: SystemError) {
     stop()
     failed(error)
   }
@@ -164,7 +164,7 @@ package final class NetlinkReachability {
   // MARK: Outputs
 
   private func perform(_ output: ReachabilityMachine.Output) {
-    do throws(NetlinkError) {
+    do throws(SystemError) {
       switch output {
       case .dump:
         dispatch(.dumpBegan)

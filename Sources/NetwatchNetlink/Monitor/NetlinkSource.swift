@@ -41,10 +41,10 @@ package final class NetlinkSource {
   /// - Parameters:
   ///   - input: The source of the messages. A replay has no sockets, and does nothing on the loop.
   ///   - receiveBuffer: The size of the receive buffer in bytes. Default: 1 MiB. Small ones are for tests of overruns.
-  /// - Throws: A `NetlinkError` if the kernel refuses the sockets.
+  /// - Throws: A `SystemError` if the kernel refuses the sockets.
   package init(
     on loop: EventLoop, input: NetlinkInput = .kernel, receiveBuffer: Int? = nil
-  ) throws(NetlinkError) {
+  ) throws(SystemError) {
     self.loop = loop
     self.input = input
     devices = KnownDevices(read: input.traits)
@@ -124,26 +124,26 @@ package final class NetlinkSource {
   }
 
   private func joinIfPossible(_ group: rtnetlink_groups, else feature: KernelFeature) {
-    do throws(NetlinkError) { try events.join(group) } catch { missingFeatures.insert(feature) }
+    do throws(SystemError) { try events.join(group) } catch { missingFeatures.insert(feature) }
   }
 
   // MARK: Reading
 
   /// Dumps links, then addresses. Returns false if something changed meanwhile, so that the dump may be incomplete.
-  func dump(for watcher: NetlinkReachability) throws(NetlinkError) -> Bool {
+  func dump(for watcher: NetlinkReachability) throws(SystemError) -> Bool {
     leases.beginListing()
     let isWhole = try links.list { identify($0) { watcher.dispatch(.fact($0)) } }
     leases.endListing { watcher.dispatch(.fact(.lease(index: $0, isMetered: $1))) }
     return isWhole
   }
 
-  func readLink(_ index: Int32, for watcher: NetlinkReachability) throws(NetlinkError) {
+  func readLink(_ index: Int32, for watcher: NetlinkReachability) throws(SystemError) {
     try links.read(index) { identify($0) { watcher.dispatch(.fact($0)) } }
   }
 
   func readEvents() {
     touchMoment(because: .turn(.event))
-    do throws(NetlinkError) {
+    do throws(SystemError) {
       while try events.readFrames({ receive($0, $1) }) {}
     } catch {
       return fail(error)
@@ -210,7 +210,7 @@ package final class NetlinkSource {
     for watcher in watchers where watchers.contains(where: { $0 === watcher }) { watcher.dispatch(input) }
   }
 
-  private func fail(_ error: NetlinkError) {
+  private func fail(_ error: SystemError) {
     stop()
     for watcher in watchers { watcher.fail(error) }
   }

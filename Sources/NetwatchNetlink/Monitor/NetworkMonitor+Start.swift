@@ -31,10 +31,8 @@ extension NetworkMonitor {
       throw error
     } catch let error as PlainError {
       throw NetworkMonitorError(operation: "start", code: EINVAL, description: error.description)
-    } catch let error as NetlinkError {
-      throw error.asMonitorError
     } catch let error as SystemError {
-      throw NetworkMonitorError(operation: error.operation, code: error.code, description: error.description)
+      throw error.asMonitorError
     } catch {
       throw NetworkMonitorError(operation: "start", code: 0, description: "\(error)")
     }

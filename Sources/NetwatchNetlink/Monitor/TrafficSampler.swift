@@ -23,11 +23,11 @@ package final class TrafficSampler {
   ///     when to call ``sample()``.
   ///   - interval: The time between two samples, at least ``shortestInterval``.
   ///   - tell: The closure that gets the figures of all counted links, once in each interval.
-  /// - Throws: A `NetlinkError` if the socket cannot be opened.
+  /// - Throws: A `SystemError` if the socket cannot be opened.
   package init(
     on loop: EventLoop, of input: NetlinkInput = .kernel, every interval: Duration,
     tell: @escaping ([LinkTraffic], Moment) -> Void
-  ) throws(NetlinkError) {
+  ) throws(SystemError) {
     self.loop = loop
     self.input = input
     self.interval = max(interval, Self.shortestInterval)

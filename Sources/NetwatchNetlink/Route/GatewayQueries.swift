@@ -1,6 +1,7 @@
 import CLibNetlink
 import Glibc
 import Netwatch
+import NetwatchEventLoop
 
 /// Requests about the gateway of a link: its address and its hardware address. No packet is sent.
 struct GatewayQueries {
@@ -17,7 +18,7 @@ struct GatewayQueries {
   ///
   /// - Returns: Nil if the link does not lead to the internet over a gateway, or as long as the kernel does not know the
   ///   gateway's hardware address.
-  func facts(of link: Interface) throws(NetlinkError) -> NetworkIdentity.Facts? {
+  func facts(of link: Interface) throws(SystemError) -> NetworkIdentity.Facts? {
     for family in [AddressFamily.ipv4, .ipv6] {
       guard let gateway = try gateway(family, over: link.index) else { continue }
       guard let address = try hardwareAddress(of: Neighbour(interfaceIndex: link.index, address: gateway)) else {
@@ -32,7 +33,7 @@ struct GatewayQueries {
   }
 
   /// Returns the next hop to the internet over a link, even if a tunnel lies above the link.
-  private func gateway(_ family: AddressFamily, over link: Int32) throws(NetlinkError) -> IPAddress? {
+  private func gateway(_ family: AddressFamily, over link: Int32) throws(SystemError) -> IPAddress? {
     for standIn in Destinations.internet[family] {
       switch try routes.ask(RouteQuery(standIn, link: link)) {
       case .hop(let hop): if let gateway = hop.gateway { return gateway }
@@ -45,7 +46,7 @@ struct GatewayQueries {
   }
 
   /// Returns the hardware address of a neighbour; nil if the kernel does not know it now.
-  private func hardwareAddress(of neighbour: Neighbour) throws(NetlinkError) -> UInt64? {
+  private func hardwareAddress(of neighbour: Neighbour) throws(SystemError) -> UInt64? {
     var address: UInt64?
     // If the kernel refuses, the address is not known.
     _ = try conversation.ask(about: neighbour) { frame, bytes in
@@ -76,7 +77,7 @@ extension NetlinkConversation {
   /// be called with others.
   func ask(
     about neighbour: Neighbour, _ body: (NetlinkFrame, RawSpan) -> Void
-  ) throws(NetlinkError) -> NetlinkConversation.Reply {
+  ) throws(SystemError) -> NetlinkConversation.Reply {
     var request = try NetlinkRequest.neighbour(neighbour)
     let reply = try ask(&request, body)
     guard reply.error == EOPNOTSUPP else { return reply }

@@ -1,6 +1,7 @@
 import CLibNetlink
 import Glibc
 import Netwatch
+import NetwatchEventLoop
 
 /// Answers ``RouteQuery`` by the kernel's routes, rules and next hops.
 struct RouteQueries {
@@ -20,7 +21,7 @@ struct RouteQueries {
   }
 
   /// Asks the kernel.
-  func ask(_ query: RouteQuery) throws(NetlinkError) -> RouteAnswer {
+  func ask(_ query: RouteQuery) throws(SystemError) -> RouteAnswer {
     switch query.kind {
     case .rules: return try rules(query.family)
     case .hostRoute: return try hostRoute(over: query.link, query.family)
@@ -32,7 +33,7 @@ struct RouteQueries {
 
   // MARK: Lookups
 
-  private func lookUp(_ request: inout NetlinkRequest) throws(NetlinkError) -> RouteAnswer {
+  private func lookUp(_ request: inout NetlinkRequest) throws(SystemError) -> RouteAnswer {
     var answer = RouteAnswer.noRoute
     // The next-hop object, if the response has its number instead of a link.
     var nextHop: (number: UInt32, hop: RouteHop)?
@@ -52,19 +53,19 @@ struct RouteQueries {
     return reply.error == 0 ? answer : try self.answer(to: request, refusedWith: reply.error)
   }
 
-  private func answer(to request: NetlinkRequest, refusedWith code: CInt) throws(NetlinkError) -> RouteAnswer {
+  private func answer(to request: NetlinkRequest, refusedWith code: CInt) throws(SystemError) -> RouteAnswer {
     switch code {
     case EHOSTUNREACH, EACCES, EPERM: return .refused
     // A black hole. But a kernel that does not know an option returns the same error.
     case EINVAL: return request.hasOptions ? .noRoute : .refused
     // The last ones mean that the kernel does not have the family, or the link is gone.
     case ENETUNREACH, ESRCH, ENOENT, ENETDOWN, EADDRNOTAVAIL, EOPNOTSUPP, EAFNOSUPPORT, ENODEV, ENXIO: return .noRoute
-    default: throw NetlinkError(operation: "RTM_GETROUTE", code: code)
+    default: throw SystemError.netlink("RTM_GETROUTE", code)
     }
   }
 
   /// Returns the hops of a route that uses a next-hop object or a group of them.
-  private func answer(over number: UInt32, _ route: RouteHop) throws(NetlinkError) -> RouteAnswer {
+  private func answer(over number: UInt32, _ route: RouteHop) throws(SystemError) -> RouteAnswer {
     guard let object = try object(number) else { return .noRoute }
     if object.isBlackhole { return .refused }
     var hops: [RouteHop] = []
@@ -81,7 +82,7 @@ struct RouteQueries {
   }
 
   /// Returns a next-hop object; nil if it is gone.
-  private func object(_ number: UInt32) throws(NetlinkError) -> NextHopObject? {
+  private func object(_ number: UInt32) throws(SystemError) -> NextHopObject? {
     var object: NextHopObject?
     var request = try NetlinkRequest.nextHop(number)
     _ = try ask(&request) { if case .nextHop(let found) = $0 { object = found } }
@@ -89,7 +90,7 @@ struct RouteQueries {
   }
 
   /// Returns the rules of a family. The answer is `refused` by kernels without rules or without the family.
-  func rules(_ family: AddressFamily) throws(NetlinkError) -> RouteAnswer {
+  func rules(_ family: AddressFamily) throws(SystemError) -> RouteAnswer {
     var rules: [RoutingRule] = []
     var request = try NetlinkRequest.rules(family)
     let reply = try ask(&request) { if case .rule(let rule) = $0 { rules.append(rule) } }
@@ -99,7 +100,7 @@ struct RouteQueries {
 
   /// Finds a route to a single address with a gateway over a link, as a program or a person has added it. Without strict
   /// checking, the kernel would list all routes of the machine, which may be a million; then nothing is found.
-  private func hostRoute(over link: Int32, _ family: AddressFamily) throws(NetlinkError) -> RouteAnswer {
+  private func hostRoute(over link: Int32, _ family: AddressFamily) throws(SystemError) -> RouteAnswer {
     guard conversation.isStrict else { return .noRoute }
     var answer = RouteAnswer.noRoute
     var request = try NetlinkRequest.routes(family, over: link)
@@ -113,7 +114,7 @@ struct RouteQueries {
 
   private func ask(
     _ request: inout NetlinkRequest, _ body: (NetlinkDecoder.Message) -> Void
-  ) throws(NetlinkError) -> NetlinkConversation.Reply {
+  ) throws(SystemError) -> NetlinkConversation.Reply {
     try conversation.ask(&request) { frame, bytes in body(NetlinkDecoder.message(frame, bytes, as: .answer)) }
   }
 }
@@ -128,7 +129,7 @@ final class LinkQueries {
   private var addressList: NetlinkRequest
   private var link: NetlinkRequest
 
-  init(by conversation: NetlinkConversation) throws(NetlinkError) {
+  init(by conversation: NetlinkConversation) throws(SystemError) {
     self.conversation = conversation
     linkList = try .links()
     addressList = try .addresses()
@@ -138,24 +139,24 @@ final class LinkQueries {
   /// Lists links, then addresses.
   ///
   /// - Returns: False if something changed meanwhile, so that the list may be incomplete.
-  func list(_ body: (NetworkEvent) -> Void) throws(NetlinkError) -> Bool {
+  func list(_ body: (NetworkEvent) -> Void) throws(SystemError) -> Bool {
     guard try ask(&linkList, body).isComplete("RTM_GETLINK dump") else { return false }
     return try ask(&addressList, body).isComplete("RTM_GETADDR dump")
   }
 
   /// Reads one link. If the link does not exist, `body` is not called.
-  func read(_ index: Int32, _ body: (NetworkEvent) -> Void) throws(NetlinkError) {
+  func read(_ index: Int32, _ body: (NetworkEvent) -> Void) throws(SystemError) {
     link.setLinkIndex(index)
     try ask(&link, body).check("RTM_GETLINK")
   }
 
   /// Returns when the kernel has finished its pending changes. It reports some removals before it performs them, and reading a
   /// link takes the lock that it holds meanwhile.
-  func waitForPendingChanges() throws(NetlinkError) { try read(1) { _ in } }
+  func waitForPendingChanges() throws(SystemError) { try read(1) { _ in } }
 
   private func ask(
     _ request: inout NetlinkRequest, _ body: (NetworkEvent) -> Void
-  ) throws(NetlinkError) -> NetlinkConversation.Reply {
+  ) throws(SystemError) -> NetlinkConversation.Reply {
     try conversation.ask(&request) { frame, bytes in
       if case .event(let event) = NetlinkDecoder.message(frame, bytes, as: .answer) { body(event) }
     }
@@ -165,12 +166,12 @@ final class LinkQueries {
 /// The requests to rtnetlink.
 extension NetlinkRequest {
   /// Makes the request for every link.
-  static func links() throws(NetlinkError) -> NetlinkRequest { try links(flags: NLM_F_DUMP) }
+  static func links() throws(SystemError) -> NetlinkRequest { try links(flags: NLM_F_DUMP) }
 
   /// Makes the request for one link. ``setLinkIndex(_:)`` sets the index later.
-  static func link() throws(NetlinkError) -> NetlinkRequest { try links(flags: 0) }
+  static func link() throws(SystemError) -> NetlinkRequest { try links(flags: 0) }
 
-  private static func links(flags: CInt) throws(NetlinkError) -> NetlinkRequest {
+  private static func links(flags: CInt) throws(SystemError) -> NetlinkRequest {
     try unsafe build(RTM_GETLINK, flags: flags) { message in
       unsafe append(ifinfomsg(), to: message)
         && nla_put_u32(message, CInt(IFLA_EXT_MASK), UInt32(RTEXT_FILTER_SKIP_STATS)) == 0
@@ -181,7 +182,7 @@ extension NetlinkRequest {
   mutating func setLinkIndex(_ index: Int32) { set(index, at: 16 + 4) }
 
   /// Makes the request for the 64-bit counters of one link. ``setStatisticsIndex(_:)`` sets the index later. Since Linux 4.7.
-  static func counters() throws(NetlinkError) -> NetlinkRequest {
+  static func counters() throws(SystemError) -> NetlinkRequest {
     var header = if_stats_msg()
     header.filter_mask = 1 << UInt32(IFLA_STATS_LINK_64 - 1)
     return try unsafe build(RTM_GETSTATS, flags: 0) { [header] in unsafe append(header, to: $0) }
@@ -191,17 +192,17 @@ extension NetlinkRequest {
   mutating func setStatisticsIndex(_ index: Int32) { set(index, at: 16 + 4) }
 
   /// Makes the request for every address.
-  static func addresses() throws(NetlinkError) -> NetlinkRequest {
+  static func addresses() throws(SystemError) -> NetlinkRequest {
     try unsafe build(RTM_GETADDR, flags: NLM_F_DUMP) { unsafe append(ifaddrmsg(), to: $0) }
   }
 
   /// Makes the request for all rules of a family.
-  static func rules(_ family: AddressFamily) throws(NetlinkError) -> NetlinkRequest {
+  static func rules(_ family: AddressFamily) throws(SystemError) -> NetlinkRequest {
     try unsafe build(RTM_GETRULE, flags: NLM_F_DUMP) { unsafe append(header(family), to: $0) }
   }
 
   /// Makes the request for all routes of a family over a link. Without strict checking, the kernel lists all routes.
-  static func routes(_ family: AddressFamily, over link: Int32) throws(NetlinkError) -> NetlinkRequest {
+  static func routes(_ family: AddressFamily, over link: Int32) throws(SystemError) -> NetlinkRequest {
     try unsafe build(RTM_GETROUTE, flags: NLM_F_DUMP) { message in
       unsafe append(header(family), to: message)
         && nla_put_u32(message, CInt(RTA_OIF.rawValue), UInt32(bitPattern: link)) == 0
@@ -209,14 +210,14 @@ extension NetlinkRequest {
   }
 
   /// Makes the request for a next-hop object or a group of them. Since Linux 5.3.
-  static func nextHop(_ number: UInt32) throws(NetlinkError) -> NetlinkRequest {
+  static func nextHop(_ number: UInt32) throws(SystemError) -> NetlinkRequest {
     try unsafe build(RTM_GETNEXTHOP, flags: 0) { message in
       unsafe append(nhmsg(), to: message) && nla_put_u32(message, CInt(NHA_ID), number) == 0
     }
   }
 
   /// Makes the request for a route lookup.
-  static func lookUp(_ query: RouteQuery) throws(NetlinkError) -> NetlinkRequest {
+  static func lookUp(_ query: RouteQuery) throws(SystemError) -> NetlinkRequest {
     // For a lookup over a link, IPv4 responds "on the link" even without a route, unless the route itself is asked for.
     let wantsRoute = query.kind != .way || query.link != 0
     var request = try unsafe build(RTM_GETROUTE, flags: 0) { message in
@@ -241,14 +242,14 @@ extension NetlinkRequest {
   }
 
   /// Makes the request for one entry of the neighbour table. Since Linux 5.0.
-  static func neighbour(_ neighbour: Neighbour) throws(NetlinkError) -> NetlinkRequest {
+  static func neighbour(_ neighbour: Neighbour) throws(SystemError) -> NetlinkRequest {
     try unsafe build(RTM_GETNEIGH, flags: 0) { message in
       unsafe append(header(of: neighbour), to: message) && append(neighbour.address, CInt(NDA_DST), to: message)
     }
   }
 
   /// Makes the request for all neighbours of a family on a link. Without strict checking, the kernel lists those of all links.
-  static func neighbours(like neighbour: Neighbour) throws(NetlinkError) -> NetlinkRequest {
+  static func neighbours(like neighbour: Neighbour) throws(SystemError) -> NetlinkRequest {
     var header = header(of: neighbour)
     header.ndm_ifindex = 0
     return try unsafe build(RTM_GETNEIGH, flags: NLM_F_DUMP) { [header] message in

@@ -18,8 +18,8 @@ package final class LinkCounters {
   private let conversation: NetlinkConversation
   private var request: NetlinkRequest
 
-  /// Opens the socket. Throws a `NetlinkError` if the kernel refuses it.
-  package init(of input: NetlinkInput = .kernel) throws(NetlinkError) {
+  /// Opens the socket. Throws a `SystemError` if the kernel refuses it.
+  package init(of input: NetlinkInput = .kernel) throws(SystemError) {
     self.input = input
     conversation = try NetlinkConversation(
       .counters, of: input, protocol: NETLINK_ROUTE, log: NetlinkDebugLog("counters") { "\(Self.bytes($0, $1) as Any)" }
@@ -44,9 +44,9 @@ package final class LinkCounters {
 
   /// Reads the counters of a link. Nil if the link does not exist.
   ///
-  /// - Throws: A `NetlinkError` if the request fails. A kernel before Linux 4.7 does not know the request, and the result is
+  /// - Throws: A `SystemError` if the request fails. A kernel before Linux 4.7 does not know the request, and the result is
   ///   nil.
-  func read(_ index: Int32) throws(NetlinkError) -> Bytes? {
+  func read(_ index: Int32) throws(SystemError) -> Bytes? {
     request.setStatisticsIndex(index)
     var bytes: Bytes?
     try conversation.ask(&request) { frame, span in bytes = Self.bytes(frame, span) ?? bytes }.check("RTM_GETSTATS")

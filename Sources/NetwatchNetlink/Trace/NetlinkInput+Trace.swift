@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchEventLoop
 
 extension NetlinkInput {
   /// Returns an input that reads from the kernel and records a trace of it.
@@ -52,16 +53,16 @@ extension NetlinkInput.Detour {
   fileprivate static func recorded(by writer: TraceWriter) -> NetlinkInput.Detour {
     let kernel = NetlinkInput.kernel
     return unsafe NetlinkInput.Detour(
-      perform: { call, channel, body throws(NetlinkError) in
-        do throws(NetlinkError) {
+      perform: { call, channel, body throws(SystemError) in
+        do throws(SystemError) {
           try body()
         } catch {
           writer.write(call, failedWith: error.code, on: channel)
           throw error
         }
       },
-      receive: { channel, descriptor, buffer throws(NetlinkError) in
-        do throws(NetlinkError) {
+      receive: { channel, descriptor, buffer throws(SystemError) in
+        do throws(SystemError) {
           let received = try unsafe kernel.receive(channel, descriptor, buffer)
           switch received {
           case .messages(let count):
@@ -84,8 +85,8 @@ extension NetlinkInput.Detour {
 
   fileprivate static func replayed(from player: TracePlayer) -> NetlinkInput.Detour {
     unsafe NetlinkInput.Detour(
-      perform: { call, channel, _ throws(NetlinkError) in try player.perform(call, on: channel) },
-      receive: { channel, _, buffer throws(NetlinkError) in unsafe try player.receive(on: channel, into: buffer) },
+      perform: { call, channel, _ throws(SystemError) in try player.perform(call, on: channel) },
+      receive: { channel, _, buffer throws(SystemError) in unsafe try player.receive(on: channel, into: buffer) },
       moment: { player.moment(of: $0) },
       isLost: { player.fault != nil })
   }

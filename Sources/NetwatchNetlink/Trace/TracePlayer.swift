@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchEventLoop
 
 /// Replays a trace in place of the kernel: each read gets the next record of the trace.
 ///
@@ -59,7 +60,7 @@ package final class TracePlayer {
   /// Returns what `channel` reads next. The bytes of a datagram are copied to the beginning of `buffer`.
   func receive(
     on channel: NetlinkInput.Channel, into buffer: UnsafeMutableRawBufferPointer
-  ) throws(NetlinkError) -> NetlinkInput.Received {
+  ) throws(SystemError) -> NetlinkInput.Received {
     let record = peek()
     next = nil
     switch record {
@@ -68,19 +69,19 @@ package final class TracePlayer {
       return .messages(min(bytes.count, buffer.count))
     case .end(channel): return .wouldBlock
     case .overrun(channel): return .overrun
-    case .failed(channel, let call, let code): throw NetlinkError(operation: call.operation, code: code)
+    case .failed(channel, let call, let code): throw SystemError.netlink(call.operation, code)
     default:
       next = record
       refuse(needing: "what was read from '\(channel.rawValue)'")
-      throw NetlinkError(operation: NetlinkInput.Call.receive.operation, code: 0)
+      throw SystemError.netlink(NetlinkInput.Call.receive.operation, 0)
     }
   }
 
   /// Fails if the trace has a failure of `call` next; else succeeds.
-  func perform(_ call: NetlinkInput.Call, on channel: NetlinkInput.Channel) throws(NetlinkError) {
+  func perform(_ call: NetlinkInput.Call, on channel: NetlinkInput.Channel) throws(SystemError) {
     guard case .failed(channel, call, let code) = peek() else { return }
     next = nil
-    throw NetlinkError(operation: call.operation, code: code)
+    throw SystemError.netlink(call.operation, code)
   }
 
   func traits(ofLink index: Int32) -> DeviceTraits {

@@ -78,8 +78,8 @@ import NetwatchEventLoop
 
   /// The calls that each event needs, as a trace records or replays them.
   @safe final class Detour {
-    typealias Perform = (Call, Channel, _ body: () throws(NetlinkError) -> Void) throws(NetlinkError) -> Void
-    typealias Receive = (Channel, _ descriptor: CInt, UnsafeMutableRawBufferPointer) throws(NetlinkError) -> Received
+    typealias Perform = (Call, Channel, _ body: () throws(SystemError) -> Void) throws(SystemError) -> Void
+    typealias Receive = (Channel, _ descriptor: CInt, UnsafeMutableRawBufferPointer) throws(SystemError) -> Received
 
     let perform: Perform
     let receive: Receive
@@ -99,7 +99,7 @@ import NetwatchEventLoop
 
   /// Opens a socket of a netlink family (NETLINK_*) that only the kernel can send to. Nil if there is no kernel, as in a
   /// replay.
-  let open: (_ family: CInt) throws(NetlinkError) -> OpaquePointer?
+  let open: (_ family: CInt) throws(SystemError) -> OpaquePointer?
   /// Waits for a time in microseconds.
   let pause: (UInt32) -> Void
   /// Performs `body`, which starts to follow news on the loop. A replay does not, because the trace already has the news.
@@ -121,7 +121,7 @@ import NetwatchEventLoop
 
 extension NetlinkInput {
   /// Performs `body` on a socket, or replays its result.
-  func perform(_ call: Call, _ channel: Channel, _ body: () throws(NetlinkError) -> Void) throws(NetlinkError) {
+  func perform(_ call: Call, _ channel: Channel, _ body: () throws(SystemError) -> Void) throws(SystemError) {
     guard let detour else { return try body() }
     try detour.perform(call, channel, body)
   }
@@ -129,7 +129,7 @@ extension NetlinkInput {
   /// Reads one datagram from a descriptor into a buffer.
   func receive(
     _ channel: Channel, _ descriptor: CInt, _ buffer: UnsafeMutableRawBufferPointer
-  ) throws(NetlinkError) -> Received {
+  ) throws(SystemError) -> Received {
     guard let detour else { return unsafe try Self.read(descriptor, into: buffer) }
     return unsafe try detour.receive(channel, descriptor, buffer)
   }
@@ -154,12 +154,12 @@ extension NetlinkInput {
       onFailure: { _ in })
   }
 
-  private static func connect(_ family: CInt) throws(NetlinkError) -> OpaquePointer? {
+  private static func connect(_ family: CInt) throws(SystemError) -> OpaquePointer? {
     guard let handle = unsafe nl_socket_alloc() else {
-      throw NetlinkError(operation: "nl_socket_alloc", code: ENOMEM)
+      throw SystemError.netlink("nl_socket_alloc", ENOMEM)
     }
     guard unsafe nl_connect(handle, family) == 0 else {
-      let error = NetlinkError.last("socket(AF_NETLINK)")
+      let error = SystemError.netlink("socket(AF_NETLINK)", errno)
       unsafe nl_socket_free(handle)
       throw error
     }
@@ -173,7 +173,7 @@ extension NetlinkInput {
       }
     }
     guard result == 0 else {
-      let error = NetlinkError.last("connect(AF_NETLINK)")
+      let error = SystemError.netlink("connect(AF_NETLINK)", errno)
       unsafe nl_socket_free(handle)
       throw error
     }
@@ -182,7 +182,7 @@ extension NetlinkInput {
 
   private static func read(
     _ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer
-  ) throws(NetlinkError) -> Received {
+  ) throws(SystemError) -> Received {
     while true {
       // With MSG_TRUNC, the result is the length of the message even if it did not fit.
       let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, CInt(MSG_TRUNC))
@@ -191,7 +191,7 @@ extension NetlinkInput {
         case EINTR: continue
         case EAGAIN: return .wouldBlock
         case ENOBUFS: return .overrun
-        default: throw .last(Call.receive.operation)
+        default: throw .netlink(Call.receive.operation, errno)
         }
       }
       return count > buffer.count ? .overrun : .messages(count)

@@ -1,6 +1,7 @@
 import CLibNetlink
 import Glibc
 import Netwatch
+import NetwatchEventLoop
 
 /// A netlink socket. libnl opens it and joins groups. Messages are read into one fixed buffer, which needs no allocation and no
 /// second system call for the size.
@@ -26,7 +27,7 @@ import Netwatch
   init(
     _ channel: NetlinkInput.Channel = .event, of input: NetlinkInput = .kernel,
     protocol family: CInt = NETLINK_ROUTE, log: NetlinkDebugLog? = nil
-  ) throws(NetlinkError) {
+  ) throws(SystemError) {
     let handle = unsafe try input.open(family)
     unsafe self.handle = unsafe handle
     self.channel = channel
@@ -43,20 +44,22 @@ import Netwatch
 
   // MARK: Settings
 
-  func join(_ group: rtnetlink_groups) throws(NetlinkError) {
+  func join(_ group: rtnetlink_groups) throws(SystemError) {
     try join(group: Int32(group.rawValue))
   }
 
   /// Joins a group by its number. For generic netlink, the numbers are known only at run time.
-  func join(group number: Int32) throws(NetlinkError) {
-    try input.perform(.join, channel) { () throws(NetlinkError) in
-      guard unsafe nl_socket_add_membership(handle, number) == 0 else { throw .last(NetlinkInput.Call.join.operation) }
+  func join(group number: Int32) throws(SystemError) {
+    try input.perform(.join, channel) { () throws(SystemError) in
+      guard unsafe nl_socket_add_membership(handle, number) == 0 else {
+        throw .netlink(NetlinkInput.Call.join.operation, errno)
+      }
     }
   }
 
-  func makeNonBlocking() throws(NetlinkError) {
+  func makeNonBlocking() throws(SystemError) {
     guard let handle = unsafe handle else { return }
-    guard unsafe nl_socket_set_nonblocking(handle) == 0 else { throw .last("fcntl(O_NONBLOCK)") }
+    guard unsafe nl_socket_set_nonblocking(handle) == 0 else { throw .netlink("fcntl(O_NONBLOCK)", errno) }
   }
 
   /// Sets the size of the receive buffer. SO_RCVBUFFORCE needs CAP_NET_ADMIN; SO_RCVBUF is silently limited by
@@ -83,12 +86,12 @@ import Netwatch
   ///
   /// - Returns: Whether the filter is attached.
   func attach(_ program: [sock_filter]) -> Bool {
-    let result: ()? = try? input.perform(.attach, channel) { () throws(NetlinkError) in
+    let result: ()? = try? input.perform(.attach, channel) { () throws(SystemError) in
       if setFilter(program) { return }
       // The old and the new filter both take memory until the old one is gone; kernels before 6.8 have room for about ten
       // addresses. The old filter must not stay, because it would drop messages that the new one passes.
       set(SO_DETACH_FILTER, CInt(0))
-      guard setFilter(program) else { throw .last(NetlinkInput.Call.attach.operation) }
+      guard setFilter(program) else { throw .netlink(NetlinkInput.Call.attach.operation, errno) }
     }
     return result != nil
   }
@@ -109,11 +112,11 @@ import Netwatch
 
   // MARK: Messages
 
-  func send(_ message: borrowing [UInt8]) throws(NetlinkError) {
+  func send(_ message: borrowing [UInt8]) throws(SystemError) {
     let bytes = unsafe message.span.bytes
-    try input.perform(.send, channel) { () throws(NetlinkError) in
+    try input.perform(.send, channel) { () throws(SystemError) in
       let sent = unsafe bytes.withUnsafeBytes { unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, 0) }
-      guard sent == bytes.byteCount else { throw .last(NetlinkInput.Call.send.operation) }
+      guard sent == bytes.byteCount else { throw .netlink(NetlinkInput.Call.send.operation, errno) }
     }
   }
 
@@ -124,7 +127,7 @@ import Netwatch
   /// - Parameter body: The closure that gets each message.
   /// - Returns: False if there is nothing to read now.
   @inline(__always)
-  func readFrames(_ body: (NetlinkFrame, RawSpan) -> Void) throws(NetlinkError) -> Bool {
+  func readFrames(_ body: (NetlinkFrame, RawSpan) -> Void) throws(SystemError) -> Bool {
     switch try receive() {
     case .wouldBlock: return false
     case .overrun: withMessages(0) { body(.overrun, $0) }
@@ -143,7 +146,7 @@ import Netwatch
     unsafe body(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
   }
 
-  func receive() throws(NetlinkError) -> NetlinkInput.Received {
+  func receive() throws(SystemError) -> NetlinkInput.Received {
     try unsafe input.receive(channel, descriptor, buffer)
   }
 }
@@ -297,17 +300,17 @@ final class NetlinkConversation {
     fileprivate(set) var isOver = false
 
     /// Whether the kernel had no memory or was interrupted, so that repeating the request may succeed.
-    var isRefusedForNow: Bool { error != 0 && NetlinkError(operation: "", code: error).isTransient }
+    var isRefusedForNow: Bool { error != 0 && SystemError.isTransient(error) }
 
     /// Throws if repeating the request may succeed.
-    func check(_ operation: String) throws(NetlinkError) {
-      if isRefusedForNow { throw NetlinkError(operation: operation, code: error) }
+    func check(_ operation: String) throws(SystemError) {
+      if isRefusedForNow { throw SystemError.netlink(operation, error) }
     }
 
     /// Returns whether the response is complete. If it is not, the request should be repeated. Throws if it was refused for
     /// good.
-    func isComplete(_ operation: String) throws(NetlinkError) -> Bool {
-      if error != 0, !isRefusedForNow { throw NetlinkError(operation: operation, code: error) }
+    func isComplete(_ operation: String) throws(SystemError) -> Bool {
+      if error != 0, !isRefusedForNow { throw SystemError.netlink(operation, error) }
       return isWhole && error == 0
     }
   }
@@ -326,7 +329,7 @@ final class NetlinkConversation {
   init(
     _ channel: NetlinkInput.Channel, of input: NetlinkInput, protocol family: CInt, waits: Bool = true,
     log: NetlinkDebugLog?
-  ) throws(NetlinkError) {
+  ) throws(SystemError) {
     socket = try NetlinkSocket(channel, of: input, protocol: family, log: log)
     isStrict = family == NETLINK_ROUTE && socket.enableStrictChecking()
     if waits { socket.setReceiveTimeout(seconds: 5) } else { try socket.makeNonBlocking() }
@@ -336,7 +339,7 @@ final class NetlinkConversation {
   var descriptor: CInt { socket.descriptor }
 
   /// Sends a request. A late response to an earlier request is ignored.
-  func send(_ request: inout NetlinkRequest) throws(NetlinkError) {
+  func send(_ request: inout NetlinkRequest) throws(SystemError) {
     sequence &+= 1
     request.setSequence(sequence)
     isListing = request.isListing
@@ -347,7 +350,7 @@ final class NetlinkConversation {
   /// Reads one datagram if there is one.
   ///
   /// - Parameter body: The closure that gets each message of the response.
-  func receive(_ body: (NetlinkFrame, RawSpan) -> Void) throws(NetlinkError) -> Reply {
+  func receive(_ body: (NetlinkFrame, RawSpan) -> Void) throws(SystemError) -> Reply {
     _ = try read(body)
     return reply
   }
@@ -357,19 +360,19 @@ final class NetlinkConversation {
   /// - Parameter body: The closure that gets each message of the response.
   func ask(
     _ request: inout NetlinkRequest, _ body: (NetlinkFrame, RawSpan) -> Void
-  ) throws(NetlinkError) -> Reply {
+  ) throws(SystemError) -> Reply {
     try send(&request)
     return try waitForReply(body)
   }
 
-  private func waitForReply(_ body: (NetlinkFrame, RawSpan) -> Void) throws(NetlinkError) -> Reply {
+  private func waitForReply(_ body: (NetlinkFrame, RawSpan) -> Void) throws(SystemError) -> Reply {
     while !reply.isOver {
-      guard try read(body) else { throw NetlinkError(operation: "recv", code: ETIMEDOUT) }
+      guard try read(body) else { throw SystemError.netlink("recv", ETIMEDOUT) }
     }
     return reply
   }
 
-  private func read(_ body: (NetlinkFrame, RawSpan) -> Void) throws(NetlinkError) -> Bool {
+  private func read(_ body: (NetlinkFrame, RawSpan) -> Void) throws(SystemError) -> Bool {
     try socket.readFrames { frame, bytes in
       if frame.kind == .overrun { reply.isWhole = false }
       // Skip the rest of an earlier response that was given up.
@@ -400,13 +403,13 @@ struct NetlinkRequest {
 
   static func build(
     _ type: Int, flags: CInt, _ fill: (OpaquePointer) -> Bool
-  ) throws(NetlinkError) -> NetlinkRequest {
+  ) throws(SystemError) -> NetlinkRequest {
     guard let message = unsafe nlmsg_alloc_simple(CInt(type), NLM_F_REQUEST | flags) else {
-      throw NetlinkError(operation: "nlmsg_alloc_simple", code: ENOMEM)
+      throw SystemError.netlink("nlmsg_alloc_simple", ENOMEM)
     }
     defer { unsafe nlmsg_free(message) }
     guard unsafe fill(message), let header = unsafe nlmsg_hdr(message) else {
-      throw NetlinkError(operation: "nla_put", code: ENOMEM)
+      throw SystemError.netlink("nla_put", ENOMEM)
     }
     let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: header, count: Int(header.pointee.nlmsg_len)))
     return NetlinkRequest(bytes: bytes, isListing: flags & NLM_F_DUMP != 0)

@@ -71,7 +71,7 @@ final class Radios {
   /// then.
   private func ask(_ index: Int32) -> WirelessLink? {
     lacksRoom = false
-    do throws(NetlinkError) {
+    do throws(SystemError) {
       guard let queries else {
         let new = try WirelessQueries(of: input)
         queries = new

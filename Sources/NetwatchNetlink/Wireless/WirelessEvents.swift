@@ -1,5 +1,6 @@
 import CLibNetlink
 import Netwatch
+import NetwatchEventLoop
 
 /// Receives the kernel's notifications about wireless links that may have joined another network or changed their mode.
 ///
@@ -27,7 +28,7 @@ final class WirelessEvents {
   ///   - receiveBuffer: The size of the receive buffer in bytes. Default: 256 KiB. Small ones are for tests of overruns.
   init(
     _ queries: WirelessQueries, of input: NetlinkInput = .kernel, receiveBuffer: Int? = nil
-  ) throws(NetlinkError) {
+  ) throws(SystemError) {
     self.queries = queries
     socket = try NetlinkSocket(
       .wirelessEvent, of: input, protocol: NETLINK_GENERIC, log: WirelessDecoder.log("event"))
@@ -48,7 +49,7 @@ final class WirelessEvents {
   ///   joined, if that is the news.
   /// - Returns: False if the state of every link has to be requested: messages were lost, or nl80211 has appeared or
   ///   disappeared.
-  func read(_ body: (_ index: Int32, _ accessPoint: UInt64?) -> Void) throws(NetlinkError) -> Bool {
+  func read(_ body: (_ index: Int32, _ accessPoint: UInt64?) -> Void) throws(SystemError) -> Bool {
     var isWhole = true
     var familyHasChanged = false
     while try socket.readFrames({ frame, bytes in
@@ -66,7 +67,7 @@ final class WirelessEvents {
   }
 
   /// Joins the groups of a family. The kernel has ended the membership of groups that are gone.
-  private func follow(_ found: WirelessDecoder.Family?) throws(NetlinkError) {
+  private func follow(_ found: WirelessDecoder.Family?) throws(SystemError) {
     guard found?.id != family else { return }
     family = nil
     if let group = found?.associations { try socket.join(group: group) }

@@ -1,6 +1,7 @@
 import CLibNetlink
 import Glibc
 import Netwatch
+import NetwatchEventLoop
 
 /// Requests to the kernel's nl80211, over their own socket.
 ///
@@ -17,7 +18,7 @@ final class WirelessQueries {
   private static let attempts = 3
 
   /// Opens the socket and looks for nl80211.
-  init(of input: NetlinkInput = .kernel) throws(NetlinkError) {
+  init(of input: NetlinkInput = .kernel) throws(SystemError) {
     conversation = try NetlinkConversation(
       .wirelessReply, of: input, protocol: NETLINK_GENERIC, log: WirelessDecoder.log("reply"))
     familyList = try .listFamilies()
@@ -31,7 +32,7 @@ final class WirelessQueries {
   var isAvailable: Bool { family != nil }
 
   /// Looks for nl80211 again, because cfg80211 may be loaded or unloaded at any time.
-  @discardableResult func findFamily() throws(NetlinkError) -> WirelessDecoder.Family? {
+  @discardableResult func findFamily() throws(SystemError) -> WirelessDecoder.Family? {
     family = nil
     var found: WirelessDecoder.Family?
     _ = try ask(&familyList) { message in
@@ -46,7 +47,7 @@ final class WirelessQueries {
   }
 
   /// Returns the state of a link. Nil if nl80211 does not know the link, because it is of another kind or gone.
-  func link(_ index: Int32) throws(NetlinkError) -> WirelessLink? {
+  func link(_ index: Int32) throws(SystemError) -> WirelessLink? {
     guard isAvailable else { return nil }
     interface.setWirelessLink(index)
     var link: WirelessLink?
@@ -65,7 +66,7 @@ final class WirelessQueries {
   /// Returns the connection to the access point, or to the first peer whose signal the driver reports. Nil while there is none.
   ///
   /// - Parameter hasFrequency: Whether to request the frequency also.
-  func connection(_ index: Int32, hasFrequency: Bool) throws(NetlinkError) -> WiFiConnection? {
+  func connection(_ index: Int32, hasFrequency: Bool) throws(SystemError) -> WiFiConnection? {
     guard isAvailable else { return nil }
     stationList.setWirelessLink(index)
     var connection: WiFiConnection?
@@ -86,7 +87,7 @@ final class WirelessQueries {
   ///
   /// If wpa_supplicant associates the link, which is the usual case, the kernel reports the name with the link only if the
   /// access point names its country.
-  private func joinedNetwork(_ index: Int32) throws(NetlinkError) -> WirelessDecoder.JoinedNetwork? {
+  private func joinedNetwork(_ index: Int32) throws(SystemError) -> WirelessDecoder.JoinedNetwork? {
     var joined: WirelessDecoder.JoinedNetwork?
     networkList.setWirelessLink(index)
     for _ in 0..<Self.attempts {
@@ -100,7 +101,7 @@ final class WirelessQueries {
 
   private func ask(
     _ request: inout NetlinkRequest, _ body: (WirelessDecoder.Message) -> Void
-  ) throws(NetlinkError) -> NetlinkConversation.Reply {
+  ) throws(SystemError) -> NetlinkConversation.Reply {
     try conversation.ask(&request) { frame, bytes in
       body(WirelessDecoder.message(frame, bytes, family: family))
     }
