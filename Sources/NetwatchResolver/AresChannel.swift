@@ -124,9 +124,14 @@ import NetwatchEventLoop
 
   /// Ends the request with what is known by now: one of the families may have its addresses.
   func giveUp() {
+    guard context.outcome == nil else { return }
+    // Since version 1.24, a cancelled request loses the addresses of the other family. A request that has no server left keeps
+    // them. Earlier versions refuse to take the servers away, and keep the addresses of a cancelled request.
+    unsafe ares_set_servers(channel, nil)
     unsafe ares_cancel(channel)
+    if case .success? = context.outcome { return }
     let error = ResolverError(status: ResolverError.cancelled, of: "ares_getaddrinfo", for: context.name)
-    context.outcome = context.outcome ?? .failure(error)
+    context.outcome = .failure(error)
   }
 }
 
