@@ -10,7 +10,8 @@ package final class HostWatch {
   private var machine: HostMachine
   private var watch: PathWatch?
   private var watchRetry: Retry?
-  private var lookup: HostLookup?
+  /// The lookup that runs; nil if there is none.
+  private(set) var lookup: HostLookup?
   private var timer: LoopTimer?
   /// The effects that the machine wants, in order.
   private var effects: [HostMachine.Effect] = []
