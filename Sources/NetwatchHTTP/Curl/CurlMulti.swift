@@ -10,6 +10,8 @@ import NetwatchEventLoop
   private static let mostIdle = 64
   /// The most bytes of heads that a kept handle may have read, because libcurl keeps the heads with it.
   private static let mostHeadBytes = 16 * 1_024
+  /// The most times that libcurl acts in one turn of the loop because it is due.
+  private static let mostActsInTurn = 16
 
   /// The settings. The proxies in them are read from the environment once. libcurl would search the environment for each
   /// request, on this thread, while the app may be changing it.
@@ -205,10 +207,14 @@ import NetwatchEventLoop
   /// Lets libcurl act if it is due. To be called after anything that may have given libcurl work: at the end of each turn of
   /// the loop.
   func fireDue() {
-    while isDue {
+    var acts = 0
+    while isDue, acts < Self.mostActsInTurn {
       isDue = false
       actOnTime()
+      acts += 1
     }
+    // libcurl 8.14 is due again and again while a transfer over HTTP/2 is paused. What resumes it comes with another turn.
+    if isDue { deadline = KernelClock.monotonic.now }
     if let deadline, timer.deadline.map({ deadline < $0 }) ?? true { timer.set(at: deadline) }
   }
 
