@@ -196,6 +196,34 @@ import Testing
     #expect(wrong.isEmpty, "\(wrong.count) of \(Self.streams), such as \(wrong.prefix(5))")
   }
 
+  /// libcurl 8.14 asks to be called again at once, again and again, for some streams of HTTP/2 that pause.
+  @Test(arguments: NodeServer.Kind.allCases, Framing.allCases)
+  func `bodies that wait for their readers leave the thread of the session alone`(
+    _ kind: NodeServer.Kind, _ framing: Framing
+  ) async throws {
+    let session = try await Self.session(try Self.server(kind)) { $0.maximumConnectionsPerHost = 3 }
+    let request = try HTTPRequest(.get, to: Self.server(kind).url.appending(path: framing.rawValue))
+    func processorTime() async -> Duration {
+      await withCheckedContinuation { continuation in
+        session.engines.inboxes[0].send(
+          .run { _ in
+            var time = timespec()
+            unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            continuation.resume(returning: .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec))
+          })
+      }
+    }
+    var streams: [HTTPStream] = []
+    for _ in 0..<3 { streams.append(try await session.stream(request)) }
+    // What is under way arrives.
+    try await Task.sleep(for: .milliseconds(300))
+    let before = await processorTime()
+    try await Task.sleep(for: .milliseconds(500))
+    let used = await processorTime() - before
+    #expect(used < .milliseconds(100), "the thread has computed for \(used) of 500 ms")
+    for stream in streams { #expect(try await Self.body(of: stream, in: session, turns: 0) == Self.body) }
+  }
+
   /// Requests wait for the connections of others, which libcurl passes on within a call.
   @Test(arguments: NodeServer.Kind.allCases, Framing.allCases)
   func `bodies that pause beside each other arrive whole over few connections`(
