@@ -79,8 +79,12 @@ import Testing
     let first = try await bytes() - began
     for _ in 0..<20 { await connect() }
     let others = try await bytes() - began - first
+    // libcurl 8.21 and 8.22 keep no parsed certificates where they were built with a folder (curl/curl#21901).
+    let keepsNone = (0x08_1500..<0x08_1700).contains(CurlLibrary.version)
     // The system's file has a hundred certificates and more.
-    #expect(first > 100_000 && others < first, "\(first) bytes for the first connection, \(others) for twenty others")
+    #expect(
+      first > 100_000 && (others < first || keepsNone),
+      "\(first) bytes for the first connection, \(others) for twenty others")
   }
 
   @Test func `a chain through another authority is trusted when it is whole`() async throws {
