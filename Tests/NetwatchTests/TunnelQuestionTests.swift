@@ -10,7 +10,7 @@ import Testing
 
   @Test func `the other ends of tunnels are watched as long as there are any`() {
     var kernel = Kernel.online()
-    #expect(kernel.watch.addresses == Destinations.internet.all)
+    #expect(kernel.watch.addresses.isEmpty)
     #expect(kernel.watches.count == 0)
     kernel.tell(.link(10, "t0", .down, kind: "gre", remote: .ip("198.51.100.7")))
     #expect(kernel.watches.count == 1)
@@ -21,7 +21,7 @@ import Testing
     #expect(kernel.watches.count == 2)
     kernel.tell(.linkRemoved(index: 10))
     #expect(kernel.watches.count == 3)
-    #expect(kernel.watch.addresses.count == 7)
+    #expect(kernel.watch.addresses.isEmpty)
   }
 
   @Test func `an other end that only reading the link has told is watched before it is asked about`() throws {

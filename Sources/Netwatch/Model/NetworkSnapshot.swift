@@ -462,6 +462,9 @@ package struct InterfaceTable: Sendable {
   /// Returns the indices of the links that name this one as what they stand on, in ascending order.
   func uppers(of index: Int32) -> [Int32] { uppers[index] ?? [] }
 
+  /// The other ends of tunnels, as far as the kernel reports them.
+  var remotes: [IPAddress] { interfaces.indices.compactMap { interfaces[$0].remote } }
+
   /// Returns whether some port of a bridge, bond or team can carry packets.
   func hasRunningPort(_ index: Int32) -> Bool { ports(of: index).contains { interface($0)?.isRunning ?? false } }
 
@@ -487,7 +490,7 @@ extension InterfaceTable: RandomAccessCollection {
   /// The link at a place. A change here must not alter its index or its relations to others; use ``replace(at:by:)`` for
   /// that.
   package internal(set) subscript(position: Int) -> Interface {
-    get { interfaces[position] }
+    _read { yield interfaces[position] }
     _modify { yield &interfaces[position] }
   }
 }

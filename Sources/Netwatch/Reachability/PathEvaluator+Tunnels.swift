@@ -9,7 +9,9 @@ extension PathEvaluator {
   /// The largest number of tunnels in tunnels that are followed.
   private static let depthLimit = 8
 
-  func isTunnel(_ hop: RouteHop) -> Bool { snapshot.interface(hop.interfaceIndex)?.role.tunnelKind != nil }
+  func isTunnel(_ hop: RouteHop) -> Bool {
+    snapshot.position(of: hop.interfaceIndex).map { snapshot.interfaces[$0].role.tunnelKind != nil } ?? false
+  }
 
   /// Returns the same way; if it leads into a tunnel, with what carries the tunnel.
   func descend(

@@ -250,7 +250,7 @@ extension PathEvaluator {
     than hop: RouteHop, _ outcome: RouteOutcome, _ query: RouteQuery, _ answers: [RouteQuery: RouteAnswer],
     _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
-    guard snapshot.interface(hop.interfaceIndex) != nil else { return outcome }
+    guard snapshot.position(of: hop.interfaceIndex) != nil else { return outcome }
     let route = query.asking(.route)
     guard let hops = trail.answer(to: route, answers) else { return .open }
     guard case .hops(let others) = hops,
@@ -353,11 +353,15 @@ extension PathEvaluator {
 
   /// Returns the fault that keeps a link from carrying packets. Nil if there is none.
   package func fault(ofLink index: Int32) -> ReachabilityReason? {
-    guard let link = snapshot.interface(index), link.isAdministrativelyUp else { return .linkDown }
-    if link.hasCarrier, link.operationalState == .dormant { return .dormant }
-    guard link.isRunning else { return .noCarrier }
-    if link.needsPorts, !snapshot.hasRunningPort(index) { return .noCarrier }
-    if link.role == .sink { return .routeUnreachable }
+    guard let position = snapshot.position(of: index), snapshot.interfaces[position].isAdministrativelyUp else {
+      return .linkDown
+    }
+    if snapshot.interfaces[position].hasCarrier, snapshot.interfaces[position].operationalState == .dormant {
+      return .dormant
+    }
+    guard snapshot.interfaces[position].isRunning else { return .noCarrier }
+    if snapshot.interfaces[position].needsPorts, !snapshot.hasRunningPort(index) { return .noCarrier }
+    if snapshot.interfaces[position].role == .sink { return .routeUnreachable }
     return snapshot.hasIgnoredLinks && snapshot.standsOnIgnored(index) ? .noCarrier : nil
   }
 
@@ -384,14 +388,17 @@ extension PathEvaluator {
   }
 
   private func includesLink(_ index: Int32) -> Bool {
-    snapshot.interface(index).map(includes) ?? true
+    guard includesInterface != nil || snapshot.hasIgnoredLinks else { return true }
+    return snapshot.interface(index).map(includes) ?? true
   }
 
   /// Returns whether the kernel's answer contradicts what is known: it was given before a change that the kernel has already
   /// announced.
   func contradicts(_ answer: RouteAnswer) -> Bool {
     guard case .hop(let hop) = answer else { return false }
-    guard let link = snapshot.interface(hop.interfaceIndex), link.isAdministrativelyUp else { return true }
+    guard let position = snapshot.position(of: hop.interfaceIndex),
+      snapshot.interfaces[position].isAdministrativelyUp
+    else { return true }
     guard let source = hop.source else { return false }
     return !snapshot.knows(source, on: hop.interfaceIndex)
   }

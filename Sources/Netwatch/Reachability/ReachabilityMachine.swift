@@ -62,8 +62,9 @@ package struct ReachabilityMachine: Sendable {
 
   /// The routes and routers whose changes matter.
   package struct Watch: Hashable, Sendable {
-    /// The addresses to which a change of the routes can move the path: the target, and the other ends of tunnels.
-    package var addresses = Destinations.internet.all
+    /// The addresses to which a change of the routes can move the path, besides those of ``Destinations/internet``: the target,
+    /// and the other ends of tunnels.
+    package var addresses: [IPAddress] = []
     /// Whether routes to single addresses matter.
     package var includesHostRoutes = false
     /// The router in use that has advertised itself. When it fails, the kernel takes another one.
@@ -421,14 +422,12 @@ package struct ReachabilityMachine: Sendable {
   // MARK: Watching
 
   private mutating func updateWatch(_ outputs: inout [Output]) {
-    var new = Watch()
-    // The search for what carries a tunnel asks for the way to the internet.
-    for address in destinations.all + evaluator.snapshot.interfaces.compactMap(\.remote)
-    where !new.addresses.contains(address) {
-      new.addresses.append(address)
+    var new = watch
+    new.addresses = destinations.isInternet ? [] : destinations.all
+    for remote in evaluator.snapshot.interfaces.remotes where !new.addresses.contains(remote) {
+      new.addresses.append(remote)
     }
     new.includesHostRoutes = hostRoutesAsked != nil
-    (new.router, new.deadRouters) = (watch.router, watch.deadRouters)
     set(new, &outputs)
   }
 

@@ -103,7 +103,8 @@ package final class NetlinkSource {
   /// Sets the filter to pass the routes that the watchers need, and no others.
   func watchRoutes() {
     let watches = watchers.map(\.watch)
-    var addresses: [IPAddress] = []
+    // The search for what carries a tunnel asks for the way to the internet.
+    var addresses = Destinations.internet.all
     for address in watches.flatMap(\.addresses) where !addresses.contains(address) { addresses.append(address) }
     let inUse = Set(watches.compactMap { $0.router?.address })
     let dead = Set(watches.flatMap { $0.deadRouters.map(\.address) })

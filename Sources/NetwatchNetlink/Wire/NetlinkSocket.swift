@@ -400,15 +400,18 @@ struct NetlinkRequest {
   /// Whether the request has options that some kernels do not know and refuse.
   var hasOptions = false
   private static let sequenceOffset = 8
+  /// More bytes than any request has.
+  private static let longest = 512
 
   static func build(
     _ type: Int, flags: CInt, _ fill: (OpaquePointer) -> Bool
   ) throws(SystemError) -> NetlinkRequest {
-    guard let message = unsafe nlmsg_alloc_simple(CInt(type), NLM_F_REQUEST | flags) else {
-      throw SystemError.netlink("nlmsg_alloc_simple", ENOMEM)
-    }
+    guard let message = unsafe nlmsg_alloc_size(longest) else { throw SystemError.netlink("nlmsg_alloc_size", ENOMEM) }
     defer { unsafe nlmsg_free(message) }
-    guard unsafe fill(message), let header = unsafe nlmsg_hdr(message) else {
+    // The kernel's port is 0, and the number comes later.
+    guard unsafe nlmsg_put(message, 0, 0, CInt(type), 0, NLM_F_REQUEST | flags) != nil, unsafe fill(message),
+      let header = unsafe nlmsg_hdr(message)
+    else {
       throw SystemError.netlink("nla_put", ENOMEM)
     }
     let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: header, count: Int(header.pointee.nlmsg_len)))
