@@ -247,8 +247,6 @@ final class WalkWorld {
     case source = "a source decides"
     /// One of several IPv6 next hops works.
     case hops = "one of several next hops"
-    /// IPv4 has no address that programs could send from.
-    case scope = "an address of narrow scope"
     /// The link that carries a tunnel is another than the best default route's.
     case tunnel = "the carrier of a tunnel"
   }

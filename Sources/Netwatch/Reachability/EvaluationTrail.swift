@@ -9,7 +9,7 @@ package struct EvaluationTrail: Sendable {
     case passedOver(IPAddress, RouteAnswer)
     /// The kernel was asked and gave this answer.
     case answer(RouteQuery, RouteAnswer)
-    /// The same about the packets that a tunnel itself sends.
+    /// The kernel was asked about the packets that a tunnel itself sends, and gave this answer.
     case answerBeneath(RouteQuery, RouteAnswer)
     /// The route's link does not count, by its name. The other links are asked.
     case excluded(link: Int32)

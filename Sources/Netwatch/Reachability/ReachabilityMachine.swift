@@ -250,11 +250,11 @@ package struct ReachabilityMachine: Sendable {
       return ask(Round(cause: cause), at: now, &outputs)
 
     case .answered(let new):
-      answers.merge(new) { $1 }
       guard case .asking(var round) = phase else {
-        takeLifetime(at: now, &outputs)
+        takeLifetime(from: new, at: now, &outputs)
         break
       }
+      answers.merge(new) { $1 }
       for (query, answer) in new where evaluator.contradicts(answer) {
         round.contradicted.formUnion(AddressFamilies(query.family))
       }
@@ -589,13 +589,13 @@ package struct ReachabilityMachine: Sendable {
   }
 
   /// Sets the timer to the end of the advertised route, as the kernel has told it.
-  private mutating func takeLifetime(at now: Duration, _ outputs: inout [Output]) {
-    guard let query = answers.keys.first(where: { $0.kind == .lifetime }) else { return }
+  private func takeLifetime(from new: [RouteQuery: RouteAnswer], at now: Duration, _ outputs: inout [Output]) {
+    guard let answer = new.first(where: { $0.key.kind == .lifetime })?.value else { return }
     let hop: RouteHop? =
-      switch answers.removeValue(forKey: query) {
+      switch answer {
       case .hop(let hop): hop
       case .hops(let hops): hops.first
-      case .noRoute, .refused, .own, .rules, nil: nil
+      case .noRoute, .refused, .own, .rules: nil
       }
     guard advertised != nil, let hop, hop.lifetime > 0 else { return outputs.append(.timer(.expiry, at: nil)) }
     outputs.append(.timer(.expiry, at: now + .milliseconds(10) * Int(hop.lifetime) + Self.expirySlack))

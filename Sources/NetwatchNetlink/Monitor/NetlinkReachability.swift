@@ -240,7 +240,9 @@ package final class NetlinkReachability {
   }
 
   private func set(_ timer: ReachabilityMachine.Timer, at deadline: Duration?) {
-    if timers[timer] == nil { timers[timer] = LoopTimer(on: source.loop) { [unowned self] in fire(timer) } }
+    if deadline != nil, timers[timer] == nil {
+      timers[timer] = LoopTimer(on: source.loop) { [unowned self] in fire(timer) }
+    }
     timers[timer]?.set(at: deadline)
   }
 
