@@ -38,7 +38,7 @@ import Testing
   @Test func `a command that waits goes on`() throws {
     let namespace = try NetworkNamespace.online()
     let waiting = try ChildProcess(namespace.command([Programs.netwatch, "wait", "--for", "not-reachable"]))
-    try waiting.waitUntilCaught(SIGUSR1)
+    try waiting.waitUntilCaught(Self.signals)
     sendAll(to: waiting)
     try namespace.run("ip link set v1 down")
     #expect(try waiting.wait() == .exited(0))
@@ -83,14 +83,15 @@ import Testing
 }
 
 extension ChildProcess {
-  /// Waits until the process catches a signal: before, the signal would end it like any program that starts.
-  fileprivate func waitUntilCaught(_ number: CInt, at place: SourceLocation = #_sourceLocation) throws {
+  /// Waits until the process catches every one of the signals: before, one would end it like any program that starts.
+  fileprivate func waitUntilCaught(_ signals: [CInt], at place: SourceLocation = #_sourceLocation) throws {
     func caught() throws -> String {
       let text = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
       return String(text.split(separator: "\n").first { $0.hasPrefix("SigCgt:") } ?? "")
     }
     try eventually(caught(), at: place) { line in
-      UInt64(line.suffix(16), radix: 16).map { $0 >> UInt64(number - 1) & 1 == 1 } == true
+      guard let set = UInt64(line.suffix(16), radix: 16) else { return false }
+      return signals.allSatisfy { set >> UInt64($0 - 1) & 1 == 1 }
     }
   }
 }
