@@ -47,6 +47,18 @@ import Testing
     #expect(kernel.timers[.expiry] == .seconds(4) + ReachabilityMachine.expirySlack * 2)
   }
 
+  @Test func `an end that is less than a tick away is looked for again, and none that is over`() {
+    var kernel = Self.kernel(lifetime: 300)
+    // The timer is early by the time that passed between the event and the answer.
+    kernel.answers[Self.lifetime] = Self.route(lifetime: 0)
+    kernel.advance(by: .seconds(3) + ReachabilityMachine.expirySlack)
+    #expect(kernel.timers[.expiry] == .seconds(3) + ReachabilityMachine.expirySlack * 2)
+    // Nor is one looked for that the router has taken back.
+    kernel.advance(by: ReachabilityMachine.expirySlack)
+    #expect(kernel.timers[.expiry] == nil)
+    #expect(kernel.story == ["wifi initial eth0"])
+  }
+
   @Test func `it is asked for once, and again when the route is announced`() {
     var kernel = Self.kernel(lifetime: 300)
     kernel.forget()

@@ -141,6 +141,13 @@ package struct ReachabilityMachine: Sendable {
     case known
   }
 
+  /// The route of a router advertisement that carries IPv6.
+  private struct AdvertisedRoute: Hashable {
+    let hop: RouteHop
+    /// Whether the kernel has told a time until its end.
+    var hasEnd = false
+  }
+
   /// What was published last.
   private struct Published: Hashable {
     var verdict: NetworkPath.Verdict
@@ -180,8 +187,8 @@ package struct ReachabilityMachine: Sendable {
   private var asksBeneathTunnel = false
   /// The time at which routes to single addresses were last asked for. Nil while they do not decide what carries a tunnel.
   private var hostRoutesAsked: Duration?
-  /// The route of a router advertisement that carries IPv6. Nil if there is none.
-  private var advertised: RouteHop?
+  /// Nil if no router advertisement carries IPv6.
+  private var advertised: AdvertisedRoute?
   /// Whether links and addresses were dumped again because the kernel uses one that it has not announced.
   private var hasDumpedForContradiction = false
   /// The number of consecutive refused questions.
@@ -291,8 +298,9 @@ package struct ReachabilityMachine: Sendable {
       }
       return phase
     case .expiry:
-      advertised = nil
       pending.routing.formUnion(.ipv6)
+      // The router may have renewed it.
+      pending.announcesRoutes = true
     case .hostRoutes:
       forgetHostRoutes()
       pending.routing = .both
@@ -565,14 +573,12 @@ package struct ReachabilityMachine: Sendable {
       pending.announcesRoutes = isAnnounced
       return ask(Round(stale: round.stale, followsWatch: true), at: now, &outputs)
     }
-    if let route {
-      if route.hop != advertised || isAnnounced {
-        outputs.append(.query([route.query.asking(.lifetime)], afterPendingChanges: false))
-      }
-    } else if advertised != nil {
-      outputs.append(.timer(.expiry, at: nil))
+    let isSame = route?.hop == advertised?.hop
+    if let route, !isSame || isAnnounced {
+      outputs.append(.query([route.query.asking(.lifetime)], afterPendingChanges: false))
     }
-    advertised = route?.hop
+    if route == nil, !isSame { outputs.append(.timer(.expiry, at: nil)) }
+    if !isSame { advertised = route.map { AdvertisedRoute(hop: $0.hop) } }
     return .idle(stale: round.stale)
   }
 
@@ -589,15 +595,18 @@ package struct ReachabilityMachine: Sendable {
   }
 
   /// Sets the timer to the end of the advertised route, as the kernel has told it.
-  private func takeLifetime(from new: [RouteQuery: RouteAnswer], at now: Duration, _ outputs: inout [Output]) {
+  private mutating func takeLifetime(from new: [RouteQuery: RouteAnswer], at now: Duration, _ outputs: inout [Output]) {
     guard let answer = new.first(where: { $0.key.kind == .lifetime })?.value else { return }
-    let hop: RouteHop? =
+    let ticks =
       switch answer {
-      case .hop(let hop): hop
-      case .hops(let hops): hops.first
-      case .noRoute, .refused, .own, .rules: nil
+      case .hop(let hop): hop.lifetime
+      case .hops(let hops): hops.first?.lifetime ?? 0
+      case .noRoute, .refused, .own, .rules: 0 as UInt32
       }
-    guard advertised != nil, let hop, hop.lifetime > 0 else { return outputs.append(.timer(.expiry, at: nil)) }
-    outputs.append(.timer(.expiry, at: now + .milliseconds(10) * Int(hop.lifetime) + Self.expirySlack))
+    // An end that is less than one of the kernel's time steps away is told like none.
+    let isLooming = ticks == 0 && advertised?.hasEnd == true
+    advertised?.hasEnd = ticks > 0
+    let end = ticks > 0 || isLooming ? now + .milliseconds(10) * Int(ticks) + Self.expirySlack : nil
+    outputs.append(.timer(.expiry, at: end))
   }
 }
