@@ -59,7 +59,7 @@ package struct Destinations: Hashable, Sendable {
   package var isEmpty: Bool { ipv4.isEmpty && ipv6.isEmpty }
   /// The families that have an address.
   package var families: AddressFamilies {
-    AddressFamilies(AddressFamily.allCases.filter { !self[$0].isEmpty }.map { AddressFamilies($0) })
+    (ipv4.isEmpty ? [] : AddressFamilies.ipv4).union(ipv6.isEmpty ? [] : .ipv6)
   }
   package var all: [IPAddress] { ipv4 + ipv6 }
 }

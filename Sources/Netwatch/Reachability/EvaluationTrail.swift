@@ -61,9 +61,9 @@ package struct EvaluationTrail: Sendable {
 
   /// Returns the kernel's answer to a question; nil if the question has to be asked.
   mutating func answer(to query: RouteQuery, _ answers: [RouteQuery: RouteAnswer]) -> RouteAnswer? {
-    let answer = answers[query]
-    if answer == nil, !missing.contains(query) { missing.append(query) }
-    return answer
+    if let answer = answers[query] { return answer }
+    if !missing.contains(query) { missing.append(query) }
+    return nil
   }
 
   /// Records a step. The step is only computed if steps are wanted, because most evaluations are not explained.

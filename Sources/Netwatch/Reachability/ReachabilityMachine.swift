@@ -400,7 +400,7 @@ package struct ReachabilityMachine: Sendable {
   }
 
   private mutating func forgetAnswers(of families: AddressFamilies) {
-    answers = answers.filter { !families.contains($0.key.family) || $0.key.kind == .hostRoute }
+    for query in answers.keys.filter({ families.contains($0.family) && $0.kind != .hostRoute }) { answers[query] = nil }
   }
 
   /// Returns whether the answer may be older than what the kernel has announced.

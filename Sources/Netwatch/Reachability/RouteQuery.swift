@@ -40,6 +40,12 @@ package struct RouteQuery: Hashable, Sendable {
 
   package var family: AddressFamily { destination.family }
 
+  /// Feeds what tells most questions apart into a hasher.
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(destination)
+    hasher.combine(link)
+  }
+
   /// Returns the same question about the route itself, or for its end.
   func asking(_ kind: Kind) -> RouteQuery {
     var query = self
