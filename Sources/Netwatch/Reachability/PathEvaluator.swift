@@ -154,30 +154,29 @@ package struct PathEvaluator: Sendable {
   private func evaluateInternet(
     _ family: AddressFamily, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
-    guard let decisive = decisiveStandIn(family, answers, &trail) else { return .open }
-    let (first, last) = (snapshot.standIn(family), Destinations.fallback(family))
-    trail.record(.destination(decisive))
-    if decisive != first, let answer = answers[query(first)] { trail.record(.passedOver(first, answer)) }
-    let outcome = evaluate(query(decisive), orElse: decisive == last ? nil : query(last), answers, &trail)
+    let (first, last) = (query(snapshot.standIn(family)), query(Destinations.fallback(family)))
+    guard let (decisive, answer) = decisive(first, last, answers, &trail) else { return .open }
+    trail.record(.destination(decisive.destination))
+    if decisive != first, let answer = answers[first] { trail.record(.passedOver(first.destination, answer)) }
+    let outcome = evaluate(answer, to: decisive, orElse: decisive == last ? nil : last, answers, &trail)
     trail.record(outcome.step)
     return outcome
   }
 
-  /// Returns the address whose answer counts. Nil if the kernel has to be asked.
-  private func decisiveStandIn(
-    _ family: AddressFamily, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
-  ) -> IPAddress? {
-    let (first, last) = (snapshot.standIn(family), Destinations.fallback(family))
-    guard let answer = trail.answer(to: query(first), answers) else { return nil }
-    guard first != last else { return last }
+  /// Returns the question whose answer counts, and that answer. Nil if the kernel has to be asked.
+  private func decisive(
+    _ first: RouteQuery, _ last: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+  ) -> (RouteQuery, RouteAnswer)? {
+    guard let answer = trail.answer(to: first, answers) else { return nil }
+    guard first != last else { return (last, answer) }
     if case .hop(let hop) = answer {
-      if hop.gateway != nil || isTunnel(hop) { return first }
+      if hop.gateway != nil || isTunnel(hop) { return (first, answer) }
       // The route to the address may be that of a network on the link itself.
-      guard let route = trail.answer(to: query(first).asking(.route), answers) else { return nil }
-      guard case .hop(let hop) = route, isOnLink(hop) else { return first }
+      guard let route = trail.answer(to: first.asking(.route), answers) else { return nil }
+      guard case .hop(let hop) = route, isOnLink(hop) else { return (first, answer) }
     }
-    guard let other = trail.answer(to: query(last), answers) else { return nil }
-    return other == answer ? first : last
+    guard let other = trail.answer(to: last, answers) else { return nil }
+    return other == answer ? (first, answer) : (last, other)
   }
 
   /// Returns whether the route is about the link's own network and not about the internet.
@@ -206,14 +205,21 @@ extension PathEvaluator {
   // MARK: One destination
 
   /// Evaluates the way to one destination.
+  func evaluate(
+    _ query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+  ) -> RouteOutcome {
+    guard let answer = trail.answer(to: query, answers) else { return .open }
+    return evaluate(answer, to: query, orElse: nil, answers, &trail)
+  }
+
+  /// Evaluates the kernel's answer about one destination.
   ///
   /// - Parameter other: The question for an address that also stands for the destination, over links that the kernel did not
   ///   choose. Nil for none.
-  func evaluate(
-    _ query: RouteQuery, orElse other: RouteQuery? = nil, _ answers: [RouteQuery: RouteAnswer],
+  private func evaluate(
+    _ answer: RouteAnswer, to query: RouteQuery, orElse other: RouteQuery?, _ answers: [RouteQuery: RouteAnswer],
     _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
-    guard let answer = trail.answer(to: query, answers) else { return .open }
     trail.record(.answer(query, answer))
     guard case .hop(let hop) = answer else { return evaluate(answer, query.family) }
     if !includesLink(hop.interfaceIndex) {

@@ -413,7 +413,7 @@ package struct ReachabilityMachine: Sendable {
     // Beneath a tunnel, another link may carry the traffic by the other family, and the path stays the same.
     if asksBeneathTunnel { return !round.early.isEmpty }
     let early = round.early.intersection(round.families)
-    return !early.intersection(evaluation.verdict.familiesEqual(to: concluded)).isEmpty
+    return !early.isEmpty && !early.isDisjoint(with: evaluation.verdict.familiesEqual(to: concluded))
   }
 
   // MARK: Routes to single addresses
@@ -500,15 +500,15 @@ package struct ReachabilityMachine: Sendable {
       pending = SnapshotDelta()
       return .idle(stale: round.stale)
     }
-    let wasReachable = published?.verdict.isReachable ?? false
-    if published?.verdict == concluded {
+    let before = published?.verdict
+    if before == concluded {
       stopHolding(&outputs)
-    } else if wasReachable, !concluded.isReachable, configuration.hold > .zero {
+    } else if let before, before.isReachable, !concluded.isReachable, configuration.hold > .zero {
       if heldReason == nil { outputs.append(.timer(.hold, at: now + configuration.hold.asDelay)) }
       heldReason = reason(for: evaluation, round.cause)
     } else {
       stopHolding(&outputs)
-      let change = published == nil ? Change.initial : .reachability
+      let change = before == nil ? Change.initial : .reachability
       publish(concluded, reason(for: evaluation, round.cause), change, &outputs)
     }
     // Changes that were undone within one turn do not count.

@@ -191,7 +191,7 @@ package final class NetlinkReachability {
 
   private func tell(_ path: NetworkPath, _ change: ReachabilityMachine.Change) {
     guard !source.input.isLost() else { return }
-    let association = association
+    let association = association(of: path.verdict)
     let connection = association.flatMap { wifi.connection(of: $0.radio) }
     publish(path.with(reported(connection), reason: path.reason), change, source.moment)
     // Watchers that are not told of links have not been told of their signal either.
@@ -213,9 +213,8 @@ package final class NetlinkReachability {
     host = HostWatch(of: name, on: source.loop, configuration) { [unowned self] in receive(resolved: $0) }
   }
 
-  /// The network of the radio that carries the published path.
-  private var association: WiFiMachine.Association? {
-    let verdict = machine.path.verdict
+  /// Returns the network of the radio that carries a path.
+  private func association(of verdict: NetworkPath.Verdict) -> WiFiMachine.Association? {
     guard let ssid = verdict.ssid, let index = verdict.interfaceIndex,
       let radio = machine.evaluator.snapshot.radio(below: index)
     else { return nil }
@@ -231,7 +230,7 @@ package final class NetlinkReachability {
   package func report(_ reporting: WiFiReporting) -> WiFiConnection? {
     let wasWanted = wifi.reporting.isWanted
     wifi.reporting = reporting
-    let association = association
+    let association = association(of: machine.path.verdict)
     let connection = association.flatMap { wifi.connection(of: $0.radio) }
     source.touchMoment(because: .signal)
     // A caller that has asked before has not been told the current values.
