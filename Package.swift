@@ -37,7 +37,6 @@ let package = Package(
   targets: [
     // C: headers, with a few inline functions for calls that Swift cannot make.
     .systemLibrary(name: "CLinux"),
-    .systemLibrary(name: "CLinuxRoute"),
     .systemLibrary(name: "CLibNetlink", pkgConfig: "libnl-3.0", providers: [.apt(["libnl-3-dev"])]),
     .systemLibrary(
       name: "CLibNetlinkRoute", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-route-3-dev"])]),
@@ -50,9 +49,13 @@ let package = Package(
 
     module("Netwatch"),
     module("NetwatchEventLoop", ["CLinux"]),
+    // The wire of netlink, and the kernel's answers about links and routes, for monitors and for HTTP.
+    module("NetlinkWire", ["Netwatch", "NetwatchEventLoop", "CLibNetlink"]),
     module(
       "NetwatchNetlink",
-      ["Netwatch", "NetwatchEventLoop", "NetwatchResolver", "CLibNetlink", "CLibNetlinkRoute", "CLinux"]),
+      [
+        "Netwatch", "NetwatchEventLoop", "NetwatchResolver", "NetlinkWire", "CLibNetlink", "CLibNetlinkRoute", "CLinux",
+      ]),
     // What resolvers and HTTP need of libidn2.
     module("NetwatchIDNA", ["CLibIDN2"]),
     module("NetwatchResolver", ["Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "CLinux", "CLibCAres"]),
@@ -60,7 +63,9 @@ let package = Package(
     module(
       "NetwatchHTTP",
       [
-        "Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "CLibCurl", "CLibOpenSSL", "CLibZ", "CLinux", "CLinuxRoute",
+        "Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "NetlinkWire", "CLibCurl", "CLibNetlink", "CLibOpenSSL",
+        "CLibZ",
+        "CLinux",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ]),
     // What needs all of Foundation, which is large: FoundationEssentials is enough for the rest.
@@ -107,7 +112,8 @@ let package = Package(
     tests(
       "NetwatchNetlinkTests",
       [
-        "CLibNetlink", "CLibNetlinkRoute", "NetwatchNetlink", "Netwatch", "NetwatchEventLoop", "NetwatchProbe",
+        "CLibNetlink", "CLibNetlinkRoute", "NetlinkWire", "NetwatchNetlink", "Netwatch", "NetwatchEventLoop",
+        "NetwatchProbe",
         "NetwatchTestSupport",
       ]),
     tests(

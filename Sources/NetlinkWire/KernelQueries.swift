@@ -4,7 +4,7 @@ import Netwatch
 import NetwatchEventLoop
 
 /// Answers ``RouteQuery`` by the kernel's routes, rules and next hops.
-struct RouteQueries {
+package struct RouteQueries {
   /// The pauses before a request is repeated that the kernel had no memory for, in microseconds. There is one repetition for
   /// each pause.
   private static let pauses: [UInt32] = [1_000, 4_000, 16_000]
@@ -15,13 +15,13 @@ struct RouteQueries {
   private let pause: (UInt32) -> Void
 
   /// - Parameter pause: The closure that waits for a time in microseconds.
-  init(by conversation: NetlinkConversation, pause: @escaping (UInt32) -> Void) {
+  package init(by conversation: NetlinkConversation, pause: @escaping (UInt32) -> Void) {
     self.conversation = conversation
     self.pause = pause
   }
 
   /// Asks the kernel.
-  func ask(_ query: RouteQuery) throws(SystemError) -> RouteAnswer {
+  package func ask(_ query: RouteQuery) throws(SystemError) -> RouteAnswer {
     switch query.kind {
     case .rules: return try rules(query.family)
     case .hostRoute: return try hostRoute(over: query.link, query.family)
@@ -123,13 +123,13 @@ struct RouteQueries {
 ///
 /// The kernel responds within the send, so the calls do not wait, except for other changes to the network that hold the
 /// kernel's lock.
-final class LinkQueries {
+package final class LinkQueries {
   private let conversation: NetlinkConversation
   private var linkList: NetlinkRequest
   private var addressList: NetlinkRequest
   private var link: NetlinkRequest
 
-  init(by conversation: NetlinkConversation) throws(SystemError) {
+  package init(by conversation: NetlinkConversation) throws(SystemError) {
     self.conversation = conversation
     linkList = try .links()
     addressList = try .addresses()
@@ -139,20 +139,20 @@ final class LinkQueries {
   /// Lists links, then addresses.
   ///
   /// - Returns: False if something changed meanwhile, so that the list may be incomplete.
-  func list(_ body: (NetworkEvent) -> Void) throws(SystemError) -> Bool {
+  package func list(_ body: (NetworkEvent) -> Void) throws(SystemError) -> Bool {
     guard try ask(&linkList, body).isComplete("RTM_GETLINK dump") else { return false }
     return try ask(&addressList, body).isComplete("RTM_GETADDR dump")
   }
 
   /// Reads one link. If the link does not exist, `body` is not called.
-  func read(_ index: Int32, _ body: (NetworkEvent) -> Void) throws(SystemError) {
+  package func read(_ index: Int32, _ body: (NetworkEvent) -> Void) throws(SystemError) {
     link.setLinkIndex(index)
     try ask(&link, body).check("RTM_GETLINK")
   }
 
   /// Returns when the kernel has finished its pending changes. It reports some removals before it performs them, and reading a
   /// link takes the lock that it holds meanwhile.
-  func waitForPendingChanges() throws(SystemError) { try read(1) { _ in } }
+  package func waitForPendingChanges() throws(SystemError) { try read(1) { _ in } }
 
   private func ask(
     _ request: inout NetlinkRequest, _ body: (NetworkEvent) -> Void
@@ -182,14 +182,14 @@ extension NetlinkRequest {
   mutating func setLinkIndex(_ index: Int32) { set(index, at: 16 + 4) }
 
   /// Makes the request for the 64-bit counters of one link. ``setStatisticsIndex(_:)`` sets the index later. Since Linux 4.7.
-  static func counters() throws(SystemError) -> NetlinkRequest {
+  package static func counters() throws(SystemError) -> NetlinkRequest {
     var header = if_stats_msg()
     header.filter_mask = 1 << UInt32(IFLA_STATS_LINK_64 - 1)
     return try unsafe build(RTM_GETSTATS, flags: 0) { [header] in unsafe append(header, to: $0) }
   }
 
   /// Sets the index in ``counters()``, which is in the header after family and padding.
-  mutating func setStatisticsIndex(_ index: Int32) { set(index, at: 16 + 4) }
+  package mutating func setStatisticsIndex(_ index: Int32) { set(index, at: 16 + 4) }
 
   /// Makes the request for every address.
   static func addresses() throws(SystemError) -> NetlinkRequest {
@@ -224,10 +224,12 @@ extension NetlinkRequest {
       var route = header(query.family)
       // Under strict checking, IPv4 requires the full length.
       route.rtm_dst_len = query.family == .ipv4 ? 32 : 128
+      if query.source != nil { route.rtm_src_len = route.rtm_dst_len }
       // IPv6 always reports the table, and refuses the flag.
       if query.family == .ipv4 { route.rtm_flags = UInt32(RTM_F_LOOKUP_TABLE) }
       if wantsRoute { route.rtm_flags |= UInt32(RTM_F_FIB_MATCH) }
       guard unsafe append(route, to: message), unsafe append(query.destination, CInt(RTA_DST.rawValue), to: message),
+        query.source.map({ unsafe append($0, CInt(RTA_SRC.rawValue), to: message) }) ?? true,
         // Rules for users apply only to a lookup with a user.
         unsafe nla_put_u32(message, CInt(RTA_UID.rawValue), query.user) == 0,
         unsafe query.link == 0 || nla_put_u32(message, CInt(RTA_OIF.rawValue), UInt32(bitPattern: query.link)) == 0,
@@ -236,20 +238,21 @@ extension NetlinkRequest {
       guard let port = query.port else { return true }
       return unsafe nla_put_u8(message, CInt(RTA_IP_PROTO.rawValue), UInt8(IPPROTO_TCP)) == 0
         && nla_put_u16(message, CInt(RTA_DPORT.rawValue), port.bigEndian) == 0
+        && (query.sourcePort.map { unsafe nla_put_u16(message, CInt(RTA_SPORT.rawValue), $0.bigEndian) == 0 } ?? true)
     }
     request.hasOptions = wantsRoute || query.mark != 0 || query.port != nil
     return request
   }
 
   /// Makes the request for one entry of the neighbour table. Since Linux 5.0.
-  static func neighbour(_ neighbour: Neighbour) throws(SystemError) -> NetlinkRequest {
+  package static func neighbour(_ neighbour: Neighbour) throws(SystemError) -> NetlinkRequest {
     try unsafe build(RTM_GETNEIGH, flags: 0) { message in
       unsafe append(header(of: neighbour), to: message) && append(neighbour.address, CInt(NDA_DST), to: message)
     }
   }
 
   /// Makes the request for all neighbours of a family on a link. Without strict checking, the kernel lists those of all links.
-  static func neighbours(like neighbour: Neighbour) throws(SystemError) -> NetlinkRequest {
+  package static func neighbours(like neighbour: Neighbour) throws(SystemError) -> NetlinkRequest {
     var header = header(of: neighbour)
     header.ndm_ifindex = 0
     return try unsafe build(RTM_GETNEIGH, flags: NLM_F_DUMP) { [header] message in
@@ -285,5 +288,5 @@ extension NetlinkRequest {
 
 extension AddressFamily {
   /// AF_INET or AF_INET6.
-  var number: UInt8 { UInt8(self == .ipv4 ? AF_INET : AF_INET6) }
+  package var number: UInt8 { UInt8(self == .ipv4 ? AF_INET : AF_INET6) }
 }

@@ -4,7 +4,7 @@ import Netwatch
 import NetwatchEventLoop
 
 /// The log for `NETWATCH_DEBUG=netlink`: each message of a socket on stderr, in words and as bytes.
-struct NetlinkDebugLog {
+package struct NetlinkDebugLog {
   private let source: String
   private let describe: (NetlinkFrame, RawSpan) -> String
 
@@ -13,14 +13,14 @@ struct NetlinkDebugLog {
   /// - Parameters:
   ///   - source: The name of the socket's messages.
   ///   - describe: The closure that describes a message in words.
-  init?(_ source: String, _ describe: @escaping (NetlinkFrame, RawSpan) -> String) {
+  package init?(_ source: String, _ describe: @escaping (NetlinkFrame, RawSpan) -> String) {
     guard Self.isAskedFor("netlink") else { return nil }
     self.source = source
     self.describe = describe
   }
 
   /// Returns whether the topics in `NETWATCH_DEBUG`, which are separated by commas, include this one.
-  static func isAskedFor(_ topic: String) -> Bool {
+  package static func isAskedFor(_ topic: String) -> Bool {
     String(environment: "NETWATCH_DEBUG")?.split(separator: ",").contains { $0 == topic } ?? false
   }
 

@@ -53,7 +53,7 @@ extension NetlinkDecoder {
   }
 
   /// Decodes the neighbour of a message, and its state; nil if the message is not about one.
-  static func neighbourState(_ bytes: RawSpan, _ payload: Range<Int>) -> (Neighbour, NeighbourState)? {
+  package static func neighbourState(_ bytes: RawSpan, _ payload: Range<Int>) -> (Neighbour, NeighbourState)? {
     guard payload.count >= neighbourHeaderLength else { return nil }
     let start = payload.lowerBound
     let family = bytes.load(start, as: UInt8.self)
@@ -89,7 +89,8 @@ extension NetlinkDecoder {
   /// Decodes a notification about routes, rules or next hops. Their headers all begin with the family.
   ///
   /// - Returns: The families that it is about, and whether something is gone; nil for other notifications.
-  static func routing(_ frame: NetlinkFrame, _ bytes: RawSpan) -> (families: AddressFamilies, isRemoval: Bool)? {
+  package static func routing(_ frame: NetlinkFrame, _ bytes: RawSpan) -> (families: AddressFamilies, isRemoval: Bool)?
+  {
     switch Int(frame.type) {
     case RTM_NEWROUTE, RTM_NEWRULE, RTM_NEWNEXTHOP: (families(bytes, frame.payload), false)
     case RTM_DELROUTE, RTM_DELRULE, RTM_DELNEXTHOP: (families(bytes, frame.payload), true)

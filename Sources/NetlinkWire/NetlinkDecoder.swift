@@ -4,8 +4,8 @@ import Netwatch
 /// Decodes rtnetlink messages into facts and responses, in place and without allocating.
 ///
 /// A message that is too short, or that gives a wrong length, is left out; the following messages are still read.
-enum NetlinkDecoder {
-  enum Message: Hashable {
+package enum NetlinkDecoder {
+  package enum Message: Hashable {
     case event(NetworkEvent)
     case route(RouteAnswer)
     /// A route that uses a next-hop object, with the number of the object.
@@ -16,14 +16,9 @@ enum NetlinkDecoder {
   }
 
   /// The meaning of a route message: a notification that something changed, or the response to a request.
-  enum Context { case notification, answer }
+  package enum Context { case notification, answer }
 
-  /// Returns a log that prints each message of a socket, if the environment asks for it.
-  static func log(_ source: String, as context: Context) -> NetlinkDebugLog? {
-    NetlinkDebugLog(source) { "\(message($0, $1, as: context))" }
-  }
-
-  static func message(_ frame: NetlinkFrame, _ bytes: RawSpan, as context: Context) -> Message {
+  package static func message(_ frame: NetlinkFrame, _ bytes: RawSpan, as context: Context) -> Message {
     let payload = frame.payload
     if context == .notification, let routing = routing(frame, bytes) {
       return hint(routing.families, isRemoval: routing.isRemoval)
@@ -139,7 +134,7 @@ enum NetlinkDecoder {
     let family = bytes.load(start, as: UInt8.self)
     switch Int(bytes.load(start + 7, as: UInt8.self)) {
     case RTN_UNICAST: break
-    case RTN_LOCAL: return .route(.own)
+    case RTN_LOCAL, RTN_ANYCAST: return .route(.own)
     // An IPv6 route that refuses is sent as a route; for IPv4 the response is an error.
     default: return .route(.refused)
     }
@@ -218,7 +213,7 @@ enum NetlinkDecoder {
     }
   }
 
-  static func ipAddress(_ bytes: RawSpan, _ range: Range<Int>, family: UInt8) -> IPAddress? {
+  package static func ipAddress(_ bytes: RawSpan, _ range: Range<Int>, family: UInt8) -> IPAddress? {
     switch CInt(family) {
     case AF_INET: bytes.number(range, as: UInt32.self).map { .v4(UInt32(bigEndian: $0)) }
     case AF_INET6: bytes.number(range, as: UInt128.self).map { .v6(UInt128(bigEndian: $0)) }
@@ -255,8 +250,8 @@ enum NetlinkDecoder {
 }
 
 /// A next-hop object (`ip nexthop`), or a group of them.
-struct NextHopObject: Hashable, Sendable {
-  var interfaceIndex: Int32 = 0
+package struct NextHopObject: Hashable, Sendable {
+  package var interfaceIndex: Int32 = 0
   var gateway: IPAddress?
   /// The numbers of a group's members.
   var members: [UInt32] = []

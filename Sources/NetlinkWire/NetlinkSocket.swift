@@ -5,18 +5,18 @@ import NetwatchEventLoop
 
 /// A netlink socket. libnl opens it and joins groups. Messages are read into one fixed buffer, which needs no allocation and no
 /// second system call for the size.
-@safe final class NetlinkSocket {
+@safe package final class NetlinkSocket {
   /// The size of the buffer in bytes. It is larger than any message: the kernel makes the parts of a list as large as the
   /// reader's buffer, up to 32 KiB.
-  static let bufferSize = 64 << 10
+  package static let bufferSize = 64 << 10
 
   /// The descriptor. Negative if there is no kernel, as in a replay; settings then have no effect.
-  let descriptor: CInt
-  // What a message needs stands together, before and at the beginning of the input, so that it is in few lines of cache.
-  private let channel: NetlinkInput.Channel
+  package let descriptor: CInt
+  // What a message needs stands together, before and at the beginning of the transport, so that it is in few lines of cache.
+  private let channel: NetlinkTransport.Channel
   private let log: NetlinkDebugLog?
   private let buffer: UnsafeMutableRawBufferPointer
-  private let input: NetlinkInput
+  private let transport: NetlinkTransport
   private let handle: OpaquePointer?
 
   /// Opens a socket.
@@ -24,14 +24,14 @@ import NetwatchEventLoop
   /// - Parameters:
   ///   - channel: The name of the socket in a trace.
   ///   - family: The kernel's subsystem, NETLINK_*. Default: NETLINK_ROUTE.
-  init(
-    _ channel: NetlinkInput.Channel = .event, of input: NetlinkInput = .kernel,
+  package init(
+    _ channel: NetlinkTransport.Channel = .event, of transport: NetlinkTransport = .kernel,
     protocol family: CInt = NETLINK_ROUTE, log: NetlinkDebugLog? = nil
   ) throws(SystemError) {
-    let handle = unsafe try input.open(family)
+    let handle = unsafe try transport.open(family)
     unsafe self.handle = unsafe handle
     self.channel = channel
-    self.input = input
+    self.transport = transport
     self.log = log
     descriptor = unsafe handle.map { unsafe nl_socket_get_fd($0) } ?? -1
     unsafe buffer = .allocate(byteCount: Self.bufferSize, alignment: 16)
@@ -44,32 +44,32 @@ import NetwatchEventLoop
 
   // MARK: Settings
 
-  func join(_ group: rtnetlink_groups) throws(SystemError) {
+  package func join(_ group: rtnetlink_groups) throws(SystemError) {
     try join(group: Int32(group.rawValue))
   }
 
   /// Joins a group by its number. For generic netlink, the numbers are known only at run time.
-  func join(group number: Int32) throws(SystemError) {
-    try input.perform(.join, channel) { () throws(SystemError) in
+  package func join(group number: Int32) throws(SystemError) {
+    try transport.perform(.join, channel) { () throws(SystemError) in
       guard unsafe nl_socket_add_membership(handle, number) == 0 else {
-        throw .netlink(NetlinkInput.Call.join.operation, errno)
+        throw .netlink(NetlinkTransport.Call.join.operation, errno)
       }
     }
   }
 
-  func makeNonBlocking() throws(SystemError) {
+  package func makeNonBlocking() throws(SystemError) {
     guard let handle = unsafe handle else { return }
     guard unsafe nl_socket_set_nonblocking(handle) == 0 else { throw .netlink("fcntl(O_NONBLOCK)", errno) }
   }
 
   /// Sets the size of the receive buffer. SO_RCVBUFFORCE needs CAP_NET_ADMIN; SO_RCVBUF is silently limited by
   /// net.core.rmem_max.
-  func setReceiveBuffer(bytes: Int) {
+  package func setReceiveBuffer(bytes: Int) {
     if !set(SO_RCVBUFFORCE, CInt(clamping: bytes)) { set(SO_RCVBUF, CInt(clamping: bytes)) }
   }
 
   /// The size of the receive buffer in bytes, as the kernel counts it, including its own overhead. Nil if there is no kernel.
-  var receiveBuffer: Int? {
+  package var receiveBuffer: Int? {
     var size: CInt = 0
     var length = socklen_t(MemoryLayout<CInt>.size)
     return unsafe getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, &length) == 0 ? Int(size) : nil
@@ -85,13 +85,13 @@ import NetwatchEventLoop
   /// Replaces the filter. If the kernel refuses it, or has no room for it (net.core.optmem_max), all messages pass.
   ///
   /// - Returns: Whether the filter is attached.
-  func attach(_ program: [sock_filter]) -> Bool {
-    let result: ()? = try? input.perform(.attach, channel) { () throws(SystemError) in
+  package func attach(_ program: [sock_filter]) -> Bool {
+    let result: ()? = try? transport.perform(.attach, channel) { () throws(SystemError) in
       if setFilter(program) { return }
       // The old and the new filter both take memory until the old one is gone; kernels before 6.8 have room for about ten
       // addresses. The old filter must not stay, because it would drop messages that the new one passes.
       set(SO_DETACH_FILTER, CInt(0))
-      guard setFilter(program) else { throw .netlink(NetlinkInput.Call.attach.operation, errno) }
+      guard setFilter(program) else { throw .netlink(NetlinkTransport.Call.attach.operation, errno) }
     }
     return result != nil
   }
@@ -112,11 +112,11 @@ import NetwatchEventLoop
 
   // MARK: Messages
 
-  func send(_ message: borrowing [UInt8]) throws(SystemError) {
+  package func send(_ message: borrowing [UInt8]) throws(SystemError) {
     let bytes = unsafe message.span.bytes
-    try input.perform(.send, channel) { () throws(SystemError) in
+    try transport.perform(.send, channel) { () throws(SystemError) in
       let sent = unsafe bytes.withUnsafeBytes { unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, 0) }
-      guard sent == bytes.byteCount else { throw .netlink(NetlinkInput.Call.send.operation, errno) }
+      guard sent == bytes.byteCount else { throw .netlink(NetlinkTransport.Call.send.operation, errno) }
     }
   }
 
@@ -127,7 +127,7 @@ import NetwatchEventLoop
   /// - Parameter body: The closure that gets each message.
   /// - Returns: False if there is nothing to read now.
   @inline(__always)
-  func readFrames(_ body: (NetlinkFrame, RawSpan) -> Void) throws(SystemError) -> Bool {
+  package func readFrames(_ body: (NetlinkFrame, RawSpan) -> Void) throws(SystemError) -> Bool {
     switch try receive() {
     case .wouldBlock: return false
     case .overrun: withMessages(0) { body(.overrun, $0) }
@@ -146,14 +146,14 @@ import NetwatchEventLoop
     unsafe body(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes)
   }
 
-  func receive() throws(SystemError) -> NetlinkInput.Received {
-    try unsafe input.receive(channel, descriptor, buffer)
+  package func receive() throws(SystemError) -> NetlinkTransport.Received {
+    try unsafe transport.receive(channel, descriptor, buffer)
   }
 }
 
 /// The part that messages of every netlink family have in common: struct nlmsghdr, and the position of the content.
-struct NetlinkFrame: Hashable {
-  enum Kind: Hashable {
+package struct NetlinkFrame: Hashable {
+  package enum Kind: Hashable {
     /// A message of the family.
     case payload
     /// The end of a list.
@@ -164,15 +164,15 @@ struct NetlinkFrame: Hashable {
     case overrun
   }
 
-  let kind: Kind
-  let type: UInt16
-  let sequence: UInt32
+  package let kind: Kind
+  package let type: UInt16
+  package let sequence: UInt32
   /// Whether the tables changed while this list was made.
   let isInterrupted: Bool
   /// The position of the content after the header.
-  let payload: Range<Int>
+  package let payload: Range<Int>
   /// The position of the whole message.
-  let record: Range<Int>
+  package let record: Range<Int>
 
   /// A frame that represents dropped messages.
   static var overrun: NetlinkFrame {
@@ -187,7 +187,7 @@ struct NetlinkFrame: Hashable {
   ///
   /// Inlined, because every event passes through here.
   @inline(__always)
-  static func forEach(in bytes: RawSpan, _ body: (NetlinkFrame) -> Void) {
+  package static func forEach(in bytes: RawSpan, _ body: (NetlinkFrame) -> Void) {
     var cursor = NetlinkCursor(0..<bytes.byteCount)
     while cursor.hasRoom(for: headerLength) {
       let start = cursor.offset
@@ -242,17 +242,17 @@ struct NetlinkCursor {
 extension RawSpan {
   /// Reads a number in the machine's byte order. `offset` must be inside the span: it is checked, and a wrong one traps, so
   /// callers check lengths first.
-  func load<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
+  package func load<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type)
   }
 
   /// Reads the number in an attribute; nil if the attribute is too short.
-  func number<Value: FixedWidthInteger & BitwiseCopyable>(_ range: Range<Int>, as type: Value.Type) -> Value? {
+  package func number<Value: FixedWidthInteger & BitwiseCopyable>(_ range: Range<Int>, as type: Value.Type) -> Value? {
     range.count >= MemoryLayout<Value>.size ? load(range.lowerBound, as: type) : nil
   }
 
   /// Reads text up to the first zero byte. Bytes that are not UTF-8 are replaced. Up to 15 bytes need no allocation.
-  func text(_ range: Range<Int>) -> String {
+  package func text(_ range: Range<Int>) -> String {
     unsafe extracting(range).withUnsafeBytes { bytes in
       let end = unsafe bytes.firstIndex(of: 0) ?? bytes.endIndex
       return unsafe String(decoding: bytes[..<end], as: UTF8.self)
@@ -269,7 +269,7 @@ extension RawSpan {
   ///
   /// Inlined, because every event passes through here.
   @inline(__always)
-  func forEachAttribute(in range: Range<Int>, _ body: (_ type: Int, _ value: Range<Int>) -> Void) {
+  package func forEachAttribute(in range: Range<Int>, _ body: (_ type: Int, _ value: Range<Int>) -> Void) {
     var cursor = NetlinkCursor(range)
     while cursor.hasRoom(for: Self.attributeHeader) {
       let start = cursor.offset
@@ -281,7 +281,7 @@ extension RawSpan {
   }
 
   /// Returns the position of the value of the first attribute of a type.
-  func attribute(_ wanted: Int, in range: Range<Int>) -> Range<Int>? {
+  package func attribute(_ wanted: Int, in range: Range<Int>) -> Range<Int>? {
     var found: Range<Int>?
     forEachAttribute(in: range) { type, value in if type == wanted, found == nil { found = value } }
     return found
@@ -290,33 +290,33 @@ extension RawSpan {
 
 /// Sends requests to one netlink family and receives the kernel's responses. It has its own socket, so that no notification
 /// comes between a request and its response.
-final class NetlinkConversation {
+package final class NetlinkConversation {
   /// The state of a response, apart from its messages.
-  struct Reply {
+  package struct Reply {
     /// Whether the response is complete. False if messages were lost, or the tables changed meanwhile.
-    fileprivate(set) var isWhole = true
+    package fileprivate(set) var isWhole = true
     /// The errno of a refusal; 0 for none.
-    fileprivate(set) var error: CInt = 0
-    fileprivate(set) var isOver = false
+    package fileprivate(set) var error: CInt = 0
+    package fileprivate(set) var isOver = false
 
     /// Whether the kernel had no memory or was interrupted, so that repeating the request may succeed.
-    var isRefusedForNow: Bool { error != 0 && SystemError.isTransient(error) }
+    package var isRefusedForNow: Bool { error != 0 && SystemError.isTransient(error) }
 
     /// Throws if repeating the request may succeed.
-    func check(_ operation: String) throws(SystemError) {
+    package func check(_ operation: String) throws(SystemError) {
       if isRefusedForNow { throw SystemError.netlink(operation, error) }
     }
 
     /// Returns whether the response is complete. If it is not, the request should be repeated. Throws if it was refused for
     /// good.
-    func isComplete(_ operation: String) throws(SystemError) -> Bool {
+    package func isComplete(_ operation: String) throws(SystemError) -> Bool {
       if error != 0, !isRefusedForNow { throw SystemError.netlink(operation, error) }
       return isWhole && error == 0
     }
   }
 
   /// Whether the kernel applies every part of a request to rtnetlink, or refuses the request.
-  let isStrict: Bool
+  package let isStrict: Bool
   private let socket: NetlinkSocket
   private var sequence: UInt32 = 0
   private var isListing = false
@@ -326,20 +326,20 @@ final class NetlinkConversation {
   ///
   /// - Parameter waits: Whether calls wait for responses, at most five seconds. False for responses that are read part by part,
   ///   when the socket is readable. Default: true.
-  init(
-    _ channel: NetlinkInput.Channel, of input: NetlinkInput, protocol family: CInt, waits: Bool = true,
+  package init(
+    _ channel: NetlinkTransport.Channel, of transport: NetlinkTransport, protocol family: CInt, waits: Bool = true,
     log: NetlinkDebugLog?
   ) throws(SystemError) {
-    socket = try NetlinkSocket(channel, of: input, protocol: family, log: log)
+    socket = try NetlinkSocket(channel, of: transport, protocol: family, log: log)
     isStrict = family == NETLINK_ROUTE && socket.enableStrictChecking()
     if waits { socket.setReceiveTimeout(seconds: 5) } else { try socket.makeNonBlocking() }
   }
 
   /// The descriptor; readable when there is something to ``receive(_:)``.
-  var descriptor: CInt { socket.descriptor }
+  package var descriptor: CInt { socket.descriptor }
 
   /// Sends a request. A late response to an earlier request is ignored.
-  func send(_ request: inout NetlinkRequest) throws(SystemError) {
+  package func send(_ request: inout NetlinkRequest) throws(SystemError) {
     sequence &+= 1
     request.setSequence(sequence)
     isListing = request.isListing
@@ -350,7 +350,7 @@ final class NetlinkConversation {
   /// Reads one datagram if there is one.
   ///
   /// - Parameter body: The closure that gets each message of the response.
-  func receive(_ body: (NetlinkFrame, RawSpan) -> Void) throws(SystemError) -> Reply {
+  package func receive(_ body: (NetlinkFrame, RawSpan) -> Void) throws(SystemError) -> Reply {
     _ = try read(body)
     return reply
   }
@@ -358,7 +358,7 @@ final class NetlinkConversation {
   /// Sends a request and waits for the whole response.
   ///
   /// - Parameter body: The closure that gets each message of the response.
-  func ask(
+  package func ask(
     _ request: inout NetlinkRequest, _ body: (NetlinkFrame, RawSpan) -> Void
   ) throws(SystemError) -> Reply {
     try send(&request)
@@ -393,8 +393,8 @@ final class NetlinkConversation {
 }
 
 /// A request as bytes, built by libnl. The requests that are sent for every event are built once.
-struct NetlinkRequest {
-  private(set) var bytes: [UInt8]
+package struct NetlinkRequest {
+  package private(set) var bytes: [UInt8]
   /// Whether the response is a list, whose end is marked.
   let isListing: Bool
   /// Whether the request has options that some kernels do not know and refuse.
@@ -403,7 +403,7 @@ struct NetlinkRequest {
   /// More bytes than any request has.
   private static let longest = 512
 
-  static func build(
+  package static func build(
     _ type: Int, flags: CInt, _ fill: (OpaquePointer) -> Bool
   ) throws(SystemError) -> NetlinkRequest {
     guard let message = unsafe nlmsg_alloc_size(longest) else { throw SystemError.netlink("nlmsg_alloc_size", ENOMEM) }
@@ -419,14 +419,14 @@ struct NetlinkRequest {
   }
 
   /// Appends the header of the family, which follows that of netlink.
-  static func append<Header: BitwiseCopyable>(_ header: Header, to message: OpaquePointer) -> Bool {
+  package static func append<Header: BitwiseCopyable>(_ header: Header, to message: OpaquePointer) -> Bool {
     var header = header
     return unsafe nlmsg_append(message, &header, MemoryLayout<Header>.size, CInt(NLMSG_ALIGNTO)) == 0
   }
 
   mutating func setSequence(_ sequence: UInt32) { set(sequence, at: Self.sequenceOffset) }
 
-  mutating func set<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
+  package mutating func set<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
     unsafe bytes.withUnsafeMutableBytes { unsafe $0.storeBytes(of: value, toByteOffset: offset, as: Value.self) }
   }
 }

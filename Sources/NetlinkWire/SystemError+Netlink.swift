@@ -21,11 +21,11 @@ extension SystemError {
   }
 
   /// Whether a request to netlink that failed with this error number may succeed a moment later.
-  static func isTransient(_ code: CInt) -> Bool { [ENOBUFS, ENOMEM, EINTR, EAGAIN].contains(code) }
+  package static func isTransient(_ code: CInt) -> Bool { [ENOBUFS, ENOMEM, EINTR, EAGAIN].contains(code) }
 
-  var isTransient: Bool { Self.isTransient(code) }
+  package var isTransient: Bool { Self.isTransient(code) }
 
-  var asMonitorError: NetworkMonitorError {
+  package var asMonitorError: NetworkMonitorError {
     NetworkMonitorError(operation: operation, code: code, description: description)
   }
 }

@@ -57,6 +57,17 @@ import Testing
     #expect(numbers.count == 4 && numbers[3] == numbers[0] && numbers[2] != numbers[1], "\(networks.log)")
   }
 
+  @Test func `a connection is kept whose way a rule for this user chooses`() throws {
+    let networks = try TwoUplinks()
+    try networks.near.run("ip route add default via 10.1.0.2 table 77", "ip rule add uidrange 0-0 lookup 77")
+    let app = try networks.app(grace: 0)
+    #expect(try app.request("GET \(Self.url)").outcome == "200 10.1.0.1")
+    try networks.near.run("ip link set v0 down")
+    #expect(try app.request("GET \(Self.url)").outcome == "200 10.1.0.1")
+    let numbers = try eventually(networks.log) { $0.count >= 2 }.compactMap { $0.split(separator: " ").last }
+    #expect(numbers.count == 2 && numbers[0] == numbers[1], "\(networks.log)")
+  }
+
   @Test func `a carrier that is back within the grace does not disturb the request`() throws {
     let networks = try TwoUplinks()
     let server = try networks.slowServer()

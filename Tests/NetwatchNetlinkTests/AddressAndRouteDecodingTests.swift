@@ -4,6 +4,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 @Suite struct AddressAndRouteDecodingTests {
@@ -121,9 +122,7 @@ import Testing
   }
 
   @Test(arguments: [
-    RTN_BROADCAST, RTN_ANYCAST, RTN_MULTICAST, RTN_BLACKHOLE, RTN_UNREACHABLE, RTN_PROHIBIT, RTN_THROW,
-    RTN_NAT,
-    RTN_UNSPEC,
+    RTN_BROADCAST, RTN_MULTICAST, RTN_BLACKHOLE, RTN_UNREACHABLE, RTN_PROHIBIT, RTN_THROW, RTN_NAT, RTN_UNSPEC,
   ])
   func `only a unicast route leads out`(_ kind: Int) {
     let bytes = MessageBuilder.route(kind: kind) { $0.attribute(Int(RTA_OIF.rawValue), number: Int32(3)) }

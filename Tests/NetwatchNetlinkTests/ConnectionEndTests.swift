@@ -4,6 +4,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// The last that the kernel says of a connection, and what of it is payload.

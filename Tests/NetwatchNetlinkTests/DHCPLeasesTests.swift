@@ -3,6 +3,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// What the files of real DHCP clients say, as they wrote them for a server that sent ANDROID_METERED in option 43.

@@ -1,5 +1,6 @@
 import Netwatch
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// The decoder as tests call it.

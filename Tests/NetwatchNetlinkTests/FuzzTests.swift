@@ -2,6 +2,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// Whatever bytes come, in whatever order: nothing traps, nothing grows without bound, no claim is without ground.

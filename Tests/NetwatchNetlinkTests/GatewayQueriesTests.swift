@@ -3,6 +3,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// The kernel's answer about one neighbour, whole and broken.

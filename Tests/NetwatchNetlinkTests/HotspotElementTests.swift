@@ -3,6 +3,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// What access points send that says their network is metered.

@@ -5,6 +5,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// A second decoder of rtnetlink, to compare ours with: the parsers of libnl-route.

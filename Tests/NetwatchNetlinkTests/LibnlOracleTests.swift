@@ -4,6 +4,7 @@ import NetwatchEventLoop
 import NetwatchTestSupport
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// What our decoder reads in a message, libnl reads too.
@@ -78,7 +79,7 @@ import Testing
   }
 
   /// The sockets of rtnetlink.
-  private static let channels: Set<NetlinkInput.Channel> = [.event, .reply, .counters]
+  private static let channels: Set<NetlinkTransport.Channel> = [.event, .reply, .counters]
 
   /// Fails at the first message that is not read in the same way.
   private func compare(_ datagram: [UInt8]) throws {

@@ -2,6 +2,7 @@ import CLibNetlink
 import Netwatch
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// The kernel's answer to RTM_GETSTATS, whole and broken.

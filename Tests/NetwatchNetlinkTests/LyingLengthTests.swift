@@ -2,6 +2,7 @@ import CLibNetlink
 import Netwatch
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 @Suite struct LyingLengthTests {

@@ -4,6 +4,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// The kernel's words about routers: which are read, and which pass the filter.

@@ -3,6 +3,7 @@ import Glibc
 import NetwatchEventLoop
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// One question and what may come instead of its answer.
@@ -14,7 +15,7 @@ import Testing
     let file = try TraceFile([TraceFormat.header] + lines)
     let player = TracePlayer(try TraceReader(opening: file.path))
     let conversation = try NetlinkConversation(
-      .reply, of: .replayed(player), protocol: NETLINK_ROUTE, log: nil)
+      .reply, of: NetlinkInput.replayed(player).transport, protocol: NETLINK_ROUTE, log: nil)
     var request: NetlinkRequest = isListing ? try .links() : try .link()
     var messages: [UInt16] = []
     let reply = try conversation.ask(&request) { frame, _ in messages.append(frame.type) }

@@ -5,6 +5,7 @@ import NetwatchEventLoop
 import NetwatchTestSupport
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// What the kernel says in the place of an answer, and what that means.

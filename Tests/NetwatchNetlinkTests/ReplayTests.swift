@@ -5,6 +5,7 @@ import NetwatchEventLoop
 import NetwatchTestSupport
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// A trace in the kernel's place: what was told is told again, and whatever else stands there is refused with a sentence.
@@ -130,7 +131,7 @@ import Testing
       "netwatch-trace 2", "wireless-event failed attach 12", "wireless-event failed join 2", "wireless-event overrun",
     ])
     let player = TracePlayer(try TraceReader(opening: file.path))
-    let socket = try NetlinkSocket(.wirelessEvent, of: .replayed(player))
+    let socket = try NetlinkSocket(.wirelessEvent, of: NetlinkInput.replayed(player).transport)
     #expect(!socket.attach([]))
     #expect(socket.attach([]))
     #expect(throws: SystemError.netlink("setsockopt(NETLINK_ADD_MEMBERSHIP)", 2)) {

@@ -4,6 +4,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 @Suite struct RuleDecodingTests {

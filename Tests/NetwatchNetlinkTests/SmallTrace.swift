@@ -1,6 +1,7 @@
 import CLibNetlink
 import Glibc
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// A trace made by hand: one card with one address and a default route, whose cable is pulled.

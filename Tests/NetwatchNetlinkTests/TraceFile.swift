@@ -4,6 +4,7 @@ import Netwatch
 import NetwatchEventLoop
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// Bytes that a reader finds under a path. They go when the test does.

@@ -2,6 +2,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// Whatever stands in a trace: its end is reached, nothing traps, and no more is told than there are reasons to.
@@ -32,9 +33,9 @@ import Testing
 
   /// A record of each kind that a trace can have; see ``TraceFormat``.
   static let kinds =
-    NetlinkInput.Channel.allCases.flatMap { channel in
+    NetlinkTransport.Channel.allCases.flatMap { channel in
       ["end", "overrun", "00"].map { "\(channel.rawValue) \($0)" } + ["turn 5 5 \(channel.rawValue)"]
-        + NetlinkInput.Call.allCases.map { "\(channel.rawValue) failed \($0.rawValue) 5" }
+        + NetlinkTransport.Call.allCases.map { "\(channel.rawValue) failed \($0.rawValue) 5" }
     }
     + ReachabilityMachine.Timer.allCases.map { "timer 5 5 \($0.name)" }
     + [

@@ -2,6 +2,7 @@ import Glibc
 import Netwatch
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// What is written is what is read, and nothing else is.
@@ -30,7 +31,7 @@ import Testing
     var expected: [TraceRecord] =
       causes.map { .cause($0, moment) } + [.cause(.sampling, sample), .cause(.quality, sample)]
     expected += [.connection(connection), .connectionsEnd(isWhole: true), .connectionsEnd(isWhole: false)]
-    for channel in NetlinkInput.Channel.allCases {
+    for channel in NetlinkTransport.Channel.allCases {
       unsafe writer.write(datagram.span.bytes, from: channel)
       unsafe writer.write([UInt8]().span.bytes, from: channel)
       writer.writeOverrun(of: channel)
@@ -38,7 +39,7 @@ import Testing
       expected += [.datagram(channel, datagram), .datagram(channel, [])]
       expected += [.overrun(channel), .end(channel)]
     }
-    for call in NetlinkInput.Call.allCases {
+    for call in NetlinkTransport.Call.allCases {
       writer.write(call, failedWith: ENOBUFS, on: .event)
       expected.append(.failed(.event, call, code: ENOBUFS))
     }

@@ -1,6 +1,7 @@
 import CLibNetlink
 import Netwatch
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// The decoder and the filter of wireless links as tests call them.

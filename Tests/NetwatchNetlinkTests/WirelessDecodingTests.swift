@@ -3,6 +3,7 @@ import Glibc
 import Netwatch
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 @Suite struct WirelessDecodingTests {

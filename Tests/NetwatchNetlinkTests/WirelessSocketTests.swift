@@ -3,6 +3,7 @@ import Glibc
 import NetwatchEventLoop
 import Testing
 
+@testable import NetlinkWire
 @testable import NetwatchNetlink
 
 /// On the machine as it is: with radios or without, and mostly without nl80211.

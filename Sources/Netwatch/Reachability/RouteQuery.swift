@@ -18,8 +18,12 @@ package struct RouteQuery: Hashable, Sendable {
   package var kind: Kind
   /// The id of the user whose packets these are, because rules can select by it.
   package var user: UInt32
-  /// The TCP port of the packets; nil for none.
+  /// The address that the packets come from; nil if the kernel chooses it.
+  package var source: IPAddress?
+  /// The TCP port that the packets go to; nil for none.
   package var port: UInt16?
+  /// The TCP port that the packets come from; nil for none.
+  package var sourcePort: UInt16?
   /// The mark of the packets, such as those that a tunnel itself sends; 0 for none.
   package var mark: UInt32
   /// The only link to use; 0 for any. The answer is then the route itself, because IPv4 would otherwise answer "on the link"

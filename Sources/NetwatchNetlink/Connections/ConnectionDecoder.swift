@@ -1,5 +1,6 @@
 import CLibNetlink
 import Glibc
+import NetlinkWire
 import Netwatch
 
 /// Decodes the sock_diag messages about TCP and UDP sockets, in place and without allocating.

@@ -1,5 +1,6 @@
 import CLibNetlink
 import Glibc
+import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
 

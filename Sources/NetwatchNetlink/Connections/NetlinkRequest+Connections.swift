@@ -1,5 +1,6 @@
 import CLibNetlink
 import Glibc
+import NetlinkWire
 import NetwatchEventLoop
 
 /// The requests for TCP and UDP sockets. The kernel does not examine the sockets that a request leaves out.

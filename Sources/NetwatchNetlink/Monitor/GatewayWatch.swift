@@ -1,5 +1,6 @@
 import CLibNetlink
 import Glibc
+import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
 
@@ -9,6 +10,7 @@ import NetwatchEventLoop
 package final class GatewayWatch {
   private let loop: EventLoop
   private let conversation: NetlinkConversation
+  private let routes: RouteQueries
   private let events: NetlinkSocket
   private var registration: EventLoop.Registration?
   private var watched: [Neighbour] = []
@@ -25,6 +27,7 @@ package final class GatewayWatch {
     self.loop = loop
     conversation = try NetlinkConversation(
       .reply, of: .kernel, protocol: NETLINK_ROUTE, log: NetlinkDecoder.log("neighbours", as: .answer))
+    routes = RouteQueries(by: conversation) { usleep($0) }
     events = try NetlinkSocket(.event, of: .kernel, log: NetlinkDecoder.log("neighbour", as: .notification))
     try events.makeNonBlocking()
   }
@@ -71,7 +74,7 @@ package final class GatewayWatch {
   private func routers(beneathTunnelOver carrier: Int32) throws(SystemError) -> [Neighbour] {
     var routers: [Neighbour] = []
     for target in [Destinations.internet.ipv4.first, Destinations.internet.ipv6.first].compactMap({ $0 }) {
-      guard case .hop(let hop) = try route(to: target, user: 0, over: carrier), let gateway = hop.gateway else {
+      guard case .hop(let hop) = try routes.ask(RouteQuery(target, link: carrier)), let gateway = hop.gateway else {
         continue
       }
       routers.append(Neighbour(interfaceIndex: hop.interfaceIndex, address: gateway))
@@ -81,23 +84,10 @@ package final class GatewayWatch {
 
   /// Returns whether a route leads to an address, for this user.
   package func isRouted(_ address: IPAddress) -> Bool {
-    switch try? route(to: address, user: getuid(), over: 0) {
+    switch try? routes.ask(RouteQuery(address, user: getuid())) {
     case .hop, .hops, .own: true
     case .noRoute, .refused, .rules, nil: false
     }
-  }
-
-  private func route(to target: IPAddress, user: uid_t, over link: Int32) throws(SystemError) -> RouteAnswer {
-    var answer = RouteAnswer.noRoute
-    var request = try NetlinkRequest.lookUp(RouteQuery(target, user: user, link: link))
-    _ = try conversation.ask(&request) { frame, bytes in
-      switch NetlinkDecoder.message(frame, bytes, as: .answer) {
-      case .route(let found): answer = found
-      case .routeOverNextHop(_, let hop): answer = .hop(hop)
-      case .event, .nextHop, .rule, .ignored: break
-      }
-    }
-    return answer
   }
 
   // MARK: Neighbours

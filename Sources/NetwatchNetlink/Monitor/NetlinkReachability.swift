@@ -1,4 +1,5 @@
 import Glibc
+import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
 import NetwatchResolver

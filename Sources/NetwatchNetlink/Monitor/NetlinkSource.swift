@@ -1,5 +1,6 @@
 import CLibNetlink
 import Glibc
+import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
 
@@ -49,11 +50,11 @@ package final class NetlinkSource {
     self.input = input
     devices = KnownDevices(read: input.traits)
     conversation = try NetlinkConversation(
-      .reply, of: input, protocol: NETLINK_ROUTE, log: NetlinkDecoder.log("reply", as: .answer))
+      .reply, of: input.transport, protocol: NETLINK_ROUTE, log: NetlinkDecoder.log("reply", as: .answer))
     links = try LinkQueries(by: conversation)
     radios = Radios(on: loop, of: input)
     leases = LeaseWatch(on: loop, of: input)
-    events = try NetlinkSocket(.event, of: input, log: NetlinkDecoder.log("event", as: .notification))
+    events = try NetlinkSocket(.event, of: input.transport, log: NetlinkDecoder.log("event", as: .notification))
     try events.makeNonBlocking()
     events.setReceiveBuffer(bytes: receiveBuffer ?? Self.receiveBufferSize)
     attach(RouteFilter.program(watching: Destinations.internet.all))

@@ -1,3 +1,4 @@
+import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
 

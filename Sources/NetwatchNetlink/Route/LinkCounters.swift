@@ -1,4 +1,5 @@
 import CLibNetlink
+import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
 
@@ -22,7 +23,8 @@ package final class LinkCounters {
   package init(of input: NetlinkInput = .kernel) throws(SystemError) {
     self.input = input
     conversation = try NetlinkConversation(
-      .counters, of: input, protocol: NETLINK_ROUTE, log: NetlinkDebugLog("counters") { "\(Self.bytes($0, $1) as Any)" }
+      .counters, of: input.transport, protocol: NETLINK_ROUTE,
+      log: NetlinkDebugLog("counters") { "\(Self.bytes($0, $1) as Any)" }
     )
     request = try .counters()
   }

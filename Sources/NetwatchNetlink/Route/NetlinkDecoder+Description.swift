@@ -1,5 +1,13 @@
 import CLibNetlinkRoute
+import NetlinkWire
 import Netwatch
+
+extension NetlinkDecoder {
+  /// Returns a log that prints each message of a socket, if the environment asks for it.
+  static func log(_ source: String, as context: Context) -> NetlinkDebugLog? {
+    NetlinkDebugLog(source) { "\(message($0, $1, as: context))" }
+  }
+}
 
 /// The description of a message for ``NetlinkDebugLog``. libnl has the names of flags and states.
 extension NetlinkDecoder.Message: CustomStringConvertible {

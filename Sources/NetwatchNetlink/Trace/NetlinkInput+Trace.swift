@@ -1,3 +1,4 @@
+import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
 
@@ -5,8 +6,8 @@ extension NetlinkInput {
   /// Returns an input that reads from the kernel and records a trace of it.
   package static func recorded(_ writer: TraceWriter) -> NetlinkInput {
     let kernel = kernel
-    return unsafe NetlinkInput(
-      open: kernel.open,
+    return NetlinkInput(
+      transport: .recorded(.recording(to: writer)),
       pause: kernel.pause,
       follow: kernel.follow,
       namespaces: {
@@ -30,29 +31,34 @@ extension NetlinkInput {
         writer.writeEndOfConnections(isWhole: connections != nil)
         return connections
       },
-      detour: .recorded(by: writer),
+      moment: { cause in
+        let moment = kernel.moment(cause)
+        writer.write(cause, at: moment)
+        return moment
+      },
+      isLost: kernel.isLost,
       onFailure: { body in writer.onFailure = { body($0) } })
   }
 
   /// Returns an input that replays a trace. It sends nothing to the kernel, and nothing waits.
   package static func replayed(_ player: TracePlayer) -> NetlinkInput {
-    unsafe NetlinkInput(
-      open: { _ in nil },
+    NetlinkInput(
+      transport: .replayed(.replaying(player)),
       pause: { _ in },
       follow: { _ in },
       namespaces: { player.namespaces },
       traits: { _, index, _ in player.traits(ofLink: index) },
       lease: { _, index, address in player.isMetered(address, ofLink: index) },
       connections: { _ in player.connections() },
-      detour: .replayed(from: player),
+      moment: { player.moment(of: $0) },
+      isLost: { player.fault != nil },
       onFailure: { body in player.onFault = { body($0) } })
   }
 }
 
-extension NetlinkInput.Detour {
-  fileprivate static func recorded(by writer: TraceWriter) -> NetlinkInput.Detour {
-    let kernel = NetlinkInput.kernel
-    return unsafe NetlinkInput.Detour(
+extension NetlinkTransport.Detour {
+  fileprivate static func recording(to writer: TraceWriter) -> NetlinkTransport.Detour {
+    unsafe NetlinkTransport.Detour(
       perform: { call, channel, body throws(SystemError) in
         do throws(SystemError) {
           try body()
@@ -63,7 +69,7 @@ extension NetlinkInput.Detour {
       },
       receive: { channel, descriptor, buffer throws(SystemError) in
         do throws(SystemError) {
-          let received = try unsafe kernel.receive(channel, descriptor, buffer)
+          let received = try unsafe NetlinkTransport.kernel.receive(channel, descriptor, buffer)
           switch received {
           case .messages(let count):
             unsafe writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes, from: channel)
@@ -75,19 +81,12 @@ extension NetlinkInput.Detour {
           writer.write(.receive, failedWith: error.code, on: channel)
           throw error
         }
-      },
-      moment: { cause in
-        let moment = Moment.now(for: cause)
-        writer.write(cause, at: moment)
-        return moment
       })
   }
 
-  fileprivate static func replayed(from player: TracePlayer) -> NetlinkInput.Detour {
-    unsafe NetlinkInput.Detour(
+  fileprivate static func replaying(_ player: TracePlayer) -> NetlinkTransport.Detour {
+    unsafe NetlinkTransport.Detour(
       perform: { call, channel, _ throws(SystemError) in try player.perform(call, on: channel) },
-      receive: { channel, _, buffer throws(SystemError) in unsafe try player.receive(on: channel, into: buffer) },
-      moment: { player.moment(of: $0) },
-      isLost: { player.fault != nil })
+      receive: { channel, _, buffer throws(SystemError) in unsafe try player.receive(on: channel, into: buffer) })
   }
 }

@@ -1,3 +1,4 @@
+import NetlinkWire
 import Netwatch
 
 /// Parses the lines of a trace. The result is nil for a line that is malformed, because a trace may contain any bytes.
@@ -11,7 +12,7 @@ extension TraceFormat {
     let fields = fields(line)
     let words = fields.dropFirst()
     let kind = text(fields[0])
-    if let channel = NetlinkInput.Channel(rawValue: kind) { return input(words, from: channel) }
+    if let channel = NetlinkTransport.Channel(rawValue: kind) { return input(words, from: channel) }
     if kind == namespaces { return ownNamespaces(words) }
     if kind == connection { return connectionRecord(words) }
     if kind == lease { return meteredLease(words) }
@@ -48,7 +49,7 @@ extension TraceFormat {
     case ("start", 0): return .start
     case ("resumed", 0): return .resumed
     case ("unresolved", 0): return .unresolved
-    case ("turn", 1): return NetlinkInput.Channel(rawValue: rest[0]).map { .turn($0) }
+    case ("turn", 1): return NetlinkTransport.Channel(rawValue: rest[0]).map { .turn($0) }
     case ("timer", 1): return ReachabilityMachine.Timer.allCases.first { $0.name == rest[0] }.map { .timer($0) }
     case ("sampling", 1): return .sampling
     case ("signal", 0): return .signal
@@ -61,13 +62,14 @@ extension TraceFormat {
     }
   }
 
-  private static func input(_ words: ArraySlice<Line>, from channel: NetlinkInput.Channel) -> TraceRecord? {
+  private static func input(_ words: ArraySlice<Line>, from channel: NetlinkTransport.Channel) -> TraceRecord? {
     let first = words.first.map { text($0) }
     switch (first, words.count) {
     case ("overrun", 1): return .overrun(channel)
     case ("end", 1): return .end(channel)
     case ("failed", 3):
-      guard let call = NetlinkInput.Call(rawValue: text(words[2])), let code = CInt(text(words[3])), 0...4095 ~= code
+      guard let call = NetlinkTransport.Call(rawValue: text(words[2])), let code = CInt(text(words[3])),
+        0...4095 ~= code
       else {
         return nil
       }

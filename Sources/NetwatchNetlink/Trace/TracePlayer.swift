@@ -1,3 +1,4 @@
+import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
 
@@ -59,8 +60,8 @@ package final class TracePlayer {
 
   /// Returns what `channel` reads next. The bytes of a datagram are copied to the beginning of `buffer`.
   func receive(
-    on channel: NetlinkInput.Channel, into buffer: UnsafeMutableRawBufferPointer
-  ) throws(SystemError) -> NetlinkInput.Received {
+    on channel: NetlinkTransport.Channel, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(SystemError) -> NetlinkTransport.Received {
     let record = peek()
     next = nil
     switch record {
@@ -73,12 +74,12 @@ package final class TracePlayer {
     default:
       next = record
       refuse(needing: "what was read from '\(channel.rawValue)'")
-      throw SystemError.netlink(NetlinkInput.Call.receive.operation, 0)
+      throw SystemError.netlink(NetlinkTransport.Call.receive.operation, 0)
     }
   }
 
   /// Fails if the trace has a failure of `call` next; else succeeds.
-  func perform(_ call: NetlinkInput.Call, on channel: NetlinkInput.Channel) throws(SystemError) {
+  func perform(_ call: NetlinkTransport.Call, on channel: NetlinkTransport.Channel) throws(SystemError) {
     guard case .failed(channel, call, let code) = peek() else { return }
     next = nil
     throw SystemError.netlink(call.operation, code)

@@ -1,16 +1,17 @@
+import NetlinkWire
 import Netwatch
 
 /// One record of a trace; see ``TraceFormat``.
 enum TraceRecord: Hashable, Sendable {
   case cause(NetlinkInput.Cause, Moment)
   /// One datagram was read from a socket.
-  case datagram(NetlinkInput.Channel, [UInt8])
+  case datagram(NetlinkTransport.Channel, [UInt8])
   /// The kernel dropped messages.
-  case overrun(NetlinkInput.Channel)
+  case overrun(NetlinkTransport.Channel)
   /// Nothing more could be read for now.
-  case end(NetlinkInput.Channel)
+  case end(NetlinkTransport.Channel)
   /// A system call failed.
-  case failed(NetlinkInput.Channel, NetlinkInput.Call, code: CInt)
+  case failed(NetlinkTransport.Channel, NetlinkTransport.Call, code: CInt)
   case device(index: Int32, DeviceTraits)
   /// The DHCP lease of an address of a WiFi link marks the network as metered.
   case meteredLease(index: Int32, IPAddress)

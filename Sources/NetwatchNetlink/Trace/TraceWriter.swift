@@ -1,4 +1,5 @@
 import Glibc
+import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
 
@@ -81,7 +82,7 @@ package final class TraceWriter {
   }
 
   /// Writes one datagram. Cryptographic keys in it are replaced by zeros.
-  func write(_ datagram: RawSpan, from channel: NetlinkInput.Channel) {
+  func write(_ datagram: RawSpan, from channel: NetlinkTransport.Channel) {
     let keys = channel == .wirelessEvent ? WirelessDecoder.placesOfKeys(in: datagram) : []
     write { line in
       line.append(text: channel.rawValue)
@@ -93,21 +94,21 @@ package final class TraceWriter {
     }
   }
 
-  func writeOverrun(of channel: NetlinkInput.Channel) {
+  func writeOverrun(of channel: NetlinkTransport.Channel) {
     write { line in
       line.append(text: channel.rawValue)
       line.append(" overrun")
     }
   }
 
-  func writeEnd(of channel: NetlinkInput.Channel) {
+  func writeEnd(of channel: NetlinkTransport.Channel) {
     write { line in
       line.append(text: channel.rawValue)
       line.append(" end")
     }
   }
 
-  func write(_ call: NetlinkInput.Call, failedWith code: CInt, on channel: NetlinkInput.Channel) {
+  func write(_ call: NetlinkTransport.Call, failedWith code: CInt, on channel: NetlinkTransport.Channel) {
     write { line in
       line.append(text: channel.rawValue)
       line.append(" failed")

@@ -1,3 +1,4 @@
+import NetlinkWire
 import Netwatch
 
 /// Decodes the elements of IEEE 802.11 as they were received by radio: a byte of kind, a byte of length, the content.

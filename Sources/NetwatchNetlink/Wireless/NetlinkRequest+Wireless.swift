@@ -1,4 +1,5 @@
 import CLibNetlink
+import NetlinkWire
 import NetwatchEventLoop
 
 /// The requests to the controller of generic netlink and to nl80211.

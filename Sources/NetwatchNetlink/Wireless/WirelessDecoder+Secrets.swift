@@ -1,4 +1,5 @@
 import CLibNetlink
+import NetlinkWire
 
 extension WirelessDecoder {
   private static let secrets: Set<Int> = [

@@ -1,4 +1,5 @@
 import CLibNetlink
+import NetlinkWire
 import Netwatch
 
 /// Decodes generic netlink messages about wireless links, in place and without allocating.

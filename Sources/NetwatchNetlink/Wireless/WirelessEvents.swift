@@ -1,4 +1,5 @@
 import CLibNetlink
+import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
 
@@ -31,7 +32,7 @@ final class WirelessEvents {
   ) throws(SystemError) {
     self.queries = queries
     socket = try NetlinkSocket(
-      .wirelessEvent, of: input, protocol: NETLINK_GENERIC, log: WirelessDecoder.log("event"))
+      .wirelessEvent, of: input.transport, protocol: NETLINK_GENERIC, log: WirelessDecoder.log("event"))
     try socket.makeNonBlocking()
     socket.setReceiveBuffer(bytes: receiveBuffer ?? Self.receiveBufferSize)
     // Without the filter, more messages than necessary wake the thread.

@@ -1,5 +1,6 @@
 import CLibNetlink
 import Glibc
+import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
 
@@ -20,7 +21,7 @@ final class WirelessQueries {
   /// Opens the socket and looks for nl80211.
   init(of input: NetlinkInput = .kernel) throws(SystemError) {
     conversation = try NetlinkConversation(
-      .wirelessReply, of: input, protocol: NETLINK_GENERIC, log: WirelessDecoder.log("reply"))
+      .wirelessReply, of: input.transport, protocol: NETLINK_GENERIC, log: WirelessDecoder.log("reply"))
     familyList = try .listFamilies()
     interface = try .wireless(NL80211_CMD_GET_INTERFACE, isListing: false)
     stationList = try .wireless(NL80211_CMD_GET_STATION, isListing: true)
