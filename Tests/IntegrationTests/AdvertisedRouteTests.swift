@@ -58,6 +58,8 @@ import Testing
 
   @Test func `a dead router makes place for another one, and its entry may flap`() throws {
     let namespace = try Self.namespace()
+    // Any other change has the kernel asked, and while the entry is new it takes the dead router.
+    try namespace.waitUntilAddressesAreChecked()
     try namespace.run(
       "ip -6 route add default via fe80::a dev v0 proto ra", "ip -6 route append default via fe80::b dev v0 proto ra",
       "ip -6 neigh add fe80::a dev v0 lladdr 02:00:00:00:00:0a nud reachable",

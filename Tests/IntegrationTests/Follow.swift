@@ -141,6 +141,8 @@ final class Follow {
     let lines = try follows.map { try $0.next(at: place) }
     try namespace.run("ip link del mark0")
     for follow in follows { _ = try follow.next(at: place) }
-    return lines.allSatisfy { $0.interface == "mark0" }
+    let others = lines.filter { $0.interface != "mark0" }
+    for line in others { print("not quiet: \(line.text)") }
+    return others.isEmpty
   }
 }

@@ -108,6 +108,24 @@ import Testing
     #expect(kernel.lookUps.count { $0 == .ipv6 } == 2)
   }
 
+  @Test func `a dead router that the kernel takes in place of a living one may die again`() {
+    var kernel = Self.kernel(lifetime: 0)
+    let (first, second) = (Neighbour(2, "fe80::1"), Neighbour(2, "fe80::2"))
+    kernel.answers[.ipv6] = Self.route("fe80::2")
+    kernel.tell(.neighbour(first, isReachable: false))
+    #expect(kernel.watch.router == second)
+    // Another change, while the kernel looks for the first one.
+    kernel.answers[.ipv6] = Self.route("fe80::1")
+    kernel.tell(.address(2, .ip("2001:db8:1::7"), 64))
+    #expect(kernel.published.last?.ipv6?.gateway == .ip("fe80::1"))
+    #expect(kernel.watch.router == first)
+    #expect(kernel.watch.deadRouters.isEmpty)
+    kernel.answers[.ipv6] = Self.route("fe80::2")
+    kernel.tell(.neighbour(first, isReachable: false))
+    #expect(kernel.published.last?.ipv6?.gateway == .ip("fe80::2"))
+    #expect(kernel.watch.router == second)
+  }
+
   @Test func `of a dead router the first word counts, and its return`() {
     var kernel = Self.kernel(lifetime: 0)
     let (first, second) = (Neighbour(2, "fe80::1"), Neighbour(2, "fe80::2"))

@@ -104,6 +104,9 @@ package struct NetworkSnapshot: Sendable {
     return delta
   }
 
+  /// Takes a router for one that answers: the kernel uses it again.
+  mutating func revive(_ router: Neighbour) { deadRouters.removeAll { $0 == router } }
+
   private mutating func apply(_ fact: LinkFact) -> SnapshotDelta {
     let position: Int
     var delta = SnapshotDelta()

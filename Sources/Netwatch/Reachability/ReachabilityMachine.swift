@@ -443,11 +443,16 @@ package struct ReachabilityMachine: Sendable {
   ///
   /// - Returns: Whether the router was not watched before.
   private mutating func watchRouter(of hop: RouteHop?, _ outputs: inout [Output]) -> Bool {
-    var new = watch
-    new.deadRouters = evaluator.snapshot.deadRouters
     let router = hop.flatMap { hop in
       hop.gateway.map { Neighbour(interfaceIndex: hop.interfaceIndex, address: $0) }
     }
+    // The kernel takes a dead router if all are dead, and takes turns then. One that it takes in place of a router that
+    // answers is not dead any more, or is being looked for.
+    if let router, let before = watch.router, before != router, !evaluator.snapshot.deadRouters.contains(before) {
+      evaluator.snapshot.revive(router)
+    }
+    var new = watch
+    new.deadRouters = evaluator.snapshot.deadRouters
     new.router = router.flatMap { new.deadRouters.contains($0) ? nil : $0 }
     let isNew = new.router != nil && new.router != watch.router
     set(new, &outputs)
