@@ -2,7 +2,7 @@
 import Foundation
 import PackageDescription
 
-/// ThreadSanitizer cannot see the futex inside `Synchronization.Mutex`; with this set, our one lock is a pthread mutex.
+/// ThreadSanitizer cannot see the futex inside `Synchronization.Mutex`; with this set, `Lock` is a pthread mutex.
 let usesPthreadLocks = ProcessInfo.processInfo.environment["NETWATCH_PTHREAD_LOCKS"] != nil
 
 let settings: [SwiftSetting] =
@@ -48,7 +48,7 @@ let package = Package(
     .systemLibrary(name: "CLibZ", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
     module("Netwatch"),
-    module("NetwatchEventLoop", ["CLinux"]),
+    module("NetwatchEventLoop", ["Netwatch", "CLinux"]),
     // The wire of netlink, and the kernel's answers about links and routes, for monitors and for HTTP.
     module("NetlinkWire", ["Netwatch", "NetwatchEventLoop", "CLibNetlink"]),
     module(

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Netwatch
 import Synchronization
 
 /// An epoll loop on one thread: descriptors, timers, signals, and jobs from other threads.
@@ -390,52 +391,40 @@ public final class LoopHandle: Sendable {
   }
 }
 
-/// The jobs that wait for the loop. The lock is a pthread mutex, which the thread sanitizer understands.
-///
-/// `@unchecked`: every access to `jobs` and `isClosed` holds `mutex`.
-@safe private final class Mailbox: @unchecked Sendable {
-  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  private var jobs: [LoopHandle.Job] = []
-  private var isClosed = false
-
-  init() { unsafe pthread_mutex_init(mutex, nil) }
-
-  deinit {
-    unsafe pthread_mutex_destroy(mutex)
-    unsafe mutex.deallocate()
+/// The jobs that wait for the loop.
+private final class Mailbox: Sendable {
+  private struct State {
+    var jobs: [LoopHandle.Job] = []
+    var isClosed = false
   }
+
+  private let state = Lock(State())
 
   /// Adds a job.
   ///
   /// - Returns: Whether it is the first waiting job; nil if the loop has ended.
   func append(_ job: @escaping LoopHandle.Job) -> Bool? {
-    locked {
-      guard !isClosed else { return nil }
-      jobs.append(job)
-      return jobs.count == 1
+    state.withLock { state in
+      guard !state.isClosed else { return nil }
+      state.jobs.append(job)
+      return state.jobs.count == 1
     }
   }
 
   func takeAll() -> [LoopHandle.Job] {
-    locked {
-      defer { jobs = [] }
-      return jobs
+    state.withLock { state in
+      defer { state.jobs = [] }
+      return state.jobs
     }
   }
 
   func close() {
     // Jobs are released outside the lock, because an object that they own may submit a job in its deinit.
-    let dropped = locked {
-      isClosed = true
-      defer { jobs = [] }
-      return jobs
+    let dropped = state.withLock { state in
+      state.isClosed = true
+      defer { state.jobs = [] }
+      return state.jobs
     }
     _ = dropped
-  }
-
-  private func locked<Result>(_ body: () -> Result) -> Result {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
-    return body()
   }
 }

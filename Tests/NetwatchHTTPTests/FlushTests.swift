@@ -14,7 +14,7 @@ import Testing
   /// the filters of the thread that makes them.
   private static func sessionWithoutFlush() async throws -> HTTPSessionManager {
     // Handed over under a lock: of a continuation's order ThreadSanitizer knows nothing.
-    let made = InlineLock<Result<HTTPSessionManager, any Error>?>(nil)
+    let made = Lock<Result<HTTPSessionManager, any Error>?>(nil)
     await withCheckedContinuation { continuation in
       Thread.detachNewThread {
         let result = Result {

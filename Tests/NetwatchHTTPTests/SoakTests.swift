@@ -13,7 +13,7 @@ import Testing
 
   /// Balance of each request's activity.
   private final class BalanceObserver: RequestObserver {
-    private let running = InlineLock<Set<RequestID>>([])
+    private let running = Lock<Set<RequestID>>([])
     private let faults = Atomic(0)
 
     func began(_ id: RequestID, isIndicated: Bool) {
@@ -99,8 +99,8 @@ import Testing
   }
 
   private final class Mutexes: Sendable {
-    private let counts: InlineLock<[UInt8]>
-    init(_ count: Int) { counts = InlineLock(Array(repeating: 0, count: count)) }
+    private let counts: Lock<[UInt8]>
+    init(_ count: Int) { counts = Lock(Array(repeating: 0, count: count)) }
     func add(_ index: Int) -> UInt8 {
       counts.withLock { counts in
         counts[index] += 1

@@ -1,38 +1,23 @@
-import Glibc
-
-/// A gate that lets calls through until it is closed. Closing waits for the call that is under way.
+/// A gate that lets calls through until it is closed. Closing waits for the call that is under way, unless that call closes it.
 ///
-/// The mutex is recursive, so that a callback can close its own gate.
-///
-/// `@unchecked`: `isClosed` is only accessed under `mutex`.
-@safe package final class DeliveryGate: @unchecked Sendable {
-  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+/// `@unchecked`: `isClosed` is only accessed under `lock`.
+package final class DeliveryGate: @unchecked Sendable {
+  private let lock = RecursiveLock()
   private var isClosed = false
 
-  package init() {
-    var attributes = pthread_mutexattr_t()
-    unsafe pthread_mutexattr_init(&attributes)
-    unsafe pthread_mutexattr_settype(&attributes, CInt(PTHREAD_MUTEX_RECURSIVE))
-    unsafe pthread_mutex_init(mutex, &attributes)
-    unsafe pthread_mutexattr_destroy(&attributes)
-  }
-
-  deinit {
-    unsafe pthread_mutex_destroy(mutex)
-    unsafe mutex.deallocate()
-  }
+  package init() {}
 
   /// Runs `body` unless the gate is closed. Only one call runs at a time.
   package func pass(_ body: () -> Void) {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
+    lock.lock()
+    defer { lock.unlock() }
     if !isClosed { body() }
   }
 
   /// Closes the gate and waits for a call that runs on another thread. After that nothing passes.
   package func close() {
-    unsafe pthread_mutex_lock(mutex)
+    lock.lock()
     isClosed = true
-    unsafe pthread_mutex_unlock(mutex)
+    lock.unlock()
   }
 }

@@ -1,41 +1,27 @@
-#if NETWATCH_PTHREAD_LOCKS
-  import Glibc
+import Glibc
 
-  /// The project's one lock, as a pthread mutex: the thread sanitizer does not see the futex in `Mutex`.
+#if NETWATCH_PTHREAD_LOCKS
+  /// The lock of a value, as a pthread mutex: the thread sanitizer does not see the futex in `Mutex`.
   ///
   /// `@unchecked`: `value` is only accessed under `mutex`.
-  @safe package final class Lock<Value>: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  @safe package final class Lock<Value: Sendable>: @unchecked Sendable {
+    private let mutex = RecursiveLock()
     private var value: Value
 
-    package init(_ value: sending Value) {
-      self.value = value
-      unsafe pthread_mutex_init(mutex, nil)
-    }
+    package init(_ value: Value) { self.value = value }
 
-    deinit {
-      unsafe pthread_mutex_destroy(mutex)
-      unsafe mutex.deallocate()
-    }
-
-    package func withLock<Result, Failure: Error>(
+    package func withLock<Result: Sendable, Failure: Error>(
       _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-      unsafe pthread_mutex_lock(mutex)
-      defer { unsafe pthread_mutex_unlock(mutex) }
+      mutex.lock()
+      defer { mutex.unlock() }
       return try body(&value)
     }
   }
-
-  /// A lock stored inside its owner. With pthread mutexes it is the same as `Lock`.
-  package typealias InlineLock<Value> = Lock<Value>
 #else
   import Synchronization
 
-  /// A lock stored inside its owner: no allocation, and no type has to be looked up when it is released.
-  package typealias InlineLock<Value> = Mutex<Value>
-
-  /// The project's one lock. Never held while a user's code runs.
+  /// The lock of a value. Never held while a user's code runs.
   ///
   /// Inlinable, because otherwise each use would look up at run time how to copy the value.
   package final class Lock<Value: Sendable>: Sendable {
@@ -50,3 +36,28 @@
     }
   }
 #endif
+
+/// A lock that the thread that has it may take again, for calls that call back: a receiver may end its own delivery, and libcurl
+/// takes a lock that its caller has.
+///
+/// `@unchecked`: a pthread mutex belongs to no thread.
+@safe package final class RecursiveLock: @unchecked Sendable {
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+
+  package init() {
+    var attributes = pthread_mutexattr_t()
+    unsafe pthread_mutexattr_init(&attributes)
+    unsafe pthread_mutexattr_settype(&attributes, CInt(PTHREAD_MUTEX_RECURSIVE))
+    unsafe pthread_mutex_init(mutex, &attributes)
+    unsafe pthread_mutexattr_destroy(&attributes)
+  }
+
+  deinit {
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe mutex.deallocate()
+  }
+
+  package func lock() { unsafe pthread_mutex_lock(mutex) }
+
+  package func unlock() { unsafe pthread_mutex_unlock(mutex) }
+}

@@ -61,7 +61,7 @@ final class BodyMemory: Sendable {
   static let mostBytes = 16 * 1_024
   private static let mostKept = 64
 
-  private let kept = InlineLock<[[UInt8]]>([])
+  private let kept = Lock<[[UInt8]]>([])
 
   func take() -> [UInt8] {
     var bytes = kept.withLock { $0.popLast() } ?? []

@@ -10,7 +10,7 @@ final class CacheWriter: Sendable {
 
   private let id: UInt64
   private let cache: HTTPDiskCache
-  private let state = InlineLock((pending: 0, isOver: false))
+  private let state = Lock((pending: 0, isOver: false))
 
   init(_ answer: StoredAnswer, _ id: UInt64, in cache: HTTPDiskCache) {
     self.id = id

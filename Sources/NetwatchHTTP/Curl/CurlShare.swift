@@ -1,4 +1,5 @@
 import CLibCurl
+import Netwatch
 
 /// The cookies that the transfers of a session share.
 ///
@@ -9,7 +10,7 @@ import CLibCurl
   /// A handle that never makes a transfer. libcurl only shows cookies to handles of transfers.
   private let reader: UnsafeMutableRawPointer
   /// The lock; nil if only one thread uses the cookies.
-  private let lock: CurlLock?
+  private let lock: RecursiveLock?
 
   /// - Parameter isLocked: Whether several threads use the cookies.
   init(isLocked: Bool) throws(HTTPError) {
@@ -21,7 +22,7 @@ import CLibCurl
     }
     unsafe self.handle = handle
     unsafe self.reader = reader
-    lock = isLocked ? CurlLock() : nil
+    lock = isLocked ? RecursiveLock() : nil
     guard unsafe netwatch_curl_share(handle, CURL_LOCK_DATA_COOKIE) == CURLSHE_OK,
       unsafe lock?.guards(handle) ?? true,
       unsafe netwatch_curl_set_pointer(reader, CURLOPT_SHARE, handle) == CURLE_OK
@@ -82,5 +83,26 @@ import CLibCurl
       unsafe netwatch_curl_set_string(reader, CURLOPT_COOKIELIST, "ALL")
       store(kept)
     }
+  }
+}
+
+extension RecursiveLock {
+  /// Makes libcurl take the lock whenever transfers use what they share. The lock must outlive the share.
+  fileprivate func guards(_ share: UnsafeMutableRawPointer) -> Bool {
+    let pointer = unsafe Unmanaged.passUnretained(self).toOpaque()
+    let codes = [
+      unsafe netwatch_curl_share_set_pointer(share, CURLSHOPT_USERDATA, pointer),
+      unsafe netwatch_curl_share_set_lock(share) { _, _, _, pointer in
+        if let pointer = unsafe pointer { unsafe RecursiveLock.at(pointer).lock() }
+      },
+      unsafe netwatch_curl_share_set_unlock(share) { _, _, pointer in
+        if let pointer = unsafe pointer { unsafe RecursiveLock.at(pointer).unlock() }
+      },
+    ]
+    return codes.allSatisfy { $0 == CURLSHE_OK }
+  }
+
+  private static func at(_ pointer: UnsafeMutableRawPointer) -> RecursiveLock {
+    unsafe Unmanaged<RecursiveLock>.fromOpaque(pointer).takeUnretainedValue()
   }
 }

@@ -18,7 +18,7 @@ final class CallbackQueue: Sendable {
     var isRunning = false
   }
 
-  private let state = InlineLock(State())
+  private let state = Lock(State())
   /// Nil: callbacks run at once, on the thread that brings them or on one that already runs others.
   private let execute: (@Sendable (_ job: @escaping Job) -> Void)?
   private let onProgress: (@Sendable (HTTPProgress) -> Void)?

@@ -2,7 +2,7 @@ import Netwatch
 
 /// Cancels an awaited operation, also if the cancellation comes before the operation begins.
 final class CancellationHandle<Target: Sendable>: Sendable {
-  private let state = InlineLock<(target: Target?, isCancelled: Bool)>((nil, false))
+  private let state = Lock<(target: Target?, isCancelled: Bool)>((nil, false))
   private let end: @Sendable (Target) -> Void
 
   /// - Parameter end: Ends an operation that has begun.

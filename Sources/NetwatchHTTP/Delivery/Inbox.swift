@@ -13,7 +13,7 @@ final class Inbox<Command: Sendable>: Sendable {
     var isClosed = false
   }
 
-  private let state = InlineLock(State())
+  private let state = Lock(State())
 
   /// Connects the object. Commands that are already waiting wake it.
   ///

@@ -5,10 +5,10 @@ import NetwatchEventLoop
 final class PendingCompletions: Sendable {
   private typealias State = (count: Int, engines: Int, waiters: [@Sendable () -> Void])
 
-  private let state: InlineLock<State>
+  private let state: Lock<State>
 
   /// - Parameter engines: The number of engines that take tasks.
-  init(engines: Int) { state = InlineLock((0, engines, [])) }
+  init(engines: Int) { state = Lock((0, engines, [])) }
 
   func add() { state.withLock { $0.count += 1 } }
 

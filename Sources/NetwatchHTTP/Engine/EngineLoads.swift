@@ -13,11 +13,11 @@ final class EngineLoads: Sendable {
 
   /// The number of connections that each engine may have, at least 1.
   private let shares: [Int]
-  private let counts: InlineLock<[Int]>
+  private let counts: Lock<[Int]>
 
   init(_ shares: [Int]) {
     self.shares = shares
-    counts = InlineLock(shares.map { _ in 0 })
+    counts = Lock(shares.map { _ in 0 })
   }
 
   /// Chooses the engine of a new task: the one with the fewest tasks for its share of the connections, or the first of several.

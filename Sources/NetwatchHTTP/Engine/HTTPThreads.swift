@@ -25,7 +25,7 @@ public final class HTTPThreads: Sendable {
   public var count: Int { threads.count }
   private let threads: [EngineThread]
   /// The number of sessions that were given threads, modulo the number of threads.
-  private let sessions = InlineLock(0)
+  private let sessions = Lock(0)
 
   /// Starts the threads.
   ///

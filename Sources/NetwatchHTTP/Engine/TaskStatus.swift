@@ -8,13 +8,13 @@ final class TaskStatus: Sendable {
     var readers: [AsyncStream<HTTPProgress>.Continuation] = []
   }
 
-  private let facts: InlineLock<Facts>
+  private let facts: Lock<Facts>
   /// The wish of the callers, which the transfer may not have followed yet; and the number of task objects that can change it.
-  private let wish: InlineLock<(isSuspended: Bool, holders: Int)>
+  private let wish: Lock<(isSuspended: Bool, holders: Int)>
 
   init(_ phase: TransferMachine.Phase = .suspended, _ progress: HTTPProgress = HTTPProgress()) {
-    wish = InlineLock((false, 0))
-    facts = InlineLock(Facts(phase: phase, progress: progress))
+    wish = Lock((false, 0))
+    facts = Lock(Facts(phase: phase, progress: progress))
   }
 
   var phase: TransferMachine.Phase { facts.withLock { $0.phase } }

@@ -31,7 +31,7 @@ final class TransferOrder: Sendable {
   let makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)?
   /// The queue for progress. Nil if progress is not wanted, and after the completion, because the last callback holds the
   /// order.
-  private let callbacks: InlineLock<CallbackQueue?>
+  private let callbacks: Lock<CallbackQueue?>
   /// The public state of the task; nil if the caller has no task object.
   let status: TaskStatus?
   /// The facts of the response.
@@ -41,7 +41,7 @@ final class TransferOrder: Sendable {
   private let completion: TransferCompletion
   /// The outcome for a caller that waits, the observer to be notified when the activity ends, and the order whose caller this
   /// caller wakes.
-  private let delivery = InlineLock<
+  private let delivery = Lock<
     (outcome: Outcome, observer: Shared<any RequestObserver>?, next: TransferOrder?)?
   >(nil)
 
@@ -55,7 +55,7 @@ final class TransferOrder: Sendable {
     self.call = consume call
     self.pending = pending
     self.scope = scope
-    self.callbacks = InlineLock(callbacks)
+    self.callbacks = Lock(callbacks)
     self.status = status
     self.makeSink = makeSink
     self.completion = completion

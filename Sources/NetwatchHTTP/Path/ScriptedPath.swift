@@ -23,12 +23,12 @@ public final class ScriptedPath: PathSource {
     deinit { end() }
   }
 
-  private let state: InlineLock<State>
+  private let state: Lock<State>
 
   /// Creates a path.
   ///
   /// - Parameter hasPath: Whether there is a path at first. Default: true.
-  public init(_ hasPath: Bool = true) { state = InlineLock(State(hasPath: hasPath)) }
+  public init(_ hasPath: Bool = true) { state = Lock(State(hasPath: hasPath)) }
 
   /// Whether there is a path, as set last.
   public var hasPath: Bool { state.withLock { $0.hasPath } }

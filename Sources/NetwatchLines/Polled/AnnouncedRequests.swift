@@ -11,7 +11,7 @@ package final class AnnouncedRequests: Sendable {
     var changed: Duration?
   }
 
-  private let state = InlineLock(State())
+  private let state = Lock(State())
   private let handle: LoopHandle
 
   /// - Parameter handle: The handle that wakes the loop, which then calls ``takeNews()``.

@@ -79,7 +79,7 @@ private final class TrafficReader: Sendable {
   private let interval: Duration
   private let continuation: AsyncStream<LinkTraffic>.Continuation
   /// The sampler, which belongs to the loop. Nil before the first path and after the end.
-  private let sampler = InlineLock<LoopConfined<TrafficSampler>?>(nil)
+  private let sampler = Lock<LoopConfined<TrafficSampler>?>(nil)
 
   init(_ handle: LoopHandle, every interval: Duration, into continuation: AsyncStream<LinkTraffic>.Continuation) {
     self.handle = handle

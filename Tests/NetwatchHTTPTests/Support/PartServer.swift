@@ -17,13 +17,13 @@ final class PartServer: Sendable {
     var status: String?
   }
 
-  private let behaviour: InlineLock<Behaviour>
-  private let heads = InlineLock<[String]>([])
-  private let server: InlineLock<ScriptedServer?> = InlineLock(nil)
+  private let behaviour: Lock<Behaviour>
+  private let heads = Lock<[String]>([])
+  private let server: Lock<ScriptedServer?> = Lock(nil)
   let url: URL
 
   init(_ behaviour: Behaviour) throws {
-    self.behaviour = InlineLock(behaviour)
+    self.behaviour = Lock(behaviour)
     let own = WeakServer()
     let server = try ScriptedServer { connection, _ in
       while let head = connection.readHead(), own.server?.answer(head, connection) == true {}
@@ -37,7 +37,7 @@ final class PartServer: Sendable {
 
   private final class WeakServer: Sendable {
     private struct Reference { weak var server: PartServer? }
-    private let reference = InlineLock(Reference())
+    private let reference = Lock(Reference())
     var server: PartServer? {
       get { reference.withLock { $0.server } }
       set { reference.withLock { $0.server = newValue } }

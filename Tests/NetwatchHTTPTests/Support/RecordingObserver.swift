@@ -6,7 +6,7 @@ import Testing
 final class RecordingObserver: RequestObserver {
   enum Event: Hashable, Sendable { case began(isIndicated: Bool), ended }
 
-  private let events = InlineLock<[(RequestID, Event)]>([])
+  private let events = Lock<[(RequestID, Event)]>([])
 
   func began(_ id: RequestID, isIndicated: Bool) {
     events.withLock { $0.append((id, .began(isIndicated: isIndicated))) }
@@ -24,8 +24,8 @@ final class RecordingObserver: RequestObserver {
 
 /// A value that callbacks write.
 final class Box<Value: Sendable>: Sendable {
-  private let value: InlineLock<Value>
-  init(_ value: Value) { self.value = InlineLock(value) }
+  private let value: Lock<Value>
+  init(_ value: Value) { self.value = Lock(value) }
   var now: Value { value.withLock { $0 } }
   func change(_ body: (inout Value) -> Void) { value.withLock { body(&$0) } }
 

@@ -8,8 +8,8 @@ import Testing
 final class ScriptedServer: Sendable {
   let port: UInt16
   /// Nil once it is closed: its number may be another server's then.
-  private let listener: InlineLock<CInt?>
-  private let connections = InlineLock<[ServerConnection]>([])
+  private let listener: Lock<CInt?>
+  private let connections = Lock<[ServerConnection]>([])
   private let isOver = Atomic(false)
 
   var url: URL { URL(string: "http://127.0.0.1:\(port)/")! }
@@ -17,7 +17,7 @@ final class ScriptedServer: Sendable {
   /// - Parameter script: called with each connection and its number; the connection is closed when it returns.
   init(_ script: @escaping @Sendable (ServerConnection, Int) -> Void) throws {
     let (listener, port) = try LoopbackSocket.listen()
-    self.listener = InlineLock(listener)
+    self.listener = Lock(listener)
     self.port = port
     Thread.detachNewThread {
       // Not before: another server's listener may get the number, and this thread would take its connections.
@@ -62,12 +62,12 @@ final class ServerConnection: Sendable {
     var descriptor: CInt
     var unread = Data()
   }
-  private let state: InlineLock<State>
+  private let state: Lock<State>
   private let descriptor: CInt
 
   init(_ descriptor: CInt) {
     self.descriptor = descriptor
-    state = InlineLock(State(descriptor: descriptor))
+    state = Lock(State(descriptor: descriptor))
   }
 
   /// The next request's head; nil at the end.
