@@ -89,8 +89,7 @@ extension NetlinkDecoder {
   /// Decodes a notification about routes, rules or next hops. Their headers all begin with the family.
   ///
   /// - Returns: The families that it is about, and whether something is gone; nil for other notifications.
-  package static func routing(_ frame: NetlinkFrame, _ bytes: RawSpan) -> (families: AddressFamilies, isRemoval: Bool)?
-  {
+  static func routing(_ frame: NetlinkFrame, _ bytes: RawSpan) -> (families: AddressFamilies, isRemoval: Bool)? {
     switch Int(frame.type) {
     case RTM_NEWROUTE, RTM_NEWRULE, RTM_NEWNEXTHOP: (families(bytes, frame.payload), false)
     case RTM_DELROUTE, RTM_DELRULE, RTM_DELNEXTHOP: (families(bytes, frame.payload), true)

@@ -108,6 +108,18 @@ import Testing
     #expect(kernel.lookUps.count { $0 == .ipv6 } == 2)
   }
 
+  @Test func `a router counts as dead no more after messages were lost`() {
+    var kernel = Self.kernel(lifetime: 0)
+    let first = Neighbour(2, "fe80::1")
+    kernel.tell(.neighbour(first, isReachable: false))
+    #expect(kernel.watch.deadRouters == [first])
+    #expect(kernel.watch.router == nil)
+    kernel.handle(.overrun)
+    kernel.handle(.drained)
+    #expect(kernel.watch.deadRouters.isEmpty)
+    #expect(kernel.watch.router == first)
+  }
+
   @Test func `a dead router that the kernel takes in place of a living one may die again`() {
     var kernel = Self.kernel(lifetime: 0)
     let (first, second) = (Neighbour(2, "fe80::1"), Neighbour(2, "fe80::2"))

@@ -152,7 +152,8 @@ package final class NetlinkReachability {
     isTellingAddresses = false
   }
 
-  /// Passes an input to the machine, and performs what it wants.
+  /// Passes an input to the machine, and performs what it wants. The kernel answers within a send, so answers are passed on
+  /// from within ``perform(_:)``, before this method returns; the machine puts an output with an answer last.
   func dispatch(_ input: ReachabilityMachine.Input) {
     for output in machine.handle(input, at: .nanoseconds(source.moment.monotonic)) { perform(output) }
   }

@@ -18,7 +18,7 @@ package final class NetlinkSource {
   /// The shortest time that counts as a suspend. Two clocks are never read at exactly the same time, and no suspend is shorter.
   private static let suspendThreshold = Duration.milliseconds(100)
 
-  /// The time at which the current message was read.
+  /// The time of the turn under way, just before its first message was read.
   private(set) var moment = Moment.now
   private let events: NetlinkSocket
   private var watchers: [NetlinkReachability] = []
@@ -169,15 +169,9 @@ package final class NetlinkSource {
   }
 
   private func receive(_ frame: NetlinkFrame, _ bytes: RawSpan) {
-    guard let (families, isRemoval) = NetlinkDecoder.routing(frame, bytes) else { return receiveOther(frame, bytes) }
-    if !families.isEmpty { tell(.fact(.routing(families, isRemoval: isRemoval))) }
-  }
-
-  private func receiveOther(_ frame: NetlinkFrame, _ bytes: RawSpan) {
     if frame.kind == .overrun { return tell(.overrun) }
-    switch NetlinkDecoder.message(frame, bytes, as: .notification) {
-    case .event(let event): identify(event) { tell(.fact($0)) }
-    case .route, .routeOverNextHop, .nextHop, .rule, .ignored: break
+    if case .event(let event) = NetlinkDecoder.message(frame, bytes, as: .notification) {
+      identify(event) { tell(.fact($0)) }
     }
   }
 
