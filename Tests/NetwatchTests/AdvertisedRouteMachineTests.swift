@@ -53,6 +53,9 @@ import Testing
     kernel.answers[Self.lifetime] = Self.route(lifetime: 0)
     kernel.advance(by: .seconds(3) + ReachabilityMachine.expirySlack)
     #expect(kernel.timers[.expiry] == .seconds(3) + ReachabilityMachine.expirySlack * 2)
+    // Whatever is announced meanwhile.
+    kernel.tell(.routing(.ipv6, isRemoval: false))
+    #expect(kernel.timers[.expiry] == .seconds(3) + ReachabilityMachine.expirySlack * 2)
     // Nor is one looked for that the router has taken back.
     kernel.advance(by: ReachabilityMachine.expirySlack)
     #expect(kernel.timers[.expiry] == nil)
@@ -118,6 +121,17 @@ import Testing
     kernel.handle(.drained)
     #expect(kernel.watch.deadRouters.isEmpty)
     #expect(kernel.watch.router == first)
+  }
+
+  @Test func `a dead router is heard of after messages were lost, if another one is in use`() {
+    var kernel = Self.kernel(lifetime: 0)
+    let (first, second) = (Neighbour(2, "fe80::1"), Neighbour(2, "fe80::2"))
+    kernel.answers[.ipv6] = Self.route("fe80::2")
+    kernel.tell(.neighbour(first, isReachable: false))
+    kernel.handle(.overrun)
+    kernel.handle(.drained)
+    #expect(kernel.watch.router == second)
+    #expect(kernel.watch.deadRouters == [first])
   }
 
   @Test func `a dead router that the kernel takes in place of a living one may die again`() {

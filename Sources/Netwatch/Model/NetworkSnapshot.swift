@@ -59,8 +59,6 @@ package struct NetworkSnapshot: Sendable {
   /// Ends a listing and drops what it did not mention.
   package mutating func endListing() -> SnapshotDelta {
     isListing = false
-    // What was lost before the listing may be the return of a router.
-    deadRouters = []
     var delta = SnapshotDelta()
     delta.routing = .both
     delta.isVisible = interfaces.contains { !$0.isListed || $0.addresses.contains { !$0.isListed } }

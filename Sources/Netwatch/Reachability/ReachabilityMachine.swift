@@ -143,9 +143,11 @@ package struct ReachabilityMachine: Sendable {
 
   /// The route of a router advertisement that carries IPv6.
   private struct AdvertisedRoute: Hashable {
+    enum End { case unknown, told, looming }
+
     let hop: RouteHop
-    /// Whether the kernel has told a time until its end.
-    var hasEnd = false
+    /// Whether the kernel has told a time until its end, and that the end is less than one of the kernel's time steps away.
+    var end = End.unknown
   }
 
   /// What was published last.
@@ -299,6 +301,7 @@ package struct ReachabilityMachine: Sendable {
       return phase
     case .expiry:
       pending.routing.formUnion(.ipv6)
+      if advertised?.end == .looming { advertised?.end = .unknown }
       // The router may have renewed it.
       pending.announcesRoutes = true
     case .hostRoutes:
@@ -442,15 +445,14 @@ package struct ReachabilityMachine: Sendable {
   /// Has the router that this route leads to watched, if it is not dead, and the dead ones.
   ///
   /// - Returns: Whether the router was not watched before.
-  private mutating func watchRouter(of hop: RouteHop?, _ outputs: inout [Output]) -> Bool {
+  private mutating func watchRouter(of hop: RouteHop?, isAfterDump: Bool, _ outputs: inout [Output]) -> Bool {
     let router = hop.flatMap { hop in
       hop.gateway.map { Neighbour(interfaceIndex: hop.interfaceIndex, address: $0) }
     }
-    // The kernel takes a dead router if all are dead, and takes turns then. One that it takes in place of a router that
-    // answers is not dead any more, or is being looked for.
-    if let router, let before = watch.router, before != router, !evaluator.snapshot.deadRouters.contains(before) {
-      evaluator.snapshot.revive(router)
-    }
+    // The kernel takes a dead router if all are dead, and takes turns then. One that it takes in place of a router that is
+    // not known to be dead is alive again, or is being looked for. After a dump, its return may be among what was lost.
+    let replacesLivingOne = watch.router.map { $0 != router && !evaluator.snapshot.deadRouters.contains($0) } ?? false
+    if let router, replacesLivingOne || isAfterDump { evaluator.snapshot.revive(router) }
     var new = watch
     new.deadRouters = evaluator.snapshot.deadRouters
     new.router = router.flatMap { new.deadRouters.contains($0) ? nil : $0 }
@@ -571,7 +573,7 @@ package struct ReachabilityMachine: Sendable {
     _ isAnnounced: Bool, after round: Round, at now: Duration, _ outputs: inout [Output]
   ) -> Phase {
     let route = advertisedRoute()
-    if watchRouter(of: route?.hop, &outputs), !round.followsWatch {
+    if watchRouter(of: route?.hop, isAfterDump: round.cause != nil, &outputs), !round.followsWatch {
       // Nobody has heard what became of the router between the answer and the watch. Once: a kernel without router
       // preferences takes turns between routers that it knows nothing of.
       pending.routing = .ipv6
@@ -608,10 +610,16 @@ package struct ReachabilityMachine: Sendable {
       case .hops(let hops): hops.first?.lifetime ?? 0
       case .noRoute, .refused, .own, .rules: 0 as UInt32
       }
-    // An end that is less than one of the kernel's time steps away is told like none.
-    let isLooming = ticks == 0 && advertised?.hasEnd == true
-    advertised?.hasEnd = ticks > 0
-    let end = ticks > 0 || isLooming ? now + .milliseconds(10) * Int(ticks) + Self.expirySlack : nil
-    outputs.append(.timer(.expiry, at: end))
+    switch (ticks, advertised?.end) {
+    case (1..., _):
+      advertised?.end = .told
+      outputs.append(.timer(.expiry, at: now + .milliseconds(10) * Int(ticks) + Self.expirySlack))
+    // An end that is less than a time step away is told like none.
+    case (_, .told):
+      advertised?.end = .looming
+      outputs.append(.timer(.expiry, at: now + Self.expirySlack))
+    case (_, .looming): break
+    case (_, .unknown), (_, nil): outputs.append(.timer(.expiry, at: nil))
+    }
   }
 }
