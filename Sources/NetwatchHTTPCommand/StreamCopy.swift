@@ -1,13 +1,13 @@
 import Glibc
 import HTTPTypes
+import Netwatch
 import NetwatchEventLoop
 import NetwatchHTTP
-import Synchronization
 
 /// A body that is written to a descriptor as it arrives: a pipe, a terminal or a device. A slow reader makes the server wait.
 final class StreamCopy: Retrieval {
-  private let progress = Mutex((received: Int64(0), total: Int64?.none))
-  private let task = Mutex<Task<Void, Never>?>(nil)
+  private let progress = Lock((received: Int64(0), total: Int64?.none))
+  private let task = Lock<Task<Void, Never>?>(nil)
 
   var amount: (received: Int64, total: Int64?) { progress.withLock { $0 } }
   /// Nothing can be continued, because written bytes cannot be taken back.
