@@ -1,13 +1,7 @@
 // swift-tools-version: 6.2
-import Foundation
 import PackageDescription
 
-/// ThreadSanitizer cannot see the futex inside `Synchronization.Mutex`; with this set, `Lock` is a pthread mutex.
-let usesPthreadLocks = ProcessInfo.processInfo.environment["NETWATCH_PTHREAD_LOCKS"] != nil
-
-let settings: [SwiftSetting] =
-  [.strictMemorySafety(), .treatAllWarnings(as: .error), .swiftLanguageMode(.v6)]
-  + (usesPthreadLocks ? [.define("NETWATCH_PTHREAD_LOCKS")] : [])
+let settings: [SwiftSetting] = [.strictMemorySafety(), .treatAllWarnings(as: .error), .swiftLanguageMode(.v6)]
 
 func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
@@ -37,6 +31,7 @@ let package = Package(
   targets: [
     // C: headers, with a few inline functions for calls that Swift cannot make.
     .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "CLinuxLink"),
     .systemLibrary(name: "CLibNetlink", pkgConfig: "libnl-3.0", providers: [.apt(["libnl-3-dev"])]),
     .systemLibrary(
       name: "CLibNetlinkRoute", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-route-3-dev"])]),
@@ -64,8 +59,7 @@ let package = Package(
       "NetwatchHTTP",
       [
         "Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "NetlinkWire", "CLibCurl", "CLibNetlink", "CLibOpenSSL",
-        "CLibZ",
-        "CLinux",
+        "CLibZ", "CLinux", "CLinuxLink",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ]),
     // What needs all of Foundation, which is large: FoundationEssentials is enough for the rest.
@@ -113,8 +107,7 @@ let package = Package(
       "NetwatchNetlinkTests",
       [
         "CLibNetlink", "CLibNetlinkRoute", "NetlinkWire", "NetwatchNetlink", "Netwatch", "NetwatchEventLoop",
-        "NetwatchProbe",
-        "NetwatchTestSupport",
+        "NetwatchProbe", "NetwatchTestSupport",
       ]),
     tests(
       "NetwatchResolverTests",

@@ -1,12 +1,17 @@
-/* The kernel's routing messages, and ioctl for one link: ioctl is variadic, which Swift cannot call. No other code. */
-#include <linux/rtnetlink.h>
-#include <net/if.h>
+/* The flags of one link by netdevice(7): ioctl is variadic, which Swift cannot call. No other code. */
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 
-/* Where other packages have modules of the same headers, Swift may not find the names of the flags. */
-static const int netwatch_netlink_socket = SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK;
-
-static inline int netwatch_read_link(int descriptor, unsigned long request, struct ifreq *link) {
-  return ioctl(descriptor, request, link);
+/* Returns IFF_* of <linux/if.h>, or -1 with errno: ENODEV if there is no link with this index. */
+static inline int netwatch_link_flags(int descriptor, int index) {
+  /* The kernel's struct ifreq. Spelled out, because <net/if.h> and <linux/if.h> have it twice, for modules in two ways. */
+  struct {
+    char name[16];
+    union {
+      int index;
+      unsigned short flags;
+      void *rest[3];
+    } value;
+  } link = {.value = {.index = index}};
+  if (ioctl(descriptor, SIOCGIFNAME, &link) || ioctl(descriptor, SIOCGIFFLAGS, &link)) return -1;
+  return link.value.flags;
 }

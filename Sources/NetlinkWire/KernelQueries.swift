@@ -14,8 +14,8 @@ package struct RouteQueries {
   private let conversation: NetlinkConversation
   private let pause: (UInt32) -> Void
 
-  /// - Parameter pause: The closure that waits for a time in microseconds.
-  package init(by conversation: NetlinkConversation, pause: @escaping (UInt32) -> Void) {
+  /// - Parameter pause: The closure that waits for a time in microseconds. Default: usleep(3).
+  package init(by conversation: NetlinkConversation, pause: @escaping (UInt32) -> Void = { usleep($0) }) {
     self.conversation = conversation
     self.pause = pause
   }
@@ -230,7 +230,7 @@ extension NetlinkRequest {
       if wantsRoute { route.rtm_flags |= UInt32(RTM_F_FIB_MATCH) }
       guard unsafe append(route, to: message), unsafe append(query.destination, CInt(RTA_DST.rawValue), to: message),
         query.source.map({ unsafe append($0, CInt(RTA_SRC.rawValue), to: message) }) ?? true,
-        // Rules for users apply only to a lookup with a user.
+        // Without it, the kernel takes the user of this process.
         unsafe nla_put_u32(message, CInt(RTA_UID.rawValue), query.user) == 0,
         unsafe query.link == 0 || nla_put_u32(message, CInt(RTA_OIF.rawValue), UInt32(bitPattern: query.link)) == 0,
         unsafe query.mark == 0 || nla_put_u32(message, CInt(RTA_MARK.rawValue), query.mark) == 0

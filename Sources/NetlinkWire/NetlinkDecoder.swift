@@ -213,7 +213,7 @@ package enum NetlinkDecoder {
     }
   }
 
-  package static func ipAddress(_ bytes: RawSpan, _ range: Range<Int>, family: UInt8) -> IPAddress? {
+  static func ipAddress(_ bytes: RawSpan, _ range: Range<Int>, family: UInt8) -> IPAddress? {
     switch CInt(family) {
     case AF_INET: bytes.number(range, as: UInt32.self).map { .v4(UInt32(bigEndian: $0)) }
     case AF_INET6: bytes.number(range, as: UInt128.self).map { .v6(UInt128(bigEndian: $0)) }
@@ -251,7 +251,7 @@ package enum NetlinkDecoder {
 
 /// A next-hop object (`ip nexthop`), or a group of them.
 package struct NextHopObject: Hashable, Sendable {
-  package var interfaceIndex: Int32 = 0
+  var interfaceIndex: Int32 = 0
   var gateway: IPAddress?
   /// The numbers of a group's members.
   var members: [UInt32] = []

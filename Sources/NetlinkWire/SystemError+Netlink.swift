@@ -21,7 +21,7 @@ extension SystemError {
   }
 
   /// Whether a request to netlink that failed with this error number may succeed a moment later.
-  package static func isTransient(_ code: CInt) -> Bool { [ENOBUFS, ENOMEM, EINTR, EAGAIN].contains(code) }
+  static func isTransient(_ code: CInt) -> Bool { [ENOBUFS, ENOMEM, EINTR, EAGAIN].contains(code) }
 
   package var isTransient: Bool { Self.isTransient(code) }
 

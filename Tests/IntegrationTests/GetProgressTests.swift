@@ -129,7 +129,7 @@ import Testing
     let child = try server.begin("\(Self.url)it", "--retry", "9")
     try server.wait(for: "it.netwatch-part", bytes: 1)
     let maps = try maps(of: child)
-    #expect(maps.contains("libcurl") && maps.contains("/netwatch-http") && !maps.contains("libnl"))
+    #expect(maps.contains("libcurl") && maps.contains("/netwatch-http") && !maps.contains("libnl-route"))
     let follow = try server.network.follow()
     _ = try follow.next()
     #expect(try !self.maps(of: follow.process).contains("libcurl"))

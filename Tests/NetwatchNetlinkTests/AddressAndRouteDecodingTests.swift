@@ -129,8 +129,9 @@ import Testing
     #expect(Decoding.messages(bytes, as: .answer) == [.route(.refused)])
   }
 
-  @Test func `an address of this machine is told apart`() {
-    let bytes = MessageBuilder.route(kind: RTN_LOCAL) { $0.attribute(Int(RTA_OIF.rawValue), number: Int32(1)) }
+  @Test(arguments: [RTN_LOCAL, RTN_ANYCAST])
+  func `an address of this machine is told apart`(_ kind: Int) {
+    let bytes = MessageBuilder.route(kind: kind) { $0.attribute(Int(RTA_OIF.rawValue), number: Int32(1)) }
     #expect(Decoding.messages(bytes, as: .answer) == [.route(.own)])
   }
 

@@ -1,4 +1,5 @@
 import CLibNetlink
+import CLinuxLink
 import Glibc
 import NetlinkWire
 import Netwatch
@@ -6,38 +7,40 @@ import NetwatchEventLoop
 
 /// Asks the kernel for the routes of connections over netlink, and reports when routes may have changed. Needs no privilege.
 ///
-/// Belongs to one thread. The kernel answers during the send, so no question waits.
+/// Belongs to one thread, which also moves the data of transfers. So no question waits: the kernel answers during the send, a
+/// question that it has no memory for is repeated at once, and a link's carrier is read by ioctl(2), because netlink would wait
+/// for everybody who changes a link.
 final class KernelRoutes {
-  /// Links, addresses, routes, rules and next hops.
+  /// Links, addresses, routes and rules.
   private static let groups = [
     RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE,
     RTNLGRP_IPV6_RULE,
   ]
-
   /// The kernel's LOOPBACK_IFINDEX, in every network namespace.
   private static let loopback: Int32 = 1
 
+  private let conversation: NetlinkConversation
   private let routes: RouteQueries
-  private let links: LinkQueries
-  private let news: NetlinkSocket
+  /// Nil until somebody wants to know of changes.
+  private var news: NetlinkSocket?
 
   /// - Throws: The error of the system if netlink is not permitted.
   init() throws(SystemError) {
-    let conversation = try NetlinkConversation(.reply, of: .kernel, protocol: NETLINK_ROUTE, log: nil)
-    routes = RouteQueries(by: conversation) { usleep($0) }
-    links = try LinkQueries(by: conversation)
-    news = try NetlinkSocket()
-    try news.makeNonBlocking()
-    for group in Self.groups { try news.join(group) }
-    // Since Linux 5.3.
-    try? news.join(RTNLGRP_NEXTHOP)
+    conversation = try NetlinkConversation(.reply, of: .kernel, protocol: NETLINK_ROUTE, waits: false, log: nil)
+    routes = RouteQueries(by: conversation) { _ in }
   }
 
   // MARK: News
 
   /// Calls `body` when links, addresses, routes or rules have changed.
   func onChange(on loop: EventLoop, _ body: @escaping () -> Void) throws(SystemError) -> EventLoop.Registration {
-    try loop.watch(news.descriptor, for: .readable) { [unowned self] _ in
+    let news = try NetlinkSocket()
+    try news.makeNonBlocking()
+    for group in Self.groups { try news.join(group) }
+    // Since Linux 5.3.
+    try? news.join(RTNLGRP_NEXTHOP)
+    self.news = news
+    return try loop.watch(news.descriptor, for: .readable) { _ in
       // The messages are not read, because the kernel is asked for the routes anyway. Dropped ones are a change, too.
       while let received = try? news.receive(), received != .wouldBlock {}
       body()
@@ -79,14 +82,9 @@ final class KernelRoutes {
   /// Nil if the kernel does not answer.
   private func ask(_ query: RouteQuery) -> RouteAnswer? { try? routes.ask(query) }
 
-  /// Whether the link is up and has a carrier. True if the kernel cannot be asked.
+  /// Whether the link is up and has a carrier: IFF_RUNNING of netdevice(7). True if the kernel cannot be asked.
   private func hasCarrier(_ index: Int32) -> Bool {
-    var isRunning = false
-    do {
-      try links.read(index) { event in
-        if case .link(let fact) = event { isRunning = fact.flags & IFF_RUNNING.rawValue != 0 }
-      }
-    } catch { return true }
-    return isRunning
+    let flags = netwatch_link_flags(conversation.descriptor, index)
+    return flags < 0 ? errno != ENODEV : UInt32(bitPattern: flags) & IFF_RUNNING.rawValue != 0
   }
 }

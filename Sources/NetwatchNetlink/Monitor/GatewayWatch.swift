@@ -27,7 +27,7 @@ package final class GatewayWatch {
     self.loop = loop
     conversation = try NetlinkConversation(
       .reply, of: .kernel, protocol: NETLINK_ROUTE, log: NetlinkDecoder.log("neighbours", as: .answer))
-    routes = RouteQueries(by: conversation) { usleep($0) }
+    routes = RouteQueries(by: conversation)
     events = try NetlinkSocket(.event, of: .kernel, log: NetlinkDecoder.log("neighbour", as: .notification))
     try events.makeNonBlocking()
   }
@@ -84,7 +84,7 @@ package final class GatewayWatch {
 
   /// Returns whether a route leads to an address, for this user.
   package func isRouted(_ address: IPAddress) -> Bool {
-    switch try? routes.ask(RouteQuery(address, user: getuid())) {
+    switch try? routes.ask(RouteQuery(address, user: geteuid())) {
     case .hop, .hops, .own: true
     case .noRoute, .refused, .rules, nil: false
     }

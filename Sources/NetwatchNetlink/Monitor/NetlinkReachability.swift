@@ -53,7 +53,7 @@ package final class NetlinkReachability {
     self.publish = publish
     failed = fail
     machine = ReachabilityMachine(
-      configuration: configuration, namespaces: source.input.namespaces(), user: getuid())
+      configuration: configuration, namespaces: source.input.namespaces(), user: geteuid())
     routes = RouteQueries(by: source.conversation, pause: source.input.pause)
     target = configuration.target
     wifi = WiFiWatch(on: source.loop, of: source.input, configuration.wifi, read: source.connection(of:hasFrequency:))
@@ -153,7 +153,8 @@ package final class NetlinkReachability {
   }
 
   /// Passes an input to the machine, and performs what it wants. The kernel answers within a send, so answers are passed on
-  /// from within ``perform(_:)``, before this method returns; the machine puts an output with an answer last.
+  /// from within ``perform(_:)``, before this method returns; the machine puts an output that
+  /// `answered` or `dumped` follows last.
   func dispatch(_ input: ReachabilityMachine.Input) {
     for output in machine.handle(input, at: .nanoseconds(source.moment.monotonic)) { perform(output) }
   }
