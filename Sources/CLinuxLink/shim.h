@@ -3,7 +3,7 @@
 
 /* Returns IFF_* of <linux/if.h>, or -1 with errno: ENODEV if there is no link with this index. */
 static inline int netwatch_link_flags(int descriptor, int index) {
-  /* The kernel's struct ifreq. Spelled out, because <net/if.h> and <linux/if.h> have it twice, for modules in two ways. */
+  /* The kernel's struct ifreq. It is spelled out, because <net/if.h> and <linux/if.h> define it differently. */
   struct {
     char name[16];
     union {

@@ -90,7 +90,7 @@ package struct RouteQueries {
   }
 
   /// Returns the rules of a family. The answer is `refused` by kernels without rules or without the family.
-  func rules(_ family: AddressFamily) throws(SystemError) -> RouteAnswer {
+  private func rules(_ family: AddressFamily) throws(SystemError) -> RouteAnswer {
     var rules: [RoutingRule] = []
     var request = try NetlinkRequest.rules(family)
     let reply = try ask(&request) { if case .rule(let rule) = $0 { rules.append(rule) } }

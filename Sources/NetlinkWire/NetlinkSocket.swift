@@ -12,11 +12,10 @@ import NetwatchEventLoop
 
   /// The descriptor. Negative if there is no kernel, as in a replay; settings then have no effect.
   package let descriptor: CInt
-  // What a message needs stands together, before and at the beginning of the transport, so that it is in few lines of cache.
   private let channel: NetlinkTransport.Channel
+  private let transport: NetlinkTransport
   private let log: NetlinkDebugLog?
   private let buffer: UnsafeMutableRawBufferPointer
-  private let transport: NetlinkTransport
   private let handle: OpaquePointer?
 
   /// Opens a socket.
