@@ -10,6 +10,8 @@ package struct RouteQueries {
   private static let pauses: [UInt32] = [1_000, 4_000, 16_000]
   /// The most members of a next-hop group that are looked up.
   private static let memberLimit = 32
+  /// The most routes to single addresses over one link that are kept.
+  private static let hostRouteLimit = 32
 
   private let conversation: NetlinkConversation
   private let pause: (UInt32) -> Void
@@ -24,10 +26,15 @@ package struct RouteQueries {
   package func ask(_ query: RouteQuery) throws(SystemError) -> RouteAnswer {
     switch query.kind {
     case .rules: return try rules(query.family)
-    case .hostRoute: return try hostRoute(over: query.link, query.family)
+    case .hostRoutes: return try hostRoutes(over: query.link, query.family)
     case .way, .route, .lifetime:
       var request = try NetlinkRequest.lookUp(query)
-      return try lookUp(&request)
+      let answer = try lookUp(&request)
+      guard !query.asksForRoute, case .hop(var hop) = answer else { return answer }
+      // IPv4 does not repeat the source of the question, and IPv6 names the one that it would choose. If there is none, a socket
+      // would send from no address.
+      hop.source = query.source ?? hop.source ?? .unspecified(query.family)
+      return .hop(hop)
     }
   }
 
@@ -98,18 +105,28 @@ package struct RouteQueries {
     return reply.error == 0 ? .rules(rules) : .refused
   }
 
-  /// Finds a route to a single address with a gateway over a link, as a program or a person has added it. Without strict
-  /// checking, the kernel would list all routes of the machine, which may be a million; then nothing is found.
-  private func hostRoute(over link: Int32, _ family: AddressFamily) throws(SystemError) -> RouteAnswer {
+  /// Finds the single addresses to which programs or persons have added routes over a link. If the link has default routes, the
+  /// gateway has to be that of one of them; a route by another gateway is there for another reason. Without strict checking, the
+  /// kernel would list all routes of the machine, which may be a million; then nothing is found.
+  private func hostRoutes(over link: Int32, _ family: AddressFamily) throws(SystemError) -> RouteAnswer {
     guard conversation.isStrict else { return .noRoute }
-    var answer = RouteAnswer.noRoute
+    var routes: [(destination: IPAddress, gateway: IPAddress?)] = []
+    var defaults: [IPAddress?] = []
     var request = try NetlinkRequest.routes(family, over: link)
-    _ = try ask(&request) { message in
+    _ = try conversation.ask(&request) { frame, bytes in
       // A route over a next-hop object is skipped, because among many routes a request for each object would be too expensive.
-      guard case .route(.hop(let hop)) = message, hop.interfaceIndex == link, hop.isHostRoute(family) else { return }
-      answer = .hop(hop)
+      guard case .route(.hop(let hop)) = NetlinkDecoder.message(frame, bytes, as: .answer), hop.interfaceIndex == link
+      else { return }
+      if hop.prefixLength == 0 {
+        defaults.append(hop.gateway)
+      } else if routes.count < Self.hostRouteLimit, hop.isHostRoute(family),
+        let destination = NetlinkDecoder.destination(frame, bytes)
+      {
+        routes.append((destination, hop.gateway))
+      }
     }
-    return answer
+    return .hostRoutes(
+      routes.filter { defaults.isEmpty || defaults.contains(nil) || defaults.contains($0.gateway) }.map(\.destination))
   }
 
   private func ask(
@@ -218,8 +235,7 @@ extension NetlinkRequest {
 
   /// Makes the request for a route lookup.
   static func lookUp(_ query: RouteQuery) throws(SystemError) -> NetlinkRequest {
-    // For a lookup over a link, IPv4 responds "on the link" even without a route, unless the route itself is asked for.
-    let wantsRoute = query.kind != .way || query.link != 0
+    let output = query.link != 0 ? query.link : query.vrf
     var request = try unsafe build(RTM_GETROUTE, flags: 0) { message in
       var route = header(query.family)
       // Under strict checking, IPv4 requires the full length.
@@ -227,12 +243,12 @@ extension NetlinkRequest {
       if query.source != nil { route.rtm_src_len = route.rtm_dst_len }
       // IPv6 always reports the table, and refuses the flag.
       if query.family == .ipv4 { route.rtm_flags = UInt32(RTM_F_LOOKUP_TABLE) }
-      if wantsRoute { route.rtm_flags |= UInt32(RTM_F_FIB_MATCH) }
+      if query.asksForRoute { route.rtm_flags |= UInt32(RTM_F_FIB_MATCH) }
       guard unsafe append(route, to: message), unsafe append(query.destination, CInt(RTA_DST.rawValue), to: message),
         query.source.map({ unsafe append($0, CInt(RTA_SRC.rawValue), to: message) }) ?? true,
         // Without it, the kernel takes the user of this process.
         unsafe nla_put_u32(message, CInt(RTA_UID.rawValue), query.user) == 0,
-        unsafe query.link == 0 || nla_put_u32(message, CInt(RTA_OIF.rawValue), UInt32(bitPattern: query.link)) == 0,
+        unsafe output == 0 || nla_put_u32(message, CInt(RTA_OIF.rawValue), UInt32(bitPattern: output)) == 0,
         unsafe query.mark == 0 || nla_put_u32(message, CInt(RTA_MARK.rawValue), query.mark) == 0
       else { return false }
       guard let port = query.port else { return true }
@@ -240,7 +256,7 @@ extension NetlinkRequest {
         && nla_put_u16(message, CInt(RTA_DPORT.rawValue), port.bigEndian) == 0
         && (query.sourcePort.map { unsafe nla_put_u16(message, CInt(RTA_SPORT.rawValue), $0.bigEndian) == 0 } ?? true)
     }
-    request.hasOptions = wantsRoute || query.mark != 0 || query.port != nil
+    request.hasOptions = query.asksForRoute || query.mark != 0 || query.port != nil
     return request
   }
 

@@ -13,6 +13,7 @@ extension NetlinkDecoder {
     let start = payload.lowerBound
     let family = bytes.load(start, as: UInt8.self)
     let prefixLength = bytes.load(start + 1, as: UInt8.self)
+    let scope = bytes.load(start + 3, as: UInt8.self)
     let index = bytes.load(start + 4, as: Int32.self)
     // The header has room for eight flags; IFA_FLAGS has them all.
     var flags = UInt32(bytes.load(start + 2, as: UInt8.self))
@@ -34,7 +35,8 @@ extension NetlinkDecoder {
     if isRemoved { return .event(.addressRemoved(index: index, address, prefixLength: prefixLength)) }
     if isOver { flags |= InterfaceAddress.deprecatedFlag }
     return .event(
-      .address(index: index, InterfaceAddress(address: address, prefixLength: prefixLength, flags: flags)))
+      .address(
+        index: index, InterfaceAddress(address: address, prefixLength: prefixLength, flags: flags, scope: scope)))
   }
 
   // MARK: Neighbours
@@ -86,19 +88,19 @@ extension NetlinkDecoder {
     }
   }
 
-  /// Decodes a notification about routes, rules or next hops. Their headers all begin with the family.
-  ///
-  /// - Returns: The families that it is about, and whether something is gone; nil for other notifications.
-  static func routing(_ frame: NetlinkFrame, _ bytes: RawSpan) -> (families: AddressFamilies, isRemoval: Bool)? {
+  /// Decodes a notification about routes, rules or next hops. Their headers all begin with the family. Nil for other
+  /// notifications.
+  static func hint(_ frame: NetlinkFrame, _ bytes: RawSpan) -> Message? {
+    let event: NetworkEvent
+    let families = families(bytes, frame.payload)
     switch Int(frame.type) {
-    case RTM_NEWROUTE, RTM_NEWRULE, RTM_NEWNEXTHOP: (families(bytes, frame.payload), false)
-    case RTM_DELROUTE, RTM_DELRULE, RTM_DELNEXTHOP: (families(bytes, frame.payload), true)
-    default: nil
+    case RTM_NEWROUTE, RTM_NEWNEXTHOP: event = .routing(families, isRemoval: false)
+    case RTM_DELROUTE, RTM_DELNEXTHOP: event = .routing(families, isRemoval: true)
+    case RTM_NEWRULE: event = .rules(families, isRemoval: false)
+    case RTM_DELRULE: event = .rules(families, isRemoval: true)
+    default: return nil
     }
-  }
-
-  static func hint(_ families: AddressFamilies, isRemoval: Bool) -> Message {
-    families.isEmpty ? .ignored : .event(.routing(families, isRemoval: isRemoval))
+    return families.isEmpty ? .ignored : .event(event)
   }
 
   /// Decodes a change of settings. Only one setting affects a lookup: whether routes over links without a carrier count. No
@@ -106,6 +108,7 @@ extension NetlinkDecoder {
   static func netconf(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
     let attributes = min(payload.lowerBound + 4, payload.upperBound)
     let value = bytes.attribute(NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN, in: attributes..<payload.upperBound)
-    return value == nil ? .ignored : hint(families(bytes, payload), isRemoval: false)
+    let families = families(bytes, payload)
+    return value == nil || families.isEmpty ? .ignored : .event(.routing(families, isRemoval: false))
   }
 }

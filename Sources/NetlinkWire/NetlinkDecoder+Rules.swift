@@ -14,8 +14,9 @@ extension NetlinkDecoder {
     var rule = RoutingRule()
     rule.action = bytes.load(start + 7, as: UInt8.self)
     rule.isInverted = bytes.load(start + 8, as: UInt32.self) & UInt32(FIB_RULE_INVERT) != 0
-    // A source, or a type of service. The destination could be compared with ours, but that is not worth the effort.
-    rule.hasOtherSelectors = (1...3).contains { bytes.load(start + $0, as: UInt8.self) != 0 }
+    // A destination, or a type of service. The destination could be compared with ours, but that is not worth the effort.
+    rule.hasOtherSelectors = [1, 3].contains { bytes.load(start + $0, as: UInt8.self) != 0 }
+    let (family, sourceLength) = (bytes.load(start, as: UInt8.self), bytes.load(start + 2, as: UInt8.self))
     var table = UInt32(bytes.load(start + 4, as: UInt8.self))
 
     bytes.forEachAttribute(in: (start + ruleHeaderLength)..<payload.upperBound) { type, value in
@@ -28,6 +29,8 @@ extension NetlinkDecoder {
         // If all bits are set, nothing is suppressed.
         rule.suppressedPrefixLength = bytes.number(value, as: Int32.self).flatMap { $0 < 0 ? nil : $0 }
       case Int(FRA_UID_RANGE): rule.users = users(bytes, value)
+      case Int(FRA_SRC) where sourceLength > 0:
+        rule.source = ipAddress(bytes, value, family: family).map { .init(address: $0, prefixLength: sourceLength) }
       case Int(FRA_IIFNAME), Int(FRA_OIFNAME), Int(FRA_IP_PROTO), Int(FRA_SPORT_RANGE), Int(FRA_DPORT_RANGE),
         Int(FRA_TUN_ID), Int(FRA_L3MDEV), Int(FRA_SRC), Int(FRA_DST):
         // A zero selects nothing; some kernels send it in every rule.
@@ -37,6 +40,7 @@ extension NetlinkDecoder {
       default: break
       }
     }
+    if sourceLength > 0, rule.source == nil { rule.hasOtherSelectors = true }
     if rule.action == UInt8(FR_ACT_TO_TBL) { rule.table = table }
     return .rule(rule)
   }

@@ -20,9 +20,7 @@ package enum NetlinkDecoder {
 
   package static func message(_ frame: NetlinkFrame, _ bytes: RawSpan, as context: Context) -> Message {
     let payload = frame.payload
-    if context == .notification, let routing = routing(frame, bytes) {
-      return hint(routing.families, isRemoval: routing.isRemoval)
-    }
+    if context == .notification, let hint = hint(frame, bytes) { return hint }
     switch Int(frame.type) {
     case RTM_NEWLINK: return link(bytes, payload, isRemoved: false)
     case RTM_DELLINK: return link(bytes, payload, isRemoved: true)
@@ -142,6 +140,7 @@ package enum NetlinkDecoder {
     var hop = RouteHop(
       interfaceIndex: 0, prefixLength: bytes.load(start + 1, as: UInt8.self),
       origin: bytes.load(start + 5, as: UInt8.self))
+    hop.scope = bytes.load(start + 6, as: UInt8.self)
     var hops: [RouteHop] = []
     var nextHop: UInt32 = 0
     bytes.forEachAttribute(in: (start + routeHeaderLength)..<payload.upperBound) { type, value in
@@ -159,6 +158,7 @@ package enum NetlinkDecoder {
     guard hops.isEmpty else {
       for position in hops.indices {
         hops[position].source = hop.source
+        hops[position].scope = hop.scope
         hops[position].metric = hop.metric
         hops[position].table = hop.table
         hops[position].prefixLength = hop.prefixLength
@@ -170,6 +170,16 @@ package enum NetlinkDecoder {
     // With net.ipv4.nexthop_compat_mode=0, the response has the number of the object instead of its links and gateways.
     if hop.interfaceIndex <= 0, nextHop > 0 { return .routeOverNextHop(nextHop, hop) }
     return .route(hop.interfaceIndex > 0 ? .hop(hop) : .refused)
+  }
+
+  /// Decodes the address or the network that a route leads to; nil for a default route.
+  static func destination(_ frame: NetlinkFrame, _ bytes: RawSpan) -> IPAddress? {
+    let payload = frame.payload
+    guard payload.count >= routeHeaderLength,
+      let value = bytes.attribute(
+        Int(RTA_DST.rawValue), in: (payload.lowerBound + routeHeaderLength)..<payload.upperBound)
+    else { return nil }
+    return ipAddress(bytes, value, family: bytes.load(payload.lowerBound, as: UInt8.self))
   }
 
   /// Reads struct rta_cacheinfo: two numbers, then the time until the route ends in USER_HZ. 0 means no end; a negative time is

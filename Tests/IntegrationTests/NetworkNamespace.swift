@@ -110,6 +110,26 @@ final class NetworkNamespace {
     try waitUntilRunning("w0")
   }
 
+  /// The kernel asks for neighbours in tenths of the usual times, and faster.
+  func hurryNeighbours(on link: String) throws {
+    for table in ["arp_cache", "ndisc_cache"] {
+      try run("ip ntable change name \(table) dev \(link) base_reachable 1000 delay_probe 200 retrans 100")
+    }
+  }
+
+  /// Sends a datagram that nobody waits for.
+  func send(to address: String) throws { try run("'\(Programs.probe)' datagrams \(address) - 1 1") }
+
+  /// Sends such datagrams until it is ended.
+  func keepSending(to address: String) throws -> ChildProcess {
+    try ChildProcess(command([Programs.probe, "datagrams", address, "-", "0", "1"]))
+  }
+
+  /// Sends a router advertisement from a link: a default route that lasts so many seconds, and the prefix 2a02:9::/64.
+  func advertise(from link: String, lifetime: Int) throws {
+    try run("'\(Programs.probe)' advertise \(link) \(lifetime)")
+  }
+
   /// A tun device with an address, 10.8.`number`.2, that works until its program ends.
   func addTunnel(_ name: String, _ number: Int = 0) throws -> ChildProcess {
     let program = try ChildProcess(command([Programs.probe, "tunnel", name]))

@@ -30,21 +30,6 @@ extension Follow {
 }
 
 extension NetworkNamespace {
-  /// The kernel asks for neighbours in tenths of the usual times, and faster.
-  fileprivate func hurryNeighbours(on link: String) throws {
-    for table in ["arp_cache", "ndisc_cache"] {
-      try run("ip ntable change name \(table) dev \(link) base_reachable 1000 delay_probe 200 retrans 100")
-    }
-  }
-
-  /// Sends a datagram that nobody waits for.
-  fileprivate func send(to address: String) throws { try run("'\(Programs.probe)' datagrams \(address) - 1 1") }
-
-  /// Sends such datagrams until it is ended.
-  fileprivate func keepSending(to address: String) throws -> ChildProcess {
-    try ChildProcess(command([Programs.probe, "datagrams", address, "-", "0", "1"]))
-  }
-
   fileprivate func sentPackets(_ link: String) throws -> String {
     let output = try ChildProcess.run(command(["ip", "-s", "-o", "link", "show", link])).output.joined()
     let numbers = output.components(separatedBy: "TX:").last?.split(separator: " ") ?? []

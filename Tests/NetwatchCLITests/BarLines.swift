@@ -17,7 +17,7 @@ enum BarLines {
     verdict.interfaceIndex = 2
     verdict.isExpensive = isExpensive
     verdict.ssid = ssid.flatMap { SSID($0) }
-    verdict.vpn = vpn.map { VPN(kernelName: InterfaceName($0), interfaceIndex: 7, kind: .wireguard) }
+    verdict.vpn = vpn.map { VPN(kernelName: InterfaceName($0), interfaceIndex: 7, kind: .wireguard, families: [.ipv4]) }
     verdict.ipv4 = ipv4.flatMap(IPAddress.init).map {
       .init(address: $0, gateway: IPAddress("192.168.1.1"), interfaceIndex: 2)
     }

@@ -26,10 +26,11 @@ import Testing
     #expect(Self.holding(Self.record(.wwan)) == ["reachable", "wwan", "not-vpn"])
     #expect(Self.holding(Self.record(.notReachable)) == ["not-reachable"])
     #expect(Self.holding(Self.record(.unknown)) == [])
-    let tunnel = VPN(kernelName: InterfaceName("wg0"), interfaceIndex: 9, kind: .wireguard)
+    let tunnel = VPN(kernelName: InterfaceName("wg0"), interfaceIndex: 9, kind: .wireguard, families: [.ipv4])
     #expect(Self.holding(Self.record(.wifi) { $0.vpn = tunnel }) == ["reachable", "wifi", "unmetered"])
     // Whether what carries the tunnel costs money is not known.
-    let vague = VPN(kernelName: InterfaceName("tun0"), interfaceIndex: 9, kind: .tun, isCarrierKnown: false)
+    let vague = VPN(
+      kernelName: InterfaceName("tun0"), interfaceIndex: 9, kind: .tun, isCarrierKnown: false, families: [.ipv4])
     #expect(Self.holding(Self.record(.wifi) { $0.vpn = vague }) == ["reachable", "wifi"])
     #expect(Self.holding(Self.record(.wifi) { $0.isExpensive = true }) == ["reachable", "wifi", "not-vpn"])
   }

@@ -159,13 +159,21 @@ import Testing
 
   @Test(arguments: [
     (Corpus.routeAddedV4, AddressFamilies.ipv4, false), (Corpus.routeAddedV6, .ipv6, false),
-    (Corpus.routeRemovedV4, .ipv4, true), (Corpus.routeRemovedV6, .ipv6, true), (Corpus.ruleAddedV4, .ipv4, false),
-    (Corpus.ruleAddedV6, .ipv6, false), (Corpus.ruleRemovedV4, .ipv4, true), (Corpus.nexthopAdded, .ipv4, false),
+    (Corpus.routeRemovedV4, .ipv4, true), (Corpus.routeRemovedV6, .ipv6, true), (Corpus.nexthopAdded, .ipv4, false),
     (Corpus.nexthopGroup, .both, false), (Corpus.nexthopRemoved, .both, true),
     (Corpus.netconfIgnoringLinkdown, .ipv4, false),
   ])
   func `what can change a lookup is a routing event`(_ bytes: [UInt8], _ families: AddressFamilies, _ isRemoval: Bool) {
     #expect(Decoding.messages(bytes) == [.event(.routing(families, isRemoval: isRemoval))])
+  }
+
+  @Test(arguments: [
+    (Corpus.ruleAddedV4, AddressFamilies.ipv4, false), (Corpus.ruleAddedV6, .ipv6, false),
+    (Corpus.ruleRemovedV4, .ipv4, true),
+  ])
+  func `a change of the rules is an event of its own`(_ bytes: [UInt8], _ families: AddressFamilies, _ isRemoval: Bool)
+  {
+    #expect(Decoding.messages(bytes) == [.event(.rules(families, isRemoval: isRemoval))])
   }
 
   @Test func `messages about other settings are ignored`() {

@@ -245,7 +245,10 @@ enum LibnlOracle {
       var flags = unsafe rtnl_addr_get_flags(object)
       if unsafe rtnl_addr_get_preferred_lifetime(object) == 0 { flags |= InterfaceAddress.deprecatedFlag }
       return .event(
-        .address(index: index, InterfaceAddress(address: address, prefixLength: length, flags: flags)))
+        .address(
+          index: index,
+          InterfaceAddress(
+            address: address, prefixLength: length, flags: flags, scope: UInt8(unsafe rtnl_addr_get_scope(object)))))
     }
   }
 
@@ -263,6 +266,7 @@ enum LibnlOracle {
         interfaceIndex: 0, source: address(rtnl_route_get_pref_src(route)), metric: rtnl_route_get_priority(route),
         table: rtnl_route_get_table(route), prefixLength: UInt8(nl_addr_get_prefixlen(rtnl_route_get_dst(route))),
         origin: rtnl_route_get_protocol(route))
+      common.scope = unsafe rtnl_route_get_scope(route)
       if let value = unsafe attribute(RTA_CACHEINFO, after: rtmsg.self) {
         let times = unsafe nla_data(value).load(as: rta_cacheinfo.self)
         common.lifetime = UInt32(max(0, times.rta_expires))
@@ -311,7 +315,7 @@ enum LibnlOracle {
       if attributes.contains("mask") { rule.markMask = unsafe rtnl_rule_get_mask(object) }
       var (number, first, last) = (UInt8(0), UInt16(0), UInt16(0))
       rule.hasOtherSelectors = unsafe [
-        rtnl_rule_get_src(object) != nil, rtnl_rule_get_dst(object) != nil, rtnl_rule_get_dsfield(object) != 0,
+        rtnl_rule_get_dst(object) != nil, rtnl_rule_get_dsfield(object) != 0,
         rtnl_rule_get_iif(object) != nil, rtnl_rule_get_oif(object) != nil, rtnl_rule_get_l3mdev(object) > 0,
         rtnl_rule_get_ipproto(object, &number) == 0 && number != 0,
         rtnl_rule_get_sport(object, &first, &last) == 0 && last != 0,
@@ -321,6 +325,9 @@ enum LibnlOracle {
         attribute(25, after: fib_rule_hdr.self) != nil, attribute(26, after: fib_rule_hdr.self) != nil,
       ].contains(true)
 
+      if let source = unsafe rtnl_rule_get_src(object), let address = unsafe address(source) {
+        rule.source = .init(address: address, prefixLength: UInt8(unsafe nl_addr_get_prefixlen(source)))
+      }
       rule.isInverted = unsafe nlmsg_data(header).load(as: fib_rule_hdr.self).flags & UInt32(FIB_RULE_INVERT) != 0
       if let length = unsafe attribute(FRA_SUPPRESS_PREFIXLEN, after: fib_rule_hdr.self) {
         rule.suppressedPrefixLength = unsafe nla_get_s32(length) < 0 ? nil : nla_get_s32(length)
@@ -381,7 +388,10 @@ enum LibnlOracle {
     let families: AddressFamilies? = [AF_INET: .ipv4, AF_INET6: .ipv6, AF_UNSPEC: .both][family]
     let type = unsafe Int(header.pointee.nlmsg_type)
     let isRemoval = [RTM_DELROUTE, RTM_DELRULE, RTM_DELNEXTHOP].contains(type)
-    return families.map { .event(.routing($0, isRemoval: isRemoval)) } ?? .ignored
+    let isRule = [RTM_NEWRULE, RTM_DELRULE].contains(type)
+    return families.map { families in
+      .event(isRule ? .rules(families, isRemoval: isRemoval) : .routing(families, isRemoval: isRemoval))
+    } ?? .ignored
   }
 
   // MARK: Pieces

@@ -30,9 +30,12 @@ import Testing
   @Test(arguments: [EOPNOTSUPP, EAFNOSUPPORT])
   func `without IPv6 the end of the IPv4 route is no route`(_ code: Int32) throws {
     let removal = MessageBuilder.route(type: RTM_DELROUTE) { $0.attribute(Int(RTA_OIF.rawValue), number: Int32(3)) }
-    let answers = [SmallTrace.route(3), SmallTrace.refusal(4, code), SmallTrace.refusal(5, code)]
+    let answers = [
+      SmallTrace.route(3), SmallTrace.refusal(4, code), SmallTrace.reply(5, SmallTrace.done),
+      SmallTrace.refusal(6, code),
+    ]
     let turn = ["turn 5000 6000 event", "event " + SmallTrace.hex(removal), "event end"]
-    let replay = try Replay(Self.listed + answers + turn + Self.refusals(from: 6, ENETUNREACH))
+    let replay = try Replay(Self.listed + answers + turn + Self.refusals(from: 7, ENETUNREACH))
     #expect(replay.told == [SmallTrace.told[0], "5000 6000 not-reachable no_route -"])
   }
 
@@ -40,7 +43,10 @@ import Testing
   func `what the kernel had no memory for is asked again, three times`(_ code: Int32) throws {
     for count in UInt32(1)...3 {
       let refused = (3..<3 + count).map { SmallTrace.refusal($0, code) }
-      let answers = [SmallTrace.route(3 + count), SmallTrace.noRoute(4 + count), SmallTrace.noRoute(5 + count)]
+      let answers = [
+        SmallTrace.route(3 + count), SmallTrace.noRoute(4 + count), SmallTrace.reply(5 + count, SmallTrace.done),
+        SmallTrace.noRoute(6 + count),
+      ]
       let replay = try Replay(Self.listed + refused + answers)
       #expect(replay.told == [SmallTrace.told[0]] && replay.fault == nil)
     }

@@ -146,14 +146,14 @@ import Testing
   }
 
   @Test func `resuming and the addresses of a host are played too`() throws {
-    let relisted = Self.listing(from: 10).filter { !$0.hasPrefix("device") && !$0.hasPrefix("wireless") }
+    let relisted = Self.listing(from: 11).filter { !$0.hasPrefix("device") && !$0.hasPrefix("wireless") }
     let resumed = try Replay(
       Self.lines + ["resumed 7000 8000", "turn 7001 8001 event", "event end"] + relisted)
     #expect(resumed.fault == nil, "\(String(describing: resumed.fault))")
     #expect(resumed.told == SmallTrace.told + ["7001 8001 wifi resumed wl0"])
 
     let begun = Self.lines.prefix { !$0.hasPrefix("turn") }
-    let resolved = try Replay(begun + ["resolved 7000 8000 10.9.9.9", SmallTrace.noRoute(6)])
+    let resolved = try Replay(begun + ["resolved 7000 8000 10.9.9.9", SmallTrace.noRoute(7)])
     #expect(resolved.fault == nil, "\(String(describing: resolved.fault))")
     #expect(resolved.told == [SmallTrace.told[0], "7000 8000 not-reachable no_route -"])
   }
@@ -166,7 +166,7 @@ import Testing
       SmallTrace.reply(sequence, SmallTrace.done),
       SmallTrace.reply(sequence + 1, SmallTrace.address), SmallTrace.reply(sequence + 1, SmallTrace.done),
       SmallTrace.route(sequence + 2), SmallTrace.noRoute(sequence + 3),
-      SmallTrace.noRoute(sequence + 4),
+      SmallTrace.reply(sequence + 4, SmallTrace.done), SmallTrace.noRoute(sequence + 5),
     ]
   }
 }

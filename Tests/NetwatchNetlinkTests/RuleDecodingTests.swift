@@ -24,7 +24,12 @@ import Testing
 
   @Test func `rules that a kernel has listed are decoded`() {
     #expect(Self.rule(Corpus.ruleLocal) == Self.expected(0, .table(255)))
-    #expect(Self.rule(Corpus.ruleFromLink) == Self.expected(100, .table(77)) { $0.hasOtherSelectors = true })
+    #expect(
+      Self.rule(Corpus.ruleFromLink)
+        == Self.expected(100, .table(77)) { rule in
+          rule.hasOtherSelectors = true
+          rule.source = .init(address: .ip("10.1.0.0"), prefixLength: 16)
+        })
     #expect(Self.rule(Corpus.rulePort) == Self.expected(101, .table(78)) { $0.hasOtherSelectors = true })
     #expect(Self.rule(Corpus.ruleDestination) == Self.expected(103, .table(79)) { $0.hasOtherSelectors = true })
     #expect(Self.rule(Corpus.ruleOutput) == Self.expected(104, .table(80)) { $0.hasOtherSelectors = true })
@@ -74,6 +79,14 @@ import Testing
     }
   }
 
+  @Test func `a source is read with the length of its network`() {
+    let source = (FRA_SRC, [10, 1, 2, 0] as [UInt8])
+    let rule = Self.built(lengths: [0, 24, 0], source)
+    #expect(rule?.source == .init(address: .ip("10.1.2.0"), prefixLength: 24))
+    #expect(rule?.hasOtherSelectors == false)
+    #expect(Self.built(lengths: [0, 24, 0], (FRA_SRC, [10, 1]))?.source == nil)
+  }
+
   @Test(arguments: [
     FRA_IIFNAME, FRA_OIFNAME, FRA_IP_PROTO, FRA_SPORT_RANGE, FRA_DPORT_RANGE, FRA_TUN_ID, FRA_L3MDEV, FRA_SRC, FRA_DST,
   ])
@@ -105,8 +118,8 @@ import Testing
   }
 
   @Test func `rules are answers; when nobody asked they are but a hint`() {
-    #expect(Decoding.messages(Corpus.ruleUsers) == [.event(.routing(.ipv4, isRemoval: false))])
-    #expect(Decoding.messages(Corpus.ruleUnlessMarkedIPv6) == [.event(.routing(.ipv6, isRemoval: false))])
+    #expect(Decoding.messages(Corpus.ruleUsers) == [.event(.rules(.ipv4, isRemoval: false))])
+    #expect(Decoding.messages(Corpus.ruleUnlessMarkedIPv6) == [.event(.rules(.ipv6, isRemoval: false))])
   }
 
   @Test func `a header that is cut is none`() {

@@ -12,11 +12,11 @@ enum SmallTrace {
       reply(1, card(isRunning: true)), "device 3 type=wlan wireless",
       // This kernel has no nl80211.
       "wireless-" + reply(1, done), reply(1, done), reply(2, address), reply(2, done),
-      // The third one is for the DNS root server, as IPv6 has no route.
-      route(3), noRoute(4), noRoute(5),
-      "turn 5000 6000 event", "event " + hex(card(isRunning: false)), "event end", route(6), noRoute(7),
+      // Then IPv4's rules, of which there are none, and the route to the DNS root server, as IPv6 has no other.
+      route(3), noRoute(4), reply(5, done), noRoute(6),
+      "turn 5000 6000 event", "event " + hex(card(isRunning: false)), "event end", route(7), noRoute(8),
       // All hops, and the root server.
-      noRoute(8), noRoute(9),
+      noRoute(9), noRoute(10),
     ]
 
   static let told = ["1000 2000 wifi initial wl0", "5000 6000 not-reachable no_carrier -"]

@@ -5,7 +5,8 @@ import NetwatchNetlink
 
 /// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `targets TARGET…`, `silent-server`,
 /// `reporter`, `events`, `watchers`, `dropped COUNT`, `delays`, `traffic`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`,
-/// `sink`, `senders HOST COUNT RATE`, `ping ADDRESS`, `datagrams ADDRESS LINK COUNT SIZE`, `reach`, `messages`.
+/// `sink`, `senders HOST COUNT RATE`, `ping ADDRESS`, `datagrams ADDRESS LINK COUNT SIZE`, `advertise LINK
+/// SECONDS`, `reach`, `messages`.
 @main
 enum NetwatchProbe {
   static func main() async throws {
@@ -30,6 +31,7 @@ enum NetwatchProbe {
     case "datagrams":
       try Datagrams.run(
         arguments[1], over: arguments[2], count: Int(arguments[3]) ?? 1, size: Int(arguments[4]) ?? 1)
+    case "advertise": try RouterAdvertisement.send(from: arguments[1], lifetime: UInt16(arguments[2]) ?? 0)
     case "reach": Reach.run()
     case "messages": try Messages.run()
     case "reporter": try Reporter.run()

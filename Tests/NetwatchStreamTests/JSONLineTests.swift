@@ -187,11 +187,11 @@ import Testing
     verdict.medium = isKnown ? .wired : .other
     verdict.interfaceName = isKnown ? "eth0" : "tun0"
     verdict.interfaceIndex = 2
-    verdict.vpn = VPN(kernelName: "tun0", interfaceIndex: 7, kind: .tun, isCarrierKnown: isKnown)
+    verdict.vpn = VPN(kernelName: "tun0", interfaceIndex: 7, kind: .tun, isCarrierKnown: isKnown, families: [.ipv4])
     verdict.ipv4 = .init(address: .ip("10.8.0.2"), gateway: nil, interfaceIndex: 7)
     let line = try Self.line(Self.record(NetworkPath(verdict: verdict, reason: .vpnUp, interfaces: [])))
     let carrier = isKnown ? "known" : "unknown"
-    #expect(line.contains(#""vpn":{"interface":"tun0","kind":"tun","carrier":"\#(carrier)"}"#))
+    #expect(line.contains(#""vpn":{"interface":"tun0","kind":"tun","carrier":"\#(carrier)","families":["ipv4"]}"#))
     let read = try #require(EventRecord(line: Array(line.utf8)[...]))
     #expect(read.path.vpn?.isCarrierKnown == isKnown)
     // An older service does not say it.

@@ -19,8 +19,12 @@ package struct RouteRequest: Hashable, Sendable {
     case rules
     /// The way to the source that the plain lookup has named.
     case source
-    /// A route to a single address over this link.
-    case hostRoute(Int32)
+    /// The routes to single addresses over this link.
+    case hostRoutes(Int32)
+    /// The way of a tunnel's packets to this address.
+    case way(IPAddress)
+    /// The way of packets from this address.
+    case from(IPAddress)
   }
 
   package let family: AddressFamily
@@ -58,6 +62,8 @@ package struct ScriptedKernel {
   package var refusedLookUps = 0
   /// Changes the kernel while it is made to settle: what it had only announced is done now.
   package var onSettle: ((inout ScriptedKernel) -> Void)?
+  /// Changes the kernel just before it answers a round of questions.
+  package var onQuery: ((inout ScriptedKernel) -> Void)?
   /// Changes the kernel just before something else is watched.
   package var onWatch: ((inout ScriptedKernel) -> Void)?
   package private(set) var published: [NetworkPath] = []
@@ -148,11 +154,17 @@ package struct ScriptedKernel {
     let family = query.family
     switch query.kind {
     case .rules: return RouteRequest(family, .rules, to: RouteRequest.internet)
-    case .hostRoute: return RouteRequest(family, .hostRoute(query.link), to: RouteRequest.internet)
+    case .hostRoutes: return RouteRequest(family, .hostRoutes(query.link), to: RouteRequest.internet)
     case .way, .route, .lifetime: break
     }
     var scope = query.kind == .way ? RouteRequest.Scope.plain : query.kind == .route ? .allHops : .lifetime
-    if query.mark != 0 { scope = .marked(query.mark) } else if query.link != 0 { scope = .link(query.link) }
+    if let source = query.source {
+      scope = .from(source)
+    } else if query.mark != 0 {
+      scope = .marked(query.mark)
+    } else if query.link != 0 {
+      scope = .link(query.link)
+    }
     guard query.user != Self.user else {
       if let position = machine.destinations[family].firstIndex(of: query.destination) {
         return RouteRequest(family, scope, to: position)
@@ -166,7 +178,8 @@ package struct ScriptedKernel {
       return RouteRequest(family, scope, to: RouteRequest.internet(position))
     }
     let tunnel = machine.evaluator.snapshot.interfaces.first { $0.remote == query.destination }
-    return RouteRequest(family, .remote(tunnel: tunnel?.index ?? 0), to: RouteRequest.internet)
+    return RouteRequest(
+      family, tunnel.map { .remote(tunnel: $0.index) } ?? .way(query.destination), to: RouteRequest.internet)
   }
 
   /// The DNS root server is where the first address that stands for the internet is, unless a test says otherwise.
@@ -199,6 +212,8 @@ package struct ScriptedKernel {
         let action = onSettle
         action?(&self)
       }
+      let turn = onQuery
+      turn?(&self)
       var found: [RouteQuery: RouteAnswer] = [:]
       for query in queries {
         let request = request(for: query)

@@ -30,13 +30,14 @@ import Testing
   @Test func `no other link is asked if the kernel's choice passes the filter`() {
     let kernel = Self.kernel(["eth0", "wlan0"])
     #expect(kernel.story == ["wifi initial eth0"])
-    #expect(kernel.lookUps == [.ipv4, .ipv6, .ipv6Last])
+    #expect(Set(kernel.lookUps) == [.ipv4, .beneath(.ipv4, .rules), .ipv6, .ipv6Last])
   }
 
   @Test func `the links that count are asked one by one, and the lowest metric that carries wins`() {
     var kernel = Self.kernel(["wlan0", "wwan0", "eth1"])
     #expect(kernel.story == ["wifi initial wlan0"])
-    #expect(Set(kernel.lookUps) == [.ipv4, .ipv6, .ipv6Last, Self.link(3), Self.link(4), Self.link(5)])
+    let rules = RouteRequest.beneath(.ipv4, .rules)
+    #expect(Set(kernel.lookUps) == [.ipv4, rules, .ipv6, .ipv6Last, Self.link(3), Self.link(4), Self.link(5)])
     #expect(kernel.published.first?.ipv4?.address == .ip("10.1.0.1"))
     kernel.forget()
     kernel.answers[Self.link(4)] = .via(4, .ip("10.2.0.254"), from: nil, metric: 60)

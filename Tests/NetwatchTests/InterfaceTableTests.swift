@@ -90,9 +90,11 @@ import Testing
             && one.isExpensive == other.isExpensive && one.masterIndex == other.masterIndex
         }
         if !isSame { Issue.record("\(found)\ninstead of \(expected)") }
-        let bridges = Set(found.compactMap { $0.isRunning ? $0.masterIndex : nil })
-        for interface in found where snapshot.hasRunningPort(interface.index) != bridges.contains(interface.index) {
-          Issue.record("the ports of \(interface)")
+        for interface in found {
+          let ports = found.filter { $0.masterIndex == interface.index }
+          let active = ports.filter { $0.index == interface.activePortIndex }
+          let expected = (active.isEmpty ? ports : active).contains(where: \.isRunning)
+          if snapshot.hasRunningPort(interface.index) != expected { Issue.record("the ports of \(interface)") }
         }
       }
     }

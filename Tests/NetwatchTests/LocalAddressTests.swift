@@ -33,7 +33,7 @@ import Testing
     // Over another link.
     verdict.ipv6 = .init(address: .ip("2001:db8:1::1"), gateway: nil, interfaceIndex: 3)
     let path = NetworkPath(verdict: verdict, reason: .initial, interfaces: [])
-    #expect(path.localAddresses == [.ip("10.0.0.1")])
+    #expect(path.localAddresses == [.ip("10.0.0.1"), .ip("2001:db8:1::1")])
     #expect(NetworkPath(verdict: .notReachable, reason: .noRoute, interfaces: []).localAddresses == [])
   }
 }

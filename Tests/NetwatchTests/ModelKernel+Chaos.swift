@@ -103,12 +103,12 @@ extension ModelKernel {
     hasTunnelRule = true
     routes.removeAll { $0.table == Self.mark }
     routes.append(Route(family: .ipv4, metric: 0, hops: [Self.tunnel], table: Self.mark))
-    return events + [.routing(.ipv4, isRemoval: false)]
+    return events + [.rules(.ipv4, isRemoval: false)]
   }
 
   private mutating func removeTunnelRule() -> [NetworkEvent] {
     hasTunnelRule = false
-    return [.routing(.ipv4, isRemoval: true)]
+    return [.rules(.ipv4, isRemoval: true)]
   }
 
   private mutating func changeRoute(_ random: inout SplitMix) -> [NetworkEvent] {

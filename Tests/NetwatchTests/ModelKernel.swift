@@ -197,7 +197,7 @@ struct ModelKernel {
       return route.hops.isEmpty ? .refused : answer(route)
     case .link(let index):
       return route(request.family, over: index).map(answer) ?? .noRoute
-    case .remote, .lifetime, .source, .hostRoute: return .noRoute
+    case .remote, .lifetime, .source, .hostRoutes, .way, .from: return .noRoute
     case .rules: return .rules(hasTunnelRule && request.family == .ipv4 ? RoutingRule.wgQuick : RoutingRule.standard)
     }
   }

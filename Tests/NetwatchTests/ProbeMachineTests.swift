@@ -14,7 +14,7 @@ import Testing
     var verdict = NetworkPath.Verdict(status: status)
     guard status.isReachable else { return verdict }
     verdict.interfaceName = name.map { InterfaceName($0) }
-    verdict.vpn = vpn.map { VPN(kernelName: InterfaceName($0), interfaceIndex: 7, kind: .wireguard) }
+    verdict.vpn = vpn.map { VPN(kernelName: InterfaceName($0), interfaceIndex: 7, kind: .wireguard, families: [.ipv4]) }
     return verdict
   }
 

@@ -85,7 +85,7 @@ import Testing
 
     private static func earlyFamilies(of event: NetworkEvent) -> AddressFamilies {
       switch event {
-      case .routing(let families, let isRemoval): isRemoval ? families : []
+      case .routing(let families, let isRemoval), .rules(let families, let isRemoval): isRemoval ? families : []
       case .addressRemoved(_, let address, _): AddressFamilies(address.family)
       case .linkRemoved: .both
       case .link(let fact): fact.flags & Interface.upFlag == 0 ? .both : []

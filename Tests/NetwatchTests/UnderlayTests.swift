@@ -64,8 +64,10 @@ import Testing
       Set(kernel.lookUps) == [
         .ipv4, .ipv6, .beneath(.ipv4, .rules), .beneath(.ipv6, .rules), .beneath(.ipv4, .marked(51820)),
         .beneath(.ipv6, .marked(51820)), RouteRequest(.ipv6, .marked(51820), to: RouteRequest.internet(2)),
+        .beneath(.ipv6, .from(.ip("2001:db8:1::1"))), .beneath(.ipv6, .from(.ip("fd00:10::2"))),
       ])
-    #expect(kernel.lookUps.count == 7)
+    // Twice, because another link could carry the traffic, and the router is watched only since the first answers.
+    #expect(kernel.lookUps.count { $0 == .ipv4 } == 2)
   }
 
   @Test(arguments: [(AddressFamily.ipv4, AddressFamily.ipv6), (.ipv6, .ipv4)])
@@ -187,7 +189,7 @@ import Testing
     kernel.facts = Kernel.uplinks + Kernel.tunnel(10, "t0", kind: kind, lower: 3)
     kernel.start()
     #expect(kernel.carrier == "wlan0 t0 wifi")
-    #expect(kernel.lookUps == [.ipv4, .ipv6, .ipv6Last])
+    #expect(!kernel.lookUps.contains { $0.isBeneath && $0.scope != .rules })
     kernel.tell(.noAddress(3, .ip("10.1.0.1")))
     #expect(kernel.story.last == "not-reachable no_address -")
     kernel.tell(.address(3, .ip("10.1.0.1")))
@@ -225,7 +227,7 @@ import Testing
     kernel.start()
     #expect(kernel.carrier == "gre1 gre1 other")
     #expect(kernel.published.last?.vpn?.isCarrierKnown == false)
-    #expect(kernel.lookUps == [.ipv4, .ipv6, .ipv6Last])
+    #expect(!kernel.lookUps.contains { $0.isBeneath && $0.scope != .rules })
     fact.isCarriedElsewhere = false
     kernel.tell(.link(fact))
     #expect(kernel.story.last == "wifi medium_changed eth0")
@@ -295,22 +297,26 @@ import Testing
     return kernel
   }
 
-  private static let hostRoute = RouteAnswer.hop(
-    RouteHop(interfaceIndex: 2, gateway: .ip("10.0.0.254"), prefixLength: 32, origin: RouteHop.bootOrigin))
+  private static let server = IPAddress.ip("198.18.0.7")
+  private static let hostRoute = RouteAnswer.hostRoutes([server])
 
   @Test func `routes to single addresses are listed at most once a second, and watched while they decide`() {
     var kernel = Self.replaced()
-    kernel.answers[.beneath(.ipv4, .hostRoute(2))] = Self.hostRoute
+    kernel.answers[.beneath(.ipv4, .hostRoutes(2))] = Self.hostRoute
+    kernel.answers[.beneath(.ipv4, .way(Self.server))] = Kernel.over(2)
     kernel.start()
     #expect(kernel.carrier == "eth0 tun0 wired")
     #expect(kernel.watch.includesHostRoutes)
     // They are watched before they are listed.
     let watch = kernel.watches.first ?? .max
-    #expect(watch < kernel.position(of: .beneath(.ipv4, .hostRoute(2))) ?? 0)
-    func listings() -> Int { kernel.lookUps.count { $0 == .beneath(.ipv4, .hostRoute(3)) } }
+    #expect(watch < kernel.position(of: .beneath(.ipv4, .hostRoutes(2))) ?? 0)
+    func listings() -> Int { kernel.lookUps.count { $0 == .beneath(.ipv4, .hostRoutes(3)) } }
     #expect(listings() == 1)
-    kernel.answers[.beneath(.ipv4, .hostRoute(2))] = nil
-    kernel.answers[.beneath(.ipv4, .hostRoute(3))] = Self.hostRoute
+    // Another server, over the other link.
+    let other = IPAddress.ip("198.18.0.8")
+    kernel.answers[.beneath(.ipv4, .hostRoutes(2))] = nil
+    kernel.answers[.beneath(.ipv4, .hostRoutes(3))] = .hostRoutes([other])
+    kernel.answers[.beneath(.ipv4, .way(other))] = Kernel.over(3)
     for _ in 0..<10 {
       kernel.advance(by: .milliseconds(50))
       kernel.tell(.routing(.ipv4, isRemoval: false))
@@ -320,14 +326,29 @@ import Testing
     kernel.advance(by: .milliseconds(500))
     #expect(listings() == 2)
     #expect(kernel.carrier == "wlan0 tun0 wifi")
-    // The default route is back, and nobody asks any more.
-    kernel.answers[.beneath(.ipv4, .link(2))] = Kernel.route(over: 2, metric: 100)
-    kernel.advance(by: .seconds(5))
-    kernel.tell(.routing(.ipv4, isRemoval: false))
+    // A single link needs no evidence, and nobody asks any more.
+    kernel.tell(.linkRemoved(index: 3), .linkRemoved(index: 4))
     #expect(kernel.carrier == "eth0 tun0 wired")
     #expect(!kernel.watch.includesHostRoutes)
     #expect(kernel.timers.isEmpty)
     #expect(listings() == 2)
+  }
+
+  @Test func `the route to the server counts before a better default route`() {
+    var kernel = Kernel.openVPN()
+    kernel.start()
+    #expect(kernel.carrier == "eth0 tun0 wired")
+    kernel.answers[.beneath(.ipv4, .hostRoutes(3))] = Self.hostRoute
+    kernel.answers[.beneath(.ipv4, .way(Self.server))] = Kernel.over(3)
+    kernel.advance(by: .seconds(2))
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    #expect(kernel.carrier == "wlan0 tun0 wifi")
+    // The server is inside the tunnel.
+    kernel.answers[.beneath(.ipv4, .hostRoutes(3))] = .hostRoutes([.ip("10.8.10.77")])
+    kernel.answers[.beneath(.ipv4, .way(.ip("10.8.10.77")))] = Kernel.over(3)
+    kernel.advance(by: .seconds(2))
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    #expect(kernel.carrier == "eth0 tun0 wired")
   }
 
   @Test func `of three candidates without evidence nothing is known, of which all are modems something is`() {
@@ -344,9 +365,11 @@ import Testing
     #expect(kernel.story.last == "not-reachable no_carrier -")
   }
 
-  @Test func `evidence over a dead link is the loss, whatever else could carry the tunnel`() {
-    var kernel = Self.replaced()
-    kernel.answers[.beneath(.ipv4, .hostRoute(2))] = Self.hostRoute
+  @Test(arguments: [true, false])
+  func `evidence over a dead link is the loss, whatever else could carry the tunnel`(isReplaced: Bool) {
+    var kernel = isReplaced ? Self.replaced() : Kernel.openVPN()
+    kernel.answers[.beneath(.ipv4, .hostRoutes(2))] = Self.hostRoute
+    kernel.answers[.beneath(.ipv4, .way(Self.server))] = Kernel.over(2)
     kernel.start()
     #expect(kernel.carrier == "eth0 tun0 wired")
     kernel.tell(.link(2, "eth0", .noCarrier))

@@ -50,7 +50,7 @@ public enum IPAddress: Hashable, Sendable {
   }
 
   /// Returns the address `0.0.0.0` or `::`.
-  static func unspecified(_ family: AddressFamily) -> IPAddress { family == .ipv4 ? .v4(0) : .v6(0) }
+  package static func unspecified(_ family: AddressFamily) -> IPAddress { family == .ipv4 ? .v4(0) : .v6(0) }
 
   /// Whether the address is the unspecified one: 0.0.0.0 or ::.
   public var isUnspecified: Bool {

@@ -6,12 +6,15 @@ public struct InterfaceAddress: Hashable, Sendable {
   public let prefixLength: UInt8
   /// The flags IFA_F_* of <linux/if_addr.h>.
   package var flags: UInt32
+  /// The destinations for which the address may be the source: RT_SCOPE_* of <linux/rtnetlink.h>.
+  package var scope: UInt8
   var isListed = true
 
-  package init(address: IPAddress, prefixLength: UInt8, flags: UInt32) {
+  package init(address: IPAddress, prefixLength: UInt8, flags: UInt32, scope: UInt8 = 0) {
     self.address = address
     self.prefixLength = prefixLength
     self.flags = flags
+    self.scope = scope
   }
 
   // IFA_F_* of <linux/if_addr.h>.
@@ -19,6 +22,8 @@ public struct InterfaceAddress: Hashable, Sendable {
   package static let duplicateFlag: UInt32 = 0x08
   package static let deprecatedFlag: UInt32 = 0x20
   package static let tentativeFlag: UInt32 = 0x40
+  /// The address has no end.
+  static let permanentFlag: UInt32 = 0x80
   /// The flags that decide whether an address is usable.
   package static let relevantFlags = optimisticFlag | duplicateFlag | tentativeFlag
 
@@ -26,11 +31,20 @@ public struct InterfaceAddress: Hashable, Sendable {
   /// and clear this.
   package var isDeprecated: Bool { flags & Self.deprecatedFlag != 0 }
 
-  /// Returns whether the address can be the source of traffic that leaves the link.
-  package func isUsable(allowingLinkLocalIPv4: Bool) -> Bool {
+  /// Whether the address has passed the check for duplicates, or is used before its end.
+  private var isChecked: Bool {
     if flags & Self.duplicateFlag != 0 { return false }
-    if flags & Self.tentativeFlag != 0, flags & Self.optimisticFlag == 0 { return false }
-    return address.isUsableSource(allowingLinkLocalIPv4: allowingLinkLocalIPv4)
+    return flags & Self.tentativeFlag == 0 || flags & Self.optimisticFlag != 0
+  }
+
+  /// Returns whether the address can be the source of traffic that leaves the link.
+  ///
+  /// - Parameter scope: The scope of the traffic's route. IPv4 takes no address of a narrower scope by itself, but a route may
+  ///   name one. Default: that of a route to a router, except for link-local addresses.
+  package func isUsable(forRouteOf scope: UInt8? = nil, allowingLinkLocalIPv4: Bool) -> Bool {
+    let widest = scope ?? (address.isLinkLocal ? .max : 0)
+    return isChecked && address.isUsableSource(allowingLinkLocalIPv4: allowingLinkLocalIPv4)
+      && (address.family == .ipv6 || self.scope <= widest)
   }
 }
 

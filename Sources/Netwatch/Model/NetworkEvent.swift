@@ -15,9 +15,10 @@ package enum NetworkEvent: Hashable, Sendable {
   case addressRemoved(index: Int32, IPAddress, prefixLength: UInt8)
   /// A router does not answer any more, or answers again.
   indirect case neighbour(Neighbour, isReachable: Bool)
-  /// Routes or rules have changed. `isRemoval`: something was taken away. The kernel can announce a removal before it
-  /// happens.
+  /// Routes have changed. `isRemoval`: something was taken away. The kernel can announce a removal before it happens.
   case routing(AddressFamilies, isRemoval: Bool)
+  /// The rules that choose the routing table have changed, in the same way.
+  case rules(AddressFamilies, isRemoval: Bool)
 }
 
 /// What one message reports about a link. Absent attributes keep their values.

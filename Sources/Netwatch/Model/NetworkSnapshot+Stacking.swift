@@ -116,6 +116,19 @@ extension NetworkSnapshot {
     }
   }
 
+  /// Returns the tunnel that a link is, or on which it stands: a bridge whose only ports to other machines are tunnels, or a VLAN
+  /// on one. Nil if the link, or a part of it, stands on something else.
+  func tunnel(beneath index: Int32, depth: Int = 0) -> Interface? {
+    guard depth < Self.depthLimit, let position = position(of: index) else { return nil }
+    switch interfaces[position].role {
+    case .tunnel: return interfaces[position]
+    case .base, .sink: return nil
+    case .stacked, .aggregate:
+      let tunnels = links(below: interfaces[position]).map { tunnel(beneath: $0.index, depth: depth + 1) }
+      return tunnels.contains(nil) ? nil : tunnels.first ?? nil
+    }
+  }
+
   // MARK: Links that could carry a tunnel
 
   /// Returns the links that could carry a tunnel, including those without carrier.
@@ -146,7 +159,8 @@ extension NetworkSnapshot {
     return interfaces[position].role.tunnelKind == nil
   }
 
-  private func hasOutwardPort(_ index: Int32) -> Bool {
+  /// Returns whether some port of a bridge, bond or team leads to other machines.
+  func hasOutwardPort(_ index: Int32) -> Bool {
     interfaces.ports(of: index).contains { port in
       position(of: port).map { interfaces[$0].kind != "veth" && interfaces[$0].kind != "tun" } ?? false
     }

@@ -10,9 +10,18 @@ package struct NetworkSnapshot: Sendable {
   /// Whether a listing is under way. Everything is then reported anew, so the links that stand on a changed link need not be
   /// read.
   private var isListing = false
+  /// During a listing, the positions of all addresses among those of their links. A link may have thousands (kube-proxy with IPVS).
+  private var listed: [ListedAddress: Int] = [:]
   /// Routers that were in use and do not answer.
   package private(set) var deadRouters: [Neighbour] = []
   private static let routerLimit = 16
+
+  private struct ListedAddress: Hashable {
+    let link: Int32
+    let address: IPAddress
+    let prefixLength: UInt8
+  }
+
   private let named: NamedLinks
 
   /// Creates an empty snapshot.
@@ -54,11 +63,23 @@ package struct NetworkSnapshot: Sendable {
       interface.isListed = false
       for address in interface.addresses.indices { interface.addresses[address].isListed = false }
     }
+    noteAddresses()
+  }
+
+  private mutating func noteAddresses() {
+    listed = [:]
+    for interface in interfaces {
+      for (position, known) in interface.addresses.enumerated() {
+        listed[ListedAddress(link: interface.index, address: known.address, prefixLength: known.prefixLength)] =
+          position
+      }
+    }
   }
 
   /// Ends a listing and drops what it did not mention.
   package mutating func endListing() -> SnapshotDelta {
     isListing = false
+    listed = [:]
     var delta = SnapshotDelta()
     delta.routing = .both
     delta.isVisible = interfaces.contains { !$0.isListed || $0.addresses.contains { !$0.isListed } }
@@ -81,13 +102,20 @@ package struct NetworkSnapshot: Sendable {
     case .address(let index, let address): return add(address, to: index)
     case .addressRemoved(let index, let address, let prefixLength):
       return remove(address, prefixLength, from: index)
-    case .routing(let families, let isRemoval):
-      var delta = SnapshotDelta()
-      delta.routing = families
-      if isRemoval { delta.announcedEarly = families } else { delta.announcesRoutes = true }
+    case .routing(let families, let isRemoval): return hint(families, isRemoval: isRemoval)
+    case .rules(let families, let isRemoval):
+      var delta = hint(families, isRemoval: isRemoval)
+      delta.rules = families
       return delta
     case .neighbour(let neighbour, let isReachable): return apply(neighbour, isReachable: isReachable)
     }
+  }
+
+  private func hint(_ families: AddressFamilies, isRemoval: Bool) -> SnapshotDelta {
+    var delta = SnapshotDelta()
+    delta.routing = families
+    if isRemoval { delta.announcedEarly = families } else { delta.announcesRoutes = families.contains(.ipv6) }
+    return delta
   }
 
   /// Notes whether a router answers. While the kernel looks for a dead router again and again, its entry alternates between
@@ -198,6 +226,7 @@ package struct NetworkSnapshot: Sendable {
     interfaces.remove(at: position)
     if old.addresses.contains(where: \.coversStandIn) { chooseStandIns() }
     deadRouters.removeAll { $0.interfaceIndex == index }
+    if isListing { noteAddresses() }
     carryMedia(from: old, to: nil, &delta)
     delta.isVisible = true
     delta.routing = .both
@@ -209,7 +238,10 @@ package struct NetworkSnapshot: Sendable {
     var delta = SnapshotDelta()
     guard let position = position(of: index) else { return delta }
     let family = AddressFamilies(address.address.family)
-    guard let known = interfaces[position].position(of: address.address, address.prefixLength) else {
+    let key = ListedAddress(link: index, address: address.address, prefixLength: address.prefixLength)
+    let known = isListing ? listed[key] : interfaces[position].position(of: address.address, address.prefixLength)
+    guard let known else {
+      if isListing { listed[key] = interfaces[position].addresses.count }
       interfaces[position].addresses.append(address)
       if address.coversStandIn { chooseStandIns() }
       noteCarrier(at: position)
@@ -221,6 +253,10 @@ package struct NetworkSnapshot: Sendable {
     let changed = interfaces[position].addresses[known].flags ^ address.flags
     interfaces[position].addresses[known] = address
     if changed != 0 { delta.routing = family }
+    // A router that advertises a new lifetime of its route is heard of only by the lifetime of the addresses in its network.
+    if address.address.family == .ipv6, address.flags & InterfaceAddress.permanentFlag == 0 {
+      delta.announcesRoutes = true
+    }
     delta.isVisible = changed & InterfaceAddress.relevantFlags != 0
     return delta
   }
@@ -233,6 +269,7 @@ package struct NetworkSnapshot: Sendable {
       let known = interfaces[position].position(of: address, prefixLength)
     else { return delta }
     let removed = interfaces[position].addresses.remove(at: known)
+    if isListing { noteAddresses() }
     if removed.coversStandIn { chooseStandIns() }
     delta.isVisible = true
     return delta
@@ -330,7 +367,9 @@ package struct SnapshotDelta: Hashable, Sendable {
   package var announcedEarly: AddressFamilies = []
   /// The links that stand on the changed one. The kernel may report them a second later, so they are read.
   package var dependents: [Int32] = []
-  /// Whether a route may now last longer than before.
+  /// The families whose rules have changed.
+  package var rules: AddressFamilies = []
+  /// Whether an IPv6 route may now end at another time than before.
   package var announcesRoutes = false
 
   package init() {}
@@ -339,6 +378,7 @@ package struct SnapshotDelta: Hashable, Sendable {
     routing.formUnion(other.routing)
     isVisible = isVisible || other.isVisible
     announcedEarly.formUnion(other.announcedEarly)
+    rules.formUnion(other.rules)
     announcesRoutes = announcesRoutes || other.announcesRoutes
     for index in other.dependents where !dependents.contains(index) { dependents.append(index) }
   }
@@ -468,8 +508,14 @@ package struct InterfaceTable: Sendable {
   /// The other ends of tunnels, as far as the kernel reports them.
   var remotes: [IPAddress] { interfaces.indices.compactMap { interfaces[$0].remote } }
 
-  /// Returns whether some port of a bridge, bond or team can carry packets.
-  func hasRunningPort(_ index: Int32) -> Bool { ports(of: index).contains { interface($0)?.isRunning ?? false } }
+  /// Returns whether some port of a bridge, bond or team can carry packets. Of an active-backup bond only the active one can; the
+  /// kernel keeps a dead one active if it does not watch the ports (`miimon` 0).
+  func hasRunningPort(_ index: Int32) -> Bool {
+    if let active = interface(index)?.activePortIndex.flatMap(interface), active.masterIndex == index {
+      return active.isRunning
+    }
+    return ports(of: index).contains { interface($0)?.isRunning ?? false }
+  }
 
   /// Returns whether a link stands on others, is a port of one, or carries others.
   func isStacked(_ interface: Interface) -> Bool {
@@ -483,6 +529,24 @@ package struct InterfaceTable: Sendable {
   /// Returns whether a link can carry packets. A bridge, bond or team can if one of its ports can.
   package func isUsable(_ interface: Interface) -> Bool {
     interface.isRunning && (!interface.needsPorts || hasRunningPort(interface.index))
+  }
+}
+
+extension InterfaceTable {
+  /// Returns whether a list of these links shows the same as one of others: indices, names, media, states and addresses.
+  ///
+  /// - Parameter showsSwitching: Whether the list tells a link that is switched off from one without a carrier.
+  package func listsTheSame(as other: InterfaceTable, showsSwitching: Bool) -> Bool {
+    func lists(_ one: Interface, _ two: Interface) -> Bool {
+      one.index == two.index && one.kernelName == two.kernelName && one.medium == two.medium
+        && one.operationalState == two.operationalState && isUsable(one) == other.isUsable(two)
+        && (!showsSwitching || (one.flags ^ two.flags) & Interface.relevantFlags == 0)
+        && one.addresses.elementsEqual(two.addresses) {
+          $0.address == $1.address && $0.prefixLength == $1.prefixLength
+            && ($0.flags ^ $1.flags) & InterfaceAddress.relevantFlags == 0
+        }
+    }
+    return count == other.count && zip(self, other).allSatisfy(lists)
   }
 }
 

@@ -21,9 +21,8 @@ package struct EvaluationTrail: Sendable {
     case source(IPAddress?, isUsable: Bool, link: Int32)
     /// The link is a tunnel. The evidence tells how the link beneath is found.
     case tunnel(Int32, TunnelKind, Evidence)
-    /// The links that could carry the tunnel if no route tells which one does, and those of them that have a route to a
-    /// single address.
-    case candidates([Int32], withHostRoute: [Int32])
+    /// The links that could carry the tunnel if no route tells which one does.
+    case candidates([Int32])
   }
 
   /// What is known about the packets that a tunnel itself sends.
@@ -34,6 +33,8 @@ package struct EvaluationTrail: Sendable {
     case marks([UInt32])
     /// The packets go to this address.
     case remote(IPAddress)
+    /// The routes to single addresses, as VPN clients write one to their server, lead over these links.
+    case hostRoutes([Int32])
     /// Nothing is known: the best link that is no tunnel is taken.
     case bestLink
     /// Nothing can be known: the tunnel was created in another network namespace and sends its packets there.
@@ -48,6 +49,8 @@ package struct EvaluationTrail: Sendable {
 
   /// The questions to ask before there is a verdict. Empty if the verdict is final.
   package private(set) var missing: [RouteQuery] = []
+  /// The questions whose answers were looked at, in order.
+  private(set) var used: [RouteQuery] = []
   /// Whether the way of a tunnel's own packets was asked for.
   var asksBeneathTunnel = false
   /// Whether routes to single addresses decide what carries a tunnel.
@@ -61,7 +64,10 @@ package struct EvaluationTrail: Sendable {
 
   /// Returns the kernel's answer to a question; nil if the question has to be asked.
   mutating func answer(to query: RouteQuery, _ answers: [RouteQuery: RouteAnswer]) -> RouteAnswer? {
-    if let answer = answers[query] { return answer }
+    if let answer = answers[query] {
+      used.append(query)
+      return answer
+    }
     if !missing.contains(query) { missing.append(query) }
     return nil
   }

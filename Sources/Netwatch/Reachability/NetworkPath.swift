@@ -13,11 +13,18 @@ public struct NetworkPath: Hashable, Sendable {
     public let gateway: IPAddress?
     /// The index of the link that the route leads into.
     package let interfaceIndex: Int32
+    /// The name of that link. Nil in a path from a service that does not report it.
+    package var kernelName: InterfaceName?
 
-    package init(address: IPAddress, gateway: IPAddress?, interfaceIndex: Int32) {
+    /// The name of the link that the route leads into, such as `eth0`, or `wg0` if it leads into a tunnel. The families may leave
+    /// over different links. Nil in a path from a service that is older than this property.
+    public var interfaceName: String? { kernelName?.text }
+
+    package init(address: IPAddress, gateway: IPAddress?, interfaceIndex: Int32, kernelName: InterfaceName? = nil) {
       self.address = address
       self.gateway = gateway
       self.interfaceIndex = interfaceIndex
+      self.kernelName = kernelName
     }
   }
 
@@ -49,7 +56,7 @@ public struct NetworkPath: Hashable, Sendable {
     }
 
     /// The families in which the target is reachable.
-    var families: AddressFamilies {
+    package var families: AddressFamilies {
       var families = AddressFamilies()
       if ipv4 != nil { families.insert(.ipv4) }
       if ipv6 != nil { families.insert(.ipv6) }
@@ -111,15 +118,13 @@ public struct NetworkPath: Hashable, Sendable {
   public var interfaceIndex: Int32? { verdict.interfaceIndex }
   /// The link that carries the traffic, by the kernel's index and name. Nil unless reachable.
   package var carrier: (index: Int32, name: InterfaceName)? { verdict.carrier }
-  /// The addresses from which traffic leaves: those of the tunnel if there is one, else those of the link that carries the
-  /// traffic.
+  /// The addresses from which traffic leaves: those of the links that the routes lead into.
   package var localAddresses: Set<IPAddress> {
-    let outer = verdict.vpn.map(\.interfaceIndex) ?? verdict.interfaceIndex
-    var addresses = Set(outer.flatMap(links.interface)?.addresses.map(\.address) ?? [])
-    // A path that comes from a service has no list of links, and an unnumbered link borrows its address.
-    for family in [verdict.ipv4, verdict.ipv6] {
-      guard let family, [outer, verdict.interfaceIndex].contains(family.interfaceIndex) else { continue }
-      addresses.insert(family.address)
+    var addresses: Set<IPAddress> = []
+    for case let way? in [verdict.ipv4, verdict.ipv6] {
+      addresses.formUnion(links.interface(way.interfaceIndex)?.addresses.map(\.address) ?? [])
+      // A path that comes from a service has no list of links, and an unnumbered link borrows its address.
+      addresses.insert(way.address)
     }
     return addresses
   }
@@ -128,10 +133,11 @@ public struct NetworkPath: Hashable, Sendable {
   /// The link that carries the traffic. Nil if nothing is reachable, and in a path from an event stream, which lists no links; use
   /// ``interfaceName`` there.
   public var interface: Interface? { verdict.interfaceIndex.flatMap(links.interface) }
-  /// Whether using the path may cost money. True for a modem, Bluetooth, a phone on USB, and a WiFi network that is marked as
+  /// Whether using the path, by either family, may cost money. True for a modem, Bluetooth, a phone on USB, and a WiFi network that is marked as
   /// metered.
   public var isExpensive: Bool { verdict.isExpensive }
-  /// The tunnel that the route leads into. Further tunnels that carry this one are not named. Nil if there is none.
+  /// The tunnel that the route of a family leads into, that of IPv4 first. Further tunnels that carry this one are not named. Nil
+  /// if neither family's route leads into one.
   public var vpn: VPN? { verdict.vpn }
   /// The WiFi network that carries the traffic. Nil if no WiFi network does.
   public var wifi: WiFiNetwork? { verdict.ssid.map { WiFiNetwork(ssid: $0, connection: connection) } }

@@ -1,24 +1,22 @@
 /// The search for the link beneath a tunnel, without privilege.
 ///
 /// The kernel does not report over which link a tunnel's own packets leave. These are tried in order: the link that the
-/// kernel names, the mark that the tunnel's rules exempt, the other end that the tunnel names, and the best default route
-/// over a link that is no tunnel. If the tunnel has replaced that route: the only link that could carry it, or the one with a
-/// route to the tunnel's server. An answer that leads into a sink, or over a link that is to be treated as absent, does not
-/// count.
+/// kernel names, the mark that the tunnel's rules exempt, the other end that the tunnel names, a route to the tunnel's server,
+/// and the best default route over a link that is no tunnel. If the tunnel has replaced that route: the only link that could
+/// carry it. An answer that leads into a sink, or over a link that is to be treated as absent, does not count.
 extension PathEvaluator {
   /// The largest number of tunnels in tunnels that are followed.
   private static let depthLimit = 8
 
-  func isTunnel(_ hop: RouteHop) -> Bool {
-    snapshot.position(of: hop.interfaceIndex).map { snapshot.interfaces[$0].role.tunnelKind != nil } ?? false
-  }
+  func isTunnel(_ index: Int32) -> Bool { snapshot.tunnel(beneath: index) != nil }
 
   /// Returns the same way; if it leads into a tunnel, with what carries the tunnel.
   func descend(
     _ outcome: RouteOutcome, _ hop: RouteHop, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
-    guard case .reachable(let path, _) = outcome, isTunnel(hop), let tunnel = snapshot.interface(hop.interfaceIndex)
-    else { return outcome }
+    guard case .reachable(let path, _) = outcome, let tunnel = snapshot.tunnel(beneath: hop.interfaceIndex) else {
+      return outcome
+    }
     // A program of the container's owner reads the tunnel, and sends what it reads from outside the container.
     if namespaces.contains(.users), tunnel.kind == "tun", !snapshot.hasHadCarrier {
       trail.record(.tunnel(tunnel.index, .tun, .container))
@@ -75,6 +73,7 @@ extension PathEvaluator {
         record(tunnel, .remote(remote))
         if let outcome = best(of: [[RouteQuery(remote, link: tunnel.standsOn ?? 0)]]) { return outcome }
       }
+      if let outcome = overHostRoutes(beneath: tunnel) { return outcome }
       record(tunnel, .bestLink)
       if let outcome = overBestRoute() { return outcome }
       // For a WireGuard link that was moved, the kernel does not report that it was created elsewhere.
@@ -166,13 +165,13 @@ extension PathEvaluator {
     /// Returns the kernel's first answer that is a way, else its first answer. Nil if the kernel has to be asked.
     private mutating func reply(to queries: [RouteQuery]) -> (RouteQuery, RouteAnswer)? {
       trail.asksBeneathTunnel = true
-      var reply: (RouteQuery, RouteAnswer)?
+      var reply: (query: RouteQuery, answer: RouteAnswer)?
       for query in queries {
         guard let answer = trail.answer(to: query, answers) else { return nil }
         if case .hop = answer { return (query, answer) }
         reply = reply ?? (query, answer)
       }
-      return reply
+      return reply.flatMap { evaluator.replace($0.answer, to: $0.query, answers, &trail) }
     }
 
     /// Returns whether the answer leads where the tunnel's packets do not go.
@@ -198,16 +197,89 @@ extension PathEvaluator {
       return isComplete ? marks : nil
     }
 
+    // MARK: The routes of the VPN's own packets
+
+    /// The most single addresses whose way is asked for.
+    private static let hostRouteLimit = 32
+
+    /// Evaluates the link over which the packets to single addresses leave, because VPN clients write a route to their server.
+    /// That link carries the tunnel, alive or dead, even if another one has a better default route. If there are several such
+    /// links, those that are alive could carry it. With `ignore_routes_with_linkdown` the kernel leaves out routes over dead links;
+    /// then a dead link carries the tunnel. Nil if there is none.
+    private mutating func overHostRoutes(beneath tunnel: Interface) -> RouteOutcome? {
+      let candidates = snapshot.possibleCarriers(allowingLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
+      // A single link needs no such evidence.
+      guard !candidates.isEmpty, linksBesideTunnels.count > 1 else { return nil }
+      guard let routes = hostRoutes(beneath: tunnel, over: candidates) else { return .open }
+      var replies: [(hop: RouteHop, query: RouteQuery)] = []
+      var isOpen = false
+      for route in routes.prefix(Self.hostRouteLimit) {
+        let query = RouteQuery(route.destination)
+        guard let answer = trail.answer(to: query, answers) else {
+          isOpen = true
+          continue
+        }
+        guard case .hop(let hop) = answer, candidates.contains(hop.interfaceIndex),
+          !replies.contains(where: { $0.hop.interfaceIndex == hop.interfaceIndex })
+        else { continue }
+        replies.append((hop, query))
+      }
+      if isOpen { return .open }
+      guard let first = replies.first else {
+        let dead = routes.compactMap { route in evaluator.fault(ofLink: route.link).map { (route.link, $0) } }
+        guard let (link, fault) = dead.first else { return nil }
+        record(tunnel, .hostRoutes([link]))
+        trail.record(.link(link, fault: fault))
+        return .failed(fault)
+      }
+      let links = replies.map(\.hop.interfaceIndex)
+      record(tunnel, .hostRoutes(links))
+      let alive = replies.filter { evaluator.fault(ofLink: $0.hop.interfaceIndex) == nil }
+      if alive.count > 1 { return unknown(beneath: tunnel, among: alive.map(\.hop.interfaceIndex)) }
+      let chosen = alive.first ?? first
+      trail.record(.answerBeneath(chosen.query, .hop(chosen.hop)))
+      return over(.hop(chosen.hop), chosen.query.family)
+    }
+
+    /// Returns the single addresses to which somebody has written routes, and over which of these links. Nil if the kernel has to
+    /// be asked.
+    private mutating func hostRoutes(
+      beneath tunnel: Interface, over links: [Int32]
+    ) -> [(destination: IPAddress, link: Int32)]? {
+      trail.asksBeneathTunnel = true
+      trail.usesHostRoutes = true
+      var found: [(destination: IPAddress, link: Int32)] = []
+      var isComplete = true
+      for link in links {
+        for family in AddressFamily.allCases {
+          switch trail.answer(to: .hostRoutes(family, over: link), answers) {
+          case .hostRoutes(let destinations):
+            for destination in destinations where !tunnel.addresses.contains(where: { $0.covers(destination) }) {
+              found.append((destination, link))
+            }
+          case nil: isComplete = false
+          default: break
+          }
+        }
+      }
+      return isComplete ? found : nil
+    }
+
     // MARK: The default route beside the tunnel
+
+    /// The links over which a default route can lead past the tunnels.
+    private var linksBesideTunnels: [Interface] {
+      snapshot.interfaces.filter {
+        ($0.role.tunnelKind == nil || $0.isCarriedElsewhere) && $0.role != .sink && !$0.isIgnored
+          && evaluator.mayHaveRoutes($0) && !snapshot.isPort($0)
+      }
+    }
 
     /// Evaluates the default route that exists beside the tunnels. Nil if there is none. IPv4's comes before IPv6's, because
     /// the tunnel's own packets may be of either. If the best route runs over a dead link, the tunnel is dead: the kernel
     /// uses no other route.
     private mutating func overBestRoute() -> RouteOutcome? {
-      let links = snapshot.interfaces.filter {
-        ($0.role.tunnelKind == nil || $0.isCarriedElsewhere) && $0.role != .sink && !$0.isIgnored
-          && evaluator.mayHaveRoutes($0) && !snapshot.isPort($0)
-      }
+      let links = linksBesideTunnels
       trail.asksBeneathTunnel = true
       var isOpen = false
       var failure: RouteOutcome?
@@ -235,43 +307,17 @@ extension PathEvaluator {
 
     // MARK: No default route beside the tunnel
 
-    /// Evaluates the links that could carry the tunnel if it has replaced the default route.
-    ///
-    /// A link with a route to a single address carries the tunnel, alive or dead, because VPN clients write such a route to
-    /// their server. Otherwise the only link that is alive carries it.
+    /// Evaluates the links that could carry the tunnel if it has replaced the default route: the only one that is alive
+    /// carries it.
     private mutating func overCandidates(beneath tunnel: Interface) -> RouteOutcome {
       let candidates = snapshot.possibleCarriers(allowingLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
-      guard candidates.contains(where: { evaluator.fault(ofLink: $0) == nil }) else {
+      let alive = candidates.filter { evaluator.fault(ofLink: $0) == nil }
+      guard let chosen = alive.first.flatMap(snapshot.interface) else {
         trail.record(.noneInstead)
         return .failed(.vpnWithoutUnderlay)
       }
-      guard let leading = linksWithHostRoute(among: candidates) else { return .open }
-      trail.record(.candidates(candidates, withHostRoute: leading))
-      let alive = (leading.isEmpty ? candidates : leading).filter { evaluator.fault(ofLink: $0) == nil }
-      if alive.count > 1 { return unknown(beneath: tunnel, among: alive) }
-      guard let chosen = (alive.first ?? leading.first).flatMap(snapshot.interface) else {
-        return .failed(.vpnWithoutUnderlay)
-      }
-      return over(chosen)
-    }
-
-    /// Returns the links that have a route to a single address. Nil if the kernel has to be asked. A single link needs no
-    /// such route.
-    private mutating func linksWithHostRoute(among links: [Int32]) -> [Int32]? {
-      guard links.count > 1 else { return [] }
-      trail.usesHostRoutes = true
-      var found: [Int32] = []
-      var isComplete = true
-      for link in links {
-        for family in AddressFamily.allCases {
-          switch trail.answer(to: .hostRoute(family, over: link), answers) {
-          case .hop: if found.last != link { found.append(link) }
-          case nil: isComplete = false
-          default: break
-          }
-        }
-      }
-      return isComplete ? found : nil
+      trail.record(.candidates(candidates))
+      return alive.count > 1 ? unknown(beneath: tunnel, among: alive) : over(chosen)
     }
 
     /// Returns that something carries the tunnel and nothing tells what.
@@ -292,7 +338,7 @@ extension RouteAnswer {
     switch self {
     case .hop(let hop): hop.table
     case .hops(let hops): hops.first { $0.interfaceIndex == index }?.table ?? RoutingRule.mainTable
-    case .noRoute, .refused, .own, .rules: RoutingRule.mainTable
+    case .noRoute, .refused, .own, .rules, .hostRoutes: RoutingRule.mainTable
     }
   }
 }
@@ -301,7 +347,7 @@ extension [RoutingRule] {
   /// Returns the marks whose packets pass a table by. wg-quick writes `not fwmark 51820 lookup 51820`; others put
   /// `fwmark … lookup main` before the rule for their table. Rules that select by more than a mark are for other traffic.
   package func marks(passing table: UInt32) -> [UInt32] {
-    let general = filter { !$0.hasOtherSelectors && $0.suppressedPrefixLength == nil }
+    let general = filter { !$0.hasOtherSelectors && $0.source == nil && $0.suppressedPrefixLength == nil }
     let exceptions = general.filter { $0.isInverted && $0.mark != 0 && $0.table == table }
     if !exceptions.isEmpty { return exceptions.map(\.mark) }
     guard let own = general.firstIndex(where: { $0.table == table }) else { return [] }

@@ -8,15 +8,18 @@ package struct PathEvaluator: Sendable {
   let namespaces: OwnNamespaces
   /// The id of the user whose packets reach the target.
   let user: UInt32
+  /// The VRF to which the sockets of this process are bound (`ip vrf exec`); 0 for none.
+  let vrf: Int32
   /// The TCP port of the target; nil for none.
   let port: UInt16?
 
-  init(configuration: MonitorConfiguration, namespaces: OwnNamespaces, user: UInt32) {
+  init(configuration: MonitorConfiguration, namespaces: OwnNamespaces, user: UInt32, vrf: Int32) {
     includesInterface = configuration.includesInterface
     allowsLinkLocalIPv4 = configuration.allowsLinkLocalIPv4
     port = configuration.target.port
     self.namespaces = namespaces
     self.user = user
+    self.vrf = vrf
     snapshot = NetworkSnapshot(NamedLinks(configuration))
   }
 
@@ -35,6 +38,8 @@ package struct PathEvaluator: Sendable {
     /// A link beneath the tunnel of the route, and nothing tells which. With it: whether all possible links are cellular, and
     /// whether one of them may cost money.
     case unknown(isCellular: Bool, isExpensive: Bool)
+
+    var isKnown: Bool { if case .link = self { true } else { false } }
   }
 
   /// The result of evaluating the answers.
@@ -53,52 +58,55 @@ package struct PathEvaluator: Sendable {
     _ answers: [RouteQuery: RouteAnswer], to destinations: Destinations, _ trail: inout EvaluationTrail
   ) -> Evaluation {
     var evaluation = Evaluation()
-    var carrier: Carrier?
-    if !destinations.ipv4.isEmpty {
-      switch evaluate(.ipv4, answers, to: destinations, &trail) {
-      case .reachable(let path, let found):
-        evaluation.verdict.ipv4 = path
-        carrier = found
-      case .failed(let failure): evaluation.failure = failure
-      case .open: break
-      }
-    }
-    if !destinations.ipv6.isEmpty {
-      switch evaluate(.ipv6, answers, to: destinations, &trail) {
-      case .reachable(let path, let found):
-        evaluation.verdict.ipv6 = path
-        if evaluation.verdict.ipv4 == nil { carrier = found }
+    var carriers: [(family: AddressFamily, way: NetworkPath.FamilyPath, carrier: Carrier)] = []
+    for family in AddressFamily.allCases where !destinations[family].isEmpty {
+      switch evaluate(family, answers, to: destinations, &trail) {
+      case .reachable(var way, let carrier):
+        way.kernelName = snapshot.interface(way.interfaceIndex)?.kernelName
+        if family == .ipv4 { evaluation.verdict.ipv4 = way } else { evaluation.verdict.ipv6 = way }
+        carriers.append((family, way, carrier))
       case .failed(let failure):
-        let isFurther = evaluation.failure == .noRoute || evaluation.failure == .routeUnreachable
-        if isFurther, failure != .noRoute { evaluation.failure = failure }
+        let isFurther = evaluation.failure == .noRoute || evaluation.failure == .routeUnreachable && failure != .noRoute
+        if isFurther { evaluation.failure = failure }
       case .open: break
       }
     }
     if destinations.isEmpty { evaluation.failure = .unresolved }
+    if carriers.isEmpty, evaluation.failure == .noRoute,
+      let fault = faultOfBestLink
+    {
+      // Link managers remove address and route when a cable is pulled. The missing route is not what is wrong.
+      evaluation.failure = fault
+    }
+    // IPv4's comes first.
+    guard let (_, way, carrier) = carriers.first else { return evaluation }
     switch carrier {
-    case .link(let link): complete(&evaluation.verdict, over: link)
-    case .unknown(let isCellular, let isExpensive):
-      complete(&evaluation.verdict, isCellular: isCellular, isExpensive: isExpensive)
-    case nil: break
+    case .link(let index): complete(&evaluation.verdict, over: index)
+    case .unknown(let isCellular, _): complete(&evaluation.verdict, over: way, isCellular: isCellular)
+    }
+    evaluation.verdict.isExpensive = carriers.contains { isExpensive($0.carrier) }
+    let tunnels = carriers.filter { $0.carrier != .link($0.way.interfaceIndex) && isTunnel($0.way.interfaceIndex) }
+    if let (_, way, carrier) = tunnels.first, let tunnel = snapshot.tunnel(beneath: way.interfaceIndex) {
+      evaluation.verdict.vpn = VPN(
+        kernelName: tunnel.kernelName, interfaceIndex: tunnel.index, kind: tunnel.role.tunnelKind ?? .other,
+        isCarrierKnown: carrier.isKnown, families: Set(tunnels.map(\.family)))
     }
     return evaluation
   }
 
-  /// Completes a verdict if nothing tells what carries the tunnel.
-  private func complete(
-    _ verdict: inout NetworkPath.Verdict, isCellular: Bool, isExpensive: Bool
-  ) {
-    guard let index = (verdict.ipv4 ?? verdict.ipv6)?.interfaceIndex, let tunnel = snapshot.interface(index) else {
-      return
+  private func isExpensive(_ carrier: Carrier) -> Bool {
+    switch carrier {
+    case .link(let index): snapshot.interface(index)?.isExpensive ?? false
+    case .unknown(_, let isExpensive): isExpensive
     }
+  }
+
+  /// Completes a verdict if nothing tells what carries the tunnel.
+  private func complete(_ verdict: inout NetworkPath.Verdict, over way: NetworkPath.FamilyPath, isCellular: Bool) {
     verdict.status = isCellular ? .wwan : .wifi
     verdict.medium = .other
-    verdict.interfaceName = tunnel.kernelName
-    verdict.interfaceIndex = index
-    verdict.isExpensive = isExpensive
-    verdict.vpn = VPN(
-      kernelName: tunnel.kernelName, interfaceIndex: index, kind: tunnel.role.tunnelKind ?? .other,
-      isCarrierKnown: false)
+    verdict.interfaceName = way.kernelName
+    verdict.interfaceIndex = way.interfaceIndex
   }
 
   /// Adds to a reachable verdict what is known of its link.
@@ -108,18 +116,17 @@ package struct PathEvaluator: Sendable {
     verdict.medium = link.medium
     verdict.interfaceName = link.kernelName
     verdict.interfaceIndex = index
-    verdict.isExpensive = link.isExpensive
     if link.medium == .wifi { verdict.ssid = snapshot.radio(below: index)?.wireless?.ssid }
-    guard let outer = (verdict.ipv4 ?? verdict.ipv6)?.interfaceIndex, outer != index,
-      let tunnel = snapshot.interface(outer), let kind = tunnel.role.tunnelKind
-    else { return }
-    verdict.vpn = VPN(kernelName: tunnel.kernelName, interfaceIndex: outer, kind: kind)
   }
 
   // MARK: One family
 
   /// Returns the question for the way of this user's packets to an address.
-  func query(_ destination: IPAddress) -> RouteQuery { RouteQuery(destination, user: user, port: port) }
+  func query(_ destination: IPAddress) -> RouteQuery {
+    var query = RouteQuery(destination, user: user, port: port)
+    query.vrf = vrf
+    return query
+  }
 
   /// Evaluates the destinations of a family: returns the first one that can be reached.
   private func evaluate(
@@ -170,7 +177,7 @@ package struct PathEvaluator: Sendable {
     guard let answer = trail.answer(to: first, answers) else { return nil }
     guard first != last else { return (last, answer) }
     if case .hop(let hop) = answer {
-      if hop.gateway != nil || isTunnel(hop) { return (first, answer) }
+      if hop.gateway != nil || isTunnel(hop.interfaceIndex) { return (first, answer) }
       // The route to the address may be that of a network on the link itself.
       guard let route = trail.answer(to: first.asking(.route), answers) else { return nil }
       guard case .hop(let hop) = route, isOnLink(hop) else { return (first, answer) }
@@ -181,7 +188,8 @@ package struct PathEvaluator: Sendable {
 
   /// Returns whether the route is about the link's own network and not about the internet.
   func isOnLink(_ hop: RouteHop) -> Bool {
-    hop.isAutomatic && hop.gateway == nil && hop.prefixLength > Destinations.defaultPrefixLength && !isTunnel(hop)
+    hop.isAutomatic && hop.gateway == nil && hop.prefixLength > Destinations.defaultPrefixLength
+      && !isTunnel(hop.interfaceIndex)
   }
 }
 
@@ -220,7 +228,7 @@ extension PathEvaluator {
     _ answer: RouteAnswer, to query: RouteQuery, orElse other: RouteQuery?, _ answers: [RouteQuery: RouteAnswer],
     _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
-    trail.record(.answer(query, answer))
+    guard let (settled, answer) = settle(answer, to: query, answers, &trail) else { return .open }
     guard case .hop(let hop) = answer else { return evaluate(answer, query.family) }
     if !includesLink(hop.interfaceIndex) {
       trail.record(.excluded(link: hop.interfaceIndex))
@@ -231,9 +239,70 @@ extension PathEvaluator {
     record(hop, outcome, &trail)
     switch outcome {
     case .open: return .open
-    case .reachable: return isTunnel(hop) ? descend(outcome, hop, answers, &trail) : outcome
-    case .failed: return evaluateOtherHops(than: hop, outcome, query, answers, &trail)
+    case .reachable: return isTunnel(hop.interfaceIndex) ? descend(outcome, hop, answers, &trail) : outcome
+    case .failed: return evaluateOtherHops(than: hop, outcome, settled, answers, &trail)
     }
+  }
+
+  /// Returns the question and the answer that decide for a socket without an address: connect(2) looks up a way, takes a source
+  /// from it, and looks up again with that source, for which rules may choose another table. Nil if the kernel has to be asked.
+  private func settle(
+    _ answer: RouteAnswer, to query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+  ) -> (RouteQuery, RouteAnswer)? {
+    guard case .hop(let hop) = answer, let source = hop.source else {
+      guard let found = replace(answer, to: query, answers, &trail) else { return nil }
+      trail.record(.answer(found.query, found.answer))
+      return found
+    }
+    trail.record(.answer(query, answer))
+    guard let rules = trail.answer(to: .rules(query.family), answers) else { return nil }
+    guard rules.rules.contains(where: { $0.selects(source) }) else { return (query, answer) }
+    let query = query.from(source)
+    guard let second = trail.answer(to: query, answers) else { return nil }
+    trail.record(.answer(query, second))
+    return (query, second)
+  }
+
+  /// Returns the first way of packets from one of this machine's addresses in place of an answer that is no way, else the same
+  /// answer. IPv6 alone: it finds routes from a prefix, and tables by the source, only if it knows the source, and connect(2)
+  /// then looks up with one. Nil if the kernel has to be asked.
+  func replace(
+    _ answer: RouteAnswer, to query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+  ) -> (query: RouteQuery, answer: RouteAnswer)? {
+    guard query.family == .ipv6, query.source == nil, answer == .noRoute || answer == .refused,
+      !sources(on: query.link, []).isEmpty
+    else { return (query, answer) }
+    guard let rules = trail.answer(to: .rules(.ipv6), answers) else { return nil }
+    var found: (RouteQuery, RouteAnswer)?
+    var isComplete = true
+    for source in sources(on: query.link, rules.rules) {
+      let query = query.from(source)
+      switch trail.answer(to: query, answers) {
+      case let answer? where answer.isWay: found = found ?? (query, answer)
+      case _?: break
+      case nil: isComplete = false
+      }
+    }
+    return isComplete ? found ?? (query, answer) : nil
+  }
+
+  /// The most sources that are asked for.
+  private static let sourceLimit = 32
+
+  /// Returns the addresses that IPv6 packets to other networks can come from, those that are not deprecated first: one of each
+  /// network of 64 bits, because routes are for networks, and those that some rule selects.
+  ///
+  /// - Parameter index: The link that has them; 0 for any.
+  private func sources(on index: Int32, _ rules: [RoutingRule]) -> [IPAddress] {
+    let links = index == 0 ? Array(snapshot.interfaces) : snapshot.interface(index).map { [$0] } ?? []
+    let usable = links.flatMap(\.addresses).filter { $0.address.family == .ipv6 && isUsable($0) }
+    var found: [IPAddress] = []
+    for address in (usable.filter { !$0.isDeprecated } + usable.filter(\.isDeprecated)).map(\.address)
+    where found.count < Self.sourceLimit {
+      let isNew = !found.contains { $0.shares(64, with: address) }
+      if isNew || rules.contains(where: { $0.selects(address) }) && !found.contains(address) { found.append(address) }
+    }
+    return found
   }
 
   /// Evaluates a source that is on no link. It may belong to a `local` route of a whole prefix (AnyIP).
@@ -287,31 +356,38 @@ extension PathEvaluator {
   /// there, and tells what is wrong.
   func mayHaveRoutes(_ interface: Interface) -> Bool { interface.isAdministrativelyUp && !interface.isLoopback }
 
-  /// Returns the hops over single links, the best one first, by the first question to which any of them is an answer. Nil if
-  /// some have not been asked for. More than one question means addresses that stand for the internet.
+  /// Returns the hops over single links, the best one first, by the first question to which any of them is an answer, at last by
+  /// the first question with a source. Nil if some have not been asked for. More than one question means addresses that stand for
+  /// the internet.
   func hops(
     over links: [Interface], to queries: [RouteQuery], _ answers: [RouteQuery: RouteAnswer],
     _ trail: inout EvaluationTrail
   ) -> (hops: [RouteHop], query: RouteQuery)? {
     for query in queries {
-      guard var hops = hops(over: links, to: query, answers, &trail) else { return nil }
+      guard var hops = hops(over: links, to: query, hasSource: false, answers, &trail) else { return nil }
       if queries.count > 1 { hops.removeAll(where: isOnLink) }
-      if !hops.isEmpty || query == queries.last { return (hops, query) }
+      if !hops.isEmpty { return (hops, query) }
     }
-    return nil
+    guard let query = queries.first else { return nil }
+    return hops(over: links, to: query, hasSource: true, answers, &trail).map { ($0, query) }
   }
 
   private func hops(
-    over links: [Interface], to query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+    over links: [Interface], to query: RouteQuery, hasSource: Bool, _ answers: [RouteQuery: RouteAnswer],
+    _ trail: inout EvaluationTrail
   ) -> [RouteHop]? {
     var found: [RouteHop] = []
     var isComplete = true
     for link in links {
-      switch trail.answer(to: query.over(link.index), answers) {
-      case .hop(let hop): found.append(hop)
+      let query = query.over(link.index)
+      var answer = trail.answer(to: query, answers)
+      if hasSource { answer = answer.flatMap { replace($0, to: query, answers, &trail)?.answer } }
+      switch answer {
+      // With a source, IPv6 may answer with a route over another link.
+      case .hop(let hop): if hop.interfaceIndex == link.index { found.append(hop) }
       // The route also leads over other links.
       case .hops(let hops): found += hops.filter { $0.interfaceIndex == link.index }
-      case .noRoute, .refused, .own, .rules: break
+      case .noRoute, .refused, .own, .rules, .hostRoutes: break
       case nil: isComplete = false
       }
     }
@@ -337,7 +413,7 @@ extension PathEvaluator {
   /// Evaluates an answer: returns the way over the first hop that works. The hops are sorted by preference.
   func evaluate(_ answer: RouteAnswer, _ family: AddressFamily) -> RouteOutcome {
     switch answer {
-    case .noRoute, .rules: return .failed(.noRoute)
+    case .noRoute, .rules, .hostRoutes: return .failed(.noRoute)
     case .refused, .own: return .failed(.routeUnreachable)
     case .hop(let hop): return evaluate(hop, family)
     case .hops(let hops):
@@ -371,6 +447,32 @@ extension PathEvaluator {
     return snapshot.hasIgnoredLinks && snapshot.standsOnIgnored(index) ? .noCarrier : nil
   }
 
+  /// The fault of the link that is nearest to working: without a carrier, then dormant, then switched off. Cards come before links
+  /// without hardware. Nil if a link works, or if there is none.
+  private var faultOfBestLink: ReachabilityReason? {
+    let links = snapshot.interfaces.indices.filter { position in
+      let interface = snapshot.interfaces[position]
+      switch interface.role {
+      case .tunnel, .sink: return false
+      case .aggregate: guard snapshot.hasOutwardPort(interface.index) else { return false }
+      case .base, .stacked: break
+      }
+      return !interface.isLoopback && !snapshot.isPort(interface) && includes(interface)
+    }
+    let cards = links.filter(snapshot.isHardware)
+    let faults = (cards.isEmpty ? links : cards).map { fault(ofLink: snapshot.interfaces[$0].index) }
+    guard !faults.contains(nil) else { return nil }
+    return [.noCarrier, .dormant, .linkDown].first(where: faults.contains)
+  }
+
+  /// Returns whether the kernel may have a choice between links: at least two could carry traffic.
+  ///
+  /// - Parameter isAlive: Whether one of them at least has to be without a fault.
+  func hasChoice(ofLiveLinks isAlive: Bool) -> Bool {
+    let links = snapshot.possibleCarriers(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
+    return links.count > 1 && (!isAlive || links.contains { fault(ofLink: $0) == nil })
+  }
+
   private func usableSource(of hop: RouteHop, _ family: AddressFamily) -> IPAddress? {
     if let source = hop.source {
       // The source may be on another link (unnumbered), but it has to exist. The kernel returns ::1 or a link-local address
@@ -379,14 +481,14 @@ extension PathEvaluator {
     }
     // The kernel names none if the question was for the route itself.
     let usable = snapshot.interface(hop.interfaceIndex)?.addresses.filter {
-      $0.address.family == family && isUsable($0)
+      $0.address.family == family && isUsable($0, forRouteOf: hop.scope)
     }
     return (usable?.first { !$0.isDeprecated } ?? usable?.first)?.address
   }
 
   /// Returns whether some link has the address and the address is usable.
   private func isUsable(_ address: IPAddress, on index: Int32) -> Bool {
-    snapshot.hasAddress(on: index) { $0.address == address && isUsable($0) }
+    snapshot.hasAddress(on: index) { $0.address == address && isUsable($0, forRouteOf: .max) }
   }
 
   package func includes(_ interface: Interface) -> Bool {
@@ -405,7 +507,7 @@ extension PathEvaluator {
     guard let position = snapshot.position(of: hop.interfaceIndex),
       snapshot.interfaces[position].isAdministrativelyUp
     else { return true }
-    guard let source = hop.source else { return false }
+    guard let source = hop.source, !source.isUnspecified else { return false }
     return !snapshot.knows(source, on: hop.interfaceIndex)
   }
 
@@ -415,17 +517,18 @@ extension PathEvaluator {
   func lossReason(published: NetworkPath.Verdict, _ evaluation: Evaluation) -> ReachabilityReason {
     if evaluation.failure == .unresolved { return .unresolved }
     guard let index = published.interfaceIndex else { return evaluation.failure }
-    let outer = published.vpn?.interfaceIndex ?? index
-    if let fault = fault(ofLink: index) ?? fault(ofLink: outer) { return fault }
+    let outer = (published.ipv4 ?? published.ipv6)?.interfaceIndex ?? index
+    let tunnel = published.vpn?.interfaceIndex ?? index
+    if let fault = fault(ofLink: index) ?? fault(ofLink: tunnel) ?? fault(ofLink: outer) { return fault }
     guard let carrier = snapshot.interface(index), let leaving = snapshot.interface(outer),
       hasAddress(published, over: leaving),
-      outer == index || carrier.addresses.contains(where: isUsable)
+      outer == index || carrier.addresses.contains(where: { isUsable($0) })
     else { return .noAddress }
     return evaluation.failure
   }
 
-  private func isUsable(_ address: InterfaceAddress) -> Bool {
-    address.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
+  private func isUsable(_ address: InterfaceAddress, forRouteOf scope: UInt8? = nil) -> Bool {
+    address.isUsable(forRouteOf: scope, allowingLinkLocalIPv4: allowsLinkLocalIPv4)
   }
 
   private func hasAddress(_ published: NetworkPath.Verdict, over link: Interface) -> Bool {

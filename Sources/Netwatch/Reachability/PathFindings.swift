@@ -52,25 +52,27 @@ package struct PathFindings: Sendable {
   }
 
   /// Returns the rule that led a packet to a table. Nil if no such rule is known.
-  package func rule(leadingTo table: UInt32, mark: UInt32, _ family: AddressFamily) -> RoutingRule? {
-    let first = rules[family]?.first {
-      $0.table == table && $0.suppressedPrefixLength == nil && $0.mayMatch(mark: mark, user: user)
+  package func rule(leadingTo table: UInt32, _ query: RouteQuery) -> RoutingRule? {
+    let first = rules[query.family]?.first {
+      $0.table == table && $0.suppressedPrefixLength == nil && $0.mayMatch(query, user)
     }
     return first?.hasOtherSelectors == true ? nil : first
   }
 
   /// Returns the rules that may have forbidden a packet its way.
-  package func rules(forbidding mark: UInt32, _ family: AddressFamily) -> [RoutingRule] {
-    (rules[family] ?? []).filter { $0.forbids && $0.mayMatch(mark: mark, user: user) }
+  package func rules(forbidding query: RouteQuery) -> [RoutingRule] {
+    (rules[query.family] ?? []).filter { $0.forbids && $0.mayMatch(query, user) }
   }
 }
 
 extension RoutingRule {
   /// Returns whether the rule may match, as far as its selectors can be judged.
-  fileprivate func mayMatch(mark: UInt32, user: UInt32) -> Bool {
+  fileprivate func mayMatch(_ query: RouteQuery, _ user: UInt32) -> Bool {
     // A rule that is inverted as a whole may match or not.
     if hasOtherSelectors, isInverted { return true }
-    let isSelected = mark & markMask == self.mark || self.mark == 0
-    return (isSelected && (users?.contains(user) ?? true)) != isInverted
+    let hasMark = query.mark & markMask == mark || mark == 0
+    // Packets without a source come from 0.0.0.0, which is in no other network.
+    let hasSource = source.map { source in query.source.map { source.contains($0) } ?? false } ?? true
+    return (hasMark && hasSource && (users?.contains(user) ?? true)) != isInverted
   }
 }

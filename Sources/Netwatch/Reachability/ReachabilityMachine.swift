@@ -55,7 +55,7 @@ package struct ReachabilityMachine: Sendable {
     case publish(NetworkPath, Change)
   }
 
-  package enum Timer: Hashable, Sendable, CaseIterable { case hold, retry, resolution, hostRoutes, expiry }
+  package enum Timer: Hashable, Sendable, CaseIterable { case hold, retry, resolution, hostRoutes, expiry, recheck }
 
   /// The subject of a published path.
   package enum Change: Hashable, Sendable { case initial, reachability, interfaces, wifi }
@@ -67,8 +67,8 @@ package struct ReachabilityMachine: Sendable {
     package var addresses: [IPAddress] = []
     /// Whether routes to single addresses matter.
     package var includesHostRoutes = false
-    /// The router in use that has advertised itself. When it fails, the kernel takes another one.
-    package var router: Neighbour?
+    /// The routers in use in place of which the kernel takes another one when they fail.
+    package var routers: [Neighbour] = []
     /// The routers that do not answer. When one returns, the kernel may take it again.
     package var deadRouters: [Neighbour] = []
 
@@ -120,6 +120,8 @@ package struct ReachabilityMachine: Sendable {
     var stale: ReachabilityReason?
     /// The families that are asked about.
     var families: AddressFamilies = []
+    /// The families whose rules have changed.
+    var rules: AddressFamilies = []
     /// The families in which the kernel has announced a change before making it.
     var early: AddressFamilies = []
     /// The families in which the kernel's own choice contradicts what is known. Another way that was found since does not
@@ -129,6 +131,8 @@ package struct ReachabilityMachine: Sendable {
     var isConfirmed = false
     /// Whether the questions are asked again because a router is watched only since the answers.
     var followsWatch = false
+    /// Whether the questions are asked although the kernel has announced nothing.
+    var isRecheck = false
   }
 
   /// What is known of the name of the target's host. Until a resolver has answered for it, the status is unknown.
@@ -141,13 +145,20 @@ package struct ReachabilityMachine: Sendable {
     case known
   }
 
-  /// The route of a router advertisement that carries IPv6.
-  private struct AdvertisedRoute: Hashable {
-    enum End { case unknown, told, looming }
+  /// The end of an IPv6 route in use, as far as the kernel has told it.
+  private enum RouteEnd: Hashable {
+    /// Not told, or there is none.
+    case unknown
+    case told(Duration)
+    /// It is less than one of the kernel's time steps away.
+    case looming(Duration)
 
-    let hop: RouteHop
-    /// Whether the kernel has told a time until its end, and that the end is less than one of the kernel's time steps away.
-    var end = End.unknown
+    var time: Duration? {
+      switch self {
+      case .unknown: nil
+      case .told(let time), .looming(let time): time
+      }
+    }
   }
 
   /// What was published last.
@@ -164,6 +175,11 @@ package struct ReachabilityMachine: Sendable {
   private static let hostRoutePause = Duration.seconds(1)
   /// The time that the first path waits for the addresses of a host.
   private static let resolutionPatience = Duration.seconds(2)
+  /// The pauses before the kernel is asked again while nothing can be reached although a link is usable.
+  private static let recheckPauses: [Duration] = [.milliseconds(100), .milliseconds(300), .seconds(1), .seconds(3)]
+  /// The time after the last announcement from which on the kernel is asked rarely.
+  private static let recheckPatience = Duration.seconds(60)
+  private static let rareRecheckPause = Duration.seconds(10)
   /// Slightly more than the kernel's own time steps.
   package static let expirySlack = Duration.milliseconds(30)
 
@@ -189,8 +205,16 @@ package struct ReachabilityMachine: Sendable {
   private var asksBeneathTunnel = false
   /// The time at which routes to single addresses were last asked for. Nil while they do not decide what carries a tunnel.
   private var hostRoutesAsked: Duration?
-  /// Nil if no router advertisement carries IPv6.
-  private var advertised: AdvertisedRoute?
+  /// The questions whose answers the last verdict depends on.
+  private var used: [RouteQuery] = []
+  /// The ends of the IPv6 routes in use.
+  private var routeEnds: [RouteHop: RouteEnd] = [:]
+  /// The first of these ends, for which a timer runs.
+  private var expiry: Duration?
+  /// The time of the last announcement that could matter.
+  private var lastNews = Duration.zero
+  /// The number of times that the kernel was asked again since then. Nil if it is not to be asked.
+  private var rechecks: Int?
   /// Whether links and addresses were dumped again because the kernel uses one that it has not announced.
   private var hasDumpedForContradiction = false
   /// The number of consecutive refused questions.
@@ -201,9 +225,12 @@ package struct ReachabilityMachine: Sendable {
   /// - Parameters:
   ///   - namespaces: The namespaces that this process does not share with the machine's first process.
   ///   - user: The id of the user whose packets reach the target.
-  package init(configuration: MonitorConfiguration = .init(), namespaces: OwnNamespaces = [], user: UInt32 = 0) {
+  ///   - vrf: The index of the VRF to which the sockets of this process are bound; 0 for none.
+  package init(
+    configuration: MonitorConfiguration = .init(), namespaces: OwnNamespaces = [], user: UInt32 = 0, vrf: Int32 = 0
+  ) {
     self.configuration = configuration
-    evaluator = PathEvaluator(configuration: configuration, namespaces: namespaces, user: user)
+    evaluator = PathEvaluator(configuration: configuration, namespaces: namespaces, user: user, vrf: vrf)
     destinations = Destinations(of: configuration.target)
     if case .host = configuration.target { name = .awaited(until: nil) } else { name = .known }
   }
@@ -260,7 +287,7 @@ package struct ReachabilityMachine: Sendable {
 
     case .answered(let new):
       guard case .asking(var round) = phase else {
-        takeLifetime(from: new, at: now, &outputs)
+        takeLifetimes(from: new, at: now, &outputs)
         break
       }
       answers.merge(new) { $1 }
@@ -300,21 +327,32 @@ package struct ReachabilityMachine: Sendable {
       }
       return phase
     case .expiry:
+      expiry = nil
       pending.routing.formUnion(.ipv6)
-      if advertised?.end == .looming { advertised?.end = .unknown }
+      for (hop, end) in routeEnds {
+        if case .looming(let time) = end, time <= now { routeEnds[hop] = .unknown }
+      }
       // The router may have renewed it.
       pending.announcesRoutes = true
+    case .recheck:
+      guard case .idle(nil) = phase else { return phase }
+      rechecks = rechecks.map { $0 + 1 }
+      pending.routing = .both
+      return ask(Round(isRecheck: true), at: now, &outputs)
     case .hostRoutes:
       forgetHostRoutes()
       pending.routing = .both
     }
-    return lookAgain(at: now, &outputs)
+    return lookAgain(isRecheck: true, at: now, &outputs)
   }
 
   /// Looks at what has changed, now or after what is under way.
-  private mutating func lookAgain(at now: Duration, _ outputs: inout [Output]) -> Phase {
+  private mutating func lookAgain(
+    isRecheck: Bool = false, at now: Duration, _ outputs: inout [Output]
+  ) -> Phase {
     guard case .idle(let stale) = phase else { return phase }
-    return stale == nil ? ask(Round(), at: now, &outputs) : dump(after: 0, because: stale, &outputs)
+    if stale != nil { return dump(after: 0, because: stale, &outputs) }
+    return ask(Round(isRecheck: isRecheck), at: now, &outputs)
   }
 
   // MARK: Dumps
@@ -353,6 +391,13 @@ package struct ReachabilityMachine: Sendable {
     if destinations.isEmpty, name != .awaited(until: nil), !pending.routing.isEmpty { outputs.append(.resolve) }
     var round = round
     round.families = pending.routing.intersection(destinations.families)
+    round.rules = round.cause == nil ? pending.rules : .both
+    pending.rules = []
+    answers = answers.filter { $0.key.kind != .rules || !round.rules.contains($0.key.family) }
+    if !round.isRecheck, !round.families.isEmpty {
+      lastNews = now
+      if rechecks != nil { rechecks = 0 }
+    }
     if asksBeneathTunnel, !pending.routing.isEmpty { round.families = destinations.families }
     if !round.families.isEmpty {
       refreshHostRoutes(at: now, &outputs)
@@ -362,7 +407,7 @@ package struct ReachabilityMachine: Sendable {
       pending.routing = []
       pending.dependents = []
       pending.announcedEarly = []
-      forgetAnswers(of: asksBeneathTunnel ? .both : round.families)
+      forgetAnswers(of: round)
     }
     return judge(round, at: now, &outputs)
   }
@@ -374,7 +419,8 @@ package struct ReachabilityMachine: Sendable {
     var trail = EvaluationTrail()
     let evaluation = evaluator.evaluate(answers, to: destinations, &trail)
     asksBeneathTunnel = trail.asksBeneathTunnel
-    if trail.missing.contains(where: { $0.kind == .hostRoute }) { hostRoutesAsked = now }
+    used = trail.used
+    if trail.missing.contains(where: { $0.kind == .hostRoutes }) { hostRoutesAsked = now }
     if trail.missing.isEmpty, !trail.usesHostRoutes, hostRoutesAsked != nil {
       forgetHostRoutes()
       hostRoutesAsked = nil
@@ -390,8 +436,13 @@ package struct ReachabilityMachine: Sendable {
       var round = round
       round.isConfirmed = true
       round.contradicted = []
-      forgetAnswers(of: asksBeneathTunnel ? .both : round.families)
+      forgetAnswers(of: round)
       return judge(round, afterPendingChanges: true, at: now, &outputs)
+    }
+    if round.followsWatch, let published, published.verdict.isReachable, !evaluation.verdict.isReachable {
+      // Nothing has announced the loss yet. The announcement is on its way, and tells the reason.
+      outputs.append(.timer(.recheck, at: now + Self.recheckPauses[0]))
+      return .idle(stale: round.stale)
     }
     if round.contradicted.isEmpty {
       hasDumpedForContradiction = false
@@ -402,21 +453,44 @@ package struct ReachabilityMachine: Sendable {
     return conclude(evaluation, round, at: now, &outputs)
   }
 
-  private mutating func forgetAnswers(of families: AddressFamilies) {
-    for query in answers.keys.filter({ families.contains($0.family) && $0.kind != .hostRoute }) { answers[query] = nil }
+  /// Has everything asked again that a round is about. Rules are kept until they change, and routes to single addresses for some
+  /// time.
+  private mutating func forgetAnswers(of round: Round) {
+    let families = asksBeneathTunnel ? .both : round.families
+    answers = answers.filter { query, _ in
+      switch query.kind {
+      case .hostRoutes: true
+      case .rules: !round.rules.contains(query.family)
+      case .way, .route, .lifetime: !families.contains(query.family)
+      }
+    }
   }
 
   /// Returns whether the answer may be older than what the kernel has announced.
   ///
   /// This is so if the answer changes nothing after an early announcement, or contradicts what is known. The kernel announces
-  /// nothing more when it makes the change.
+  /// nothing more when it makes the change. An answer that leads over another link, although nothing is wrong with the old one,
+  /// is doubtful too: between equal routes whose routers it has not heard of for a while, the kernel changes with each lookup.
   private func isDoubtful(_ round: Round, _ evaluation: PathEvaluator.Evaluation) -> Bool {
     if !round.contradicted.isEmpty { return true }
     guard published != nil else { return false }
     // Beneath a tunnel, another link may carry the traffic by the other family, and the path stays the same.
     if asksBeneathTunnel { return !round.early.isEmpty }
+    if isDetour(evaluation.verdict) { return true }
     let early = round.early.intersection(round.families)
     return !early.isEmpty && !early.isDisjoint(with: evaluation.verdict.familiesEqual(to: concluded))
+  }
+
+  /// Returns whether a verdict leads over another link or router than before, although nothing is wrong with that link.
+  private func isDetour(_ verdict: NetworkPath.Verdict) -> Bool {
+    [(verdict.ipv4, concluded.ipv4), (verdict.ipv6, concluded.ipv6)].contains { new, old in
+      guard let new, let old, (new.interfaceIndex, new.gateway) != (old.interfaceIndex, old.gateway) else {
+        return false
+      }
+      let router = old.gateway.map { Neighbour(interfaceIndex: old.interfaceIndex, address: $0) }
+      let isDead = router.map(evaluator.snapshot.deadRouters.contains) ?? false
+      return !isDead && evaluator.fault(ofLink: old.interfaceIndex) == nil
+    }
   }
 
   // MARK: Routes to single addresses
@@ -428,7 +502,7 @@ package struct ReachabilityMachine: Sendable {
     outputs.append(.timer(.hostRoutes, at: asked + Self.hostRoutePause))
   }
 
-  private mutating func forgetHostRoutes() { answers = answers.filter { $0.key.kind != .hostRoute } }
+  private mutating func forgetHostRoutes() { answers = answers.filter { $0.key.kind != .hostRoutes } }
 
   // MARK: Watching
 
@@ -440,25 +514,6 @@ package struct ReachabilityMachine: Sendable {
     }
     new.includesHostRoutes = hostRoutesAsked != nil
     set(new, &outputs)
-  }
-
-  /// Has the router that this route leads to watched, if it is not dead, and the dead ones.
-  ///
-  /// - Returns: Whether the router was not watched before.
-  private mutating func watchRouter(of hop: RouteHop?, isAfterDump: Bool, _ outputs: inout [Output]) -> Bool {
-    let router = hop.flatMap { hop in
-      hop.gateway.map { Neighbour(interfaceIndex: hop.interfaceIndex, address: $0) }
-    }
-    // The kernel takes a dead router if all are dead, and takes turns then. One that it takes in place of a router that is
-    // not known to be dead is alive again, or is being looked for. After a dump, its return may be among what was lost.
-    let replacesLivingOne = watch.router.map { $0 != router && !evaluator.snapshot.deadRouters.contains($0) } ?? false
-    if let router, replacesLivingOne || isAfterDump { evaluator.snapshot.revive(router) }
-    var new = watch
-    new.deadRouters = evaluator.snapshot.deadRouters
-    new.router = router.flatMap { new.deadRouters.contains($0) ? nil : $0 }
-    let isNew = new.router != nil && new.router != watch.router
-    set(new, &outputs)
-    return isNew
   }
 
   private mutating func set(_ new: Watch, _ outputs: inout [Output]) {
@@ -527,7 +582,8 @@ package struct ReachabilityMachine: Sendable {
     let announcesRoutes = pending.announcesRoutes
     pending = SnapshotDelta()
     refusals = 0
-    return followAdvertisedRoute(announcesRoutes, after: round, at: now, &outputs)
+    setRecheck(at: now, &outputs)
+    return followRoutes(announcesRoutes, after: round, at: now, &outputs)
   }
 
   private mutating func stopHolding(_ outputs: inout [Output]) {
@@ -555,6 +611,9 @@ package struct ReachabilityMachine: Sendable {
     if let cause { return cause }
     if !old.isReachable { return .routeUp }
     if new.vpn?.interfaceIndex != old.vpn?.interfaceIndex { return new.vpn == nil ? .vpnDown : .vpnUp }
+    if let families = new.vpn?.families, let before = old.vpn?.families, families != before {
+      return families.isSuperset(of: before) ? .vpnUp : .vpnDown
+    }
     if new.medium != old.medium { return .mediumChanged }
     if new.interfaceIndex != old.interfaceIndex || new.interfaceName != old.interfaceName || new.vpn != old.vpn {
       return .interfaceChanged
@@ -563,63 +622,122 @@ package struct ReachabilityMachine: Sendable {
     return .addressChanged
   }
 
-  // MARK: Advertised routes
+  // MARK: Routes that end silently
 
-  /// Follows the route that a router has advertised. Such routes end without an announcement, by their lifetime or with their
-  /// router. The kernel skips an expired one at once but announces that up to half a minute later.
+  /// Follows the routes in use: the kernel stops using one without a message when its router fails, or when its time is over.
+  /// It skips an expired one at once but announces that up to half a minute later.
   ///
-  /// - Parameter isAnnounced: Whether some route has been announced, perhaps this one with a new lifetime.
-  private mutating func followAdvertisedRoute(
+  /// - Parameter isAnnounced: Whether some route has been announced, perhaps one in use with a new lifetime.
+  private mutating func followRoutes(
     _ isAnnounced: Bool, after round: Round, at now: Duration, _ outputs: inout [Output]
   ) -> Phase {
-    let route = advertisedRoute()
-    if watchRouter(of: route?.hop, isAfterDump: round.cause != nil, &outputs), !round.followsWatch {
+    let ways = waysInUse
+    let unwatched = watchRouters(of: ways.map(\.hop), isAfterDump: round.cause != nil, &outputs)
+    if !unwatched.isEmpty, !round.followsWatch {
       // Nobody has heard what became of the router between the answer and the watch. Once: a kernel without router
       // preferences takes turns between routers that it knows nothing of.
-      pending.routing = .ipv6
+      pending.routing = unwatched
       pending.announcesRoutes = isAnnounced
-      return ask(Round(stale: round.stale, followsWatch: true), at: now, &outputs)
+      return ask(Round(stale: round.stale, followsWatch: true, isRecheck: round.isRecheck), at: now, &outputs)
     }
-    let isSame = route?.hop == advertised?.hop
-    if let route, !isSame || isAnnounced {
-      outputs.append(.query([route.query.asking(.lifetime)], afterPendingChanges: false))
+    let before = routeEnds
+    routeEnds = [:]
+    var questions: [RouteQuery] = []
+    for (query, hop) in ways where query.family == .ipv6 && routeEnds[hop] == nil {
+      routeEnds[hop] = before[hop] ?? .unknown
+      if isAnnounced || before[hop] == nil { questions.append(query.asking(.lifetime)) }
     }
-    if route == nil, !isSame { outputs.append(.timer(.expiry, at: nil)) }
-    if !isSame { advertised = route.map { AdvertisedRoute(hop: $0.hop) } }
+    if !questions.isEmpty { outputs.append(.query(questions, afterPendingChanges: false)) }
+    if questions.isEmpty, routeEnds != before { setExpiry(&outputs) }
     return .idle(stale: round.stale)
   }
 
-  /// Returns the IPv6 route in use if a router has advertised it, and the question to which it was the answer.
-  private func advertisedRoute() -> (hop: RouteHop, query: RouteQuery)? {
-    guard let path = concluded.ipv6, let gateway = path.gateway else { return nil }
-    for query in destinations.ipv6.map(evaluator.query) {
-      guard case .hop(let hop) = answers[query], hop.origin == RouteHop.advertisementOrigin, hop.gateway == gateway,
-        hop.interfaceIndex == path.interfaceIndex
-      else { continue }
-      return (hop, query)
+  /// The ways that the verdict depends on, with the questions to which they are the answers: those of programs, and those of
+  /// tunnels.
+  private var waysInUse: [(query: RouteQuery, hop: RouteHop)] {
+    guard concluded.isReachable else { return [] }
+    return used.compactMap { query in
+      guard query.kind == .way, query.link == 0, case .hop(let hop) = answers[query], hop.gateway != nil else {
+        return nil
+      }
+      return (query, hop)
     }
-    return nil
   }
 
-  /// Sets the timer to the end of the advertised route, as the kernel has told it.
-  private mutating func takeLifetime(from new: [RouteQuery: RouteAnswer], at now: Duration, _ outputs: inout [Output]) {
-    guard let answer = new.first(where: { $0.key.kind == .lifetime })?.value else { return }
-    let ticks =
-      switch answer {
-      case .hop(let hop): hop.lifetime
-      case .hops(let hops): hops.first?.lifetime ?? 0
-      case .noRoute, .refused, .own, .rules: 0 as UInt32
-      }
-    switch (ticks, advertised?.end) {
-    case (1..., _):
-      advertised?.end = .told
-      outputs.append(.timer(.expiry, at: now + .milliseconds(10) * Int(ticks) + Self.expirySlack))
-    // An end that is less than a time step away is told like none.
-    case (_, .told):
-      advertised?.end = .looming
-      outputs.append(.timer(.expiry, at: now + Self.expirySlack))
-    case (_, .looming): break
-    case (_, .unknown), (_, nil): outputs.append(.timer(.expiry, at: nil))
+  /// Has the routers of these ways watched, if they are not dead, and the dead ones.
+  ///
+  /// - Returns: The families of the routers that were not watched before.
+  private mutating func watchRouters(
+    of hops: [RouteHop], isAfterDump: Bool, _ outputs: inout [Output]
+  ) -> AddressFamilies {
+    let hasChoice = !hops.isEmpty && evaluator.hasChoice(ofLiveLinks: false)
+    var routers: [Neighbour] = []
+    for hop in hops where hop.origin == RouteHop.advertisementOrigin || hasChoice {
+      guard let gateway = hop.gateway else { continue }
+      let router = Neighbour(interfaceIndex: hop.interfaceIndex, address: gateway)
+      if !routers.contains(router) { routers.append(router) }
     }
+    let dead = evaluator.snapshot.deadRouters
+    for router in routers where dead.contains(router) {
+      // The kernel takes a dead router if all are dead, and takes turns then. One that it takes in place of a router that is
+      // not known to be dead is alive again, or is being looked for. After a dump, its return may be among what was lost.
+      let replacesLivingOne = watch.routers.contains {
+        $0.address.family == router.address.family && !routers.contains($0) && !dead.contains($0)
+      }
+      if replacesLivingOne || isAfterDump { evaluator.snapshot.revive(router) }
+    }
+    var new = watch
+    new.deadRouters = evaluator.snapshot.deadRouters
+    new.routers = routers.filter { !new.deadRouters.contains($0) }
+    let unwatched = new.routers.filter { !watch.routers.contains($0) }
+    set(new, &outputs)
+    return unwatched.reduce(.none) { $0.union(AddressFamilies($1.address.family)) }
+  }
+
+  /// Takes the ends of the routes in use, as the kernel has told them.
+  private mutating func takeLifetimes(
+    from new: [RouteQuery: RouteAnswer], at now: Duration, _ outputs: inout [Output]
+  ) {
+    for (query, answer) in new where query.kind == .lifetime {
+      guard case .hop(let way) = answers[query.asking(.way)], let end = routeEnds[way] else { continue }
+      let ticks =
+        switch answer {
+        case .hop(let hop): hop.lifetime
+        case .hops(let hops): hops.first?.lifetime ?? 0
+        case .noRoute, .refused, .own, .rules, .hostRoutes: 0 as UInt32
+        }
+      switch (ticks, end) {
+      case (1..., _): routeEnds[way] = .told(now + .milliseconds(10) * Int(ticks) + Self.expirySlack)
+      // An end that is less than a time step away is told like none.
+      case (_, .told): routeEnds[way] = .looming(now + Self.expirySlack)
+      case (_, .looming), (_, .unknown): break
+      }
+    }
+    setExpiry(&outputs)
+  }
+
+  private mutating func setExpiry(_ outputs: inout [Output]) {
+    let next = routeEnds.values.compactMap(\.time).min()
+    guard next != expiry else { return }
+    expiry = next
+    outputs.append(.timer(.expiry, at: next))
+  }
+
+  // MARK: Asking again
+
+  /// Has the kernel asked again while nothing can be reached although a link is usable, because there is much that the kernel
+  /// does not announce: the failure of a neighbour may have it choose another route.
+  private mutating func setRecheck(at now: Duration, _ outputs: inout [Output]) {
+    guard !concluded.isReachable, !destinations.isEmpty, evaluator.hasChoice(ofLiveLinks: true) else {
+      if rechecks != nil { outputs.append(.timer(.recheck, at: nil)) }
+      rechecks = nil
+      return
+    }
+    let count = rechecks ?? 0
+    rechecks = count
+    let pause =
+      now - lastNews > Self.recheckPatience
+      ? Self.rareRecheckPause : Self.recheckPauses[min(count, Self.recheckPauses.count - 1)]
+    outputs.append(.timer(.recheck, at: now + pause))
   }
 }

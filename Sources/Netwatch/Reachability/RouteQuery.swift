@@ -7,9 +7,9 @@ package struct RouteQuery: Hashable, Sendable {
     case route
     /// The route itself again, for the time at which it ends.
     case lifetime
-    /// A route to any single address of the destination's family, with a gateway, that somebody has written for ``link``; no way.
-    /// VPN clients write such a route to their server.
-    case hostRoute
+    /// The single addresses of the destination's family to which somebody has written a route over ``link``, by the link's router;
+    /// no way. VPN clients write such a route to their server.
+    case hostRoutes
     /// The rules that choose the table, of the destination's family; no way.
     case rules
   }
@@ -18,7 +18,8 @@ package struct RouteQuery: Hashable, Sendable {
   package var kind: Kind
   /// The id of the user whose packets these are, because rules can select by it.
   package var user: UInt32
-  /// The address that the packets come from; nil if the kernel chooses it.
+  /// The address that the packets come from; nil if the kernel chooses it. A socket without an address asks twice: for a way,
+  /// which names a source, and then for the way of packets from that source.
   package var source: IPAddress?
   /// The TCP port that the packets go to; nil for none.
   package var port: UInt16?
@@ -26,8 +27,9 @@ package struct RouteQuery: Hashable, Sendable {
   package var sourcePort: UInt16?
   /// The mark of the packets, such as those that a tunnel itself sends; 0 for none.
   package var mark: UInt32
-  /// The only link to use; 0 for any. The answer is then the route itself, because IPv4 would otherwise answer "on the link"
-  /// without any route.
+  /// The VRF in which the packets are sent; 0 for none.
+  package var vrf: Int32 = 0
+  /// The only link to use; 0 for any.
   package var link: Int32
 
   package init(
@@ -44,9 +46,14 @@ package struct RouteQuery: Hashable, Sendable {
 
   package var family: AddressFamily { destination.family }
 
+  /// Whether the answer is the route itself and not the way of a packet. It is for a link too, because IPv4 would otherwise
+  /// answer "on the link" without any route.
+  package var asksForRoute: Bool { kind != .way || link != 0 }
+
   /// Feeds what tells most questions apart into a hasher.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(destination)
+    hasher.combine(source)
     hasher.combine(link)
   }
 
@@ -54,6 +61,13 @@ package struct RouteQuery: Hashable, Sendable {
   func asking(_ kind: Kind) -> RouteQuery {
     var query = self
     query.kind = kind
+    return query
+  }
+
+  /// Returns the same question for packets from an address.
+  func from(_ source: IPAddress) -> RouteQuery {
+    var query = self
+    query.source = source
     return query
   }
 
@@ -67,9 +81,9 @@ package struct RouteQuery: Hashable, Sendable {
   /// Returns the question for the rules of a family.
   package static func rules(_ family: AddressFamily) -> RouteQuery { RouteQuery(.unspecified(family), .rules) }
 
-  /// Returns the question for a route to a single address over a link.
-  static func hostRoute(_ family: AddressFamily, over link: Int32) -> RouteQuery {
-    RouteQuery(.unspecified(family), .hostRoute, link: link)
+  /// Returns the question for the routes to single addresses over a link.
+  package static func hostRoutes(_ family: AddressFamily, over link: Int32) -> RouteQuery {
+    RouteQuery(.unspecified(family), .hostRoutes, link: link)
   }
 }
 
@@ -85,8 +99,11 @@ package struct RouteHop: Hashable, Sendable {
   package var metric: UInt32
   /// The routing table that has the route.
   package var table: UInt32
-  /// The source address. Nil if the kernel names none, as for a question for the route itself.
+  /// The source address. Unspecified if a socket would have none. Nil in answers that are the route itself: those name the
+  /// source only if the route's writer has chosen it.
   package var source: IPAddress?
+  /// The scope of the route: RT_SCOPE_* of <linux/rtnetlink.h>. IPv4 takes no address of a narrower scope as source.
+  package var scope: UInt8 = 0
   /// The time until the route ends, in hundredths of a second, in answers that are the route itself. 0 if the route does not
   /// end.
   package var lifetime: UInt32 = 0
@@ -138,10 +155,36 @@ package enum RouteAnswer: Hashable, Sendable {
   case own
   /// The rules in the order of their priority, as answer to a question for the rules.
   case rules([RoutingRule])
+  /// The destinations of routes to single addresses, as answer to a question for those.
+  case hostRoutes([IPAddress])
+
+  /// The rules, if this is the answer to a question for those.
+  var rules: [RoutingRule] { if case .rules(let rules) = self { rules } else { [] } }
+
+  /// Whether the answer leads anywhere.
+  var isWay: Bool {
+    switch self {
+    case .hop, .hops: true
+    case .noRoute, .refused, .own, .rules, .hostRoutes: false
+    }
+  }
 }
 
 /// A rule that chooses the routing table (`ip rule`).
 package struct RoutingRule: Hashable, Sendable {
+  /// A network by its address and the length of its prefix.
+  package struct Source: Hashable, Sendable {
+    package let address: IPAddress
+    package let prefixLength: UInt8
+
+    package init(address: IPAddress, prefixLength: UInt8) {
+      self.address = address
+      self.prefixLength = prefixLength
+    }
+
+    func contains(_ other: IPAddress) -> Bool { address.shares(prefixLength, with: other) }
+  }
+
   package static let mainTable: UInt32 = 254
   package static let defaultTable: UInt32 = 253
   package static let localTable: UInt32 = 255
@@ -163,10 +206,15 @@ package struct RoutingRule: Hashable, Sendable {
   package var suppressedPrefixLength: Int32?
   /// The users that the rule is for; nil for all.
   package var users: ClosedRange<UInt32>?
-  /// Whether the rule also selects by something that cannot be judged here: source, incoming link, port, protocol.
+  /// The network that the packets come from; nil for all.
+  package var source: Source?
+  /// Whether the rule also selects by something that cannot be judged here: incoming link, port, protocol.
   package var hasOtherSelectors = false
 
   package init() {}
+
+  /// Returns whether the rule may treat packets from an address unlike those without one.
+  func selects(_ source: IPAddress) -> Bool { self.source.map { $0.contains(source) } ?? false }
 
   package var forbids: Bool { [Self.blackhole, Self.unreachable, Self.prohibit].contains(action) }
 }

@@ -97,7 +97,7 @@ extension NetwatchTool {
     (snapshot.interfaces, snapshot.check, snapshot.networkID) = (false, false, false)
     var links = LinkOptions()
     (links.included, links.ignored, links.modems, links.tunnels) = ([], [], [], [])
-    (links.expensive, links.notExpensive) = ([], [])
+    (links.expensive, links.notExpensive, links.allowsLinkLocal) = ([], [], false)
     var path = PathOptions()
     (path.links, path.target) = (links, .internet)
     var service = ServiceOptions()

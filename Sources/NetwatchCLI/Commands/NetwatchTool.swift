@@ -271,6 +271,7 @@ public struct NetwatchTool: ParsableCommand {
       options.tellsStages = stages || output.bar.showsStage
       options.nudgesGateway = nudge
       options.listsInterfaces = snapshot.interfaces
+      options.tellsSwitching = output.isText
       return options
     }
   }

@@ -48,19 +48,25 @@ struct LinkOptions: ParsableArguments {
         + "joined, matches this pattern. Wins over everything else. May be repeated.", valueName: "glob"))
   var notExpensive: [String] = []
 
+  @Flag(
+    name: .customLong("link-local"),
+    help: "Let an IPv4 address in 169.254/16 be the source of traffic, as behind a router that translates it.")
+  var allowsLinkLocal = false
+
   var given: String? {
     if !included.isEmpty { return "--interface" }
     if !ignored.isEmpty { return "--ignore" }
     if !modems.isEmpty { return "--wwan" }
     if !tunnels.isEmpty { return "--tunnel" }
     if !expensive.isEmpty { return "--expensive" }
-    return notExpensive.isEmpty ? nil : "--not-expensive"
+    if !notExpensive.isEmpty { return "--not-expensive" }
+    return allowsLinkLocal ? "--link-local" : nil
   }
 
   var rules: LinkRules {
     var rules = LinkRules()
     (rules.included, rules.ignored, rules.modems, rules.tunnels) = (included, ignored, modems, tunnels)
-    (rules.expensive, rules.notExpensive) = (expensive, notExpensive)
+    (rules.expensive, rules.notExpensive, rules.allowsLinkLocal) = (expensive, notExpensive, allowsLinkLocal)
     return rules
   }
 }

@@ -6,7 +6,8 @@ import NetwatchNetlink
 extension NetwatchTool {
   /// The options that a trace may set. A trace cannot set other options.
   private static let traceKeys = [
-    "target", "interface", "ignore", "wwan", "tunnel", "expensive", "not-expensive", "hold", "count", "interfaces",
+    "target", "interface", "ignore", "wwan", "tunnel", "expensive", "not-expensive", "link-local", "hold", "count",
+    "interfaces",
     "traffic", "traffic-interval", "signal", "wifi-details", "bssid", "quality",
   ]
 
@@ -18,6 +19,7 @@ extension NetwatchTool {
       settings += path.links.tunnels.map { ("tunnel", $0) }
       settings += path.links.expensive.map { ("expensive", $0) }
       settings += path.links.notExpensive.map { ("not-expensive", $0) }
+      if path.links.allowsLinkLocal { settings.append(("link-local", nil)) }
       if path.target != .internet { settings.append(("target", path.target.description)) }
       if let hold { settings.append(("hold", "\(hold / .seconds(1))")) }
       if let count { settings.append(("count", "\(count)")) }

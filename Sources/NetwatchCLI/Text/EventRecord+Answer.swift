@@ -36,6 +36,10 @@ extension EventRecord {
     switch path.reason {
     case .noRoute where isSelective:
       return "no route leads \(target == .internet ? "out" : "there") over the interfaces that your options choose"
+    case .vpnWithoutUnderlay:
+      let tunnels = path.links.filter { $0.fault == nil && $0.role.tunnelKind != nil }
+      return "the route leads into "
+        + (tunnels.count == 1 ? "the VPN \(tunnels[0].shownName)" : "a tunnel") + ", and nothing carries it"
     case .noRoute: return target == .internet ? "there is no default route" : "no route leads there"
     case .unresolved where target == .internet: return "netlink cannot be read"
     default: break
@@ -60,6 +64,9 @@ extension NetworkPath {
   fileprivate var wayWords: String {
     let families = ipv4 == nil && ipv6 != nil ? ", with IPv6 only" : ""
     guard let vpn else { return "over \(carrierWords)\(families)" }
+    if let covered = partlyCovered {
+      return "over \(carrierWords); only \(covered) goes through the VPN \(vpn.interfaceName.harmless)"
+    }
     let tunnel = "through the VPN \(vpn.interfaceName.harmless)"
     return vpn.isCarrierKnown
       ? "\(tunnel), over \(carrierWords)\(families)" : "\(tunnel)\(families); which interface carries it is not known"
@@ -80,19 +87,20 @@ extension NetworkPath {
   /// A further sentence about an offline machine, which names faults of interfaces or a VPN that nothing carries; empty if
   /// there are none.
   fileprivate func otherFaults(_ counts: ((_ name: String) -> Bool)?) -> String {
-    if reason == .noRoute {
-      // A missing route is not the fault of one interface, but a fault of an interface with hardware may be the cause.
-      let suspects = links.filter {
-        !$0.isLoopback && $0.medium != .virtual && $0.role != .sink && $0.role.tunnelKind == nil
-          && counts?($0.name) ?? true
-      }
-      let faults = suspects.compactMap { interface in
-        faultWords(of: interface).map { "\(interface.shownName) \($0)" }
-      }
-      return faults.isEmpty ? "" : " " + faults.prefix(3).joined(separator: "; ") + "."
+    if reason == .vpnWithoutUnderlay { return "" }
+    if reason != .noRoute, let tunnel = links.first(where: { $0.fault == nil && $0.role.tunnelKind != nil }) {
+      return " The VPN \(tunnel.shownName) is up, but nothing carries it."
     }
-    let tunnel = links.first(where: { $0.fault == nil && $0.role.tunnelKind != nil })
-    return tunnel.map { " The VPN \($0.shownName) is up, but nothing carries it." } ?? ""
+    guard [.noRoute, .noCarrier, .dormant, .linkDown].contains(reason) else { return "" }
+    // The fault of another interface with hardware may be the cause too.
+    let suspects = links.filter {
+      !$0.isLoopback && $0.medium != .virtual && $0.role != .sink && $0.role.tunnelKind == nil && $0.fault != reason
+        && counts?($0.name) ?? true
+    }
+    let faults = suspects.compactMap { interface in
+      faultWords(of: interface).map { "\(interface.shownName) \($0)" }
+    }
+    return faults.isEmpty ? "" : " " + faults.prefix(3).joined(separator: "; ") + "."
   }
 
   /// Returns what keeps an interface from working, as words that follow its name. Nil if it could work.
@@ -102,6 +110,7 @@ extension NetworkPath {
     case .noCarrier where interface.medium == .wifi: "has not joined a network"
     case .noCarrier: "has no carrier" + (interface.advice(on: .noCarrier).map { " (\($0))" } ?? "")
     case .dormant: "waits for something, such as an authentication"
+    case nil where !links.isUsable(interface): "has no port that runs"
     case nil where status(of: interface) == .notReachable: "has no address"
     default: nil
     }

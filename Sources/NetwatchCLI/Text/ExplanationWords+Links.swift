@@ -54,7 +54,10 @@ extension ExplanationWords {
     if address.flags & InterfaceAddress.duplicateFlag != 0 { return " is another machine's too" }
     if address.address.isLinkLocal { return " works only within the link (link-local)" }
     if address.flags & InterfaceAddress.tentativeFlag != 0 { return " is still being checked for duplicates" }
-    return " is not used here"
+    guard address.address.family == .ipv4, address.scope > 0 else { return " is not used here" }
+    // RT_SCOPE_HOST of <linux/rtnetlink.h>.
+    return address.scope == 254
+      ? " is only for this machine itself (scope host)" : " is only for destinations on the link (scope link)"
   }
 
   // MARK: Tunnels
@@ -67,6 +70,10 @@ extension ExplanationWords {
       case .link(let lower): "stands on \(name(lower))"
       case .marks(let marks): "its own packets carry the mark \(marks.map(hex).joined(separator: " or "))"
       case .remote(let remote): "its other end is \(remote)"
+      case .hostRoutes(let links) where links.count == 1:
+        "a route to a single address, as VPN clients write one to their server, leads over \(names(links))"
+      case .hostRoutes(let links):
+        "routes to single addresses lead over \(names(links)), so which one carries it is not known"
       case .bestLink:
         "nothing shows what carries it, so netwatch asks for the best route over the links that are no tunnels"
       case .elsewhere: "it was made in another network namespace and sends its own packets there"
@@ -82,20 +89,18 @@ extension ExplanationWords {
       facts: [("interface", .string(rawName(index))), ("kind", .string(kind.rawValue))])
   }
 
-  /// Returns the step that says which links could carry a tunnel, and how they differ.
-  func candidates(_ links: [Int32], withHostRoute leading: [Int32]) -> Explanation.Step {
-    func names(_ links: [Int32]) -> String { links.map(name).joined(separator: ", ") }
-    var text = "no default route is left beside the tunnel; "
-    switch (links.count, leading.count) {
-    case (1, _): text += "\(names(links)) is the only link that could carry it"
-    case (_, 0):
-      text += "\(names(links)) could carry it, and none has a route to a single address, such as a VPN's server"
-    case (_, 1):
-      text += "among \(names(links)), only \(names(leading)) has a route to a single address, such as the VPN's server"
-    default: text += "\(names(leading)) have routes to single addresses, so which one carries it is not known"
-    }
-    return .init(topic: .tunnel, text: text, facts: [("candidates", .array(links.map { .string(rawName($0)) }))])
+  /// Returns the step that says which links could carry a tunnel.
+  func candidates(_ links: [Int32]) -> Explanation.Step {
+    let text =
+      links.count == 1
+      ? "\(names(links)) is the only link that could carry it"
+      : "\(names(links)) could carry it, and none has a route to a single address, such as a VPN's server"
+    return .init(
+      topic: .tunnel, text: "no default route is left beside the tunnel; \(text)",
+      facts: [("candidates", .array(links.map { .string(rawName($0)) }))])
   }
+
+  private func names(_ links: [Int32]) -> String { links.map(name).joined(separator: ", ") }
 
   // MARK: Media
 

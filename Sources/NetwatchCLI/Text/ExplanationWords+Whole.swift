@@ -34,6 +34,7 @@ extension ExplanationWords {
     guard !findings.verdict.isReachable else { return [] }
     switch findings.failure {
     case .noRoute, .vpnWithoutUnderlay: break
+    case .noCarrier, .dormant, .linkDown: guard failedWay.link == nil else { return [] }
     case .unresolved where findings.resolution?.isDefinite != true: break
     default: return []
     }
@@ -53,13 +54,15 @@ extension ExplanationWords {
       return "\(target) is not reachable: \(cause)."
     }
     var text = "\(target) is reachable over \(name.text.harmless)"
-    if let vpn = verdict.vpn, !vpn.isCarrierKnown {
+    if let vpn = verdict.vpn, !vpn.isCarrierKnown, vpn.interfaceIndex == verdict.interfaceIndex {
       text += ", on an unknown link (\(vpn.kind.rawValue))"
     } else {
       text += " (\(medium.rawValue))"
     }
     if let vpn = verdict.vpn, vpn.isCarrierKnown {
-      text += ", through the tunnel \(vpn.interfaceName.harmless) (\(vpn.kind.rawValue))"
+      let path = NetworkPath(verdict: verdict, reason: .initial, interfaces: [])
+      let part = path.partlyCovered.map { ", with \($0) alone" } ?? ","
+      text += "\(part) through the tunnel \(vpn.interfaceName.harmless) (\(vpn.kind.rawValue))"
     }
     switch (verdict.ipv4, verdict.ipv6) {
     case (_?, _?): text += ", by IPv4 and IPv6"
@@ -71,7 +74,9 @@ extension ExplanationWords {
 
   private var cause: String {
     let failure = failedWay
-    let link = failure.link.flatMap { findings.snapshot.interface($0) }
+    // Without a way, the fault is that of the best link.
+    let suspect = failure.link ?? findings.deadLinks.first { $0.fault == findings.failure }?.index
+    let link = suspect.flatMap { findings.snapshot.interface($0) }
     let subject = (link?.shownName ?? "the link of the route") + failure.tunnel
     switch findings.failure {
     case .noRoute: return "no route leads there" + (failure.isFiltered ? " over a link that counts" : "")

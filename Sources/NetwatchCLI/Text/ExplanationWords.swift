@@ -15,7 +15,7 @@ struct ExplanationWords {
     case .answer(let query, .own) where query.destination == destination:
       [.init(topic: .route, text: "the address is this machine's own", isFault: true, facts: [("table", .null)])]
     case .answer(let query, let answer):
-      rules(query, answer) + [route(answer, for: query.kind == .route ? ", another of its hops" : "")]
+      rules(query, answer) + [route(answer, for: packetsFromHere(query))]
     case .answerBeneath(let query, let answer): rules(query, answer) + [route(answer, for: packets(query))]
     case .excluded(let index):
       [
@@ -29,7 +29,7 @@ struct ExplanationWords {
     case .source(let address, let isUsable, let link):
       [isUsable ? source(address) : noSource(address, destination.family, over: link)]
     case .tunnel(let index, let kind, let evidence): [tunnel(index, kind, evidence)]
-    case .candidates(let links, let leading): [candidates(links, withHostRoute: leading)]
+    case .candidates(let links): [candidates(links)]
     case .passedOver(let address, let answer): [passedOver(address, answer, to: destination)]
     }
   }
@@ -39,7 +39,7 @@ struct ExplanationWords {
       switch answer {
       case .hop, .hops: "is reached directly on a link, without a gateway"
       case .refused, .own: "is refused by a route or a rule"
-      case .noRoute, .rules: "has no route"
+      case .noRoute, .rules, .hostRoutes: "has no route"
       }
     return .init(
       topic: .route, text: "the documentation address \(address) \(reason), so \(other), a DNS root server, stands in",
@@ -54,9 +54,9 @@ struct ExplanationWords {
     case .hop, .hops:
       // The rule that has found the first hop of a route also finds the others.
       guard query.kind != .route, let table = answer.hop?.table else { return [] }
-      return findings.rule(leadingTo: table, mark: query.mark, query.family).map { [step($0)] } ?? []
-    case .refused: return findings.rules(forbidding: query.mark, query.family).map { step($0) }
-    case .noRoute, .own, .rules: return []
+      return findings.rule(leadingTo: table, query).map { [step($0)] } ?? []
+    case .refused: return findings.rules(forbidding: query).map { step($0) }
+    case .noRoute, .own, .rules, .hostRoutes: return []
     }
   }
 
@@ -70,7 +70,7 @@ struct ExplanationWords {
   }
 
   private func text(_ rule: RoutingRule) -> String {
-    var text = "\(rule.priority): " + (rule.isInverted ? "not " : "") + "from all"
+    var text = "\(rule.priority): " + (rule.isInverted ? "not " : "") + "from \(rule.source.map(network) ?? "all")"
     if rule.mark != 0 { text += " fwmark \(hex(rule.mark))" }
     if rule.mark != 0, rule.markMask != .max { text += "/\(hex(rule.markMask))" }
     if let users = rule.users { text += " uidrange \(users.lowerBound)-\(users.upperBound)" }
@@ -83,7 +83,18 @@ struct ExplanationWords {
     return text + (rule.hasOtherSelectors ? ", on more conditions" : "")
   }
 
+  private func network(_ source: RoutingRule.Source) -> String {
+    let isSingle = source.prefixLength == (source.address.family == .ipv4 ? 32 : 128)
+    return "\(source.address)" + (isSingle ? "" : "/\(source.prefixLength)")
+  }
+
   // MARK: Routes
+
+  /// Returns which packets of this machine's programs a question is about, if not about all.
+  private func packetsFromHere(_ query: RouteQuery) -> String {
+    if query.kind == .route { return ", another of its hops" }
+    return query.source.map { ", for packets from \($0)" } ?? ""
+  }
 
   private func route(_ answer: RouteAnswer, for packets: String) -> Explanation.Step {
     guard let hop = answer.hop else {
@@ -106,7 +117,10 @@ struct ExplanationWords {
   private func packets(_ query: RouteQuery) -> String {
     let family = query.family.shownName
     if query.mark != 0 { return ", for \(family) packets with the mark \(hex(query.mark))" }
-    guard Destinations.internet.all.contains(query.destination) else { return ", to the tunnel's other end" }
+    guard Destinations.internet.all.contains(query.destination) else {
+      let isRemote = findings.snapshot.interfaces.contains { $0.remote == query.destination }
+      return isRemote ? ", to the tunnel's other end" : ", to \(query.destination)"
+    }
     return query.link == 0 ? ", for \(family) packets" : ", the best \(family) route without a tunnel"
   }
 
@@ -136,7 +150,7 @@ extension RouteAnswer {
     switch self {
     case .hop(let hop): hop
     case .hops(let hops): hops.first
-    case .noRoute, .refused, .own, .rules: nil
+    case .noRoute, .refused, .own, .rules, .hostRoutes: nil
     }
   }
 }

@@ -22,6 +22,7 @@ extension Interface {
     case _ where isLoopback: "it leads back to this machine"
     case .dormant: "it waits for something, such as an authentication"
     case .noCarrier where needsPorts: "none of its ports runs"
+    case .noCarrier where role == .stacked: "the interface that it stands on does not run"
     case .noCarrier where medium == .wifi: "it has not joined a network"
     case .noCarrier where medium == .wired: "the cable or its other end is missing"
     case .noCarrier: "its other end is missing"

@@ -119,6 +119,7 @@ extension NetworkPath {
     if let master = interface.masterIndex {
       return "port of " + (links.interface(master)?.shownName ?? "number \(master)")
     }
+    if !links.isUsable(interface) { return "no port runs" }
     return status(of: interface) == .notReachable ? "no address" : "ready"
   }
 }

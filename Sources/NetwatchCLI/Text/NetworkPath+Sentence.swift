@@ -23,8 +23,12 @@ extension NetworkPath {
     case .networkChanged: return "\(name) has joined another WiFi network, or the cost of the network has changed"
     case .vpnUp where vpn?.isCarrierKnown == false:
       return "the traffic goes over the tunnel \(tunnel) now; netwatch does not know which link carries that tunnel"
+    case .vpnUp where partlyCovered != nil, .vpnDown where partlyCovered != nil:
+      return "only \(partlyCovered ?? "?") goes through the tunnel \(tunnel) now, over \(name)"
     case .vpnUp: return "the traffic goes through the tunnel \(tunnel) now, over \(name)"
-    case .vpnDown: return "the traffic goes through no tunnel any more, straight over \(name)"
+    case .vpnDown:
+      guard vpn == nil else { return "the traffic still goes through the tunnel \(tunnel), over \(name)" }
+      return "the traffic goes through no tunnel any more, straight over \(name)"
     case .vpnWithoutUnderlay: return "the route leads into a tunnel, and nothing carries it"
     case .resynced: return "found when everything was read again, because messages of the kernel were lost"
     case .resumed: return "found when everything was read again after a suspend"
@@ -38,10 +42,28 @@ extension NetworkPath {
   }
 
   private var name: String { (interfaceName ?? "a link").harmless }
+  /// The only family that goes through a tunnel, if the other one goes without. Nil if the tunnel takes all traffic.
+  var partlyCovered: String? {
+    guard let vpn, let family = vpn.families.first, vpn.families.count == 1, supportsIPv4, supportsIPv6 else {
+      return nil
+    }
+    return family.shownName
+  }
+
   private var tunnel: String { vpn.map { $0.interfaceName.harmless } ?? "?" }
 
   private func sentence(ofLinkAfter formerName: String?) -> String? {
     let suspects = links.filter { $0.name == formerName ?? $0.name && $0.fault == reason && !$0.isLoopback }
+    if formerName == nil, suspects.count > 1 {
+      let all = suspects.prefix(3).map(\.shownName)
+      let names = all.dropLast().joined(separator: ", ") + " and " + (all.last ?? "")
+      switch reason {
+      case .linkDown: return "\(names) are switched off"
+      case .noCarrier: return "\(names) have no carrier"
+      case .dormant: return "\(names) are dormant; they wait for something"
+      default: break
+      }
+    }
     let link = suspects.count == 1 ? suspects.first : nil
     let former = (formerName ?? link?.name).map(\.harmless) ?? "the link of the route"
     let advice = link.flatMap { $0.advice(on: reason) }.map { "; " + $0 } ?? ""

@@ -202,7 +202,8 @@ final class TextRenderer: LineRenderer {
     }
     if let vpn = path.vpn {
       let name = vpn.interfaceName.harmless
-      details.append(vpn.isCarrierKnown ? "through \(name)" : "over \(name), on an unknown link")
+      let part = path.partlyCovered.map { "\($0) " } ?? ""
+      details.append(part + (vpn.isCarrierKnown ? "through \(name)" : "over \(name), on an unknown link"))
     }
     if let network, path.isReachable { details.append("network \(network()?.text ?? "unknown")") }
     // The reason already says what the probe has found.

@@ -40,10 +40,14 @@ extension EventRecord {
 extension NetworkPath {
   /// Returns whether two paths are equal in everything that a line has.
   package func saysTheSame(as other: NetworkPath) -> Bool {
-    func says(_ path: FamilyPath?) -> [IPAddress?] { [path?.address, path?.gateway] }
+    // A path of this process has the index of each family's link, a path of a service does not.
+    func says(_ path: FamilyPath?) -> FamilyPath? {
+      path.map { FamilyPath(address: $0.address, gateway: $0.gateway, interfaceIndex: 0, kernelName: $0.kernelName) }
+    }
     return status == other.status && medium == other.medium && kernelName == other.kernelName
       && interfaceIndex == other.interfaceIndex && isExpensive == other.isExpensive && says(ipv4) == says(other.ipv4)
       && says(ipv6) == says(other.ipv6) && vpn?.kernelName == other.vpn?.kernelName && vpn?.kind == other.vpn?.kind
-      && vpn?.isCarrierKnown == other.vpn?.isCarrierKnown && wifi?.ssid == other.wifi?.ssid
+      && vpn?.isCarrierKnown == other.vpn?.isCarrierKnown && vpn?.families == other.vpn?.families
+      && wifi?.ssid == other.wifi?.ssid
   }
 }

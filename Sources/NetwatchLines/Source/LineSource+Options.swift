@@ -10,6 +10,8 @@ extension LineSource {
     package var configuration = MonitorConfiguration()
     /// Whether each record lists every link.
     package var listsInterfaces = false
+    /// Whether there is also a record when a link without a carrier is switched on or off. JSON lines do not show that.
+    package var tellsSwitching = false
     /// What a service is asked for. Default: nothing.
     package var service = ServiceUse.nothing
     /// What is counted as in flight if no service counts.

@@ -17,7 +17,6 @@ extension LineSource.Options {
     )
     configuration = given.rules.configuration(for: given.target)
     configuration.hold = given.hold
-    configuration.allowsLinkLocalIPv4 = given.allowsLinkLocal
     configuration.publishesInterfaceChanges = given.listsInterfaces
     service = !given.usesService ? .nothing : given.judgesAsUsual ? .everything : .activity
   }
@@ -28,7 +27,6 @@ private struct GivenOptions {
   var target = NetworkTarget.internet
   var rules = LinkRules()
   var hold = Duration.zero
-  var allowsLinkLocal = false
   var listsInterfaces = false
   var usesService = true
   var counts = ServiceIdentity.Counts.requests
@@ -38,7 +36,7 @@ private struct GivenOptions {
 
   /// Whether a service without options would judge the path in the same way.
   var judgesAsUsual: Bool {
-    target == .internet && rules == LinkRules() && hold == .zero && !allowsLinkLocal && !listsInterfaces
+    target == .internet && rules == LinkRules() && hold == .zero && !listsInterfaces
   }
 
   mutating func take(_ word: OptionWord) throws(PlainError) {
@@ -49,7 +47,7 @@ private struct GivenOptions {
     case "wwan": rules.modems.append(try word.value)
     case "tunnel": rules.tunnels.append(try word.value)
     case "hold": hold = try word.parsed(Duration.init(checkingSeconds:))
-    case "link-local": allowsLinkLocal = try word.isOn
+    case "link-local": rules.allowsLinkLocal = try word.isOn
     case "interfaces": listsInterfaces = try word.isOn
     case "no-service": usesService = try !word.isOn
     case "activity": counts = try Self.counts(word.value)

@@ -31,6 +31,8 @@ package final class LineSource {
   private var number: UInt64 = 0
   /// The record that was passed on last; nil if it is never compared with another.
   private var last: EventRecord?
+  /// The links that a record has listed last; nil if lists are not told.
+  private var listed: InterfaceTable?
   /// The activity that a service has reported last.
   private var announced = EventRecord.Activity()
   /// The reason why the count here has changed in this turn of the loop; nil if it has not.
@@ -184,7 +186,9 @@ package final class LineSource {
     if case .interfaces = change {
       figures?.linksChanged(path, at: moment)
       if !options.configuration.publishesInterfaceChanges { return }
+      if let listed, path.links.listsTheSame(as: listed, showsSwitching: options.tellsSwitching) { return }
     }
+    if options.configuration.publishesInterfaceChanges { listed = path.links }
     var record = EventRecord(
       sequence: number + 1, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic,
       event: .init(change), path: path)

@@ -16,6 +16,8 @@ package struct LinkRules: Hashable {
   /// The globs of links that are not expensive, for the names of links or of their WiFi networks. They take precedence over
   /// ``expensive``.
   package var notExpensive: [String] = []
+  /// Whether an IPv4 address in 169.254/16 can be the source of traffic.
+  package var allowsLinkLocal = false
 
   /// Creates rules without any globs.
   package init() {}
@@ -28,6 +30,7 @@ package struct LinkRules: Hashable {
     configuration.isTunnel = Self.rule(tunnels)
     configuration.ignoresInterface = Self.rule(ignored)
     configuration.includesInterface = Self.rule(included)
+    configuration.allowsLinkLocalIPv4 = allowsLinkLocal
     if !expensive.isEmpty || !notExpensive.isEmpty {
       configuration.isExpensive = { [expensive, notExpensive] name, network in
         let names = [name] + (network.map { [$0.text] } ?? [])

@@ -64,10 +64,14 @@ package final class GatewayWatch {
 
   private func routers(of verdict: NetworkPath.Verdict) throws(SystemError) -> [Neighbour] {
     guard let carrier = verdict.interfaceIndex else { return [] }
-    if let vpn = verdict.vpn { return vpn.isCarrierKnown ? try routers(beneathTunnelOver: carrier) : [] }
-    return [verdict.ipv4, verdict.ipv6].compactMap { family in
-      family?.gateway.map { Neighbour(interfaceIndex: family?.interfaceIndex ?? carrier, address: $0) }
+    let covered = verdict.vpn?.families ?? []
+    let direct = [(AddressFamily.ipv4, verdict.ipv4), (.ipv6, verdict.ipv6)].compactMap { family, way in
+      covered.contains(family)
+        ? nil : way?.gateway.map { Neighbour(interfaceIndex: way?.interfaceIndex ?? carrier, address: $0) }
     }
+    // A family without a tunnel tells more than what carries the tunnel of the other one.
+    guard direct.isEmpty, let vpn = verdict.vpn, vpn.isCarrierKnown else { return direct }
+    return try routers(beneathTunnelOver: carrier)
   }
 
   /// Returns the routers that carry the tunnel's own packets.
@@ -86,7 +90,7 @@ package final class GatewayWatch {
   package func isRouted(_ address: IPAddress) -> Bool {
     switch try? routes.ask(RouteQuery(address, user: geteuid())) {
     case .hop, .hops, .own: true
-    case .noRoute, .refused, .rules, nil: false
+    case .noRoute, .refused, .rules, .hostRoutes, nil: false
     }
   }
 

@@ -53,7 +53,7 @@ package final class NetlinkReachability {
     self.publish = publish
     failed = fail
     machine = ReachabilityMachine(
-      configuration: configuration, namespaces: source.input.namespaces(), user: geteuid())
+      configuration: configuration, namespaces: source.input.namespaces(), user: geteuid(), vrf: OwnNamespaces.vrf)
     routes = RouteQueries(by: source.conversation, pause: source.input.pause)
     target = configuration.target
     wifi = WiFiWatch(on: source.loop, of: source.input, configuration.wifi, read: source.connection(of:hasFrequency:))

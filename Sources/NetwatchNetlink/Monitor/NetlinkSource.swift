@@ -107,7 +107,7 @@ package final class NetlinkSource {
     // The search for what carries a tunnel asks for the way to the internet.
     var addresses = Destinations.internet.all
     for address in watches.flatMap(\.addresses) where !addresses.contains(address) { addresses.append(address) }
-    let inUse = Set(watches.compactMap { $0.router?.address })
+    let inUse = Set(watches.flatMap { $0.routers.map(\.address) })
     let dead = Set(watches.flatMap { $0.deadRouters.map(\.address) })
     let isFiltered = attach(
       RouteFilter.program(

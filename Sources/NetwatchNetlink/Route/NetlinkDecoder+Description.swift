@@ -26,9 +26,8 @@ extension NetlinkDecoder.Message: CustomStringConvertible {
         + "flags <\(names(ofAddressFlags: address.flags))>"
     case .event(.addressRemoved(let index, let address, let length)):
       return "address \(address)/\(length) on \(index) removed"
-    case .event(.routing(let families, let isRemoval)):
-      let names = [families.contains(.ipv4) ? "IPv4" : "", families.contains(.ipv6) ? "IPv6" : ""]
-      return "routing \(names.filter { !$0.isEmpty }.joined(separator: " and ")) \(isRemoval ? "removed" : "changed")"
+    case .event(.routing(let families, let isRemoval)): return hint("routing", families, isRemoval)
+    case .event(.rules(let families, let isRemoval)): return hint("rules", families, isRemoval)
     case .event(.wireless(let index, let wireless)):
       return "wireless \(index) \(wireless.map { "\($0)" } ?? "-")"
     case .event(.lease(let index, let isMetered)): return "lease \(index)\(isMetered ? " metered" : "")"
@@ -40,6 +39,11 @@ extension NetlinkDecoder.Message: CustomStringConvertible {
     case .rule(let rule): return "rule \(rule)"
     case .ignored: return "ignored"
     }
+  }
+
+  private func hint(_ what: String, _ families: AddressFamilies, _ isRemoval: Bool) -> String {
+    let names = [families.contains(.ipv4) ? "IPv4" : "", families.contains(.ipv6) ? "IPv6" : ""]
+    return "\(what) \(names.filter { !$0.isEmpty }.joined(separator: " and ")) \(isRemoval ? "removed" : "changed")"
   }
 
   private func text(_ index: Int32?) -> String { index.map { "\($0)" } ?? "-" }

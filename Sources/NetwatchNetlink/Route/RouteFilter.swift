@@ -26,7 +26,7 @@ struct RouteFilter {
   private static let neighbourStateOffset: UInt32 = 24
 
   private enum Label: Hashable {
-    case link, neighbour, neighbourState(Int), router(Int, Int)
+    case link, neighbour, neighbourState(Int), routers(Int), router(Int, AddressFamily, Int, Int)
     case pass, drop, family(AddressFamily), target(Int), word(Int, Int), wholeWord(Int, Int), lastWord(Int, Int)
   }
 
@@ -44,8 +44,8 @@ struct RouteFilter {
   /// - Parameters:
   ///   - targets: The addresses to watch.
   ///   - passesHostRoutes: Whether every route to a single address also matters. Default: false.
-  ///   - routersInUse: The IPv6 routers whose failure in the neighbour table matters.
-  ///   - deadRouters: The IPv6 routers whose return in the neighbour table matters.
+  ///   - routersInUse: The routers whose failure in the neighbour table matters.
+  ///   - deadRouters: The routers whose return in the neighbour table matters.
   static func program(
     watching targets: [IPAddress], passesHostRoutes: Bool = false, routersInUse: [IPAddress] = [],
     deadRouters: [IPAddress] = []
@@ -81,24 +81,29 @@ struct RouteFilter {
   /// Passes a neighbour that has failed and is in use, or that is back.
   private mutating func emitRouters(inUse: [IPAddress], dead: [IPAddress]) {
     let valid = [NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE, NUD_PERMANENT]
-    for (number, (addresses, states)) in [(inUse, [NUD_FAILED]), (dead, valid)].enumerated() {
-      assembler.mark(.neighbourState(number))
+    for (list, (addresses, states)) in [(inUse, [NUD_FAILED]), (dead, valid)].enumerated() {
+      assembler.mark(.neighbourState(list))
       assembler.load(half: Self.neighbourStateOffset)
-      for state in states { assembler.jump(ifEqual: UInt32(UInt16(state).bigEndian), to: .router(number, 0)) }
-      assembler.go(to: .neighbourState(number + 1))
-      emit(addresses.filter { $0.family == .ipv6 }.prefix(Self.limit).map(words), list: number)
+      for state in states { assembler.jump(ifEqual: UInt32(UInt16(state).bigEndian), to: .routers(list)) }
+      assembler.go(to: .neighbourState(list + 1))
+      assembler.mark(.routers(list))
+      assembler.load(byte: Self.familyOffset)
+      for family in AddressFamily.allCases {
+        assembler.jump(ifEqual: UInt32(family.number), to: .router(list, family, 0, 0))
+      }
+      assembler.go(to: .drop)
+      for family in AddressFamily.allCases {
+        emit(addresses.filter { $0.family == family }.prefix(Self.limit).map(words), list, family)
+      }
     }
     assembler.mark(.neighbourState(2))
     assembler.go(to: .drop)
   }
 
-  /// Passes a neighbour that has one of these addresses.
-  private mutating func emit(_ addresses: [[UInt32]], list number: Int) {
-    assembler.mark(.router(number, 0))
+  /// Passes a neighbour that has one of these addresses of one family.
+  private mutating func emit(_ addresses: [[UInt32]], _ list: Int, _ family: AddressFamily) {
+    assembler.mark(.router(list, family, 0, 0))
     guard !addresses.isEmpty else { return assembler.go(to: .drop) }
-    assembler.load(byte: Self.familyOffset)
-    assembler.jump(ifEqual: UInt32(AF_INET6), to: .router(number, 1), else: .drop)
-    assembler.mark(.router(number, 1))
     assembler.load(Self.attributesOffset)
     assembler.setIndex(UInt32(NDA_DST))
     assembler.load(word: Self.findAttribute)
@@ -106,14 +111,12 @@ struct RouteFilter {
     assembler.store(memory: Self.attribute)
     assembler.loadIndex(memory: Self.attribute)
     for (position, words) in addresses.enumerated() {
-      let next = position + 1 < addresses.count ? Label.router(number, 10 * (position + 1)) : .drop
-      if position > 0 { assembler.mark(.router(number, 10 * position)) }
+      let next = position + 1 < addresses.count ? Label.router(list, family, position + 1, 0) : .drop
       for (place, word) in words.enumerated() {
+        if position + place > 0 { assembler.mark(.router(list, family, position, place)) }
         assembler.load(indirectWord: Self.attributeHeader + UInt32(place) * 4)
         let isLast = place + 1 == words.count
-        let further = Label.router(number, 10 * position + 2 + place)
-        assembler.jump(ifEqual: word, to: isLast ? .pass : further, else: next)
-        if !isLast { assembler.mark(further) }
+        assembler.jump(ifEqual: word, to: isLast ? .pass : .router(list, family, position, place + 1), else: next)
       }
     }
   }

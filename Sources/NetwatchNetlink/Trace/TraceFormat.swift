@@ -7,7 +7,8 @@
 /// namespaces KIND…                      netwatch's own namespaces: users, network or both; before the first start
 /// start MONO WALL                       the beginning: everything is listed
 /// turn MONO WALL CHANNEL                the socket CHANNEL became readable, and was read until it was empty
-/// timer MONO WALL NAME                  a timer of the machine fired: hold, retry, resolution, host-routes, expiry
+/// timer MONO WALL NAME                  a timer of the machine fired: hold, retry, resolution, host-routes, expiry,
+///                                       recheck
 /// resumed MONO WALL                     the machine was suspended
 /// resolved MONO WALL ADDRESS…           the addresses of the target's host, the best one first; none if the host has none
 /// unresolved MONO WALL                  no name server has answered for the target's host

@@ -49,6 +49,7 @@ extension ReachabilityMachine.Timer {
     case .resolution: "resolution"
     case .hostRoutes: "host-routes"
     case .expiry: "expiry"
+    case .recheck: "recheck"
     }
   }
 }

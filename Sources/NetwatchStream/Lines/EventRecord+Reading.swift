@@ -160,21 +160,26 @@ extension NetworkPath.Verdict {
     interfaceName = InterfaceName(name)
     interfaceIndex = Int32(index)
     isExpensive = value["expensive"]?.bool ?? false
-    vpn = value["vpn"].flatMap(VPN.init)
     ssid = value["wifi"]?["ssid_hex"]?.string.flatMap(SSID.init(hex:))
     ipv4 = value["ipv4"].flatMap { NetworkPath.FamilyPath($0, over: interfaceIndex) }
     ipv6 = value["ipv6"].flatMap { NetworkPath.FamilyPath($0, over: interfaceIndex) }
+    vpn = value["vpn"].flatMap { VPN($0, families) }
   }
 }
 
 extension VPN {
   /// The stream does not give the index of the tunnel's interface. An older service does not report whether the carrier is
-  /// known, because it always was.
-  fileprivate init?(_ value: JSONValue) {
+  /// known, because it always was, nor the families, which it did not tell apart.
+  fileprivate init?(_ value: JSONValue, _ reachable: AddressFamilies) {
     guard let name = value["interface"]?.string, let kind = value["kind"]?.string else { return nil }
+    let names = value["families"]?.array?.compactMap(\.string)
     self.init(
       kernelName: InterfaceName(name), interfaceIndex: 0, kind: TunnelKind(rawValue: kind) ?? .other,
-      isCarrierKnown: value["carrier"]?.string != "unknown")
+      isCarrierKnown: value["carrier"]?.string != "unknown",
+      families: Set(
+        AddressFamily.allCases.filter { family in
+          names.map { $0.contains(family == .ipv4 ? "ipv4" : "ipv6") } ?? reachable.contains(family)
+        }))
   }
 }
 
@@ -189,7 +194,9 @@ extension SSID {
 extension NetworkPath.FamilyPath {
   fileprivate init?(_ value: JSONValue, over index: Int32?) {
     guard let address = value["address"]?.string.flatMap(IPAddress.init) else { return nil }
-    self.init(address: address, gateway: value["gateway"]?.string.flatMap(IPAddress.init), interfaceIndex: index ?? 0)
+    self.init(
+      address: address, gateway: value["gateway"]?.string.flatMap(IPAddress.init), interfaceIndex: index ?? 0,
+      kernelName: value["interface"]?.string.map { InterfaceName($0) })
   }
 }
 

@@ -202,7 +202,9 @@ extension LineBuffer {
     append(name: vpn.kernelName)
     append(#","kind":""#)
     append(text: vpn.kind.rawValue)
-    append(vpn.isCarrierKnown ? #"","carrier":"known"}"# : #"","carrier":"unknown"}"#)
+    append(vpn.isCarrierKnown ? #"","carrier":"known","families":["# : #"","carrier":"unknown","families":["#)
+    if vpn.families.contains(.ipv4) { append(vpn.families.contains(.ipv6) ? #""ipv4","# : #""ipv4""#) }
+    append(vpn.families.contains(.ipv6) ? #""ipv6"]}"# : "]}")
   }
 
   private mutating func append(_ wifi: WiFiNetwork?) {
@@ -254,10 +256,16 @@ extension LineBuffer {
     if let gateway = family.gateway {
       append("\"")
       gateway.write(to: &self)
-      append("\"}")
+      append("\"")
     } else {
-      append("null}")
+      append("null")
     }
+    // An older service does not report it.
+    if let name = family.kernelName {
+      append(#","interface":"#)
+      append(name: name)
+    }
+    append("}")
   }
 
   fileprivate mutating func append(_ interface: Interface, in record: EventRecord) {

@@ -58,6 +58,44 @@ extension GuestTests {
       for (name, port, kind, medium) in links { #expect(media[name] == medium, "\(kind) of \(port)") }
     }
 
+    @Test func `a bond whose active port is dead carries nothing`() throws {
+      let namespace = try NetworkNamespace(withSysfs: true)
+      // Without `miimon`, the kernel does not look whether the ports have carriers.
+      try namespace.run(
+        "ip link add bond0 type bond mode active-backup miimon 0", "ip link add q0 type veth peer name p0",
+        "ip link add q1 type veth peer name p1", "ip link set q0 master bond0", "ip link set q1 master bond0",
+        "for name in p0 p1 q0 q1 bond0; do ip link set $name up; done", "ip addr add 10.0.0.1/24 dev bond0",
+        "ip route add default via 10.0.0.2", "ip link set bond0 type bond active_slave q0")
+      try namespace.waitUntilRunning("bond0")
+      let follow = try namespace.follow()
+      #expect(try follow.summary() == "wifi initial bond0")
+      try namespace.run("ip link set p1 down")
+      #expect(try follow.isQuiet(in: namespace))
+      try namespace.run("ip link set p1 up", "ip link set p0 down")
+      #expect(try follow.summary() == "not-reachable no_carrier -")
+      try namespace.run("ip link set bond0 type bond active_slave q1")
+      #expect(try follow.summary() == "wifi route_up bond0")
+    }
+
+    @Test func `a program in a VRF leaves by the routes of the VRF`() throws {
+      let namespace = try NetworkNamespace.online()
+      try namespace.run(
+        "ip link add vrf0 type vrf table 7", "ip link set vrf0 up", "ip link add w0 type veth peer name w1",
+        "ip link set w0 master vrf0", "ip link set w1 up", "ip link set w0 up", "ip addr add 10.1.0.1/24 dev w0",
+        "ip route add default via 10.1.0.2 table 7")
+      try namespace.waitUntilRunning("w0")
+      func interface(_ before: [String]) throws -> String? {
+        let command = namespace.command(before + [Programs.netwatch, "--json", "--no-service"])
+        let result = try ChildProcess.run(command)
+        return try Line(#require(result.output.first, "\(result.error)")).interface
+      }
+      #expect(try interface([]) == "v0")
+      #expect(try interface(["ip", "vrf", "exec", "vrf0"]) == "w0")
+      try namespace.run("ip link set w1 down")
+      #expect(try interface(["ip", "vrf", "exec", "vrf0"]) == nil)
+      #expect(try interface([]) == "v0")
+    }
+
     @Test func `an access point and a monitor are no way into a network`() throws {
       let radios = try GuestRadios()
       try radios.start(.home)

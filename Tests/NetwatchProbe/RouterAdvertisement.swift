@@ -1,0 +1,33 @@
+import Glibc
+
+/// `advertise LINK SECONDS`: a router advertisement (RFC 4861) with a default route that lasts so long, and with the network
+/// 2a02:9::/64, from whose addresses packets may come.
+enum RouterAdvertisement {
+  static func send(from link: String, lifetime: UInt16) throws {
+    let descriptor = socket(AF_INET6, CInt(SOCK_RAW.rawValue), CInt(IPPROTO_ICMPV6))
+    let index = unsafe if_nametoindex(link)
+    guard descriptor >= 0, index > 0 else { throw ProbeFailure("no socket or no link: \(errno)") }
+    // Others are dropped: they could come from another network.
+    var hops: CInt = 255
+    unsafe setsockopt(
+      descriptor, CInt(IPPROTO_IPV6), IPV6_MULTICAST_HOPS, &hops, socklen_t(MemoryLayout<CInt>.size))
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_scope_id = index
+    guard unsafe inet_pton(AF_INET6, "ff02::1", &address.sin6_addr) == 1 else { throw ProbeFailure("inet_pton") }
+    let seconds = [UInt8(lifetime >> 8), UInt8(lifetime & 0xff)]
+    // The type, a code, a sum that the kernel fills in, the limit of hops, flags, the lifetime, two times.
+    let head: [UInt8] = [134, 0, 0, 0, 64, 0] + seconds + [0, 0, 0, 0, 0, 0, 0, 0]
+    // The network: 64 bits, on the link and for addresses; valid and preferred as long as an hour.
+    let hour: [UInt8] = [0, 0, 14, 16]
+    let prefix: [UInt8] =
+      [3, 4, 64, 0xc0] + hour + hour + [0, 0, 0, 0, 0x2a, 2, 0, 9] + [UInt8](repeating: 0, count: 12)
+    let message = head + prefix
+    let sent = unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe sendto(descriptor, message, message.count, 0, $0, socklen_t(MemoryLayout<sockaddr_in6>.size))
+      }
+    }
+    guard sent == message.count else { throw ProbeFailure("sendto: \(errno)") }
+  }
+}
