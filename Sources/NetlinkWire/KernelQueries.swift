@@ -10,7 +10,7 @@ package struct RouteQueries {
   private static let pauses: [UInt32] = [1_000, 4_000, 16_000]
   /// The most members of a next-hop group that are looked up.
   private static let memberLimit = 32
-  /// The most routes to single addresses over one link that are kept.
+  /// The most routes to single addresses over one link that are looked at.
   private static let hostRouteLimit = 32
 
   private let conversation: NetlinkConversation
@@ -110,23 +110,33 @@ package struct RouteQueries {
   /// kernel would list all routes of the machine, which may be a million; then nothing is found.
   private func hostRoutes(over link: Int32, _ family: AddressFamily) throws(SystemError) -> RouteAnswer {
     guard conversation.isStrict else { return .noRoute }
-    var routes: [(destination: IPAddress, gateway: IPAddress?)] = []
-    var defaults: [IPAddress?] = []
     var request = try NetlinkRequest.routes(family, over: link)
-    _ = try conversation.ask(&request) { frame, bytes in
-      // A route over a next-hop object is skipped, because among many routes a request for each object would be too expensive.
-      guard case .route(.hop(let hop)) = NetlinkDecoder.message(frame, bytes, as: .answer), hop.interfaceIndex == link
-      else { return }
-      if hop.prefixLength == 0 {
-        defaults.append(hop.gateway)
-      } else if routes.count < Self.hostRouteLimit, hop.isHostRoute(family),
-        let destination = NetlinkDecoder.destination(frame, bytes)
-      {
-        routes.append((destination, hop.gateway))
+    var found: [IPAddress] = []
+    for _ in 0...Self.pauses.count {
+      var routes: [(destination: IPAddress, gateway: IPAddress?)] = []
+      var defaults: [IPAddress?] = []
+      let reply = try conversation.ask(&request) { frame, bytes in
+        let hops: [RouteHop]
+        switch NetlinkDecoder.message(frame, bytes, as: .answer) {
+        case .route(.hop(let hop)): hops = [hop]
+        case .route(.hops(let all)): hops = all
+        // A route over a next-hop object is skipped, because among many routes a request for each object would be too expensive.
+        default: return
+        }
+        for hop in hops where hop.interfaceIndex == link && hop.table == RoutingRule.mainTable {
+          if hop.prefixLength == 0 {
+            defaults.append(hop.gateway)
+          } else if hop.isHostRoute(family), let destination = NetlinkDecoder.destination(frame, bytes) {
+            routes.append((destination, hop.gateway))
+          }
+        }
       }
+      let isAny = defaults.isEmpty || defaults.contains(nil)
+      found = routes.filter { isAny || defaults.contains($0.gateway) }.prefix(Self.hostRouteLimit).map(\.destination)
+      // If the routes have changed meanwhile, the list may have holes.
+      if reply.isWhole { break }
     }
-    return .hostRoutes(
-      routes.filter { defaults.isEmpty || defaults.contains(nil) || defaults.contains($0.gateway) }.map(\.destination))
+    return .hostRoutes(found)
   }
 
   private func ask(

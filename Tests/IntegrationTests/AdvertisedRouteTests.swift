@@ -75,7 +75,11 @@ import Testing
     for _ in 0..<5 {
       try namespace.run("ip -6 neigh change \(first) dev v0 nud none", "ip -6 neigh change \(first) dev v0 nud failed")
     }
-    #expect(try follow.isQuiet(in: namespace))
+    // The next line is about IPv4. A question about IPv6 would have the kernel try the dead router once more.
+    try namespace.run("ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2")
+    let next = try follow.next()
+    #expect(next.ipv4?["address"] as? String == "10.0.0.1")
+    #expect(next.ipv6?["gateway"] as? String == other)
   }
 
   @Test(arguments: [4, 6])

@@ -378,7 +378,9 @@ final class WalkWorld {
     }
     let own = try ownAddresses()
     let questions =
-      found.map { "route get \($0.address) from \($0.source)" }
+      // IPv6 sockets keep the first way, if there is one.
+      found.filter { $0.address.contains(":") }.map { "route get \($0.address)" }
+      + found.map { "route get \($0.address) from \($0.source)" }
       + own.map { "route get 2001:db8:\($0.number)::1 from \($0.address)" } + ["link show"]
     let answers = try ChildProcess.run(
       near.command(["sh", "-c", "printf '%s\\n' \"$@\" | ip -force -o -batch -", "sh"] + questions))
@@ -389,7 +391,7 @@ final class WalkWorld {
       if words[0].hasSuffix(":"), let name = words[1].split(whereSeparator: { "@:".contains($0) }).first {
         links[String(name)] = words.first { $0.hasPrefix("<") }
       } else if let place = words.firstIndex(of: "dev"), place + 1 < words.count {
-        routes[words[0]] = words[place + 1]
+        routes[words[0]] = routes[words[0]] ?? words[place + 1]
       }
     }
     let alive = Set(links.filter { $0.value.contains("LOWER_UP") && !$0.value.contains("LOOPBACK") }.keys)

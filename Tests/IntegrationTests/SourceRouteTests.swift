@@ -99,6 +99,25 @@ import Testing
     #expect(try follow.summary() == "not-reachable no_route -")
   }
 
+  @Test func `IPv6 keeps the first way, whatever a rule says of its source`() throws {
+    let namespace = try Self.twoLinks()
+    try namespace.run("ip route del default", "ip -6 route add default via fe80::1 dev eth0")
+    let follow = try namespace.follow()
+    #expect(try follow.summary() == "wifi initial eth0")
+    try namespace.run(
+      "ip -6 route add default via fe80::1 dev eth1 table 200", "ip -6 rule add pref 100 from 2a02:1::2 lookup 200")
+    #expect(try follow.isQuiet(in: namespace))
+  }
+
+  @Test func `the table of a source may filter documentation addresses`() throws {
+    let namespace = try Self.twoLinks()
+    try namespace.run(
+      "ip route add default via 10.1.1.1 dev eth1 table 200", "ip route add unreachable 192.0.2.0/24 table 200",
+      "ip rule add pref 100 from 10.0.1.2 lookup 200")
+    let follow = try namespace.follow()
+    #expect(try follow.summary() == "wifi initial eth1")
+  }
+
   @Test func `IPv4 does not use an address of scope link towards a router`() throws {
     let namespace = try NetworkNamespace.withPair()
     try namespace.waitUntilRunning("v0")

@@ -35,6 +35,24 @@ import Testing
     #expect(try follow.isQuiet(in: namespace))
   }
 
+  @Test func `a bridge on a tunnel carries another tunnel only as long as its own is carried`() throws {
+    let namespace = try NetworkNamespace.online()
+    try namespace.configure(
+      "link add vx0 type vxlan id 1 remote 10.0.0.2 dstport 4789", "link add br0 type bridge",
+      "link set vx0 master br0", "link set vx0 up", "link set br0 up", "addr add 10.5.0.1/24 dev br0",
+      "route replace default via 10.5.0.2 dev br0")
+    try namespace.waitUntilRunning("br0")
+    let tunnel = try namespace.addTunnel("tun0")
+    try namespace.run("ip route add 0.0.0.0/1 via 10.8.0.1", "ip route add 128.0.0.0/1 via 10.8.0.1")
+    let follow = try namespace.follow()
+    let line = try follow.next()
+    #expect(line.summary == "wifi initial v0")
+    #expect(line.tunnel == "tun0 known")
+    try namespace.run("ip link set v1 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    withExtendedLifetime(tunnel) {}
+  }
+
   @Test func `a tunnel for IPv6 alone is a VPN`() throws {
     let namespace = try NetworkNamespace.online()
     let tunnel = try namespace.addTunnel("tun0")

@@ -145,8 +145,12 @@ extension NetworkSnapshot {
     let interface = interfaces[position]
     switch interface.role {
     case .tunnel, .sink: return false
-    case .base, .stacked: break
-    case .aggregate: guard interface.needsPorts, hasOutwardPort(interface.index) else { return false }
+    case .base: break
+    case .stacked: guard tunnel(beneath: interface.index) == nil else { return false }
+    case .aggregate:
+      guard interface.needsPorts, hasOutwardPort(interface.index), tunnel(beneath: interface.index) == nil else {
+        return false
+      }
     }
     return interface.isAdministrativelyUp && !interface.isLoopback && !interface.isIgnored && !isPort(interface)
       && interface.addresses.contains { $0.isUsable(allowingLinkLocalIPv4: allowingLinkLocalIPv4) }

@@ -10,8 +10,9 @@ package struct NetworkSnapshot: Sendable {
   /// Whether a listing is under way. Everything is then reported anew, so the links that stand on a changed link need not be
   /// read.
   private var isListing = false
-  /// During a listing, the positions of all addresses among those of their links. A link may have thousands (kube-proxy with IPVS).
-  private var listed: [ListedAddress: Int] = [:]
+  /// During a listing, the places of all addresses among those of their links: a link may have thousands (kube-proxy with IPVS). Nil
+  /// if they have to be found out.
+  private var listed: [ListedAddress: Int]?
   /// Routers that were in use and do not answer.
   package private(set) var deadRouters: [Neighbour] = []
   private static let routerLimit = 16
@@ -20,6 +21,12 @@ package struct NetworkSnapshot: Sendable {
     let link: Int32
     let address: IPAddress
     let prefixLength: UInt8
+
+    init(link: Int32, _ known: InterfaceAddress) {
+      self.link = link
+      address = known.address
+      prefixLength = known.prefixLength
+    }
   }
 
   private let named: NamedLinks
@@ -63,23 +70,32 @@ package struct NetworkSnapshot: Sendable {
       interface.isListed = false
       for address in interface.addresses.indices { interface.addresses[address].isListed = false }
     }
-    noteAddresses()
+    listed = nil
   }
 
-  private mutating func noteAddresses() {
-    listed = [:]
-    for interface in interfaces {
-      for (position, known) in interface.addresses.enumerated() {
-        listed[ListedAddress(link: interface.index, address: known.address, prefixLength: known.prefixLength)] =
-          position
+  /// Returns the place of an address among those of its link; nil if it is new.
+  private mutating func place(of address: InterfaceAddress, at position: Int) -> Int? {
+    guard isListing else { return interfaces[position].position(of: address.address, address.prefixLength) }
+    var places = listed ?? [:]
+    if listed == nil {
+      for interface in interfaces {
+        for (place, known) in interface.addresses.enumerated() {
+          places[ListedAddress(link: interface.index, known)] = place
+        }
       }
     }
+    listed = nil
+    let key = ListedAddress(link: interfaces[position].index, address)
+    let known = places[key]
+    if known == nil { places[key] = interfaces[position].addresses.count }
+    listed = places
+    return known
   }
 
   /// Ends a listing and drops what it did not mention.
   package mutating func endListing() -> SnapshotDelta {
     isListing = false
-    listed = [:]
+    listed = nil
     var delta = SnapshotDelta()
     delta.routing = .both
     delta.isVisible = interfaces.contains { !$0.isListed || $0.addresses.contains { !$0.isListed } }
@@ -125,7 +141,8 @@ package struct NetworkSnapshot: Sendable {
     guard deadRouters.contains(neighbour) == isReachable else { return delta }
     if isReachable {
       deadRouters.removeAll { $0 == neighbour }
-    } else if deadRouters.count < Self.routerLimit {
+    } else {
+      if deadRouters.count == Self.routerLimit { deadRouters.removeFirst() }
       deadRouters.append(neighbour)
     }
     delta.routing = AddressFamilies(neighbour.address.family)
@@ -226,7 +243,7 @@ package struct NetworkSnapshot: Sendable {
     interfaces.remove(at: position)
     if old.addresses.contains(where: \.coversStandIn) { chooseStandIns() }
     deadRouters.removeAll { $0.interfaceIndex == index }
-    if isListing { noteAddresses() }
+    listed = nil
     carryMedia(from: old, to: nil, &delta)
     delta.isVisible = true
     delta.routing = .both
@@ -238,10 +255,7 @@ package struct NetworkSnapshot: Sendable {
     var delta = SnapshotDelta()
     guard let position = position(of: index) else { return delta }
     let family = AddressFamilies(address.address.family)
-    let key = ListedAddress(link: index, address: address.address, prefixLength: address.prefixLength)
-    let known = isListing ? listed[key] : interfaces[position].position(of: address.address, address.prefixLength)
-    guard let known else {
-      if isListing { listed[key] = interfaces[position].addresses.count }
+    guard let known = place(of: address, at: position) else {
       interfaces[position].addresses.append(address)
       if address.coversStandIn { chooseStandIns() }
       noteCarrier(at: position)
@@ -269,7 +283,7 @@ package struct NetworkSnapshot: Sendable {
       let known = interfaces[position].position(of: address, prefixLength)
     else { return delta }
     let removed = interfaces[position].addresses.remove(at: known)
-    if isListing { noteAddresses() }
+    listed = nil
     if removed.coversStandIn { chooseStandIns() }
     delta.isVisible = true
     return delta

@@ -113,7 +113,7 @@ extension PathEvaluator {
       }
       trail.record(.source(source?.address, isUsable: source != nil, link: link.index))
       guard let source else { return .failed(.noAddress) }
-      if link.role.tunnelKind != nil { return underlay(of: link, table: RoutingRule.mainTable) }
+      if let tunnel = snapshot.tunnel(beneath: link.index) { return underlay(of: tunnel, table: RoutingRule.mainTable) }
       return .reachable(
         .init(address: source.address, gateway: nil, interfaceIndex: link.index), over: .link(link.index))
     }
@@ -121,10 +121,10 @@ extension PathEvaluator {
     private mutating func over(_ answer: RouteAnswer, _ family: AddressFamily) -> RouteOutcome {
       let outcome = evaluator.evaluate(answer, family)
       if case .hop(let hop) = answer { evaluator.record(hop, outcome, &trail) }
-      guard case .reachable(let path, .link(let index)) = outcome, let link = snapshot.interface(index),
-        link.role.tunnelKind != nil
-      else { return outcome }
-      let beneath = underlay(of: link, table: answer.table(over: index))
+      guard case .reachable(let path, .link(let index)) = outcome, let tunnel = snapshot.tunnel(beneath: index) else {
+        return outcome
+      }
+      let beneath = underlay(of: tunnel, table: answer.table(over: index))
       if case .reachable(_, let carrier) = beneath { return .reachable(path, over: carrier) }
       return beneath
     }
@@ -204,7 +204,7 @@ extension PathEvaluator {
 
     /// Evaluates the link over which the packets to single addresses leave, because VPN clients write a route to their server.
     /// That link carries the tunnel, alive or dead, even if another one has a better default route. If there are several such
-    /// links, those that are alive could carry it. With `ignore_routes_with_linkdown` the kernel leaves out routes over dead links;
+    /// links, any of those that are alive could carry it. With `ignore_routes_with_linkdown` the kernel leaves out routes over dead links;
     /// then a dead link carries the tunnel. Nil if there is none.
     private mutating func overHostRoutes(beneath tunnel: Interface) -> RouteOutcome? {
       let candidates = snapshot.possibleCarriers(allowingLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
@@ -235,7 +235,7 @@ extension PathEvaluator {
       let links = replies.map(\.hop.interfaceIndex)
       record(tunnel, .hostRoutes(links))
       let alive = replies.filter { evaluator.fault(ofLink: $0.hop.interfaceIndex) == nil }
-      if alive.count > 1 { return unknown(beneath: tunnel, among: alive.map(\.hop.interfaceIndex)) }
+      if replies.count > 1, !alive.isEmpty { return unknown(beneath: tunnel, among: alive.map(\.hop.interfaceIndex)) }
       let chosen = alive.first ?? first
       trail.record(.answerBeneath(chosen.query, .hop(chosen.hop)))
       return over(.hop(chosen.hop), chosen.query.family)
@@ -270,7 +270,7 @@ extension PathEvaluator {
     /// The links over which a default route can lead past the tunnels.
     private var linksBesideTunnels: [Interface] {
       snapshot.interfaces.filter {
-        ($0.role.tunnelKind == nil || $0.isCarriedElsewhere) && $0.role != .sink && !$0.isIgnored
+        (snapshot.tunnel(beneath: $0.index)?.isCarriedElsewhere ?? true) && $0.role != .sink && !$0.isIgnored
           && evaluator.mayHaveRoutes($0) && !snapshot.isPort($0)
       }
     }
@@ -301,8 +301,8 @@ extension PathEvaluator {
     }
 
     private mutating func beneath(_ outcome: RouteOutcome, _ hop: RouteHop) -> RouteOutcome {
-      guard let link = snapshot.interface(hop.interfaceIndex), link.role.tunnelKind != nil else { return outcome }
-      return underlay(of: link, table: hop.table)
+      guard let tunnel = snapshot.tunnel(beneath: hop.interfaceIndex) else { return outcome }
+      return underlay(of: tunnel, table: hop.table)
     }
 
     // MARK: No default route beside the tunnel

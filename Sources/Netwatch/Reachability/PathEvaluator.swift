@@ -72,11 +72,9 @@ package struct PathEvaluator: Sendable {
       }
     }
     if destinations.isEmpty { evaluation.failure = .unresolved }
-    if carriers.isEmpty, evaluation.failure == .noRoute,
-      let fault = faultOfBestLink
-    {
+    if carriers.isEmpty, evaluation.failure == .noRoute, let best = bestDeadLink {
       // Link managers remove address and route when a cable is pulled. The missing route is not what is wrong.
-      evaluation.failure = fault
+      evaluation.failure = best.fault
     }
     // IPv4's comes first.
     guard let (_, way, carrier) = carriers.first else { return evaluation }
@@ -229,7 +227,11 @@ extension PathEvaluator {
     _ trail: inout EvaluationTrail
   ) -> RouteOutcome {
     guard let (settled, answer) = settle(answer, to: query, answers, &trail) else { return .open }
-    guard case .hop(let hop) = answer else { return evaluate(answer, query.family) }
+    guard case .hop(let hop) = answer else {
+      // The table for this source may be the one that filters the address.
+      if settled != query, let other { return evaluate(other, answers, &trail) }
+      return evaluate(answer, query.family)
+    }
     if !includesLink(hop.interfaceIndex) {
       trail.record(.excluded(link: hop.interfaceIndex))
       return evaluateOthers(to: [query] + (other.map { [$0] } ?? []), answers, &trail)
@@ -244,8 +246,9 @@ extension PathEvaluator {
     }
   }
 
-  /// Returns the question and the answer that decide for a socket without an address: connect(2) looks up a way, takes a source
-  /// from it, and looks up again with that source, for which rules may choose another table. Nil if the kernel has to be asked.
+  /// Returns the question and the answer that decide for a socket without an address. In IPv4, connect(2) looks up a way, takes a
+  /// source from it, and looks up again with that source, for which rules may choose another table. In IPv6 it keeps the first way.
+  /// Nil if the kernel has to be asked.
   private func settle(
     _ answer: RouteAnswer, to query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
   ) -> (RouteQuery, RouteAnswer)? {
@@ -255,7 +258,8 @@ extension PathEvaluator {
       return found
     }
     trail.record(.answer(query, answer))
-    guard let rules = trail.answer(to: .rules(query.family), answers) else { return nil }
+    guard query.family == .ipv4 else { return (query, answer) }
+    guard let rules = trail.answer(to: .rules(.ipv4), answers) else { return nil }
     guard rules.rules.contains(where: { $0.selects(source) }) else { return (query, answer) }
     let query = query.from(source)
     guard let second = trail.answer(to: query, answers) else { return nil }
@@ -447,9 +451,9 @@ extension PathEvaluator {
     return snapshot.hasIgnoredLinks && snapshot.standsOnIgnored(index) ? .noCarrier : nil
   }
 
-  /// The fault of the link that is nearest to working: without a carrier, then dormant, then switched off. Cards come before links
+  /// The link that is nearest to working, and its fault: without a carrier, then dormant, then switched off. Cards come before links
   /// without hardware. Nil if a link works, or if there is none.
-  private var faultOfBestLink: ReachabilityReason? {
+  var bestDeadLink: (index: Int32, fault: ReachabilityReason)? {
     let links = snapshot.interfaces.indices.filter { position in
       let interface = snapshot.interfaces[position]
       switch interface.role {
@@ -460,9 +464,14 @@ extension PathEvaluator {
       return !interface.isLoopback && !snapshot.isPort(interface) && includes(interface)
     }
     let cards = links.filter(snapshot.isHardware)
-    let faults = (cards.isEmpty ? links : cards).map { fault(ofLink: snapshot.interfaces[$0].index) }
-    guard !faults.contains(nil) else { return nil }
-    return [.noCarrier, .dormant, .linkDown].first(where: faults.contains)
+    var dead: [(index: Int32, fault: ReachabilityReason)] = []
+    for position in cards.isEmpty ? links : cards {
+      let index = snapshot.interfaces[position].index
+      guard let fault = fault(ofLink: index) else { return nil }
+      dead.append((index, fault))
+    }
+    let order = [ReachabilityReason.noCarrier, .dormant, .linkDown]
+    return order.lazy.compactMap { fault in dead.first { $0.fault == fault } }.first
   }
 
   /// Returns whether the kernel may have a choice between links: at least two could carry traffic.

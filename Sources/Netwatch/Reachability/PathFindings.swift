@@ -25,6 +25,8 @@ package struct PathFindings: Sendable {
   package let snapshot: NetworkSnapshot
   /// The links that count but cannot carry packets in their current state.
   package let deadLinks: [(index: Int32, fault: ReachabilityReason)]
+  /// The link whose fault is the reason if no route is left and no link works.
+  package let bestDeadLink: Int32?
   /// The routing rules of each family, in the order of their priority.
   package let rules: [AddressFamily: [RoutingRule]]
   /// The id of the user whose lookups these were.
@@ -46,6 +48,7 @@ package struct PathFindings: Sendable {
       guard evaluator.includes(interface), !interface.isLoopback, interface.role.tunnelKind == nil else { return nil }
       return evaluator.fault(ofLink: interface.index).map { (interface.index, $0) }
     }
+    bestDeadLink = evaluator.bestDeadLink?.index
     self.rules = rules
     user = evaluator.user
     self.resolution = resolution

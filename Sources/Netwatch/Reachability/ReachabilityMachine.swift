@@ -644,6 +644,12 @@ package struct ReachabilityMachine: Sendable {
     routeEnds = [:]
     var questions: [RouteQuery] = []
     for (query, hop) in ways where query.family == .ipv6 && routeEnds[hop] == nil {
+      if query.asksForRoute {
+        // The answer has the end already.
+        let old = before.first { $0.key.isSameWay(as: hop) }?.value
+        routeEnds[hop] = before[hop] ?? end(after: hop.lifetime, old, at: now)
+        continue
+      }
       routeEnds[hop] = before[hop] ?? .unknown
       if isAnnounced || before[hop] == nil { questions.append(query.asking(.lifetime)) }
     }
@@ -657,9 +663,7 @@ package struct ReachabilityMachine: Sendable {
   private var waysInUse: [(query: RouteQuery, hop: RouteHop)] {
     guard concluded.isReachable else { return [] }
     return used.compactMap { query in
-      guard query.kind == .way, query.link == 0, case .hop(let hop) = answers[query], hop.gateway != nil else {
-        return nil
-      }
+      guard query.kind == .way, case .hop(let hop) = answers[query], hop.gateway != nil else { return nil }
       return (query, hop)
     }
   }
@@ -706,14 +710,20 @@ package struct ReachabilityMachine: Sendable {
         case .hops(let hops): hops.first?.lifetime ?? 0
         case .noRoute, .refused, .own, .rules, .hostRoutes: 0 as UInt32
         }
-      switch (ticks, end) {
-      case (1..., _): routeEnds[way] = .told(now + .milliseconds(10) * Int(ticks) + Self.expirySlack)
-      // An end that is less than a time step away is told like none.
-      case (_, .told): routeEnds[way] = .looming(now + Self.expirySlack)
-      case (_, .looming), (_, .unknown): break
-      }
+      routeEnds[way] = self.end(after: ticks, end, at: now)
     }
     setExpiry(&outputs)
+  }
+
+  /// Returns the end of a route for which the kernel has told a time in hundredths of a second; 0 for none.
+  private func end(after ticks: UInt32, _ before: RouteEnd?, at now: Duration) -> RouteEnd {
+    switch (ticks, before) {
+    case (1..., _): .told(now + .milliseconds(10) * Int(ticks) + Self.expirySlack)
+    // An end that is less than a time step away is told like none.
+    case (_, .told): .looming(now + Self.expirySlack)
+    case (_, .looming(let time)): .looming(time)
+    case (_, .unknown), (_, nil): .unknown
+    }
   }
 
   private mutating func setExpiry(_ outputs: inout [Output]) {

@@ -126,6 +126,9 @@ package struct RouteHop: Hashable, Sendable {
     gateway != nil && prefixLength == (family == .ipv4 ? 32 : 128) && !isAutomatic
   }
 
+  /// Returns whether the hop leads over the same link to the same router.
+  func isSameWay(as other: RouteHop) -> Bool { interfaceIndex == other.interfaceIndex && gateway == other.gateway }
+
   /// Whether the route was written by the kernel, or because of a router or a DHCP server.
   var isAutomatic: Bool {
     switch origin {

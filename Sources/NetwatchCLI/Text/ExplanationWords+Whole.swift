@@ -75,7 +75,7 @@ extension ExplanationWords {
   private var cause: String {
     let failure = failedWay
     // Without a way, the fault is that of the best link.
-    let suspect = failure.link ?? findings.deadLinks.first { $0.fault == findings.failure }?.index
+    let suspect = failure.link ?? findings.bestDeadLink
     let link = suspect.flatMap { findings.snapshot.interface($0) }
     let subject = (link?.shownName ?? "the link of the route") + failure.tunnel
     switch findings.failure {

@@ -202,6 +202,8 @@ package final class NetlinkReachability {
     wifi.handle(isTold ? .published(association, connection) : .sampled(connection), at: source.moment)
     // Name servers may respond differently over another path.
     if case .reachability = change, !isTellingAddresses { host?.pathChanged() }
+    // The machine asks once more after a path, and the network may have changed meanwhile.
+    isTellingAddresses = false
   }
 
   /// Returns what is reported of a connection to an access point.
