@@ -393,7 +393,7 @@ package struct ReachabilityMachine: Sendable {
     round.families = pending.routing.intersection(destinations.families)
     round.rules = round.cause == nil ? pending.rules : .both
     pending.rules = []
-    answers = answers.filter { $0.key.kind != .rules || !round.rules.contains($0.key.family) }
+    if !round.rules.isEmpty { forget { $0.kind == .rules && round.rules.contains($0.family) } }
     if !round.isRecheck, !round.families.isEmpty {
       lastNews = now
       if rechecks != nil { rechecks = 0 }
@@ -457,13 +457,17 @@ package struct ReachabilityMachine: Sendable {
   /// time.
   private mutating func forgetAnswers(of round: Round) {
     let families = asksBeneathTunnel ? .both : round.families
-    answers = answers.filter { query, _ in
+    forget { query in
       switch query.kind {
-      case .hostRoutes: true
-      case .rules: !round.rules.contains(query.family)
-      case .way, .route, .lifetime: !families.contains(query.family)
+      case .hostRoutes: false
+      case .rules: round.rules.contains(query.family)
+      case .way, .route, .lifetime: families.contains(query.family)
       }
     }
+  }
+
+  private mutating func forget(where isForgotten: (RouteQuery) -> Bool) {
+    for query in answers.keys.filter(isForgotten) { answers[query] = nil }
   }
 
   /// Returns whether the answer may be older than what the kernel has announced.
@@ -502,7 +506,7 @@ package struct ReachabilityMachine: Sendable {
     outputs.append(.timer(.hostRoutes, at: asked + Self.hostRoutePause))
   }
 
-  private mutating func forgetHostRoutes() { answers = answers.filter { $0.key.kind != .hostRoutes } }
+  private mutating func forgetHostRoutes() { forget { $0.kind == .hostRoutes } }
 
   // MARK: Watching
 
