@@ -47,11 +47,16 @@ extension NetlinkDecoder {
   static func neighbour(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
     guard let (neighbour, state) = neighbourState(bytes, payload) else { return .ignored }
     switch state {
-    case .failed: return .event(.neighbour(neighbour, isReachable: false))
-    case .reachable, .stale, .permanent: return .event(.neighbour(neighbour, isReachable: true))
+    case .failed: return .event(.neighbour(neighbour, isDead: true))
+    case .reachable, .stale, .permanent: return .event(.neighbour(neighbour, isDead: false))
     // While the kernel looks for the neighbour, its state is not known.
     case .incomplete, .absent: return .ignored
     }
+  }
+
+  static func removedNeighbour(_ bytes: RawSpan, _ payload: Range<Int>) -> Message {
+    guard let (neighbour, _) = neighbourState(bytes, payload) else { return .ignored }
+    return .event(.neighbour(neighbour, isDead: false))
   }
 
   /// Decodes the neighbour of a message, and its state; nil if the message is not about one.

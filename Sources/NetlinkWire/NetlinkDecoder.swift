@@ -30,6 +30,7 @@ package enum NetlinkDecoder {
     case RTM_NEWRULE where context == .answer: return rule(bytes, payload)
     case RTM_NEWNEXTHOP where context == .answer: return nextHop(bytes, payload)
     case RTM_NEWNEIGH where context == .notification: return neighbour(bytes, payload)
+    case RTM_DELNEIGH where context == .notification: return removedNeighbour(bytes, payload)
     case RTM_NEWNETCONF: return netconf(bytes, payload)
     default: return .ignored
     }

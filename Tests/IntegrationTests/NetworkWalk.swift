@@ -271,8 +271,9 @@ final class WalkWorld {
     /// The IPv6 ways of sockets that choose their source, if no other socket finds a route: which source the kernel chooses then
     /// depends on the destination.
     var ipv6Bound: Set<Way> = []
-    /// The links by which the tunnel's packets leave, if IPv4 leads into it; nil if it does not, or if no route leads to the
-    /// tunnel's server but through the tunnel itself, so that nothing shows who the server is.
+    /// The links by which the tunnel's packets leave, if IPv4 leads into it; nil if it does not, or if nothing shows who the
+    /// tunnel's server is: no route leads to it but through the tunnel itself, or one by another router than the default routes
+    /// over the same link, which may be a person's own.
     var carriers: Set<String>?
     var isOpen = false
 
@@ -381,26 +382,37 @@ final class WalkWorld {
       // IPv6 sockets keep the first way, if there is one.
       found.filter { $0.address.contains(":") }.map { "route get \($0.address)" }
       + found.map { "route get \($0.address) from \($0.source)" }
-      + own.map { "route get 2001:db8:\($0.number)::1 from \($0.address)" } + ["link show"]
+      + own.map { "route get 2001:db8:\($0.number)::1 from \($0.address)" } + ["link show", "route show default"]
     let answers = try ChildProcess.run(
       near.command(["sh", "-c", "printf '%s\\n' \"$@\" | ip -force -o -batch -", "sh"] + questions))
     var links: [String: String] = [:]
     var routes: [String: String] = [:]
+    var routers: [String: String] = [:]
+    var defaults: [String: Set<String>] = [:]
     for line in answers.output {
       let words = line.split(separator: " ").map(String.init)
-      if words[0].hasSuffix(":"), let name = words[1].split(whereSeparator: { "@:".contains($0) }).first {
+      if words[0] == "default" {
+        for place in words.indices.dropLast() where words[place] == "dev" {
+          defaults[words[place + 1], default: []].insert(words[place - 1])
+        }
+      } else if words[0].hasSuffix(":"), let name = words[1].split(whereSeparator: { "@:".contains($0) }).first {
         links[String(name)] = words.first { $0.hasPrefix("<") }
       } else if let place = words.firstIndex(of: "dev"), place + 1 < words.count {
         routes[words[0]] = routes[words[0]] ?? words[place + 1]
+        routers[words[0]] = routers[words[0]] ?? words[place - 1]
       }
     }
     let alive = Set(links.filter { $0.value.contains("LOWER_UP") && !$0.value.contains("LOOPBACK") }.keys)
     var truth = Truth()
     var carriers: Set<String> = []
+    var isOwn = false
     for (address, source) in found {
       guard let link = routes[address], alive.contains(link) else { continue }
       if address.hasPrefix("10.9.") {
-        if link != Self.tunnel { carriers.insert(link) }
+        guard link != Self.tunnel, let router = routers[address] else { continue }
+        // A default route without a router ends with its own word before "dev".
+        let isAny = defaults[link]?.contains { !$0.contains(".") } ?? true
+        if isAny || defaults[link]?.contains(router) ?? true { carriers.insert(link) } else { isOwn = true }
         continue
       }
       let isLocal =
@@ -417,7 +429,8 @@ final class WalkWorld {
       truth.ipv6Bound.insert(Way(source: address, link: link))
     }
     guard truth.ipv4.contains(where: { $0.link == Self.tunnel }) else { return truth }
-    truth.isOpen = !routes.contains { $0.key.hasPrefix("10.9.") && $0.value != Self.tunnel }
+    truth.isOpen =
+      isOwn && carriers.isEmpty || !routes.contains { $0.key.hasPrefix("10.9.") && $0.value != Self.tunnel }
     truth.carriers = truth.isOpen ? nil : carriers
     return truth
   }

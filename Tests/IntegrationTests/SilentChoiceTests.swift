@@ -85,6 +85,37 @@ import Testing
     #expect(try Self.fresh(uplinks.near).interface == other)
   }
 
+  @Test func `of two equal routes the first one is taken when its router is heard of`() throws {
+    let uplinks = try Uplinks()
+    let near = uplinks.near
+    // The kernel looks at the routes in their order, and takes the first one whose router it has just heard.
+    try near.run(
+      "ip route add default via 10.1.0.1 dev eth1 metric 1024",
+      "ip route append default via 10.2.0.1 dev eth2 metric 1024",
+      "ip neigh replace 10.1.0.1 dev eth1 nud failed",
+      "ip neigh replace 10.2.0.1 dev eth2 lladdr 02:00:00:00:00:02 nud reachable")
+    let follow = try near.follow("--no-service")
+    #expect(try follow.summary() == "wifi initial eth2")
+    try near.run("ip neigh replace 10.1.0.1 dev eth1 lladdr 02:00:00:00:00:01 nud reachable")
+    #expect(try follow.summary() == "wifi interface_changed eth1")
+    #expect(try Self.fresh(near).interface == "eth1")
+  }
+
+  @Test func `a better IPv6 route is taken again when the kernel forgets that its router has failed`() throws {
+    let uplinks = try Uplinks()
+    let near = uplinks.near
+    try near.run(
+      "ip -6 route add default via fe80::1 dev eth1 metric 100",
+      "ip -6 route add default via fe80::1 dev eth2 metric 600",
+      "ip neigh replace fe80::1 dev eth1 nud failed",
+      "ip neigh replace fe80::1 dev eth2 lladdr 02:00:00:00:00:02 nud reachable")
+    let follow = try near.follow("--no-service")
+    #expect(try follow.summary() == "wifi initial eth2")
+    try near.run("ip neigh del fe80::1 dev eth1")
+    #expect(try follow.summary() == "wifi interface_changed eth1")
+    #expect(try Self.fresh(near).interface == "eth1")
+  }
+
   @Test func `a route of a program that expires is missed within a second`() throws {
     let namespace = try AdvertisedRouteTests.namespace()
     try namespace.run("ip -6 route add default via fe80::99 dev v0 expires 3")

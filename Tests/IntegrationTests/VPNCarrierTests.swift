@@ -99,6 +99,39 @@ import Testing
     withExtendedLifetime(tunnel) {}
   }
 
+  @Test func `what is blocked beside the VPN does not hide the link that carries it`() throws {
+    let namespace = try Self.laptop()
+    let tunnel = try namespace.addTunnel("tun0")
+    for route in Self.clients[0].routes { try namespace.run(route) }
+    // IPv6 has a route but no address.
+    try namespace.run(
+      "ip route add blackhole default metric 50", "ip -6 route add default via fe80::1 dev wlan0 metric 100")
+    let follow = try namespace.follow()
+    let line = try follow.next()
+    #expect(line.summary == "wifi initial wlan0")
+    #expect(line.tunnel == "tun0 known")
+    try namespace.run("ip link set access down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    withExtendedLifetime(tunnel) {}
+  }
+
+  @Test func `a link that borrows its address carries a VPN too`() throws {
+    let namespace = try Self.laptop()
+    try Self.dock(namespace)
+    let tunnel = try namespace.addTunnel("tun0")
+    try namespace.run(
+      "ip addr flush dev wlan0", "ip route add default dev wlan0 scope link metric 600",
+      "ip route add 10.9.0.2/32 via 10.2.0.1 dev wlan0")
+    for route in Self.halves { try namespace.run(route) }
+    let follow = try namespace.follow()
+    let line = try follow.next()
+    #expect(line.summary == "wifi initial wlan0")
+    #expect(line.tunnel == "tun0 known")
+    try namespace.run("ip link set access down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    withExtendedLifetime(tunnel) {}
+  }
+
   @Test func `an unmetered connection is judged by the link that carries the tunnel`() throws {
     let namespace = try Self.laptop()
     let tunnel = try namespace.addTunnel("tun0")

@@ -94,11 +94,15 @@ enum LibnlOracle {
       guard let (neighbour, state, hardwareAddress) = try message.neighbour() else { break }
       (reading.neighbour, reading.neighbourState) = (neighbour, state)
       switch state {
-      case .failed: reading.asNotification = .event(.neighbour(neighbour, isReachable: false))
+      case .failed: reading.asNotification = .event(.neighbour(neighbour, isDead: true))
       case .incomplete, .absent: break
       case .reachable, .stale, .permanent:
-        reading.asNotification = .event(.neighbour(neighbour, isReachable: true))
+        reading.asNotification = .event(.neighbour(neighbour, isDead: false))
         reading.hardwareAddress = hardwareAddress
+      }
+    case RTM_DELNEIGH:
+      if let (neighbour, _, _) = try message.neighbour() {
+        reading.asNotification = .event(.neighbour(neighbour, isDead: false))
       }
     case RTM_NEWSTATS: reading.counters = message.counters()
     default: break

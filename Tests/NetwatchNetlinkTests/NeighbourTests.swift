@@ -27,13 +27,14 @@ import Testing
     for state in Self.states {
       let expected: NetlinkDecoder.Message =
         switch state {
-        case NUD_FAILED: .event(.neighbour(router, isReachable: false))
+        case NUD_FAILED: .event(.neighbour(router, isDead: true))
         case NUD_NONE, NUD_INCOMPLETE: .ignored
-        default: .event(.neighbour(router, isReachable: true))
+        default: .event(.neighbour(router, isDead: false))
         }
       #expect(Decoding.messages(Self.message(.ip("fe80::1"), state)) == [expected])
     }
-    #expect(Decoding.messages(Self.message(.ip("fe80::1"), NUD_FAILED, type: RTM_DELNEIGH)) == [.ignored])
+    let forgotten = Decoding.messages(Self.message(.ip("fe80::1"), NUD_FAILED, type: RTM_DELNEIGH))
+    #expect(forgotten == [.event(.neighbour(router, isDead: false))])
     let short = Self.message(.ip("fe80::1"), NUD_FAILED)
     for length in 16..<44 {
       var cut = Array(short[..<length])
@@ -51,7 +52,7 @@ import Testing
     ]
     for (inUse, dead) in sets {
       let filter = FilterInterpreter(
-        program: RouteFilter.program(watching: [.ip("192.0.2.1")], routersInUse: inUse, deadRouters: dead))
+        program: RouteFilter.program(watching: [.ip("192.0.2.1")], routersInUse: inUse, otherRouters: dead))
       for address in many + [.ip("2001:db8::7"), .ip("2001:db8::8"), .ip("fe80:0:0:1::1"), .ip("10.0.0.1")] {
         for state in Self.states {
           let isNews =
@@ -63,7 +64,8 @@ import Testing
           let passed = filter.run(Self.message(address, state)).map { $0 > 0 }
           #expect(passed == isNews, "\(address) \(state) \(inUse) \(dead)")
         }
-        #expect(filter.run(Self.message(address, NUD_FAILED, type: RTM_DELNEIGH)) == 0)
+        let isForgotten = filter.run(Self.message(address, NUD_FAILED, type: RTM_DELNEIGH)).map { $0 > 0 }
+        #expect(isForgotten == dead.contains(address))
       }
       #expect(filter.run(Corpus.vethUp).map { $0 > 0 } == true)
     }

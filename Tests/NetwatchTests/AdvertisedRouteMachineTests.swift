@@ -133,12 +133,12 @@ import Testing
   @Test func `a router counts as dead no more after messages were lost`() {
     var kernel = Self.kernel(lifetime: 0)
     let first = Neighbour(2, "fe80::1")
-    kernel.tell(.neighbour(first, isReachable: false))
-    #expect(kernel.watch.deadRouters == [first])
+    kernel.tell(.neighbour(first, isDead: true))
+    #expect(kernel.watch.otherRouters == [first])
     #expect(kernel.watch.routers.isEmpty)
     kernel.handle(.overrun)
     kernel.handle(.drained)
-    #expect(kernel.watch.deadRouters.isEmpty)
+    #expect(kernel.watch.otherRouters.isEmpty)
     #expect(kernel.watch.routers == [first])
   }
 
@@ -146,27 +146,27 @@ import Testing
     var kernel = Self.kernel(lifetime: 0)
     let (first, second) = (Neighbour(2, "fe80::1"), Neighbour(2, "fe80::2"))
     kernel.answers[.ipv6] = Self.route("fe80::2")
-    kernel.tell(.neighbour(first, isReachable: false))
+    kernel.tell(.neighbour(first, isDead: true))
     kernel.handle(.overrun)
     kernel.handle(.drained)
     #expect(kernel.watch.routers == [second])
-    #expect(kernel.watch.deadRouters == [first])
+    #expect(kernel.watch.otherRouters == [first])
   }
 
   @Test func `a dead router that the kernel takes in place of a living one may die again`() {
     var kernel = Self.kernel(lifetime: 0)
     let (first, second) = (Neighbour(2, "fe80::1"), Neighbour(2, "fe80::2"))
     kernel.answers[.ipv6] = Self.route("fe80::2")
-    kernel.tell(.neighbour(first, isReachable: false))
+    kernel.tell(.neighbour(first, isDead: true))
     #expect(kernel.watch.routers == [second])
     // Another change, while the kernel looks for the first one.
     kernel.answers[.ipv6] = Self.route("fe80::1")
     kernel.tell(.address(2, .ip("2001:db8:1::7"), 64))
     #expect(kernel.published.last?.ipv6?.gateway == .ip("fe80::1"))
     #expect(kernel.watch.routers == [first])
-    #expect(kernel.watch.deadRouters.isEmpty)
+    #expect(kernel.watch.otherRouters.isEmpty)
     kernel.answers[.ipv6] = Self.route("fe80::2")
-    kernel.tell(.neighbour(first, isReachable: false))
+    kernel.tell(.neighbour(first, isDead: true))
     #expect(kernel.published.last?.ipv6?.gateway == .ip("fe80::2"))
     #expect(kernel.watch.routers == [second])
   }
@@ -175,29 +175,29 @@ import Testing
     var kernel = Self.kernel(lifetime: 0)
     let (first, second) = (Neighbour(2, "fe80::1"), Neighbour(2, "fe80::2"))
     #expect(kernel.watch.routers == [first])
-    #expect(kernel.watch.deadRouters.isEmpty)
+    #expect(kernel.watch.otherRouters.isEmpty)
     kernel.forget()
     kernel.answers[.ipv6] = Self.route("fe80::2")
-    kernel.tell(.neighbour(first, isReachable: false))
+    kernel.tell(.neighbour(first, isDead: true))
     #expect(kernel.story == ["wifi address_changed eth0"])
     #expect(kernel.published.last?.ipv6?.gateway == .ip("fe80::2"))
     #expect(kernel.watch.routers == [second])
-    #expect(kernel.watch.deadRouters == [first])
+    #expect(kernel.watch.otherRouters == [first])
     #expect(kernel.watches.count == 1)
     kernel.forget()
-    for _ in 0..<5 { kernel.tell(.neighbour(first, isReachable: false)) }
+    for _ in 0..<5 { kernel.tell(.neighbour(first, isDead: true)) }
     #expect(kernel.outputs.isEmpty)
-    kernel.tell(.neighbour(first, isReachable: true))
+    kernel.tell(.neighbour(first, isDead: false))
     #expect(kernel.lookUps == [.ipv6])
     #expect(kernel.watch.routers == [second])
-    #expect(kernel.watch.deadRouters.isEmpty)
+    #expect(kernel.watch.otherRouters.isEmpty)
     // Both dead: the kernel takes turns, we do not.
     kernel.answers[.ipv6] = Self.route()
-    kernel.tell(.neighbour(second, isReachable: false))
+    kernel.tell(.neighbour(second, isDead: true))
     kernel.answers[.ipv6] = Self.route("fe80::2")
-    kernel.tell(.neighbour(first, isReachable: false))
+    kernel.tell(.neighbour(first, isDead: true))
     kernel.forget()
-    for _ in 0..<5 { kernel.tell(.neighbour(first, isReachable: false), .neighbour(second, isReachable: false)) }
+    for _ in 0..<5 { kernel.tell(.neighbour(first, isDead: true), .neighbour(second, isDead: true)) }
     #expect(kernel.outputs.isEmpty)
   }
 }

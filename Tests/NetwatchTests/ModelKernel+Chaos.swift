@@ -76,7 +76,10 @@ extension ModelKernel {
     defer { links[link.index] = link }
     guard let known = link.addresses.firstIndex(where: { $0.ip == ip }) else {
       let address = Address(ip: ip, isTentative: ip.family == .ipv6 && random.oneIn(2))
-      link.addresses.append(address)
+      // The newest IPv6 address comes first, and link-local ones last.
+      let isFirst = ip.family == .ipv6 && isGlobal(ip)
+      let place = isFirst ? link.addresses.firstIndex { $0.ip.family == .ipv6 } : nil
+      link.addresses.insert(address, at: place ?? link.addresses.endIndex)
       return [.address(link.index, ip, flags: address.flags)]
     }
     if ip.family == .ipv6, random.oneIn(2) {

@@ -92,6 +92,7 @@ import Testing
     kernel.forget()
     kernel.tell(.link(2, "eth0", .noCarrier))
     #expect(
-      kernel.lookUps == [.ipv4, .ipv6, RouteRequest(.ipv4, .allHops), .ipv6Last])
+      kernel.lookUps == [.ipv4, .ipv6, RouteRequest(.ipv4, .allHops), .ipv6Last]
+        + [2, 3].map { .init(.ipv4, .link($0)) })
   }
 }

@@ -23,13 +23,42 @@ import Testing
     var kernel = Self.kernel()
     #expect(kernel.watch.routers == [Self.first])
     kernel.answers[.ipv4] = ScriptedKernel.over(3)
-    kernel.tell(.neighbour(Self.first, isReachable: false))
+    kernel.tell(.neighbour(Self.first, isDead: true))
     #expect(kernel.story.last == "wifi interface_changed eth1")
     #expect(kernel.watch.routers == [Self.second])
-    #expect(kernel.watch.deadRouters == [Self.first])
+    #expect(kernel.watch.otherRouters == [Self.first])
     kernel.tell(.linkRemoved(index: 2))
     #expect(kernel.watch.routers.isEmpty)
     #expect(kernel.timers.isEmpty)
+  }
+
+  @Test func `of equal routes, the router that is not in use is watched too`() {
+    var kernel = Self.kernel()
+    let equal: [Int32: RouteAnswer] = [2: ScriptedKernel.over(2), 3: ScriptedKernel.over(3)]
+    for (link, answer) in equal { kernel.answers[RouteRequest(.ipv4, .link(link))] = answer }
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    #expect(kernel.watch.routers == [Self.first])
+    #expect(kernel.watch.otherRouters == [Self.second])
+    kernel.answers[.ipv4] = ScriptedKernel.over(3)
+    kernel.tell(.neighbour(Self.second, isDead: false))
+    #expect(kernel.story == ["wifi initial eth0", "wifi interface_changed eth1"])
+    #expect(kernel.watch.routers == [Self.second])
+    #expect(kernel.watch.otherRouters == [Self.first])
+    kernel.tell(.address(3, .ip("10.1.0.2")), .linkRemoved(index: 2))
+    #expect(kernel.watch.otherRouters.isEmpty)
+  }
+
+  @Test func `the router of a worse or less specific route is not watched`() {
+    var kernel = Self.kernel()
+    var (worse, wider) = (RouteHop(interfaceIndex: 3), RouteHop(interfaceIndex: 2))
+    (worse.gateway, worse.metric) = (.ip("10.1.0.254"), 600)
+    (wider.gateway, wider.prefixLength) = (.ip("10.0.0.254"), 1)
+    for own in [ScriptedKernel.over(2), .hop(wider)] {
+      kernel.answers[RouteRequest(.ipv4, .link(2))] = own
+      kernel.answers[RouteRequest(.ipv4, .link(3))] = own == .hop(wider) ? ScriptedKernel.over(3) : .hop(worse)
+      kernel.tell(.routing(.ipv4, isRemoval: false))
+      #expect(kernel.watch.otherRouters.isEmpty)
+    }
   }
 
   @Test func `while nothing can be reached over a link that works, the kernel is asked again`() {

@@ -13,8 +13,8 @@ package enum NetworkEvent: Hashable, Sendable {
   case lease(index: Int32, isMetered: Bool)
   case address(index: Int32, InterfaceAddress)
   case addressRemoved(index: Int32, IPAddress, prefixLength: UInt8)
-  /// A router does not answer any more, or answers again.
-  indirect case neighbour(Neighbour, isReachable: Bool)
+  /// A router does not answer any more; or it answers, or the kernel has forgotten that it did not.
+  indirect case neighbour(Neighbour, isDead: Bool)
   /// Routes have changed. `isRemoval`: something was taken away. The kernel can announce a removal before it happens.
   case routing(AddressFamilies, isRemoval: Bool)
   /// The rules that choose the routing table have changed, in the same way.

@@ -137,11 +137,17 @@ extension NetworkSnapshot {
       .map { interfaces[$0].index }
   }
 
-  /// Returns whether a link could carry a tunnel: it is switched on, has a usable address, and is no tunnel and no sink.
+  /// Returns whether a link could carry a tunnel: it leads to other machines, and has a usable address.
+  func couldCarry(at position: Int, allowingLinkLocalIPv4: Bool = false) -> Bool {
+    leadsOutward(at: position)
+      && interfaces[position].addresses.contains { $0.isUsable(allowingLinkLocalIPv4: allowingLinkLocalIPv4) }
+  }
+
+  /// Returns whether a link leads to other machines: it is switched on, and is no tunnel and no sink.
   ///
   /// Ports lead nowhere by themselves. A bridge whose only ports are the ends of containers or virtual machines leads only to
   /// these.
-  func couldCarry(at position: Int, allowingLinkLocalIPv4: Bool = false) -> Bool {
+  func leadsOutward(at position: Int) -> Bool {
     let interface = interfaces[position]
     switch interface.role {
     case .tunnel, .sink: return false
@@ -153,7 +159,6 @@ extension NetworkSnapshot {
       }
     }
     return interface.isAdministrativelyUp && !interface.isLoopback && !interface.isIgnored && !isPort(interface)
-      && interface.addresses.contains { $0.isUsable(allowingLinkLocalIPv4: allowingLinkLocalIPv4) }
   }
 
   /// Returns whether a link is a network card, in whatever state.

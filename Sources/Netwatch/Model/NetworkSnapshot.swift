@@ -13,6 +13,8 @@ package struct NetworkSnapshot: Sendable {
   /// During a listing, the places of all addresses among those of their links: a link may have thousands (kube-proxy with IPVS). Nil
   /// if they have to be found out.
   private var listed: [ListedAddress: Int]?
+  /// The addresses of each link in the order in which the listing under way tells them, which is the kernel's.
+  private var listedOrder: [Int32: [InterfaceAddress]] = [:]
   /// Routers that were in use and do not answer.
   package private(set) var deadRouters: [Neighbour] = []
   private static let routerLimit = 16
@@ -96,8 +98,15 @@ package struct NetworkSnapshot: Sendable {
   package mutating func endListing() -> SnapshotDelta {
     isListing = false
     listed = nil
+    defer { listedOrder = [:] }
     var delta = SnapshotDelta()
     delta.routing = .both
+    interfaces.update { interface in
+      guard let order = listedOrder[interface.index], order.count == interface.addresses.count(where: \.isListed) else {
+        return
+      }
+      interface.addresses = order + interface.addresses.filter { !$0.isListed }
+    }
     delta.isVisible = interfaces.contains { !$0.isListed || $0.addresses.contains { !$0.isListed } }
     guard delta.isVisible else { return delta }
     interfaces.removeAll { !$0.isListed }
@@ -123,7 +132,7 @@ package struct NetworkSnapshot: Sendable {
       var delta = hint(families, isRemoval: isRemoval)
       delta.rules = families
       return delta
-    case .neighbour(let neighbour, let isReachable): return apply(neighbour, isReachable: isReachable)
+    case .neighbour(let neighbour, let isDead): return apply(neighbour, isDead: isDead)
     }
   }
 
@@ -136,11 +145,12 @@ package struct NetworkSnapshot: Sendable {
 
   /// Notes whether a router answers. While the kernel looks for a dead router again and again, its entry alternates between
   /// failed and incomplete. Only the first failure counts.
-  private mutating func apply(_ neighbour: Neighbour, isReachable: Bool) -> SnapshotDelta {
+  private mutating func apply(_ neighbour: Neighbour, isDead: Bool) -> SnapshotDelta {
     var delta = SnapshotDelta()
-    guard deadRouters.contains(neighbour) == isReachable else { return delta }
-    if isReachable {
-      deadRouters.removeAll { $0 == neighbour }
+    if !isDead {
+      revive(neighbour)
+    } else if deadRouters.contains(neighbour) {
+      return delta
     } else {
       if deadRouters.count == Self.routerLimit { deadRouters.removeFirst() }
       deadRouters.append(neighbour)
@@ -255,8 +265,10 @@ package struct NetworkSnapshot: Sendable {
     var delta = SnapshotDelta()
     guard let position = position(of: index) else { return delta }
     let family = AddressFamilies(address.address.family)
+    if isListing { listedOrder[index, default: []].append(address) }
     guard let known = place(of: address, at: position) else {
-      interfaces[position].addresses.append(address)
+      let place = isListing ? nil : interfaces[position].addresses.firstIndex { address.precedes($0) }
+      interfaces[position].addresses.insert(address, at: place ?? interfaces[position].addresses.endIndex)
       if address.coversStandIn { chooseStandIns() }
       noteCarrier(at: position)
       delta.isVisible = true

@@ -75,13 +75,15 @@ extension PathEvaluator {
       }
       if let outcome = overHostRoutes(beneath: tunnel) { return outcome }
       record(tunnel, .bestLink)
-      if let outcome = overBestRoute() { return outcome }
+      let best = overBestRoute()
+      // Without an address for the best route, the tunnel's packets may be of the other family, by a route to their server.
+      if let best, best != .failed(.noAddress) { return best }
       // For a WireGuard link that was moved, the kernel does not report that it was created elsewhere.
       if tunnel.kind == "wireguard", evaluator.namespaces.contains(.network), !snapshot.hasHadCarrier {
         record(tunnel, .container)
         return unknown(beneath: tunnel, among: [])
       }
-      return overCandidates(beneath: tunnel)
+      return overCandidates(beneath: tunnel) ?? best ?? .failed(.vpnWithoutUnderlay)
     }
 
     /// Evaluates the way of IPv6, which carries the packets of 464XLAT.
@@ -207,9 +209,10 @@ extension PathEvaluator {
     /// links, any of those that are alive could carry it. With `ignore_routes_with_linkdown` the kernel leaves out routes over dead links;
     /// then a dead link carries the tunnel. Nil if there is none.
     private mutating func overHostRoutes(beneath tunnel: Interface) -> RouteOutcome? {
-      let candidates = snapshot.possibleCarriers(allowingLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
+      // Also those without an address: packets over them take that of another link.
+      let candidates = snapshot.interfaces.indices.filter(snapshot.leadsOutward).map { snapshot.interfaces[$0].index }
       // A single link needs no such evidence.
-      guard !candidates.isEmpty, linksBesideTunnels.count > 1 else { return nil }
+      guard candidates.count > 1 else { return nil }
       guard let routes = hostRoutes(beneath: tunnel, over: candidates) else { return .open }
       var replies: [(hop: RouteHop, query: RouteQuery)] = []
       var isOpen = false
@@ -282,7 +285,8 @@ extension PathEvaluator {
       let links = linksBesideTunnels
       trail.asksBeneathTunnel = true
       var isOpen = false
-      var failure: RouteOutcome?
+      var loss: RouteOutcome?
+      var lacksAddress = false
       for family in AddressFamily.allCases {
         guard let (hops, query) = evaluator.hops(over: links, to: internet(family), answers, &trail) else {
           isOpen = true
@@ -293,11 +297,14 @@ extension PathEvaluator {
           trail.record(.answerBeneath(query.over(hop.interfaceIndex), .hop(hop)))
           evaluator.record(hop, outcome, &trail)
           if outcome.isReachable, !isOpen { return beneath(outcome, hop) }
-          failure = failure ?? outcome
-          if evaluator.fault(ofLink: hop.interfaceIndex) != nil { break }
+          if evaluator.fault(ofLink: hop.interfaceIndex) != nil {
+            loss = loss ?? outcome
+            break
+          }
+          lacksAddress = true
         }
       }
-      return isOpen ? .open : failure
+      return isOpen ? .open : loss ?? (lacksAddress ? .failed(.noAddress) : nil)
     }
 
     private mutating func beneath(_ outcome: RouteOutcome, _ hop: RouteHop) -> RouteOutcome {
@@ -308,13 +315,13 @@ extension PathEvaluator {
     // MARK: No default route beside the tunnel
 
     /// Evaluates the links that could carry the tunnel if it has replaced the default route: the only one that is alive
-    /// carries it.
-    private mutating func overCandidates(beneath tunnel: Interface) -> RouteOutcome {
+    /// carries it. Nil if there is none.
+    private mutating func overCandidates(beneath tunnel: Interface) -> RouteOutcome? {
       let candidates = snapshot.possibleCarriers(allowingLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
       let alive = candidates.filter { evaluator.fault(ofLink: $0) == nil }
       guard let chosen = alive.first.flatMap(snapshot.interface) else {
         trail.record(.noneInstead)
-        return .failed(.vpnWithoutUnderlay)
+        return nil
       }
       trail.record(.candidates(candidates))
       return alive.count > 1 ? unknown(beneath: tunnel, among: alive) : over(chosen)
@@ -335,11 +342,7 @@ extension PathEvaluator {
 
 extension RouteAnswer {
   fileprivate func table(over index: Int32) -> UInt32 {
-    switch self {
-    case .hop(let hop): hop.table
-    case .hops(let hops): hops.first { $0.interfaceIndex == index }?.table ?? RoutingRule.mainTable
-    case .noRoute, .refused, .own, .rules, .hostRoutes: RoutingRule.mainTable
-    }
+    hops.first { $0.interfaceIndex == index }?.table ?? RoutingRule.mainTable
   }
 }
 

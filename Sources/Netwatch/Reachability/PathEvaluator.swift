@@ -386,14 +386,9 @@ extension PathEvaluator {
       let query = query.over(link.index)
       var answer = trail.answer(to: query, answers)
       if hasSource { answer = answer.flatMap { replace($0, to: query, answers, &trail)?.answer } }
-      switch answer {
-      // With a source, IPv6 may answer with a route over another link.
-      case .hop(let hop): if hop.interfaceIndex == link.index { found.append(hop) }
-      // The route also leads over other links.
-      case .hops(let hops): found += hops.filter { $0.interfaceIndex == link.index }
-      case .noRoute, .refused, .own, .rules, .hostRoutes: break
-      case nil: isComplete = false
-      }
+      if answer == nil { isComplete = false }
+      // A route may lead over other links too, and with a source, IPv6 may answer with another route.
+      found += answer?.hops.filter { $0.interfaceIndex == link.index } ?? []
     }
     guard isComplete else { return nil }
     return found.sorted { ($0.metric, $0.interfaceIndex) < ($1.metric, $1.interfaceIndex) }
@@ -480,6 +475,35 @@ extension PathEvaluator {
   func hasChoice(ofLiveLinks isAlive: Bool) -> Bool {
     let links = snapshot.possibleCarriers(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
     return links.count > 1 && (!isAlive || links.contains { fault(ofLink: $0) == nil })
+  }
+
+  /// The most links over which routes are looked for that the kernel could have chosen as well.
+  private static let rivalLimit = 16
+
+  /// Returns the questions for the routes that the kernel could have chosen in place of these.
+  func rivalQuestions(to ways: [(query: RouteQuery, hop: RouteHop)]) -> [RouteQuery] {
+    let links = snapshot.possibleCarriers(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
+    guard links.count > 1 else { return [] }
+    return ways.flatMap { query, hop in
+      query.link == 0 && links.contains(hop.interfaceIndex) ? links.prefix(Self.rivalLimit).map(query.over) : []
+    }
+  }
+
+  /// Returns the routers among which the kernel chooses by whether they answer: those of routes that are as specific and not worse
+  /// than one in use. Empty if it has no choice.
+  func rivals(of ways: [(query: RouteQuery, hop: RouteHop)], _ answers: [RouteQuery: RouteAnswer]) -> [Neighbour] {
+    var found: [Neighbour] = []
+    for (query, hop) in ways where query.link == 0 {
+      let routes = snapshot.interfaces.flatMap { link in answers[query.over(link.index)]?.hops ?? [] }
+      guard let own = routes.first(where: { $0.isSameWay(as: hop) }) else { continue }
+      let rivals = routes.filter { $0.prefixLength == own.prefixLength && $0.metric <= own.metric }
+      guard rivals.contains(where: { !$0.isSameWay(as: hop) }) else { continue }
+      for rival in rivals {
+        let router = rival.gateway.map { Neighbour(interfaceIndex: rival.interfaceIndex, address: $0) }
+        if let router, !found.contains(router) { found.append(router) }
+      }
+    }
+    return found
   }
 
   private func usableSource(of hop: RouteHop, _ family: AddressFamily) -> IPAddress? {

@@ -69,8 +69,8 @@ package struct ReachabilityMachine: Sendable {
     package var includesHostRoutes = false
     /// The routers in use in place of which the kernel takes another one when they fail.
     package var routers: [Neighbour] = []
-    /// The routers that do not answer. When one returns, the kernel may take it again.
-    package var deadRouters: [Neighbour] = []
+    /// The routers that do not answer, and those that the kernel could have chosen as well. When it hears one, it may take that.
+    package var otherRouters: [Neighbour] = []
 
     package init() {}
   }
@@ -209,6 +209,8 @@ package struct ReachabilityMachine: Sendable {
   private var used: [RouteQuery] = []
   /// The ends of the IPv6 routes in use.
   private var routeEnds: [RouteHop: RouteEnd] = [:]
+  /// The routers among which the kernel chooses. Empty if it has no choice.
+  private var rivals: [Neighbour] = []
   /// The first of these ends, for which a timer runs.
   private var expiry: Duration?
   /// The time of the last announcement that could matter.
@@ -288,7 +290,7 @@ package struct ReachabilityMachine: Sendable {
     case .answered(let new):
       guard case .asking(var round) = phase else {
         takeLifetimes(from: new, at: now, &outputs)
-        break
+        return takeRivals(from: new, at: now, &outputs)
       }
       answers.merge(new) { $1 }
       for (query, answer) in new where evaluator.contradicts(answer) {
@@ -636,6 +638,8 @@ package struct ReachabilityMachine: Sendable {
     _ isAnnounced: Bool, after round: Round, at now: Duration, _ outputs: inout [Output]
   ) -> Phase {
     let ways = waysInUse
+    let rivalQuestions = evaluator.rivalQuestions(to: ways)
+    if rivalQuestions.isEmpty { rivals = [] }
     let unwatched = watchRouters(of: ways.map(\.hop), isAfterDump: round.cause != nil, &outputs)
     if !unwatched.isEmpty, !round.followsWatch {
       // Nobody has heard what became of the router between the answer and the watch. Once: a kernel without router
@@ -657,6 +661,7 @@ package struct ReachabilityMachine: Sendable {
       routeEnds[hop] = before[hop] ?? .unknown
       if isAnnounced || before[hop] == nil { questions.append(query.asking(.lifetime)) }
     }
+    if !round.families.isEmpty { questions += rivalQuestions }
     if !questions.isEmpty { outputs.append(.query(questions, afterPendingChanges: false)) }
     if questions.isEmpty, routeEnds != before { setExpiry(&outputs) }
     return .idle(stale: round.stale)
@@ -695,11 +700,33 @@ package struct ReachabilityMachine: Sendable {
       if replacesLivingOne || isAfterDump { evaluator.snapshot.revive(router) }
     }
     var new = watch
-    new.deadRouters = evaluator.snapshot.deadRouters
-    new.routers = routers.filter { !new.deadRouters.contains($0) }
+    new.routers = routers.filter { !evaluator.snapshot.deadRouters.contains($0) }
     let unwatched = new.routers.filter { !watch.routers.contains($0) }
-    set(new, &outputs)
+    watchOthers(new, &outputs)
     return unwatched.reduce(.none) { $0.union(AddressFamilies($1.address.family)) }
+  }
+
+  /// Has the dead routers watched too, and those that the kernel could have chosen as well.
+  private mutating func watchOthers(_ new: Watch, _ outputs: inout [Output]) {
+    var new = new
+    new.otherRouters = evaluator.snapshot.deadRouters
+    new.otherRouters += rivals.filter { !new.otherRouters.contains($0) && !new.routers.contains($0) }
+    set(new, &outputs)
+  }
+
+  /// Takes the routers among which the kernel chooses. Of new ones nobody has heard what became of them before the watch, so the
+  /// kernel is asked again.
+  private mutating func takeRivals(
+    from new: [RouteQuery: RouteAnswer], at now: Duration, _ outputs: inout [Output]
+  ) -> Phase {
+    guard new.keys.contains(where: { $0.kind == .way && $0.link != 0 }) else { return phase }
+    let before = rivals
+    rivals = evaluator.rivals(of: waysInUse, new)
+    watchOthers(watch, &outputs)
+    let unwatched = rivals.filter { !before.contains($0) }
+    guard case .idle(nil) = phase, !unwatched.isEmpty else { return phase }
+    for rival in unwatched { pending.routing.formUnion(AddressFamilies(rival.address.family)) }
+    return ask(Round(followsWatch: true, isRecheck: true), at: now, &outputs)
   }
 
   /// Takes the ends of the routes in use, as the kernel has told them.
@@ -708,12 +735,7 @@ package struct ReachabilityMachine: Sendable {
   ) {
     for (query, answer) in new where query.kind == .lifetime {
       guard case .hop(let way) = answers[query.asking(.way)], let end = routeEnds[way] else { continue }
-      let ticks =
-        switch answer {
-        case .hop(let hop): hop.lifetime
-        case .hops(let hops): hops.first?.lifetime ?? 0
-        case .noRoute, .refused, .own, .rules, .hostRoutes: 0 as UInt32
-        }
+      let ticks = answer.hops.first { $0.isSameWay(as: way) }?.lifetime ?? 0
       routeEnds[way] = self.end(after: ticks, end, at: now)
     }
     setExpiry(&outputs)

@@ -164,13 +164,17 @@ package enum RouteAnswer: Hashable, Sendable {
   /// The rules, if this is the answer to a question for those.
   var rules: [RoutingRule] { if case .rules(let rules) = self { rules } else { [] } }
 
-  /// Whether the answer leads anywhere.
-  var isWay: Bool {
+  /// The ways, if the answer leads anywhere.
+  var hops: [RouteHop] {
     switch self {
-    case .hop, .hops: true
-    case .noRoute, .refused, .own, .rules, .hostRoutes: false
+    case .hop(let hop): [hop]
+    case .hops(let hops): hops
+    case .noRoute, .refused, .own, .rules, .hostRoutes: []
     }
   }
+
+  /// Whether the answer leads anywhere.
+  var isWay: Bool { !hops.isEmpty }
 }
 
 /// A rule that chooses the routing table (`ip rule`).

@@ -108,11 +108,11 @@ package final class NetlinkSource {
     var addresses = Destinations.internet.all
     for address in watches.flatMap(\.addresses) where !addresses.contains(address) { addresses.append(address) }
     let inUse = Set(watches.flatMap { $0.routers.map(\.address) })
-    let dead = Set(watches.flatMap { $0.deadRouters.map(\.address) })
+    let others = Set(watches.flatMap { $0.otherRouters.map(\.address) })
     let isFiltered = attach(
       RouteFilter.program(
         watching: addresses, passesHostRoutes: watches.contains(where: \.includesHostRoutes),
-        routersInUse: Array(inUse), deadRouters: Array(dead)))
+        routersInUse: Array(inUse), otherRouters: Array(others)))
     // Neighbours are subscribed to only if there is a router to watch, and if the filter drops all other neighbours.
     guard isFiltered, !hearsNeighbours, !inUse.isEmpty else { return }
     hearsNeighbours = true

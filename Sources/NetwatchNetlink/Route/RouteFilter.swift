@@ -45,23 +45,24 @@ struct RouteFilter {
   ///   - targets: The addresses to watch.
   ///   - passesHostRoutes: Whether every route to a single address also matters. Default: false.
   ///   - routersInUse: The routers whose failure in the neighbour table matters.
-  ///   - deadRouters: The routers whose return in the neighbour table matters.
+  ///   - otherRouters: The routers whose return in the neighbour table matters.
   static func program(
     watching targets: [IPAddress], passesHostRoutes: Bool = false, routersInUse: [IPAddress] = [],
-    deadRouters: [IPAddress] = []
+    otherRouters: [IPAddress] = []
   ) -> [sock_filter] {
     var filter = RouteFilter(passesHostRoutes: passesHostRoutes)
-    filter.emit(targets, routersInUse, deadRouters)
+    filter.emit(targets, routersInUse, otherRouters)
     return filter.assembler.assemble()
   }
 
-  private mutating func emit(_ targets: [IPAddress], _ routersInUse: [IPAddress], _ deadRouters: [IPAddress]) {
+  private mutating func emit(_ targets: [IPAddress], _ routersInUse: [IPAddress], _ otherRouters: [IPAddress]) {
     assembler.load(half: 4)
     assembler.jump(ifEqual: UInt32(UInt16(RTM_NEWROUTE).bigEndian), to: .family(.ipv4))
     assembler.jump(ifEqual: UInt32(UInt16(RTM_DELROUTE).bigEndian), to: .family(.ipv4))
     for type in [RTM_NEWLINK, RTM_DELLINK] { assembler.jump(ifEqual: UInt32(UInt16(type).bigEndian), to: .link) }
     assembler.jump(ifEqual: UInt32(UInt16(RTM_NEWNEIGH).bigEndian), to: .neighbour)
-    assembler.jump(ifEqual: UInt32(UInt16(RTM_DELNEIGH).bigEndian), to: .drop)
+    // With its entry, the kernel forgets that a router has failed.
+    assembler.jump(ifEqual: UInt32(UInt16(RTM_DELNEIGH).bigEndian), to: .routers(1))
     assembler.jump(ifEqual: UInt32(UInt16(RTM_GETNEIGH).bigEndian), to: .drop, else: .pass)
     for family in AddressFamily.allCases {
       emit(family, targets.filter { $0.family == family }, isLast: family == AddressFamily.allCases.last)
@@ -71,17 +72,17 @@ struct RouteFilter {
     assembler.load(byte: Self.familyOffset)
     assembler.jump(ifEqual: UInt32(AF_UNSPEC), to: .pass, else: .drop)
     assembler.mark(.neighbour)
-    emitRouters(inUse: routersInUse, dead: deadRouters)
+    emitRouters(inUse: routersInUse, others: otherRouters)
     assembler.mark(.pass)
     assembler.finish(accepting: .max)
     assembler.mark(.drop)
     assembler.finish(accepting: 0)
   }
 
-  /// Passes a neighbour that has failed and is in use, or that is back.
-  private mutating func emitRouters(inUse: [IPAddress], dead: [IPAddress]) {
+  /// Passes a neighbour that has failed and is in use, or another one that is there.
+  private mutating func emitRouters(inUse: [IPAddress], others: [IPAddress]) {
     let valid = [NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE, NUD_PERMANENT]
-    for (list, (addresses, states)) in [(inUse, [NUD_FAILED]), (dead, valid)].enumerated() {
+    for (list, (addresses, states)) in [(inUse, [NUD_FAILED]), (others, valid)].enumerated() {
       assembler.mark(.neighbourState(list))
       assembler.load(half: Self.neighbourStateOffset)
       for state in states { assembler.jump(ifEqual: UInt32(UInt16(state).bigEndian), to: .routers(list)) }
