@@ -70,6 +70,14 @@ import Testing
         [.loopback, .link(2, "eth0", .noCarrier), .address(2, .ip("10.0.0.1"))] + ScriptedKernel.tunnel(10, "wg0")
       return kernel
     },
+    Situation(testDescription: "VPN-for-IPv4-on-an-unknown-link") {
+      let straight = RouteAnswer.via(2, .ip("fe80::1"), from: .ip("2001:db8:1::1"))
+      return kernel(ScriptedKernel.uplinks + ScriptedKernel.tunnel(10, "wg0"), ScriptedKernel.into(10), straight)
+    },
+    Situation(testDescription: "VPN-for-IPv6-on-an-unknown-link") {
+      let into = ScriptedKernel.into(10, .ipv6)
+      return kernel(ScriptedKernel.uplinks + ScriptedKernel.tunnel(10, "wg0"), ScriptedKernel.over(2), into)
+    },
     Situation(
       testDescription: "portal", kernel: onWiFi,
       found: {

@@ -64,12 +64,16 @@ extension NetworkPath {
   fileprivate var wayWords: String {
     let families = ipv4 == nil && ipv6 != nil ? ", with IPv6 only" : ""
     guard let vpn else { return "over \(carrierWords)\(families)" }
-    if let covered = partlyCovered {
-      return "over \(carrierWords); only \(covered) goes through the VPN \(vpn.interfaceName.harmless)"
-    }
     let tunnel = "through the VPN \(vpn.interfaceName.harmless)"
-    return vpn.isCarrierKnown
-      ? "\(tunnel), over \(carrierWords)\(families)" : "\(tunnel)\(families); which interface carries it is not known"
+    let isKnown = vpn.isCarrierKnown
+    let doubt = isKnown ? "" : "; which interface carries it is not known"
+    switch partlyCovered {
+    case let covered? where vpn.interfaceName == interfaceName: return "\(tunnel) with \(covered) alone\(doubt)"
+    case let covered?:
+      return "over \(carrierWords); only \(covered) goes \(tunnel)" + (isKnown ? "" : ", on an unknown interface")
+    case nil where isKnown: return "\(tunnel), over \(carrierWords)\(families)"
+    case nil: return "\(tunnel)\(families)\(doubt)"
+    }
   }
 
   private var carrierWords: String {

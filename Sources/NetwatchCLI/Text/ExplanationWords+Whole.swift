@@ -54,15 +54,17 @@ extension ExplanationWords {
       return "\(target) is not reachable: \(cause)."
     }
     var text = "\(target) is reachable over \(name.text.harmless)"
+    let covered = NetworkPath(verdict: verdict, reason: .initial, interfaces: []).partlyCovered
     if let vpn = verdict.vpn, !vpn.isCarrierKnown, vpn.interfaceIndex == verdict.interfaceIndex {
-      text += ", on an unknown link (\(vpn.kind.rawValue))"
+      text +=
+        ", on an unknown link (\(vpn.kind.rawValue))" + (covered.map { ", with \($0) alone through the tunnel" } ?? "")
     } else {
       text += " (\(medium.rawValue))"
-    }
-    if let vpn = verdict.vpn, vpn.isCarrierKnown {
-      let path = NetworkPath(verdict: verdict, reason: .initial, interfaces: [])
-      let part = path.partlyCovered.map { ", with \($0) alone" } ?? ","
-      text += "\(part) through the tunnel \(vpn.interfaceName.harmless) (\(vpn.kind.rawValue))"
+      if let vpn = verdict.vpn {
+        let part = covered.map { ", with \($0) alone" } ?? ","
+        text += "\(part) through the tunnel \(vpn.interfaceName.harmless) (\(vpn.kind.rawValue))"
+        if !vpn.isCarrierKnown { text += " on an unknown link" }
+      }
     }
     switch (verdict.ipv4, verdict.ipv6) {
     case (_?, _?): text += ", by IPv4 and IPv6"

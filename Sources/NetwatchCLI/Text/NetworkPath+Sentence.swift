@@ -22,7 +22,8 @@ extension NetworkPath {
       return "the address, the gateway or the cost of \(name) has changed, or IPv4 or IPv6 has come or gone"
     case .networkChanged: return "\(name) has joined another WiFi network, or the cost of the network has changed"
     case .vpnUp where vpn?.isCarrierKnown == false:
-      return "the traffic goes over the tunnel \(tunnel) now; netwatch does not know which link carries that tunnel"
+      return
+        "\(partlyCovered ?? "the traffic") goes over the tunnel \(tunnel) now; netwatch does not know which link carries that tunnel"
     case .vpnUp where partlyCovered != nil, .vpnDown where partlyCovered != nil:
       return "only \(partlyCovered ?? "?") goes through the tunnel \(tunnel) now, over \(name)"
     case .vpnUp: return "the traffic goes through the tunnel \(tunnel) now, over \(name)"
