@@ -45,7 +45,7 @@ final class LogWriter {
     // A resume from suspend may come without a change of the path, so the clock is watched.
     clockWatch = try WallClockWatch(on: loop) { [unowned self] in
       // Lines that were written before the suspend are stored before it.
-      while isInputReady { if !read() { return loop.stop() } }
+      readAll()
       store(machine.handle(.clock(.now)))
     }
     // systemd sends the signal to all processes of a service. The writer waits, so that the last lines of the service are not
@@ -77,8 +77,10 @@ final class LogWriter {
       guard error.code == EPERM else { throw error }
       while failure == nil, read() {}
     }
+    readAll()
     traffic += machine.takeTraffic()
-    store([])
+    // The end of the input and a resume may come together.
+    store(machine.handle(.clock(.now)))
     if let failure { throw PlainError(Self.sentence(failure, place)) }
     _ = attempt { () throws(DatabaseError) in try store.touch(.now) }
   }
@@ -88,6 +90,13 @@ final class LogWriter {
   private var isInputReady: Bool {
     var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
     return unsafe poll(&input, 1, 0) > 0
+  }
+
+  /// Reads what has been written so far.
+  private func readAll() {
+    while isInputReady {
+      if !read() { return loop.stop() }
+    }
   }
 
   /// Reads a part of the input and stores its lines.

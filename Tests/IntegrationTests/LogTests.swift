@@ -72,6 +72,17 @@ import Testing
     }
   }
 
+  @Test func `what was printed is in the log, even if netwatch is killed at once`() throws {
+    let namespace = try NetworkNamespace.online()
+    for _ in 1...20 {
+      let follow = try follow(namespace)
+      _ = try follow.next()
+      follow.process.signal(SIGKILL)
+      _ = try follow.process.wait()
+    }
+    try changes(20)
+  }
+
   @Test func `changes and outages are in the log, and nothing more is printed`() throws {
     let namespace = try NetworkNamespace.online()
     let follow = try follow(namespace)
@@ -264,10 +275,10 @@ import Testing
         + #""activity":{"state":"inactive","visible":false,"in_flight":0},"#
         + #""log":{"boot_ns":\#(seconds + 900 + suspended)000000000,"changes":1}}"# + "\n"
     }
-    // By these clocks the machine was suspended before the writer was started, which by its own clocks it was not.
+    // By these clocks the machine was suspended before the writer was started, and longer than by the writer's own.
     let writer = try ChildProcess([Programs.log, "write"], environment: [state])
-    writer.write(line(1, suspended: -600, "not-reachable", "no_carrier"))
-    writer.write(line(2, suspended: -300, "not-reachable", "no_address"))
+    writer.write(line(1, suspended: 1_000_000, "not-reachable", "no_carrier"))
+    writer.write(line(2, suspended: 1_000_300, "not-reachable", "no_address"))
     writer.closeInput()
     _ = try writer.wait()
     #expect(try objects().map { $0["event"] as? String } == ["change", "suspend", "change"])

@@ -72,6 +72,8 @@ final class Follower {
   private var network: NetworkIdentity? { networkKey.flatMap { source?.network(key: $0) } }
 
   private func print(_ record: EventRecord) {
+    // First, because whoever reads the line may end netwatch at once.
+    log?.add(record)
     if renderer.shows(record) { lines += 1 }
     isAsWanted = conditions.hold(for: record, in: network)
     do throws(PlainError) {
@@ -81,7 +83,6 @@ final class Follower {
     } catch {
       source?.fail(error)
     }
-    log?.add(record)
     if output.isReaderGone || lines >= count ?? .max { source?.finish() }
   }
 }

@@ -83,9 +83,9 @@ final class Service {
     if record.event == .initial || record.event == .reachability {
       outages.note(record.path, at: .nanoseconds(record.monotonicNanoseconds))
     }
+    log?.add(record)
     server?.publish(record)
     hooks?.run(record)
-    log?.add(record)
   }
 
   private func sampleTraffic(of path: NetworkPath) -> TrafficMeter.Sample? {

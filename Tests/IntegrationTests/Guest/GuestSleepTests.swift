@@ -82,7 +82,7 @@ extension GuestTests {
           return (String(event), $0.firstMatch(of: /"seconds":([0-9.]+)/).flatMap { Double($0.output.1) } ?? 0)
         }
       }
-      // The writer is another process, for whose end netwatch waits no longer than a second.
+      // The writer is another process, and goes on after netwatch.
       let entries = try eventually(stored()) { $0.count >= 4 }
       #expect(entries.map(\.event) == ["change", "change", "suspend", "change"])
       #expect(entries.contains { $0.event == "suspend" && $0.seconds > 1 })
